@@ -1,0 +1,43 @@
+"""Evaluate rankings too large to label.
+
+The verbs `plan`, `select`, `evaluate`, `cost` and `report` are those of the command line. Everything is imported when
+it is first used, so that `import streameval` and `streameval --help` stay quick.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+__version__ = "0.1.0"
+
+_HOMES = {
+    "plan": "verbs.plan",
+    "select": "verbs.select",
+    "evaluate": "verbs.evaluate",
+    "report": "verbs.report",
+    "cost": "verbs.cost",
+    "Study": "study",
+    "Evaluation": "study",
+    "Plan": "types",
+    "Labels": "types",
+    "Claim": "types",
+    "Curve": "curve",
+    "open_ranking": "rankings",
+    "RankingOptions": "rankings",
+    "StreamevalError": "errors",
+    "InputError": "errors",
+    "StudyError": "errors",
+    "OutsideError": "errors",
+}
+__all__ = ["__version__", *_HOMES]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'streameval' has no attribute '{name}'")
+    return getattr(importlib.import_module(f"streameval.{_HOMES[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

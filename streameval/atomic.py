@@ -1,0 +1,97 @@
+"""Files appear whole or not at all: written beside their place, synced, renamed."""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from streameval.errors import InputError, StreamevalError, outside_trouble
+
+Writer = Callable[[str], None]
+
+
+def write_all(files: Mapping[Path, Writer]) -> None:
+    """Write several files, then move all of them into place.
+
+    Parameters
+    ----------
+    files : mapping of path to writer
+        Each writer is given a temporary path in the folder of the final one. Renames happen in the mapping's order,
+        after every file is complete and synced, so a crash leaves either the old file or the new one at each path.
+
+    Raises
+    ------
+    OutsideError
+        Full disk and the like; every temporary file is removed and nothing in place was touched.
+    InputError
+        A folder that cannot be written to.
+    """
+    written: list[tuple[str, Path]] = []
+    try:
+        for path, writer in files.items():
+            path.parent.mkdir(parents=True, exist_ok=True)
+            handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".part", dir=path.parent)
+            os.close(handle)
+            written.append((temporary, path))
+            writer(temporary)
+            _sync(temporary)
+        for temporary, path in written:
+            os.chmod(temporary, 0o666 & ~_umask())
+            os.replace(temporary, path)
+        for folder in {path.parent for path in files}:
+            _sync(str(folder))
+    except (OSError, pa.ArrowException) as error:
+        trouble: StreamevalError | None = outside_trouble(error)
+        if trouble is None and isinstance(error, OSError):
+            trouble = InputError(f"{error.filename or path}: cannot be written ({error.strerror or error})")
+        if trouble is None:
+            raise
+        raise trouble from error
+    finally:
+        for temporary, _ in written:
+            Path(temporary).unlink(missing_ok=True)
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+
+def _sync(path: str) -> None:
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def parquet(table: pa.Table, facts: Mapping[str, Any]) -> Writer:
+    """Writer of a table as zstd Parquet, with JSON facts in the file's metadata under the key `streameval`."""
+    metadata = {**(table.schema.metadata or {}), b"streameval": json.dumps(dict(facts), sort_keys=True).encode()}
+    tagged = table.replace_schema_metadata(metadata)
+    return lambda path: pq.write_table(tagged, path, compression="zstd", write_page_index=True)
+
+
+def text(content: str) -> Writer:
+    """Writer of UTF-8 text."""
+
+    def write(path: str) -> None:
+        with open(path, "w", encoding="utf-8", newline="") as stream:
+            stream.write(content)
+
+    return write
+
+
+def facts_of(path: Path) -> dict[str, Any]:
+    """JSON facts that `parquet` put into a file."""
+    raw = (pq.read_schema(path).metadata or {}).get(b"streameval", b"{}")
+    facts: dict[str, Any] = json.loads(raw)
+    return facts

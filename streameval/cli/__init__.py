@@ -1,0 +1,59 @@
+"""The command line: parse, call, print."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import traceback
+from itertools import pairwise
+from typing import Any, NoReturn
+
+from cyclopts import App, CycloptsError
+
+from streameval import __version__
+from streameval.cli import commands
+from streameval.errors import EXIT_DEFECT, EXIT_INPUT, EXIT_INTERRUPTED, StreamevalError, outside_trouble
+
+app = App(
+    name="streameval",
+    help="Evaluate rankings too large to label: plan, select, label, evaluate.",
+    version=__version__,
+    help_format="plaintext",
+)
+for _command in (
+    commands.plan, commands.cost, commands.select, commands.evaluate, commands.report, commands.demo
+):  # fmt: skip
+    app.command(_command)
+
+
+def main() -> NoReturn:
+    """Run a command, and leave with the exit status: 0 done, 1 defect, 2 input, 3 outside, 130 interrupted."""
+    sys.exit(run(sys.argv[1:]))
+
+
+def run(arguments: list[str]) -> int:
+    """Run a command and return its exit status; an error is one line on stderr (a JSON line under `--log json`)."""
+    try:
+        app(arguments, exit_on_error=False, print_error=False, result_action="return_value")
+    except CycloptsError as error:
+        return _fail(arguments, "usage", " ".join(str(error).split()), EXIT_INPUT)
+    except KeyboardInterrupt:
+        return _fail(arguments, "interrupted", "interrupted; nothing half-written was left behind", EXIT_INTERRUPTED)
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except Exception as error:
+        known = error if isinstance(error, StreamevalError) else outside_trouble(error)
+        if known is not None:
+            return _fail(arguments, type(known).__name__, str(known), known.exit_status)
+        traceback.print_exc()
+        return _fail(arguments, "defect", f"{type(error).__name__}: {error} (please report this)", EXIT_DEFECT)
+    return 0
+
+
+def _fail(arguments: list[str], kind: str, message: str, status: int) -> int:
+    as_json = "--log=json" in arguments or ("--log", "json") in pairwise(arguments)
+    event: dict[str, Any] = {"event": "error", "kind": kind, "message": message, "exit_status": status}
+    print(json.dumps(event) if as_json else f"streameval: {message}", file=sys.stderr)
+    return status

@@ -1,0 +1,115 @@
+"""What can go wrong, as a tree; the command line turns each branch into an exit status.
+
+::
+
+    StreamevalError (ValueError)
+    ├── InputError     what was given cannot be used             exit status 2
+    ├── StudyError     the files of a study do not fit together  exit status 2
+    └── OutsideError   disk, memory, network: worth a retry      exit status 3
+
+Anything else that escapes is a defect of ours (exit status 1).
+"""
+
+from __future__ import annotations
+
+import difflib
+import errno
+from collections.abc import Iterable
+
+EXIT_DONE = 0
+EXIT_DEFECT = 1
+EXIT_INPUT = 2
+EXIT_OUTSIDE = 3
+EXIT_INTERRUPTED = 130
+
+_OUTSIDE_ERRNOS = {
+    errno.ENOSPC,
+    errno.EDQUOT,
+    errno.EFBIG,
+    errno.ENOMEM,
+    errno.EMFILE,
+    errno.EIO,
+    errno.ETIMEDOUT,
+}
+_OUTSIDE_PHRASES = ("no space left on device", "disk quota exceeded", "file too large", "out of memory")
+
+
+class StreamevalError(ValueError):
+    """One line: what, where, hint.
+
+    Parameters
+    ----------
+    what : str
+        What is wrong, with the numbers that show it.
+    hint : str, optional
+        What the reader can do next.
+    """
+
+    exit_status = EXIT_INPUT
+
+    def __init__(self, what: str, hint: str | None = None) -> None:
+        self.what = " ".join(what.split())
+        self.hint = " ".join(hint.split()) if hint else None
+        super().__init__(f"{self.what}. Hint: {self.hint}" if self.hint else self.what)
+
+
+class InputError(StreamevalError):
+    """What was given (a path, a parameter, a table, a label) cannot be used."""
+
+
+class StudyError(StreamevalError):
+    """The files of a study do not fit together, or do not fit what was asked."""
+
+
+class OutsideError(StreamevalError):
+    """Something outside the program failed; the same command may succeed later."""
+
+    exit_status = EXIT_OUTSIDE
+
+
+def outside_trouble(error: BaseException) -> OutsideError | None:
+    """Recognise a full disk, exhausted memory and their like in an error of any library.
+
+    Parameters
+    ----------
+    error : BaseException
+        What a library raised; libraries wrap the operating system's errors in types of their own.
+
+    Returns
+    -------
+    OutsideError or None
+        The error to raise instead, or None where it is none of these.
+
+    Examples
+    --------
+    >>> print(outside_trouble(OSError(28, "No space left on device")))
+    No space left on device. Hint: nothing half-written was left behind; make room and run the same command again
+    """
+    text = " ".join(str(error).split())
+    known = isinstance(error, MemoryError) or getattr(error, "errno", None) in _OUTSIDE_ERRNOS
+    if not known and not any(phrase in text.lower() for phrase in _OUTSIDE_PHRASES):
+        return None
+    if isinstance(error, OSError) and error.strerror:
+        text = f"{error.filename}: {error.strerror}" if error.filename else error.strerror
+    return OutsideError(
+        text or "out of memory",
+        "nothing half-written was left behind; make room and run the same command again",
+    )
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """Hint at the closest of the known names, or list them.
+
+    Examples
+    --------
+    >>> did_you_mean("scor", ["item", "score"])
+    "did you mean 'score'?"
+    >>> did_you_mean("zzz", ["item", "score"])
+    'there are: item, score'
+    """
+    names = list(known)
+    close = difflib.get_close_matches(name, names, n=1)
+    if close:
+        return f"did you mean '{close[0]}'?"
+    shown = ", ".join(names[:12])
+    return f"there are: {shown}{' …' if len(names) > 12 else ''}" if names else "there are none"

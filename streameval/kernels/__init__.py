@@ -1,0 +1,4 @@
+"""Numba kernels: arrays in, arrays out; no strings, no paths, no library but numpy.
+
+Every kernel has a naive twin in `tests/` that it must agree with.
+"""

@@ -1,0 +1,101 @@
+"""Methods: each picks ranks to label, and turns their labels into bounds on the yield Y(r).
+
+A method is one file in this folder with a frozen dataclass: its fields are its parameters, and a module-level
+`METHOD` names the class. It is found by name; nothing else has to be edited. It knows no files.
+"""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from dataclasses import MISSING, fields
+from typing import Any, ClassVar, Protocol, cast, runtime_checkable
+
+from streameval.curve import Curve
+from streameval.errors import InputError, did_you_mean
+from streameval.types import Labels, Plan
+
+
+@runtime_checkable
+class Method(Protocol):
+    """What every method offers. Laws, tested over every method that is found:
+
+    - all planned ranks labelled and all ranks planned ⇒ lower = estimate = upper = truth;
+    - the plan's ranks are exactly the labels that `cost` counts (methods that draw: in expectation);
+    - a rank without a label never narrows a bound.
+    """
+
+    name: ClassVar[str]
+    summary: ClassVar[str]
+
+    def plan(self, n_items: int, seed: int = 0) -> Plan:
+        """Choose the ranks to label in a ranking of `n_items`."""
+        ...
+
+    def curve(self, plan: Plan, labels: Labels) -> Curve:
+        """Turn the labels of `plan` into bounds on the yield at every rank."""
+        ...
+
+    def cost(self, n_items: int) -> dict[str, Any]:
+        """Count the labels that a plan takes: at least `method`, `labels`."""
+        ...
+
+
+def available() -> dict[str, type[Method]]:
+    """Every method by name, in alphabetical order."""
+    found: dict[str, type[Method]] = {}
+    for info in pkgutil.iter_modules(__path__):
+        module = importlib.import_module(f"{__name__}.{info.name}")
+        method = getattr(module, "METHOD", None)
+        if method is not None:
+            found[method.name] = method
+    return dict(sorted(found.items()))
+
+
+def create(name: str, parameters: dict[str, Any] | None = None) -> Method:
+    """Make a method from its name and parameters.
+
+    Parameters
+    ----------
+    name : str
+        As in `available()`.
+    parameters : dict
+        Only those that differ from the defaults; None counts as not given.
+
+    Raises
+    ------
+    InputError
+        If there is no such method, it lacks such a parameter, or a value is out of range.
+    """
+    known = available()
+    if name not in known:
+        raise InputError(f"there is no method '{name}'", did_you_mean(name, known))
+    given = {key: value for key, value in (parameters or {}).items() if value is not None}
+    accepted = parameter_names(known[name])
+    for key in given:
+        if key not in accepted:
+            raise InputError(f"method {name} has no parameter '{key}'", did_you_mean(key, accepted))
+    return known[name](**given)
+
+
+def parameter_names(method: type[Method]) -> list[str]:
+    """Names of a method's parameters, in order."""
+    return [field.name for field in fields(cast(Any, method)) if field.init]
+
+
+def parameter_defaults(method: type[Method]) -> dict[str, Any]:
+    """Give a method's parameters and their defaults."""
+    return {f.name: f.default for f in fields(cast(Any, method)) if f.init and f.default is not MISSING}
+
+
+def check_items(n_items: int) -> int:
+    """Refuse a list that has no items, or too many for sums to stay exact.
+
+    Raises
+    ------
+    InputError
+        If `n_items` is not in 1..2⁵³.
+    """
+    if not 1 <= n_items <= 2**53:
+        raise InputError(f"a ranking of {n_items:,} items cannot be planned", "it needs 1 to 2^53 items")
+    return int(n_items)

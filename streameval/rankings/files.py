@@ -1,0 +1,166 @@
+"""Which files make up a ranking, and in which order."""
+
+from __future__ import annotations
+
+import glob
+import os
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import unquote
+
+from streameval.errors import InputError
+
+_SUFFIXES = (".parquet", ".pq", ".parq")
+_GLOB = re.compile(r"[*?\[]")
+_HIVE = re.compile(r"([^=/]+)=([^/]*)")
+HIVE_NULL = "__HIVE_DEFAULT_PARTITION__"
+
+
+@dataclass(frozen=True)
+class DataFile:
+    """One file of a ranking.
+
+    Attributes
+    ----------
+    path : str
+        Where it lies.
+    name : str
+        Its path relative to the source, with forward slashes: part of the fingerprint, so a moved lake is the same.
+    keys : tuple of (str, str or None)
+        Hive partition keys of its folders; values are strings.
+    """
+
+    path: str
+    name: str
+    keys: tuple[tuple[str, str | None], ...]
+
+
+def list_files(
+    source: str | os.PathLike[str] | Sequence[str | os.PathLike[str]], file_order: str | None
+) -> list[DataFile]:
+    """List the files of a ranking in the order that makes their rows the ranking.
+
+    Parameters
+    ----------
+    source : path, or sequence of paths
+        A file, a folder (searched deeply; names that begin with `_` or `.` are skipped), a glob, or a list of these, in
+        order.
+    file_order : {None, "natural", "lexical"}
+        None refuses where the two differ.
+
+    Raises
+    ------
+    InputError
+        Nothing there, no Parquet file in it, a Delta or Iceberg table, a file named twice, an ambiguous order.
+    """
+    sources = [source] if isinstance(source, str | os.PathLike) else list(source)
+    if not sources:
+        raise InputError("the list of files is empty")
+    found = [file for one in sources for file in _expand(os.fspath(one), file_order)]
+    seen: set[str] = set()
+    for file in found:
+        real = os.path.realpath(file.path)
+        if real in seen:
+            raise InputError(f"{file.path}: named twice in the ranking", "each file may be listed once")
+        seen.add(real)
+    return found
+
+
+def _expand(source: str, file_order: str | None) -> list[DataFile]:
+    path = source.removeprefix("file://")
+    if "://" in path:
+        raise InputError(
+            f"{source}: this version reads local files only", "copy or mount the files, and give that path"
+        )
+    if os.path.isdir(path):
+        return _folder(path, file_order)
+    if os.path.exists(path):
+        return [DataFile(path, os.path.basename(path), _hive_keys(os.path.dirname(path)))]
+    if _GLOB.search(path):
+        return _matching(path, file_order)
+    raise InputError(f"{source}: no such file or folder")
+
+
+def _folder(path: str, file_order: str | None) -> list[DataFile]:
+    _refuse_table_formats(path)
+    names = sorted(_walk(path, path))
+    if not names:
+        raise InputError(
+            f"{path}: no Parquet file in this folder",
+            f"files end in {', '.join(_SUFFIXES)}, and names that begin with '_' or '.' are skipped",
+        )
+    outer = _hive_keys(path)
+    return [
+        DataFile(os.path.join(path, name), name, outer + _hive_keys(os.path.dirname(name)))
+        for name in _ordered(names, path, file_order)
+    ]
+
+
+def _matching(pattern: str, file_order: str | None) -> list[DataFile]:
+    paths = sorted(p for p in glob.glob(pattern, recursive=True) if os.path.isfile(p))
+    if not paths:
+        raise InputError(f"{pattern}: no file matches this pattern")
+    root = os.path.dirname(_GLOB.split(pattern, maxsplit=1)[0])
+    for folder in {os.path.dirname(p) for p in paths}:
+        _refuse_table_formats(folder)
+    return [
+        DataFile(p, Path(os.path.relpath(p, root or ".")).as_posix(), _hive_keys(os.path.dirname(p)))
+        for p in _ordered(paths, pattern, file_order)
+    ]
+
+
+def _walk(folder: str, root: str) -> Iterator[str]:
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            if entry.name.startswith(("_", ".")):
+                continue
+            if entry.is_dir():
+                _refuse_table_formats(entry.path)
+                yield from _walk(entry.path, root)
+            elif entry.name.lower().endswith(_SUFFIXES):
+                yield Path(os.path.relpath(entry.path, root)).as_posix()
+
+
+def _refuse_table_formats(folder: str) -> None:
+    if os.path.isdir(os.path.join(folder, "_delta_log")):
+        raise InputError(
+            f"{folder}: a Delta table; read as plain Parquet, rows deleted from it would come back",
+            "export the version you mean to Parquet files",
+        )
+    if glob.glob(os.path.join(glob.escape(folder), "metadata", "*.metadata.json")):
+        raise InputError(
+            f"{folder}: an Iceberg table; read as plain Parquet, rows deleted from it would come back",
+            "export the snapshot you mean to Parquet files",
+        )
+
+
+def _ordered(names: list[str], where: str, file_order: str | None) -> list[str]:
+    natural = sorted(names, key=natural_key)
+    if file_order == "natural":
+        return natural
+    if file_order is None and natural != names:
+        first = next(i for i, (a, b) in enumerate(zip(names, natural, strict=True)) if a != b)
+        raise InputError(
+            f"{where}: the order of its files is unclear: is '{names[first]}' or '{natural[first]}' file {first + 1}?",
+            "say --file-order natural (2 before 10) or --file-order lexical (10 before 2)",
+        )
+    return names
+
+
+def natural_key(name: str) -> list[tuple[int, int, str]]:
+    """Sort key in which numbers count as numbers.
+
+    Examples
+    --------
+    >>> sorted(["part_10", "part_2"], key=natural_key)
+    ['part_2', 'part_10']
+    """
+    parts = re.split(r"([0-9]+)", name)
+    return [(0, int(part), part) if i % 2 else (1, 0, part) for i, part in enumerate(parts)]
+
+
+def _hive_keys(folder: str) -> tuple[tuple[str, str | None], ...]:
+    keys = [_HIVE.fullmatch(part) for part in Path(folder).parts]
+    return tuple((unquote(key[1]), None if key[2] == HIVE_NULL else unquote(key[2])) for key in keys if key is not None)

@@ -1,0 +1,228 @@
+"""Parquet footers: what a file says it holds, believed only as far as its size allows.
+
+Of each footer only row counts, the score's minima and maxima and a digest are kept: 10⁵ files fit in little memory.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from streameval.errors import InputError, did_you_mean
+from streameval.rankings.files import DataFile
+from streameval.types import Int64Array
+
+_MAGIC = b"PAR1"
+_MAX_FOOTER = 1 << 30
+# a data page takes at least this many bytes and says how many values it holds in 31 bits
+_LEAST_PAGE_BYTES = 12
+_MOST_PAGE_VALUES = 2**31 - 1
+
+
+@dataclass(frozen=True)
+class Footer:
+    """What is kept of one file's footer.
+
+    Attributes
+    ----------
+    file : DataFile
+    size : int
+        Bytes.
+    changed_ns : int
+        Time of change, guarding within a run only.
+    digest : str
+        SHA-256 of the footer's bytes, hex.
+    schema : pyarrow.Schema
+    row_group_rows : int64 array, shape (row groups,)
+    score_bounds : tuple of ((min, max) or None), one per row group
+        Statistics of the score column; None where the file has none. Empty where the order has no score.
+    """
+
+    file: DataFile
+    size: int
+    changed_ns: int
+    digest: str
+    schema: pa.Schema
+    row_group_rows: Int64Array
+    score_bounds: tuple[tuple[Any, Any] | None, ...]
+
+
+def read_footers(files: Sequence[DataFile], score: str | None, threads: int) -> list[Footer]:
+    """Read every footer, several at once.
+
+    Raises
+    ------
+    InputError
+        A file that is no Parquet file, is truncated, or claims what its size cannot hold; named.
+    """
+    with ThreadPoolExecutor(threads) as pool:
+        return list(pool.map(lambda file: read_footer(file, score), files))
+
+
+def read_footer(file: DataFile, score: str | None) -> Footer:
+    """Read and check one footer."""
+    state, raw = _footer_bytes(file.path)
+    metadata = _parse(file.path, raw)
+    rows = check_claims(file.path, metadata, state.st_size)
+    schema = _arrow_schema(file.path, metadata)
+    return Footer(
+        file,
+        state.st_size,
+        state.st_mtime_ns,
+        hashlib.sha256(raw).hexdigest(),
+        schema,
+        rows,
+        _score_bounds(metadata, score) if score else (),
+    )
+
+
+def _footer_bytes(path: str) -> tuple[os.stat_result, bytes]:
+    try:
+        with open(path, "rb") as stream:
+            state = os.fstat(stream.fileno())
+            if state.st_size < 12:
+                raise InputError(f"{path}: {state.st_size} bytes are no Parquet file", "it is truncated or empty")
+            stream.seek(-8, os.SEEK_END)
+            tail = stream.read(8)
+            if tail[4:] != _MAGIC:
+                what = "an encrypted Parquet footer" if tail[4:] == b"PARE" else "no Parquet file, or a truncated one"
+                raise InputError(f"{path}: {what} (it ends in {tail[4:]!r}, not {_MAGIC!r})")
+            length = int.from_bytes(tail[:4], "little")
+            if not 0 < length <= min(state.st_size - 12, _MAX_FOOTER):
+                raise InputError(f"{path}: claims a footer of {length:,} bytes in a file of {state.st_size:,}")
+            stream.seek(-8 - length, os.SEEK_END)
+            return state, stream.read(length) + tail
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read ({error.strerror or error})") from error
+
+
+def _parse(path: str, raw: bytes) -> pq.FileMetaData:
+    try:
+        # Thrift's containers are counted before they are allocated: a footer cannot claim more entries than bytes
+        limit = len(raw)
+        return pq.ParquetFile(
+            pa.BufferReader(raw), thrift_string_size_limit=limit, thrift_container_size_limit=limit
+        ).metadata
+    except (pa.ArrowException, OSError) as error:
+        raise InputError(f"{path}: its Parquet footer is corrupt ({error})") from error
+
+
+def _arrow_schema(path: str, metadata: pq.FileMetaData) -> pa.Schema:
+    try:
+        return metadata.schema.to_arrow_schema().remove_metadata()
+    except (pa.ArrowException, OSError, ValueError) as error:
+        raise InputError(f"{path}: its Parquet schema cannot be read ({error})") from error
+
+
+def check_claims(path: str, metadata: pq.FileMetaData, size: int) -> Int64Array:
+    """Refuse a footer whose counts or sizes the file cannot hold, before any memory is taken on its word.
+
+    Parameters
+    ----------
+    metadata : pyarrow.parquet.FileMetaData
+        Or anything with `num_rows`, `num_row_groups`, `row_group(i)`.
+    size : int
+        Bytes of the file.
+
+    Returns
+    -------
+    int64 array
+        Rows of each row group.
+    """
+    rows = [_check_row_group(path, metadata.row_group(i), i, size) for i in range(metadata.num_row_groups)]
+    total = sum(rows)
+    if total != metadata.num_rows or total >= 2**62:
+        raise InputError(f"{path}: the footer claims {metadata.num_rows:,} rows, its row groups {total:,}")
+    return np.array(rows, dtype=np.int64)
+
+
+def _check_row_group(path: str, group: Any, index: int, size: int) -> int:
+    where = f"{path}: row group {index}"
+    rows = int(group.num_rows)
+    if rows < 0:
+        raise InputError(f"{where} claims {rows:,} rows")
+    for i in range(group.num_columns if rows else 0):
+        chunk = group.column(i)
+        compressed, values = int(chunk.total_compressed_size), int(chunk.num_values)
+        start = int(chunk.dictionary_page_offset or chunk.data_page_offset)
+        if min(compressed, values, start) < 0 or start + compressed > size:
+            raise InputError(
+                f"{where}, column {chunk.path_in_schema}: claims bytes {start:,}..{start + compressed:,} "
+                f"of a file of {size:,}"
+            )
+        if values > (compressed // _LEAST_PAGE_BYTES) * _MOST_PAGE_VALUES or rows > values:
+            raise InputError(
+                f"{where}, column {chunk.path_in_schema}: claims {rows:,} rows and {values:,} values "
+                f"in {compressed:,} bytes"
+            )
+    return rows
+
+
+def _score_bounds(metadata: pq.FileMetaData, score: str) -> tuple[tuple[Any, Any] | None, ...]:
+    names = [metadata.schema.column(i).path for i in range(metadata.num_columns)]
+    if score not in names:
+        return tuple(None for _ in range(metadata.num_row_groups))
+    column: int = names.index(score)
+    groups: int = metadata.num_row_groups
+    return tuple(_bounds(metadata.row_group(i).column(column)) for i in range(groups))
+
+
+def _bounds(chunk: Any) -> tuple[Any, Any] | None:
+    statistics = chunk.statistics if chunk.is_stats_set else None
+    if statistics is None or not statistics.has_min_max:
+        return None
+    low, high = statistics.min, statistics.max
+    # a NaN in the statistics says nothing about order (and equals nothing)
+    return (low, high) if low == low and high == high else None
+
+
+def common_schema(footers: Sequence[Footer]) -> pa.Schema:
+    """Return the schema that all files share; the order of columns and their dictionaries do not matter.
+
+    Raises
+    ------
+    InputError
+        Names the first file that differs, and in what.
+    """
+    first = footers[0]
+    expected = _types(first.schema)
+    for footer in footers[1:]:
+        if footer.schema.equals(first.schema):
+            continue
+        found = _types(footer.schema)
+        for name in [*expected, *found]:
+            if expected.get(name) != found.get(name):
+                raise InputError(
+                    f"{footer.file.path}: column '{name}' is {found.get(name, 'absent')}, "
+                    f"but {expected.get(name, 'absent')} in {first.file.path}",
+                    "the files of a ranking share one schema",
+                )
+    return first.schema
+
+
+def _types(schema: pa.Schema) -> dict[str, pa.DataType]:
+    plain = {pa.large_string(): pa.string(), pa.large_binary(): pa.binary()}
+    types = {f.name: f.type.value_type if pa.types.is_dictionary(f.type) else f.type for f in schema}
+    return {name: plain.get(kind, kind) for name, kind in types.items()}
+
+
+def check_column(schema: pa.Schema, name: str, where: str) -> None:
+    """Refuse a column that is not there."""
+    if name not in schema.names:
+        raise InputError(f"{where}: there is no column '{name}'", did_you_mean(name, schema.names))
+
+
+def fingerprint(footers: Sequence[Footer]) -> str:
+    """Hash (relative path, size, footer digest) of the files in order: sixteen hex digits."""
+    digest = hashlib.sha256()
+    for footer in footers:
+        digest.update(f"{footer.file.name}\0{footer.size}\0{footer.digest}\n".encode())
+    return digest.hexdigest()[:16]

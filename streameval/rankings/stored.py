@@ -1,0 +1,259 @@
+"""Rankings in stored order: the rows of Parquet files, one after another, best first.
+
+A rank is found from row counts alone; only row groups that hold planned ranks are read, each by one lazy Polars slice
+that ends at its first and last wanted row, several at once. The list itself is never loaded.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from streameval.errors import InputError, did_you_mean
+from streameval.rankings import Fetched, Progress, RankingOptions, silent
+from streameval.rankings.files import list_files
+from streameval.rankings.footers import Footer, check_column, common_schema, fingerprint, read_footers
+from streameval.rankings.rowgroups import Neighbours, Part, Slab, read_part
+from streameval.types import Int64Array
+
+_NO_ORDER = "sort the list by this column, or leave --score out if the stored order is the ranking"
+
+
+@dataclass(frozen=True)
+class StoredRanking:
+    """Parquet files whose stored order is the ranking.
+
+    Attributes
+    ----------
+    source : tuple of str
+        As given.
+    options : RankingOptions
+    footers : tuple of Footer
+        In rank order.
+    schema : pyarrow.Schema
+        That all files share.
+    last_rank : int64 array, shape (row groups of all files,)
+        Rank of the last row of each row group.
+    """
+
+    source: tuple[str, ...]
+    options: RankingOptions
+    footers: tuple[Footer, ...]
+    schema: pa.Schema
+    last_rank: Int64Array
+
+    @property
+    def n_items(self) -> int:
+        """N, from row counts."""
+        return int(self.last_rank[-1]) if self.last_rank.size else 0
+
+    @property
+    def fingerprint(self) -> str:
+        """Hash over the files' relative paths, sizes and footers."""
+        return fingerprint(self.footers)
+
+    @property
+    def threads(self) -> int:
+        """Readers at work at once."""
+        return _threads(self.options)
+
+    def description(self) -> dict[str, Any]:
+        """What the ranking is, JSON-ready."""
+        return {
+            "fingerprint": self.fingerprint,
+            "files": len(self.footers),
+            "order": "stored",
+            "score": self.options.score,
+            "ascending": self.options.ascending,
+        }
+
+    def location(self) -> dict[str, Any]:
+        """Where it lies and how to read it, JSON-ready."""
+        return {
+            "source": list(self.source),
+            "file_order": self.options.file_order,
+            "memory": self.options.memory,
+            "threads": self.options.threads,
+        }
+
+    def columns(self) -> list[str]:
+        """Columns in the files, then partition keys that are not among them."""
+        names = list(self.schema.names)
+        return names + [key for key, _ in self.footers[0].file.keys if key not in names]
+
+    def fetch(self, ranks: Int64Array, columns: Sequence[str], progress: Progress = silent) -> Fetched:
+        """Read the items at `ranks`, and check the order of every row read on the way.
+
+        Parameters
+        ----------
+        ranks : int64 array, strictly increasing, in 1..N
+        columns : sequence of str
+            Of `columns()`.
+
+        Raises
+        ------
+        InputError
+            A damaged file or one that changed, a score that is null, NaN or out of order; with file and place.
+        """
+        for name in columns:
+            if name not in self.columns():
+                raise InputError(f"{self.source[0]}: there is no column '{name}'", did_you_mean(name, self.columns()))
+        parts = self._parts(ranks)
+        slabs = self._read(parts, tuple(columns), progress)
+        self._check_between(parts, slabs)
+        table = pa.concat_tables([slab.table for slab in slabs], promote_options="permissive")
+        found = pa.table({"rank": ranks})
+        if self.options.score is not None:
+            found = found.append_column("score", pa.chunked_array([slab.score for slab in slabs]))
+        for name in columns:
+            found = found.append_column(_free_name(name, found.column_names), table.column(name))
+        return Fetched(
+            found,
+            tied_ranks=sum(slab.tied for slab in slabs),
+            rows_read=sum(part.n_rows for part in parts),
+            row_groups_read=len(parts),
+        )
+
+    def _parts(self, ranks: Int64Array) -> list[Part]:
+        """Group planned ranks by the row group that holds them."""
+        group = np.searchsorted(self.last_rank, ranks)
+        first_rank = np.concatenate([[1], self.last_rank[:-1] + 1]).astype(np.int64)
+        group_of_file = np.concatenate([[0], np.cumsum([f.row_group_rows.size for f in self.footers])])
+        wanted, starts = np.unique(group, return_index=True)
+        parts = []
+        for g, mine in zip(wanted.tolist(), np.split(ranks, starts[1:]), strict=True):
+            file = int(np.searchsorted(group_of_file, g, side="right")) - 1
+            footer, index = self.footers[file], g - int(group_of_file[file])
+            parts.append(
+                Part(
+                    footer=footer,
+                    row_group=index,
+                    first_row=int(np.sum(footer.row_group_rows[:index])),
+                    first_rank=int(first_rank[g]),
+                    n_group_rows=int(footer.row_group_rows[index]),
+                    rows=mine - first_rank[g],
+                    neighbours=self._neighbours(g) if self.options.score else Neighbours(),
+                )
+            )
+        return parts
+
+    def _neighbours(self, group: int) -> Neighbours:
+        """Scores just outside a row group, as far as statistics know them."""
+        bounds = self._all_bounds()
+        before = bounds[group - 1] if group > 0 else None
+        after = bounds[group + 1] if group + 1 < len(bounds) else None
+        last, first = (0, 1) if not self.options.ascending else (1, 0)
+        return Neighbours(before[last] if before else None, after[first] if after else None)
+
+    def _all_bounds(self) -> list[tuple[Any, Any] | None]:
+        return [bounds for footer in self.footers for bounds in footer.score_bounds]
+
+    def _read(self, parts: list[Part], columns: tuple[str, ...], progress: Progress) -> list[Slab]:
+        slabs: list[Slab] = []
+        limit = int(self.options.memory * 1e9)
+        with ThreadPoolExecutor(self.threads) as pool:
+            jobs = [pool.submit(read_part, part, columns, self.options, limit) for part in parts]
+            try:
+                for done, job in enumerate(jobs, start=1):
+                    slabs.append(job.result())
+                    progress(done, len(jobs))
+            except BaseException:
+                pool.shutdown(cancel_futures=True)
+                raise
+        for footer in {part.footer.file.path: part.footer for part in parts}.values():
+            state = os.stat(footer.file.path)
+            if (state.st_size, state.st_mtime_ns) != (footer.size, footer.changed_ns):
+                raise InputError(f"{footer.file.path}: changed while it was read", "run the command again")
+        return slabs
+
+    def _check_between(self, parts: list[Part], slabs: list[Slab]) -> None:
+        """Scores must not rise from one row group that was read to the next."""
+        if self.options.score is None:
+            return
+        for a, b, before, after in zip(parts, parts[1:], slabs, slabs[1:], strict=False):
+            high, low = (before.last, after.first) if not self.options.ascending else (after.first, before.last)
+            if high < low:
+                raise InputError(
+                    f"{b.footer.file.path}: row {b.first_row:,} has {self.options.score} {after.first}, out of order "
+                    f"after {before.last} in {a.footer.file.path}",
+                    _NO_ORDER,
+                )
+
+
+@dataclass(frozen=True)
+class _Opener:
+    def accepts(self, source: Any) -> bool:
+        return isinstance(source, str | os.PathLike) or (
+            isinstance(source, list | tuple) and all(isinstance(one, str | os.PathLike) for one in source)
+        )
+
+    def open(self, source: Any, options: RankingOptions) -> StoredRanking:
+        return open_stored(source, options)
+
+
+def open_stored(source: Any, options: RankingOptions) -> StoredRanking:
+    """Open Parquet files as a ranking in stored order.
+
+    Raises
+    ------
+    InputError
+        See `list_files`, `read_footers`, `common_schema`; and a score that is missing, is not a number or a date, or
+        rises between row groups.
+    """
+    files = list_files(source, options.file_order)
+    footers = tuple(read_footers(files, options.score, _threads(options)))
+    schema = common_schema(footers)
+    keys = [tuple(key for key, _ in footer.file.keys) for footer in footers]
+    for footer, own in zip(footers, keys, strict=True):
+        if own != keys[0]:
+            raise InputError(f"{footer.file.path}: partition keys {list(own)}, but {list(keys[0])} elsewhere")
+    rows = np.concatenate([footer.row_group_rows for footer in footers])
+    given = [source] if isinstance(source, str | os.PathLike) else list(source)
+    ranking = StoredRanking(tuple(os.path.abspath(p) for p in given), options, footers, schema, np.cumsum(rows))
+    if ranking.n_items == 0:
+        raise InputError(f"{given[0]}: no rows in {len(footers):,} file(s)", "a ranking needs at least one item")
+    if options.score is not None:
+        _check_score(ranking, options.score)
+    return ranking
+
+
+def _check_score(ranking: StoredRanking, score: str) -> None:
+    where = ranking.source[0]
+    check_column(ranking.schema, score, where)
+    kind = ranking.schema.field(score).type
+    sortable = (pa.types.is_integer, pa.types.is_floating, pa.types.is_decimal, pa.types.is_temporal)
+    if not any(test(kind) for test in sortable):
+        raise InputError(f"{where}: score column '{score}' is {kind}, not a number or a date")
+    previous, previous_file = None, ""
+    for footer in ranking.footers:
+        for index, bounds in enumerate(footer.score_bounds):
+            if bounds is None or not footer.row_group_rows[index]:
+                continue
+            best, worst = bounds if ranking.options.ascending else bounds[::-1]
+            if previous is not None and (best < previous if ranking.options.ascending else best > previous):
+                raise InputError(
+                    f"{footer.file.path}: row group {index} begins at {score} {best}, out of order after {previous} "
+                    f"in {previous_file}",
+                    _NO_ORDER,
+                )
+            previous, previous_file = worst, footer.file.path
+
+
+def _threads(options: RankingOptions) -> int:
+    return options.threads or os.cpu_count() or 1
+
+
+def _free_name(name: str, taken: Sequence[str]) -> str:
+    """Suffix an item's column that collides with ours."""
+    while name in ("rank", "stratum", "se_task") or name in taken:
+        name += "_item"
+    return name
+
+
+OPENER = _Opener()

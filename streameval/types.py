@@ -1,0 +1,171 @@
+"""The nouns that cross floors: what a plan, a set of labels and a claim hold.
+
+`Curve` lives one floor up (`streameval.curve`) because it can compute; these only hold.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+Int64Array = npt.NDArray[np.int64]
+FloatArray = npt.NDArray[np.float64]
+Coverage = Literal["exact", "conditional", "pointwise", "simultaneous", "none"]
+
+
+@dataclass(frozen=True)
+class Claim:
+    """What a curve's bounds promise.
+
+    Attributes
+    ----------
+    coverage : {"exact", "conditional", "pointwise", "simultaneous", "none"}
+        "exact": lower = estimate = upper = truth. "conditional": the bounds hold wherever `assumes` is true.
+        "pointwise": each rank on its own, "simultaneous": all ranks at once, with probability `confidence`
+        over the draw. "none": a picture, not a bound.
+    confidence : float or None
+        Probability in (0, 1]; None where the claim is not probabilistic.
+    assumes : str
+        One sentence: what has to be true of the list for the claim to hold.
+    """
+
+    coverage: Coverage
+    confidence: float | None
+    assumes: str
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the claim as JSON-ready values."""
+        return {"coverage": self.coverage, "confidence": self.confidence, "assumes": self.assumes}
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The ranks to label: the record of what was drawn, never regenerated from the seed.
+
+    Attributes
+    ----------
+    method : str
+        Name of the method (`streameval.methods`).
+    parameters : mapping of str to JSON values
+        The method's parameters, as typed (ε is kept as its decimal text).
+    n_items : int
+        Items in the ranking.
+    seed : int
+        Seed of the draw; methods that draw nothing keep it for the shuffle of the tasks.
+    ranking : mapping of str to JSON values
+        What the ranking is (fingerprint, order, score …); empty for a plan of a bare N.
+    table : pyarrow.Table
+        `rank` int64, strictly increasing, 1-based; `stratum` int32, numbered from 0 by rank; then columns of
+        the method's own.
+    notes : mapping of str to JSON values
+        What the method wants remembered about the plan (grid, ranks that stay unknown …).
+    location : mapping of str to JSON values
+        Where the ranking lies and how to read it (source, file order, memory, threads); no part of `plan_id`, so that
+        a lake may move.
+    """
+
+    method: str
+    parameters: Mapping[str, Any]
+    n_items: int
+    seed: int
+    table: pa.Table
+    ranking: Mapping[str, Any] = field(default_factory=dict)
+    notes: Mapping[str, Any] = field(default_factory=dict)
+    location: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def ranks(self) -> Int64Array:
+        """Planned ranks, int64, strictly increasing."""
+        return np.asarray(self.table.column("rank").to_numpy())
+
+    @property
+    def plan_id(self) -> str:
+        """Sixteen hex digits that differ whenever anything that was planned differs."""
+        digest = hashlib.sha256(json.dumps(self.header(), sort_keys=True).encode())
+        for name in self.table.column_names:
+            digest.update(name.encode())
+            digest.update(np.ascontiguousarray(self.table.column(name).to_numpy()).tobytes())
+        return digest.hexdigest()[:16]
+
+    def header(self) -> dict[str, Any]:
+        """Everything but the table and the location, as JSON-ready values."""
+        return {
+            "method": self.method,
+            "parameters": dict(self.parameters),
+            "n_items": self.n_items,
+            "seed": self.seed,
+            "ranking": dict(self.ranking),
+            "notes": dict(self.notes),
+        }
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        """Hand the plan's table to any Arrow reader (PyCapsule protocol)."""
+        return self.table.__arrow_c_stream__(requested_schema)
+
+
+@dataclass(frozen=True)
+class Labels:
+    """What is known of each planned rank, in the plan's order, and an account of every row that came in.
+
+    Attributes
+    ----------
+    rank : int64 array, shape (n_planned,)
+    label : int8 array, shape (n_planned,)
+        1 positive, 0 negative, -1 no label (never answered, skipped, or votes that tie).
+    votes, positive_votes : int64 arrays, shape (n_planned,)
+    account : mapping of str to int
+        Rows read, missing, doubled, contradictory … (see `streameval.labels`).
+    """
+
+    rank: Int64Array
+    label: npt.NDArray[np.int8]
+    votes: Int64Array
+    positive_votes: Int64Array
+    account: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def positive(self) -> npt.NDArray[np.bool_]:
+        """True where the label is 1."""
+        return np.asarray(self.label == 1)
+
+    @property
+    def known(self) -> npt.NDArray[np.bool_]:
+        """True where there is a label."""
+        return np.asarray(self.label >= 0)
+
+    @property
+    def table(self) -> pa.Table:
+        """`rank` int64, `label` int8 (null where there is none), `votes` int64, `positive_votes` int64."""
+        return pa.table(
+            {
+                "rank": self.rank,
+                "label": pa.array(self.label, mask=~self.known),
+                "votes": self.votes,
+                "positive_votes": self.positive_votes,
+            }
+        )
+
+    @staticmethod
+    def of(plan: Plan, label: npt.ArrayLike) -> Labels:
+        """One vote per planned rank.
+
+        Parameters
+        ----------
+        plan : Plan
+        label : array-like of {1, 0, -1}, shape (n_planned,)
+            In the plan's order; -1 where there is no label.
+        """
+        values = np.asarray(label, dtype=np.int8)
+        votes = (values >= 0).astype(np.int64)
+        return Labels(plan.ranks, values, votes, (values == 1).astype(np.int64))
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        """Hand the labels' table to any Arrow reader (PyCapsule protocol)."""
+        return self.table.__arrow_c_stream__(requested_schema)

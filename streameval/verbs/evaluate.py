@@ -1,0 +1,96 @@
+"""Evaluate: join labels back, turn them into the curve, and write every result."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from streameval import __version__
+from streameval.curve import Curve
+from streameval.errors import InputError
+from streameval.labels import Votes, read_votes, tally
+from streameval.methods import create
+from streameval.metrics import metrics
+from streameval.report import render
+from streameval.study import Evaluation, Study, evaluation_id
+from streameval.types import Labels, Plan
+
+
+def evaluate(
+    study: str | os.PathLike[str],
+    *,
+    labels: Sequence[Any] | Any = (),
+    on: str | None = None,
+    label: str = "label",
+) -> Evaluation:
+    """Evaluate a study with all labels it has been given so far.
+
+    Parameters
+    ----------
+    study : path
+    labels : path or table, or sequence of these
+        Parquet or CSV files, or tables that speak the Arrow PyCapsule protocol. Each row is a vote. A source given
+        before adds nothing; with none, the labels stored before are evaluated.
+    on : str, optional
+        Column that says which item a row is about (default: `rank`, `se_rank` or `se_task`).
+    label : str
+        Column with the label: 1/0, true/false, yes/no; blank where there is none.
+
+    Returns
+    -------
+    Evaluation
+        The same that the study's files hold: labels, curve, metrics, summary.
+
+    Raises
+    ------
+    InputError
+        A source or one of its values cannot be read; nothing was written.
+    StudyError
+        Labels of another study.
+    """
+    folder = Study(Path(study))
+    plan = folder.plan()
+    sources = [labels] if _is_one(labels) else list(labels)
+    selection = folder.selection(plan)
+    read = [read_votes(source, plan, selection, on, label) for source in sources]
+    new = {votes.identity: folder.add_votes(votes.identity, votes.table, _facts(votes)) for votes in read}
+    stored = folder.votes()
+    if not stored:
+        raise InputError(f"{folder.folder}: no labels yet", "give them with --labels FILE")
+    tallied = tally(plan, stored)
+    curve = create(plan.method, dict(plan.parameters)).curve(plan, tallied)
+    if selection is not None and plan.ranking.get("score"):
+        curve = curve.with_score(selection.select(["rank", "score"]))
+    found = _evaluation(plan, tallied, curve, [{**_facts(v), "new": new[v.identity]} for v in read])
+    folder.save_evaluation(found, render(plan, found))
+    return found
+
+
+def _is_one(labels: Any) -> bool:
+    return isinstance(labels, str | os.PathLike) or hasattr(labels, "__arrow_c_stream__")
+
+
+def _facts(votes: Votes) -> dict[str, Any]:
+    return {"source": votes.source, "rows": votes.rows, "planned": votes.table.num_rows, "unplanned": votes.unplanned}
+
+
+def _evaluation(plan: Plan, labels: Labels, curve: Curve, sources: list[dict[str, Any]]) -> Evaluation:
+    identity = evaluation_id(plan, labels)
+    widest = curve.half_width()
+    summary = {
+        "evaluation_id": identity,
+        "study": plan.plan_id,
+        "version": __version__,
+        "n_items": plan.n_items,
+        "method": plan.method,
+        "parameters": dict(plan.parameters),
+        "claim": curve.claim.as_dict(),
+        "findings": list(curve.findings),
+        "diagnostics": dict(curve.diagnostics),
+        "half_width": {"alpha": widest.alpha, "rank": widest.rank},
+        "account": dict(labels.account),
+        "sources": sources,
+    }
+    return Evaluation(identity, labels.table, curve, curve.table, metrics(curve), summary)

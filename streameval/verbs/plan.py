@@ -1,0 +1,57 @@
+"""Plan: choose the ranks to label."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from streameval.methods import create
+from streameval.rankings import RankingOptions, open_ranking
+from streameval.study import Study
+from streameval.types import Plan
+
+
+def plan(
+    ranking: Any,
+    study: str | os.PathLike[str],
+    *,
+    method: str = "paula",
+    seed: int = 0,
+    options: RankingOptions | None = None,
+    **parameters: Any,
+) -> Plan:
+    """Choose the ranks of a ranking to label, and write them to a study.
+
+    Parameters
+    ----------
+    ranking : path, or list of paths
+        A Parquet file, a folder of partitions, a glob, or a list of these, whose stored order is the ranking.
+    study : path
+        Folder of the study; made if it is not there. The same plan again changes nothing.
+    method : str
+        Name of the method.
+    seed : int
+        Seed of what is random: the draw, and the shuffle of the tasks.
+    options : RankingOptions, optional
+        Score column, order of files, memory, threads.
+    **parameters
+        Of the method: `epsilon`, `window`, `head`, `tail` for PAULA.
+
+    Returns
+    -------
+    Plan
+
+    Raises
+    ------
+    InputError
+        Whatever is wrong with the ranking or a parameter.
+    StudyError
+        The folder holds a different plan.
+    """
+    chosen = create(method, parameters)
+    opened = open_ranking(ranking, options)
+    drawn = replace(chosen.plan(opened.n_items, seed), ranking=opened.description(), location=opened.location())
+    Study(Path(study)).save_plan(drawn)
+    return drawn

@@ -1,0 +1,130 @@
+"""Select: fetch exactly the planned items, and export them as tasks for people."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from streameval import atomic
+from streameval.errors import InputError, StudyError, did_you_mean
+from streameval.exports import writer_for
+from streameval.rankings import Fetched, Progress, RankingOptions, open_ranking, silent
+from streameval.study import Study
+from streameval.types import Int64Array, Plan
+
+# an export must not tell a person what the model or somebody before them thought
+_TELLING = {
+    "label", "labels", "y", "truth", "gold", "target", "class", "judgment", "judgments", "judgement", "judgements",
+    "relevance", "relevant", "correct", "positive", "vote", "votes", "annotation", "rating", "score", "scores",
+    "confidence", "probability", "prob", "similarity", "rank", "stratum",
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Selection:
+    """What `select` did.
+
+    Attributes
+    ----------
+    table : pyarrow.Table
+        `rank`, `stratum`, `score` (where the order has one), `se_task`, then the items' columns.
+    fetched : Fetched
+        What was read for it.
+    left_out : tuple of str
+        Columns that an export leaves out because they give the answer away.
+    """
+
+    table: pa.Table
+    fetched: Fetched
+    left_out: tuple[str, ...] = ()
+
+
+def select(
+    study: str | os.PathLike[str],
+    *,
+    columns: Sequence[str] | None = None,
+    export: str | os.PathLike[str] | None = None,
+    progress: Progress = silent,
+) -> Selection:
+    """Fetch the planned items into selection.parquet, and write them as tasks if asked to.
+
+    Parameters
+    ----------
+    study : path
+    columns : sequence of str, optional
+        The items' columns to carry; by default all. In an export, columns that look like scores or labels appear only
+        when they are named here.
+    export : path, optional
+        Task file for people, format by its ending (.csv). Its order is a seeded shuffle, and `se_task` numbers that
+        shuffle, so neither reveals a rank.
+    progress : callable(done, total), optional
+
+    Raises
+    ------
+    StudyError
+        The ranking is not the one that was planned; both fingerprints are named.
+    InputError
+        A column that is not there, or a damaged file.
+    """
+    folder = Study(Path(study))
+    plan = folder.plan()
+    write = writer_for(os.fspath(export)) if export is not None else None
+    ranking = open_ranking(list(plan.location["source"]), RankingOptions.of(plan))
+    if ranking.fingerprint != plan.ranking["fingerprint"]:
+        raise StudyError(
+            f"the ranking has fingerprint {ranking.fingerprint}, but {plan.ranking['fingerprint']} was planned",
+            "the files have changed since; plan the new list into a new study",
+        )
+    names = list(columns) if columns is not None else ranking.columns()
+    for name in names:
+        if name not in ranking.columns():
+            raise InputError(f"the ranking has no column '{name}'", did_you_mean(name, ranking.columns()))
+    own = "score" if plan.ranking.get("score") == "score" else None
+    fetched = ranking.fetch(plan.ranks, [name for name in dict.fromkeys(names) if name != own], progress)
+    table = _with_ours(plan, fetched.table)
+    folder.save_selection(plan, table, {"tied_ranks": fetched.tied_ranks})
+    if write is None or export is None:
+        return Selection(table, fetched)
+    tasks, left_out = _tasks(plan, table, set(columns or ()))
+    atomic.write_all({Path(export): lambda path: write(tasks, path)})
+    return Selection(table, fetched, left_out)
+
+
+def task_numbers(plan: Plan) -> Int64Array:
+    """Number planned ranks 1..n in a seeded shuffle: `se_task`, in the plan's order."""
+    from streameval.kernels.draw import draws
+
+    order = np.argsort(draws(np.uint64(plan.seed % 2**64), plan.ranks.size), kind="stable")
+    numbers = np.empty(order.size, dtype=np.int64)
+    numbers[order] = np.arange(1, order.size + 1)
+    return numbers
+
+
+def _with_ours(plan: Plan, items: pa.Table) -> pa.Table:
+    """Put `stratum` after `rank`, and `se_task` before the items' columns."""
+    table = items.add_column(1, "stratum", plan.table.column("stratum"))
+    at = 3 if plan.ranking.get("score") is not None else 2
+    return table.add_column(at, "se_task", pa.array(task_numbers(plan)))
+
+
+def _tasks(plan: Plan, table: pa.Table, named: set[str]) -> tuple[pa.Table, tuple[str, ...]]:
+    ours = {"rank", "stratum", "se_task"} | ({"score"} if plan.ranking.get("score") else set())
+    items = [name for name in table.column_names if name not in ours]
+    left_out = tuple(n for n in items if n not in named and (n == plan.ranking.get("score") or _tells(n)))
+    if "score" in named and "score" in ours:
+        items.insert(0, "score")
+    shown = table.sort_by("se_task")
+    tasks: dict[str, Any] = {"se_study": pa.array([plan.plan_id] * table.num_rows), "se_task": shown.column("se_task")}
+    tasks |= {name: shown.column(name) for name in items if name not in left_out}
+    return pa.table(tasks), left_out
+
+
+def _tells(name: str) -> bool:
+    return any(part in _TELLING for part in re.split(r"[^a-z0-9]+", name.lower()))
