@@ -93,7 +93,7 @@ def write_ranking(folder: Path) -> npt.NDArray[np.int8]:
     similarity = (vectors @ vectors.T)[left, right]
     order = np.argsort(-similarity, kind="stable")
     left, right, similarity = left[order], right[order], similarity[order]
-    truth = (digits.target[left] == digits.target[right]).astype(np.int8)
+    truth: npt.NDArray[np.int8] = (digits.target[left] == digits.target[right]).astype(np.int8)
     art = _INK[(digits.images * (len(_INK) - 1) / 16).round().astype(np.int64)]
     (folder / "ranking").mkdir(parents=True, exist_ok=True)
     for index, rows in enumerate(np.array_split(np.arange(order.size), _FILES)):

@@ -18,6 +18,7 @@ from streameval.types import Int64Array
 _BITS = 320
 _ONE = 1 << _BITS
 _MAX_POWERS = 5_000_000
+_UNIT = Fraction(1)
 
 
 def parse_epsilon(epsilon: str | float | Fraction) -> Fraction:
@@ -99,13 +100,11 @@ def geometric_grid(n_items: int, epsilon: Fraction, head: int) -> GeometricGrid:
     points: list[int] = []
     while True:
         ceiling = _ceiling(low, high, ratio, index)
-        if first_index < 0 and ceiling >= head:
-            # (1+ε)^j ≥ r̃ for an integer r̃ is the same as g_j ≥ r̃
+        if first_index < 0 and _floor_of_scaled(low, high, ratio, index, _UNIT) >= head:
+            # for integers r̃ and N: (1+ε)^j ≥ r̃ is ⌊(1+ε)^j⌋ ≥ r̃, and (1+ε)^j ≤ N is g_j ≤ N
             first_index, head_end = index, ceiling
             m = _floor_of_scaled(low, high, ratio, index, epsilon) - 1
         if ceiling > n_items:
-            # the ceiling passes N one step before the power does only if the power lies in (N-1, N]:
-            # there g_j = N, which is not > N; so this power is > N
             if first_index >= 0:
                 break
         else:

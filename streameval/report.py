@@ -27,6 +27,14 @@ td:first-child,th:first-child{text-align:left}
 """
 
 
+def _bundle() -> str:
+    """Vega, Vega-Lite and its embedder as one script (the library's stub asks for an argument it does not need)."""
+    import vl_convert
+
+    script: str = vl_convert.javascript_bundle()  # type: ignore[call-arg, unused-ignore]
+    return script.replace("</script", "<\\/script")
+
+
 def render(plan: Plan, found: Evaluation) -> str:
     """Draw a study's report.
 
@@ -40,8 +48,6 @@ def render(plan: Plan, found: Evaluation) -> str:
     str
         HTML with its scripts inside: no request leaves the page.
     """
-    import vl_convert
-
     charts = {"precision": _precision_chart(found.curve), "labels": _label_chart(plan.ranks)}
     if "local_precision" in found.curve_table.column_names:
         charts["local"] = _local_chart(found.curve_table)
@@ -67,7 +73,7 @@ def render(plan: Plan, found: Evaluation) -> str:
         title=html.escape(f"streameval: {plan.method}"),
         evaluation=found.evaluation_id,
         style=_STYLE,
-        bundle=vl_convert.javascript_bundle(None).replace("</script", "<\\/script"),
+        bundle=_bundle(),
         body="\n".join(body),
         specs=specs,
     )

@@ -108,7 +108,7 @@ def cost(
 
     found = verb(items, price_per_label=price_per_label, **asdict(parameters))
     head = ["method", "labels", "accuracy", *(["price"] if price_per_label is not None else [])]
-    rows = [[row["method"], f"{row['labels']:,}", f"{row['accuracy']:.2%}"] + _price(row) for row in found]
+    rows = [[row["method"], f"{row['labels']:,}", f"{row['accuracy']:.2%}", *_price(row)] for row in found]
     output.say({"items": items, "methods": found}, columns(head, rows))
 
 

@@ -1,0 +1,38 @@
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
+
+
+@pytest.fixture(scope="session")
+def real():
+    """Path of a real ranked list, by name; skips where the data are absent."""
+
+    def find(name):
+        path = DATA / f"{name}.parquet"
+        if not path.exists():
+            pytest.skip(f"{path} is not there: real lists are not part of the project")
+        return path
+
+    return find
+
+
+@pytest.fixture
+def ranking(tmp_path):
+    """A ranking of 10,000 items in 4 files of 3 row groups, its truth beside it."""
+    rng = np.random.default_rng(7)
+    n = 10_000
+    score = np.sort(rng.random(n).round(4))[::-1]
+    truth = (rng.random(n) < score).astype(np.int8)
+    folder = tmp_path / "ranking"
+    folder.mkdir()
+    for i, rows in enumerate(np.array_split(np.arange(n), 4)):
+        table = pa.table({"item": [f"item {r + 1}" for r in rows], "conf": score[rows], "label": truth[rows]})
+        pq.write_table(table, folder / f"part-{i}.parquet", row_group_size=900)
+    labels = tmp_path / "truth.parquet"
+    pq.write_table(pa.table({"rank": np.arange(1, n + 1), "label": truth}), labels)
+    return folder, labels, truth

@@ -1,0 +1,249 @@
+"""plan → select → evaluate on files, and every bad input in one line."""
+
+import errno
+import json
+import os
+
+import duckdb
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+import streameval
+from streameval.cli import run
+from streameval.rankings import RankingOptions, open_ranking
+from streameval.study import Study
+
+SMALL = ["--epsilon", "0.1", "--window", "20"]
+
+
+def journey(ranking, study, *flags):
+    assert run(["plan", str(ranking), "--study", str(study), "--score", "conf", *SMALL, *flags]) == 0
+    assert run(["select", str(study), "--export", str(study / "tasks.csv")]) == 0
+
+
+def test_the_journey_end_to_end(ranking, tmp_path, capsys):
+    folder, labels, truth = ranking
+    study = tmp_path / "study"
+    journey(folder, study)
+    capsys.readouterr()
+    assert run(["evaluate", str(study), "--labels", str(labels), "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    selection = pq.read_table(study / "selection.parquet")
+    assert selection.column("item").to_pylist() == [f"item {r}" for r in selection.column("rank").to_pylist()]
+    assert found["account"]["labelled"] == found["account"]["planned"] == selection.num_rows
+    assert "conf" not in (study / "tasks.csv").read_text().splitlines()[0]
+    ids = {pq.read_schema(study / f"{n}.parquet").metadata[b"streameval"] for n in ("labels", "curve", "metrics")}
+    assert len(ids) == 1
+    assert found["evaluation_id"].encode() in ids.pop()
+    page = (study / "report.html").read_text()
+    assert found["findings"][0].split(",")[0] in page
+    assert "http://" not in page.split("</style>")[0]
+    curve = pq.read_table(study / "curve.parquet")
+    head = curve.slice(0, 50)
+    assert np.array_equal(head.column("yield").to_numpy(), np.cumsum(truth)[:50])
+
+
+def test_sql_gives_the_same_bounds_by_one_asof_lookup(ranking, tmp_path):
+    folder, labels, _ = ranking
+    study = tmp_path / "study"
+    journey(folder, study)
+    found = streameval.evaluate(study, labels=labels)
+    ranks = pa.table({"r": np.arange(1, 10_001)})  # noqa: F841  (read by DuckDB)
+    sql = duckdb.sql(
+        f"""SELECT greatest(yield_lower, next_yield_lower - (next_rank - r)) AS low,
+                   least(next_yield_upper, yield_upper + (r - rank)) AS high
+            FROM ranks ASOF JOIN '{study}/envelope.parquet' e ON r >= rank ORDER BY r"""
+    ).to_arrow_table()
+    table = found.curve.at(np.arange(1, 10_001))
+    assert sql.column("low").to_pylist() == table.column("yield_lower").to_pylist()
+    assert sql.column("high").to_pylist() == table.column("yield_upper").to_pylist()
+
+
+def test_tasks_come_back_as_labels_by_their_number(ranking, tmp_path):
+    folder, labels, truth = ranking
+    study = tmp_path / "study"
+    journey(folder, study)
+    by_task = study / "done.csv"
+    duckdb.sql(
+        f"""COPY (SELECT t.se_study, t.se_task, CASE l.label WHEN 1 THEN 'yes' ELSE 'No' END AS label
+            FROM read_csv('{study}/tasks.csv', all_varchar = true) t
+            JOIN '{study}/selection.parquet' s ON s.se_task = t.se_task::BIGINT
+            JOIN '{labels}' l USING (rank)) TO '{by_task}'"""
+    )
+    direct = streameval.evaluate(study, labels=by_task)
+    assert direct.labels.column("label").to_pylist() == truth[direct.labels.column("rank").to_numpy() - 1].tolist()
+    again = streameval.evaluate(study, labels=by_task)
+    assert again.evaluation_id == direct.evaluation_id
+
+
+def test_threads_and_file_cuts_change_nothing(ranking, tmp_path):
+    folder, _, _ = ranking
+    whole = tmp_path / "whole.parquet"
+    pq.write_table(pq.read_table(folder), whole, row_group_size=333)
+    ranks = np.sort(np.random.default_rng(1).choice(np.arange(1, 10_001), 500, replace=False))
+    tables = [
+        open_ranking(str(source), RankingOptions(score="conf", threads=threads)).fetch(ranks, ["item"]).table
+        for source in (folder, whole)
+        for threads in (1, 8)
+    ]
+    assert all(table.equals(tables[0]) for table in tables)
+
+
+def test_partial_labels_widen(ranking, tmp_path):
+    folder, labels, _truth = ranking
+    study = tmp_path / "study"
+    journey(folder, study)
+    some = pq.read_table(labels).slice(0, 5_000)
+    partial = streameval.evaluate(study, labels=some)
+    assert partial.summary["account"]["missing"] > 0
+    full = streameval.evaluate(study, labels=labels)
+    a, b = partial.curve.envelope.at([10_000]), full.curve.envelope.at([10_000])
+    assert a[0] <= b[0]
+    assert a[1] >= b[1]
+
+
+def test_the_same_plan_again_is_harmless_and_another_is_refused(ranking, tmp_path, capsys):
+    folder, _, _ = ranking
+    study = tmp_path / "study"
+    journey(folder, study)
+    before = (study / "plan.json").read_bytes()
+    assert run(["plan", str(folder), "--study", str(study), "--score", "conf", *SMALL]) == 0
+    assert (study / "plan.json").read_bytes() == before
+    capsys.readouterr()
+    assert run(["plan", str(folder), "--study", str(study), "--score", "conf", "--epsilon", "0.2"]) == 2
+    assert "parameters.epsilon is 0.1 there" in capsys.readouterr().err
+
+
+def refused(capsys, *arguments):
+    capsys.readouterr()
+    assert run([str(a) for a in arguments]) == 2
+    message = capsys.readouterr().err
+    assert len(message.strip().splitlines()) == 1
+    assert "Traceback" not in message
+    return message
+
+
+def test_bad_rankings_are_refused_in_one_line(ranking, tmp_path, capsys):
+    folder, _, _ = ranking
+    study = tmp_path / "s"
+
+    def plan(source, *flags):
+        message = refused(capsys, "plan", source, "--study", study, *flags)
+        assert not study.exists()
+        return message
+
+    assert "no such file" in plan(tmp_path / "nowhere")
+    (tmp_path / "empty").mkdir()
+    assert "no Parquet file" in plan(tmp_path / "empty")
+    assert "did you mean 'conf'" in plan(folder, "--score", "cnf")
+    assert "outside (0, 1]" in plan(folder, "--epsilon", "0")
+    assert "outside (0, 1]" in plan(folder, "--epsilon", "1.5")
+    assert "window is 0" in plan(folder, "--window", "0")
+    assert "out of order" in plan(folder, "--score", "conf", "--ascending")
+    raw = (folder / "part-1.parquet").read_bytes()
+    (tmp_path / "cut.parquet").write_bytes(raw[:-100])
+    assert "cut.parquet" in plan(tmp_path / "cut.parquet")
+    (tmp_path / "wild.parquet").write_bytes(raw[:-8] + (2**31 - 1).to_bytes(4, "little") + b"PAR1")
+    assert "claims a footer" in plan(tmp_path / "wild.parquet")
+    for name in ("delta", "iceberg"):
+        (tmp_path / name).mkdir()
+        pq.write_table(pa.table({"a": [1]}), tmp_path / name / "x.parquet")
+    (tmp_path / "delta" / "_delta_log").mkdir()
+    (tmp_path / "iceberg" / "metadata").mkdir()
+    (tmp_path / "iceberg" / "metadata" / "v1.metadata.json").write_text("{}")
+    assert "Delta" in plan(tmp_path / "delta")
+    assert "Iceberg" in plan(tmp_path / "iceberg")
+    os.rename(folder / "part-1.parquet", folder / "part-10.parquet")
+    assert "--file-order" in plan(folder)
+    pq.write_table(pa.table({"item": [1]}), folder / "part-9.parquet")
+    assert "schema" in plan(folder, "--file-order", "lexical")
+
+
+def test_bad_labels_are_refused_and_nothing_is_written(ranking, tmp_path, capsys):
+    folder, _labels, _ = ranking
+    study = tmp_path / "study"
+    journey(folder, study)
+    table = tmp_path / "labels.csv"
+
+    def evaluate(text):
+        table.write_text(text)
+        message = refused(capsys, "evaluate", study, "--labels", table)
+        assert not (study / "votes").exists()
+        assert not (study / "labels.parquet").exists()
+        return message
+
+    assert "row 2 has label 'maybe'" in evaluate("rank,label\n1,1\n2,maybe\n")
+    assert "row 1 has rank '0'" in evaluate("rank,label\n0,1\n")
+    assert "no rank of 1..10,000" in evaluate("rank,label\n10001,1\n")
+    assert "belong to study abc" in evaluate("se_study,rank,label\nabc,1,1\n")
+    assert "no column 'label'" in evaluate("rank,x\n1,1\n")
+    refused(capsys, "evaluate", study, "--labels", tmp_path / "absent.csv")
+
+
+def test_a_changed_or_corrupt_ranking_is_named(ranking, tmp_path, capsys):
+    folder, _labels, _ = ranking
+    study = tmp_path / "study"
+    assert run(["plan", str(folder), "--study", str(study), *SMALL]) == 0
+    path = folder / "part-2.parquet"
+    whole = path.read_bytes()
+    path.write_bytes(whole[:200] + bytes(4000) + whole[4200:])
+    assert "part-2.parquet" in refused(capsys, "select", study)
+    path.write_bytes(whole)
+    pq.write_table(pq.read_table(path), path, row_group_size=100)
+    assert "fingerprint" in refused(capsys, "select", study)
+
+
+def test_mixed_results_are_refused(ranking, tmp_path, capsys):
+    folder, labels, _ = ranking
+    study = tmp_path / "study"
+    journey(folder, study)
+    streameval.evaluate(study, labels=pq.read_table(labels).slice(0, 9_000))
+    old = (study / "curve.parquet").read_bytes()
+    streameval.evaluate(study, labels=labels)
+    assert run(["report", str(study)]) == 0
+    (study / "curve.parquet").write_bytes(old)
+    assert "run evaluate again" in refused(capsys, "report", study)
+
+
+def test_a_full_disk_is_status_3_and_leaves_nothing(ranking, tmp_path, capsys, monkeypatch):
+    folder, _, _ = ranking
+
+    def full(handle):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    study = tmp_path / "study"
+    assert run(["plan", str(folder), "--study", str(study), *SMALL]) == 3
+    assert list(study.iterdir()) == []
+    assert len(capsys.readouterr().err.strip().splitlines()) == 1
+
+
+def test_footers_past_two_to_the_32_rows(tmp_path):
+    """Row groups that all point at the same bytes: a real file of 8.6 billion rows in a few megabytes."""
+    small = tmp_path / "small.parquet"
+    rows = 1 << 20
+    pq.write_table(pa.table({"x": pa.array(np.arange(rows, dtype=np.int32) % 7)}), small)
+    metadata = pq.read_metadata(small)
+    total = pq.read_metadata(small)
+    while total.num_row_groups < 8192:
+        total.append_row_groups(total)
+    assert total.num_rows == 8192 * metadata.num_rows
+    total.write_metadata_file(tmp_path / "_footer")
+    raw, footer = small.read_bytes(), (tmp_path / "_footer").read_bytes()
+    body = len(raw) - 8 - int.from_bytes(raw[-8:-4], "little")
+    big = tmp_path / "big.parquet"
+    big.write_bytes(raw[:body] + footer[4:])
+    opened = open_ranking(str(big))
+    assert opened.n_items == 8192 * rows > 2**32
+    ranks = np.array([1, 2**32 + 5, opened.n_items], dtype=np.int64)
+    found = opened.fetch(ranks, ["x"]).table
+    assert found.column("x").to_pylist() == [int((r - 1) % rows % 7) for r in ranks]
+
+
+def test_studies_hold_what_design_says(ranking, tmp_path):
+    folder, _, _ = ranking
+    plan = streameval.plan(str(folder), tmp_path / "s", epsilon=0.1, window=20)
+    assert plan.parameters["epsilon"] == "0.1"
+    assert plan.table.column_names == ["rank", "stratum"]
+    assert Study(tmp_path / "s").plan().plan_id == plan.plan_id

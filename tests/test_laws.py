@@ -1,0 +1,136 @@
+"""Laws over every discovered method, and over the envelope."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from streameval.envelope import Points, close
+from streameval.errors import InputError
+from streameval.grid import geometric_grid
+from streameval.kernels.draw import draws
+from streameval.kernels.fisher import fisher_rise
+from streameval.kernels.paula import bracket, window_sums
+from streameval.methods import available, create
+from streameval.types import Labels
+
+SMALL = {"paula": {"epsilon": "0.5", "window": 4}}
+
+
+@pytest.mark.parametrize("name", available())
+@settings(max_examples=50, deadline=None)
+@given(n=st.integers(1, 400), seed=st.integers(0, 2**32), share=st.floats(0, 1))
+def test_the_budget_is_kept_and_labels_never_leave_the_bounds(name, n, seed, share):
+    rng = np.random.default_rng(seed)
+    method = create(name, SMALL[name])
+    plan = method.plan(n, seed)
+    assert plan.table.num_rows == method.cost(n)["labels"]
+    assert np.all(np.diff(plan.ranks) > 0)
+    assert plan.ranks[0] >= 1
+    assert plan.ranks[-1] <= n
+    truth = (rng.random(n) < share).astype(np.int8)
+    curve = method.curve(plan, Labels.of(plan, truth[plan.ranks - 1]))
+    if plan.table.num_rows == n:
+        everywhere = curve.at(np.arange(1, n + 1))
+        for column in ("yield_lower", "yield", "yield_upper"):
+            assert np.array_equal(everywhere.column(column).to_numpy(), np.cumsum(truth))
+
+
+@settings(max_examples=50, deadline=None)
+@given(n=st.integers(1, 60), seed=st.integers(0, 2**32))
+def test_everything_labelled_is_exact_and_missing_labels_only_widen(n, seed):
+    rng = np.random.default_rng(seed)
+    method = create("paula")
+    plan = method.plan(n)
+    truth = rng.integers(0, 2, n).astype(np.int8)
+    full = method.curve(plan, Labels.of(plan, truth))
+    assert full.claim.coverage == "exact"
+    holes = np.where(rng.random(n) < 0.3, -1, truth)
+    partial = method.curve(plan, Labels.of(plan, holes))
+    low, high = partial.envelope.at(np.arange(1, n + 1))
+    assert np.all(low <= np.cumsum(truth))
+    assert np.all(np.cumsum(truth) <= high)
+
+
+@settings(max_examples=60, deadline=None)
+@given(n=st.integers(1, 9), data=st.data())
+def test_the_envelope_is_sharp(n, data):
+    """Against every 0/1 sequence that obeys the bounds and the labels."""
+    rng = np.random.default_rng(data.draw(st.integers(0, 2**32)))
+    truth = rng.integers(0, 2, n)
+    y = np.cumsum(truth)
+    known = np.flatnonzero(rng.random(n) < 0.4)
+    at = np.flatnonzero(rng.random(n) < 0.5)
+    low, high = y[at] - rng.integers(0, 3, at.size), y[at] + rng.integers(0, 3, at.size)
+    envelope = close(n, Points(at + 1, low.astype(float), high.astype(float)), known + 1, truth[known].astype(np.int8))
+    walks = (np.arange(2**n)[:, None] >> np.arange(n)) & 1
+    sums = np.cumsum(walks, axis=1)
+    ok = np.all(walks[:, known] == truth[known], axis=1) & np.all((sums[:, at] >= low) & (sums[:, at] <= high), axis=1)
+    found_low, found_high = envelope.at(np.arange(1, n + 1))
+    assert np.array_equal(found_low, sums[ok].min(axis=0))
+    assert np.array_equal(found_high, sums[ok].max(axis=0))
+
+
+@settings(max_examples=50, deadline=None)
+@given(n=st.integers(1, 10**6), percent=st.integers(1, 100), head=st.integers(1, 2000))
+def test_the_grid_is_exact(n, percent, head):
+    epsilon = Fraction(percent, 100)
+    grid = geometric_grid(n, epsilon, head)
+    ratio = 1 + epsilon
+    assert ratio**grid.last_index <= n < ratio ** (grid.last_index + 1)
+    assert ratio**grid.first_index >= head
+    assert grid.first_index == 0 or ratio ** (grid.first_index - 1) < head
+
+
+def test_kernels_agree_with_their_naive_twins():
+    rng = np.random.default_rng(3)
+    values = rng.integers(0, 2, 500)
+    last = np.sort(rng.integers(0, 500, 20))
+    assert window_sums(values, last, 30).tolist() == [values[max(0, e - 29) : e + 1].sum() for e in last]
+    gaps, sums = rng.integers(1, 10**6, 8), rng.integers(0, 101, 9)
+    y = Fraction(5)
+    for k, units in enumerate(bracket(5, gaps, sums, 100, 1)):
+        if k:
+            y += int(gaps[k - 1]) * Fraction(int(sums[k]), 100)
+        assert y * 100 == units
+    from math import comb
+
+    tail = sum(comb(7, k) * comb(9, 8 - k) for k in range(6, 8)) / comb(16, 8)
+    assert fisher_rise(2, 9, 6, 7) == pytest.approx(tail, rel=1e-12)
+
+
+def test_draws_are_golden():
+    assert [int(x) for x in draws(np.uint64(0), 2)] == [int(x) for x in _splitmix(0, 2)]
+
+
+def _splitmix(seed, count):
+    mask = 2**64 - 1
+
+    def mix(z):
+        z = ((z ^ (z >> 30)) * 0xBF58476D1CE4E5B9) & mask
+        z = ((z ^ (z >> 27)) * 0x94D049BB133111EB) & mask
+        return z ^ (z >> 31)
+
+    return [mix((mix(seed) + (i + 1) * 0x9E3779B97F4A7C15) & mask) for i in range(count)]
+
+
+@settings(max_examples=100, deadline=None)
+@given(seed=st.integers(0, 2**32), share=st.floats(0.05, 0.95))
+def test_gamma_holds_for_every_list_whose_head_is_not_worse(seed, share):
+    """METHODS 3 (ii): q⁺ ≤ γ q⁻ is arithmetic wherever p(g_ℓ) ≥ p_Δ(g_ℓ)."""
+    rng = np.random.default_rng(seed)
+    method = create("paula", {"epsilon": "0.2", "window": 10})
+    truth = (rng.random(3000) < share * np.linspace(1, rng.random(), 3000)).astype(np.int8)
+    plan = method.plan(truth.size)
+    curve = method.curve(plan, Labels.of(plan, truth[plan.ranks - 1]))
+    if curve.diagnostics["head_condition"]:
+        low = curve.columns.column("bracket_lower").to_numpy()
+        high = curve.columns.column("bracket_upper").to_numpy()
+        assert np.all(high <= method.cost(3000)["gamma"] * low + 1e-4)
+
+
+def test_a_head_too_small_names_the_smallest_that_works():
+    with pytest.raises(InputError, match="smallest head that works is 3,400"):
+        create("paula", {"head": 1000})
