@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from streameval.curve import Curve
 from streameval.study import Evaluation
-from streameval.types import Int64Array, Plan
+from streameval.types import Claim, Int64Array, Plan
 
 _STYLE = """
 :root{color-scheme:light;--ink:#1b2733;--soft:#5b6b7a;--line:#d9e0e6;--band:#2f6db0}
@@ -55,8 +55,10 @@ def render(plan: Plan, found: Evaluation) -> str:
         f"<h1>{html.escape(plan.method)}: {plan.n_items:,} items, {plan.table.num_rows:,} labels</h1>",
         f'<p class="verdict">{html.escape(verdict(found))}</p>',
         "".join(f"<p>{html.escape(sentence)}</p>" for sentence in found.curve.findings[1:]),
-        _section("Precision by rank", "precision", "Precision among the first k items; the band is what is claimed."),
-        _table(("first k", "at least", "estimate", "at most"), _cutoff_rows(found)),
+        _section(
+            "Precision by rank", "precision", f"Precision among the first k items; {band_meaning(found.curve.claim)}."
+        ),
+        _table(("first k", "lower", "estimate", "upper"), _cutoff_rows(found)),
         _section("Where labels were spent", "labels", "Labels per quarter of a decade of ranks."),
     ]
     if "local" in charts:
@@ -100,7 +102,18 @@ def verdict(found: Evaluation) -> str:
         return f"{found.curve.findings[0]} ({labels}.)"
     if claim.coverage == "exact":
         return f"Every item is labelled: the curve is exact ({labels})."
-    return f"The bounds hold at all ranks at once; assumed: {claim.assumes} ({labels})."
+    return f"{band_meaning(claim).capitalize()}; assumed: {claim.assumes} ({labels})."
+
+
+def band_meaning(claim: Claim) -> str:
+    """What the band between lower and upper is, in a clause."""
+    return {
+        "exact": "every value is exact",
+        "none": "the band is a picture and not a bound",
+        "conditional": "the band holds wherever the assumption does",
+        "pointwise": f"the band holds at each rank on its own with probability {claim.confidence}",
+        "simultaneous": f"the band holds at all ranks at once with probability {claim.confidence}",
+    }[claim.coverage]
 
 
 def _section(title: str, chart: str, caption: str) -> str:
@@ -145,7 +158,7 @@ def _thinned(n_items: int, grid: Int64Array) -> Int64Array:
 
 
 def _rank_axis(title: str = "rank (log scale)") -> alt.X:
-    return alt.X("rank:Q", scale=alt.Scale(type="log"), title=title, axis=alt.Axis(format="~s"))
+    return alt.X("rank:Q", scale=alt.Scale(type="log", nice=False), title=title, axis=alt.Axis(format="~s"))
 
 
 def _precision_chart(curve: Curve) -> alt.LayerChart:
@@ -154,10 +167,10 @@ def _precision_chart(curve: Curve) -> alt.LayerChart:
     rows = [{key: round(value, 5) for key, value in row.items()} for row in drawn.select(columns).to_pylist()]
     tips = [alt.Tooltip("rank:Q", format=",")] + [alt.Tooltip(f"{name}:Q", format=".4f") for name in columns[1:]]
     base = alt.Chart(alt.InlineData(values=rows)).encode(x=_rank_axis(), tooltip=tips)
-    band = base.mark_area(opacity=0.3, color="#2f6db0", interpolate="linear").encode(
-        y=alt.Y("precision_lower:Q", title="precision", scale=alt.Scale(domain=[0, 1])), y2="precision_upper:Q"
+    band = base.mark_area(opacity=0.45, color="#2f6db0").encode(
+        y=alt.Y("precision_lower:Q", title="precision", scale=alt.Scale(domain=[0, 1])), y2=alt.Y2("precision_upper")
     )
-    line = base.mark_line(color="#14375e", strokeWidth=1.5).encode(y="precision:Q")
+    line = base.mark_line(color="#14375e", strokeWidth=1).encode(y="precision:Q")
     layered: alt.LayerChart = (band + line).properties(width="container", height=320)
     return layered
 
@@ -174,6 +187,7 @@ def _label_chart(ranks: Int64Array) -> alt.Chart:
             x=_rank_axis(),
             x2="end:Q",
             y=alt.Y("labels:Q", title="labels"),
+            y2=alt.datum(0),
             tooltip=["rank:Q", "end:Q", "labels:Q"],
         )
         .properties(width="container", height=140)

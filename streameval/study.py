@@ -218,6 +218,7 @@ class Study:
             grid=curve_table.column("rank").to_numpy(),
             claim=Claim(**summary["claim"]),
             diagnostics=summary["diagnostics"],
+            findings=tuple(summary["findings"]),
             score=curve_table.select(["rank", "score"]) if "score" in curve_table.column_names else None,
         )
         return Evaluation(summary["evaluation_id"], labels, curve, curve_table, metrics, summary)

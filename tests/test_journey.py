@@ -201,7 +201,9 @@ def test_mixed_results_are_refused(ranking, tmp_path, capsys):
     streameval.evaluate(study, labels=pq.read_table(labels).slice(0, 9_000))
     old = (study / "curve.parquet").read_bytes()
     streameval.evaluate(study, labels=labels)
+    page = (study / "report.html").read_text()
     assert run(["report", str(study)]) == 0
+    assert (study / "report.html").read_text() == page
     (study / "curve.parquet").write_bytes(old)
     assert "run evaluate again" in refused(capsys, "report", study)
 

@@ -187,7 +187,7 @@ def evaluate(
     label
         Column with the label: 1/0, true/false, yes/no; blank where there is none.
     """
-    from streameval.report import verdict
+    from streameval.report import band_meaning, verdict
     from streameval.verbs.evaluate import evaluate as verb
 
     found = verb(study, labels=labels or [], on=on, label=label)
@@ -201,7 +201,8 @@ def evaluate(
         *found.curve.findings[1:],
         *([f"Labels: {', '.join(notes)}."] if notes else []),
         "",
-        *columns(["first k", "at least", "estimate", "at most"], rows),
+        *columns(["first k", "lower", "estimate", "upper"], rows),
+        f"Precision among the first k items; {band_meaning(found.curve.claim)}.",
         "",
         f"Report: {study / 'report.html'}",
     ]
