@@ -143,6 +143,10 @@ class Curve:
         widest = int(np.argmax(alpha))
         return HalfWidth(float(alpha[widest]), int(ranks[widest]))
 
+    def with_findings(self, findings: tuple[str, ...]) -> Curve:
+        """Return the same curve with sentences."""
+        return replace(self, findings=findings)
+
     def with_score(self, score: pa.Table) -> Curve:
         """Return the same curve with the scores of planned ranks."""
         return replace(self, score=score)

@@ -16,7 +16,7 @@ from streameval.kernels.paula import bracket, window_sums
 from streameval.methods import available, create
 from streameval.types import Labels
 
-SMALL = {"paula": {"epsilon": "0.5", "window": 4}}
+SMALL = {"paula": {"epsilon": "0.5", "window": 4}, "loguniform": {"alpha": 0.5, "min_precision": 0.9}}
 
 
 @pytest.mark.parametrize("name", available())
@@ -134,3 +134,67 @@ def test_gamma_holds_for_every_list_whose_head_is_not_worse(seed, share):
 def test_a_head_too_small_names_the_smallest_that_works():
     with pytest.raises(InputError, match="smallest head that works is 3,400"):
         create("paula", {"head": 1000})
+
+
+SHAPES = {
+    "flat": lambda n, rng: rng.random(n) < 0.6,
+    "falling": lambda n, rng: rng.random(n) < np.linspace(0.95, 0.1, n),
+    "rising tail": lambda n, rng: rng.random(n) < np.where(np.arange(n) < n // 2, 0.2, 0.9),
+    "alternating": lambda n, rng: np.arange(n) % 2 == 0,
+    "none": lambda n, rng: np.zeros(n, dtype=bool),
+    "all": lambda n, rng: np.ones(n, dtype=bool),
+}
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("confidence", [0.5, 0.9, 0.95])
+def test_loguniform_holds_the_whole_curve(shape, confidence):
+    """Misses of 200 seeded draws are no more than chance allows at the stated confidence (binomial, p = 1e-4)."""
+    n = 3_000
+    truth = SHAPES[shape](n, np.random.default_rng(5)).astype(np.int8)
+    y, ranks = np.cumsum(truth), np.arange(1, n + 1)
+    method = create("loguniform", {"alpha": 0.3, "confidence": confidence})
+    misses = 0
+    for seed in range(200):
+        plan = method.plan(n, seed)
+        low, high = method.curve(plan, Labels.of(plan, truth[plan.ranks - 1])).envelope.at(ranks)
+        misses += not (np.all(low <= y) and np.all(y <= high))
+    assert _binomial_tail(200, misses, 1 - confidence) > 1e-4
+
+
+def _binomial_tail(n, k, p):
+    from math import comb
+
+    return sum(comb(n, i) * p**i * (1 - p) ** (n - i) for i in range(k, n + 1))
+
+
+@pytest.mark.parametrize(
+    ("n", "p", "most"),
+    [
+        (2 * 10**9, 0.5, 17200),
+        (2 * 10**9, 0.7, 8600),
+        (2 * 10**9, 0.9, 3300),
+        (10**7, 0.5, 10800),
+        (10**7, 0.7, 5500),
+        (10**7, 0.9, 2300),
+    ],
+)
+def test_loguniform_takes_a_third_of_the_labels(n, p, most):
+    assert create("loguniform", {"alpha": 0.0812, "min_precision": p}).cost(n)["labels"] <= most
+
+
+def test_strata_draws_are_uniform_and_nested():
+    from streameval.kernels.draw import draw_strata
+
+    ends = np.array([1, 11], dtype=np.int64)
+    few = [draw_strata(ends, np.array([1, 3]), np.uint64(s)) for s in range(3000)]
+    more = [draw_strata(ends, np.array([1, 6]), np.uint64(s)) for s in range(3000)]
+    assert all(set(a.tolist()) <= set(b.tolist()) and len(set(b.tolist())) == 7 for a, b in zip(few, more, strict=True))
+    counts = np.bincount(np.concatenate(few), minlength=12)[2:]
+    assert np.all(np.abs(counts - 900) < 5 * np.sqrt(900 * 0.7))
+
+
+@pytest.mark.parametrize("bad", [{"alpha": 0}, {"confidence": 1}, {"min_precision": 0}, {"budget": 0}])
+def test_bad_parameters_of_loguniform(bad):
+    with pytest.raises(InputError):
+        create("loguniform", bad)

@@ -15,7 +15,7 @@ _PLAIN = Output()
 
 @Parameter(name="*")
 @dataclass(frozen=True)
-class PaulaOptions:
+class MethodOptions:
     """Parameters of the method."""
 
     epsilon: Annotated[str | None, Parameter(help="Grid ratio minus one, in (0, 1] (default 0.03).")] = None
@@ -24,6 +24,12 @@ class PaulaOptions:
     tail: Annotated[
         Literal["open", "closed"] | None, Parameter(help="Leave the ranks after the last grid point unknown, or not.")
     ] = None
+    alpha: Annotated[float | None, Parameter(help="loguniform: half-width to plan for (default 0.08).")] = None
+    confidence: Annotated[float | None, Parameter(help="loguniform: probability of the claim (default 0.95).")] = None
+    min_precision: Annotated[
+        float | None, Parameter(help="loguniform: precision that the list is expected to keep (default 0.5).")
+    ] = None
+    budget: Annotated[int | None, Parameter(help="loguniform: labels to spend, instead of alpha.")] = None
 
 
 @Parameter(name="*")
@@ -45,7 +51,7 @@ def plan(
     study: Path,
     method: str = "paula",
     seed: int = 0,
-    parameters: PaulaOptions = PaulaOptions(),
+    parameters: MethodOptions = MethodOptions(),
     flags: RankingFlags = RankingFlags(),
     output: Output = _PLAIN,
 ) -> None:
@@ -60,7 +66,7 @@ def plan(
     study
         Folder of the study; made if it is not there.
     method
-        Method that picks the ranks.
+        paula or loguniform.
     seed
         Seed of the draw and of the shuffle of tasks.
     """
@@ -90,7 +96,7 @@ def cost(
     *,
     items: int,
     price_per_label: float | None = None,
-    parameters: PaulaOptions = PaulaOptions(),
+    parameters: MethodOptions = MethodOptions(),
     output: Output = _PLAIN,
 ) -> None:
     """Count the labels that each method asks for.

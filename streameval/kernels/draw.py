@@ -6,6 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from streameval.kernels.jit import kernel
+from streameval.types import Int64Array
 
 UInt64Array = npt.NDArray[np.uint64]
 
@@ -39,3 +40,74 @@ def draws(seed: np.uint64, count: int) -> UInt64Array:
         state = state + _STEP
         out[i] = mix64(state)
     return out
+
+
+@kernel
+def below(bits: np.uint64, limit: np.uint64) -> np.uint64:
+    """Reject the few draws that would make the remainder modulo `limit` uneven: 2⁶⁴−1 stands for rejected."""
+    last_whole = np.uint64(0xFFFFFFFFFFFFFFFF) - (np.uint64(0xFFFFFFFFFFFFFFFF) % limit + np.uint64(1)) % limit
+    if bits > last_whole:
+        return np.uint64(0xFFFFFFFFFFFFFFFF)
+    return bits % limit
+
+
+@kernel
+def draw_strata(ends: Int64Array, n: Int64Array, seed: np.uint64) -> Int64Array:
+    """Draw n_i ranks without replacement from each stratum, ascending.
+
+    Parameters
+    ----------
+    ends : int64 array, shape (k,)
+        Last rank of each stratum; strata are consecutive from rank 1.
+    n : int64 array, shape (k,)
+        Ranks to draw of each, at most its width.
+    seed : uint64
+
+    Returns
+    -------
+    int64 array, shape (n.sum(),)
+        The draw of a stratum is a prefix of one random permutation of it (sparse Fisher–Yates, memory O(n_i)), from a
+        stream of its own: a larger n_i keeps every rank that a smaller one drew.
+    """
+    out = np.empty(n.sum(), dtype=np.int64)
+    at = 0
+    for i in range(ends.size):
+        first = ends[i - 1] + 1 if i > 0 else np.int64(1)
+        width = ends[i] - first + 1
+        if n[i] >= width:
+            for t in range(width):
+                out[at + t] = first + t
+        else:
+            _prefix(width, n[i], mix64(mix64(seed) ^ np.uint64(i + 1)), out[at : at + n[i]])
+            for t in range(n[i]):
+                out[at + t] += first
+            out[at : at + n[i]].sort()
+        at += n[i]
+    return out
+
+
+@kernel
+def _prefix(width: int, count: int, stream: np.uint64, out: Int64Array) -> None:
+    """First `count` numbers of a random permutation of 0..width−1; moved numbers are kept in a short list."""
+    place = np.empty(count, dtype=np.int64)
+    moved = np.empty(count, dtype=np.int64)
+    state = stream
+    for t in range(count):
+        limit = np.uint64(width - t)
+        state = state + _STEP
+        drawn = below(mix64(state), limit)
+        while drawn == np.uint64(0xFFFFFFFFFFFFFFFF):
+            state = state + _STEP
+            drawn = below(mix64(state), limit)
+        chosen = np.int64(drawn) + t
+        value, last = chosen, np.int64(t)
+        slot = t
+        for s in range(t):
+            if place[s] == chosen:
+                value = moved[s]
+                slot = s
+            if place[s] == t:
+                last = moved[s]
+        out[t] = value
+        place[t], moved[t] = np.int64(-1), np.int64(-1)
+        place[slot], moved[slot] = chosen, last

@@ -1,0 +1,236 @@
+"""Simultaneous band for the yield Y(r) of a ranking from a stratified sample: no assumption but the draw.
+
+Design.  Labels are spread with density c / (r + OFFSET*c) over the ranks, so every e-fold of ranks gets about c
+labels and the relative error is the same at every scale. Stratum i is (b_{i-1}, b_i], has w_i ranks, and n_i of them
+are drawn without replacement, independently of the other strata; K_i of its ranks are positive, k_i of the drawn.
+Strata with n_i = w_i are known; T_j sums K_i over the other strata up to the j-th. Only the upper bound of T is
+coded: the lower bound of the positives is the upper bound of the negatives.
+
+Proof of coverage.  Fix mu > 0 and let theta_i >= 0 be chosen before stratum i is seen (it depends on the plan and on
+labels of earlier strata only). With F_i(K) = E exp(-theta_i k_i) when stratum i has K positives,
+    M_j = prod_{i<=j} exp(-theta_i k_i) / F_i(K_i)
+is a martingale started at 1. Let D_i = max over K of (log F_i(K) + mu K), K over any set that holds K_i (the drawn
+positives and negatives bound it, and may be used: this is an inequality between numbers). Then
+    log M_j >= mu T_j + S_j,   S_j = sum_{i<=j} g_i,   g_i = -theta_i k_i - D_i,
+which is *linear in T*: no nuisance is left over and nothing has to be maximised afterwards. For weights pi_mu fixed
+by the plan, sum pi_mu M_j(mu) is a martingale started at 1, so by Ville's inequality, with probability >= 1-delta/2
+for all j at once, sum_mu pi_mu exp(mu T_j + S_j(mu)) < 2/delta. The left side rises in T: its root bounds T_j.
+The other half of delta pays for the negatives.
+
+Choice of theta (it affects the width only).  For draws with replacement and y = mu w/n, the factor of one label x
+is (1 + y(m - x)) exp(y(p - m)) with p = K/w and free m; a prediction q of p makes its expected logarithm largest at
+1 + y m = e, e = (1 + y + sqrt((1-y)^2 + 4 q y)) / 2. So with f = e - y: exp(-theta) = f/e; log F <= n log(1 - p y/e),
+and n log(1 - p y/e) + n y p is largest at p = m: D = n (e - 1) - n log e, hence
+g = k log f + (n - k) log e - n (e - 1). It is also valid without replacement, since the hypergeometric moment
+generating function is at most the binomial one (Hoeffding 1963, Theorem 4). For small strata with n/w not small, F is
+the exact hypergeometric one, D the maximum over all integers K, and y is shrunk by the finite
+population factor kappa = (w-n)/(w-1): theta = log(e/f)/kappa. The old form (theta = lambda w/n for all strata, then
+the least favourable p_i) needs the variance of the worst p_i, a third more labels at p = .9; here it is q(1-q).
+
+Missing labels.  The true labels complete the missing ones in some way, and the bound is taken over all completions,
+whatever the reason they are missing: g falls in k, so k = all missing positive; theta is monotone in the prediction q,
+q is monotone in the earlier labels, and g is concave in theta (D is a maximum of functions convex in theta), so its
+minimum over the possible q is at one of the two ends.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from streameval.kernels.jit import kernel
+from streameval.types import FloatArray, Int64Array
+
+NEAR_SCALE = 3.0  # near the head means r < NEAR_SCALE * c
+EXACT_WIDTH = 128  # exact hypergeometric up to this stratum width
+EXACT_RATIO = 16  # and up to this w/n
+
+
+@kernel
+def fill_ends(n_items: int, c: float, offset: float, near: float, far: float, out: Int64Array) -> int:
+    """Fill in stratum ends until N, as far as `out` reaches; return how many there are."""
+    rank = 0
+    count = 0
+    while rank < n_items:
+        labels = max(far, round(near / (1.0 + rank / (NEAR_SCALE * c))))
+        step = (rank + offset) * math.expm1(labels / c)
+        if step >= n_items - rank:
+            rank = n_items
+        else:
+            rank += max(1, round(step))
+            rank = min(rank, n_items)
+        if count < out.size:
+            out[count] = rank
+        count += 1
+    return count
+
+
+@kernel
+def _pmf_table(w: int, n: int) -> FloatArray:
+    """table[K, k]: probability of k positives among n of w drawn when K of the w are positive."""
+    table = np.zeros((w + 1, n + 1))
+    for big in range(w + 1):
+        k0 = max(0, n - w + big)
+        k1 = min(n, big)
+        mode = min(max((big + 1) * (n + 1) // (w + 2), k0), k1)
+        table[big, mode] = 1.0
+        total = 1.0
+        for k in range(mode, k1):
+            table[big, k + 1] = table[big, k] * (big - k) * (n - k) / ((k + 1.0) * (w - big - n + k + 1))
+            total += table[big, k + 1]
+        for k in range(mode, k0, -1):
+            table[big, k - 1] = table[big, k] * k * (w - big - n + k) / ((big - k + 1.0) * (n - k + 1))
+            total += table[big, k - 1]
+        for k in range(k0, k1 + 1):
+            table[big, k] /= total
+    return table
+
+
+@kernel
+def _penalty(table: FloatArray, w: int, n: int, x: float, mu: float, low: int, high: int) -> float:
+    """D = max over low <= K <= high of log E x^k + mu K."""
+    best = 0.0
+    growth = math.exp(mu)
+    scale = math.exp(mu * low)
+    for big in range(low, high + 1):
+        k0 = max(0, n - w + big)
+        k1 = min(n, big)
+        value = table[big, k1]
+        for k in range(k1 - 1, k0 - 1, -1):
+            value = value * x + table[big, k]
+        value *= scale * x**k0
+        scale *= growth
+        if value > best:
+            best = value
+    return math.log(best)
+
+
+@kernel
+def _gain(table: FloatArray, exact: bool, mu: float, w: int, n: int, k: float, q: float, low: int, high: int) -> float:
+    """g of the module docstring for one stratum, mu and prediction q."""
+    kappa = (w - n) / (w - 1.0) if exact else 1.0
+    y = mu * w / n * kappa
+    root = math.sqrt((1 - y) * (1 - y) + 4 * q * y)
+    e = 0.5 * (1 + y + root)
+    f = 0.5 * (1 - y + root) if y < 1 else 2 * q * y / (y - 1 + root)
+    if exact:
+        t = math.log(f / e) / kappa
+        x = math.exp(t)
+        if x > 1e-12:
+            return k * t - _penalty(table, w, n, x, mu, low, high)
+        return -np.inf
+    return k * math.log(f) + (n - k) * math.log(e) - n * (e - 1)
+
+
+@kernel
+def _root(mu: FloatArray, total: FloatArray, threshold: float) -> float:
+    """T with log sum exp(mu T + total) = threshold: Newton from above (the sum is convex in T)."""
+    t = np.inf
+    for m in range(mu.size):
+        t = min(t, (threshold - total[m]) / mu[m])
+    if t == np.inf:
+        return t
+    for _ in range(60):
+        mass = 0.0
+        slope = 0.0
+        for m in range(mu.size):
+            v = mu[m] * t + total[m] - threshold
+            if v > -45:
+                v = math.exp(v)
+                mass += v
+                slope += v * mu[m]
+        step = math.log(mass) * mass / slope
+        t -= step
+        if step <= 1e-12 * abs(t) + 1e-9:
+            break
+    return t
+
+
+@kernel
+def _upper(
+    ends: Int64Array, n: Int64Array, k_low: FloatArray, k_high: FloatArray, mu: FloatArray, threshold: float
+) -> FloatArray:
+    """Upper bound (a real number) of the positives up to each end; known ones of full strata included."""
+    total = np.full(mu.size, -math.log(mu.size))
+    out = np.empty(ends.size)
+    table = np.zeros((1, 1))
+    table_w = table_n = -1
+    known = bound = weight = sum_low = sum_high = 0.0
+    drawn = negatives = start = 0.0
+    for j in range(ends.size):
+        w = ends[j] - ends[j - 1] if j else ends[j]
+        if n[j] >= w:
+            known += k_high[j]
+        else:
+            q_low = (sum_low + 0.25 / (1 + drawn)) / (weight + 0.5 / (1 + drawn))
+            q_high = (sum_high + 0.25 / (1 + drawn)) / (weight + 0.5 / (1 + drawn))
+            small = w <= EXACT_WIDTH and w <= EXACT_RATIO * n[j]
+            low = math.floor(k_low[j] + 1e-9)
+            high = math.ceil(w - n[j] + k_high[j] - 1e-9)
+            if small and (w != table_w or n[j] != table_n):
+                table_w = w
+                table_n = n[j]
+                table = _pmf_table(table_w, table_n)
+            for m in range(mu.size):
+                exact = small and mu[m] * w < 300
+                g = _gain(table, exact, mu[m], w, n[j], k_high[j], q_high, low, high)
+                if q_low < q_high:
+                    g = min(g, _gain(table, exact, mu[m], w, n[j], k_high[j], q_low, low, high))
+                total[m] += g
+            bound = _root(mu, total, threshold)
+        drawn += n[j]
+        negatives += n[j] - k_high[j]
+        decay = (start / ends[j]) ** 2
+        share = w / ends[j]
+        weight = weight * decay + share
+        sum_low = sum_low * decay + share * k_low[j] / n[j]
+        sum_high = sum_high * decay + share * k_high[j] / n[j]
+        start = ends[j]
+        out[j] = min(known + bound, ends[j] - negatives)
+    return out
+
+
+@kernel
+def real_band(
+    ends: Int64Array, n: Int64Array, k_low: FloatArray, k_high: FloatArray, mu: FloatArray, delta: float
+) -> tuple[FloatArray, FloatArray]:
+    """Lower and upper bounds of the yield at every stratum end as real numbers, before closing.
+
+    `k_low`, `k_high` may be fractional: planning uses expected counts.
+    """
+    threshold = math.log(2.0 / delta)
+    high = _upper(ends, n, k_low, k_high, mu, threshold)
+    low = ends - _upper(ends, n, n - k_high, n - k_low, mu, threshold)
+    return low, high
+
+
+@kernel
+def band(
+    ends: Int64Array, n: Int64Array, k_low: Int64Array, k_high: Int64Array, mu: FloatArray, delta: float
+) -> tuple[Int64Array, Int64Array]:
+    """Whole-number bounds Ylo, Yhi of the yield at every stratum end, all true at once with probability >= 1-delta.
+
+    `n` is the planned number of labels of each stratum, `k_low` and `k_high` the positives found when missing labels
+    count 0 and 1. All int64. The bounds are closed: Ylo and Yhi never fall, and rise by at most the stratum's width.
+    """
+    low, high = real_band(ends, n, k_low.astype(np.float64), k_high.astype(np.float64), mu, delta)
+    y_low = np.empty(ends.size, np.int64)
+    y_high = np.empty(ends.size, np.int64)
+    for j in range(ends.size):
+        slack = 1e-6 + 1e-12 * ends[j]  # outward, against rounding
+        y_low[j] = max(0, math.ceil(low[j] - slack))
+        y_high[j] = min(ends[j], math.floor(high[j] + slack))
+    before = 0
+    for j in range(ends.size):  # forward; a full stratum moves both bounds by what it holds
+        w = ends[j] - before
+        least = k_low[j]
+        most = w - n[j] + k_high[j]
+        y_low[j] = max(y_low[j], (y_low[j - 1] if j else 0) + least)
+        y_high[j] = min(y_high[j], (y_high[j - 1] if j else 0) + most)
+        before = ends[j]
+    for j in range(ends.size - 2, -1, -1):
+        w = ends[j + 1] - ends[j]
+        y_low[j] = max(y_low[j], y_low[j + 1] - (w - n[j + 1] + k_high[j + 1]))
+        y_high[j] = min(y_high[j], y_high[j + 1] - k_low[j + 1])
+    return y_low, y_high
