@@ -1,10 +1,17 @@
-"""Does precision rise where a method assumes it does not, and by more than label noise?
+"""Do the labels contradict the PAULA paper's assumptions, and by more than label noise?
 
-Hypothesis tested: labels are independent, and the probability of a positive does not increase with rank. Then for
-two adjacent runs of labels some number c lies between their probabilities, the first run's count is stochastically
-at least Binomial(n, c), the second's at most. Fisher's one-sided p-value falls as the second count grows and as the
-first shrinks (Barnard convexity), so it is stochastically at least what it is under Binomial with one common c, where
-it is valid. Its minimum over all pairs, times their number (Bonferroni), is therefore a valid p-value.
+A.1: precision p(r) never rises between ranks at least m apart, from r̃ on. Where ranks 1..h are all labelled, p(h) is
+known, and A.1 says that no later stretch is richer in positives than p(h). Tested for runs of later labels: under
+independent labels that are positive with a mean probability of at most p(h), a run of n with a share x of positives has
+probability at most exp(−n·KL(x, p(h))) (Chernoff; Hoeffding 1963 for labels of unequal probability or drawn without
+replacement), times the number of runs (Bonferroni).
+
+A.2: windows of Δ labels never rise. Hypothesis tested: labels are independent, and the probability of a positive does
+not increase with rank. Then for two adjacent runs of labels some number c lies between their probabilities, the first
+run's count is stochastically at least Binomial(n, c), the second's at most. Fisher's one-sided p-value falls as the
+second count grows and as the first shrinks (Barnard convexity), so it is stochastically at least what it is under
+Binomial with one common c, where it is valid. Its minimum over all pairs, times their number (Bonferroni), is therefore
+a valid p-value.
 """
 
 from __future__ import annotations
@@ -15,9 +22,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from streameval.types import Int64Array
+from streameval.types import Int64Array, Labels
 
 SIGNIFICANCE = 0.01
+BLOCK = 100  # labels per window, as in the paper
 
 
 @dataclass(frozen=True)
@@ -99,3 +107,153 @@ def rise_test(rank: Int64Array, label: npt.NDArray[np.int8], block: int) -> Rise
         before=float(label[a:b].mean()),
         after=float(label[b:c].mean()),
     )
+
+
+@dataclass(frozen=True)
+class ExcessTest:
+    """The run of labels that exceeds the precision of the labelled head most significantly.
+
+    Attributes
+    ----------
+    p_value : float
+        Of that run, times the number of runs tested; at most 1.
+    tests : int
+        Runs tested.
+    head : int
+        h: ranks 1..h are all labelled.
+    head_precision : float
+        p(h).
+    first_rank, last_rank : int
+        The run; 0 where none was tested.
+    share : float
+        Share of positives in it.
+    """
+
+    p_value: float
+    tests: int
+    head: int
+    head_precision: float
+    first_rank: int
+    last_rank: int
+    share: float
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return JSON-ready values."""
+        values = {key: None if value != value else value for key, value in self.__dict__.items()}
+        return {**values, "beyond_noise": self.p_value < SIGNIFICANCE}
+
+
+def excess_test(rank: Int64Array, label: npt.NDArray[np.int8], head: int, block: int = BLOCK) -> ExcessTest:
+    """Test A.1: are there later labels richer in positives than the whole labelled head?
+
+    Parameters
+    ----------
+    rank : int64 array, shape (n,), strictly increasing; the first `head` are 1..head
+    label : int8 array, shape (n,)
+        1, 0, or -1 for unknown; an unknown label in the head leaves nothing to test.
+    head, block : int
+
+    Examples
+    --------
+    >>> later = np.repeat([0, 1], [300, 200]).astype(np.int8)
+    >>> excess_test(np.arange(1, 501), later, head=300).as_dict()["beyond_noise"]
+    True
+    """
+    known = label[head:] >= 0
+    later_rank, later = rank[head:][known], label[head:][known].astype(np.int64)
+    if head < block or later.size < block or np.any(label[:head] < 0):
+        return ExcessTest(1.0, 0, head, float("nan"), 0, 0, float("nan"))
+    precision = float(label[:head].mean())
+    starts, lengths = _runs(later.size, block)
+    found = np.concatenate([[0], np.cumsum(later)])
+    share = (found[starts + lengths] - found[starts]) / lengths
+    log_p = np.where(share > precision, -lengths * _divergence(share, precision), 0.0)
+    best = int(np.argmin(log_p))
+    last = starts[best] + lengths[best] - 1
+    return ExcessTest(
+        p_value=float(min(1.0, np.exp(log_p[best]) * starts.size)),
+        tests=int(starts.size),
+        head=head,
+        head_precision=precision,
+        first_rank=int(later_rank[starts[best]]),
+        last_rank=int(later_rank[last]),
+        share=float(share[best]),
+    )
+
+
+def _runs(n: int, block: int) -> tuple[Int64Array, Int64Array]:
+    """Starts and lengths of all runs of 1, 2, 4 … blocks, each kind overlapping by half."""
+    starts, lengths = [], []
+    length = block
+    while length <= n:
+        own = np.arange(0, n - length + 1, max(block, length // 2), dtype=np.int64)
+        starts.append(own)
+        lengths.append(np.full(own.size, length, dtype=np.int64))
+        length *= 2
+    return np.concatenate(starts), np.concatenate(lengths)
+
+
+def _divergence(x: npt.NDArray[np.float64], p: float) -> npt.NDArray[np.float64]:
+    """Kullback–Leibler divergence of Bernoulli(x) from Bernoulli(p)."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        first = np.where(x > 0, x * np.log(x / p), 0.0)
+        second = np.where(x < 1, (1 - x) * np.log((1 - x) / (1 - p)), 0.0)
+    total: npt.NDArray[np.float64] = first + second
+    return total
+
+
+def assumptions(labels: Labels, head: int, block: int = BLOCK) -> dict[str, Any]:
+    """Say of A.1 and A.2 whether labels, of whatever method, contradict them, literally or beyond noise.
+
+    Parameters
+    ----------
+    labels : Labels
+    head : int
+        Ranks 1..head are all planned.
+    block : int
+        Labels per window.
+
+    Returns
+    -------
+    dict
+        "A.1": an `ExcessTest`, "A.2": a `RiseTest` and `rises` (of `windows` − 1 neighbours), each with `verdict`:
+        "contradicted beyond noise", "contradicted literally, within noise", "not contradicted" or "too few labels".
+    """
+    excess = excess_test(labels.rank, labels.label, head, block).as_dict()
+    later = labels.rank > max(0, head - block)
+    rise = rise_test(labels.rank[later], labels.label[later], block).as_dict()
+    known = labels.label[later][labels.known[later]]
+    windows = known[: known.size // block * block].reshape(-1, block).sum(axis=1)
+    rises = int(np.sum(np.diff(windows) > 0))
+    literally = excess["share"] is not None and excess["share"] > excess["head_precision"]
+    return {
+        "A.1": {**excess, "verdict": _verdict(excess, literally)},
+        "A.2": {**rise, "windows": int(windows.size), "rises": rises, "verdict": _verdict(rise, rises > 0)},
+    }
+
+
+def _verdict(test: dict[str, Any], literally: bool) -> str:
+    if not test["tests"]:
+        return "too few labels"
+    if test["beyond_noise"]:
+        return "contradicted beyond noise"
+    return "contradicted literally, within noise" if literally else "not contradicted"
+
+
+def warnings(found: dict[str, Any]) -> tuple[str, ...]:
+    """Sentences for a method that needs neither assumption: what would fail on this list."""
+    sentences = []
+    first, second = found["A.1"], found["A.2"]
+    if first["beyond_noise"]:
+        sentences.append(
+            f"Not monotone (A.1 of the PAULA paper fails): {first['share']:.1%} of the labels at ranks "
+            f"{first['first_rank']:,} to {first['last_rank']:,} are positive, but {first['head_precision']:.1%} of the "
+            f"first {first['head']:,} (p = {first['p_value']:.2g})."
+        )
+    if second["beyond_noise"]:
+        sentences.append(
+            f"Not monotone (A.2 of the PAULA paper fails): positives rise from {second['before']:.1%} (ranks "
+            f"{second['first_rank']:,} to {second['middle_rank']:,}) to {second['after']:.1%} (up to "
+            f"{second['last_rank']:,}; p = {second['p_value']:.2g})."
+        )
+    return tuple(sentences)

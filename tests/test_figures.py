@@ -53,7 +53,7 @@ def test_ppdb_human(real):
     assert curve.claim.coverage == "none"
     assert "conditional" in curve.findings[0]
     assert "contradict A.2 taken literally" in curve.findings[0]
-    assert not curve.diagnostics["rise_test"]["beyond_noise"]
+    assert not curve.diagnostics["assumptions"]["A.2"]["beyond_noise"]
 
 
 def test_skin_logreg_fails_loudly(real):

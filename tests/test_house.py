@@ -10,7 +10,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[1] / "streameval"
 FLOORS = {
     0: ("errors", "types"),
-    1: ("kernels", "grid", "envelope", "curve", "monotonicity", "atomic", "logdesign"),
+    1: ("kernels", "grid", "envelope", "curve", "monotonicity", "atomic", "logdesign", "samplesize", "intervals"),
     2: ("methods", "rankings", "labels", "metrics", "exports"),
     3: ("verbs", "study"),
     4: ("report",),

@@ -16,7 +16,11 @@ from streameval.kernels.paula import bracket, window_sums
 from streameval.methods import available, create
 from streameval.types import Labels
 
-SMALL = {"paula": {"epsilon": "0.5", "window": 4}, "loguniform": {"alpha": 0.5, "min_precision": 0.9}}
+SMALL = {
+    "paula": {"epsilon": "0.5", "window": 4},
+    "loguniform": {"alpha": 0.5, "min_precision": 0.9},
+    "uniform": {"alpha": 0.9, "min_precision": 0.9, "confidence": 0.5},
+}
 
 
 @pytest.mark.parametrize("name", available())

@@ -24,12 +24,19 @@ class MethodOptions:
     tail: Annotated[
         Literal["open", "closed"] | None, Parameter(help="Leave the ranks after the last grid point unknown, or not.")
     ] = None
-    alpha: Annotated[float | None, Parameter(help="loguniform: half-width to plan for (default 0.08).")] = None
-    confidence: Annotated[float | None, Parameter(help="loguniform: probability of the claim (default 0.95).")] = None
-    min_precision: Annotated[
-        float | None, Parameter(help="loguniform: precision that the list is expected to keep (default 0.5).")
+    alpha: Annotated[
+        float | None, Parameter(help="Half-width to plan for, relative to precision (default 0.08; paula: 0.0812).")
     ] = None
-    budget: Annotated[int | None, Parameter(help="loguniform: labels to spend, instead of alpha.")] = None
+    confidence: Annotated[float | None, Parameter(help="Probability of the claim (default 0.95).")] = None
+    min_precision: Annotated[
+        float | None, Parameter(help="Precision that the list is expected to keep (default 0.5).")
+    ] = None
+    budget: Annotated[int | None, Parameter(help="Labels to spend at most, instead of alpha.")] = None
+    at: Annotated[int | None, Parameter(help="uniform: estimate the precision of the first so many items only.")] = None
+    interval: Annotated[
+        Literal["hoeffding", "hypergeometric", "dkwm"] | None,
+        Parameter(help="uniform: the interval that becomes the curve (default hoeffding)."),
+    ] = None
 
 
 @Parameter(name="*")
@@ -66,7 +73,7 @@ def plan(
     study
         Folder of the study; made if it is not there.
     method
-        paula or loguniform.
+        paula, loguniform or uniform.
     seed
         Seed of the draw and of the shuffle of tasks.
     """
@@ -99,9 +106,10 @@ def cost(
     parameters: MethodOptions = MethodOptions(),
     output: Output = _PLAIN,
 ) -> None:
-    """Count the labels that each method asks for.
+    """Count the labels that each method asks for, and the half-width they are planned for.
 
-    Example: streameval cost --items 2000000000 --price-per-label 0.05
+    Example: streameval cost --items 2000000000 --alpha 0.05 --price-per-label 0.05
+    Example: streameval cost --items 2000000000 --budget 10000
 
     Parameters
     ----------
@@ -113,13 +121,25 @@ def cost(
     from streameval.verbs.cost import cost as verb
 
     found = verb(items, price_per_label=price_per_label, **asdict(parameters))
-    head = ["method", "labels", "accuracy", *(["price"] if price_per_label is not None else [])]
-    rows = [[row["method"], f"{row['labels']:,}", f"{row['accuracy']:.2%}", *_price(row)] for row in found]
-    output.say({"items": items, "methods": found}, columns(head, rows))
+    head = ["method", "labels", "half-width", "claim", *(["price"] if price_per_label is not None else [])]
+    lines = columns(head, [_cost_row(row, price_per_label) for row in found])
+    lines += [f"{row['method']}: {row['refused']}" for row in found if "refused" in row]
+    output.say({"items": items, "methods": found}, [*lines, "", *_COST_NOTES])
 
 
-def _price(row: dict[str, Any]) -> list[str]:
-    return [f"{row['price']:,.2f}"] if "price" in row else []
+_COST_NOTES = (
+    "Half-widths are relative to precision. A forecast (~) depends on labels not yet seen: it is for lists that keep",
+    "--min-precision. conditional: true only where the PAULA paper's assumptions are; simultaneous: at every rank at",
+    "once with probability --confidence, whatever the list.",
+)
+
+
+def _cost_row(row: dict[str, Any], price: float | None) -> list[str]:
+    if row["labels"] is None:
+        return [row["method"], "-", "-", "-", *(["-"] if price is not None else [])]
+    half_width = f"{'~' if row['forecast'] else ''}{row['accuracy']:.2%}" if row["accuracy"] < 0.9999 else "over 100%"
+    cells = [row["method"], f"{row['labels']:,}", half_width, row["claim"]]
+    return cells + ([f"{row['price']:,.2f}"] if price is not None else [])
 
 
 def select(

@@ -88,9 +88,16 @@ def draw_strata(ends: Int64Array, n: Int64Array, seed: np.uint64) -> Int64Array:
 
 @kernel
 def _prefix(width: int, count: int, stream: np.uint64, out: Int64Array) -> None:
-    """First `count` numbers of a random permutation of 0..width−1; moved numbers are kept in a short list."""
-    place = np.empty(count, dtype=np.int64)
-    moved = np.empty(count, dtype=np.int64)
+    """First `count` numbers of a random permutation of 0..width−1 (Fisher–Yates that stores only what has moved).
+
+    What lies at a place that was never touched is the place's own number, so an open-addressing table of the touched
+    places is all that is kept: O(count) memory and time, whatever the width.
+    """
+    slots = 8
+    while slots < 4 * count:
+        slots *= 2
+    place = np.full(slots, -1, dtype=np.int64)
+    value = np.empty(slots, dtype=np.int64)
     state = stream
     for t in range(count):
         limit = np.uint64(width - t)
@@ -100,14 +107,17 @@ def _prefix(width: int, count: int, stream: np.uint64, out: Int64Array) -> None:
             state = state + _STEP
             drawn = below(mix64(state), limit)
         chosen = np.int64(drawn) + t
-        value, last = chosen, np.int64(t)
-        slot = t
-        for s in range(t):
-            if place[s] == chosen:
-                value = moved[s]
-                slot = s
-            if place[s] == t:
-                last = moved[s]
-        out[t] = value
-        place[t], moved[t] = np.int64(-1), np.int64(-1)
-        place[slot], moved[slot] = chosen, last
+        here, there = _slot(place, int(chosen)), _slot(place, t)
+        last = value[there] if place[there] == t else np.int64(t)
+        out[t] = value[here] if place[here] == chosen else chosen
+        place[here], value[here] = chosen, last
+
+
+@kernel
+def _slot(place: Int64Array, wanted: int) -> int:
+    """Where a place is kept, or the free slot it would take."""
+    mask = np.uint64(place.size - 1)
+    slot = mix64(np.uint64(wanted)) & mask
+    while place[np.int64(slot)] != -1 and place[np.int64(slot)] != wanted:
+        slot = (slot + np.uint64(1)) & mask
+    return int(slot)

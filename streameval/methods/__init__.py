@@ -15,6 +15,8 @@ from streameval.curve import Curve
 from streameval.errors import InputError, did_you_mean
 from streameval.types import Labels, Plan
 
+ASSUMES_THE_DRAW = "nothing of the list: only that the planned ranks, drawn at random, are the ones that were labelled"
+
 
 @runtime_checkable
 class Method(Protocol):
@@ -23,10 +25,13 @@ class Method(Protocol):
     - all planned ranks labelled and all ranks planned ⇒ lower = estimate = upper = truth;
     - the plan's ranks are exactly the labels that `cost` counts (methods that draw: in expectation);
     - a rank without a label never narrows a bound.
+
+    `variants` are parameters that read the same kind of plan in another way, for comparisons side by side.
     """
 
     name: ClassVar[str]
     summary: ClassVar[str]
+    variants: ClassVar[tuple[dict[str, Any], ...]]
 
     def plan(self, n_items: int, seed: int = 0) -> Plan:
         """Choose the ranks to label in a ranking of `n_items`."""
@@ -37,7 +42,15 @@ class Method(Protocol):
         ...
 
     def cost(self, n_items: int) -> dict[str, Any]:
-        """Count the labels that a plan takes: at least `method`, `labels`."""
+        """Count the labels that a plan takes.
+
+        At least `method`, `labels`, `accuracy` (the half-width it is planned for, relative to precision), `forecast`
+        (whether that depends on labels not yet seen) and `claim` (what its bounds will be: a coverage of `Claim`).
+        """
+        ...
+
+    def with_alpha(self, alpha: float) -> Method:
+        """Return the same method, planned for another half-width."""
         ...
 
 
@@ -99,3 +112,23 @@ def check_items(n_items: int) -> int:
     if not 1 <= n_items <= 2**53:
         raise InputError(f"a ranking of {n_items:,} items cannot be planned", "it needs 1 to 2^53 items")
     return int(n_items)
+
+
+def check_alpha(alpha: float) -> None:
+    """Refuse a relative half-width outside (0, 1)."""
+    if not 0 < alpha < 1:
+        raise InputError(f"alpha is {alpha}, outside (0, 1)", "0.08 is a half-width of 8 %")
+
+
+def check_budget(budget: int | None) -> None:
+    """Refuse a budget of no labels; None is no budget."""
+    if budget is not None and budget < 1:
+        raise InputError(f"budget is {budget:,} labels", "a plan takes at least one")
+
+
+def check_claim(confidence: float, min_precision: float) -> None:
+    """Refuse a confidence outside (0, 1), or a precision to plan for outside (0, 1]."""
+    if not 0 < confidence < 1:
+        raise InputError(f"confidence is {confidence}, outside (0, 1)", "0.95 is usual")
+    if not 0 < min_precision <= 1:
+        raise InputError(f"min-precision is {min_precision}, outside (0, 1]", "0.5 is the default")

@@ -7,7 +7,7 @@ The band and the proof of its coverage are in `streameval.kernels.band`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -15,13 +15,9 @@ import pyarrow as pa
 
 from streameval.curve import Curve
 from streameval.envelope import Points, close
-from streameval.errors import InputError
-from streameval.methods import check_items
-from streameval.monotonicity import rise_test
+from streameval.methods import ASSUMES_THE_DRAW, check_alpha, check_budget, check_claim, check_items
+from streameval.monotonicity import assumptions, warnings
 from streameval.types import Claim, Int64Array, Labels, Plan
-
-ASSUMES_THE_DRAW = "nothing of the list: only that the planned ranks, drawn at random, are the ones that were labelled"
-_LABELS_PER_BLOCK = 100
 
 
 @dataclass(frozen=True)
@@ -52,6 +48,7 @@ class LogUniform:
 
     name: ClassVar[str] = "loguniform"
     summary: ClassVar[str] = "random ranks of density c/r, and a band that holds for every list"
+    variants: ClassVar[tuple[dict[str, Any], ...]] = ({},)
 
     alpha: float = 0.08
     confidence: float = 0.95
@@ -60,14 +57,9 @@ class LogUniform:
 
     def __post_init__(self) -> None:
         """Check every parameter."""
-        if not 0 < self.alpha < 1:
-            raise InputError(f"alpha is {self.alpha}, outside (0, 1)", "0.08 is the half-width of 8 %")
-        if not 0 < self.confidence < 1:
-            raise InputError(f"confidence is {self.confidence}, outside (0, 1)", "0.95 is usual")
-        if not 0 < self.min_precision <= 1:
-            raise InputError(f"min-precision is {self.min_precision}, outside (0, 1]")
-        if self.budget is not None and self.budget < 1:
-            raise InputError(f"budget is {self.budget:,} labels", "a plan takes at least one")
+        check_alpha(self.alpha)
+        check_budget(self.budget)
+        check_claim(self.confidence, self.min_precision)
 
     def plan(self, n_items: int, seed: int = 0) -> Plan:
         """Draw the ranks to label.
@@ -91,12 +83,27 @@ class LogUniform:
         return Plan(self.name, parameters, n_items, seed, table, notes=notes)
 
     def cost(self, n_items: int) -> dict[str, Any]:
-        """Count labels, and forecast the half-width they reach at `min_precision`."""
-        from streameval.logdesign import allocation, stratum_ends
+        """Count labels, and forecast the half-width that the median list of precision `min_precision` reaches."""
+        from streameval.logdesign import allocation, forecast, stratum_ends
 
         density = self._density(check_items(n_items))
         labels = int(allocation(stratum_ends(n_items, density), density, density).sum())
-        return {"method": self.name, "labels": labels, "accuracy": self.alpha, "forecast": True, "density": density}
+        reached = (
+            self.alpha if self.budget is None else forecast(n_items, density, 1 - self.confidence, self.min_precision)
+        )
+        whole = labels == n_items
+        return {
+            "method": self.name,
+            "labels": labels,
+            "accuracy": 0.0 if whole else reached,
+            "forecast": not whole,
+            "claim": "exact" if whole else "simultaneous",
+            "density": density,
+        }
+
+    def with_alpha(self, alpha: float) -> LogUniform:
+        """Return the same method, planned for another half-width."""
+        return replace(self, alpha=alpha, budget=None)
 
     def curve(self, plan: Plan, labels: Labels) -> Curve:
         """Turn labels into the band, at every rank.
@@ -110,15 +117,15 @@ class LogUniform:
         exact = bool(plan.table.num_rows == plan.n_items and np.all(labels.known))
         claim = Claim("exact", 1.0, "nothing") if exact else Claim("simultaneous", self.confidence, ASSUMES_THE_DRAW)
         head = _labelled_head(plan)
-        test = rise_test(labels.rank[labels.rank > head], labels.label[labels.rank > head], _LABELS_PER_BLOCK)
+        contradictions = assumptions(labels, head)
         curve = Curve(
             n_items=plan.n_items,
             envelope=envelope,
             grid=np.unique(np.concatenate([np.arange(1, head + 1), ends])).astype(np.int64),
             claim=claim,
-            diagnostics={"consistent": envelope.consistent, "labelled_head": head, "rise_test": test.as_dict()},
+            diagnostics={"consistent": envelope.consistent, "labelled_head": head, "assumptions": contradictions},
         )
-        return curve if exact else curve.with_findings(self._findings(curve, head))
+        return curve if exact else curve.with_findings(self._findings(curve))
 
     def _density(self, n_items: int) -> float:
         from streameval.logdesign import largest_c, smallest_c
@@ -136,8 +143,7 @@ class LogUniform:
         low, high = band(ends, n, k_low, k_high, mixture(ends, n, self.min_precision), 1 - self.confidence)
         return Points(ends, low.astype(np.float64), high.astype(np.float64))
 
-    def _findings(self, curve: Curve, head: int) -> tuple[str, ...]:
-        widest = curve.half_width(after=head)
+    def _findings(self, curve: Curve) -> tuple[str, ...]:
         if not curve.envelope.consistent:
             return (
                 f"The band contradicts itself, which happens in fewer than {1 - self.confidence:.1%} of draws: check "
@@ -146,8 +152,7 @@ class LogUniform:
         return (
             f"With probability {self.confidence:g}, the truth lies inside the bounds at every rank at once, whatever "
             "the list.",
-            f"Half-width reached: {widest.alpha:.2%} of precision at worst (rank {widest.rank:,}); half of that takes "
-            "about four times the labels.",
+            *warnings(curve.diagnostics["assumptions"]),
         )
 
 

@@ -19,9 +19,7 @@ What the paper gets wrong or leaves open, and what is done here:
 
 from __future__ import annotations
 
-import math
-from dataclasses import dataclass
-from fractions import Fraction
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -31,9 +29,18 @@ from streameval.curve import Curve
 from streameval.envelope import Envelope, Points, close, lift
 from streameval.errors import InputError
 from streameval.grid import parse_epsilon
-from streameval.methods import check_items
-from streameval.methods.paula_bracket import Bracket, bracket_of, findings, head_yield_of, rise_diagnostics
-from streameval.methods.paula_layout import Layout, layout_of
+from streameval.methods import check_alpha, check_budget, check_items
+from streameval.methods.paula_bracket import Bracket, bracket_of, findings, head_yield_of
+from streameval.methods.paula_layout import (
+    DEFAULT_EPSILON,
+    Layout,
+    decimal,
+    layout_for_alpha,
+    layout_for_budget,
+    layout_of,
+    least_head,
+)
+from streameval.monotonicity import assumptions
 from streameval.types import Claim, Labels, Plan
 
 ASSUMES_A2 = (
@@ -49,14 +56,19 @@ class Paula:
 
     Parameters
     ----------
-    epsilon : str or float
-        ε, the grid ratio minus one, in (0, 1]; kept as the decimal that was typed.
+    epsilon : str or float, optional
+        ε, the grid ratio minus one, in (0, 1]; kept as the decimal that was typed. By default .03, or what `alpha` or
+        `budget` ask for; where it is given, they are not used.
     window : int
         Δ ≥ 1, labels per grid point.
     head : int, optional
         r̃ ≥ ⌈(Δ+2)/ε⌉ (the default): ranks 1..g_ℓ, the grid point at or after it, are all labelled.
     tail : {"open", "closed"}
         Whether the ranks after the last grid point stay unknown or get a window of their own.
+    alpha : float, optional
+        Take the ε (a multiple of .0001) of fewest labels whose γ(1+ε) − 1 is at most this.
+    budget : int, optional
+        Take the ε of smallest γ(1+ε) whose labels are at most so many.
 
     Raises
     ------
@@ -67,40 +79,45 @@ class Paula:
     name: ClassVar[str] = "paula"
     summary: ClassVar[str] = "the paper's windows on a geometric grid; bounds hold only if precision never rises"
 
-    epsilon: str | float = "0.03"
+    variants: ClassVar[tuple[dict[str, Any], ...]] = ({},)
+
+    epsilon: str | float | None = None
     window: int = 100
     head: int | None = None
     tail: str = "open"
+    alpha: float | None = None
+    budget: int | None = None
 
     def __post_init__(self) -> None:
         """Check every parameter."""
-        ratio = parse_epsilon(self.epsilon)
         if self.window < 1:
             raise InputError(f"window is {self.window}, below 1", "the paper uses 50 to 100 labels per grid point")
-        if self.head is not None and self.head < self._least_head(ratio):
+        check_budget(self.budget)
+        if self.alpha is not None:
+            check_alpha(self.alpha)
+        if self._epsilon_is_free and self.head is not None:
+            raise InputError("head cannot be given with alpha or budget", "they choose epsilon, and epsilon the head")
+        ratio = parse_epsilon(self.epsilon if self.epsilon is not None else DEFAULT_EPSILON)
+        if self.head is not None and self.head < least_head(ratio, self.window):
             raise InputError(
                 f"head is {self.head:,}: too small for epsilon {self.epsilon} and window {self.window}",
-                f"the smallest head that works is {self._least_head(ratio):,}",
+                f"the smallest head that works is {least_head(ratio, self.window):,}",
             )
         if self.tail not in ("open", "closed"):
             raise InputError(f"tail is '{self.tail}'", "it is 'open' or 'closed'")
 
     @property
-    def ratio(self) -> Fraction:
-        """ε as an exact fraction."""
-        return parse_epsilon(self.epsilon)
+    def _epsilon_is_free(self) -> bool:
+        return self.epsilon is None and (self.alpha is not None or self.budget is not None)
 
-    @property
-    def r_tilde(self) -> int:
-        """r̃: the head as given, or ⌈(Δ+2)/ε⌉."""
-        return self.head if self.head is not None else self._least_head(self.ratio)
+    def with_alpha(self, alpha: float) -> Paula:
+        """Return the same method, planned for another accuracy γ(1+ε) − 1."""
+        return replace(self, epsilon=None, head=None, alpha=alpha, budget=None)
 
-    def _least_head(self, ratio: Fraction) -> int:
-        return math.ceil(Fraction(self.window + 2) / ratio)
-
-    def parameters(self) -> dict[str, Any]:
+    def _parameters(self, layout: Layout) -> dict[str, Any]:
         """Give the parameters as JSON-ready values, ε as its decimal text."""
-        return {"epsilon": str(self.epsilon), "window": self.window, "head": self.r_tilde, "tail": self.tail}
+        epsilon = self.epsilon if self.epsilon is not None else decimal(layout.epsilon)
+        return {"epsilon": str(epsilon), "window": self.window, "head": layout.head, "tail": self.tail}
 
     def plan(self, n_items: int, seed: int = 0) -> Plan:
         """Choose the head and the windows (Algorithm 2).
@@ -123,12 +140,20 @@ class Paula:
         within = np.arange(stratum.size, dtype=np.int64) - np.repeat(starts, lengths)
         rank = np.repeat(layout.first, lengths) + within
         table = pa.table({"rank": rank, "stratum": stratum})
-        return Plan(self.name, self.parameters(), n_items, seed, table, notes=layout.notes())
+        return Plan(self.name, self._parameters(layout), n_items, seed, table, notes=layout.notes())
 
     def cost(self, n_items: int) -> dict[str, Any]:
         """Count labels: g_ℓ + Δ(L−ℓ) for an open tail, N where N ≤ g_ℓ; with the paper's constants beside them."""
         layout = self._layout(n_items)
-        return {"method": self.name, "labels": layout.labels, **layout.notes()}
+        notes = layout.notes() | ({"accuracy": 0.0} if layout.everything else {})
+        return {
+            "method": self.name,
+            "labels": layout.labels,
+            "epsilon": self._parameters(layout)["epsilon"],
+            **notes,
+            "forecast": False,
+            "claim": "exact" if layout.everything else "conditional",
+        }
 
     def curve(self, plan: Plan, labels: Labels) -> Curve:
         """Turn labels into the bracket, its claim, and the diagnostics of its assumptions.
@@ -142,7 +167,11 @@ class Paula:
             return _labelled_curve(plan, labels, layout)
         bracket = bracket_of(layout, labels)
         claim = Claim("none" if np.any(bracket.crossed) else "conditional", None, ASSUMES_A2)
-        diagnostics = {**bracket.diagnostics(), **rise_diagnostics(layout, labels, bracket)}
+        diagnostics = {
+            **bracket.diagnostics(),
+            "contradicts_a2": bool(bracket.rises > 0 or np.any(bracket.crossed)),
+            "assumptions": assumptions(labels, layout.head_end, layout.window),
+        }
         return Curve(
             n_items=plan.n_items,
             envelope=_envelope(layout, labels, bracket),
@@ -154,7 +183,14 @@ class Paula:
         )
 
     def _layout(self, n_items: int) -> Layout:
-        return layout_of(self.ratio, self.window, self.r_tilde, self.tail, check_items(n_items))
+        check_items(n_items)
+        if not self._epsilon_is_free:
+            ratio = parse_epsilon(self.epsilon if self.epsilon is not None else DEFAULT_EPSILON)
+            head = self.head if self.head is not None else least_head(ratio, self.window)
+            return layout_of(ratio, self.window, head, self.tail, n_items)
+        if self.budget is not None:
+            return layout_for_budget(self.budget, self.window, self.tail, n_items)
+        return layout_for_alpha(self.alpha or 0.0, self.window, self.tail, n_items)
 
 
 def _labelled_curve(plan: Plan, labels: Labels, layout: Layout) -> Curve:

@@ -10,7 +10,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from streameval.methods.paula_layout import Layout
-from streameval.monotonicity import RiseTest, rise_test
+from streameval.monotonicity import warnings
 from streameval.types import Int64Array, Labels
 
 
@@ -116,20 +116,10 @@ def bracket_of(layout: Layout, labels: Labels) -> Bracket:
     return Bracket(window, layout.grid, lower, upper, sums_lower, sums_upper, (int(low_head[-1]), int(high_head[-1])))
 
 
-def rise_diagnostics(layout: Layout, labels: Labels, bracket: Bracket) -> dict[str, Any]:
-    """Whether the labels contradict A.2 taken literally, and whether they rise by more than label noise."""
-    beyond = labels.rank > layout.head_end - layout.window
-    test: RiseTest = rise_test(labels.rank[beyond], labels.label[beyond], layout.window)
-    return {
-        "contradicts_a2": bool(bracket.rises > 0 or np.any(bracket.crossed)),
-        "rise_test": test.as_dict(),
-    }
-
-
 def findings(layout: Layout, coverage: str, diagnostics: dict[str, Any]) -> tuple[str, ...]:
     """What the labels say about the claim, in sentences; the most important first."""
     points, crossings, rises = (diagnostics[key] for key in ("grid_points", "crossings", "rises"))
-    test = diagnostics["rise_test"]
+    test = diagnostics["assumptions"]["A.2"]
     sentences = [_headline(coverage, points, crossings, rises, test)]
     if crossings and test["beyond_noise"]:
         sentences.append(f"The bracket crosses itself at {crossings:,} of {points:,} grid points: it is no bound.")
@@ -138,6 +128,7 @@ def findings(layout: Layout, coverage: str, diagnostics: dict[str, Any]) -> tupl
         sentences.append(
             f"Local precision rises at {rises:,} of {points:,} grid points, {size} (p = {test['p_value']:.2g})."
         )
+    sentences += warnings({**diagnostics["assumptions"], "A.2": {"beyond_noise": False}})
     if diagnostics["head_condition"] is False:
         sentences.append("Precision at the end of the head is below the local precision there: γ(1+ε) is not promised.")
     unknown = layout.n_items - int(layout.last[-1])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -11,6 +13,10 @@ import numpy as np
 from streameval.errors import InputError
 from streameval.grid import geometric_grid
 from streameval.types import Int64Array
+
+DEFAULT_EPSILON = "0.03"
+_STEPS = 10_000  # ε is sought among the multiples of 1/10,000
+_NEIGHBOURS = 24
 
 
 @dataclass(frozen=True)
@@ -58,6 +64,11 @@ class Layout:
         """γ = 1 + ε + (2+ε)/m."""
         return float(1 + self.epsilon + (2 + self.epsilon) / self.m)
 
+    @property
+    def accuracy(self) -> float:
+        """γ(1+ε) − 1, what the paper promises under A.1 and A.2."""
+        return self.gamma * float(1 + self.epsilon) - 1
+
     def notes(self) -> dict[str, Any]:
         """Return the paper's constants under its own symbols, and the ranks that stay unknown."""
         return {
@@ -67,7 +78,7 @@ class Layout:
             "g_ell": self.head_end,
             "m": self.m,
             "gamma": round(self.gamma, 5),
-            "accuracy": round(self.gamma * float(1 + self.epsilon) - 1, 5),
+            "accuracy": round(self.accuracy, 5),
             "unknown_tail": self.n_items - int(self.last[-1]),
         }
 
@@ -100,3 +111,81 @@ def layout_of(epsilon: Fraction, window: int, head: int, tail: str, n_items: int
         first = np.append(first, n_items - (window if rest >= g.m else rest) + 1)
         last = np.append(last, n_items)
     return Layout(*constants, first, last)
+
+
+def least_head(epsilon: Fraction, window: int) -> int:
+    """⌈(Δ+2)/ε⌉: with a smaller head m < Δ can happen."""
+    return math.ceil(Fraction(window + 2) / epsilon)
+
+
+def decimal(epsilon: Fraction) -> str:
+    """Write a multiple of 1/10,000 as the decimal that it is."""
+    return f"{float(epsilon):.4f}".rstrip("0")
+
+
+def layout_for_alpha(alpha: float, window: int, tail: str, n_items: int) -> Layout:
+    """Lay out the plan of fewest labels whose γ(1+ε) − 1 is at most `alpha`.
+
+    Raises
+    ------
+    InputError
+        No ε reaches it: γ exceeds 1 by about 2/Δ whatever ε.
+    """
+
+    def holds(layout: Layout) -> bool:
+        return layout.everything or layout.accuracy <= alpha
+
+    found = _search(holds, lambda layout: layout.labels, 1, (window, tail, n_items))
+    if found is None:
+        raise InputError(
+            f"alpha {alpha} is out of PAULA's reach with a window of {window}",
+            f"gamma alone takes about {2 / window:.1%}; a larger window takes less",
+        )
+    return found
+
+
+def layout_for_budget(budget: int, window: int, tail: str, n_items: int) -> Layout:
+    """Lay out the plan of the smallest γ(1+ε) whose labels keep a budget.
+
+    Raises
+    ------
+    InputError
+        The smallest plan, that of ε = 1, takes more.
+    """
+
+    def holds(layout: Layout) -> bool:
+        return layout.labels <= budget
+
+    def accuracy(layout: Layout) -> float:
+        return 0.0 if layout.everything else layout.accuracy
+
+    found = _search(holds, accuracy, _STEPS, (window, tail, n_items))
+    if found is None:
+        least = _stepped(_STEPS, window, tail, n_items).labels
+        raise InputError(f"a budget of {budget:,} labels is below the smallest plan", f"it takes {least:,} labels")
+    return found
+
+
+def _search(
+    holds: Callable[[Layout], bool], price: Callable[[Layout], float], start: int, rest: tuple[int, str, int]
+) -> Layout | None:
+    """Cheapest ε for which `holds`, near the end of those that hold going from `start` to the other end.
+
+    Labels and γ zigzag in ε, because m and g_ℓ are whole numbers: bisection finds the place, its neighbours are tried.
+    """
+    if not holds(_stepped(start, *rest)):
+        return None
+    good, bad = start, _STEPS + 1 - start
+    while abs(bad - good) > 1:
+        middle = (good + bad) // 2
+        layout = _stepped(middle, *rest)
+        if holds(layout) and layout.everything:
+            return layout
+        good, bad = (middle, bad) if holds(layout) else (good, middle)
+    near = range(max(1, good - _NEIGHBOURS), min(_STEPS, good + _NEIGHBOURS) + 1)
+    return min(filter(holds, (_stepped(step, *rest) for step in near)), key=price)
+
+
+def _stepped(step: int, window: int, tail: str, n_items: int) -> Layout:
+    epsilon = Fraction(step, _STEPS)
+    return layout_of(epsilon, window, least_head(epsilon, window), tail, n_items)

@@ -1,4 +1,4 @@
-"""Cost: how many labels each method would ask for."""
+"""Cost: how many labels each method would ask for, and how good they would be."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from streameval.methods import available, create, parameter_names
 
 
 def cost(items: int, *, price_per_label: float | None = None, **parameters: Any) -> list[dict[str, Any]]:
-    """Count the labels that each method asks for on a list of `items`.
+    """Count the labels that each method asks for on a list of `items`, and the half-width they are planned for.
 
     Parameters
     ----------
@@ -18,27 +18,38 @@ def cost(items: int, *, price_per_label: float | None = None, **parameters: Any)
     price_per_label : float, optional
         Adds `price` = labels × price.
     **parameters
-        Parameters of any method; each takes those it knows.
+        Parameters of any method; each takes those it knows. With `budget`, each says what half-width it reaches.
 
     Returns
     -------
     list of dict
-        One per method: `method`, `labels`, and constants of the method's own.
+        One per method: `method`, `labels`, `accuracy` (half-width relative to precision), `forecast` (whether that
+        depends on labels not yet seen), `claim`, and constants of the method's own. A method that cannot keep the
+        parameters has `labels` None and says why in `refused`.
 
     Raises
     ------
     InputError
-        A parameter that no method knows, or a value out of range.
+        A parameter that no method knows, a value out of range, or parameters that no method can keep.
     """
-    if price_per_label is not None and not price_per_label >= 0:
+    if price_per_label is not None and not 0 <= price_per_label < float("inf"):
         raise InputError(f"price per label is {price_per_label}, not a price")
     given = {key: value for key, value in parameters.items() if value is not None}
     known = {name: parameter_names(method) for name, method in available().items()}
     for key in given:
         if not any(key in names for names in known.values()):
             raise InputError(f"no method has a parameter '{key}'")
-    found = []
-    for name, names in known.items():
-        row = create(name, {key: value for key, value in given.items() if key in names}).cost(items)
-        found.append(row if price_per_label is None else {**row, "price": row["labels"] * price_per_label})
+    chosen = {name: create(name, {k: v for k, v in given.items() if k in names}) for name, names in known.items()}
+    found, refusals = [], []
+    for name, method in chosen.items():
+        try:
+            row = method.cost(items)
+        except InputError as error:
+            refusals.append(error)
+            row = {"method": name, "labels": None, "accuracy": None, "forecast": False, "refused": str(error)}
+        if price_per_label is not None and row["labels"] is not None:
+            row["price"] = row["labels"] * price_per_label
+        found.append(row)
+    if len(refusals) == len(found):
+        raise refusals[0]
     return found
