@@ -54,7 +54,7 @@ def render(plan: Plan, found: Evaluation) -> str:
     body = [
         f"<h1>{html.escape(plan.method)}: {plan.n_items:,} items, {plan.table.num_rows:,} labels</h1>",
         f'<p class="verdict">{html.escape(verdict(found))}</p>',
-        "".join(f"<p>{html.escape(sentence)}</p>" for sentence in found.curve.findings[1:]),
+        "".join(f"<p>{html.escape(s)}</p>" for s in (half_width_sentence(found), *found.curve.findings[1:]) if s),
         _section(
             "Precision by rank", "precision", f"Precision among the first k items; {band_meaning(found.curve.claim)}."
         ),
@@ -103,6 +103,20 @@ def verdict(found: Evaluation) -> str:
     if claim.coverage == "exact":
         return f"Every item is labelled: the curve is exact ({labels})."
     return f"{band_meaning(claim).capitalize()}; assumed: {claim.assumes} ({labels})."
+
+
+def half_width_sentence(found: Evaluation) -> str:
+    """How wide the bounds are, where they are widest, and what half of that would cost; empty where nothing bounds."""
+    half, account, claim = found.summary["half_width"], found.summary["account"], found.curve.claim
+    if claim.coverage in ("exact", "none"):
+        return ""
+    text = f"Half-width reached: {half['alpha']:.2%} of precision, at rank {half['rank']:,}, where it is widest."
+    missing = account["planned"] - account["labelled"]
+    if missing:
+        text += f" {missing:,} planned labels are missing, which widens it."
+    if half["labels_for_half"]:
+        text += f" Half of it would take about {half['labels_for_half']:,} labels (a forecast)."
+    return text
 
 
 def band_meaning(claim: Claim) -> str:

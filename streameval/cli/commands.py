@@ -213,7 +213,7 @@ def evaluate(
     label
         Column with the label: 1/0, true/false, yes/no; blank where there is none.
     """
-    from streameval.report import band_meaning, verdict
+    from streameval.report import band_meaning, half_width_sentence, verdict
     from streameval.verbs.evaluate import evaluate as verb
 
     found = verb(study, labels=labels or [], on=on, label=label)
@@ -224,7 +224,7 @@ def evaluate(
     notes = [f"{value:,} {key}" for key, value in account.items() if value and key in _TROUBLE]
     lines = [
         verdict(found),
-        *found.curve.findings[1:],
+        *filter(None, (half_width_sentence(found), *found.curve.findings[1:])),
         *([f"Labels: {', '.join(notes)}."] if notes else []),
         "",
         *columns(["first k", "lower", "estimate", "upper"], rows),

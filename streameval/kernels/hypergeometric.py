@@ -133,8 +133,9 @@ def intervals(
 
 @kernel
 def _smallest(k: int, drawn: int, items: int, tail: float) -> int:
-    """Fewest positives under which at least k of the draw are positive with probability above `tail`."""
+    """Fewest positives that give k or more in the draw with probability `tail`, less what rounding may take."""
     low, high = k, items - drawn + k
+    tail *= 1 - 1e-10
     while low < high:
         middle = low + (high - low) // 2
         if at_least(k, drawn, middle, items) > tail:

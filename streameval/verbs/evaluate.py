@@ -78,7 +78,6 @@ def _facts(votes: Votes) -> dict[str, Any]:
 
 def _evaluation(plan: Plan, labels: Labels, curve: Curve, sources: list[dict[str, Any]]) -> Evaluation:
     identity = evaluation_id(plan, labels)
-    widest = curve.half_width()
     summary = {
         "evaluation_id": identity,
         "study": plan.plan_id,
@@ -89,8 +88,26 @@ def _evaluation(plan: Plan, labels: Labels, curve: Curve, sources: list[dict[str
         "claim": curve.claim.as_dict(),
         "findings": list(curve.findings),
         "diagnostics": dict(curve.diagnostics),
-        "half_width": {"alpha": widest.alpha, "rank": widest.rank},
+        "half_width": _half_width(plan, curve),
         "account": dict(labels.account),
         "sources": sources,
     }
     return Evaluation(identity, labels.table, curve, curve.table, metrics(curve), summary)
+
+
+def _half_width(plan: Plan, curve: Curve) -> dict[str, Any]:
+    """Half-width that the labels reach, where it is widest, and a forecast of what half of it takes.
+
+    Labels for half of the planned half-width, relative to those for the whole of it, are those for half of what was
+    reached: which precision the list keeps changes both alike.
+    """
+    widest = curve.half_width()
+    found = {"alpha": widest.alpha, "rank": widest.rank, "labels_for_half": None}
+    if widest.alpha == 0 or curve.claim.coverage in ("exact", "none"):
+        return found
+    method = create(plan.method, dict(plan.parameters))
+    try:
+        halved = method.with_alpha(method.cost(plan.n_items)["accuracy"] / 2)
+        return {**found, "labels_for_half": halved.cost(plan.n_items)["labels"]}
+    except InputError:
+        return found  # out of the method's reach, or everything was planned already
