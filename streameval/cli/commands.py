@@ -213,7 +213,7 @@ def evaluate(
     label
         Column with the label: 1/0, true/false, yes/no; blank where there is none.
     """
-    from streameval.report import band_meaning, half_width_sentence, verdict
+    from streameval.report.sentences import band_meaning, half_width_sentence, verdict
     from streameval.verbs.evaluate import evaluate as verb
 
     found = verb(study, labels=labels or [], on=on, label=label)

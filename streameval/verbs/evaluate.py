@@ -13,7 +13,7 @@ from streameval.errors import InputError
 from streameval.labels import Votes, read_votes, tally
 from streameval.methods import create
 from streameval.metrics import metrics
-from streameval.report import render
+from streameval.report.page import render
 from streameval.study import Evaluation, Study, evaluation_id
 from streameval.types import Labels, Plan
 

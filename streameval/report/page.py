@@ -7,13 +7,10 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-import altair as alt
-import numpy as np
-import pyarrow as pa
-
-from streameval.curve import Curve
+from streameval.report.charts import label_chart, local_chart, precision_chart
+from streameval.report.sentences import band_meaning, half_width_sentence, verdict
 from streameval.study import Evaluation
-from streameval.types import Claim, Int64Array, Plan
+from streameval.types import Plan
 
 _STYLE = """
 :root{color-scheme:light;--ink:#1b2733;--soft:#5b6b7a;--line:#d9e0e6;--band:#2f6db0}
@@ -48,9 +45,9 @@ def render(plan: Plan, found: Evaluation) -> str:
     str
         HTML with its scripts inside: no request leaves the page.
     """
-    charts = {"precision": _precision_chart(found.curve), "labels": _label_chart(plan.ranks)}
+    charts = {"precision": precision_chart(found.curve), "labels": label_chart(plan.ranks)}
     if "local_precision" in found.curve_table.column_names:
-        charts["local"] = _local_chart(found.curve_table)
+        charts["local"] = local_chart(found.curve_table)
     body = [
         f"<h1>{html.escape(plan.method)}: {plan.n_items:,} items, {plan.table.num_rows:,} labels</h1>",
         f'<p class="verdict">{html.escape(verdict(found))}</p>',
@@ -94,42 +91,6 @@ for (const [name, spec] of Object.entries(specs))
 """
 
 
-def verdict(found: Evaluation) -> str:
-    """One or two sentences: what holds, at what cost, under which assumption."""
-    claim, account = found.curve.claim, found.summary["account"]
-    labels = f"{account['labelled']:,} of {account['planned']:,} labels"
-    if found.curve.findings:
-        return f"{found.curve.findings[0]} ({labels}.)"
-    if claim.coverage == "exact":
-        return f"Every item is labelled: the curve is exact ({labels})."
-    return f"{band_meaning(claim).capitalize()}; assumed: {claim.assumes} ({labels})."
-
-
-def half_width_sentence(found: Evaluation) -> str:
-    """How wide the bounds are, where they are widest, and what half of that would cost; empty where nothing bounds."""
-    half, account, claim = found.summary["half_width"], found.summary["account"], found.curve.claim
-    if claim.coverage in ("exact", "none"):
-        return ""
-    text = f"Half-width reached: {half['alpha']:.2%} of precision, at rank {half['rank']:,}, where it is widest."
-    missing = account["planned"] - account["labelled"]
-    if missing:
-        text += f" {missing:,} planned labels are missing, which widens it."
-    if half["labels_for_half"]:
-        text += f" Half of it would take about {half['labels_for_half']:,} labels (a forecast)."
-    return text
-
-
-def band_meaning(claim: Claim) -> str:
-    """What the band between lower and upper is, in a clause."""
-    return {
-        "exact": "every value is exact",
-        "none": "the band is a picture and not a bound",
-        "conditional": "the band holds wherever the assumption does",
-        "pointwise": f"the band holds at each rank on its own with probability {claim.confidence}",
-        "simultaneous": f"the band holds at all ranks at once with probability {claim.confidence}",
-    }[claim.coverage]
-
-
 def _section(title: str, chart: str, caption: str) -> str:
     label = html.escape(f"{title}. {caption}")
     return (
@@ -162,63 +123,3 @@ def _provenance(plan: Plan, found: Evaluation) -> list[tuple[str, str]]:
         "assumes": found.curve.claim.assumes,
     }
     return [(key, str(value)) for key, value in facts.items() if value is not None]
-
-
-def _thinned(n_items: int, grid: Int64Array) -> Int64Array:
-    """Ranks to draw: 700 along a log axis, and the grid beyond the head."""
-    even = np.unique(np.rint(np.geomspace(1, n_items, 700)).astype(np.int64))
-    jumps = grid[1:][np.diff(grid) > 1] if grid.size > 1 else grid
-    return np.unique(np.concatenate([even, jumps[:2000]]))
-
-
-def _rank_axis(title: str = "rank (log scale)") -> alt.X:
-    return alt.X("rank:Q", scale=alt.Scale(type="log", nice=False), title=title, axis=alt.Axis(format="~s"))
-
-
-def _precision_chart(curve: Curve) -> alt.LayerChart:
-    drawn = curve.at(_thinned(curve.n_items, curve.grid))
-    columns = ["rank", "precision_lower", "precision", "precision_upper"]
-    rows = [{key: round(value, 5) for key, value in row.items()} for row in drawn.select(columns).to_pylist()]
-    tips = [alt.Tooltip("rank:Q", format=",")] + [alt.Tooltip(f"{name}:Q", format=".4f") for name in columns[1:]]
-    base = alt.Chart(alt.InlineData(values=rows)).encode(x=_rank_axis(), tooltip=tips)
-    band = base.mark_area(opacity=0.45, color="#2f6db0").encode(
-        y=alt.Y("precision_lower:Q", title="precision", scale=alt.Scale(domain=[0, 1])), y2=alt.Y2("precision_upper")
-    )
-    line = base.mark_line(color="#14375e", strokeWidth=1).encode(y="precision:Q")
-    layered: alt.LayerChart = (band + line).properties(width="container", height=320)
-    return layered
-
-
-def _label_chart(ranks: Int64Array) -> alt.Chart:
-    edges = np.unique(np.rint(10 ** np.arange(0, np.log10(ranks[-1]) + 0.5, 0.25)).astype(np.int64))
-    counts, _ = np.histogram(ranks, bins=np.append(edges, edges[-1] * 2))
-    ends = np.append(edges[1:], edges[-1] * 2)
-    rows = [{"rank": int(a), "end": int(b), "labels": int(n)} for a, b, n in zip(edges, ends, counts, strict=True) if n]
-    chart: alt.Chart = (
-        alt.Chart(alt.InlineData(values=rows))
-        .mark_bar(color="#7a8fa3")
-        .encode(
-            x=_rank_axis(),
-            x2="end:Q",
-            y=alt.Y("labels:Q", title="labels"),
-            y2=alt.datum(0),
-            tooltip=["rank:Q", "end:Q", "labels:Q"],
-        )
-        .properties(width="container", height=140)
-    )
-    return chart
-
-
-def _local_chart(table: pa.Table) -> alt.Chart:
-    rows = [row for row in table.select(["rank", "local_precision"]).to_pylist() if row["local_precision"] is not None]
-    chart: alt.Chart = (
-        alt.Chart(alt.InlineData(values=rows))
-        .mark_point(filled=True, color="#b4532a", size=22)
-        .encode(
-            x=_rank_axis(),
-            y=alt.Y("local_precision:Q", title="share of positives", scale=alt.Scale(domain=[0, 1])),
-            tooltip=["rank:Q", "local_precision:Q"],
-        )
-        .properties(width="container", height=180)
-    )
-    return chart
