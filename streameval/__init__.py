@@ -1,7 +1,7 @@
 """Evaluate rankings too large to label.
 
-The verbs `plan`, `select`, `evaluate`, `cost` and `report` are those of the command line. Everything is imported when
-it is first used, so that `import streameval` and `streameval --help` stay quick.
+The verbs `plan`, `select`, `evaluate`, `cost`, `simulate` and `report` are those of the command line. Everything is
+imported when it is first used, so that `import streameval` and `streameval --help` stay quick.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ _HOMES = {
     "evaluate": "verbs.evaluate",
     "report": "verbs.report",
     "cost": "verbs.cost",
+    "simulate": "verbs.simulate",
     "Study": "study",
     "Evaluation": "study",
     "Plan": "types",

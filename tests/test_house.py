@@ -12,7 +12,7 @@ FLOORS = {
     0: ("errors", "types"),
     1: ("kernels", "grid", "envelope", "curve", "monotonicity", "atomic", "logdesign", "samplesize", "intervals"),
     2: ("methods", "rankings", "labels", "metrics", "exports"),
-    3: ("verbs", "study"),
+    3: ("verbs", "study", "replicates"),
     4: ("report",),
     5: ("cli", "demo", "__main__", "__init__"),
 }

@@ -22,7 +22,7 @@ app = App(
     help_format="plaintext",
 )
 for _command in (
-    commands.plan, commands.cost, commands.select, commands.evaluate, commands.report, commands.demo
+    commands.plan, commands.cost, commands.select, commands.evaluate, commands.report, commands.simulate, commands.demo
 ):  # fmt: skip
     app.command(_command)
 

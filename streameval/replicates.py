@@ -1,0 +1,112 @@
+"""Replicates of a method on a list whose truth is known: does its band hold, how wide is it, what does it cost?"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from streameval.curve import Curve
+from streameval.methods import Method
+from streameval.types import Int64Array, Labels
+
+
+@dataclass(frozen=True)
+class Replicates:
+    """What happened in replicates that differ in their seed alone.
+
+    Attributes
+    ----------
+    n_items : int
+    labels : int
+        Planned labels, the same in every replicate.
+    held : int
+        Replicates whose bounds held the truth at every rank.
+    inside : float
+        Share of cutoffs beyond the labelled head where the truth was inside, averaged over replicates. For PAULA
+        inside its raw bracket. NaN where the head is the list.
+    half_widths : float64 array, shape (replicates,)
+        Largest half-width over all ranks, relative to precision.
+    first : Curve
+        That of the first replicate.
+    """
+
+    n_items: int
+    labels: int
+    held: int
+    inside: float
+    half_widths: npt.NDArray[np.float64]
+    first: Curve = field(repr=False)
+
+    @property
+    def count(self) -> int:
+        """Replicates run: one where the method draws nothing."""
+        return int(self.half_widths.size)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return JSON-ready values."""
+        return {
+            "labels": self.labels,
+            "replicates": self.count,
+            "held": self.held,
+            "coverage": self.held / self.count,
+            "claim": self.first.claim.coverage,
+            "confidence": self.first.claim.confidence,
+            "inside": self.inside,
+            "half_width": float(np.median(self.half_widths)),
+        }
+
+
+def replicate(method: Method, truth: npt.NDArray[np.int8], count: int, seed: int = 0) -> Replicates:
+    """Plan, label from the truth, and check the bounds, `count` times.
+
+    Parameters
+    ----------
+    method : Method
+        If its claim is not one of chance, one replicate says it all.
+    truth : int8 array, shape (n_items,)
+        0 or 1, best rank first.
+    count : int
+    seed : int
+        Replicate i is drawn with seed + i.
+    """
+    total = np.concatenate([[0], np.cumsum(truth, dtype=np.int64)])
+    held, inside, widths, labels = 0, [], [], 0
+    first: Curve | None = None
+    for i in range(count):
+        plan = method.plan(truth.size, seed + i)
+        curve = method.curve(plan, Labels.of(plan, truth[plan.ranks - 1]))
+        held += _holds(curve, total)
+        inside.append(_share_inside(curve, total, plan.ranks))
+        widths.append(curve.half_width().alpha)
+        labels = plan.table.num_rows
+        first = first or curve
+        if curve.claim.coverage not in ("simultaneous", "pointwise"):
+            break
+    if first is None:
+        raise ValueError("no replicate was asked for")
+    return Replicates(truth.size, labels, held, float(np.mean(inside)), np.array(widths), first)
+
+
+def _holds(curve: Curve, total: Int64Array) -> bool:
+    """Whether the truth is inside at every rank: between breakpoints the bounds follow from those at them."""
+    envelope = curve.envelope
+    truth = total[envelope.rank]
+    return bool(np.all(envelope.lower <= truth + 1e-9) and np.all(truth <= envelope.upper + 1e-9))
+
+
+def _share_inside(curve: Curve, total: Int64Array, planned: Int64Array) -> float:
+    """Share of cutoffs beyond the labelled head where the truth is inside the bounds, or inside PAULA's bracket."""
+    gaps = np.flatnonzero(planned != np.arange(1, planned.size + 1))
+    head = int(gaps[0]) if gaps.size else planned.size
+    bracket = curve.columns is not None and "bracket_lower" in curve.columns.column_names
+    table, names = (curve.columns, "bracket") if bracket and curve.columns is not None else (curve.table, "precision")
+    rank = table.column("rank").to_numpy()
+    beyond = rank > head
+    if not np.any(beyond):
+        return float("nan")
+    low, high = (table.column(f"{names}_{side}").to_numpy()[beyond] for side in ("lower", "upper"))
+    precision = total[rank[beyond]] / rank[beyond]
+    return float(np.mean((low <= precision + 1e-12) & (precision <= high + 1e-12)))

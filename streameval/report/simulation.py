@@ -1,0 +1,85 @@
+"""A picture of a simulation: the truth, and each method's band of one draw."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any, Literal
+
+import altair as alt
+import numpy as np
+
+from streameval import atomic
+from streameval.curve import Curve
+from streameval.errors import InputError
+from streameval.replicates import Replicates
+from streameval.report.charts import rank_axis, thinned
+from streameval.types import FloatArray, Int64Array
+from streameval.verbs.simulate import Simulation
+
+_KINDS: dict[str, Literal["svg", "png", "html"]] = {".svg": "svg", ".png": "png", ".html": "html"}
+
+
+def kind_of(path: str | os.PathLike[str]) -> Literal["svg", "png", "html"]:
+    """Tell a picture's format from its ending.
+
+    Raises
+    ------
+    InputError
+        An ending that is none of .svg, .png, .html.
+    """
+    kind = _KINDS.get(Path(path).suffix.lower())
+    if kind is None:
+        raise InputError(f"{path}: cannot draw a '{Path(path).suffix}'", "the ending is .svg, .png or .html")
+    return kind
+
+
+def save_figure(simulation: Simulation, path: str | os.PathLike[str]) -> None:
+    """Write the picture; its format is its ending (`kind_of`)."""
+    target, kind = Path(path), kind_of(path)
+    chart = figure(simulation)
+    options: dict[str, Any] = {"inline": True} if kind == "html" else {"scale_factor": 2} if kind == "png" else {}
+    atomic.write_all({target: lambda temporary: chart.save(str(temporary), format=kind, **options)})
+
+
+def figure(simulation: Simulation) -> alt.VConcatChart:
+    """One panel per method: its bounds of the first draw relative to the true precision, which is the line at zero."""
+    ranks = thinned(simulation.precision.size, np.array([], dtype=np.int64))
+    ranks = ranks[simulation.precision[ranks - 1] > 0]
+    errors = {name: _errors(run.first, simulation.precision, ranks) for name, run in simulation.replicates.items()}
+    both = np.concatenate([np.abs(np.concatenate(pair)) for pair in errors.values()] or [np.array([0.0])])
+    most = float(np.clip(1.1 * np.quantile(both[both > 0], 0.98) if np.any(both > 0) else 0.01, 0.01, 1.0))
+    sampled = np.flatnonzero(np.max([np.maximum(abs(a), abs(b)) for a, b in errors.values()], axis=0) > 0)
+    shown = slice(int(sampled[0]) if sampled.size else 0, None)
+    panels = [
+        _panel(_title(name, run), ranks[shown], errors[name][0][shown], errors[name][1][shown], most)
+        for name, run in simulation.replicates.items()
+    ]
+    chart: alt.VConcatChart = alt.vconcat(*panels).configure_view(stroke="#d9e0e6")
+    return chart
+
+
+def _errors(curve: Curve, precision: FloatArray, ranks: Int64Array) -> tuple[FloatArray, FloatArray]:
+    """Bounds over truth, less one."""
+    table, truth = curve.at(ranks), precision[ranks - 1]
+    low, high = (table.column(f"precision_{side}").to_numpy() / truth - 1 for side in ("lower", "upper"))
+    return low, high
+
+
+def _title(name: str, run: Replicates) -> str:
+    if run.count > 1:
+        return f"{name}: {run.labels:,} labels, held everywhere in {run.held:,} of {run.count:,} draws"
+    return f"{name}: {run.labels:,} labels, truth inside its bracket at {run.inside:.0%} of cutoffs"
+
+
+def _panel(title: str, ranks: Int64Array, low: FloatArray, high: FloatArray, most: float) -> alt.LayerChart:
+    rows = [
+        {"rank": int(r), "low": round(float(a), 5), "high": round(float(b), 5)}
+        for r, a, b in zip(ranks, low, high, strict=True)
+    ]
+    y = alt.Y("low:Q", title="error of the bounds", scale=alt.Scale(domain=[-most, most]), axis=alt.Axis(format="+.0%"))
+    base = alt.Chart(alt.InlineData(values=rows)).encode(x=rank_axis())
+    band = base.mark_area(opacity=0.5, color="#2f6db0", clip=True).encode(y=y, y2="high:Q")
+    truth = base.mark_rule(color="#111").encode(y=alt.datum(0))
+    panel: alt.LayerChart = (band + truth).properties(width=640, height=120, title=title)
+    return panel

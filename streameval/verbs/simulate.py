@@ -1,0 +1,155 @@
+"""Simulate: on a fully labelled list, what each method promises beside what it keeps, how wide it is, what it costs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from streameval.errors import InputError, did_you_mean
+from streameval.methods import available, create, parameter_names
+from streameval.rankings import Progress, Ranking, RankingOptions, open_ranking, silent
+from streameval.replicates import Replicates, replicate
+from streameval.types import FloatArray
+
+_BYTES_PER_ITEM = 32  # the label column as it is read, the truth, its running sum
+
+
+@dataclass(frozen=True)
+class Simulation:
+    """Methods side by side on one list.
+
+    Attributes
+    ----------
+    rows : list of dict
+        One per method and variant: `method`, then `Replicates.as_dict()`, or `refused` where a method cannot keep the
+        parameters.
+    replicates : mapping of str to Replicates
+        By name and variant.
+    precision : float64 array, shape (n_items,)
+        The true p(r).
+    """
+
+    rows: list[dict[str, Any]]
+    replicates: Mapping[str, Replicates] = field(repr=False)
+    precision: FloatArray = field(repr=False)
+
+    @property
+    def table(self) -> pa.Table:
+        """The rows as a table."""
+        return pa.Table.from_pylist(self.rows)
+
+
+def simulate(
+    ranking: Any,
+    *,
+    label: str,
+    methods: str | Sequence[str] = "all",
+    replicates: int = 200,
+    seed: int = 0,
+    options: RankingOptions | None = None,
+    progress: Progress = silent,
+    **parameters: Any,
+) -> Simulation:
+    """Replicate methods on a list whose every item has a label.
+
+    Parameters
+    ----------
+    ranking : path or paths
+        As for `plan`.
+    label : str
+        Column with the truth: 0/1 or a boolean.
+    methods : "all", or names
+    replicates : int
+        Draws per method; a method that draws nothing is run once.
+    seed : int
+        Replicate i has seed + i.
+    options : RankingOptions, optional
+    progress : callable(done, total), optional
+    **parameters
+        Of any method; each takes those it knows. `budget` puts them side by side at equal cost.
+
+    Returns
+    -------
+    Simulation
+
+    Raises
+    ------
+    InputError
+        A label that is missing or not 0/1, an unknown method or parameter, a list too long for the memory.
+    """
+    if replicates < 1:
+        raise InputError(f"replicates is {replicates}, below 1")
+    chosen = _variants(methods, {key: value for key, value in parameters.items() if value is not None})
+    settings = options or RankingOptions()
+    truth = read_truth(open_ranking(ranking, settings), label, settings)
+    rows, found = [], {}
+    for done, (name, method, given) in enumerate(chosen):
+        progress(done, len(chosen))
+        try:
+            found[name] = replicate(create(method, given), truth, replicates, seed)
+            rows.append({"method": name, **found[name].as_dict()})
+        except InputError as error:
+            rows.append({"method": name, "refused": str(error)})
+    if not found:
+        raise InputError(rows[0]["refused"])
+    return Simulation(rows, found, np.cumsum(truth) / np.arange(1, truth.size + 1))
+
+
+def read_truth(ranking: Ranking, label: str, options: RankingOptions) -> npt.NDArray[np.int8]:
+    """Read the label of every item, best rank first.
+
+    Returns
+    -------
+    int8 array, shape (n_items,)
+
+    Raises
+    ------
+    InputError
+        A label that is null or not 0/1, or a list that does not fit into the memory that was allowed.
+    """
+    if label not in ranking.columns():
+        raise InputError(f"the ranking has no column '{label}'", did_you_mean(label, ranking.columns()))
+    needed = ranking.n_items * _BYTES_PER_ITEM / 1e9
+    if needed > options.memory:
+        raise InputError(
+            f"the truth of {ranking.n_items:,} items takes about {needed:.1f} GB",
+            f"allow it with --memory {needed:.1f}",
+        )
+    column = ranking.fetch(np.arange(1, ranking.n_items + 1, dtype=np.int64), [label]).table.column(-1)
+    if column.null_count:
+        first = pc.index(pc.is_null(column), True).as_py() + 1
+        raise InputError(f"{column.null_count:,} of the labels are missing (first at rank {first:,})")
+    if not (pa.types.is_boolean(column.type) or pa.types.is_integer(column.type) or pa.types.is_floating(column.type)):
+        raise InputError(f"column '{label}' is {column.type}, not 0/1 or a boolean")
+    values = column.cast(pa.float64()).to_numpy()
+    odd = np.flatnonzero((values != 0) & (values != 1))
+    if odd.size:
+        raise InputError(f"the label at rank {odd[0] + 1:,} is {values[odd[0]]:g}, not 0 or 1")
+    return np.asarray(values, dtype=np.int8)
+
+
+def _variants(methods: str | Sequence[str], given: dict[str, Any]) -> list[tuple[str, str, dict[str, Any]]]:
+    """Every method and variant: a name to show, the method, its parameters."""
+    known = available()
+    names = list(known) if methods == "all" else [methods] if isinstance(methods, str) else list(methods)
+    taken = {name: parameter_names(known[name]) for name in names if name in known}
+    for name in names:
+        if name not in known:
+            raise InputError(f"there is no method '{name}'", did_you_mean(name, known))
+    for key in given:
+        if not any(key in own for own in taken.values()):
+            raise InputError(f"none of {', '.join(names)} has a parameter '{key}'")
+    found = []
+    for name in names:
+        own = {key: value for key, value in given.items() if key in taken[name]}
+        for variant in known[name].variants:
+            if all(own.get(key, value) == value for key, value in variant.items()):
+                shown = " ".join([name, *map(str, variant.values())])
+                found.append((shown, name, {**own, **variant}))
+    return found
