@@ -1,0 +1,132 @@
+"""Does `loguniform` hold the whole true curve as often as it promises? 1,000 seeded draws per list and confidence.
+
+    python -m benchmarks.coverage [--replicates 1000] [--readme]
+
+Lists are shapes of N items (flat, declining, stepped, rising, adversarial …) and the real lists of ../shared/data where
+they are. A draw of a stratum without replacement finds a hypergeometric number of positives, so counts are drawn, not
+ranks: the same law at a hundredth of the time (the tests draw ranks). Misses are judged by binomial tests over all
+combinations together; beside them, where PAULA's own bracket holds the truth.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow.parquet as pq
+
+from benchmarks.readme import markdown, write_section
+from streameval.kernels.band import band
+from streameval.logdesign import allocation, mixture, smallest_c, stratum_ends
+from streameval.methods import create
+from streameval.replicates import replicate
+
+CONFIDENCES = (0.5, 0.9, 0.95, 0.999)
+SIZES = (1, 2, 10, 100, 1_000, 10_000, 100_000, 1_000_000)
+REAL = Path(__file__).resolve().parents[2] / "shared" / "data"
+ALPHA = 0.16  # a plan that leaves even short lists something to draw
+Truth = npt.NDArray[np.int8]
+
+
+def _random(share: Callable[[npt.NDArray[np.float64]], npt.NDArray[np.float64]]) -> Callable[[int], Truth]:
+    return lambda n: (np.random.default_rng(n).random(n) < share(np.arange(1, n + 1) / n)).astype(np.int8)
+
+
+def _first_half_of_each_stratum(n: int) -> Truth:
+    truth, start = np.zeros(n, np.int8), 0
+    for end in _design(n, 0.95)[0].tolist():
+        truth[start : start + (end - start + 1) // 2] = 1
+        start = end
+    return truth
+
+
+SHAPES: dict[str, Callable[[int], Truth]] = {
+    "flat, .5": _random(lambda x: 0 * x + 0.5),
+    "flat, .9": _random(lambda x: 0 * x + 0.9),
+    "rare, .02": _random(lambda x: 0 * x + 0.02),
+    "declining": _random(lambda x: 0.95 - 0.8 * x),
+    "stepped": _random(lambda x: np.where(x < 0.1, 0.9, 0.3)),
+    "rising tail": _random(lambda x: np.where(x > 0.7, 0.8, 0.2)),
+    "first half of each stratum": _first_half_of_each_stratum,
+    "alternating": lambda n: (np.arange(n) % 2).astype(np.int8),
+    "all 0": lambda n: np.zeros(n, np.int8),
+    "all 1": lambda n: np.ones(n, np.int8),
+}
+
+
+def _design(n_items: int, confidence: float) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    c = smallest_c(n_items, ALPHA, 1 - confidence, 0.5)[0]
+    ends = stratum_ends(n_items, c)
+    return ends, allocation(ends, c, c)
+
+
+def misses(truth: Truth, confidence: float, replicates: int) -> tuple[int, int]:
+    """Draws whose band fails to hold the truth somewhere, and labels of each."""
+    ends, n = _design(truth.size, confidence)
+    rng = np.random.default_rng(truth.size)
+    weights = mixture(ends, n, 0.5)
+    positive = np.add.reduceat(truth, np.concatenate([[0], ends[:-1]]), dtype=np.int64)
+    negative = np.diff(ends, prepend=0) - positive
+    y = np.cumsum(positive)
+    missed = 0
+    for _ in range(replicates):
+        found = rng.hypergeometric(positive, negative, n)
+        low, high = band(ends, n, found, found, weights, 1 - confidence)
+        missed += bool(np.any((y < low) | (y > high)))
+    return missed, int(n.sum())
+
+
+def lists() -> Iterator[tuple[str, Truth]]:
+    """Every shape at every size, then the real lists."""
+    for shape, make in SHAPES.items():
+        for n in SIZES:
+            yield shape, make(n)
+    for path in sorted(REAL.glob("*.parquet")):
+        yield path.stem, pq.read_table(path, columns=["label"]).column("label").to_numpy().astype(np.int8)
+
+
+def binomial_tail(n: int, k: int, p: float) -> float:
+    """P(Binomial(n, p) ≥ k)."""
+    logs = [math.lgamma(n + 1) - math.lgamma(i + 1) - math.lgamma(n - i + 1) + i * math.log(p)
+            + (n - i) * math.log1p(-p) for i in range(k, n + 1)]  # fmt: skip
+    return min(1.0, sum(map(math.exp, logs)))
+
+
+def main() -> None:
+    """Run, print, and write the README's table if asked."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--replicates", type=int, default=1000)
+    parser.add_argument("--readme", action="store_true")
+    options = parser.parse_args()
+    worst: dict[str, list[float]] = {}
+    bracket: dict[str, float] = {}
+    least = 1.0
+    for name, truth in lists():
+        row = []
+        for confidence in CONFIDENCES:
+            missed, labels = misses(truth, confidence, options.replicates)
+            row.append(missed / options.replicates)
+            least = min(least, binomial_tail(options.replicates, missed, 1 - confidence))
+        worst[name] = [max(pair) for pair in zip(worst.get(name, row), row, strict=True)]
+        bracket[name] = replicate(create("paula"), truth, 1).inside  # the last size stands
+        print(f"{name:28} N {truth.size:>9,}  labels {labels:>6,}  missed " + "  ".join(f"{x:.3f}" for x in row)
+              + f"  PAULA inside {bracket[name]:.0%}", flush=True)  # fmt: skip
+    tests = len(CONFIDENCES) * sum(1 for _ in lists())
+    verdict = (
+        f"Smallest binomial p-value of {tests} tests: {least:.3g}, times their number {min(1, tests * least):.3g}."
+    )
+    print(verdict)
+    head = ["list", *(f"missed at {c:g}" for c in CONFIDENCES), "PAULA's bracket holds"]
+    rows = [[name, *(f"{x:.1%}" for x in row), "every item labelled" if math.isnan(bracket[name]) else
+             f"{bracket[name]:.0%} of grid points"] for name, row in worst.items()]  # fmt: skip
+    if options.readme:
+        text = f"{options.replicates:,} draws per list and confidence; of shapes, the worst N of 1 … 10⁶. {verdict}"
+        write_section("bench:coverage", f"{markdown(head, rows)}\n\n{text}")
+
+
+if __name__ == "__main__":
+    main()
