@@ -16,7 +16,7 @@ from streameval.types import Claim, FloatArray, Int64Array
 
 
 def estimate(lower: FloatArray, upper: FloatArray) -> FloatArray:
-    """Give the value whose worst relative error over [lower, upper] is least: 2·lo·hi/(lo+hi) (METHODS 6).
+    """Give the value whose worst relative error over [lower, upper] is least: 2·lo·hi/(lo+hi).
 
     It is then within (hi − lo)/(hi + lo) of the truth, relatively, wherever the bounds hold.
 

@@ -20,6 +20,8 @@ from streameval.verbs.plan import plan
 from streameval.verbs.select import select
 
 _FILES = 16
+_MARK = ".streameval-demo"
+_MADE = {_MARK, "ranking", "study", "truth.parquet", "tasks.csv"}
 _INK = np.frombuffer(b" .:-=+*#%@", dtype=np.uint8)
 
 
@@ -40,6 +42,8 @@ def run(folder: Path) -> tuple[dict[str, Any], list[str]]:
     """
     started = time.monotonic()
     _clear(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / _MARK).touch()
     truth = write_ranking(folder)
     study = folder / "study"
     planned = plan(str(folder / "ranking"), study, options=RankingOptions(score="similarity"))
@@ -139,12 +143,15 @@ def _compare(curve: Curve, yields: npt.NDArray[np.int64], cutoffs: list[int]) ->
 
 
 def _clear(folder: Path) -> None:
-    """Remove what an earlier demo made; refuse a folder that holds anything else."""
-    ours = {"ranking", "study", "truth.parquet", "tasks.csv"}
-    if folder.exists():
-        if not folder.is_dir():
-            raise InputError(f"{folder}: not a folder")
-        foreign = [path.name for path in folder.iterdir() if path.name not in ours]
-        if foreign:
-            raise InputError(f"{folder}: holds other files ({foreign[0]})", "give the demo a folder of its own")
-        shutil.rmtree(folder)
+    """Remove what an earlier demo made in a folder that it marked as its own; refuse any other with something in it."""
+    if not folder.exists():
+        return
+    if not folder.is_dir():
+        raise InputError(f"{folder}: not a folder")
+    names = [path.name for path in folder.iterdir()]
+    foreign = [name for name in names if name not in _MADE] if _MARK in names else names
+    if foreign:
+        raise InputError(f"{folder}: holds other files ({foreign[0]})", "give the demo a folder of its own")
+    for name in set(names) & _MADE - {_MARK}:
+        path = folder / name
+        shutil.rmtree(path) if path.is_dir() and not path.is_symlink() else path.unlink()

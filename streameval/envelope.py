@@ -1,8 +1,8 @@
-"""From bounds on the yield at some ranks to sharp bounds at every rank (METHODS 7).
+"""From bounds on the yield at some ranks to sharp bounds at every rank.
 
 The yield Y is a walk with steps 0 or 1 and Y(0) = 0, and a labelled rank's step is known. Take the known
 positives away, and count only unlabelled ranks: what is left, Z(u), is again a walk with steps 0 or 1, now with
-nothing known of any step. The envelope is closed in that coordinate, where the two passes of METHODS 7 are
+nothing known of any step. The envelope is closed in that coordinate, where the two passes are
 four running minima and maxima, and carried back. No assumption enters, and the result is pointwise sharp.
 """
 

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import difflib
 import errno
+import re
 from collections.abc import Iterable
 
 EXIT_DONE = 0
@@ -30,6 +31,18 @@ _OUTSIDE_ERRNOS = {
     errno.EMFILE,
     errno.EIO,
     errno.ETIMEDOUT,
+}
+_PATH_ERRNOS = {
+    errno.ENOENT,
+    errno.EACCES,
+    errno.EPERM,
+    errno.ENOTDIR,
+    errno.EISDIR,
+    errno.EROFS,
+    errno.ELOOP,
+    errno.EEXIST,
+    errno.EINVAL,
+    errno.ENAMETOOLONG,
 }
 _OUTSIDE_PHRASES = ("no space left on device", "disk quota exceeded", "file too large", "out of memory")
 
@@ -50,7 +63,8 @@ class StreamevalError(ValueError):
     def __init__(self, what: str, hint: str | None = None) -> None:
         self.what = " ".join(what.split())
         self.hint = " ".join(hint.split()) if hint else None
-        super().__init__(f"{self.what}. Hint: {self.hint}" if self.hint else self.what)
+        stop = "" if self.what.endswith((".", "?", "!")) else "."
+        super().__init__(f"{self.what}{stop} Hint: {self.hint}" if self.hint else self.what)
 
 
 class InputError(StreamevalError):
@@ -90,11 +104,24 @@ def outside_trouble(error: BaseException) -> OutsideError | None:
     if not known and not any(phrase in text.lower() for phrase in _OUTSIDE_PHRASES):
         return None
     if isinstance(error, OSError) and error.strerror:
-        text = f"{error.filename}: {error.strerror}" if error.filename else error.strerror
+        text = f"{_final_name(error.filename)}: {error.strerror}" if error.filename else error.strerror
     return OutsideError(
         text or "out of memory",
         "nothing half-written was left behind; make room and run the same command again",
     )
+
+
+def unusable_path(error: OSError) -> InputError | None:
+    """Recognise a path that cannot be used: missing, forbidden, a folder where a file belongs, and their like."""
+    if error.errno not in _PATH_ERRNOS or error.strerror is None:
+        return None
+    where = f"{_final_name(error.filename)}: " if error.filename else ""
+    return InputError(f"{where}{error.strerror[0].lower()}{error.strerror[1:]}")
+
+
+def _final_name(path: object) -> str:
+    """The name a file was to have: results are first written as `.NAME.random.part` beside it."""
+    return re.sub(r"\.([^/]+)\.[^./]+\.part$", r"\1", str(path))
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:

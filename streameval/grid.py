@@ -1,4 +1,4 @@
-"""The geometric grid g_j = ⌈(1+ε)^j⌉ in exact arithmetic (METHODS 2; PAULA, Definition 4).
+"""The geometric grid g_j = ⌈(1+ε)^j⌉ in exact arithmetic (PAULA paper, section 4.3).
 
 Floating-point logarithms fail at exact powers: ⌊log₂ 8⌋ computed as log(8)/log(2) is a coin toss for other
 bases. Powers are therefore carried as integer intervals of 320 fractional bits, and the rare power that such
@@ -40,7 +40,12 @@ def parse_epsilon(epsilon: str | float | Fraction) -> Fraction:
     Fraction(3, 100)
     """
     try:
+        if not 1e-6 <= float(str(epsilon)) <= 1:  # before a fraction of a million digits is made
+            raise InputError(f"epsilon is {epsilon}, outside (0, 1]" if not 0 < float(str(epsilon)) <= 1 else
+                             f"epsilon is {epsilon}: too fine a grid", "the paper uses 0.03 and 0.05")  # fmt: skip
         value = Fraction(str(epsilon))
+    except InputError:
+        raise
     except (ValueError, ZeroDivisionError):
         raise InputError(f"epsilon is '{epsilon}', not a number", "give a decimal in (0, 1], such as 0.03") from None
     if not 0 < value <= 1:

@@ -36,7 +36,7 @@ class Drawn:
 
 
 def hoeffding(counts: Drawn, delta: float) -> tuple[FloatArray, FloatArray]:
-    """p̃ ± √(ln(2/δ)/(2z)): each cutoff on its own with probability ≥ 1 − δ (seed 000, eq. 3).
+    """p̃ ± √(ln(2/δ)/(2z)): each cutoff on its own with probability ≥ 1 − δ (PAULA paper, eq. 3).
 
     With δ/N for δ it holds at N cutoffs at once (the union bound).
     """

@@ -63,7 +63,7 @@ def mixture(ends: Int64Array, n: Int64Array, p_plan: float) -> FloatArray:
 
 
 def half_widths(ends: Int64Array, n: Int64Array, y_low: FloatArray, y_high: FloatArray) -> FloatArray:
-    """Largest (Yhi-Ylo)/(Yhi+Ylo) over the ranks of each stratum, inside included by the lift of METHODS 7.
+    """Largest (Yhi-Ylo)/(Yhi+Ylo) over the ranks of each stratum, inside included by the lift of streameval.envelope.
 
     Between two ends Yhi rises by steps of one until it meets the next value, Ylo stays until it must rise: the ratio
     is largest where the first of the two happens. Completely labelled strata count at their end only (the bounds there
@@ -120,6 +120,8 @@ def smallest_c(n_items: int, alpha: float, delta: float, p_min: float) -> tuple[
     """
     target = noise_free_target(alpha, p_min)
     low, high = 1.0, float(max(2, n_items)) * 4
+    if target < 1e-7:  # every item, and the square below would vanish
+        return high, n_items
     c = min(high, max(4.0, 7.2 * (1 - p_min + 0.02) / p_min / target**2))
     best = None
     for step in range(12):

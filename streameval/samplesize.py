@@ -1,4 +1,4 @@
-"""How many labels a half-width takes under uniform and stratified random sampling (METHODS 4 and 5).
+"""How many labels a half-width takes under uniform and stratified random sampling.
 
 Every function takes arrays (or numbers) that broadcast against each other: N × α × p × δ in one call. α is the relative
 half-width, p the precision that is expected, δ = 1 − confidence. All are forecasts: the half-width that labels reach
@@ -26,7 +26,7 @@ def point_sizes(
     ----------
     n_items, alpha, p, delta : array-like, broadcast together
     bound : {"hoeffding", "exact"}
-        "hoeffding": ⌈ln(2/δ)/(2α²p²)⌉ (seed 000, eq. 2). "exact": from so many on, the share found is within αp of p
+        "hoeffding": ⌈ln(2/δ)/(2α²p²)⌉ (PAULA paper, eq. 2). "exact": from so many on, the share found is within αp of p
         with probability ≥ 1 − δ, by the hypergeometric distribution itself.
 
     Returns
@@ -77,12 +77,13 @@ def curve_sizes(
     if bound == "exact":
         z = point_sizes(items, a, share, d / items, "exact").astype(np.float64)
     else:
-        z = np.log(2 * items / d) / (2 * a**2 * share**2)
+        with np.errstate(divide="ignore"):  # α² vanishes below 1e-162; every item is then labelled
+            z = np.log(2 * items / d) / (2 * a**2 * share**2)
     return np.asarray(np.minimum(items, 2 * np.sqrt(items * z)), dtype=np.float64)
 
 
 def stratified_size(n_items: int, epsilon: str, p: float, delta: float, head: int, beta: float) -> float:
-    """Distinct ranks that logarithmic stratified sampling labels, in expectation (seed 000, Algorithm 1).
+    """Distinct ranks that logarithmic stratified sampling labels, in expectation (PAULA paper, Algorithm 1).
 
     Parameters
     ----------

@@ -96,9 +96,10 @@ class Study:
             plan = Plan(table=table.replace_schema_metadata(None), **{key: header[key] for key in _PLAN_KEYS})
         except FileNotFoundError as error:
             raise StudyError(
-                f"{error.filename}: no such file, so {self.folder} is no study", "make one with `streameval plan`"
+                f"{error.filename or self.folder / 'plan.parquet'}: no such file, so {self.folder} is no study",
+                "make one with `streameval plan`",
             ) from error
-        except (OSError, ValueError, KeyError, pa.ArrowException) as error:
+        except (OSError, ValueError, KeyError, TypeError, pa.ArrowException) as error:
             raise StudyError(f"{path}: the plan cannot be read ({error})", "restore it, or plan anew") from error
         if plan.plan_id != header["plan_id"]:
             raise StudyError(
@@ -179,8 +180,23 @@ class Study:
         return True
 
     def votes(self) -> list[pa.Table]:
-        """Every vote stored so far, one table per source."""
-        return [pq.read_table(path) for path in sorted((self.folder / "votes").glob("*.parquet"))]
+        """Every vote stored so far, one table per source.
+
+        Raises
+        ------
+        StudyError
+            A file of votes is damaged.
+        """
+        found = []
+        for path in sorted((self.folder / "votes").glob("*.parquet")):
+            try:
+                found.append(pq.read_table(path, columns=["rank", "label", "row"]))
+            except (OSError, pa.ArrowException) as error:
+                raise StudyError(
+                    f"{path}: stored votes cannot be read ({' '.join(str(error).split())[:120]})",
+                    "restore the file, or remove it and give its label table again",
+                ) from error
+        return found
 
     def save_evaluation(self, found: Evaluation, report: str) -> None:
         """Write all results; `evaluation.json` last."""
@@ -205,23 +221,28 @@ class Study:
             paths = [self.folder / name for name in _RESULTS]
             ids = {path.name: atomic.facts_of(path).get("evaluation_id") for path in paths}
             labels, envelope, curve_table, metrics = (pq.read_table(path) for path in paths)
+            curve = _curve(summary, envelope, curve_table)
+            identity = str(summary["evaluation_id"])
         except FileNotFoundError as error:
             raise StudyError(f"{error.filename}: no results yet", "run `streameval evaluate`") from error
-        except (OSError, ValueError, pa.ArrowException) as error:
+        except (OSError, ValueError, KeyError, TypeError, pa.ArrowException) as error:
             raise StudyError(f"{self.folder}: the results cannot be read ({error})", "run evaluate again") from error
-        for name, identity in ids.items():
-            if identity != summary["evaluation_id"]:
+        for name, own in ids.items():
+            if own != identity:
                 raise StudyError(f"{self.folder / name}: is of another evaluation than the rest", "run evaluate again")
-        curve = Curve(
-            n_items=summary["n_items"],
-            envelope=Envelope.from_table(envelope),
-            grid=curve_table.column("rank").to_numpy(),
-            claim=Claim(**summary["claim"]),
-            diagnostics=summary["diagnostics"],
-            findings=tuple(summary["findings"]),
-            score=curve_table.select(["rank", "score"]) if "score" in curve_table.column_names else None,
-        )
-        return Evaluation(summary["evaluation_id"], labels, curve, curve_table, metrics, summary)
+        return Evaluation(identity, labels, curve, curve_table, metrics, summary)
+
+
+def _curve(summary: Mapping[str, Any], envelope: pa.Table, curve_table: pa.Table) -> Curve:
+    return Curve(
+        n_items=summary["n_items"],
+        envelope=Envelope.from_table(envelope),
+        grid=curve_table.column("rank").to_numpy(),
+        claim=Claim(**summary["claim"]),
+        diagnostics=summary["diagnostics"],
+        findings=tuple(summary["findings"]),
+        score=curve_table.select(["rank", "score"]) if "score" in curve_table.column_names else None,
+    )
 
 
 _PLAN_KEYS = ("method", "parameters", "n_items", "seed", "ranking", "notes", "location")

@@ -121,7 +121,7 @@ class Labels:
         1 positive, 0 negative, -1 no label (never answered, skipped, or votes that tie).
     votes, positive_votes : int64 arrays, shape (n_planned,)
     account : mapping of str to int
-        Rows read, missing, doubled, contradictory … (see `streameval.labels`).
+        Planned, labelled, missing, doubled, contradictory … (see `streameval.labels.tally`).
     """
 
     rank: Int64Array
@@ -129,11 +129,6 @@ class Labels:
     votes: Int64Array
     positive_votes: Int64Array
     account: Mapping[str, int] = field(default_factory=dict)
-
-    @property
-    def positive(self) -> npt.NDArray[np.bool_]:
-        """True where the label is 1."""
-        return np.asarray(self.label == 1)
 
     @property
     def known(self) -> npt.NDArray[np.bool_]:

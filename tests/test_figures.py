@@ -1,4 +1,4 @@
-"""Figures that must come out: METHODS 3, and the real lists."""
+"""Figures that must come out: the table of the paper's constants, and the real lists."""
 
 import json
 

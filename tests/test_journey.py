@@ -249,3 +249,79 @@ def test_studies_hold_what_design_says(ranking, tmp_path):
     assert plan.parameters["epsilon"] == "0.1"
     assert plan.table.column_names == ["rank", "stratum"]
     assert Study(tmp_path / "s").plan().plan_id == plan.plan_id
+
+
+def test_what_people_own_is_never_taken_for_the_demos(tmp_path, capsys):
+    own = tmp_path / "own"
+    (own / "ranking").mkdir(parents=True)
+    (own / "ranking" / "mine.parquet").write_text("precious")
+    assert "holds other files" in refused(capsys, "demo", own)
+    assert (own / "ranking" / "mine.parquet").read_text() == "precious"
+
+
+def test_a_label_path_is_one_file_and_never_a_pattern(ranking, tmp_path):
+    folder, _, _ = ranking
+    study = tmp_path / "study"
+    journey(folder, study)
+    (tmp_path / "lab1.csv").write_text("rank,label\n1,0\n2,0\n")
+    (tmp_path / "lab[1].csv").write_text("rank,label\n1,1\n2,1\n3,1\n")
+    (tmp_path / "lab*.csv").write_text("rank,label\n4,1\n")
+    found = streameval.evaluate(study, labels=[tmp_path / "lab[1].csv", tmp_path / "lab*.csv"])
+    assert (found.summary["account"]["votes"], found.summary["account"]["positive"]) == (4, 4)
+
+
+def test_an_items_own_label_does_not_answer_for_people(tmp_path, capsys):
+    path, study = tmp_path / "items.parquet", tmp_path / "study"
+    pq.write_table(pa.table({"label": [0] * 50, "se_study": ["x"] * 50, "text": ["t"] * 50}), path)
+    assert run(["plan", str(path), "--study", str(study), *SMALL]) == 0
+    assert run(["select", str(study), "--columns", "label,se_study,text", "--export", str(study / "tasks.csv")]) == 0
+    head, *rows = (study / "tasks.csv").read_text().splitlines()
+    assert head == "se_study,se_task,label_item,se_study_item,text,label"
+    (study / "tasks.csv").write_text("\n".join([head, *(row + "1" for row in rows)]))
+    assert streameval.evaluate(study, labels=study / "tasks.csv").summary["account"]["positive"] == 50
+    (study / "two.csv").write_text("rank,label,label\n1,1,0\n")
+    assert "two columns 'label'" in refused(capsys, "evaluate", study, "--labels", study / "two.csv")
+
+
+def test_tables_that_say_nothing_are_refused_and_tasks_may_be_floats(ranking, tmp_path, capsys):
+    folder, _, _ = ranking
+    study = tmp_path / "study"
+    journey(folder, study)
+    table = tmp_path / "labels.csv"
+
+    def evaluate(text):
+        table.write_text(text)
+        return refused(capsys, "evaluate", study, "--labels", table)
+
+    assert "no rows" in evaluate("se_task,label\n")
+    assert "matches nothing" in evaluate("se_task,label\n99999,1\n")
+    assert "has a label yet" in evaluate("se_task,label\n1,\n2,\n")
+    assert not (study / "votes").exists()
+    table.write_text("se_task,label\n1.0,1.0\n2.0,0.0\n")
+    assert streameval.evaluate(study, labels=table).summary["account"]["labelled"] == 2
+    assert "not a file" in refused(capsys, "evaluate", study, "--labels", "/dev/zero")
+
+
+def test_damaged_studies_are_named(ranking, tmp_path, capsys):
+    folder, labels, _ = ranking
+    study = tmp_path / "study"
+    journey(folder, study)
+    streameval.evaluate(study, labels=labels)
+    (study / "votes" / "zero.parquet").write_bytes(b"")
+    assert "zero.parquet: stored votes cannot be read" in refused(capsys, "evaluate", study)
+    (study / "evaluation.json").write_text("{}")
+    assert "cannot be read" in refused(capsys, "report", study)
+    (study / "plan.json").write_text("[]")
+    assert "the plan cannot be read" in refused(capsys, "select", study)
+
+
+def test_numbers_are_never_rounded_silently(capsys):
+    assert run(["cost", "--items", "2e6", "--json"]) == 0
+    assert "no whole number" in refused(capsys, "cost", "--items", "2.9")
+    assert "no whole number" in refused(capsys, "cost", "--items", "1000", "--budget", "2.5")
+    assert "too fine" in refused(capsys, "cost", "--items", "1000", "--epsilon=1e-300")
+    for bad in ("alpha=0", "alpha=nan", "confidence=1", "confidence=0", "min-precision=0", "min-precision=1.1"):
+        assert "outside" in refused(capsys, "cost", "--items", "1000", f"--{bad}")
+    assert "below the smallest plan" in refused(capsys, "cost", "--items", "1000000", "--budget", "1")
+    assert "cannot be planned" in refused(capsys, "cost", "--items", "0")
+    assert run(["cost", "--items", "1000000", "--alpha=1e-300"]) == 0

@@ -123,7 +123,7 @@ def _splitmix(seed, count):
 @settings(max_examples=100, deadline=None)
 @given(seed=st.integers(0, 2**32), share=st.floats(0.05, 0.95))
 def test_gamma_holds_for_every_list_whose_head_is_not_worse(seed, share):
-    """METHODS 3 (ii): q⁺ ≤ γ q⁻ is arithmetic wherever p(g_ℓ) ≥ p_Δ(g_ℓ)."""
+    """Lemma 2: q⁺ ≤ γ q⁻ is arithmetic wherever p(g_ℓ) ≥ p_Δ(g_ℓ)."""
     rng = np.random.default_rng(seed)
     method = create("paula", {"epsilon": "0.2", "window": 10})
     truth = (rng.random(3000) < share * np.linspace(1, rng.random(), 3000)).astype(np.int8)

@@ -9,17 +9,28 @@ import traceback
 from itertools import pairwise
 from typing import Any, NoReturn
 
-from cyclopts import App, CycloptsError
+from cyclopts import App, CycloptsError, UnusedCliTokensError
 
 from streameval import __version__
 from streameval.cli import commands
-from streameval.errors import EXIT_DEFECT, EXIT_INPUT, EXIT_INTERRUPTED, StreamevalError, outside_trouble
+from streameval.errors import (
+    EXIT_DEFECT,
+    EXIT_DONE,
+    EXIT_INPUT,
+    EXIT_INTERRUPTED,
+    StreamevalError,
+    outside_trouble,
+    unusable_path,
+)
+
+_INTERRUPTED = "interrupted; nothing half-written was left behind"
 
 app = App(
     name="streameval",
     help="Evaluate rankings too large to label: plan, select, label, evaluate.",
     version=__version__,
     help_format="plaintext",
+    suppress_keyboard_interrupt=False,
 )
 for _command in (
     commands.plan, commands.cost, commands.select, commands.evaluate, commands.report, commands.simulate, commands.demo
@@ -35,21 +46,39 @@ def main() -> NoReturn:
 def run(arguments: list[str]) -> int:
     """Run a command and return its exit status; an error is one line on stderr (a JSON line under `--log json`)."""
     try:
-        app(arguments, exit_on_error=False, print_error=False, result_action="return_value")
+        app(
+            arguments,
+            exit_on_error=False,
+            print_error=False,
+            result_action="return_value",
+        )
     except CycloptsError as error:
-        return _fail(arguments, "usage", " ".join(str(error).split()), EXIT_INPUT)
+        return _fail(arguments, "usage", _usage(error), EXIT_INPUT)
     except KeyboardInterrupt:
-        return _fail(arguments, "interrupted", "interrupted; nothing half-written was left behind", EXIT_INTERRUPTED)
+        return _fail(arguments, "interrupted", _INTERRUPTED, EXIT_INTERRUPTED)
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except Exception as error:
+        if type(error).__name__ == "InterruptException" or "Query interrupted" in str(error):  # DuckDB's way
+            return _fail(arguments, "interrupted", _INTERRUPTED, EXIT_INTERRUPTED)
         known = error if isinstance(error, StreamevalError) else outside_trouble(error)
+        if known is None and isinstance(error, OSError):
+            known = unusable_path(error)
         if known is not None:
             return _fail(arguments, type(known).__name__, str(known), known.exit_status)
         traceback.print_exc()
         return _fail(arguments, "defect", f"{type(error).__name__}: {error} (please report this)", EXIT_DEFECT)
-    return 0
+    return EXIT_DONE
+
+
+def _usage(error: CycloptsError) -> str:
+    """What is wrong with the command, in one line."""
+    text = " ".join(str(error).split())
+    if isinstance(error, UnusedCliTokensError):
+        extra = " ".join(error.unused_tokens or [])
+        return f"nothing takes '{extra}'. Hint: options go by name, such as --labels FILE; see --help"
+    return text
 
 
 def _fail(arguments: list[str], kind: str, message: str, status: int) -> int:

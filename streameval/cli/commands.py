@@ -3,64 +3,26 @@
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 from cyclopts import Parameter
 
+from streameval.cli.options import MethodOptions, RankingFlags, Whole
 from streameval.cli.output import Output, columns, progress
 
-_PLAIN = Output()
-
-
-@Parameter(name="*")
-@dataclass(frozen=True)
-class MethodOptions:
-    """Parameters of the method."""
-
-    epsilon: Annotated[str | None, Parameter(help="Grid ratio minus one, in (0, 1] (default 0.03).")] = None
-    window: Annotated[int | None, Parameter(help="Labels per grid point (default 100).")] = None
-    head: Annotated[int | None, Parameter(help="Ranks labelled from the top (default (window + 2) / epsilon).")] = None
-    tail: Annotated[
-        Literal["open", "closed"] | None, Parameter(help="Leave the ranks after the last grid point unknown, or not.")
-    ] = None
-    alpha: Annotated[
-        float | None, Parameter(help="Half-width to plan for, relative to precision (default 0.08; paula: 0.0812).")
-    ] = None
-    confidence: Annotated[float | None, Parameter(help="Probability of the claim (default 0.95).")] = None
-    min_precision: Annotated[
-        float | None, Parameter(help="Precision that the list is expected to keep (default 0.5).")
-    ] = None
-    budget: Annotated[int | None, Parameter(help="Labels to spend at most, instead of alpha.")] = None
-    at: Annotated[int | None, Parameter(help="uniform: estimate the precision of the first so many items only.")] = None
-    interval: Annotated[
-        Literal["hoeffding", "hypergeometric", "dkwm"] | None,
-        Parameter(help="uniform: the interval that becomes the curve (default hoeffding)."),
-    ] = None
-
-
-@Parameter(name="*")
-@dataclass(frozen=True)
-class RankingFlags:
-    """What describes the ranking; kept in plan.json."""
-
-    score: Annotated[str | None, Parameter(help="Score column; the stored order must follow it.")] = None
-    ascending: Annotated[bool, Parameter(negative="", help="Small scores come first.")] = False
-    file_order: Annotated[
-        Literal["natural", "lexical"] | None, Parameter(help="Order of files where part_2 and part_10 make it unclear.")
-    ] = None
-    memory: Annotated[float, Parameter(help="GB that reading may take beyond what is selected.")] = 2.0
-    threads: Annotated[int | None, Parameter(help="Readers at work at once (default: one per core).")] = None
+_PLAIN, _METHOD, _RANKING = Output(), MethodOptions(), RankingFlags()
+_TROUBLE = ("missing", "blank", "doubled", "contradictory", "undecided")
 
 
 def plan(
     *ranking: str,
     study: Path,
     method: str = "paula",
-    seed: int = 0,
-    parameters: MethodOptions = MethodOptions(),
-    flags: RankingFlags = RankingFlags(),
+    seed: Whole = 0,
+    parameters: MethodOptions = _METHOD,
+    flags: RankingFlags = _RANKING,
     output: Output = _PLAIN,
 ) -> None:
     """Choose which ranks to label.
@@ -102,9 +64,9 @@ def plan(
 
 def cost(
     *,
-    items: int,
+    items: Whole,
     price_per_label: float | None = None,
-    parameters: MethodOptions = MethodOptions(),
+    parameters: MethodOptions = _METHOD,
     output: Output = _PLAIN,
 ) -> None:
     """Count the labels that each method asks for, and the half-width they are planned for.
@@ -194,7 +156,7 @@ def select(
 def evaluate(
     study: Path,
     *,
-    labels: Annotated[list[Path] | None, Parameter(consume_multiple=True)] = None,
+    labels: Annotated[list[Path] | None, Parameter(consume_multiple=True, negative_iterable="")] = None,
     on: str | None = None,
     label: str = "label",
     output: Output = _PLAIN,
@@ -223,6 +185,8 @@ def evaluate(
     rows = [[f"{int(r['argument']):,}", *(f"{r[k]:.4f}" for k in ("lower", "estimate", "upper"))] for r in cuts]
     account = found.summary["account"]
     notes = [f"{value:,} {key}" for key, value in account.items() if value and key in _TROUBLE]
+    notes += [f"{one['unplanned']:,} rows of {one['source']} about other items" for one in found.summary["sources"]
+              if one["unplanned"]]  # fmt: skip
     lines = [
         verdict(found),
         *filter(None, (half_width_sentence(found), *found.curve.findings[1:])),
@@ -236,18 +200,15 @@ def evaluate(
     output.say({**found.summary, "precision_at": cuts, "report": str(study / "report.html")}, lines)
 
 
-_TROUBLE = ("missing", "blank", "doubled", "contradictory", "undecided")
-
-
 def simulate(
     *ranking: str,
     label: str,
     methods: str = "all",
-    replicates: int = 200,
-    seed: int = 0,
+    replicates: Whole = 200,
+    seed: Whole = 0,
     plot: Path | None = None,
-    parameters: MethodOptions = MethodOptions(),
-    flags: RankingFlags = RankingFlags(),
+    parameters: MethodOptions = _METHOD,
+    flags: RankingFlags = _RANKING,
     output: Output = _PLAIN,
 ) -> None:
     """Run methods side by side on a fully labelled list: do their bounds hold, how wide are they, what do they cost?

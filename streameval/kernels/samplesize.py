@@ -1,4 +1,4 @@
-"""Sample sizes for a share among N items, over arrays: Hoeffding's (seed 000, eq. 2) and the exact ones."""
+"""Sample sizes for a share among N items, over arrays: Hoeffding's (PAULA paper, eq. 2) and the exact ones."""
 
 from __future__ import annotations
 

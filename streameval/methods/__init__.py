@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
-from dataclasses import MISSING, fields
+from dataclasses import fields
+from numbers import Integral, Real
 from typing import Any, ClassVar, Protocol, cast, runtime_checkable
 
 from streameval.curve import Curve
@@ -88,17 +89,25 @@ def create(name: str, parameters: dict[str, Any] | None = None) -> Method:
     for key in given:
         if key not in accepted:
             raise InputError(f"method {name} has no parameter '{key}'", did_you_mean(key, accepted))
+        _check_type(known[name], key, given[key])
     return known[name](**given)
+
+
+def _check_type(method: type[Method], key: str, value: Any) -> None:
+    """Refuse a value of a type that the field's annotation does not name; whole numbers do for real ones."""
+    (annotation,) = (str(field.type) for field in fields(cast(Any, method)) if field.name == key)
+    accepted = {word.strip() for word in annotation.split("|")}
+    kind = "int" if isinstance(value, Integral) and not isinstance(value, bool) else type(value).__name__
+    if isinstance(value, Real) and not isinstance(value, Integral):
+        kind = "float"
+    if kind not in accepted and not (kind == "int" and "float" in accepted):
+        wanted = " or ".join(sorted(accepted - {"None"}))
+        raise InputError(f"{key} is {value!r}, of type {type(value).__name__}", f"it takes {wanted}")
 
 
 def parameter_names(method: type[Method]) -> list[str]:
     """Names of a method's parameters, in order."""
     return [field.name for field in fields(cast(Any, method)) if field.init]
-
-
-def parameter_defaults(method: type[Method]) -> dict[str, Any]:
-    """Give a method's parameters and their defaults."""
-    return {f.name: f.default for f in fields(cast(Any, method)) if f.init and f.default is not MISSING}
 
 
 def check_items(n_items: int) -> int:
@@ -109,6 +118,8 @@ def check_items(n_items: int) -> int:
     InputError
         If `n_items` is not in 1..2⁵³.
     """
+    if not isinstance(n_items, Integral):
+        raise InputError(f"a ranking of {n_items!r} items cannot be planned", "give a whole number")
     if not 1 <= n_items <= 2**53:
         raise InputError(f"a ranking of {n_items:,} items cannot be planned", "it needs 1 to 2^53 items")
     return int(n_items)

@@ -1,4 +1,4 @@
-"""Log-uniform sampling with a simultaneous band: no assumption but the draw (METHODS 6, sharpened).
+"""Log-uniform sampling with a simultaneous band: no assumption but the draw.
 
 Labels are drawn at random with density about c/r, so that every e-fold of ranks gets as many, and the relative error is
 the same at every scale. Within strata they are drawn without replacement; the head is thereby labelled nearly whole.

@@ -1,4 +1,4 @@
-"""Uniform random sampling, the baseline (METHODS 4; seed 000, sections 2.1 and 3), for one rank or for the whole curve.
+"""Uniform random sampling, the baseline (PAULA paper, sections 2.1 and 3), for one rank or for the whole curve.
 
 For one rank (`at`): labels drawn uniformly without replacement from ranks 1..at, as many as eq. 2 asks for. For the
 whole curve: every rank of a head, because a uniform sample is too thin there (eq. 4), and a sample of the rest, the two
@@ -142,7 +142,7 @@ class Uniform:
         last = n_items if self.at is None else self.at
         if last > n_items:
             raise InputError(f"at is rank {last:,}, but there are {n_items:,} items")
-        if self.budget is not None and self.budget >= last:
+        if (self.budget or self._planned(last)) >= last:
             return 0, last, last
         if self.at is not None:
             return 0, last, self.budget or self._planned(last)

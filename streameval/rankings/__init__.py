@@ -52,7 +52,7 @@ class RankingOptions:
         """Check every value."""
         if self.file_order not in (None, "natural", "lexical"):
             raise InputError(f"file order is '{self.file_order}'", "it is 'natural' (2 before 10) or 'lexical'")
-        if not 0 < self.memory < float("inf"):
+        if not 0 < self.memory < 1e6:
             raise InputError(f"memory is {self.memory}", "give gigabytes, such as 2")
         if self.threads is not None and self.threads < 1:
             raise InputError(f"threads is {self.threads}, below 1")

@@ -57,7 +57,7 @@ def list_files(
     """
     sources = [source] if isinstance(source, str | os.PathLike) else list(source)
     if not sources:
-        raise InputError("the list of files is empty")
+        raise InputError("no ranking was given")
     found = [file for one in sources for file in _expand(os.fspath(one), file_order)]
     seen: set[str] = set()
     for file in found:

@@ -251,7 +251,7 @@ def _threads(options: RankingOptions) -> int:
 
 def _free_name(name: str, taken: Sequence[str]) -> str:
     """Suffix an item's column that collides with ours."""
-    while name in ("rank", "stratum", "se_task") or name in taken:
+    while name in ("rank", "stratum", "se_task", "se_study") or name in taken:
         name += "_item"
     return name
 

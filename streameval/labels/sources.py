@@ -8,18 +8,20 @@ whole ranking.
 from __future__ import annotations
 
 import hashlib
+import itertools
 import os
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import duckdb
-import numpy as np
 import pyarrow as pa
 
 from streameval.errors import InputError, StudyError, did_you_mean, outside_trouble
-from streameval.types import Int64Array, Labels, Plan
+from streameval.types import Plan
 
+_LINE = 64 << 20  # bytes of a CSV row: items may carry whole documents
 RANK_COLUMNS = ("rank", "se_rank", "se_task")
 _POSITIVE = ("1", "true", "t", "yes", "y", "positive", "pos")
 _NEGATIVE = ("0", "false", "f", "no", "n", "negative", "neg")
@@ -88,6 +90,7 @@ def read_votes(
             _match_keys(connection, plan, keys, column, name)
             votes = _join(connection)
             (rows,) = _row(connection, "SELECT count(*) FROM parsed")
+            _check_any(votes, rows, name, column)
         except duckdb.Error as error:
             raise outside_trouble(error) or InputError(f"{name}: {_first_line(error)}") from error
     digest = hashlib.sha256(f"{identity}\0{column}\0{target}".encode()).hexdigest()[:16]
@@ -103,6 +106,8 @@ def _identify(source: Any) -> tuple[str, str]:
             digest.update(batch.serialize())
         return "labels in memory", digest.hexdigest()
     path = os.fspath(source)
+    if os.path.exists(path) and not os.path.isfile(path):
+        raise InputError(f"{path}: not a file", "give a Parquet or CSV file")
     try:
         with open(path, "rb") as stream:
             while block := stream.read(1 << 22):
@@ -120,7 +125,7 @@ def _open(connection: duckdb.DuckDBPyConnection, source: Any, name: str) -> None
         return
     with open(source, "rb") as stream:
         magic = stream.read(4)
-    path = name.replace("'", "''")
+    path = re.sub(r"[\[*?]", r"[\g<0>]", name).replace("'", "''")  # a path is one file, never a pattern
     if not magic:
         raise InputError(f"{name}: the label table is empty (0 bytes)")
     if magic == b"PAR1":
@@ -128,7 +133,7 @@ def _open(connection: duckdb.DuckDBPyConnection, source: Any, name: str) -> None
     elif magic[:2] in (b"PK", b"\x1f\x8b") or b"\0" in magic:
         raise InputError(f"{name}: neither Parquet nor CSV", "export the labels as CSV or Parquet")
     else:
-        reader = f"read_csv('{path}', header = true, all_varchar = true, null_padding = false)"
+        reader = f"read_csv('{path}', header = true, all_varchar = true, null_padding = false, max_line_size = {_LINE})"
     connection.execute(f"CREATE TEMP VIEW source AS SELECT *, row_number() OVER () AS se_row FROM {reader}")
 
 
@@ -141,6 +146,11 @@ def _find(
 ) -> str:
     """Return the first candidate that the source has, whatever its capitals."""
     columns = _columns(connection)
+    twice = [c for c in columns if c.lower() in {f"{one.lower()}_1" for one in candidates}]
+    if twice and twice[0][:-2].lower() in {c.lower() for c in columns}:
+        raise InputError(
+            f"{name}: the label table has two columns '{twice[0][:-2]}'", "rename the one that is not meant"
+        )
     by_lower = {column.lower(): column for column in reversed(columns)}
     for candidate in candidates:
         if candidate.lower() in by_lower:
@@ -222,7 +232,11 @@ def _match_keys(
             f"column '{column}' does not tell items apart: {twice:,} of its values stand at several planned ranks",
             "join on a column that is unique, or on the rank",
         )
-    connection.execute("CREATE TEMP VIEW keyed AS SELECT trim(key::VARCHAR) AS key, label, se_row FROM parsed")
+    # programs that hold integers with gaps write '17' as '17.0'
+    text = "trim(key::VARCHAR)"
+    if pa.types.is_integer(keys.schema.field(column).type):
+        text = f"coalesce(TRY_CAST(TRY_CAST({text} AS DECIMAL(38, 9)) AS HUGEINT)::VARCHAR, {text})"
+    connection.execute(f"CREATE TEMP VIEW keyed AS SELECT {text} AS key, label, se_row FROM parsed")
 
 
 def _check_ranks(connection: duckdb.DuckDBPyConnection, plan: Plan, name: str, column: str) -> None:
@@ -239,54 +253,24 @@ def _check_ranks(connection: duckdb.DuckDBPyConnection, plan: Plan, name: str, c
         )
 
 
+def _check_any(votes: pa.Table, rows: int, name: str, column: str) -> None:
+    """A table that says nothing about this study was given by mistake."""
+    if not rows:
+        raise InputError(f"{name}: the label table has no rows")
+    if not votes.num_rows:
+        raise InputError(
+            f"{name}: none of its {rows:,} rows is about a planned item ({column} matches nothing)",
+            "give the table that was made from this study's tasks, or name the column with --on COL",
+        )
+    if votes.column("label").null_count == votes.num_rows:
+        raise InputError(f"{name}: none of its {votes.num_rows:,} rows about planned items has a label yet")
+
+
 def _join(connection: duckdb.DuckDBPyConnection) -> pa.Table:
     return connection.sql(
         """SELECT known.rank::BIGINT AS rank, keyed.label::TINYINT AS label, keyed.se_row::BIGINT AS row
            FROM keyed JOIN known ON keyed.key = known.key ORDER BY row"""
     ).to_arrow_table()
-
-
-def tally(plan: Plan, votes: Sequence[pa.Table]) -> Labels:
-    """Count the votes of every planned rank; the majority decides, a tie is no label.
-
-    Parameters
-    ----------
-    votes : sequence of pyarrow.Table
-        As in `Votes.table`.
-
-    Returns
-    -------
-    Labels
-        `account`: planned, votes, blank (votes without a label), labelled, missing (planned ranks without a label),
-        positive, doubled (ranks with several equal votes), contradictory (ranks with unequal votes), undecided (ties).
-    """
-    given = pa.concat_tables([table.select(["rank", "label"]) for table in votes]) if votes else _NO_VOTES
-    with duckdb.connect() as connection:
-        connection.register("planned", pa.table({"rank": plan.ranks}))
-        connection.register("given", given)
-        counted = connection.sql(
-            """SELECT planned.rank AS rank, count(label)::BIGINT AS votes, coalesce(sum(label), 0)::BIGINT AS positive
-               FROM planned LEFT JOIN given ON planned.rank = given.rank GROUP BY planned.rank ORDER BY planned.rank"""
-        ).to_arrow_table()
-    count: Int64Array = counted.column("votes").to_numpy()
-    positive: Int64Array = counted.column("positive").to_numpy()
-    label = np.where(2 * positive > count, 1, np.where(2 * positive < count, 0, -1)).astype(np.int8)
-    mixed = (positive > 0) & (positive < count)
-    account = {
-        "planned": int(count.size),
-        "votes": int(count.sum()),
-        "blank": int(given.num_rows - count.sum()),
-        "labelled": int(np.sum(label >= 0)),
-        "missing": int(np.sum(label < 0)),
-        "positive": int(np.sum(label == 1)),
-        "doubled": int(np.sum((count > 1) & ~mixed)),
-        "contradictory": int(np.sum(mixed)),
-        "undecided": int(np.sum((count > 0) & (label < 0))),
-    }
-    return Labels(plan.ranks, label, count, positive, account)
-
-
-_NO_VOTES = pa.table({"rank": pa.array([], pa.int64()), "label": pa.array([], pa.int8())})
 
 
 def _quote(name: str) -> str:
@@ -304,5 +288,7 @@ def _and_more(count: int) -> str:
 
 
 def _first_line(error: BaseException) -> str:
+    """What DuckDB says, without the query it was asked and the advice for its own interface."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    return "; ".join(lines[:3]) if lines else type(error).__name__
+    kept = list(itertools.takewhile(lambda line: not line.startswith(("LINE ", "Possible", "*", "CREATE ")), lines))
+    return "; ".join(kept[:3])[:300] if kept else type(error).__name__

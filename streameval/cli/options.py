@@ -1,0 +1,72 @@
+"""Options that several verbs share."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
+from typing import Annotated, Any, Literal
+
+from cyclopts import Parameter
+
+
+def whole(kind: Any, tokens: Sequence[Any]) -> int:
+    """Read a whole number: 2000000, 2_000_000, 2,000,000 and 2e6 are one; 2.5 is refused, not rounded."""
+    text = tokens[0].value.replace("_", "").replace(",", "")
+    try:
+        value = Decimal(text)
+    except InvalidOperation:
+        raise ValueError(f"{tokens[0].value!r} is no whole number") from None
+    if not value.is_finite() or abs(value) > 2**63 or value != int(value):
+        raise ValueError(f"{tokens[0].value!r} is no whole number")
+    return int(value)
+
+
+Whole = Annotated[int, Parameter(converter=whole)]
+
+
+@Parameter(name="*")
+@dataclass(frozen=True)
+class MethodOptions:
+    """Parameters of the method."""
+
+    epsilon: Annotated[str | None, Parameter(help="paula: grid ratio minus one, in (0, 1] (default 0.03).")] = None
+    window: Annotated[Whole | None, Parameter(help="paula: labels per grid point (default 100).")] = None
+    head: Annotated[
+        Whole | None, Parameter(help="paula: ranks labelled from the top (default (window + 2) / epsilon).")
+    ] = None
+    tail: Annotated[
+        Literal["open", "closed"] | None,
+        Parameter(help="paula: leave the last ranks unknown, or label a window there (default open)."),
+    ] = None
+    alpha: Annotated[
+        float | None, Parameter(help="Half-width to plan for, relative to precision (default 0.08; paula: 0.0812).")
+    ] = None
+    confidence: Annotated[
+        float | None, Parameter(help="Sampling methods: probability of the claim (default 0.95).")
+    ] = None
+    min_precision: Annotated[
+        float | None, Parameter(help="Sampling methods: precision that the list is expected to keep (default 0.5).")
+    ] = None
+    budget: Annotated[Whole | None, Parameter(help="Labels to spend at most, instead of alpha.")] = None
+    at: Annotated[Whole | None, Parameter(help="uniform: estimate the precision of the first so many items only.")] = (
+        None
+    )
+    interval: Annotated[
+        Literal["hoeffding", "hypergeometric", "dkwm"] | None,
+        Parameter(help="uniform: the interval that becomes the curve (default hoeffding)."),
+    ] = None
+
+
+@Parameter(name="*")
+@dataclass(frozen=True)
+class RankingFlags:
+    """What describes the ranking; kept in plan.json."""
+
+    score: Annotated[str | None, Parameter(help="Score column; the stored order must follow it.")] = None
+    ascending: Annotated[bool, Parameter(negative="", help="Small scores come first.")] = False
+    file_order: Annotated[
+        Literal["natural", "lexical"] | None, Parameter(help="Order of files where part_2 and part_10 make it unclear.")
+    ] = None
+    memory: Annotated[float, Parameter(help="GB that reading may take beyond what is selected.")] = 2.0
+    threads: Annotated[Whole | None, Parameter(help="Readers at work at once (default: one per core).")] = None
