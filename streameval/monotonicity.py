@@ -240,6 +240,11 @@ def _verdict(test: dict[str, Any], literally: bool) -> str:
     return "contradicted literally, within noise" if literally else "not contradicted"
 
 
+def p_text(p_value: float) -> str:
+    """Write a p-value; what underflows is small, not zero."""
+    return f"p = {p_value:.2g}" if p_value > 1e-300 else "p < 1e-300"
+
+
 def warnings(found: dict[str, Any]) -> tuple[str, ...]:
     """Sentences for a method that needs neither assumption: what would fail on this list."""
     sentences = []
@@ -248,12 +253,12 @@ def warnings(found: dict[str, Any]) -> tuple[str, ...]:
         sentences.append(
             f"Not monotone (A.1 of the PAULA paper fails): {first['share']:.1%} of the labels at ranks "
             f"{first['first_rank']:,} to {first['last_rank']:,} are positive, but {first['head_precision']:.1%} of the "
-            f"first {first['head']:,} (p = {first['p_value']:.2g})."
+            f"first {first['head']:,} ({p_text(first['p_value'])})."
         )
     if second["beyond_noise"]:
         sentences.append(
             f"Not monotone (A.2 of the PAULA paper fails): positives rise from {second['before']:.1%} (ranks "
             f"{second['first_rank']:,} to {second['middle_rank']:,}) to {second['after']:.1%} (up to "
-            f"{second['last_rank']:,}; p = {second['p_value']:.2g})."
+            f"{second['last_rank']:,}; {p_text(second['p_value'])})."
         )
     return tuple(sentences)

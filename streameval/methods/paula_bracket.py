@@ -10,7 +10,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from streameval.methods.paula_layout import Layout
-from streameval.monotonicity import warnings
+from streameval.monotonicity import p_text, warnings
 from streameval.types import Int64Array, Labels
 
 
@@ -126,7 +126,7 @@ def findings(layout: Layout, coverage: str, diagnostics: dict[str, Any]) -> tupl
     if rises:
         size = "more than label noise explains" if test["beyond_noise"] else "no more than label noise explains"
         sentences.append(
-            f"Local precision rises at {rises:,} of {points:,} grid points, {size} (p = {test['p_value']:.2g})."
+            f"Local precision rises at {rises:,} of {points:,} grid points, {size} ({p_text(test['p_value'])})."
         )
     sentences += warnings({**diagnostics["assumptions"], "A.2": {"beyond_noise": False}})
     if diagnostics["head_condition"] is False:

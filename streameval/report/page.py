@@ -45,9 +45,9 @@ def render(plan: Plan, found: Evaluation) -> str:
     str
         HTML with its scripts inside: no request leaves the page.
     """
-    charts = {"precision": precision_chart(found.curve), "labels": label_chart(plan.ranks)}
+    charts = {"precision": precision_chart(found.curve), "labels": label_chart(plan.ranks, plan.n_items)}
     if "local_precision" in found.curve_table.column_names:
-        charts["local"] = local_chart(found.curve_table)
+        charts["local"] = local_chart(found.curve_table, plan.n_items)
     body = [
         f"<h1>{html.escape(plan.method)}: {plan.n_items:,} items, {plan.table.num_rows:,} labels</h1>",
         f'<p class="verdict">{html.escape(verdict(found))}</p>',

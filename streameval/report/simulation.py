@@ -78,7 +78,7 @@ def _panel(title: str, ranks: Int64Array, low: FloatArray, high: FloatArray, mos
         for r, a, b in zip(ranks, low, high, strict=True)
     ]
     y = alt.Y("low:Q", title="error of the bounds", scale=alt.Scale(domain=[-most, most]), axis=alt.Axis(format="+.0%"))
-    base = alt.Chart(alt.InlineData(values=rows)).encode(x=rank_axis())
+    base = alt.Chart(alt.InlineData(values=rows)).encode(x=rank_axis(int(ranks[0]), int(ranks[-1])))
     band = base.mark_area(opacity=0.5, color="#2f6db0", clip=True).encode(y=y, y2="high:Q")
     truth = alt.Chart().mark_rule(color="#111").encode(y=alt.YDatum(0))
     panel: alt.LayerChart = (band + truth).properties(width=640, height=120, title=title)
