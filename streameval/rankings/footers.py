@@ -39,7 +39,9 @@ class Footer:
     changed_ns : int
         Time of change, guarding within a run only.
     digest : str
-        SHA-256 of the footer's bytes, hex.
+        SHA-256 of the footer's bytes, its length and the magic number, hex.
+    length : int
+        Bytes of the footer, without these.
     schema : pyarrow.Schema
     row_group_rows : int64 array, shape (row groups,)
     score_bounds : tuple of ((min, max) or None), one per row group
@@ -50,6 +52,7 @@ class Footer:
     size: int
     changed_ns: int
     digest: str
+    length: int
     schema: pa.Schema
     row_group_rows: Int64Array
     score_bounds: tuple[tuple[Any, Any] | None, ...]
@@ -78,6 +81,7 @@ def read_footer(file: DataFile, score: str | None) -> Footer:
         state.st_size,
         state.st_mtime_ns,
         hashlib.sha256(raw).hexdigest(),
+        len(raw) - 8,
         schema,
         rows,
         _score_bounds(metadata, score) if score else (),
