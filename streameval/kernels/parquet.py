@@ -1,4 +1,4 @@
-"""What Parquet writes in Thrift's compact protocol, read without objects: footers, offset indexes, page headers.
+"""Parquet footers and offset indexes, read without objects.
 
 Each kernel reads bytes into an int64 array and says -1 where the bytes are no such thing; none reads past its end.
 Field numbers are those of apache/parquet-format `parquet.thrift`.
@@ -9,15 +9,12 @@ from __future__ import annotations
 import numpy as np
 
 from streameval.kernels.jit import kernel
-from streameval.kernels.thrift import LIST, STRUCT, Bytes, field, list_head, skip, varint, zigzag
+from streameval.kernels.thrift import LIST, STRUCT, Bytes, field, list_head, skip, zigzag
 from streameval.types import Int64Array
 
 # columns of `chunk_facts`
 TYPE, CODEC, VALUES, UNCOMPRESSED, COMPRESSED, DATA_AT, DICTIONARY_AT, INDEX_AT, INDEX_SIZE, FOREIGN = range(10)
 N_FACTS = 10
-# entries of `page_header`
-PAGE_TYPE, PAGE_UNCOMPRESSED, PAGE_COMPRESSED, CRC, PAGE_VALUES, PAGE_ROWS, ENCODING, DEF_BYTES, REP_BYTES = range(9)
-N_HEADER = 9
 ABSENT = -(2**62)
 
 
@@ -58,67 +55,76 @@ def offset_index(raw: Bytes, out: Int64Array) -> int:
     return count
 
 
-@kernel
-def _data_header(raw: Bytes, at: int, version: int, out: Int64Array) -> int:
-    """Read a DataPageHeader (1), DictionaryPageHeader (1) or DataPageHeaderV2 (2) into `out`."""
-    last, kind, at = field(raw, at, 0)
-    while kind > 0 and at >= 0:
-        slot = -1
-        if last == 1:
-            slot = PAGE_VALUES
-        elif version == 1 and last == 2:
-            slot = ENCODING
-        elif version == 2 and last == 3:
-            slot = PAGE_ROWS
-        elif version == 2 and last == 4:
-            slot = ENCODING
-        elif version == 2 and last == 5:
-            slot = DEF_BYTES
-        elif version == 2 and last == 6:
-            slot = REP_BYTES
-        if slot >= 0 and kind in (4, 5, 6):
-            out[slot], at = zigzag(raw, at)
-        else:
-            at = skip(raw, at, kind)
-        last, kind, at = field(raw, at, last)
-    return at if kind == 0 else -1
+# what `choose_pages` finds wrong with an offset index
+NOT_ROW_0, OUTSIDE, OVERLAP, DISORDER = -2, -3, -4, -5
 
 
 @kernel
-def page_header(raw: Bytes, out: Int64Array) -> int:
-    """Read the PageHeader at the beginning of `raw`.
+def choose_pages(index: Int64Array, extent: Int64Array, rows: Int64Array, out: Int64Array) -> int:
+    """Choose the pages that hold wanted rows, if the index can be true.
 
     Parameters
     ----------
-    raw : uint8 array
-        May go on after the header.
-    out : int64 array, shape (N_HEADER,)
-        Filled with page type, uncompressed and compressed size (header not included), CRC (as unsigned), values, rows
-        (version 2 only), encoding, bytes of the definition and the repetition levels (version 2 only); `ABSENT` where
-        the header does not say.
+    index : int64 array, shape (pages, 3)
+        Offset, size and first row of each page.
+    extent : int64 array, shape (3,)
+        First byte of the column chunk, the byte after it, rows of the row group.
+    rows : int64 array, strictly increasing
+        Wanted rows of the row group.
+    out : int64 array, shape (pages, 4)
+        Filled with offset, size, first row and rows of the chosen pages.
 
     Returns
     -------
     int
-        Bytes of the header; -1 where there is none, or it goes on after `raw`.
+        Pages chosen; `NOT_ROW_0` where the first page begins elsewhere, `OUTSIDE` where a page leaves the chunk,
+        `OVERLAP` where two share bytes, `DISORDER` where their rows do not follow one another.
     """
-    out[:] = ABSENT
-    last, kind, at = field(raw, 0, 0)
-    while kind > 0 and at >= 0:
-        if 1 <= last <= 4 and kind in (4, 5, 6):
-            out[last - 1], at = zigzag(raw, at)
-        elif last in (5, 7) and kind == STRUCT:
-            at = _data_header(raw, at, 1, out)
-        elif last == 8 and kind == STRUCT:
-            at = _data_header(raw, at, 2, out)
-        else:
-            at = skip(raw, at, kind)
-        last, kind, at = field(raw, at, last)
-    if kind != 0 or at < 0 or out[PAGE_TYPE] < 0 or out[PAGE_COMPRESSED] < 0 or out[PAGE_UNCOMPRESSED] < 0:
-        return -1
-    if out[CRC] != ABSENT:
-        out[CRC] &= 0xFFFFFFFF
-    return at
+    begin, end, n_rows = extent[0], extent[1], extent[2]
+    n = index.shape[0]
+    if n == 0 or index[0, 2] != 0:
+        return NOT_ROW_0
+    after, chosen, at = begin, 0, 0
+    for page in range(n):
+        offset, size, first = index[page, 0], index[page, 1], index[page, 2]
+        following = index[page + 1, 2] if page + 1 < n else n_rows
+        if size <= 0 or offset < begin or size > end - offset:
+            return OUTSIDE
+        if offset < after:
+            return OVERLAP
+        if following < first:
+            return DISORDER
+        after = offset + size
+        if at < rows.size and rows[at] < following:
+            out[chosen, 0], out[chosen, 1], out[chosen, 2], out[chosen, 3] = offset, size, first, following - first
+            chosen += 1
+            while at < rows.size and rows[at] < following:
+                at += 1
+    return chosen
+
+
+@kernel
+def places(pages: Int64Array, rows: Int64Array, shift: int) -> Int64Array:
+    """Where wanted rows lie among the rows of chosen pages, counted from `shift`: int64, one per row in them.
+
+    Parameters
+    ----------
+    pages : int64 array, shape (pages, 4)
+        See `choose_pages`.
+    rows : int64 array, strictly increasing
+        Rows of the row group; those outside the pages are left out.
+    """
+    found, n, at = np.empty(rows.size, np.int64), 0, 0
+    for page in range(pages.shape[0]):
+        first, n_rows = pages[page, 2], pages[page, 3]
+        while at < rows.size and rows[at] < first:
+            at += 1
+        while at < rows.size and rows[at] < first + n_rows:
+            found[n] = rows[at] - first + shift
+            n += 1
+            at += 1
+        shift += n_rows
+    return found[:n]
 
 
 @kernel
@@ -224,48 +230,3 @@ def chunk_facts(raw: Bytes, groups: Int64Array, leaves: Int64Array, out: Int64Ar
         else:
             at = skip(raw, at, inner)
     return 0 if found == groups.size and at >= 0 else -1
-
-
-@kernel
-def count_rows(raw: Bytes, width: int, values: int) -> int:
-    """Count the rows that begin among repetition levels: the levels that are 0.
-
-    Parameters
-    ----------
-    raw : uint8 array
-        Levels in the hybrid of run lengths and bit packing, without a length in front.
-    width : int
-        Bits of a level.
-    values : int
-        Levels.
-
-    Returns
-    -------
-    int
-        Rows; -1 where the levels are damaged or do not begin with a row.
-    """
-    at, left, rows = 0, values, 0
-    mask, bytes_each = (1 << width) - 1, (width + 7) // 8
-    while left > 0:
-        head, at = varint(raw, at)
-        runs = int(np.int64(head >> np.uint64(1)))
-        if at < 0 or runs <= 0 or runs > 1 << 31:
-            return -1
-        packed = head & np.uint64(1) == np.uint64(1)
-        size = runs * width if packed else bytes_each
-        if at + size > raw.size:
-            return -1
-        n = int(min(left, runs * 8 if packed else runs))
-        for i in range(n if packed else 1):
-            level, bit = 0, i * width
-            for byte in range(bytes_each + 1):
-                if at + bit // 8 + byte < raw.size:
-                    level |= int(np.int64(raw[at + bit // 8 + byte])) << (8 * byte)
-            level = (level >> (bit % 8 if packed else 0)) & mask
-            if left == values and i == 0 and level != 0:
-                return -1
-            if level == 0:
-                rows += 1 if packed else n
-        at += size
-        left -= n
-    return rows

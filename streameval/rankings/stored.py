@@ -7,7 +7,6 @@ The list itself is never loaded.
 from __future__ import annotations
 
 import os
-from collections import Counter
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -18,7 +17,7 @@ import numpy as np
 import pyarrow as pa
 
 from streameval.errors import InputError, did_you_mean
-from streameval.rankings import Fallback, Fetched, Progress, RankingOptions, silent
+from streameval.rankings import Fetched, Progress, RankingOptions, silent
 from streameval.rankings.files import list_files
 from streameval.rankings.footers import Footer, check_column, common_schema, fingerprint, read_footers
 from streameval.rankings.order import NO_ORDER, Neighbours, Part, check_between
@@ -109,6 +108,8 @@ class StoredRanking:
         for name in columns:
             if name not in self.columns():
                 raise InputError(f"{self.source[0]}: there is no column '{name}'", did_you_mean(name, self.columns()))
+        from streameval.rankings.paging.slabs import fallbacks
+
         parts = self._parts(ranks)
         slabs = self._read(parts, tuple(columns), progress)
         seen = [one for slab in slabs for one in slab.seen]
@@ -127,7 +128,7 @@ class StoredRanking:
             row_groups_read=len(parts),
             pages_read=sum(slab.pages_read for slab in slabs),
             bytes_read=sum(slab.bytes_read for slab in slabs),
-            fallbacks=_fallbacks(slabs),
+            fallbacks=fallbacks(slabs),
         )
 
     def _parts(self, ranks: Int64Array) -> list[Part]:
@@ -173,6 +174,9 @@ class StoredRanking:
         with ThreadPoolExecutor(self.threads) as pool:
             try:
                 jobs = list(pool.map(lambda run: find_job(run, columns, self.options), runs))
+                ahead = int(self.options.memory * 1e9)
+                for job in jobs:
+                    ahead -= job.advise(ahead)
                 work = [pool.submit(read_job, job, limit) for job in jobs]
                 for done, one in enumerate(work, start=1):
                     slabs.append(one.result())
@@ -188,25 +192,9 @@ class StoredRanking:
 
 
 def _runs(parts: list[Part], threads: int) -> list[list[Part]]:
-    """Cut parts into jobs of one file each: long enough to share work, short enough to keep every thread busy."""
-    most = min(_JOB_PARTS, max(1, len(parts) // (4 * threads)))
-    runs: list[list[Part]] = []
-    for part in parts:
-        if runs and runs[-1][0].footer is part.footer and len(runs[-1]) < most:
-            runs[-1].append(part)
-        else:
-            runs.append([part])
-    return runs
-
-
-def _fallbacks(slabs: list[Slab]) -> tuple[Fallback, ...]:
-    groups: Counter[tuple[str, str]] = Counter()
-    files: dict[tuple[str, str], set[str]] = {}
-    for slab in slabs:
-        groups += slab.ways
-        for way in slab.ways:
-            files.setdefault(way, set()).add(slab.path)
-    return tuple(Fallback(*way, row_groups=n, files=len(files[way])) for way, n in sorted(groups.items()))
+    """Cut parts into jobs: long enough to share work, short enough to keep every thread busy."""
+    size = min(_JOB_PARTS, max(1, len(parts) // (4 * threads)))
+    return [parts[i : i + size] for i in range(0, len(parts), size)]
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import TracebackType
 
 import numpy as np
@@ -26,25 +26,39 @@ class UnfitError(Exception):
     """Pages of a chunk cannot be told apart or decoded alone; says why. Its row group has to be read instead."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Chunk:
     """One leaf column of one row group.
 
     Attributes
     ----------
-    where : str
-        File, row group and column, for messages.
+    footer : Footer
+        Of its file.
+    group : int
     leaf : Leaf
     facts : int64 array, shape (N_FACTS,)
         See `streameval.kernels.parquet.chunk_facts`.
-    n_rows : int
-        Rows of the row group.
     """
 
-    where: str
+    footer: Footer
+    group: int
     leaf: Leaf
     facts: Int64Array
-    n_rows: int
+
+    @property
+    def where(self) -> str:
+        """The place, for messages."""
+        return f"{self.footer.file.path}: row group {self.group}, column {'.'.join(self.leaf.path)}"
+
+    @property
+    def n_rows(self) -> int:
+        """Rows of the row group."""
+        return int(self.footer.row_group_rows[self.group])
+
+    @property
+    def indexed(self) -> bool:
+        """Whether it has an offset index."""
+        return bool(self.facts[kernels.INDEX_AT] > 0)
 
     @property
     def begin(self) -> int:
@@ -63,42 +77,47 @@ class Chunk:
         return max(1.0, float(self.facts[kernels.UNCOMPRESSED]) / max(1, int(self.facts[kernels.COMPRESSED])))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Pages:
     """Pages of a chunk that hold wanted rows, in order.
 
     Attributes
     ----------
     chunk : Chunk
-    at, size, first_row, n_rows : int64 arrays, shape (pages,)
+    places : int64 array, shape (pages, 4)
         Offset in the file, bytes with the header, first row within the row group, rows.
+    wanted : int64 array, strictly increasing
+        Wanted rows of the row group, all of them in these pages.
     dictionary : (int, int) or None
         Offset and bytes of the dictionary page.
     """
 
     chunk: Chunk
-    at: Int64Array
-    size: Int64Array
-    first_row: Int64Array
-    n_rows: Int64Array
+    places: Int64Array
+    wanted: Int64Array
     dictionary: Range | None
+
+    @property
+    def n_rows(self) -> int:
+        """Rows in these pages."""
+        return int(self.places[:, 3].sum())
 
     @property
     def ranges(self) -> list[Range]:
         """What has to be read."""
-        pages = list(zip(self.at.tolist(), self.size.tolist(), strict=True))
+        pages = [(at, size) for at, size, _, _ in self.places.tolist()]
         return [self.dictionary, *pages] if self.dictionary else pages
 
     @property
     def rows(self) -> Int64Array:
         """Every row in these pages, within the row group."""
-        shift = self.first_row - np.concatenate([[0], np.cumsum(self.n_rows)[:-1]])
-        return np.asarray(np.arange(int(self.n_rows.sum())) + np.repeat(shift, self.n_rows), dtype=np.int64)
+        first, rows = self.places[:, 2], self.places[:, 3]
+        shift = first - np.concatenate([[0], np.cumsum(rows)[:-1]])
+        return np.asarray(np.arange(int(rows.sum())) + np.repeat(shift, rows), dtype=np.int64)
 
     def part(self, begin: int, end: int) -> Pages:
         """Some of the pages."""
-        cut = slice(begin, end)
-        return Pages(self.chunk, self.at[cut], self.size[cut], self.first_row[cut], self.n_rows[cut], self.dictionary)
+        return replace(self, places=self.places[begin:end]) if end - begin < len(self.places) else self
 
 
 class OpenFile:
@@ -168,12 +187,11 @@ class OpenFile:
         return bytes(tail[:-8])
 
     def _chunk(self, footer: Footer, group: int, leaf: Leaf, facts: Int64Array) -> Chunk:
-        where = f"{self.path}: row group {group}, column {'.'.join(leaf.path)}"
-        chunk = Chunk(where, leaf, facts, int(footer.row_group_rows[group]))
+        chunk = Chunk(footer, group, leaf, facts)
         if facts[kernels.FOREIGN]:
-            raise InputError(f"{where}: encrypted or kept in another file", "this version reads neither")
+            raise InputError(f"{chunk.where}: encrypted or kept in another file", "this version reads neither")
         if chunk.begin < 0 or facts[kernels.COMPRESSED] < 0 or chunk.end > self.size:
-            raise InputError(f"{where}: claims bytes {chunk.begin:,}..{chunk.end:,} of a file of {self.size:,}")
+            raise InputError(f"{chunk.where}: claims bytes {chunk.begin:,}..{chunk.end:,} of a file of {self.size:,}")
         return chunk
 
     def advise(self, ranges: Sequence[Range]) -> None:

@@ -1,15 +1,15 @@
-"""Wanted rows and columns of a run of row groups of one file: by pages where that works, else by whole row groups."""
+"""Wanted rows of one column in some row groups: by pages where that works, else by whole row groups."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from itertools import chain, groupby
 
-import numpy as np
 import pyarrow as pa
 
 from streameval.rankings.footers import Footer
-from streameval.rankings.paging.chunks import OpenFile, Pages, UnfitError
+from streameval.rankings.paging.chunks import Chunk, OpenFile, Pages, UnfitError
 from streameval.rankings.paging.locate import find_pages
 from streameval.rankings.paging.nested import assemble
 from streameval.rankings.paging.pages import read_pages
@@ -17,130 +17,151 @@ from streameval.rankings.paging.schema import wide_type
 from streameval.rankings.paging.whole import read_whole
 from streameval.types import Int64Array
 
-
-@dataclass(frozen=True)
-class Wanted:
-    """Rows of some row groups of one file.
-
-    Attributes
-    ----------
-    footer : Footer
-    groups : tuple of int, strictly increasing
-    rows : tuple of int64 arrays, strictly increasing
-        For each row group, 0-based within it, one at least.
-    """
-
-    footer: Footer
-    groups: tuple[int, ...]
-    rows: tuple[Int64Array, ...]
+WALKED = "no page index: its pages were found by their headers"
 
 
 @dataclass(frozen=True)
 class Located:
-    """Where a column's wanted rows lie.
+    """Where wanted rows of a column lie in one file.
 
     Attributes
     ----------
     column : str
-    wanted : Wanted
+    footer : Footer
+    groups : tuple of int, strictly increasing
+        Row groups.
+    rows : tuple of int64 arrays, strictly increasing
+        For each row group, wanted rows within it, one at least.
     pages : tuple of tuple of Pages
         For each leaf, for each row group; empty where the column has to be read by row groups.
-    unfit : str
-        Why; empty where pages can be read.
+    why : str
+        Why the column cannot be read by a page index; empty where it can.
     """
 
     column: str
-    wanted: Wanted
-    pages: tuple[tuple[Pages, ...], ...]
-    unfit: str = ""
+    footer: Footer
+    groups: tuple[int, ...]
+    rows: tuple[Int64Array, ...]
+    pages: tuple[tuple[Pages, ...], ...] = ()
+    why: str = ""
 
-    @property
-    def page_rows(self) -> tuple[Int64Array, ...]:
-        """Every row of the chosen pages of a column with one leaf: all that decoding them shows."""
-        return tuple(pages.rows for pages in self.pages[0]) if len(self.pages) == 1 else self.wanted.rows
+    def all_rows(self) -> Located:
+        """Want every row of the chosen pages, if the column has one leaf: decoding the wanted shows them all."""
+        if len(self.pages) != 1:
+            return self
+        pages = tuple(replace(one, wanted=one.rows) for one in self.pages[0])
+        return replace(self, rows=tuple(one.wanted for one in pages), pages=(pages,))
 
 
-@dataclass(frozen=True)
-class Column:
-    """Values of a column, and what was read for them.
+@dataclass
+class Tally:
+    """What was read: bytes and pages, and per (row group, file) the rows decoded of the column that took most."""
 
-    Attributes
-    ----------
-    values : list of pyarrow.Array
-        Of the column's wide type; one after another they are the wanted rows.
-    n_rows : int64 array, shape (row groups,)
-        Rows decoded.
-    n_pages : int
-    unfit : str
-        Why it was read by row groups; empty where it was not.
-    """
-
-    values: list[pa.Array]
-    n_rows: Int64Array
+    n_bytes: int
     n_pages: int
-    unfit: str = ""
+    rows: dict[tuple[str, int], int]
+
+    def add_rows(self, footer: Footer, group: int, rows: int) -> None:
+        """Count rows of a row group."""
+        key = (footer.file.path, group)
+        self.rows[key] = max(self.rows.get(key, 0), rows)
 
 
-def locate(file: OpenFile, columns: Sequence[str], wanted: Sequence[Wanted]) -> list[Located]:
-    """Find the pages of columns, and have the system fetch them ahead.
+def locate(column: str, file: OpenFile, leaves: Sequence[Sequence[Chunk]], rows: Sequence[Int64Array]) -> Located:
+    """Find the pages of a column.
 
     Parameters
     ----------
-    columns : sequence of str
-        Top-level fields of the file.
-    wanted : sequence of Wanted
-        For each column; of the same file and row groups.
+    leaves : sequence of sequence of Chunk
+        For each leaf, for each row group.
+    rows : sequence of int64 arrays
+        Wanted rows of each row group.
     """
-    chunks = file.chunks(wanted[0].footer, wanted[0].groups, columns)
-    found = []
-    for name, mine, leaves in zip(columns, wanted, chunks, strict=True):
-        try:
-            pages = tuple(tuple(find_pages(file, leaf, mine.rows)) for leaf in leaves)
-            found.append(Located(name, mine, pages))
-        except UnfitError as error:
-            found.append(Located(name, mine, (), str(error)))
-    return found
+    footer, groups = leaves[0][0].footer, tuple(chunk.group for chunk in leaves[0])
+    found = Located(column, footer, groups, tuple(rows))
+    try:
+        pages = tuple(tuple(find_pages(file, leaf, rows)) for leaf in leaves)
+    except UnfitError as error:
+        return replace(found, why=str(error))
+    walked = not all(chunk.indexed for leaf in leaves for chunk in leaf)
+    return replace(found, pages=pages, why=WALKED if walked else "")
 
 
-def read_column(file: OpenFile, located: Located, limit: int) -> Column:
+def read_column(located: Sequence[Located], limit: int, tally: Tally) -> tuple[list[pa.Array], list[Located]]:
     """Decode the wanted rows of one column.
 
     Parameters
     ----------
+    located : sequence of Located
+        By file.
     limit : int
         Bytes that may be taken beyond what is returned.
+    tally : Tally
+        Added to.
+
+    Returns
+    -------
+    list of pyarrow.Array
+        Of the column's wide type; one after another they are the wanted rows.
+    list of Located
+        As given, with the reason why where pages turned out not to be readable.
 
     Raises
     ------
     InputError
         See `read_pages`, `read_whole`.
     """
-    wanted = located.wanted
-    if located.unfit:
-        return _by_row_groups(file, located, located.unfit, limit)
-    try:
-        leaves = [read_pages(file, pages, wanted.rows, limit) for pages in located.pages]
-        kind = wide_type(wanted.footer.schema.field(located.column).type)
-        if len(leaves) == 1:
-            values = [assemble(kind, [array]) for array in leaves[0]]
-        else:
-            values = [assemble(kind, [pa.concat_arrays(arrays) for arrays in leaves])]
-    except UnfitError as error:
-        return _by_row_groups(file, located, str(error), limit)
-    rows = np.array([[int(p.n_rows.sum()) for p in pages] for pages in located.pages]).max(axis=0)
-    return Column(values, rows, sum(p.at.size for pages in located.pages for p in pages))
+    values, ways = [], []
+    for alike, group in groupby(located, key=_written):
+        files = list(group)
+        try:
+            values += _by_pages(files, limit, tally) if alike else _by_row_groups(files[0], limit, tally)
+            ways += files
+        except UnfitError as error:
+            # one file at a time, so that only the one at fault is read by row groups
+            if len(files) == 1:
+                files = [replace(files[0], pages=(), why=str(error))]
+            for file in files:
+                more, way = read_column([file], limit, tally)
+                values += more
+                ways += way
+    return values, ways
 
 
-def _by_row_groups(file: OpenFile, located: Located, why: str, limit: int) -> Column:
-    values, rows = [], []
-    footer = located.wanted.footer
-    for group, mine in zip(located.wanted.groups, located.wanted.rows, strict=True):
-        taken, decoded = read_whole(footer, group, located.column, mine, limit)
+def _written(located: Located) -> tuple[str, ...]:
+    """Files alike in this can be decoded together; () stands for row groups, one file at a time."""
+    if not located.pages:
+        return ()
+    kind = str(wide_type(located.footer.schema.field(located.column).type))
+    return (kind, *(leaf[0].chunk.leaf.chain.hex() for leaf in located.pages))
+
+
+def _by_pages(files: Sequence[Located], limit: int, tally: Tally) -> list[pa.Array]:
+    kind = wide_type(files[0].footer.schema.field(files[0].column).type)
+    leaves = []
+    for leaf in zip(*(file.pages for file in files), strict=True):
+        pages = list(chain.from_iterable(leaf))
+        arrays, n_bytes = read_pages(pages, limit)
+        leaves.append(arrays)
+        tally.n_bytes += n_bytes
+        tally.n_pages += sum(len(one.places) for one in pages)
+        for one in pages:
+            tally.add_rows(one.chunk.footer, one.chunk.group, one.n_rows)
+    if len(leaves) == 1:
+        return [assemble(kind, [array]) for array in leaves[0]]
+    return [assemble(kind, [pa.concat_arrays(arrays) for arrays in leaves])]
+
+
+def _by_row_groups(file: Located, limit: int, tally: Tally) -> list[pa.Array]:
+    values: list[pa.Array] = []
+    for group, rows in zip(file.groups, file.rows, strict=True):
+        taken, decoded, n_bytes = read_whole(file.footer, group, file.column, rows, limit)
         values += taken
-        rows.append(decoded)
-    file.bytes_read += sum(
-        chunk.end - chunk.begin
-        for leaf in file.chunks(footer, located.wanted.groups, [located.column])[0]
-        for chunk in leaf
-    )
-    return Column(values, np.array(rows), 0, why)
+        tally.n_bytes += n_bytes
+        tally.add_rows(file.footer, group, decoded)
+    return values
+
+
+def ranges(located: Iterable[Located]) -> list[tuple[int, int]]:
+    """Byte ranges of all pages."""
+    return [one for found in located for leaf in found.pages for pages in leaf for one in pages.ranges]

@@ -10,12 +10,14 @@ from __future__ import annotations
 import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from streameval.errors import InputError, outside_trouble
+from streameval.kernels import pageheader as headers
 from streameval.kernels import parquet as kernels
 from streameval.rankings.paging import thrift
 from streameval.rankings.paging.chunks import Chunk, OpenFile, Pages, UnfitError
@@ -49,15 +51,13 @@ class _Run:
         return sum(len(piece) for piece in self.body)
 
 
-def read_pages(file: OpenFile, found: Sequence[Pages], rows: Sequence[Int64Array], limit: int) -> list[pa.Array]:
+def read_pages(found: Sequence[Pages], limit: int) -> tuple[list[pa.Array], int]:
     """Decode pages of one leaf, and take the wanted rows.
 
     Parameters
     ----------
     found : sequence of Pages
-        By row group.
-    rows : sequence of int64 arrays, strictly increasing
-        Wanted rows of each, within its row group.
+        By file and row group; their leaves are written alike (`Leaf.chain`).
     limit : int
         Bytes that may be taken beyond what is returned.
 
@@ -65,6 +65,8 @@ def read_pages(file: OpenFile, found: Sequence[Pages], rows: Sequence[Int64Array
     -------
     list of pyarrow.Array
         Of wide types (`wide_type`); one after another they are the wanted rows.
+    int
+        Bytes read.
 
     Raises
     ------
@@ -73,18 +75,23 @@ def read_pages(file: OpenFile, found: Sequence[Pages], rows: Sequence[Int64Array
     UnfitError
         Arrow cannot decode the pages by themselves.
     """
-    taken = []
+    taken, n_bytes = [], 0
     for batch in _batches(found, min(_BATCH, limit // _COPIES)):
-        ranges = [one for pages in batch for one in pages.ranges]
-        file.advise(ranges)
-        raw = iter(file.read(ranges))
-        runs = [_run(pages, raw, limit) for pages in batch]
-        table = _decode(runs)
-        wanted = [_places(pages, mine) for pages, mine in zip(batch, _rows_of(batch, found, rows), strict=True)]
-        starts = np.cumsum([0, *(run.rows for run in runs[:-1])])
-        at = np.concatenate([mine + start for mine, start in zip(wanted, starts, strict=True)])
-        taken += _take(table.column(0), at)
-    return taken
+        runs = []
+        for footer, group in groupby(batch, key=lambda pages: pages.chunk.footer):
+            pieces = list(group)
+            with OpenFile(footer) as file:
+                ranges = [one for pages in pieces for one in pages.ranges]
+                file.advise(ranges)
+                raw = iter(file.read(ranges))
+            runs += [_run(pages, raw, limit) for pages in pieces]
+            n_bytes += file.bytes_read
+        table, at, begin = _decode(runs), [], 0
+        for pages, run in zip(batch, runs, strict=True):
+            at.append(kernels.places(pages.places, pages.wanted, begin))
+            begin += run.rows
+        taken += _take(table.column(0), np.concatenate(at))
+    return taken, n_bytes
 
 
 def _batches(found: Sequence[Pages], room: int) -> Iterator[list[Pages]]:
@@ -92,68 +99,49 @@ def _batches(found: Sequence[Pages], room: int) -> Iterator[list[Pages]]:
     batch: list[Pages] = []
     left = float(room)
     for pages in found:
-        begin = 0
-        weights = pages.size * pages.chunk.ratio
-        left -= pages.dictionary[1] * pages.chunk.ratio if pages.dictionary else 0
-        for i, weight in enumerate(weights.tolist()):
-            if weight > left and (batch or i > begin):
+        begin, ratio = 0, pages.chunk.ratio
+        left -= pages.dictionary[1] * ratio if pages.dictionary else 0
+        for i, size in enumerate(pages.places[:, 1].tolist()):
+            if size * ratio > left and (batch or i > begin):
                 if i > begin:
                     batch.append(pages.part(begin, i))
                 yield batch
                 batch, begin, left = [], i, float(room)
-            left -= weight
-        batch.append(pages.part(begin, len(weights)))
+            left -= size * ratio
+        batch.append(pages.part(begin, len(pages.places)))
     if batch:
         yield batch
 
 
-def _rows_of(batch: list[Pages], found: Sequence[Pages], rows: Sequence[Int64Array]) -> Iterator[Int64Array]:
-    """Wanted rows that lie in each piece of a batch."""
-    of_chunk = {id(pages.chunk): mine for pages, mine in zip(found, rows, strict=True)}
-    for pages in batch:
-        mine = of_chunk[id(pages.chunk)]
-        first, last = int(pages.first_row[0]), int(pages.first_row[-1] + pages.n_rows[-1])
-        yield mine[np.searchsorted(mine, first) : np.searchsorted(mine, last)]
-
-
-def _places(pages: Pages, rows: Int64Array) -> Int64Array:
-    """Where rows of the row group lie among the rows of these pages."""
-    page = np.searchsorted(pages.first_row, rows, side="right") - 1
-    before = np.concatenate([[0], np.cumsum(pages.n_rows)[:-1]])
-    return np.asarray(rows - pages.first_row[page] + before[page])
-
-
 def _run(pages: Pages, raw: Iterator[memoryview], limit: int) -> _Run:
     """Check pages against their headers."""
-    header = np.empty(kernels.N_HEADER, dtype=np.int64)
+    header = np.empty(headers.N_HEADER, dtype=np.int64)
     chunk, body, uncompressed, values = pages.chunk, [], 0, 0
     if pages.dictionary:
         body.append(next(raw))
         length = _check(chunk, pages.dictionary[0], body[0], header)
-        if header[kernels.PAGE_TYPE] != DICTIONARY_PAGE:
+        if header[headers.PAGE_TYPE] != DICTIONARY_PAGE:
             raise InputError(f"{chunk.where}: there is no dictionary at {pages.dictionary[0]:,} of the file", _LIES)
         # bytes may lie between the dictionary and the first page
-        body[0] = body[0][: length + int(header[kernels.PAGE_COMPRESSED])]
-        uncompressed += length + int(header[kernels.PAGE_UNCOMPRESSED])
-    for at, size, first, n_rows in zip(
-        pages.at.tolist(), pages.size.tolist(), pages.first_row.tolist(), pages.n_rows.tolist(), strict=True
-    ):
+        body[0] = body[0][: length + int(header[headers.PAGE_COMPRESSED])]
+        uncompressed += length + int(header[headers.PAGE_UNCOMPRESSED])
+    for at, size, first, n_rows in pages.places.tolist():
         page = next(raw)
         length = _check(chunk, at, page, header)
-        _check_limit(chunk, int(header[kernels.PAGE_UNCOMPRESSED]), limit)
+        _check_limit(chunk, int(header[headers.PAGE_UNCOMPRESSED]), limit)
         held = _rows_held(chunk, page[length:], header)
-        if length + header[kernels.PAGE_COMPRESSED] != size or held != n_rows:
+        if length + header[headers.PAGE_COMPRESSED] != size or held != n_rows:
             raise InputError(
                 f"{chunk.where}: the page at {at:,} of the file has {held:,} rows in "
-                f"{length + int(header[kernels.PAGE_COMPRESSED]):,} bytes, but is said to have {n_rows:,} from row "
+                f"{length + int(header[headers.PAGE_COMPRESSED]):,} bytes, but is said to have {n_rows:,} from row "
                 f"{first:,} in {size:,}",
                 _LIES,
             )
         body.append(page)
-        uncompressed += length + int(header[kernels.PAGE_UNCOMPRESSED])
-        values += int(header[kernels.PAGE_VALUES])
+        uncompressed += length + int(header[headers.PAGE_UNCOMPRESSED])
+        values += int(header[headers.PAGE_VALUES])
     dictionary = len(body[0]) if pages.dictionary else 0
-    return _Run(chunk, body, dictionary, int(pages.n_rows.sum()), values, uncompressed)
+    return _Run(chunk, body, dictionary, pages.n_rows, values, uncompressed)
 
 
 _LIES = "the file is corrupt there, or its writer is at fault; write it again"
@@ -161,11 +149,11 @@ _LIES = "the file is corrupt there, or its writer is at fault; write it again"
 
 def _check(chunk: Chunk, at: int, page: memoryview, header: Int64Array) -> int:
     """Read a page's header and hold its bytes against its checksum, if it has one; the header's length."""
-    length = int(kernels.page_header(np.frombuffer(page, np.uint8), header))
-    body = page[length : length + int(header[kernels.PAGE_COMPRESSED])]
-    if length < 0 or len(body) < header[kernels.PAGE_COMPRESSED]:
+    length = int(headers.page_header(np.frombuffer(page, np.uint8), header))
+    body = page[length : length + int(header[headers.PAGE_COMPRESSED])]
+    if length < 0 or len(body) < header[headers.PAGE_COMPRESSED]:
         raise InputError(f"{chunk.where}: there is no page at {at:,} of the file", _LIES)
-    if header[kernels.CRC] != kernels.ABSENT and zlib.crc32(body) != header[kernels.CRC]:
+    if header[headers.CRC] != kernels.ABSENT and zlib.crc32(body) != header[headers.CRC]:
         raise InputError(
             f"{chunk.where}: the page at {at:,} of the file fails its checksum",
             "its bytes were damaged after they were written; restore the file",
@@ -183,12 +171,12 @@ def _check_limit(chunk: Chunk, size: int, limit: int) -> None:
 
 def _rows_held(chunk: Chunk, body: memoryview, header: Int64Array) -> int:
     """Rows of a page: what its header says, or what its repetition levels do."""
-    kind = header[kernels.PAGE_TYPE]
+    kind = header[headers.PAGE_TYPE]
     if kind == DATA_PAGE_V2:
-        return int(header[kernels.PAGE_ROWS])
+        return int(header[headers.PAGE_ROWS])
     if kind != DATA_PAGE or not chunk.leaf.max_rep:
-        return int(header[kernels.PAGE_VALUES]) if kind == DATA_PAGE else -1
-    codec, size = int(chunk.facts[kernels.CODEC]), int(header[kernels.PAGE_UNCOMPRESSED])
+        return int(header[headers.PAGE_VALUES]) if kind == DATA_PAGE else -1
+    codec, size = int(chunk.facts[kernels.CODEC]), int(header[headers.PAGE_UNCOMPRESSED])
     if codec and codec not in _CODECS:
         raise UnfitError("its codec does not let the rows of a page be counted")
     try:
@@ -198,7 +186,7 @@ def _rows_held(chunk: Chunk, body: memoryview, header: Int64Array) -> int:
     plain = np.frombuffer(levels, np.uint8)
     length = int.from_bytes(plain[:4].tobytes(), "little")
     width = chunk.leaf.max_rep.bit_length()
-    return int(kernels.count_rows(plain[4 : 4 + length], width, int(header[kernels.PAGE_VALUES])))
+    return int(headers.count_rows(plain[4 : 4 + length], width, int(header[headers.PAGE_VALUES])))
 
 
 def _decode(runs: list[_Run]) -> pa.Table:

@@ -17,7 +17,9 @@ _COPIES = 8
 _STREAM = 1 << 20
 
 
-def read_whole(footer: Footer, group: int, column: str, rows: Int64Array, limit: int) -> tuple[list[pa.Array], int]:
+def read_whole(
+    footer: Footer, group: int, column: str, rows: Int64Array, limit: int
+) -> tuple[list[pa.Array], int, int]:
     """Stream one column of one row group up to the last wanted row, checksums verified, and take the wanted rows.
 
     Parameters
@@ -33,6 +35,8 @@ def read_whole(footer: Footer, group: int, column: str, rows: Int64Array, limit:
         Of the wide type of the column.
     int
         Rows decoded.
+    int
+        Bytes of the column.
 
     Raises
     ------
@@ -45,17 +49,16 @@ def read_whole(footer: Footer, group: int, column: str, rows: Int64Array, limit:
         with pq.ParquetFile(
             path, pre_buffer=False, buffer_size=_STREAM, page_checksum_verification=True
         ) as file:  # fmt: skip
-            batches = file.iter_batches(
-                _batch_rows(file.metadata.row_group(group), column, limit), [group], [column], use_threads=False
-            )
-            for batch in batches:
+            chunks = _chunks(file.metadata.row_group(group), column)
+            size = _batch_rows(chunks, int(footer.row_group_rows[group]), limit)
+            for batch in file.iter_batches(size, [group], [column], use_threads=False):
                 mine = rows[np.searchsorted(rows, begin) : np.searchsorted(rows, begin + batch.num_rows)] - begin
                 if mine.size:
                     values = batch.column(batch.schema.names.index(column))
                     taken.append(values.take(pa.array(mine)).cast(kind))
                 begin += batch.num_rows
                 if begin > rows[-1]:
-                    return taken, begin
+                    return taken, begin, sum(chunk.total_compressed_size for chunk in chunks)
             raise OSError(f"{begin:,} rows instead of {footer.row_group_rows[group]:,}")
     except (pa.ArrowException, OSError, NotImplementedError) as error:
         raise outside_trouble(error) or InputError(
@@ -64,7 +67,11 @@ def read_whole(footer: Footer, group: int, column: str, rows: Int64Array, limit:
         ) from error
 
 
-def _batch_rows(group: pq.RowGroupMetaData, column: str, limit: int) -> int:
+def _chunks(group: pq.RowGroupMetaData, column: str) -> list[pq.ColumnChunkMetaData]:
     chunks = (group.column(i) for i in range(group.num_columns))
-    size = sum(c.total_uncompressed_size for c in chunks if c.path_in_schema.split(".")[0] == column)
-    return max(1, min(_BATCH_ROWS, int(limit / (_COPIES * max(1, size / max(1, group.num_rows))))))
+    return [chunk for chunk in chunks if chunk.path_in_schema.split(".")[0] == column]
+
+
+def _batch_rows(chunks: list[pq.ColumnChunkMetaData], n_rows: int, limit: int) -> int:
+    row_bytes = sum(chunk.total_uncompressed_size for chunk in chunks) / max(1, n_rows)
+    return max(1, min(_BATCH_ROWS, int(limit / (_COPIES * max(1, row_bytes)))))
