@@ -9,7 +9,7 @@ import hashlib
 import os
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -18,6 +18,7 @@ import pyarrow.parquet as pq
 
 from streameval.errors import InputError, did_you_mean
 from streameval.rankings.files import DataFile
+from streameval.rankings.paging.schema import wide_type
 from streameval.types import Int64Array
 
 _MAGIC = b"PAR1"
@@ -67,7 +68,10 @@ def read_footers(files: Sequence[DataFile], score: str | None, threads: int) -> 
         A file that is no Parquet file, is truncated, or claims what its size cannot hold; named.
     """
     with ThreadPoolExecutor(threads) as pool:
-        return list(pool.map(lambda file: read_footer(file, score), files))
+        footers = list(pool.map(lambda file: read_footer(file, score), files))
+    # one schema for all who share it: 100,000 copies would take gigabytes
+    first = footers[0].schema
+    return [replace(one, schema=first) if one.schema.equals(first) else one for one in footers]
 
 
 def read_footer(file: DataFile, score: str | None) -> Footer:
@@ -197,25 +201,27 @@ def common_schema(footers: Sequence[Footer]) -> pa.Schema:
         Names the first file that differs, and in what.
     """
     first = footers[0]
-    expected = _types(first.schema)
+    expected = _wide(first.schema)
     for footer in footers[1:]:
         if footer.schema.equals(first.schema):
             continue
-        found = _types(footer.schema)
+        found = _wide(footer.schema)
         for name in [*expected, *found]:
             if expected.get(name) != found.get(name):
                 raise InputError(
-                    f"{footer.file.path}: column '{name}' is {found.get(name, 'absent')}, "
-                    f"but {expected.get(name, 'absent')} in {first.file.path}",
+                    f"{footer.file.path}: column '{name}' is {_type(footer.schema, name)}, "
+                    f"but {_type(first.schema, name)} in {first.file.path}",
                     "the files of a ranking share one schema",
                 )
     return first.schema
 
 
-def _types(schema: pa.Schema) -> dict[str, pa.DataType]:
-    plain = {pa.large_string(): pa.string(), pa.large_binary(): pa.binary()}
-    types = {f.name: f.type.value_type if pa.types.is_dictionary(f.type) else f.type for f in schema}
-    return {name: plain.get(kind, kind) for name, kind in types.items()}
+def _wide(schema: pa.Schema) -> dict[str, pa.DataType]:
+    return {field.name: wide_type(field.type) for field in schema}
+
+
+def _type(schema: pa.Schema, name: str) -> str:
+    return str(schema.field(name).type) if name in schema.names else "absent"
 
 
 def check_column(schema: pa.Schema, name: str, where: str) -> None:

@@ -26,7 +26,9 @@ from streameval.types import Int64Array
 if TYPE_CHECKING:
     from streameval.rankings.paging.slabs import Slab
 
-_JOB_PARTS = 16
+# row groups of one job, and jobs whose pages are found before the first of them is read
+_JOB_PARTS = 32
+_WAVE = 64
 
 
 @dataclass(frozen=True)
@@ -165,7 +167,7 @@ class StoredRanking:
         return [bounds for footer in self.footers for bounds in footer.score_bounds]
 
     def _read(self, parts: list[Part], columns: tuple[str, ...], progress: Progress) -> list[Slab]:
-        """Find the pages of all parts first, so that the disk fetches ahead, then decode them."""
+        """Find pages some jobs ahead, so that the disk fetches them while others are decoded."""
         from streameval.rankings.paging.slabs import find_job, read_job
 
         runs = _runs(parts, self.threads)
@@ -173,14 +175,15 @@ class StoredRanking:
         slabs: list[Slab] = []
         with ThreadPoolExecutor(self.threads) as pool:
             try:
-                jobs = list(pool.map(lambda run: find_job(run, columns, self.options), runs))
-                ahead = int(self.options.memory * 1e9)
-                for job in jobs:
-                    ahead -= job.advise(ahead)
-                work = [pool.submit(read_job, job, limit) for job in jobs]
-                for done, one in enumerate(work, start=1):
-                    slabs.append(one.result())
-                    progress(done, len(work))
+                for begin in range(0, len(runs), _WAVE):
+                    wave = runs[begin : begin + _WAVE]
+                    jobs = list(pool.map(lambda run: find_job(run, columns, self.options), wave))
+                    ahead = int(self.options.memory * 1e9)
+                    for job in jobs:
+                        ahead -= job.advise(ahead)
+                    for slab in pool.map(lambda job: read_job(job, limit), jobs):
+                        slabs.append(slab)
+                        progress(len(slabs), len(runs))
             except BaseException:
                 pool.shutdown(cancel_futures=True)
                 raise

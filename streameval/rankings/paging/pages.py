@@ -27,7 +27,8 @@ from streameval.types import Int64Array
 
 _MAGIC = b"PAR1"
 _PLAIN, _RLE, _RLE_DICTIONARY = 0, 3, 8
-# codecs by Parquet's number; 5 is LZ4 in Hadoop's frames, which Arrow decodes inside Parquet only
+# codecs by Parquet's number
+_HADOOP_LZ4 = 5
 _CODECS = {1: "snappy", 2: "gzip", 4: "brotli", 6: "zstd", 7: "lz4_raw"}
 # bytes decoded at once: enough to forget the cost of a footer, little enough to stay in the caches
 _BATCH = 1 << 25
@@ -176,17 +177,34 @@ def _rows_held(chunk: Chunk, body: memoryview, header: Int64Array) -> int:
         return int(header[headers.PAGE_ROWS])
     if kind != DATA_PAGE or not chunk.leaf.max_rep:
         return int(header[headers.PAGE_VALUES]) if kind == DATA_PAGE else -1
-    codec, size = int(chunk.facts[kernels.CODEC]), int(header[headers.PAGE_UNCOMPRESSED])
-    if codec and codec not in _CODECS:
-        raise UnfitError("its codec does not let the rows of a page be counted")
     try:
-        levels = pa.Codec(_CODECS[codec]).decompress(body, size) if codec else body
-    except (pa.ArrowException, OSError) as error:
-        raise outside_trouble(error) or UnfitError(str(error)) from error
+        levels = _decompress(int(chunk.facts[kernels.CODEC]), body, int(header[headers.PAGE_UNCOMPRESSED]))
+    except (pa.ArrowException, OSError, ValueError) as error:
+        raise outside_trouble(error) or UnfitError(f"a page cannot be decompressed ({error})") from error
     plain = np.frombuffer(levels, np.uint8)
     length = int.from_bytes(plain[:4].tobytes(), "little")
     width = chunk.leaf.max_rep.bit_length()
     return int(headers.count_rows(plain[4 : 4 + length], width, int(header[headers.PAGE_VALUES])))
+
+
+def _decompress(codec: int, body: memoryview, size: int) -> pa.Buffer | memoryview | bytes:
+    if codec == _HADOOP_LZ4:
+        return _hadoop_lz4(body)
+    if codec and codec not in _CODECS:
+        raise UnfitError(f"codec {codec} does not let the rows of a page be counted")
+    return pa.Codec(_CODECS[codec]).decompress(body, size) if codec else body
+
+
+def _hadoop_lz4(body: memoryview) -> bytes:
+    """Hadoop's frames: decompressed and compressed size, four bytes each, big end first, then a block of LZ4."""
+    out, codec = [], pa.Codec("lz4_raw")
+    while body:
+        size, length = int.from_bytes(body[:4], "big"), int.from_bytes(body[4:8], "big")
+        if not 0 < length <= len(body) - 8 or size > 255 * length:
+            raise UnfitError("its LZ4 pages are not in Hadoop's frames")
+        out.append(codec.decompress(body[8 : 8 + length], size, asbytes=True))
+        body = body[8 + length :]
+    return b"".join(out)
 
 
 def _decode(runs: list[_Run]) -> pa.Table:

@@ -99,9 +99,12 @@ def _leaf(chain: tuple[Fields, ...]) -> Leaf:
 def _only_child(group: Fields) -> Fields:
     """Write a group with one child; a map of one child would not be read, so it becomes a list of that child."""
     changed = {**group, _NUM_CHILDREN: (thrift.I32, 1)}
-    if group.get(_CONVERTED, (0, None))[1] in _MAPS:
+    if group.get(_CONVERTED, (0, None))[1] not in _MAPS and _LOGICAL_MAP not in group.get(_LOGICAL, (0, {}))[1]:
+        return changed
+    changed.pop(_CONVERTED, None)
+    changed.pop(_LOGICAL, None)
+    if group[_REPETITION][1] != _REPEATED:  # old writers mark the repeated group inside of the map as well
         changed[_CONVERTED] = (thrift.I32, _CONVERTED_LIST)
-    if _LOGICAL_MAP in group.get(_LOGICAL, (0, {}))[1]:
         changed[_LOGICAL] = (thrift.STRUCT, {_LOGICAL_LIST: (thrift.STRUCT, {})})
     return changed
 

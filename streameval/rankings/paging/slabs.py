@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 
 import numpy as np
@@ -150,7 +150,7 @@ def read_job(job: Job, limit: int) -> Slab:
         rows_read=sum(tally.rows.values()),
         pages_read=tally.n_pages,
         bytes_read=tally.n_bytes,
-        ways=tuple(way for way in ways if way.why),
+        ways=tuple(replace(way, pages=(), rows=()) for way in ways if way.why),
     )
 
 
