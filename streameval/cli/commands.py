@@ -127,7 +127,7 @@ def select(
     """
     from streameval.verbs.select import select as verb
 
-    with progress("reading row groups") as bar:
+    with progress("reading pages") as bar:
         names = [name.strip() for name in columns.split(",")] if columns else None
         made = verb(study, columns=names, export=export, progress=bar)
     facts = {
@@ -135,9 +135,13 @@ def select(
         "columns": made.table.column_names,
         "rows_read": made.fetched.rows_read,
         "row_groups_read": made.fetched.row_groups_read,
+        "pages_read": made.fetched.pages_read,
+        "bytes_read": made.fetched.bytes_read,
         "tied_ranks": made.fetched.tied_ranks,
         "left_out": list(made.left_out),
     }
+    for fallback in made.fetched.fallbacks:
+        output.event("fallback", **asdict(fallback))
     output.event("select", **facts)
     lines = [f"{made.table.num_rows:,} items fetched into {study / 'selection.parquet'}"]
     if made.fetched.tied_ranks:

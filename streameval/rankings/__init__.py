@@ -72,6 +72,24 @@ class RankingOptions:
 
 
 @dataclass(frozen=True)
+class Fallback:
+    """A column that was read in a slower way than by its page index.
+
+    Attributes
+    ----------
+    column : str
+    why : str
+    row_groups, files : int
+        How many it concerns.
+    """
+
+    column: str
+    why: str
+    row_groups: int
+    files: int
+
+
+@dataclass(frozen=True)
 class Fetched:
     """Items of planned ranks.
 
@@ -81,13 +99,25 @@ class Fetched:
         `rank` int64 in rank order; `score` where the order has one; then the item's columns.
     tied_ranks : int
         Ranks whose score equals a neighbour's in the ranking: their order among equals is the stored one.
-    rows_read, row_groups_read : int
+    rows_read : int
+        Rows decoded, of the column that took most.
+    row_groups_read : int
+        Row groups that hold any of the items.
+    pages_read : int
+        Pages decoded, of all columns.
+    bytes_read : int
+        Bytes read from the files, footers and indexes included.
+    fallbacks : tuple of Fallback
+        Columns that were not read by a page index.
     """
 
     table: pa.Table
     tied_ranks: int = 0
     rows_read: int = 0
     row_groups_read: int = 0
+    pages_read: int = 0
+    bytes_read: int = 0
+    fallbacks: tuple[Fallback, ...] = ()
 
 
 class Ranking(Protocol):

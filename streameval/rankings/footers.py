@@ -9,7 +9,7 @@ import hashlib
 import os
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -18,6 +18,7 @@ import pyarrow.parquet as pq
 
 from streameval.errors import InputError, did_you_mean
 from streameval.rankings.files import DataFile
+from streameval.rankings.paging.schema import wide_type
 from streameval.types import Int64Array
 
 _MAGIC = b"PAR1"
@@ -39,7 +40,9 @@ class Footer:
     changed_ns : int
         Time of change, guarding within a run only.
     digest : str
-        SHA-256 of the footer's bytes, hex.
+        SHA-256 of the footer's bytes, its length and the magic number, hex.
+    length : int
+        Bytes of the footer, without these.
     schema : pyarrow.Schema
     row_group_rows : int64 array, shape (row groups,)
     score_bounds : tuple of ((min, max) or None), one per row group
@@ -50,6 +53,7 @@ class Footer:
     size: int
     changed_ns: int
     digest: str
+    length: int
     schema: pa.Schema
     row_group_rows: Int64Array
     score_bounds: tuple[tuple[Any, Any] | None, ...]
@@ -64,7 +68,10 @@ def read_footers(files: Sequence[DataFile], score: str | None, threads: int) -> 
         A file that is no Parquet file, is truncated, or claims what its size cannot hold; named.
     """
     with ThreadPoolExecutor(threads) as pool:
-        return list(pool.map(lambda file: read_footer(file, score), files))
+        footers = list(pool.map(lambda file: read_footer(file, score), files))
+    # one schema for all who share it: 100,000 copies would take gigabytes
+    first = footers[0].schema
+    return [replace(one, schema=first) if one.schema.equals(first) else one for one in footers]
 
 
 def read_footer(file: DataFile, score: str | None) -> Footer:
@@ -78,6 +85,7 @@ def read_footer(file: DataFile, score: str | None) -> Footer:
         state.st_size,
         state.st_mtime_ns,
         hashlib.sha256(raw).hexdigest(),
+        len(raw) - 8,
         schema,
         rows,
         _score_bounds(metadata, score) if score else (),
@@ -193,25 +201,27 @@ def common_schema(footers: Sequence[Footer]) -> pa.Schema:
         Names the first file that differs, and in what.
     """
     first = footers[0]
-    expected = _types(first.schema)
+    expected = _wide(first.schema)
     for footer in footers[1:]:
         if footer.schema.equals(first.schema):
             continue
-        found = _types(footer.schema)
+        found = _wide(footer.schema)
         for name in [*expected, *found]:
             if expected.get(name) != found.get(name):
                 raise InputError(
-                    f"{footer.file.path}: column '{name}' is {found.get(name, 'absent')}, "
-                    f"but {expected.get(name, 'absent')} in {first.file.path}",
+                    f"{footer.file.path}: column '{name}' is {_type(footer.schema, name)}, "
+                    f"but {_type(first.schema, name)} in {first.file.path}",
                     "the files of a ranking share one schema",
                 )
     return first.schema
 
 
-def _types(schema: pa.Schema) -> dict[str, pa.DataType]:
-    plain = {pa.large_string(): pa.string(), pa.large_binary(): pa.binary()}
-    types = {f.name: f.type.value_type if pa.types.is_dictionary(f.type) else f.type for f in schema}
-    return {name: plain.get(kind, kind) for name, kind in types.items()}
+def _wide(schema: pa.Schema) -> dict[str, pa.DataType]:
+    return {field.name: wide_type(field.type) for field in schema}
+
+
+def _type(schema: pa.Schema, name: str) -> str:
+    return str(schema.field(name).type) if name in schema.names else "absent"
 
 
 def check_column(schema: pa.Schema, name: str, where: str) -> None:

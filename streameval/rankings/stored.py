@@ -1,7 +1,7 @@
 """Rankings in stored order: the rows of Parquet files, one after another, best first.
 
-A rank is found from row counts alone; only row groups that hold planned ranks are read, each by one lazy Polars slice
-that ends at its first and last wanted row, several at once. The list itself is never loaded.
+A rank is found from row counts alone; only pages that hold planned ranks are read (`paging`), of several files at once.
+The list itself is never loaded.
 """
 
 from __future__ import annotations
@@ -10,7 +10,8 @@ import os
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -19,10 +20,15 @@ from streameval.errors import InputError, did_you_mean
 from streameval.rankings import Fetched, Progress, RankingOptions, silent
 from streameval.rankings.files import list_files
 from streameval.rankings.footers import Footer, check_column, common_schema, fingerprint, read_footers
-from streameval.rankings.rowgroups import Neighbours, Part, Slab, read_part
+from streameval.rankings.order import NO_ORDER, Neighbours, Part, check_between
 from streameval.types import Int64Array
 
-_NO_ORDER = "sort the list by this column, or leave --score out if the stored order is the ranking"
+if TYPE_CHECKING:
+    from streameval.rankings.paging.slabs import Slab
+
+# row groups of one job, and jobs whose pages are found before the first of them is read
+_JOB_PARTS = 32
+_WAVE = 64
 
 
 @dataclass(frozen=True)
@@ -104,10 +110,14 @@ class StoredRanking:
         for name in columns:
             if name not in self.columns():
                 raise InputError(f"{self.source[0]}: there is no column '{name}'", did_you_mean(name, self.columns()))
+        from streameval.rankings.paging.slabs import fallbacks
+
         parts = self._parts(ranks)
         slabs = self._read(parts, tuple(columns), progress)
-        self._check_between(parts, slabs)
-        table = pa.concat_tables([slab.table for slab in slabs], promote_options="permissive")
+        seen = [one for slab in slabs for one in slab.seen]
+        for before, after in pairwise(seen):
+            check_between(before, after, self.options)
+        table = pa.concat_tables([slab.table for slab in slabs])
         found = pa.table({"rank": ranks})
         if self.options.score is not None:
             found = found.append_column("score", pa.chunked_array([slab.score for slab in slabs]))
@@ -115,9 +125,12 @@ class StoredRanking:
             found = found.append_column(_free_name(name, found.column_names), table.column(name))
         return Fetched(
             found,
-            tied_ranks=sum(slab.tied for slab in slabs),
-            rows_read=sum(part.n_rows for part in parts),
+            tied_ranks=sum(one.tied for one in seen),
+            rows_read=sum(slab.rows_read for slab in slabs),
             row_groups_read=len(parts),
+            pages_read=sum(slab.pages_read for slab in slabs),
+            bytes_read=sum(slab.bytes_read for slab in slabs),
+            fallbacks=fallbacks(slabs),
         )
 
     def _parts(self, ranks: Int64Array) -> list[Part]:
@@ -135,7 +148,6 @@ class StoredRanking:
                     footer=footer,
                     row_group=index,
                     first_row=int(np.sum(footer.row_group_rows[:index])),
-                    first_rank=int(first_rank[g]),
                     n_group_rows=int(footer.row_group_rows[index]),
                     rows=mine - first_rank[g],
                     neighbours=self._neighbours(g) if self.options.score else Neighbours(),
@@ -155,14 +167,23 @@ class StoredRanking:
         return [bounds for footer in self.footers for bounds in footer.score_bounds]
 
     def _read(self, parts: list[Part], columns: tuple[str, ...], progress: Progress) -> list[Slab]:
+        """Find pages some jobs ahead, so that the disk fetches them while others are decoded."""
+        from streameval.rankings.paging.slabs import find_job, read_job
+
+        runs = _runs(parts, self.threads)
+        limit = int(self.options.memory * 1e9 / self.threads)
         slabs: list[Slab] = []
-        limit = int(self.options.memory * 1e9)
         with ThreadPoolExecutor(self.threads) as pool:
-            jobs = [pool.submit(read_part, part, columns, self.options, limit) for part in parts]
             try:
-                for done, job in enumerate(jobs, start=1):
-                    slabs.append(job.result())
-                    progress(done, len(jobs))
+                for begin in range(0, len(runs), _WAVE):
+                    wave = runs[begin : begin + _WAVE]
+                    jobs = list(pool.map(lambda run: find_job(run, columns, self.options), wave))
+                    ahead = int(self.options.memory * 1e9)
+                    for job in jobs:
+                        ahead -= job.advise(ahead)
+                    for slab in pool.map(lambda job: read_job(job, limit), jobs):
+                        slabs.append(slab)
+                        progress(len(slabs), len(runs))
             except BaseException:
                 pool.shutdown(cancel_futures=True)
                 raise
@@ -172,18 +193,11 @@ class StoredRanking:
                 raise InputError(f"{footer.file.path}: changed while it was read", "run the command again")
         return slabs
 
-    def _check_between(self, parts: list[Part], slabs: list[Slab]) -> None:
-        """Scores must not rise from one row group that was read to the next."""
-        if self.options.score is None:
-            return
-        for a, b, before, after in zip(parts, parts[1:], slabs, slabs[1:], strict=False):
-            high, low = (before.last, after.first) if not self.options.ascending else (after.first, before.last)
-            if high < low:
-                raise InputError(
-                    f"{b.footer.file.path}: row {b.first_row:,} has {self.options.score} {after.first}, out of order "
-                    f"after {before.last} in {a.footer.file.path}",
-                    _NO_ORDER,
-                )
+
+def _runs(parts: list[Part], threads: int) -> list[list[Part]]:
+    """Cut parts into jobs: long enough to share work, short enough to keep every thread busy."""
+    size = min(_JOB_PARTS, max(1, len(parts) // (4 * threads)))
+    return [parts[i : i + size] for i in range(0, len(parts), size)]
 
 
 @dataclass(frozen=True)
@@ -240,7 +254,7 @@ def _check_score(ranking: StoredRanking, score: str) -> None:
                 raise InputError(
                     f"{footer.file.path}: row group {index} begins at {score} {best}, out of order after {previous} "
                     f"in {previous_file}",
-                    _NO_ORDER,
+                    NO_ORDER,
                 )
             previous, previous_file = worst, footer.file.path
 

@@ -1,0 +1,126 @@
+"""Parquet page headers and repetition levels, read without objects.
+
+Each kernel says -1 where the bytes are no such thing; none reads past its end. Field numbers are those of
+apache/parquet-format `parquet.thrift`.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from streameval.kernels.jit import kernel
+from streameval.kernels.parquet import ABSENT
+from streameval.kernels.thrift import STRUCT, Bytes, field, skip, varint, zigzag
+from streameval.types import Int64Array
+
+# entries of `page_header`
+PAGE_TYPE, PAGE_UNCOMPRESSED, PAGE_COMPRESSED, CRC, PAGE_VALUES, PAGE_ROWS, ENCODING, DEF_BYTES, REP_BYTES = range(9)
+N_HEADER = 9
+
+
+@kernel
+def _data_header(raw: Bytes, at: int, version: int, out: Int64Array) -> int:
+    """Read a DataPageHeader (1), DictionaryPageHeader (1) or DataPageHeaderV2 (2) into `out`."""
+    last, kind, at = field(raw, at, 0)
+    while kind > 0 and at >= 0:
+        slot = -1
+        if last == 1:
+            slot = PAGE_VALUES
+        elif version == 1 and last == 2:
+            slot = ENCODING
+        elif version == 2 and last == 3:
+            slot = PAGE_ROWS
+        elif version == 2 and last == 4:
+            slot = ENCODING
+        elif version == 2 and last == 5:
+            slot = DEF_BYTES
+        elif version == 2 and last == 6:
+            slot = REP_BYTES
+        if slot >= 0 and kind in (4, 5, 6):
+            out[slot], at = zigzag(raw, at)
+        else:
+            at = skip(raw, at, kind)
+        last, kind, at = field(raw, at, last)
+    return at if kind == 0 else -1
+
+
+@kernel
+def page_header(raw: Bytes, out: Int64Array) -> int:
+    """Read the PageHeader at the beginning of `raw`.
+
+    Parameters
+    ----------
+    raw : uint8 array
+        May go on after the header.
+    out : int64 array, shape (N_HEADER,)
+        Filled with page type, uncompressed and compressed size (header not included), CRC (as unsigned), values, rows
+        (version 2 only), encoding, bytes of the definition and the repetition levels (version 2 only); `ABSENT` where
+        the header does not say.
+
+    Returns
+    -------
+    int
+        Bytes of the header; -1 where there is none, or it goes on after `raw`.
+    """
+    out[:] = ABSENT
+    last, kind, at = field(raw, 0, 0)
+    while kind > 0 and at >= 0:
+        if 1 <= last <= 4 and kind in (4, 5, 6):
+            out[last - 1], at = zigzag(raw, at)
+        elif last in (5, 7) and kind == STRUCT:
+            at = _data_header(raw, at, 1, out)
+        elif last == 8 and kind == STRUCT:
+            at = _data_header(raw, at, 2, out)
+        else:
+            at = skip(raw, at, kind)
+        last, kind, at = field(raw, at, last)
+    if kind != 0 or at < 0 or out[PAGE_TYPE] < 0 or out[PAGE_COMPRESSED] < 0 or out[PAGE_UNCOMPRESSED] < 0:
+        return -1
+    if out[CRC] != ABSENT:
+        out[CRC] &= 0xFFFFFFFF
+    return at
+
+
+@kernel
+def count_rows(raw: Bytes, width: int, values: int) -> int:
+    """Count the rows that begin among repetition levels: the levels that are 0.
+
+    Parameters
+    ----------
+    raw : uint8 array
+        Levels in the hybrid of run lengths and bit packing, without a length in front.
+    width : int
+        Bits of a level.
+    values : int
+        Levels.
+
+    Returns
+    -------
+    int
+        Rows; -1 where the levels are damaged or do not begin with a row.
+    """
+    at, left, rows = 0, values, 0
+    mask, bytes_each = (1 << width) - 1, (width + 7) // 8
+    while left > 0:
+        head, at = varint(raw, at)
+        runs = int(np.int64(head >> np.uint64(1)))
+        if at < 0 or runs <= 0 or runs > 1 << 31:
+            return -1
+        packed = head & np.uint64(1) == np.uint64(1)
+        size = runs * width if packed else bytes_each
+        if at + size > raw.size:
+            return -1
+        n = int(min(left, runs * 8 if packed else runs))
+        for i in range(n if packed else 1):
+            level, bit = 0, i * width
+            for byte in range(bytes_each + 1):
+                if at + bit // 8 + byte < raw.size:
+                    level |= int(np.int64(raw[at + bit // 8 + byte])) << (8 * byte)
+            level = (level >> (bit % 8 if packed else 0)) & mask
+            if left == values and i == 0 and level != 0:
+                return -1
+            if level == 0:
+                rows += 1 if packed else n
+        at += size
+        left -= n
+    return rows

@@ -1,0 +1,124 @@
+"""Thrift's compact protocol, read from bytes without objects.
+
+Positions that come out negative say that the bytes are damaged or end too early; none is read past its end. Source:
+apache/thrift `thrift-compact-protocol.md`.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from streameval.kernels.jit import kernel
+
+Bytes = npt.NDArray[np.uint8]
+
+_BOOL_TRUE, _BOOL_FALSE, _BYTE, _DOUBLE, _BINARY, LIST, _SET, STRUCT = 1, 2, 3, 7, 8, 9, 10, 12
+_DEEPEST = 32
+
+
+@kernel
+def varint(raw: Bytes, at: int) -> tuple[np.uint64, int]:
+    """Read a varint at `at`; the position after it, negative where it does not end in time."""
+    value, shift = np.uint64(0), np.uint64(0)
+    while 0 <= at < raw.size and shift < np.uint64(64):
+        byte = np.uint64(raw[at])
+        at += 1
+        value |= (byte & np.uint64(127)) << shift
+        if byte < np.uint64(128):
+            return value, at
+        shift += np.uint64(7)
+    return np.uint64(0), -1
+
+
+@kernel
+def zigzag(raw: Bytes, at: int) -> tuple[np.int64, int]:
+    """Read a signed number."""
+    value, at = varint(raw, at)
+    half = np.int64(value >> np.uint64(1))
+    return (half if value & np.uint64(1) == np.uint64(0) else -half - 1), at
+
+
+@kernel
+def field(raw: Bytes, at: int, last: int) -> tuple[int, int, int]:
+    """Read a field's header: its number, its type (0 ends the struct, -1 is damage), the position after it."""
+    if not 0 <= at < raw.size:
+        return 0, -1, -1
+    byte = int(np.int64(raw[at]))
+    kind, step = byte & 15, byte >> 4
+    if byte == 0:
+        return 0, 0, at + 1
+    if step:
+        return last + step, kind, at + 1
+    number, at = zigzag(raw, at + 1)
+    return int(number), (kind if at > 0 else -1), at
+
+
+@kernel
+def list_head(raw: Bytes, at: int) -> tuple[int, int, int]:
+    """Read a list's header: how many, of which type, the position after it. No more than there are bytes left."""
+    if not 0 <= at < raw.size:
+        return 0, 0, -1
+    byte = int(np.int64(raw[at]))
+    count, kind = byte >> 4, byte & 15
+    at += 1
+    if count == 15:
+        long, at = varint(raw, at)
+        if at < 0 or long > np.uint64(raw.size):
+            return 0, 0, -1
+        count = int(np.int64(long))
+    return (count, kind, at) if count <= raw.size - at else (0, 0, -1)
+
+
+@kernel
+def _skip_scalar(raw: Bytes, at: int, kind: int) -> int:
+    """Position after a scalar; a boolean of a struct lies in its field's header, so it takes no bytes."""
+    if kind in (_BOOL_TRUE, _BOOL_FALSE):
+        return at
+    if kind in (_BYTE, _DOUBLE):
+        at += 1 if kind == _BYTE else 8
+    elif kind in (4, 5, 6):
+        at = varint(raw, at)[1]
+    elif kind == _BINARY:
+        size, at = varint(raw, at)
+        if at < 0 or size > np.uint64(raw.size):
+            return -1
+        at += int(np.int64(size))
+    else:
+        return -1
+    return at if at <= raw.size else -1
+
+
+@kernel
+def skip(raw: Bytes, at: int, kind: int) -> int:
+    """Position after a value. A stack of our own: Numba's cache cannot hold a kernel that calls itself."""
+    if kind not in (LIST, _SET, STRUCT):
+        return _skip_scalar(raw, at, kind)
+    # how many elements each open container still has (-1: a struct, which ends itself), and their type
+    left, inner = np.empty(_DEEPEST, np.int64), np.empty(_DEEPEST, np.int64)
+    depth = -1
+    while True:
+        if kind in (LIST, _SET, STRUCT):
+            depth += 1
+            if depth == _DEEPEST:
+                return -1
+            left[depth] = -1
+            if kind != STRUCT:
+                left[depth], inner[depth], at = list_head(raw, at)
+                if inner[depth] in (_BOOL_TRUE, _BOOL_FALSE):
+                    inner[depth] = _BYTE
+        else:
+            at = _skip_scalar(raw, at, kind)
+        kind = 0
+        while at >= 0 and kind == 0:
+            if left[depth] > 0:
+                left[depth] -= 1
+                kind = inner[depth]
+            elif left[depth] < 0:
+                _, kind, at = field(raw, at, 0)
+            if kind == 0:
+                depth -= 1
+                if depth < 0:
+                    return at
+        if at < 0:
+            return -1

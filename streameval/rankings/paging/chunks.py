@@ -1,0 +1,244 @@
+"""Column chunks of one file, and pages in them; the file itself, read by ranges of bytes."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from types import TracebackType
+
+import numpy as np
+
+from streameval.errors import InputError, outside_trouble
+from streameval.kernels import parquet as kernels
+from streameval.rankings.footers import Footer
+from streameval.rankings.paging.schema import Leaf, leaves_of
+from streameval.types import Int64Array
+
+Range = tuple[int, int]
+
+# two ranges this close are one read: a second system call costs more than these bytes
+_GAP = 4096
+
+
+class UnfitError(Exception):
+    """Pages of a chunk cannot be told apart or decoded alone; says why. Its row group has to be read instead."""
+
+
+@dataclass(frozen=True, eq=False)
+class Chunk:
+    """One leaf column of one row group.
+
+    Attributes
+    ----------
+    footer : Footer
+        Of its file.
+    group : int
+    leaf : Leaf
+    facts : int64 array, shape (N_FACTS,)
+        See `streameval.kernels.parquet.chunk_facts`.
+    """
+
+    footer: Footer
+    group: int
+    leaf: Leaf
+    facts: Int64Array
+
+    @property
+    def where(self) -> str:
+        """The place, for messages."""
+        return f"{self.footer.file.path}: row group {self.group}, column {'.'.join(self.leaf.path)}"
+
+    @property
+    def n_rows(self) -> int:
+        """Rows of the row group."""
+        return int(self.footer.row_group_rows[self.group])
+
+    @property
+    def indexed(self) -> bool:
+        """Whether it has an offset index."""
+        return bool(self.facts[kernels.INDEX_AT] > 0)
+
+    @property
+    def begin(self) -> int:
+        """Its first byte; some writers have the data begin at the dictionary, some put 0 where there is none."""
+        data, dictionary = int(self.facts[kernels.DATA_AT]), int(self.facts[kernels.DICTIONARY_AT])
+        return min(data, dictionary) if dictionary > 0 else data
+
+    @property
+    def end(self) -> int:
+        """The byte after it."""
+        return self.begin + int(self.facts[kernels.COMPRESSED])
+
+    @property
+    def ratio(self) -> float:
+        """Decompressed bytes per byte."""
+        return max(1.0, float(self.facts[kernels.UNCOMPRESSED]) / max(1, int(self.facts[kernels.COMPRESSED])))
+
+
+@dataclass(frozen=True, eq=False)
+class Pages:
+    """Pages of a chunk that hold wanted rows, in order.
+
+    Attributes
+    ----------
+    chunk : Chunk
+    places : int64 array, shape (pages, 4)
+        Offset in the file, bytes with the header, first row within the row group, rows.
+    wanted : int64 array, strictly increasing
+        Wanted rows of the row group, all of them in these pages.
+    dictionary : (int, int) or None
+        Offset and bytes of the dictionary page.
+    """
+
+    chunk: Chunk
+    places: Int64Array
+    wanted: Int64Array
+    dictionary: Range | None
+
+    @property
+    def n_rows(self) -> int:
+        """Rows in these pages."""
+        return int(self.places[:, 3].sum())
+
+    @property
+    def ranges(self) -> list[Range]:
+        """What has to be read."""
+        pages = [(at, size) for at, size, _, _ in self.places.tolist()]
+        return [self.dictionary, *pages] if self.dictionary else pages
+
+    @property
+    def rows(self) -> Int64Array:
+        """Every row in these pages, within the row group."""
+        first, rows = self.places[:, 2], self.places[:, 3]
+        shift = first - np.concatenate([[0], np.cumsum(rows)[:-1]])
+        return np.asarray(np.arange(int(rows.sum())) + np.repeat(shift, rows), dtype=np.int64)
+
+    def part(self, begin: int, end: int) -> Pages:
+        """Some of the pages."""
+        return replace(self, places=self.places[begin:end]) if end - begin < len(self.places) else self
+
+
+class OpenFile:
+    """A data file at work: its footer as it was when the ranking was opened, and every byte read from it counted.
+
+    Parameters
+    ----------
+    footer : Footer
+
+    Raises
+    ------
+    InputError
+        The file cannot be read, or its footer is another one now.
+    """
+
+    def __init__(self, footer: Footer) -> None:
+        self.path = footer.file.path
+        self.size = footer.size
+        self.bytes_read = 0
+        try:
+            self._handle = os.open(self.path, os.O_RDONLY)
+        except OSError as error:
+            raise outside_trouble(error) or InputError(f"{self.path}: cannot be read ({error.strerror})") from error
+        os.posix_fadvise(self._handle, 0, 0, os.POSIX_FADV_RANDOM)
+
+    def __enter__(self) -> OpenFile:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        os.close(self._handle)
+
+    def chunks(self, footer: Footer, groups: Sequence[int], columns: Sequence[str]) -> list[list[list[Chunk]]]:
+        """Column chunks, by column, leaf and row group.
+
+        Parameters
+        ----------
+        groups : sequence of int, strictly increasing
+        columns : sequence of str
+            Top-level fields.
+        """
+        raw = self._footer(footer)
+        begin, end = kernels.find_field(np.frombuffer(raw, np.uint8), 2)
+        try:
+            leaves = leaves_of(raw[begin:end])
+        except (ValueError, LookupError, TypeError) as error:
+            raise InputError(f"{self.path}: its Parquet schema cannot be read ({error})") from error
+        of_column: dict[str, list[Leaf]] = {}
+        for leaf in leaves:
+            of_column.setdefault(leaf.path[0], []).append(leaf)
+        wanted = np.array(sorted({leaf.index for name in columns for leaf in of_column[name]}), dtype=np.int64)
+        facts = np.empty((len(groups), wanted.size, kernels.N_FACTS), dtype=np.int64)
+        if kernels.chunk_facts(np.frombuffer(raw, np.uint8), np.array(groups, dtype=np.int64), wanted, facts) < 0:
+            raise InputError(f"{self.path}: its Parquet footer is corrupt (it lacks a column chunk)")
+        slot = {int(index): i for i, index in enumerate(wanted)}
+        return [
+            [
+                [self._chunk(footer, group, leaf, facts[i, slot[leaf.index]]) for i, group in enumerate(groups)]
+                for leaf in of_column[name]
+            ]
+            for name in columns
+        ]
+
+    def _footer(self, footer: Footer) -> bytes:
+        tail = self.read([(self.size - footer.length - 8, footer.length + 8)])[0]
+        if hashlib.sha256(tail).hexdigest() != footer.digest:
+            raise InputError(f"{self.path}: changed while it was read", "run the command again")
+        return bytes(tail[:-8])
+
+    def _chunk(self, footer: Footer, group: int, leaf: Leaf, facts: Int64Array) -> Chunk:
+        chunk = Chunk(footer, group, leaf, facts)
+        if facts[kernels.FOREIGN]:
+            raise InputError(f"{chunk.where}: encrypted or kept in another file", "this version reads neither")
+        if chunk.begin < 0 or facts[kernels.COMPRESSED] < 0 or chunk.end > self.size:
+            raise InputError(f"{chunk.where}: claims bytes {chunk.begin:,}..{chunk.end:,} of a file of {self.size:,}")
+        return chunk
+
+    def advise(self, ranges: Sequence[Range]) -> None:
+        """Have the system fetch ranges ahead, many at once."""
+        for at, size in _joined(ranges):
+            os.posix_fadvise(self._handle, at, size, os.POSIX_FADV_WILLNEED)
+
+    def read(self, ranges: Sequence[Range]) -> list[memoryview]:
+        """Read (offset, bytes) ranges, near ones in one go.
+
+        Raises
+        ------
+        InputError
+            A range goes past the end of the file.
+        OutsideError
+            The disk fails.
+        """
+        found: dict[Range, memoryview] = {}
+        joined = iter(_joined(ranges))
+        base, block = 0, memoryview(b"")
+        for at, size in sorted(set(ranges)):
+            if not base <= at <= at + size <= base + len(block):
+                base, length = next(joined)
+                block = memoryview(self._pread(length, base))
+            found[at, size] = block[at - base : at - base + size]
+        return [found[one] for one in ranges]
+
+    def _pread(self, size: int, at: int) -> bytes:
+        if not 0 <= at <= at + size <= self.size:
+            raise InputError(f"{self.path}: bytes {at:,}..{at + size:,} of a file of {self.size:,} were asked for")
+        try:
+            got = os.pread(self._handle, size, at)
+            while len(got) < size and (more := os.pread(self._handle, size - len(got), at + len(got))):
+                got += more
+        except OSError as error:
+            raise outside_trouble(error) or InputError(f"{self.path}: cannot be read ({error.strerror})") from error
+        if len(got) < size:
+            raise InputError(f"{self.path}: changed while it was read (it is shorter now)", "run the command again")
+        self.bytes_read += size
+        return got
+
+
+def _joined(ranges: Sequence[Range]) -> list[Range]:
+    joined: list[Range] = []
+    for at, size in sorted(set(ranges)):
+        if joined and at <= joined[-1][0] + joined[-1][1] + _GAP:
+            joined[-1] = (joined[-1][0], max(joined[-1][1], at + size - joined[-1][0]))
+        else:
+            joined.append((at, size))
+    return joined

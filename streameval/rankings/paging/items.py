@@ -1,0 +1,167 @@
+"""Wanted rows of one column in some row groups: by pages where that works, else by whole row groups."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from itertools import chain, groupby
+
+import pyarrow as pa
+
+from streameval.rankings.footers import Footer
+from streameval.rankings.paging.chunks import Chunk, OpenFile, Pages, UnfitError
+from streameval.rankings.paging.locate import find_pages
+from streameval.rankings.paging.nested import assemble
+from streameval.rankings.paging.pages import read_pages
+from streameval.rankings.paging.schema import wide_type
+from streameval.rankings.paging.whole import read_whole
+from streameval.types import Int64Array
+
+WALKED = "no page index: its pages were found by their headers"
+
+
+@dataclass(frozen=True)
+class Located:
+    """Where wanted rows of a column lie in one file.
+
+    Attributes
+    ----------
+    column : str
+    footer : Footer
+    groups : tuple of int, strictly increasing
+        Row groups.
+    rows : tuple of int64 arrays, strictly increasing
+        For each row group, wanted rows within it, one at least.
+    pages : tuple of tuple of Pages
+        For each leaf, for each row group; empty where the column has to be read by row groups.
+    why : str
+        Why the column cannot be read by a page index; empty where it can.
+    """
+
+    column: str
+    footer: Footer
+    groups: tuple[int, ...]
+    rows: tuple[Int64Array, ...]
+    pages: tuple[tuple[Pages, ...], ...] = ()
+    why: str = ""
+
+    def all_rows(self) -> Located:
+        """Want every row of the chosen pages, if the column has one leaf: decoding the wanted shows them all."""
+        if len(self.pages) != 1:
+            return self
+        pages = tuple(replace(one, wanted=one.rows) for one in self.pages[0])
+        return replace(self, rows=tuple(one.wanted for one in pages), pages=(pages,))
+
+
+@dataclass
+class Tally:
+    """What was read: bytes and pages, and per (row group, file) the rows decoded of the column that took most."""
+
+    n_bytes: int
+    n_pages: int
+    rows: dict[tuple[str, int], int]
+
+    def add_rows(self, footer: Footer, group: int, rows: int) -> None:
+        """Count rows of a row group."""
+        key = (footer.file.path, group)
+        self.rows[key] = max(self.rows.get(key, 0), rows)
+
+
+def locate(column: str, file: OpenFile, leaves: Sequence[Sequence[Chunk]], rows: Sequence[Int64Array]) -> Located:
+    """Find the pages of a column.
+
+    Parameters
+    ----------
+    leaves : sequence of sequence of Chunk
+        For each leaf, for each row group.
+    rows : sequence of int64 arrays
+        Wanted rows of each row group.
+    """
+    footer, groups = leaves[0][0].footer, tuple(chunk.group for chunk in leaves[0])
+    found = Located(column, footer, groups, tuple(rows))
+    try:
+        pages = tuple(tuple(find_pages(file, leaf, rows)) for leaf in leaves)
+    except UnfitError as error:
+        return replace(found, why=str(error))
+    walked = not all(chunk.indexed for leaf in leaves for chunk in leaf)
+    return replace(found, pages=pages, why=WALKED if walked else "")
+
+
+def read_column(located: Sequence[Located], limit: int, tally: Tally) -> tuple[list[pa.Array], list[Located]]:
+    """Decode the wanted rows of one column.
+
+    Parameters
+    ----------
+    located : sequence of Located
+        By file.
+    limit : int
+        Bytes that may be taken beyond what is returned.
+    tally : Tally
+        Added to.
+
+    Returns
+    -------
+    list of pyarrow.Array
+        Of the column's wide type; one after another they are the wanted rows.
+    list of Located
+        As given, with the reason why where pages turned out not to be readable.
+
+    Raises
+    ------
+    InputError
+        See `read_pages`, `read_whole`.
+    """
+    values, ways = [], []
+    for alike, group in groupby(located, key=_written):
+        files = list(group)
+        try:
+            values += _by_pages(files, limit, tally) if alike else _by_row_groups(files[0], limit, tally)
+            ways += files
+        except UnfitError as error:
+            # one file at a time, so that only the one at fault is read by row groups
+            if len(files) == 1:
+                files = [replace(files[0], pages=(), why=str(error))]
+            for file in files:
+                more, way = read_column([file], limit, tally)
+                values += more
+                ways += way
+    return values, ways
+
+
+def _written(located: Located) -> tuple[str, ...]:
+    """Files alike in this can be decoded together; () stands for row groups, one file at a time."""
+    if not located.pages:
+        return ()
+    kind = str(wide_type(located.footer.schema.field(located.column).type))
+    return (kind, *(leaf[0].chunk.leaf.chain.hex() for leaf in located.pages))
+
+
+def _by_pages(files: Sequence[Located], limit: int, tally: Tally) -> list[pa.Array]:
+    kind = wide_type(files[0].footer.schema.field(files[0].column).type)
+    leaves = []
+    for leaf in zip(*(file.pages for file in files), strict=True):
+        pages = list(chain.from_iterable(leaf))
+        arrays, n_bytes = read_pages(pages, limit)
+        leaves.append(arrays)
+        tally.n_bytes += n_bytes
+        tally.n_pages += sum(len(one.places) for one in pages)
+        for one in pages:
+            tally.add_rows(one.chunk.footer, one.chunk.group, one.n_rows)
+    if len(leaves) == 1:
+        return [assemble(kind, [array]) for array in leaves[0]]
+    return [assemble(kind, [pa.concat_arrays(arrays) for arrays in leaves])]
+
+
+def _by_row_groups(file: Located, limit: int, tally: Tally) -> list[pa.Array]:
+    values: list[pa.Array] = []
+    for group, rows in zip(file.groups, file.rows, strict=True):
+        taken, decoded, n_bytes = read_whole(file.footer, group, file.column, rows, limit)
+        values += taken
+        tally.n_bytes += n_bytes
+        tally.add_rows(file.footer, group, decoded)
+    return values
+
+
+def ranges(located: Iterable[Located]) -> list[tuple[int, int]]:
+    """Byte ranges of all pages."""
+    return [one for found in located for leaf in found.pages for pages in leaf for one in pages.ranges]

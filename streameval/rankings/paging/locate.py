@@ -1,0 +1,117 @@
+"""Find the pages that hold wanted rows.
+
+Where a chunk has an offset index, that says where its pages lie; where it has none, the page headers are walked, which
+works for values that do not repeat and for version 2 pages. Neither is believed: what they claim has to fit the file,
+and every page that is read has to hold the rows it was chosen for (`pages.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from streameval.errors import InputError
+from streameval.kernels import pageheader as headers
+from streameval.kernels import parquet as kernels
+from streameval.rankings.paging.chunks import Chunk, OpenFile, Pages, UnfitError
+from streameval.types import Int64Array
+
+_HEADER_GUESS = 512
+_LARGEST_HEADER = 1 << 26
+# pages up to this size are walked through by reading ahead, larger ones by hopping from header to header
+_HOP = 1 << 18
+DATA_PAGE, DICTIONARY_PAGE, DATA_PAGE_V2 = 0, 2, 3
+
+
+def find_pages(file: OpenFile, chunks: Sequence[Chunk], rows: Sequence[Int64Array]) -> list[Pages]:
+    """Find the pages of a leaf that hold wanted rows.
+
+    Parameters
+    ----------
+    chunks : sequence of Chunk
+    rows : sequence of int64 arrays, strictly increasing
+        Wanted rows of each chunk, within its row group.
+
+    Raises
+    ------
+    InputError
+        An offset index that does not fit the file.
+    UnfitError
+        There is no index, and the pages do not say how many rows they hold.
+    """
+    spans = [(int(chunk.facts[kernels.INDEX_AT]), int(chunk.facts[kernels.INDEX_SIZE])) for chunk in chunks]
+    for chunk, (at, size) in zip(chunks, spans, strict=True):
+        if chunk.indexed and not 0 < size <= file.size - at:
+            raise InputError(f"{chunk.where}: its offset index lies at {at:,}, {size:,} bytes in {file.size:,}", _LIES)
+    raw = iter(file.read([span for chunk, span in zip(chunks, spans, strict=True) if chunk.indexed]))
+    return [
+        _choose(chunk, _read_index(chunk, next(raw)) if chunk.indexed else _walk(file, chunk, int(mine[-1])), mine)
+        for chunk, mine in zip(chunks, rows, strict=True)
+    ]
+
+
+_LIES = "the file is corrupt there, or its writer is at fault; write it again, without a page index if need be"
+_WRONG = {
+    kernels.NOT_ROW_0: "do not begin with row 0",
+    kernels.OUTSIDE: "lie outside the column's bytes",
+    kernels.OVERLAP: "overlap",
+    kernels.DISORDER: "do not follow one another in the rows of the row group",
+}
+
+
+def _read_index(chunk: Chunk, raw: memoryview) -> Int64Array:
+    index = np.empty((len(raw) // 4 + 1, 3), dtype=np.int64)
+    count = kernels.offset_index(np.frombuffer(raw, np.uint8), index)
+    if count < 0:
+        raise InputError(f"{chunk.where}: its offset index cannot be read", _LIES)
+    return index[:count]
+
+
+def _choose(chunk: Chunk, index: Int64Array, rows: Int64Array) -> Pages:
+    chosen = np.empty((len(index), 4), dtype=np.int64)
+    count = kernels.choose_pages(index, np.array([chunk.begin, chunk.end, chunk.n_rows]), rows, chosen)
+    if count < 0:
+        raise InputError(f"{chunk.where}: the pages of its index {_WRONG[count]}", _LIES)
+    start = int(index[0, 0])
+    dictionary = (chunk.begin, start - chunk.begin) if start > chunk.begin else None
+    return Pages(chunk, chosen[:count], rows, dictionary)
+
+
+def _walk(file: OpenFile, chunk: Chunk, last_row: int) -> Int64Array:
+    """Find pages without an index, from header to header, until the one that holds the last wanted row."""
+    at, row = chunk.begin, 0
+    found: list[tuple[int, int, int]] = []
+    header = np.empty(headers.N_HEADER, dtype=np.int64)
+    while row <= last_row:
+        length = _header_at(file, chunk, at, header)
+        size = length + int(header[headers.PAGE_COMPRESSED])
+        kind = int(header[headers.PAGE_TYPE])
+        if at + size > chunk.end:
+            raise InputError(f"{chunk.where}: a page at {at:,} ends after its column's bytes", _LIES)
+        if kind in (DATA_PAGE, DATA_PAGE_V2):
+            if not found and size <= _HOP:
+                file.advise([(at, chunk.end - at)])
+            rows = int(header[headers.PAGE_ROWS if kind == DATA_PAGE_V2 else headers.PAGE_VALUES])
+            if kind == DATA_PAGE and chunk.leaf.max_rep:
+                raise UnfitError("no page index, and its pages do not say how many rows they hold")
+            found.append((at, size, row))
+            row += rows
+            if rows < 0 or row > chunk.n_rows:
+                raise InputError(f"{chunk.where}: its pages hold more than {chunk.n_rows:,} rows", _LIES)
+        at += size
+    # what follows the last page is not needed: its end stands for a page of the rows that remain
+    return np.array([*found, *([(at, 1, row)] if row < chunk.n_rows else [])], dtype=np.int64).reshape(-1, 3)
+
+
+def _header_at(file: OpenFile, chunk: Chunk, at: int, header: Int64Array) -> int:
+    room = _HEADER_GUESS
+    while at < chunk.end:
+        room = min(room, chunk.end - at)
+        length = headers.page_header(np.frombuffer(file.read([(at, room)])[0], np.uint8), header)
+        if length > 0:
+            return int(length)
+        if room == chunk.end - at or room >= _LARGEST_HEADER:
+            break
+        room *= 16
+    raise InputError(f"{chunk.where}: there is no page at {at:,} of the file", _LIES)

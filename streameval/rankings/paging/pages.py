@@ -1,0 +1,270 @@
+"""Decode single pages: the pages of a leaf column become a small Parquet file in memory, which Arrow reads.
+
+No Python library reads chosen pages of a column. But any run of pages, with the dictionary before it, is a valid column
+chunk; so the pages are copied behind one another, a footer of our own says how many rows they hold, and every encoding,
+codec and page version that Arrow knows is decoded by Arrow.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from streameval.errors import InputError, outside_trouble
+from streameval.kernels import pageheader as headers
+from streameval.kernels import parquet as kernels
+from streameval.rankings.paging import thrift
+from streameval.rankings.paging.chunks import Chunk, OpenFile, Pages, UnfitError
+from streameval.rankings.paging.locate import DATA_PAGE, DATA_PAGE_V2, DICTIONARY_PAGE
+from streameval.rankings.paging.schema import BYTE_ARRAY, wide_type
+from streameval.types import Int64Array
+
+_MAGIC = b"PAR1"
+_PLAIN, _RLE, _RLE_DICTIONARY = 0, 3, 8
+# codecs by Parquet's number
+_HADOOP_LZ4 = 5
+_CODECS = {1: "snappy", 2: "gzip", 4: "brotli", 6: "zstd", 7: "lz4_raw"}
+# bytes decoded at once: enough to forget the cost of a footer, little enough to stay in the caches
+_BATCH = 1 << 25
+# memory taken while a page is decoded, in its decompressed bytes: as read, as copied, decompressed, as Arrow
+_COPIES = 4
+
+
+@dataclass(frozen=True)
+class _Run:
+    """Pages of one chunk inside the file in memory: `rows` and `values` of them, `body` their bytes."""
+
+    chunk: Chunk
+    body: list[memoryview]
+    dictionary: int
+    rows: int
+    values: int
+    uncompressed: int
+
+    @property
+    def size(self) -> int:
+        return sum(len(piece) for piece in self.body)
+
+
+def read_pages(found: Sequence[Pages], limit: int) -> tuple[list[pa.Array], int]:
+    """Decode pages of one leaf, and take the wanted rows.
+
+    Parameters
+    ----------
+    found : sequence of Pages
+        By file and row group; their leaves are written alike (`Leaf.chain`).
+    limit : int
+        Bytes that may be taken beyond what is returned.
+
+    Returns
+    -------
+    list of pyarrow.Array
+        Of wide types (`wide_type`); one after another they are the wanted rows.
+    int
+        Bytes read.
+
+    Raises
+    ------
+    InputError
+        A page that fails its checksum, or holds other rows than its place says; a page over the limit.
+    UnfitError
+        Arrow cannot decode the pages by themselves.
+    """
+    taken, n_bytes = [], 0
+    for batch in _batches(found, min(_BATCH, limit // _COPIES)):
+        runs = []
+        for footer, group in groupby(batch, key=lambda pages: pages.chunk.footer):
+            pieces = list(group)
+            with OpenFile(footer) as file:
+                ranges = [one for pages in pieces for one in pages.ranges]
+                file.advise(ranges)
+                raw = iter(file.read(ranges))
+            runs += [_run(pages, raw, limit) for pages in pieces]
+            n_bytes += file.bytes_read
+        table, at, begin = _decode(runs), [], 0
+        for pages, run in zip(batch, runs, strict=True):
+            at.append(kernels.places(pages.places, pages.wanted, begin))
+            begin += run.rows
+        taken += _take(table.column(0), np.concatenate(at))
+    return taken, n_bytes
+
+
+def _batches(found: Sequence[Pages], room: int) -> Iterator[list[Pages]]:
+    """Cut pages, in order, into batches of about `room` decompressed bytes; each has one page at least."""
+    batch: list[Pages] = []
+    left = float(room)
+    for pages in found:
+        begin, ratio = 0, pages.chunk.ratio
+        left -= pages.dictionary[1] * ratio if pages.dictionary else 0
+        for i, size in enumerate(pages.places[:, 1].tolist()):
+            if size * ratio > left and (batch or i > begin):
+                if i > begin:
+                    batch.append(pages.part(begin, i))
+                yield batch
+                batch, begin, left = [], i, float(room)
+            left -= size * ratio
+        batch.append(pages.part(begin, len(pages.places)))
+    if batch:
+        yield batch
+
+
+def _run(pages: Pages, raw: Iterator[memoryview], limit: int) -> _Run:
+    """Check pages against their headers."""
+    header = np.empty(headers.N_HEADER, dtype=np.int64)
+    chunk, body, uncompressed, values = pages.chunk, [], 0, 0
+    if pages.dictionary:
+        body.append(next(raw))
+        length = _check(chunk, pages.dictionary[0], body[0], header)
+        if header[headers.PAGE_TYPE] != DICTIONARY_PAGE:
+            raise InputError(f"{chunk.where}: there is no dictionary at {pages.dictionary[0]:,} of the file", _LIES)
+        # bytes may lie between the dictionary and the first page
+        body[0] = body[0][: length + int(header[headers.PAGE_COMPRESSED])]
+        uncompressed += length + int(header[headers.PAGE_UNCOMPRESSED])
+    for at, size, first, n_rows in pages.places.tolist():
+        page = next(raw)
+        length = _check(chunk, at, page, header)
+        _check_limit(chunk, int(header[headers.PAGE_UNCOMPRESSED]), limit)
+        held = _rows_held(chunk, page[length:], header)
+        if length + header[headers.PAGE_COMPRESSED] != size or held != n_rows:
+            raise InputError(
+                f"{chunk.where}: the page at {at:,} of the file has {held:,} rows in "
+                f"{length + int(header[headers.PAGE_COMPRESSED]):,} bytes, but is said to have {n_rows:,} from row "
+                f"{first:,} in {size:,}",
+                _LIES,
+            )
+        body.append(page)
+        uncompressed += length + int(header[headers.PAGE_UNCOMPRESSED])
+        values += int(header[headers.PAGE_VALUES])
+    dictionary = len(body[0]) if pages.dictionary else 0
+    return _Run(chunk, body, dictionary, pages.n_rows, values, uncompressed)
+
+
+_LIES = "the file is corrupt there, or its writer is at fault; write it again"
+
+
+def _check(chunk: Chunk, at: int, page: memoryview, header: Int64Array) -> int:
+    """Read a page's header and hold its bytes against its checksum, if it has one; the header's length."""
+    length = int(headers.page_header(np.frombuffer(page, np.uint8), header))
+    body = page[length : length + int(header[headers.PAGE_COMPRESSED])]
+    if length < 0 or len(body) < header[headers.PAGE_COMPRESSED]:
+        raise InputError(f"{chunk.where}: there is no page at {at:,} of the file", _LIES)
+    if header[headers.CRC] != kernels.ABSENT and zlib.crc32(body) != header[headers.CRC]:
+        raise InputError(
+            f"{chunk.where}: the page at {at:,} of the file fails its checksum",
+            "its bytes were damaged after they were written; restore the file",
+        )
+    return length
+
+
+def _check_limit(chunk: Chunk, size: int, limit: int) -> None:
+    if size * _COPIES > limit:
+        raise InputError(
+            f"{chunk.where}: one of its pages takes {size / 1e9:.3g} GB decompressed, too much for the memory limit",
+            f"plan again with --memory, at least {size * _COPIES / 1e9:.2g} for each thread",
+        )
+
+
+def _rows_held(chunk: Chunk, body: memoryview, header: Int64Array) -> int:
+    """Rows of a page: what its header says, or what its repetition levels do."""
+    kind = header[headers.PAGE_TYPE]
+    if kind == DATA_PAGE_V2:
+        return int(header[headers.PAGE_ROWS])
+    if kind != DATA_PAGE or not chunk.leaf.max_rep:
+        return int(header[headers.PAGE_VALUES]) if kind == DATA_PAGE else -1
+    try:
+        levels = _decompress(int(chunk.facts[kernels.CODEC]), body, int(header[headers.PAGE_UNCOMPRESSED]))
+    except (pa.ArrowException, OSError, ValueError) as error:
+        raise outside_trouble(error) or UnfitError(f"a page cannot be decompressed ({error})") from error
+    plain = np.frombuffer(levels, np.uint8)
+    length = int.from_bytes(plain[:4].tobytes(), "little")
+    width = chunk.leaf.max_rep.bit_length()
+    return int(headers.count_rows(plain[4 : 4 + length], width, int(header[headers.PAGE_VALUES])))
+
+
+def _decompress(codec: int, body: memoryview, size: int) -> pa.Buffer | memoryview | bytes:
+    if codec == _HADOOP_LZ4:
+        return _hadoop_lz4(body)
+    if codec and codec not in _CODECS:
+        raise UnfitError(f"codec {codec} does not let the rows of a page be counted")
+    return pa.Codec(_CODECS[codec]).decompress(body, size) if codec else body
+
+
+def _hadoop_lz4(body: memoryview) -> bytes:
+    """Hadoop's frames: decompressed and compressed size, four bytes each, big end first, then a block of LZ4."""
+    out, codec = [], pa.Codec("lz4_raw")
+    while body:
+        size, length = int.from_bytes(body[:4], "big"), int.from_bytes(body[4:8], "big")
+        if not 0 < length <= len(body) - 8 or size > 255 * length:
+            raise UnfitError("its LZ4 pages are not in Hadoop's frames")
+        out.append(codec.decompress(body[8 : 8 + length], size, asbytes=True))
+        body = body[8 + length :]
+    return b"".join(out)
+
+
+def _decode(runs: list[_Run]) -> pa.Table:
+    """Have Arrow read pages; dictionaries stay such where their texts, written out, could be many times the pages."""
+    leaf = runs[0].chunk.leaf
+    long = max(run.dictionary * run.rows for run in runs) > 8 * _BATCH
+    coded = [".".join(leaf.path)] if long and len(leaf.path) == 1 and _is_text(runs[0].chunk) else None
+    body = b"".join([_MAGIC, *(piece for run in runs for piece in run.body), _footer(runs)])
+    try:
+        with pq.ParquetFile(pa.BufferReader(body), read_dictionary=coded) as file:
+            table = file.read(use_threads=False)
+    except (pa.ArrowException, OSError, ValueError, NotImplementedError) as error:
+        raise outside_trouble(error) or UnfitError(" ".join(str(error).split())) from error
+    if table.num_rows != sum(run.rows for run in runs):
+        raise UnfitError(f"its pages decode to {table.num_rows:,} rows, not {sum(run.rows for run in runs):,}")
+    return table
+
+
+def _is_text(chunk: Chunk) -> bool:
+    return bool(chunk.facts[kernels.TYPE] == BYTE_ARRAY)
+
+
+def _footer(runs: list[_Run]) -> bytes:
+    """FileMetaData of a file with a row group for each run."""
+    leaf = runs[0].chunk.leaf
+    groups, at = [], len(_MAGIC)
+    # ColumnMetaData up to the path: type, encodings, path_in_schema
+    encodings = thrift.write_list(thrift.I32, [_PLAIN, _RLE, _RLE_DICTIONARY])
+    path = thrift.write_list(thrift.BINARY, [name.encode() for name in leaf.path])
+    for run in runs:
+        numbers = {4: int(run.chunk.facts[kernels.CODEC]), 5: run.values, 6: run.uncompressed, 7: run.size}
+        numbers[9] = at + run.dictionary
+        if run.dictionary:
+            numbers[11] = at
+        column = b"\x15" + thrift.zigzag(int(run.chunk.facts[kernels.TYPE])) + b"\x19" + encodings + b"\x19" + path
+        last = 3
+        for number, value in numbers.items():
+            kind = thrift.I32 if number == 4 else thrift.I64
+            column += bytes([(number - last) << 4 | kind]) + thrift.zigzag(value)
+            last = number
+        # RowGroup: one ColumnChunk of file_offset and meta_data; total_byte_size, num_rows
+        groups.append(
+            b"\x19\x1c\x26" + thrift.zigzag(at) + b"\x1c" + column + b"\0\0"
+            b"\x16" + thrift.zigzag(run.uncompressed) + b"\x16" + thrift.zigzag(run.rows) + b"\0"
+        )  # fmt: skip
+        at += run.size
+    rows = sum(run.rows for run in runs)
+    metadata = b"".join(
+        [b"\x15\x02\x19", leaf.chain, b"\x16", thrift.zigzag(rows), b"\x19",
+         thrift.list_head(thrift.STRUCT, len(groups)), *groups, b"\0"]
+    )  # fmt: skip
+    return metadata + len(metadata).to_bytes(4, "little") + _MAGIC
+
+
+def _take(column: pa.ChunkedArray, at: Int64Array) -> list[pa.Array]:
+    """Take rows chunk by chunk, and only then widen: nothing is ever concatenated with 32-bit offsets."""
+    taken, begin = [], 0
+    for chunk in column.chunks:
+        mine = at[np.searchsorted(at, begin) : np.searchsorted(at, begin + len(chunk))] - begin
+        if mine.size:
+            taken.append(chunk.take(pa.array(mine)).cast(wide_type(chunk.type)))
+        begin += len(chunk)
+    return taken

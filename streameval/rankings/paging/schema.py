@@ -1,0 +1,136 @@
+"""A Parquet schema as its leaves, and the Arrow types that items are returned in.
+
+Each leaf column can be written as a file of its own: its chain of schema elements from the root, everything beside it
+left out. Arrow then decodes it without its siblings, whose pages begin at other rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import lru_cache
+
+import pyarrow as pa
+
+from streameval.rankings.paging import thrift
+from streameval.rankings.paging.thrift import Fields
+
+_NUM_CHILDREN, _NAME, _REPETITION, _CONVERTED, _LOGICAL = 5, 4, 3, 6, 10
+_OPTIONAL, _REPEATED = 1, 2
+_MAPS = (1, 2)  # converted types MAP, MAP_KEY_VALUE
+_CONVERTED_LIST, _LOGICAL_MAP, _LOGICAL_LIST = 3, 2, 3
+BYTE_ARRAY = 6
+
+
+@dataclass(frozen=True)
+class Leaf:
+    """A leaf column.
+
+    Attributes
+    ----------
+    index : int
+        Its position among all leaves of the file.
+    path : tuple of str
+        Names from the top-level field to it.
+    chain : bytes
+        Schema elements of a file that holds nothing else, the root included, ready for a footer.
+    max_rep, max_def : int
+        Highest repetition and definition level: 0 repetitions means one value per row.
+    """
+
+    index: int
+    path: tuple[str, ...]
+    chain: bytes
+    max_rep: int
+    max_def: int
+
+
+@lru_cache(maxsize=64)
+def leaves_of(schema: bytes) -> tuple[Leaf, ...]:
+    """Leaves of a schema, in file order.
+
+    Parameters
+    ----------
+    schema : bytes
+        The list of schema elements as the footer holds it.
+
+    Raises
+    ------
+    ValueError
+        The bytes are no schema.
+    """
+    (_, elements), _ = thrift.read_list(schema, 0)
+    walk = iter(elements[1:])
+    found: list[Leaf] = []
+    for _ in range(_children(elements[0])):
+        found += [replace(leaf, index=len(found) + i) for i, leaf in enumerate(_leaves(walk, (), 0))]
+    return tuple(found)
+
+
+def _children(element: Fields) -> int:
+    return int(element.get(_NUM_CHILDREN, (thrift.I32, 0))[1])
+
+
+def _leaves(walk: Iterator[Fields], above: tuple[Fields, ...], depth: int) -> Iterator[Leaf]:
+    element = next(walk, None)
+    if element is None or depth > 100:
+        raise ValueError("the schema ends too early or nests too deeply")
+    chain = (*above, element)
+    if not _children(element):
+        yield _leaf(chain)
+        return
+    for _ in range(_children(element)):
+        yield from _leaves(walk, chain, depth + 1)
+
+
+def _leaf(chain: tuple[Fields, ...]) -> Leaf:
+    kinds = [element.get(_REPETITION, (thrift.I32, 0))[1] for element in chain]
+    root: Fields = {_NAME: (thrift.BINARY, b"schema"), _NUM_CHILDREN: (thrift.I32, 1)}
+    elements = [root, *(_only_child(element) for element in chain[:-1]), chain[-1]]
+    return Leaf(
+        index=0,
+        path=tuple(element[_NAME][1].decode() for element in chain),
+        chain=thrift.write_list(thrift.STRUCT, elements),
+        max_rep=kinds.count(_REPEATED),
+        max_def=kinds.count(_REPEATED) + kinds.count(_OPTIONAL),
+    )
+
+
+def _only_child(group: Fields) -> Fields:
+    """Write a group with one child; a map of one child would not be read, so it becomes a list of that child."""
+    changed = {**group, _NUM_CHILDREN: (thrift.I32, 1)}
+    if group.get(_CONVERTED, (0, None))[1] not in _MAPS and _LOGICAL_MAP not in group.get(_LOGICAL, (0, {}))[1]:
+        return changed
+    changed.pop(_CONVERTED, None)
+    changed.pop(_LOGICAL, None)
+    if group[_REPETITION][1] != _REPEATED:  # old writers mark the repeated group inside of the map as well
+        changed[_CONVERTED] = (thrift.I32, _CONVERTED_LIST)
+        changed[_LOGICAL] = (thrift.STRUCT, {_LOGICAL_LIST: (thrift.STRUCT, {})})
+    return changed
+
+
+def wide_type(kind: pa.DataType) -> pa.DataType:
+    """Type that items of a column are returned in: no dictionaries, and offsets that 2 GB of text do not overflow.
+
+    What may be null is no part of a type here: files of one ranking may differ in it.
+
+    Examples
+    --------
+    >>> wide_type(pa.list_(pa.dictionary(pa.int32(), pa.string())))
+    LargeListType(large_list<element: large_string>)
+    """
+    if pa.types.is_dictionary(kind):
+        return wide_type(kind.value_type)
+    if pa.types.is_string(kind) or pa.types.is_string_view(kind):
+        return pa.large_string()
+    if pa.types.is_binary(kind) or pa.types.is_binary_view(kind):
+        return pa.large_binary()
+    if pa.types.is_struct(kind):
+        return pa.struct([pa.field(f.name, wide_type(f.type)) for f in kind])
+    if pa.types.is_list(kind) or pa.types.is_large_list(kind):
+        return pa.large_list(pa.field("element", wide_type(kind.value_type)))
+    if pa.types.is_fixed_size_list(kind):
+        return pa.list_(pa.field("element", wide_type(kind.value_type)), kind.list_size)
+    if pa.types.is_map(kind):
+        return pa.map_(wide_type(kind.key_type), wide_type(kind.item_type))
+    return kind

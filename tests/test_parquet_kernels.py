@@ -1,0 +1,181 @@
+"""Kernels that read Thrift against slow twins that read it field by field; bytes of any kind never hurt them."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from streameval.kernels import pageheader, parquet
+from streameval.kernels.pageheader import count_rows, page_header
+from streameval.kernels.parquet import ABSENT, choose_pages, chunk_facts, find_field, offset_index, places
+from streameval.rankings.paging import thrift
+from streameval.rankings.paging.thrift import BINARY, I32, I64, LIST, STRUCT, TRUE
+
+QUICK = settings(max_examples=60, deadline=None)
+numbers = st.integers(-(2**31), 2**31 - 1)
+unknown = st.recursive(
+    st.tuples(st.just(I64), st.integers(-(2**63), 2**63 - 1))
+    | st.tuples(st.just(TRUE), st.booleans())
+    | st.tuples(st.just(thrift.DOUBLE), st.binary(min_size=8, max_size=8))
+    | st.tuples(st.just(BINARY), st.binary(max_size=20)),
+    lambda inner: (
+        st.tuples(st.just(STRUCT), st.dictionaries(st.integers(1, 300), inner, max_size=4))
+        | st.tuples(st.just(LIST), st.lists(st.binary(max_size=3), max_size=20).map(lambda values: (BINARY, values)))
+        | st.tuples(st.just(LIST), st.lists(st.booleans(), max_size=20).map(lambda values: (TRUE, values)))
+    ),
+    max_leaves=6,
+)
+strangers = st.dictionaries(st.integers(40, 300), unknown, max_size=3)
+
+
+def as_array(raw):
+    return np.frombuffer(raw, np.uint8)
+
+
+@QUICK
+@given(st.dictionaries(st.integers(1, 300), unknown, max_size=6))
+def test_structs_are_read_as_they_were_written(fields):
+    raw = thrift.write_struct(fields)
+    read, end = thrift.read_struct(raw + b"rest")
+    assert end == len(raw)
+    assert {k: v for k, (_, v) in read.items() if not isinstance(v, tuple | dict)} == {
+        k: v for k, (_, v) in fields.items() if not isinstance(v, tuple | dict)
+    }
+    for number in fields:
+        begin, stop = find_field(as_array(raw), number)
+        assert 0 < begin <= stop < len(raw)
+    assert find_field(as_array(raw), 301) == (-1, -1)
+
+
+@QUICK
+@given(st.lists(st.tuples(numbers, numbers, numbers), max_size=20), strangers)
+def test_offset_indexes(pages, more):
+    locations = [{1: (I64, a), 2: (I32, b), 3: (I64, c)} | more for a, b, c in pages]
+    raw = thrift.write_struct({1: (LIST, (STRUCT, locations))} | more)
+    out = np.zeros((len(pages) + 1, 3), np.int64)
+    assert offset_index(as_array(raw), out) == len(pages)
+    assert out[: len(pages)].tolist() == [list(page) for page in pages]
+    for cut in range(len(raw) - 1 - len(thrift.write_struct(more)) + 1):
+        assert offset_index(as_array(raw[:cut]), out) <= len(pages)
+
+
+@QUICK
+@given(st.sampled_from([0, 2, 3]), st.lists(numbers.map(abs), min_size=8, max_size=8), strangers, st.booleans())
+def test_page_headers(kind, n, more, crc):
+    if kind == 3:
+        inner = {1: (I32, n[0]), 2: (I32, 0), 3: (I32, n[1]), 4: (I32, n[2]), 5: (I32, n[3]), 6: (I32, n[4])}
+    else:
+        inner = {1: (I32, n[0]), 2: (I32, n[2])}
+    fields = {1: (I32, kind), 2: (I32, n[5]), 3: (I32, n[6]), {0: 5, 2: 7, 3: 8}[kind]: (STRUCT, inner | more)} | more
+    if crc:
+        fields[4] = (I32, -n[7])
+    raw = thrift.write_struct(fields)
+    out = np.zeros(pageheader.N_HEADER, np.int64)
+    assert page_header(as_array(raw + b"data"), out) == len(raw)
+    v2 = [n[1], n[2], n[3], n[4]] if kind == 3 else [ABSENT, n[2], ABSENT, ABSENT]
+    assert out.tolist() == [kind, n[5], n[6], -n[7] % 2**32 if crc else ABSENT, n[0], *v2]
+    assert page_header(as_array(raw[:-1]), out) == -1
+
+
+@QUICK
+@given(st.integers(1, 4), st.integers(1, 4), st.data())
+def test_column_chunks(n_groups, n_leaves, data):
+    def chunk():
+        n = [data.draw(st.integers(0, 2**40)) for _ in range(9)]
+        meta = {1: (I32, 2), 2: (LIST, (I32, [0, 3])), 3: (LIST, (BINARY, [b"a"])), 4: (I32, 7)}
+        meta |= {5: (I64, n[0]), 6: (I64, n[1]), 7: (I64, n[2]), 9: (I64, n[3]), 11: (I64, n[4])}
+        meta |= data.draw(strangers)
+        return [2, 7, *n[:7], 0], {2: (I64, 4), 3: (STRUCT, meta), 4: (I64, n[5]), 5: (I32, n[6] % 2**31)}
+
+    made = [[chunk() for _ in range(n_leaves)] for _ in range(n_groups)]
+    groups = [{1: (LIST, (STRUCT, [c for _, c in group])), 2: (I64, 1), 3: (I64, 2)} for group in made]
+    raw = as_array(thrift.write_struct({1: (I32, 2), 4: (LIST, (STRUCT, groups)), 6: (BINARY, b"me")}))
+    g = sorted(data.draw(st.sets(st.integers(0, n_groups - 1), min_size=1)))
+    leaves = sorted(data.draw(st.sets(st.integers(0, n_leaves - 1), min_size=1)))
+    out = np.zeros((len(g), len(leaves), parquet.N_FACTS), np.int64)
+    assert chunk_facts(raw, np.array(g), np.array(leaves), out) == 0
+    wanted = [[made[i][j][0] for j in leaves] for i in g]
+    for group in wanted:
+        for facts in group:
+            facts[parquet.INDEX_SIZE] %= 2**31
+    assert out.tolist() == wanted
+    assert chunk_facts(raw, np.array([*g, n_groups]), np.array(leaves), np.zeros((9, len(leaves), 10), np.int64)) == -1
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.binary(max_size=80))
+def test_any_bytes_are_survived(raw):
+    raw = as_array(raw)
+    assert offset_index(raw, np.zeros((5, 3), np.int64)) >= -1
+    assert page_header(raw, np.zeros(pageheader.N_HEADER, np.int64)) <= raw.size
+    assert find_field(raw, 1)[1] <= raw.size
+    out = np.zeros((1, 1, parquet.N_FACTS), np.int64)
+    assert chunk_facts(raw, np.array([0]), np.array([0]), out) in (0, -1)
+    assert count_rows(raw, 3, 50) <= 50
+
+
+def encode(levels, width, runs):
+    """Hybrid of run lengths and bit packing: `runs` says how long each piece is and which of the two."""
+    out, at = b"", 0
+    for length, packed in runs:
+        piece = levels[at : at + length * 8] if packed else levels[at : at + 1]
+        if not piece:
+            break
+        if packed:
+            bits = sum(level << (i * width) for i, level in enumerate(piece))
+            groups = -(-len(piece) // 8)
+            out += thrift.varint(groups << 1 | 1) + bits.to_bytes(groups * width, "little")
+            at += len(piece)
+        else:
+            same = 1
+            while same < length * 8 and at + same < len(levels) and levels[at + same] == piece[0]:
+                same += 1
+            out += thrift.varint(same << 1) + piece[0].to_bytes((width + 7) // 8, "little")
+            at += same
+    assert at >= len(levels)
+    return out
+
+
+@QUICK
+@given(st.integers(1, 9), st.data())
+def test_rows_are_counted_in_repetition_levels(width, data):
+    levels = [0, *data.draw(st.lists(st.integers(0, min(3, 2**width - 1)), max_size=90))]
+    runs = data.draw(st.lists(st.tuples(st.integers(1, 3), st.booleans()), min_size=99, max_size=99))
+    raw = as_array(encode(levels, width, runs))
+    assert count_rows(raw, width, len(levels)) == levels.count(0)
+    assert count_rows(raw[:-1], width, len(levels)) == -1
+    assert count_rows(as_array(encode([1, 0], width, [(1, True)])), width, 2) == -1
+
+
+@QUICK
+@given(st.lists(st.integers(0, 9), min_size=1, max_size=12), st.data())
+def test_chosen_pages_hold_the_wanted_rows(sizes, data):
+    sizes[0] += 1
+    first = np.concatenate([[0], np.cumsum(sizes)])
+    n = int(first[-1])
+    rows = np.array(sorted(data.draw(st.sets(st.integers(0, n - 1), min_size=1))))
+    index = np.column_stack([100 + 10 * np.arange(len(sizes)), np.full(len(sizes), 10), first[:-1]])
+    out = np.zeros((len(sizes), 4), np.int64)
+    count = choose_pages(index, np.array([100, 100 + 10 * len(sizes), n]), rows, out)
+    page_of = [max(p for p in range(len(sizes)) if first[p] <= r) for r in rows]
+    assert out[:count].tolist() == [[*index[p].tolist(), sizes[p]] for p in sorted(set(page_of))]
+    held = [r for p in sorted(set(page_of)) for r in range(first[p], first[p + 1])]
+    assert places(out[:count], rows, 7).tolist() == [held.index(r) + 7 for r in rows]
+
+
+@pytest.mark.parametrize(
+    ("index", "wrong"),
+    [
+        ([], parquet.NOT_ROW_0),
+        ([[10, 5, 1]], parquet.NOT_ROW_0),
+        ([[9, 5, 0]], parquet.OUTSIDE),
+        ([[10, 2**62, 0]], parquet.OUTSIDE),
+        ([[10, 0, 0]], parquet.OUTSIDE),
+        ([[10, 5, 0], [14, 5, 3]], parquet.OVERLAP),
+        ([[10, 5, 0], [15, 5, 11]], parquet.DISORDER),
+        ([[10, 5, 0], [15, 5, 5], [20, 5, 4]], parquet.DISORDER),
+    ],
+)
+def test_indexes_that_cannot_be_true(index, wrong):
+    pages = np.array(index, dtype=np.int64).reshape(-1, 3)
+    assert choose_pages(pages, np.array([10, 30, 10]), np.array([9]), np.zeros((3, 4), np.int64)) == wrong
