@@ -3,7 +3,7 @@
 ::
 
     plan.parquet, plan.json      what was drawn; plan.json is written last and makes it a study
-    selection.parquet            the items to label
+    selection.parquet            the items to label; thresholds.parquet: scores at the curve's cutoffs
     votes/ID.parquet             every label that ever came in, one file per source, never rewritten
     labels.parquet               one row per planned rank
     curve.parquet, envelope.parquet, metrics.parquet, evaluation.json, report.html
@@ -141,10 +141,15 @@ class Study:
         )
         return True
 
-    def save_selection(self, plan: Plan, table: pa.Table, facts: Mapping[str, Any]) -> None:
-        """Write the items to label."""
-        tagged = atomic.parquet(table, {"plan_id": plan.plan_id, **facts})
-        atomic.write_all({self.folder / "selection.parquet": tagged})
+    def save_selection(
+        self, plan: Plan, table: pa.Table, thresholds: pa.Table | None, facts: Mapping[str, Any]
+    ) -> None:
+        """Write the items to label, and the scores at the curve's cutoffs where the order has scores."""
+        tags = {"plan_id": plan.plan_id, **facts}
+        files = {self.folder / "selection.parquet": atomic.parquet(table, tags)}
+        if thresholds is not None:
+            files[self.folder / "thresholds.parquet"] = atomic.parquet(thresholds, tags)
+        atomic.write_all(files)
 
     def selection(self, plan: Plan) -> pa.Table | None:
         """Read the items to label; None before `select`.
@@ -154,7 +159,20 @@ class Study:
         StudyError
             It belongs to another plan.
         """
-        path = self.folder / "selection.parquet"
+        return self._selected(plan, "selection.parquet")
+
+    def thresholds(self, plan: Plan) -> pa.Table | None:
+        """Read `rank`, `score` at the curve's cutoffs; None where the order has no scores, or before `select`.
+
+        Raises
+        ------
+        StudyError
+            They belong to another plan.
+        """
+        return self._selected(plan, "thresholds.parquet")
+
+    def _selected(self, plan: Plan, name: str) -> pa.Table | None:
+        path = self.folder / name
         if not path.exists():
             return None
         try:

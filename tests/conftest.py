@@ -26,7 +26,7 @@ def ranking(tmp_path):
     """A ranking of 10,000 items in 4 files of 3 row groups, its truth beside it."""
     rng = np.random.default_rng(7)
     n = 10_000
-    score = np.sort(rng.random(n).round(4))[::-1]
+    score = np.sort(rng.permutation(2 * n)[:n] / (2 * n))[::-1]  # no ties: the stored order is the order by score
     truth = (rng.random(n) < score).astype(np.int8)
     folder = tmp_path / "ranking"
     folder.mkdir()

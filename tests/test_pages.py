@@ -109,27 +109,6 @@ def sorted_list(path, n=5000, score=None, **options):
     return score
 
 
-@pytest.mark.parametrize("index", [True, False])
-def test_ties_and_order_are_seen_through_pages(tmp_path, index):
-    path = tmp_path / "r.parquet"
-    score = sorted_list(path, write_page_index=index)
-    ranks = np.array([1, 2, 49, 50, 51, 899, 900, 901, 1800, 3333, 4999, 5000])
-    found = open_ranking(str(path), RankingOptions(score="conf")).fetch(ranks, ["item", "conf"])
-    padded = np.concatenate([[np.inf], score, [-np.inf]])
-    assert found.tied_ranks == sum(padded[r] in (padded[r - 1], padded[r + 1]) for r in ranks)
-    assert found.table.column("score").to_pylist() == score[ranks - 1].tolist()
-    assert found.table.column("item").to_pylist() == ranks.tolist()
-    assert [one.why for one in found.fallbacks] == ([] if index else [WALKED, WALKED])
-    assert found.rows_read < 900
-    for wrong, message in ((score[10] + 1, "out of order"), (np.nan, "null or NaN")):
-        # a row that nobody asked for, in a page that is read
-        spoiled = score.copy()
-        spoiled[20] = wrong
-        sorted_list(path, score=spoiled, write_page_index=index, write_statistics=False)
-        with pytest.raises(InputError, match=message):
-            open_ranking(str(path), RankingOptions(score="conf")).fetch(ranks[:1], ["item"])
-
-
 def offset_index(path, column, group=0):
     """Place and content of a column's offset index, found by reading the footer in the slow way."""
     raw = path.read_bytes()

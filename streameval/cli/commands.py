@@ -40,12 +40,11 @@ def plan(
     seed
         Seed of the draw and of the shuffle of tasks.
     """
-    from streameval.rankings import RankingOptions
     from streameval.study import Study
     from streameval.verbs.plan import plan as verb
 
     before = Study(study).exists
-    made = verb(list(ranking), study, method=method, seed=seed, options=RankingOptions(**asdict(flags)),
+    made = verb(list(ranking), study, method=method, seed=seed, options=flags.options(),
                 **asdict(parameters))  # fmt: skip
     labels = made.table.num_rows
     unknown = int(made.notes.get("unknown_tail", 0))
@@ -234,7 +233,6 @@ def simulate(
     plot
         Picture of the bands of the first draw (.svg, .png or .html).
     """
-    from streameval.rankings import RankingOptions
     from streameval.report.simulation import kind_of, save_figure
     from streameval.verbs.simulate import simulate as verb
 
@@ -243,7 +241,7 @@ def simulate(
     names = "all" if methods == "all" else [name.strip() for name in methods.split(",")]
     with progress("methods") as bar:
         found = verb(list(ranking), label=label, methods=names, replicates=replicates, seed=seed,
-                     options=RankingOptions(**asdict(flags)), progress=bar, **asdict(parameters))  # fmt: skip
+                     options=flags.options(), progress=bar, **asdict(parameters))  # fmt: skip
     if plot is not None:
         save_figure(found, plot)
     output.event("simulate", n_items=int(found.precision.size), methods=len(found.rows))

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from decimal import Decimal, InvalidOperation
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Parameter
+
+if TYPE_CHECKING:
+    from streameval.rankings import RankingOptions
 
 
 def whole(kind: Any, tokens: Sequence[Any]) -> int:
@@ -63,10 +66,26 @@ class MethodOptions:
 class RankingFlags:
     """What describes the ranking; kept in plan.json."""
 
-    score: Annotated[str | None, Parameter(help="Score column; the stored order must follow it.")] = None
+    score: Annotated[
+        str | None, Parameter(help="Column whose order is the ranking, largest first, whatever the storage order.")
+    ] = None
     ascending: Annotated[bool, Parameter(negative="", help="Small scores come first.")] = False
+    key: Annotated[str | None, Parameter(help="Columns, separated by commas, whose hash breaks ties in score.")] = None
+    nan: Annotated[
+        Literal["refuse", "last"] | None,
+        Parameter(help="What becomes of scores that are null or NaN (default refuse)."),
+    ] = None
     file_order: Annotated[
         Literal["natural", "lexical"] | None, Parameter(help="Order of files where part_2 and part_10 make it unclear.")
     ] = None
     memory: Annotated[float, Parameter(help="GB that reading may take beyond what is selected.")] = 2.0
     threads: Annotated[Whole | None, Parameter(help="Readers at work at once (default: one per core).")] = None
+
+    def options(self) -> RankingOptions:
+        """Return what the library takes."""
+        from streameval.rankings import RankingOptions
+
+        values = {name: value for name, value in asdict(self).items() if value is not None}
+        if self.key is not None:
+            values["key"] = tuple(name.strip() for name in self.key.split(","))
+        return RankingOptions(**values)

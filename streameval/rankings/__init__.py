@@ -34,6 +34,10 @@ class RankingOptions:
         Score column; None means that the stored order is the ranking.
     ascending : bool
         Whether small scores come first.
+    key : tuple of str
+        Columns that tell items apart: ties in score are broken by their hash, which survives re-ordering of the rows.
+    nan : {"refuse", "last"}
+        What becomes of items whose score is null or NaN.
     file_order : {None, "natural", "lexical"}
         Order of a folder's files where `part_2`, `part_10` and their like make the two differ.
     memory : float
@@ -44,6 +48,8 @@ class RankingOptions:
 
     score: str | None = None
     ascending: bool = False
+    key: tuple[str, ...] = ()
+    nan: str = "refuse"
     file_order: str | None = None
     memory: float = 2.0
     threads: int | None = None
@@ -56,8 +62,10 @@ class RankingOptions:
             raise InputError(f"memory is {self.memory}", "give gigabytes, such as 2")
         if self.threads is not None and self.threads < 1:
             raise InputError(f"threads is {self.threads}, below 1")
-        if self.ascending and self.score is None:
-            raise InputError("ascending order was asked for without a score column", "name it with --score COL")
+        if self.nan not in ("refuse", "last"):
+            raise InputError(f"nan is '{self.nan}'", "it is 'refuse' or 'last'")
+        if self.score is None and (self.ascending or self.key or self.nan != "refuse"):
+            raise InputError("an order by score was described without a score column", "name it with --score COL")
 
     @staticmethod
     def of(plan: Plan) -> RankingOptions:
@@ -65,6 +73,8 @@ class RankingOptions:
         return RankingOptions(
             score=plan.ranking.get("score"),
             ascending=bool(plan.ranking.get("ascending", False)),
+            key=tuple(plan.ranking.get("key", ())),
+            nan=plan.ranking.get("nan", "refuse"),
             file_order=plan.location.get("file_order"),
             memory=float(plan.location.get("memory", 2.0)),
             threads=plan.location.get("threads"),
@@ -98,7 +108,7 @@ class Fetched:
     table : pyarrow.Table
         `rank` int64 in rank order; `score` where the order has one; then the item's columns.
     tied_ranks : int
-        Ranks whose score equals a neighbour's in the ranking: their order among equals is the stored one.
+        Ranks whose score another item of the list has too: the tie rule orders them.
     rows_read : int
         Rows decoded, of the column that took most.
     row_groups_read : int
@@ -109,6 +119,14 @@ class Fetched:
         Bytes read from the files, footers and indexes included.
     fallbacks : tuple of Fallback
         Columns that were not read by a page index.
+    equal_keys : int
+        Neighbours in the order, among the candidates that were compared, that agree in score and in all key columns.
+    missing_scores : int
+        Items whose score is null or NaN.
+    scans : int
+        Times the scores of the whole list were read.
+    thresholds : pyarrow.Table or None
+        `rank`, `score` of the cutoffs that were asked for, where the order has a score.
     """
 
     table: pa.Table
@@ -118,13 +136,24 @@ class Fetched:
     pages_read: int = 0
     bytes_read: int = 0
     fallbacks: tuple[Fallback, ...] = ()
+    equal_keys: int = 0
+    missing_scores: int = 0
+    scans: int = 0
+    thresholds: pa.Table | None = None
 
 
 class Ranking(Protocol):
     """A list of items in rank order that is never loaded."""
 
-    n_items: int
-    fingerprint: str
+    @property
+    def n_items(self) -> int:
+        """N."""
+        ...
+
+    @property
+    def fingerprint(self) -> str:
+        """Changes whenever the list does."""
+        ...
 
     def description(self) -> dict[str, Any]:
         """What the ranking is, JSON-ready: fingerprint, order, score; part of the plan's identity."""
@@ -138,8 +167,14 @@ class Ranking(Protocol):
         """Names of the items' columns, partition keys included."""
         ...
 
-    def fetch(self, ranks: Int64Array, columns: Sequence[str], progress: Progress = silent) -> Fetched:
-        """Items at `ranks` (strictly increasing, 1-based), in rank order."""
+    def fetch(
+        self,
+        ranks: Int64Array,
+        columns: Sequence[str],
+        progress: Progress = silent,
+        cutoffs: Int64Array | None = None,
+    ) -> Fetched:
+        """Items at `ranks` (strictly increasing, 1-based), in rank order, and the scores at `cutoffs`."""
         ...
 
 

@@ -192,8 +192,10 @@ def _bounds(chunk: Any) -> tuple[Any, Any] | None:
     return (low, high) if low == low and high == high else None
 
 
-def common_schema(footers: Sequence[Footer]) -> pa.Schema:
+def common_schema(footers: Sequence[Footer], score: str | None = None) -> pa.Schema:
     """Return the schema that all files share; the order of columns and their dictionaries do not matter.
+
+    The type of the score column may differ: `streameval.rankings.ordering.scores.order_of` judges it.
 
     Raises
     ------
@@ -207,7 +209,7 @@ def common_schema(footers: Sequence[Footer]) -> pa.Schema:
             continue
         found = _wide(footer.schema)
         for name in [*expected, *found]:
-            if expected.get(name) != found.get(name):
+            if expected.get(name) != found.get(name) and not (name == score and name in expected and name in found):
                 raise InputError(
                     f"{footer.file.path}: column '{name}' is {_type(footer.schema, name)}, "
                     f"but {_type(first.schema, name)} in {first.file.path}",

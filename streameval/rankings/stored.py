@@ -10,17 +10,17 @@ import os
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 
 from streameval.errors import InputError, did_you_mean
-from streameval.rankings import Fetched, Progress, RankingOptions, silent
+from streameval.rankings import Fetched, Progress, Ranking, RankingOptions, silent
 from streameval.rankings.files import list_files
-from streameval.rankings.footers import Footer, check_column, common_schema, fingerprint, read_footers
-from streameval.rankings.order import NO_ORDER, Neighbours, Part, check_between
+from streameval.rankings.footers import Footer, common_schema, fingerprint, read_footers
+from streameval.rankings.parts import Part
 from streameval.types import Int64Array
 
 if TYPE_CHECKING:
@@ -75,8 +75,6 @@ class StoredRanking:
             "fingerprint": self.fingerprint,
             "files": len(self.footers),
             "order": "stored",
-            "score": self.options.score,
-            "ascending": self.options.ascending,
         }
 
     def location(self) -> dict[str, Any]:
@@ -93,19 +91,28 @@ class StoredRanking:
         names = list(self.schema.names)
         return names + [key for key, _ in self.footers[0].file.keys if key not in names]
 
-    def fetch(self, ranks: Int64Array, columns: Sequence[str], progress: Progress = silent) -> Fetched:
-        """Read the items at `ranks`, and check the order of every row read on the way.
+    def fetch(
+        self,
+        ranks: Int64Array,
+        columns: Sequence[str],
+        progress: Progress = silent,
+        cutoffs: Int64Array | None = None,
+    ) -> Fetched:
+        """Read the items at `ranks`.
 
         Parameters
         ----------
         ranks : int64 array, strictly increasing, in 1..N
         columns : sequence of str
             Of `columns()`.
+        progress : callable(done, total), optional
+        cutoffs : int64 array, optional
+            Not used: a stored order has no scores.
 
         Raises
         ------
         InputError
-            A damaged file or one that changed, a score that is null, NaN or out of order; with file and place.
+            A damaged file or one that changed, with file and place.
         """
         for name in columns:
             if name not in self.columns():
@@ -114,18 +121,12 @@ class StoredRanking:
 
         parts = self._parts(ranks)
         slabs = self._read(parts, tuple(columns), progress)
-        seen = [one for slab in slabs for one in slab.seen]
-        for before, after in pairwise(seen):
-            check_between(before, after, self.options)
-        table = pa.concat_tables([slab.table for slab in slabs])
+        table = pa.concat_tables([slab.table for slab in slabs], promote_options="permissive")
         found = pa.table({"rank": ranks})
-        if self.options.score is not None:
-            found = found.append_column("score", pa.chunked_array([slab.score for slab in slabs]))
         for name in columns:
-            found = found.append_column(_free_name(name, found.column_names), table.column(name))
+            found = found.append_column(free_name(name, found.column_names), table.column(name))
         return Fetched(
             found,
-            tied_ranks=sum(one.tied for one in seen),
             rows_read=sum(slab.rows_read for slab in slabs),
             row_groups_read=len(parts),
             pages_read=sum(slab.pages_read for slab in slabs),
@@ -150,21 +151,9 @@ class StoredRanking:
                     first_row=int(np.sum(footer.row_group_rows[:index])),
                     n_group_rows=int(footer.row_group_rows[index]),
                     rows=mine - first_rank[g],
-                    neighbours=self._neighbours(g) if self.options.score else Neighbours(),
                 )
             )
         return parts
-
-    def _neighbours(self, group: int) -> Neighbours:
-        """Scores just outside a row group, as far as statistics know them."""
-        bounds = self._all_bounds()
-        before = bounds[group - 1] if group > 0 else None
-        after = bounds[group + 1] if group + 1 < len(bounds) else None
-        last, first = (0, 1) if not self.options.ascending else (1, 0)
-        return Neighbours(before[last] if before else None, after[first] if after else None)
-
-    def _all_bounds(self) -> list[tuple[Any, Any] | None]:
-        return [bounds for footer in self.footers for bounds in footer.score_bounds]
 
     def _read(self, parts: list[Part], columns: tuple[str, ...], progress: Progress) -> list[Slab]:
         """Find pages some jobs ahead, so that the disk fetches them while others are decoded."""
@@ -177,7 +166,7 @@ class StoredRanking:
             try:
                 for begin in range(0, len(runs), _WAVE):
                     wave = runs[begin : begin + _WAVE]
-                    jobs = list(pool.map(lambda run: find_job(run, columns, self.options), wave))
+                    jobs = list(pool.map(lambda run: find_job(run, columns), wave))
                     ahead = int(self.options.memory * 1e9)
                     for job in jobs:
                         ahead -= job.advise(ahead)
@@ -195,9 +184,10 @@ class StoredRanking:
 
 
 def _runs(parts: list[Part], threads: int) -> list[list[Part]]:
-    """Cut parts into jobs: long enough to share work, short enough to keep every thread busy."""
+    """Cut parts into jobs: long enough to share work, short enough to keep every thread busy, each of one schema."""
     size = min(_JOB_PARTS, max(1, len(parts) // (4 * threads)))
-    return [parts[i : i + size] for i in range(0, len(parts), size)]
+    alike = [list(group) for _, group in groupby(parts, key=lambda part: part.footer.schema)]
+    return [group[i : i + size] for group in alike for i in range(0, len(group), size)]
 
 
 @dataclass(frozen=True)
@@ -207,8 +197,12 @@ class _Opener:
             isinstance(source, list | tuple) and all(isinstance(one, str | os.PathLike) for one in source)
         )
 
-    def open(self, source: Any, options: RankingOptions) -> StoredRanking:
-        return open_stored(source, options)
+    def open(self, source: Any, options: RankingOptions) -> Ranking:
+        if options.score is None:
+            return open_stored(source, options)
+        from streameval.rankings.scored import open_scored
+
+        return open_scored(source, options)
 
 
 def open_stored(source: Any, options: RankingOptions) -> StoredRanking:
@@ -217,12 +211,11 @@ def open_stored(source: Any, options: RankingOptions) -> StoredRanking:
     Raises
     ------
     InputError
-        See `list_files`, `read_footers`, `common_schema`; and a score that is missing, is not a number or a date, or
-        rises between row groups.
+        See `list_files`, `read_footers`, `common_schema`.
     """
     files = list_files(source, options.file_order)
     footers = tuple(read_footers(files, options.score, _threads(options)))
-    schema = common_schema(footers)
+    schema = common_schema(footers, options.score)
     keys = [tuple(key for key, _ in footer.file.keys) for footer in footers]
     for footer, own in zip(footers, keys, strict=True):
         if own != keys[0]:
@@ -232,38 +225,14 @@ def open_stored(source: Any, options: RankingOptions) -> StoredRanking:
     ranking = StoredRanking(tuple(os.path.abspath(p) for p in given), options, footers, schema, np.cumsum(rows))
     if ranking.n_items == 0:
         raise InputError(f"{given[0]}: no rows in {len(footers):,} file(s)", "a ranking needs at least one item")
-    if options.score is not None:
-        _check_score(ranking, options.score)
     return ranking
-
-
-def _check_score(ranking: StoredRanking, score: str) -> None:
-    where = ranking.source[0]
-    check_column(ranking.schema, score, where)
-    kind = ranking.schema.field(score).type
-    sortable = (pa.types.is_integer, pa.types.is_floating, pa.types.is_decimal, pa.types.is_temporal)
-    if not any(test(kind) for test in sortable):
-        raise InputError(f"{where}: score column '{score}' is {kind}, not a number or a date")
-    previous, previous_file = None, ""
-    for footer in ranking.footers:
-        for index, bounds in enumerate(footer.score_bounds):
-            if bounds is None or not footer.row_group_rows[index]:
-                continue
-            best, worst = bounds if ranking.options.ascending else bounds[::-1]
-            if previous is not None and (best < previous if ranking.options.ascending else best > previous):
-                raise InputError(
-                    f"{footer.file.path}: row group {index} begins at {score} {best}, out of order after {previous} "
-                    f"in {previous_file}",
-                    NO_ORDER,
-                )
-            previous, previous_file = worst, footer.file.path
 
 
 def _threads(options: RankingOptions) -> int:
     return options.threads or os.cpu_count() or 1
 
 
-def _free_name(name: str, taken: Sequence[str]) -> str:
+def free_name(name: str, taken: Sequence[str]) -> str:
     """Suffix an item's column that collides with ours."""
     while name in ("rank", "stratum", "se_task", "se_study") or name in taken:
         name += "_item"

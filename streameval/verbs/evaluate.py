@@ -61,8 +61,9 @@ def evaluate(
         raise InputError(f"{folder.folder}: no labels yet", "give them with --labels FILE")
     tallied = tally(plan, stored)
     curve = create(plan.method, dict(plan.parameters)).curve(plan, tallied)
-    if selection is not None and plan.ranking.get("score"):
-        curve = curve.with_score(selection.select(["rank", "score"]))
+    thresholds = folder.thresholds(plan)
+    if thresholds is not None:
+        curve = curve.with_score(thresholds)
     found = _evaluation(plan, tallied, curve, [{**_facts(v), "new": new[v.identity]} for v in read])
     folder.save_evaluation(found, render(plan, found))
     return found

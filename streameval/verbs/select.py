@@ -15,9 +15,10 @@ import pyarrow as pa
 from streameval import atomic
 from streameval.errors import InputError, StudyError, did_you_mean
 from streameval.exports import writer_for
+from streameval.methods import create
 from streameval.rankings import Fetched, Progress, RankingOptions, open_ranking, silent
 from streameval.study import Study
-from streameval.types import Int64Array, Plan
+from streameval.types import Int64Array, Labels, Plan
 
 # an export must not tell a person what the model or somebody before them thought
 _TELLING = {
@@ -87,14 +88,23 @@ def select(
         if name not in ranking.columns():
             raise InputError(f"the ranking has no column '{name}'", did_you_mean(name, ranking.columns()))
     own = "score" if plan.ranking.get("score") == "score" else None
-    fetched = ranking.fetch(plan.ranks, [name for name in dict.fromkeys(names) if name != own], progress)
+    cutoffs = None
+    if plan.ranking.get("score") is not None:
+        cutoffs = method_cutoffs(plan)
+    fetched = ranking.fetch(plan.ranks, [n for n in dict.fromkeys(names) if n != own], progress, cutoffs)
     table = _with_ours(plan, fetched.table)
-    folder.save_selection(plan, table, {"tied_ranks": fetched.tied_ranks})
+    folder.save_selection(plan, table, fetched.thresholds, {"tied_ranks": fetched.tied_ranks})
     if write is None or export is None:
         return Selection(table, fetched)
     tasks, left_out = _tasks(plan, table, set(columns or ()))
     atomic.write_all({Path(export): lambda path: write(tasks, path)})
     return Selection(table, fetched, left_out)
+
+
+def method_cutoffs(plan: Plan) -> Int64Array:
+    """Ranks that the curve's table will show: they follow from the plan, not from any label."""
+    unknown = Labels.of(plan, np.full(plan.ranks.size, -1))
+    return create(plan.method, dict(plan.parameters)).curve(plan, unknown).grid
 
 
 def task_numbers(plan: Plan) -> Int64Array:

@@ -7,15 +7,14 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 
 import numpy as np
-import polars as pl
 import pyarrow as pa
 
-from streameval.rankings import Fallback, RankingOptions
+from streameval.rankings import Fallback
 from streameval.rankings.footers import Footer
-from streameval.rankings.order import Part, Seen, check_order
 from streameval.rankings.paging.chunks import OpenFile
 from streameval.rankings.paging.items import Located, Tally, locate, ranges, read_column
 from streameval.rankings.paging.schema import wide_type
+from streameval.rankings.parts import Part
 
 
 @dataclass(frozen=True)
@@ -28,9 +27,6 @@ class Job:
         Of one or more files, in order.
     columns : tuple of str
         Wanted; those that are no columns of a file are its partition keys.
-    options : RankingOptions
-    score : tuple of Located
-        The score column, by file; empty where the order has none.
     located : tuple of tuple of Located
         Wanted columns of the files, by file.
     bytes_read : int
@@ -39,14 +35,12 @@ class Job:
 
     parts: tuple[Part, ...]
     columns: tuple[str, ...]
-    options: RankingOptions
-    score: tuple[Located, ...]
     located: tuple[tuple[Located, ...], ...]
     bytes_read: int
 
     def advise(self, limit: int) -> int:
         """Have the system fetch the pages ahead, if they take at most `limit` bytes; the bytes they take."""
-        wanted = [(column, ranges([column])) for column in (*self.score, *(c for of in self.located for c in of))]
+        wanted = [(column, ranges([column])) for of in self.located for column in of]
         total = sum(size for _, found in wanted for _, size in found)
         if total <= limit:
             for column, found in wanted:
@@ -64,25 +58,19 @@ class Slab:
     ----------
     table : pyarrow.Table
         Wanted rows, wanted columns.
-    score : pyarrow.Array or None
-        Score of the wanted rows.
-    seen : tuple of Seen
-        What the scores of each part show; empty where the order has none.
     rows_read, pages_read, bytes_read : int
     ways : tuple of Located
         Columns that were not read by a page index, by file.
     """
 
     table: pa.Table
-    score: pa.Array | None
-    seen: tuple[Seen, ...]
     rows_read: int
     pages_read: int
     bytes_read: int
     ways: tuple[Located, ...]
 
 
-def find_job(parts: Sequence[Part], columns: Sequence[str], options: RankingOptions) -> Job:
+def find_job(parts: Sequence[Part], columns: Sequence[str]) -> Job:
     """Find the pages that hold the wanted rows of `parts`.
 
     Raises
@@ -91,24 +79,16 @@ def find_job(parts: Sequence[Part], columns: Sequence[str], options: RankingOpti
         A file that changed or is damaged.
     """
     names = [name for name in dict.fromkeys(columns) if name in parts[0].footer.schema.names]
-    asked = [*([options.score] if options.score is not None else []), *names]
     by_file: list[list[Located]] = []
     n_bytes = 0
     for footer, group in groupby(parts, key=lambda part: part.footer):
         mine = list(group)
         with OpenFile(footer) as file:
-            chunks = file.chunks(footer, [part.row_group for part in mine], asked) if asked else []
-            rows, near = [part.rows for part in mine], [part.rows_and_next for part in mine]
-            by_file.append(
-                [
-                    locate(name, file, leaves, near if i == 0 and options.score is not None else rows)
-                    for i, (name, leaves) in enumerate(zip(asked, chunks, strict=True))
-                ]
-            )
+            chunks = file.chunks(footer, [part.row_group for part in mine], names) if names else []
+            rows = [part.rows for part in mine]
+            by_file.append([locate(name, file, leaves, rows) for name, leaves in zip(names, chunks, strict=True)])
         n_bytes += file.bytes_read
-    by_column = list(zip(*by_file, strict=True))
-    score = by_column.pop(0) if options.score is not None else ()
-    return Job(tuple(parts), tuple(columns), options, score, tuple(by_column), n_bytes)
+    return Job(tuple(parts), tuple(columns), tuple(zip(*by_file, strict=True)), n_bytes)
 
 
 def read_job(job: Job, limit: int) -> Slab:
@@ -122,16 +102,10 @@ def read_job(job: Job, limit: int) -> Slab:
     Raises
     ------
     InputError
-        Damaged data, a page over the limit, or a score that is null, NaN or out of order; with file and place.
+        Damaged data or a page over the limit, with file and place.
     """
     tally = Tally(job.bytes_read, 0, {})
-    score: pa.Array | None = None
-    seen: list[Seen] = []
     ways: list[Located] = []
-    if job.score:
-        # every row of the score's pages is looked at, not only the wanted ones
-        values, ways = read_column([found.all_rows() for found in job.score], limit, tally)
-        score, seen = _scores(job, ways, pa.concat_arrays(values))
     made: dict[str, pa.ChunkedArray] = {}
     for located in job.located:
         name = located[0].column
@@ -145,25 +119,11 @@ def read_job(job: Job, limit: int) -> Slab:
     table = pa.table(made).select(list(job.columns)) if made else pa.table({"": np.zeros(n_rows)}).select([])
     return Slab(
         table=table,
-        score=score,
-        seen=tuple(seen),
         rows_read=sum(tally.rows.values()),
         pages_read=tally.n_pages,
         bytes_read=tally.n_bytes,
         ways=tuple(replace(way, pages=(), rows=()) for way in ways if way.why),
     )
-
-
-def _scores(job: Job, read: Sequence[Located], values: pa.Array) -> tuple[pa.Array, list[Seen]]:
-    """Check the scores read of each part, and take those of the wanted rows."""
-    series = pl.Series(pl.from_arrow(values))
-    rows = [rows for located in read for rows in located.rows]
-    seen, wanted, begin = [], [], 0
-    for part, at in zip(job.parts, rows, strict=True):
-        seen.append(check_order(part, at, series.slice(begin, at.size), job.options))
-        wanted.append(np.searchsorted(at, part.rows) + begin)
-        begin += at.size
-    return values.take(pa.array(np.concatenate(wanted))), seen
 
 
 def _partition_key(job: Job, name: str) -> pa.ChunkedArray:

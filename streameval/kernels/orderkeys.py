@@ -1,0 +1,68 @@
+"""Scores as 64-bit integers whose order is the ranking's: the best item has the smallest key.
+
+A float's bits, sign bit flipped (all bits where it is set), ascend with its value; integers ascend once the sign bit is
+flipped; for descending scores every bit is then flipped. −0.0 counts as 0.0. NaN has the largest key.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from streameval.kernels.jit import kernel
+
+UInt64Array = npt.NDArray[np.uint64]
+LAST = np.uint64(0xFFFFFFFFFFFFFFFF)  # of NaN and null: no float has it, and integers are checked against it
+_SIGN64 = np.uint64(1 << 63)
+_INF64 = np.uint64(0x7FF << 52)
+_SIGN32 = np.uint32(1 << 31)
+_INF32 = np.uint32(0xFF << 23)
+
+
+@kernel
+def float64_keys(bits: UInt64Array, flip: np.uint64, out: UInt64Array) -> int:
+    """Keys of float64 scores given as bits; returns how many are NaN.
+
+    Parameters
+    ----------
+    bits : uint64 array, shape (n,)
+    flip : uint64
+        0 for ascending scores, 2⁶⁴ − 1 for descending ones.
+    out : uint64 array, shape (n,)
+    """
+    count = 0
+    for i in range(bits.size):
+        b = bits[i]
+        if b == _SIGN64:
+            b = np.uint64(0)
+        if b & ~_SIGN64 > _INF64:
+            count += 1
+            out[i] = LAST
+        else:
+            out[i] = ((~b) if b & _SIGN64 else (b | _SIGN64)) ^ flip
+    return count
+
+
+@kernel
+def float32_keys(bits: npt.NDArray[np.uint32], flip: np.uint64, out: UInt64Array) -> int:
+    """Keys of float32 scores given as bits, in the upper half; returns how many are NaN."""
+    count = 0
+    for i in range(bits.size):
+        b = bits[i]
+        if b == _SIGN32:
+            b = np.uint32(0)
+        if b & np.uint32(0x7FFFFFFF) > _INF32:
+            count += 1
+            out[i] = LAST
+        else:
+            up = np.uint64(b ^ np.uint32(0xFFFFFFFF)) if b & _SIGN32 else np.uint64(b | _SIGN32)
+            out[i] = (up << np.uint64(32)) ^ flip
+    return count
+
+
+@kernel
+def int64_keys(bits: UInt64Array, sign: np.uint64, flip: np.uint64, out: UInt64Array) -> int:
+    """Keys of integers given as 64 bits; `sign` is 2⁶³ for signed ones, 0 for unsigned. Returns 0: none is NaN."""
+    for i in range(bits.size):
+        out[i] = bits[i] ^ sign ^ flip
+    return 0

@@ -1,0 +1,278 @@
+"""Find the stored positions of wanted ranks: count bins, split those that matter, pick.
+
+Memory is set by the limit, whatever the data: bins and candidates share it, and where too many items lie in the bins of
+wanted ranks (quantised scores, one tie block with half the list), the bins are split again, by key, then by tie hash,
+then by position, as often as needed.
+"""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from streameval.errors import InputError
+from streameval.kernels.bins import count_first, mark
+from streameval.kernels.orderkeys import LAST
+from streameval.rankings import Progress, silent
+from streameval.rankings.ordering.bins import HASH, LOW, FirstStage, Stage, Words, first_stage, next_stage
+from streameval.rankings.ordering.scores import Keys
+from streameval.rankings.ordering.units import Scan, Unit
+from streameval.types import Int64Array
+
+_MOST_BINS = 1 << 22
+_LEAST_BINS = 1 << 12
+_BYTES_PER_BIN = 16  # a counter and a mark
+_BYTES_PER_CANDIDATE = 80  # four words, the sort and its order
+_SAMPLE_UNITS = 32
+_SAMPLE_ROWS = 1 << 18
+
+
+@dataclass(frozen=True)
+class Located:
+    """Where wanted ranks are stored.
+
+    Attributes
+    ----------
+    position : int64 array, shape (n,)
+        0-based stored position of each wanted rank, in rank order.
+    tied : bool array, shape (n,)
+        Whether another item of the list has the same score.
+    equal_keys : int
+        Pairs of neighbours in the order that agree in score and in all key columns, among the candidates read: told
+        apart by stored position only.
+    missing : int
+        Rows whose score is null or NaN.
+    scans : int
+        Times the scores were read.
+    """
+
+    position: Int64Array
+    tied: npt.NDArray[np.bool_]
+    equal_keys: int
+    missing: int
+    scans: int
+
+
+@dataclass
+class _Search:
+    scan: Scan
+    wanted: Int64Array
+    n_items: int
+    most_bins: int
+    most_candidates: int
+    progress: Progress
+    stages: list[FirstStage | Stage] = field(default_factory=list)
+    bins: Int64Array = field(default_factory=lambda: np.empty(0, np.int64))
+    counts: Int64Array = field(default_factory=lambda: np.empty(0, np.int64))
+    base: Int64Array = field(default_factory=lambda: np.empty(0, np.int64))
+    missing: int = 0
+    scans: int = 0
+
+    @property
+    def hashed(self) -> str:
+        """Whether a stage splits by tie hash, so that it is needed of every row."""
+        deep = any(np.any(stage.kind >= HASH) for stage in self.stages if isinstance(stage, Stage))
+        return "now" if deep else "later"
+
+
+def locate(scan: Scan, wanted: Int64Array, memory: float, nan: str = "refuse", progress: Progress = silent) -> Located:
+    """Find the stored positions of wanted ranks.
+
+    Parameters
+    ----------
+    scan : Scan
+        Units that hold the whole list.
+    wanted : int64 array, strictly increasing, in 1..N
+    memory : float
+        Bytes for bins and candidates.
+    nan : {"refuse", "last"}
+        What becomes of scores that are null or NaN.
+    progress : callable(done, total), optional
+
+    Raises
+    ------
+    InputError
+        The memory is too small; says the least that works. Scores that are null or NaN, with their count and first
+        places. A list that changed between two scans.
+    """
+    n_items = sum(unit.rows for unit in scan.units)
+    least = 4 * _LEAST_BINS * _BYTES_PER_BIN * (scan.threads + 1) + 2 * wanted.size * _BYTES_PER_CANDIDATE
+    if memory < least:
+        raise InputError(
+            f"{memory / 1e9:g} GB of memory cannot hold the bins of {wanted.size:,} wanted ranks",
+            f"the least that works is --memory {np.ceil(least / 1e6) / 1e3:g}",
+        )
+    most_bins = int(min(_MOST_BINS, memory / 2 / (_BYTES_PER_BIN * (scan.threads + 1))))
+    search = _Search(scan, wanted, n_items, most_bins, int(memory / 2 / _BYTES_PER_CANDIDATE), progress)
+    search.stages.append(first_stage(_sample(scan), most_bins))
+    _count(search)
+    if search.missing and nan == "refuse":
+        raise _missing(scan, search.missing)
+    while search.counts.sum() > search.most_candidates:
+        wide = LOW if scan.order.kind == "decimal" else HASH
+        before = search.stages[-1]
+        search.stages.append(next_stage(before, search.bins, search.counts, most_bins, n_items - 1, wide))
+        _count(search)
+    return _pick(search, _collect(search))
+
+
+def _missing(scan: Scan, count: int) -> InputError:
+    places = "; ".join(f"{unit.where}, row {row:,}" for unit, row in scan.missing_places())
+    return InputError(
+        f"{count:,} items have no {scan.score} (null or NaN; first: {places})",
+        "every item needs a score, or put these last with --nan last",
+    )
+
+
+def _sample(scan: Scan) -> npt.NDArray[np.uint64]:
+    """Keys of some rows from all over the list."""
+    step = max(1, len(scan.units) // _SAMPLE_UNITS)
+    chosen = list(scan.units[::step])[: 2 * _SAMPLE_UNITS]
+    each = max(1, _SAMPLE_ROWS // len(chosen))
+    keys = [scan.scores(unit).key for unit in chosen]
+    sample = np.concatenate([key[:: max(1, key.size // each)] for key in keys])
+    known = sample[sample != LAST]
+    return known if known.size else sample
+
+
+def _count(search: _Search) -> None:
+    """Scan once, and find the bins of the last stage that hold wanted ranks."""
+    own = threading.local()
+    tables: list[Int64Array] = []
+    stage = search.stages[-1]
+
+    def work(unit: Unit) -> int:
+        if not hasattr(own, "counts"):
+            own.counts = np.zeros(stage.count, np.int64)
+            tables.append(own.counts)
+        keys = search.scan.scores(unit)
+        if len(search.stages) == 1:
+            first = search.stages[0]
+            if isinstance(first, FirstStage):
+                count_first(keys.key, first.bounds, first.first, first.inner, own.counts)
+        else:
+            bins, _ = _descend(search, unit, keys, search.stages)
+            own.counts += np.bincount(bins, minlength=stage.count)
+        return keys.missing
+
+    search.missing = search.scan.map(work, search.progress)
+    search.scans += 1
+    counts: Int64Array = np.asarray(np.sum(tables, axis=0), dtype=np.int64)
+    if isinstance(stage, FirstStage):
+        before = np.cumsum(counts) - counts
+        if counts.sum() != search.n_items:
+            raise InputError("the list changed while it was counted", "run the command again")
+    else:
+        totals = np.add.reduceat(counts, stage.base[:-1])
+        if not np.array_equal(totals, search.counts):
+            raise InputError("the list changed between two scans of it", "run the command again")
+        within = np.cumsum(counts) - counts
+        cell = np.repeat(np.arange(totals.size), np.diff(stage.base))
+        before = search.base[cell] + within - within[stage.base[:-1]][cell]
+    ends = before + counts
+    # bins without items share their end with the bin before: the first bin that ends at or after a rank holds it
+    search.bins = np.unique(np.searchsorted(ends, search.wanted, side="left"))
+    search.counts, search.base = counts[search.bins], before[search.bins]
+
+
+def _descend(search: _Search, unit: Unit, keys: Keys, stages: list[FirstStage | Stage]) -> tuple[Int64Array, Words]:
+    """Bins at the last of some stages, of the rows that reach it, and their words."""
+    first, *rest = stages
+    if not isinstance(first, FirstStage):
+        raise TypeError("the first stage comes first")
+    open_bins = rest[0].cell >= 0 if rest and isinstance(rest[0], Stage) else _flags(first.count, search.bins)
+    rows, bins = np.empty(keys.key.size, np.int64), np.empty(keys.key.size, np.int64)
+    found = mark(keys.key, first.bounds, first.first, first.inner, _bits(open_bins), rows, bins)
+    rows, bins = rows[:found].copy(), bins[:found].copy()
+    words = search.scan.words(unit, keys, rows, search.hashed)
+    for stage in rest:
+        if isinstance(stage, Stage):
+            stage.apply(bins, words)
+            words = words.where(bins >= 0)
+            bins = bins[bins >= 0]
+    return bins, words
+
+
+def _flags(count: int, bins: Int64Array) -> npt.NDArray[np.bool_]:
+    flags = np.zeros(count, np.bool_)
+    flags[bins] = True
+    return flags
+
+
+def _bits(flags: npt.NDArray[np.bool_]) -> npt.NDArray[np.uint64]:
+    padded = np.zeros(-(-flags.size // 64) * 64, np.bool_)
+    padded[: flags.size] = flags
+    return np.packbits(padded, bitorder="little").view(np.uint64)
+
+
+def _collect(search: _Search) -> Words:
+    """Scan once more, and keep the items in wanted bins."""
+    found: list[Words] = []
+    wanted = _flags(search.stages[-1].count, search.bins)
+
+    def work(unit: Unit) -> int:
+        bins, words = _descend(search, unit, search.scan.scores(unit), search.stages)
+        kept = wanted[bins]
+        found.append(words.where(kept))
+        return int(kept.sum())
+
+    count = search.scan.map(work, search.progress)
+    search.scans += 1
+    if count != search.counts.sum():
+        raise InputError("the list changed between two scans of it", "run the command again")
+    names = ("key", "low", "hash", "position")
+    return Words(*(np.concatenate([getattr(words, name) for words in found]) for name in names))
+
+
+def _pick(search: _Search, items: Words) -> Located:
+    """Sort the candidates, and take those at wanted ranks."""
+    if search.scan.keys and search.hashed == "later":
+        items = _hash_ties(search.scan, items)
+    words = [items.position, items.hash, *([items.low] if items.low.size else []), items.key]
+    order = np.lexsort(words)
+    starts = np.cumsum(search.counts) - search.counts
+    bin_of = np.searchsorted(search.base, search.wanted, side="left") - 1
+    at = starts[bin_of] + search.wanted - search.base[bin_of] - 1
+    position, tie = items.position[order], items.hash[order]
+    same = _same_score(items, order)
+    tied = _either(same)
+    # a bin that splits a tie block may hold only one of its items
+    split = [kind >= HASH for kind in search.stages[-1].ranges(search.bins)[0].tolist()]
+    twins = int(np.sum(same & (tie[1:] == tie[:-1])))
+    return Located(
+        position=position[at].astype(np.int64),
+        tied=tied[at] | np.array(split, dtype=np.bool_)[bin_of],
+        equal_keys=twins if search.scan.keys else 0,
+        missing=search.missing,
+        scans=search.scans,
+    )
+
+
+def _same_score(items: Words, order: Int64Array) -> npt.NDArray[np.bool_]:
+    """Whether each item, in some order, has the score of the one before it; of all but the first."""
+    key = items.key[order]
+    same: npt.NDArray[np.bool_] = key[1:] == key[:-1]
+    if items.low.size:
+        low = items.low[order]
+        same &= low[1:] == low[:-1]
+    return same
+
+
+def _either(same: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
+    tied = np.zeros(same.size + 1, np.bool_)
+    tied[1:] |= same
+    tied[:-1] |= same
+    return tied
+
+
+def _hash_ties(scan: Scan, items: Words) -> Words:
+    """Read the key columns of items that tie in score, and of no others."""
+    order = np.lexsort([*([items.low] if items.low.size else []), items.key])
+    rows = order[_either(_same_score(items, order))] if order.size else order
+    hashes = items.hash.copy()
+    if rows.size:
+        hashes[rows] = scan.key_hashes(items.position[rows].astype(np.int64))
+    return Words(items.key, items.low, hashes, items.position)

@@ -1,0 +1,145 @@
+"""A score column as order keys: 64-bit integers that ascend from the best item to the worst."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from streameval.errors import InputError
+from streameval.kernels.orderkeys import LAST, float32_keys, float64_keys, int64_keys
+
+UInt64Array = npt.NDArray[np.uint64]
+_ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
+_SIGN = np.uint64(1 << 63)
+_HALF = pa.float16()
+
+
+@dataclass(frozen=True)
+class Keys:
+    """Order keys of some rows.
+
+    Attributes
+    ----------
+    key : uint64 array, shape (n,)
+        The best score has the smallest.
+    low : uint64 array, shape (n,) or (0,)
+        What comes after `key` in a score of 128 bits; empty for all other scores.
+    missing : int
+        Rows whose score is null or NaN: they have the largest key.
+    """
+
+    key: UInt64Array
+    low: UInt64Array
+    missing: int
+
+
+@dataclass(frozen=True)
+class ScoreOrder:
+    """How scores of one type are ordered.
+
+    Parameters
+    ----------
+    kind : {"float32", "float64", "signed", "unsigned", "decimal"}
+        What every file's scores are widened to.
+    ascending : bool
+        Whether the smallest score is the best.
+    scale : int
+        Digits after the point that decimals are brought to.
+    """
+
+    kind: str
+    ascending: bool
+    scale: int = 0
+
+    @property
+    def flip(self) -> np.uint64:
+        """Turns ascending integers into the ranking's order."""
+        return np.uint64(0) if self.ascending else _ALL
+
+    def keys(self, scores: pa.ChunkedArray | pa.Array) -> Keys:
+        """Turn scores into order keys."""
+        array = scores.combine_chunks() if isinstance(scores, pa.ChunkedArray) else scores
+        if self.kind == "decimal":
+            return self._decimal_keys(array)
+        nulls = array.null_count
+        plain = np.ascontiguousarray(array.fill_null(0).to_numpy(zero_copy_only=False) if nulls else _numpy(array))
+        found = self.of_numpy(plain)
+        if nulls:
+            found.key[array.is_null().to_numpy(zero_copy_only=False)] = LAST
+        return Keys(found.key, found.low, found.missing + nulls)
+
+    def of_numpy(self, scores: npt.NDArray[Any]) -> Keys:
+        """Turn a numpy array without nulls into order keys."""
+        out = np.empty(scores.size, np.uint64)
+        if self.kind == "float32":
+            missing = float32_keys(scores.astype(np.float32, copy=False).view(np.uint32), self.flip, out)
+        elif self.kind == "float64":
+            missing = float64_keys(scores.astype(np.float64, copy=False).view(np.uint64), self.flip, out)
+        else:
+            signed = self.kind == "signed"
+            whole = scores.astype(np.int64 if signed else np.uint64, copy=False).view(np.uint64)
+            missing = int64_keys(whole, _SIGN if signed else np.uint64(0), self.flip, out)
+        return Keys(out, np.empty(0, np.uint64), missing)
+
+    def _decimal_keys(self, array: pa.Array) -> Keys:
+        wide = array.cast(pa.decimal128(38, self.scale))
+        words = np.frombuffer(wide.buffers()[1], np.uint64)[2 * wide.offset : 2 * (wide.offset + len(wide))]
+        key, low = np.empty(len(wide), np.uint64), np.ascontiguousarray(words[0::2]) ^ self.flip
+        int64_keys(np.ascontiguousarray(words[1::2]), _SIGN, self.flip, key)
+        if wide.null_count:
+            gone = wide.is_null().to_numpy(zero_copy_only=False)
+            key[gone], low[gone] = LAST, LAST
+        return Keys(key, low, wide.null_count)
+
+
+def _numpy(array: pa.Array) -> npt.NDArray[Any]:
+    kind = array.type
+    if pa.types.is_date32(kind) or pa.types.is_time32(kind):
+        array = array.view(pa.int32())
+    elif pa.types.is_temporal(kind):
+        array = array.view(pa.int64())
+    values: npt.NDArray[Any] = array.to_numpy(zero_copy_only=False)
+    return values
+
+
+def order_of(types: list[tuple[str, pa.DataType]], score: str, ascending: bool) -> ScoreOrder:
+    """Find the order that the score columns of all files share.
+
+    Parameters
+    ----------
+    types : list of (path, type)
+        One per file. Float widths and integer widths may be mixed: the widest counts.
+    score : str
+        The column's name, for messages.
+    ascending : bool
+
+    Raises
+    ------
+    InputError
+        Scores that cannot be ordered as numbers or dates, or whose types do not go together.
+    """
+    kinds = {kind: path for path, kind in reversed(types)}
+    if all(pa.types.is_floating(kind) for kind in kinds):
+        single = all(kind in (pa.float32(), _HALF) for kind in kinds)
+        return ScoreOrder("float32" if single else "float64", ascending)
+    if all(pa.types.is_signed_integer(kind) for kind in kinds):
+        return ScoreOrder("signed", ascending)
+    if all(pa.types.is_unsigned_integer(kind) for kind in kinds):
+        return ScoreOrder("unsigned", ascending)
+    if len(kinds) == 1 and pa.types.is_temporal(next(iter(kinds))):
+        return ScoreOrder("signed", ascending)
+    if all(pa.types.is_decimal(kind) for kind in kinds):
+        scale = max(kind.scale for kind in kinds)
+        if all(kind.bit_width <= 128 and kind.precision - kind.scale + scale <= 38 for kind in kinds):
+            return ScoreOrder("decimal", ascending, scale)
+        raise InputError(f"score column '{score}' holds decimals beyond 38 digits", "cast it to float64 or decimal(38)")
+    path, kind = types[0]
+    for other_path, other in types[1:]:
+        if other != kind:
+            raise InputError(f"{other_path}: score column '{score}' is {other}, but {kind} in {path}",
+                             "one type for all files, please: float widths may differ, kinds may not")  # fmt: skip
+    raise InputError(f"{path}: score column '{score}' is {kind}, not a number or a date")

@@ -1,0 +1,56 @@
+"""Tie hashes of rows: from their key columns, or from their stored positions."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from streameval.errors import InputError
+from streameval.kernels.tiehash import NULL_WORD, SEED, add_strings, add_words
+
+TIE_RULE = "score, then the 64-bit tie hash of {what}, then the stored position"
+
+
+def check_key(kind: pa.DataType, name: str) -> None:
+    """Refuse a key column that has no canonical form.
+
+    Raises
+    ------
+    InputError
+        Anything but integers, floats and strings.
+    """
+    plain = kind.value_type if pa.types.is_dictionary(kind) else kind
+    tests = (pa.types.is_integer, pa.types.is_floating, pa.types.is_string, pa.types.is_large_string,
+             pa.types.is_string_view)  # fmt: skip
+    if not any(test(plain) for test in tests):
+        raise InputError(f"key column '{name}' is {kind}", "a key is made of integers, floats or strings")
+
+
+def key_hashes(keys: pa.Table) -> npt.NDArray[np.uint64]:
+    """Tie hashes of rows with key columns (`streameval.kernels.tiehash` has the specification)."""
+    state = np.full(keys.num_rows, SEED, np.uint64)
+    for column in keys.columns:
+        array = column.combine_chunks()
+        if isinstance(array, pa.ChunkedArray):  # no chunk at all, or more text than one chunk can hold
+            array = pa.concat_arrays(array.cast(pa.large_string()).chunks) if array.num_chunks else pa.array([])
+        if pa.types.is_dictionary(array.type):
+            array = array.dictionary_decode()
+        valid = array.is_valid().to_numpy(zero_copy_only=False)
+        if pa.types.is_integer(array.type) or pa.types.is_floating(array.type):
+            add_words(state, _words(array, valid))
+        else:
+            text = array.cast(pa.large_string())
+            offsets = np.frombuffer(text.buffers()[1], np.int64)[text.offset : text.offset + len(text) + 1]
+            data = np.frombuffer(text.buffers()[2] or b"", np.uint8)
+            add_strings(state, offsets, data, valid)
+    return state
+
+
+def _words(array: pa.Array, valid: npt.NDArray[np.bool_]) -> npt.NDArray[np.uint64]:
+    filled = array.fill_null(0).to_numpy(zero_copy_only=False)
+    if pa.types.is_floating(array.type):
+        words = (filled.astype(np.float64) + 0.0).view(np.uint64)  # −0.0 + 0.0 is 0.0
+    else:
+        words = filled.astype(np.uint64 if pa.types.is_unsigned_integer(array.type) else np.int64).view(np.uint64)
+    return np.where(valid, words, NULL_WORD)

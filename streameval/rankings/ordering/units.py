@@ -1,0 +1,181 @@
+"""What a scan reads: the score (and key columns) of one row group at a time, several at once."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from streameval.errors import InputError, outside_trouble
+from streameval.kernels.tiehash import position_hashes
+from streameval.rankings import Progress
+from streameval.rankings.ordering.bins import Words
+from streameval.rankings.ordering.scores import Keys, ScoreOrder
+from streameval.rankings.ordering.ties import key_hashes
+from streameval.types import Int64Array
+
+
+class Unit(Protocol):
+    """A stretch of rows that is read at once."""
+
+    @property
+    def first_position(self) -> int:
+        """Stored position of its first row."""
+        ...
+
+    @property
+    def rows(self) -> int:
+        """How many rows it has."""
+        ...
+
+    @property
+    def where(self) -> str:
+        """The place, for messages."""
+        ...
+
+    def read(self, columns: Sequence[str]) -> pa.Table:
+        """Read the columns of all its rows."""
+        ...
+
+
+@dataclass(frozen=True)
+class RowGroup:
+    """A row group of a Parquet file.
+
+    Attributes
+    ----------
+    path : str
+    index : int
+        Of the row group in its file.
+    first_row : int
+        Of the row group in its file.
+    first_position : int
+        The same over all files.
+    rows : int
+    state : tuple of int
+        Size and time of change of the file when the list was opened.
+    """
+
+    path: str
+    index: int
+    first_row: int
+    first_position: int
+    rows: int
+    state: tuple[int, int]
+
+    @property
+    def where(self) -> str:
+        """The place, for messages."""
+        return f"{self.path}: row group {self.index}"
+
+    def read(self, columns: Sequence[str]) -> pa.Table:
+        """Read columns whole.
+
+        Raises
+        ------
+        InputError
+            A damaged file, named with the row group, or one that changed since the list was opened.
+        """
+        try:
+            stat = os.stat(self.path)
+            if (stat.st_size, stat.st_mtime_ns) != self.state:
+                raise InputError(f"{self.path}: changed while it was read", "run the command again")
+            table = self._read(list(columns))
+        except InputError:
+            raise
+        except (pl.exceptions.PolarsError, pa.ArrowException, OSError, pl.exceptions.PanicException) as error:
+            trouble = outside_trouble(error)
+            text = " ".join(str(error).split())[:160]
+            raise trouble or InputError(
+                f"{self.path}: row group {self.index} cannot be decoded ({text})", "the file is corrupt or truncated"
+            ) from error
+        if table.num_rows != self.rows:
+            raise InputError(f"{self.path}: row group {self.index} holds {table.num_rows:,} rows, not {self.rows:,}")
+        return table
+
+    def _read(self, columns: list[str]) -> pa.Table:
+        if len(columns) == 1 and self.first_row + self.rows < 2**32:
+            lazy = pl.scan_parquet(self.path, glob=False, hive_partitioning=False).select(columns)
+            return lazy.slice(self.first_row, self.rows).collect().to_arrow()
+        with pq.ParquetFile(self.path) as file:
+            return file.read_row_group(self.index, columns=columns, use_threads=False)
+
+
+@dataclass(frozen=True)
+class Scan:
+    """How units are read.
+
+    Attributes
+    ----------
+    units : sequence of Unit
+    order : ScoreOrder
+    score : str
+    keys : tuple of str
+        Key columns; empty where ties are told apart by position.
+    threads : int
+    key_hashes : callable(positions) -> uint64 array
+        Tie hashes of the items at some stored positions, from their key columns.
+    """
+
+    units: Sequence[Unit]
+    order: ScoreOrder
+    score: str
+    keys: tuple[str, ...]
+    threads: int
+    key_hashes: Callable[[Int64Array], npt.NDArray[np.uint64]]
+
+    def map(self, work: Callable[[Unit], int], progress: Progress) -> int:
+        """Do some work per unit, several at once; returns the sum, and reports rows done of rows in all."""
+        total, done, found = sum(unit.rows for unit in self.units), 0, 0
+        with ThreadPoolExecutor(self.threads) as pool:
+            jobs = [(unit, pool.submit(work, unit)) for unit in self.units]
+            try:
+                for unit, job in jobs:
+                    found += job.result()
+                    done += unit.rows
+                    progress(done, total)
+            except BaseException:
+                pool.shutdown(cancel_futures=True)
+                raise
+        return found
+
+    def scores(self, unit: Unit) -> Keys:
+        """Order keys of a unit's rows."""
+        return self.order.keys(unit.read([self.score]).column(0))
+
+    def words(self, unit: Unit, keys: Keys, rows: Int64Array, hashed: str) -> Words:
+        """All words of some rows of a unit.
+
+        Parameters
+        ----------
+        hashed : {"now", "later"}
+            Key columns are read for the whole unit where their hash is needed now; later, only for rows that tie.
+        """
+        positions = rows + unit.first_position
+        low = keys.low[rows] if keys.low.size else keys.low
+        if not self.keys:
+            hashes = position_hashes(positions)
+        elif hashed == "now":
+            hashes = key_hashes(unit.read(self.keys).select(list(self.keys)))[rows]
+        else:
+            hashes = np.zeros(rows.size, np.uint64)
+        return Words(keys.key[rows], low, hashes, positions.view(np.uint64))
+
+    def missing_places(self, limit: int = 3) -> Iterator[tuple[Unit, int]]:
+        """First rows whose score is null or NaN, in stored order."""
+        for unit in self.units:
+            scores = unit.read([self.score]).column(0)
+            gone = scores.is_null(nan_is_null=True).combine_chunks().to_numpy(zero_copy_only=False)
+            for row in np.flatnonzero(gone).tolist():
+                yield unit, row
+                limit -= 1
+                if not limit:
+                    return

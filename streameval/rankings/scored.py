@@ -1,0 +1,177 @@
+"""Rankings by score, whatever the storage order of their files: never sorted, never loaded.
+
+The order is total: score, then the tie hash (of the key columns, or of the stored position), then the stored position.
+The positions of wanted ranks are found by counting scans (`ordering`), and their items are read where they are stored.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from streameval.errors import InputError
+from streameval.rankings import Fetched, Progress, RankingOptions, silent
+from streameval.rankings.footers import check_column
+from streameval.rankings.ordering.locate import Located, locate
+from streameval.rankings.ordering.scores import ScoreOrder, order_of
+from streameval.rankings.ordering.ties import TIE_RULE, check_key, key_hashes
+from streameval.rankings.ordering.units import RowGroup, Scan
+from streameval.rankings.stored import StoredRanking, free_name, open_stored
+from streameval.types import Int64Array
+
+
+@dataclass(frozen=True)
+class ScoredRanking:
+    """Parquet files whose score column is the order.
+
+    Attributes
+    ----------
+    rows : StoredRanking
+        The same files in stored order.
+    options : RankingOptions
+    order : ScoreOrder
+    score : str
+        The score column.
+    """
+
+    rows: StoredRanking
+    options: RankingOptions
+    order: ScoreOrder
+    score: str
+
+    @property
+    def n_items(self) -> int:
+        """N, from row counts."""
+        return self.rows.n_items
+
+    @property
+    def fingerprint(self) -> str:
+        """Hash over the files' relative paths, sizes and footers."""
+        return self.rows.fingerprint
+
+    def description(self) -> dict[str, Any]:
+        """What the ranking is, JSON-ready."""
+        by = ", ".join(self.options.key) if self.options.key else "the stored position"
+        return {
+            **self.rows.description(),
+            "order": "score",
+            "score": self.score,
+            "ascending": self.options.ascending,
+            "key": list(self.options.key),
+            "nan": self.options.nan,
+            "tie_rule": TIE_RULE.format(what=by),
+        }
+
+    def location(self) -> dict[str, Any]:
+        """Where it lies and how to read it, JSON-ready."""
+        return self.rows.location()
+
+    def columns(self) -> list[str]:
+        """Columns in the files, then partition keys that are not among them."""
+        return self.rows.columns()
+
+    def fetch(
+        self,
+        ranks: Int64Array,
+        columns: Sequence[str],
+        progress: Progress = silent,
+        cutoffs: Int64Array | None = None,
+    ) -> Fetched:
+        """Find the items at `ranks` by counting scans, and read them.
+
+        Parameters
+        ----------
+        ranks : int64 array, strictly increasing, in 1..N
+        columns : sequence of str
+            Of `columns()`.
+        progress : callable(done, total), optional
+            Rows of the scan under way.
+        cutoffs : int64 array, optional
+            Ranks whose score alone is wanted: `Fetched.thresholds`.
+
+        Raises
+        ------
+        InputError
+            Scores that are null or NaN (unless they come last), a damaged file or one that changed, a memory limit too
+            small; with count, file and place.
+        """
+        wanted = np.union1d(ranks, cutoffs) if cutoffs is not None else ranks
+        scan = self._scan()
+        found = locate(scan, wanted, self._bytes(scan.threads), self.options.nan, progress)
+        mine = np.searchsorted(wanted, ranks)
+        items = self._items(found.position[mine], list(dict.fromkeys([self.score, *columns])), progress)
+        score = items.table.column(self.score)
+        table = pa.table({"rank": ranks, "score": score})
+        for name in columns:
+            table = table.append_column(free_name(name, table.column_names), items.table.column(name))
+        return replace(
+            items,
+            table=table,
+            tied_ranks=int(found.tied[mine].sum()),
+            equal_keys=found.equal_keys,
+            missing_scores=found.missing,
+            scans=found.scans,
+            thresholds=self._thresholds(found, wanted, cutoffs),
+        )
+
+    def _scan(self) -> Scan:
+        units, position = [], 0
+        for footer in self.rows.footers:
+            first_row = 0
+            for index, rows in enumerate(footer.row_group_rows.tolist()):
+                if rows:
+                    state = (footer.size, footer.changed_ns)
+                    units.append(RowGroup(footer.file.path, index, first_row, position, rows, state))
+                first_row += rows
+                position += rows
+        return Scan(units, self.order, self.score, self.options.key, self.rows.threads, self._key_hashes)
+
+    def _bytes(self, threads: int) -> float:
+        """What is left of the memory for bins and candidates, beside the row groups that are being decoded."""
+        largest = max(int(footer.row_group_rows.max(initial=0)) for footer in self.rows.footers)
+        return self.options.memory * 1e9 - 48.0 * largest * threads
+
+    def _items(self, position: Int64Array, columns: list[str], progress: Progress = silent) -> Fetched:
+        """Read items at stored positions, given in any order."""
+        order = np.argsort(position, kind="stable")
+        stored = self.rows.fetch(position[order] + 1, columns, progress)
+        back = np.empty(order.size, np.int64)
+        back[order] = np.arange(order.size)
+        names = [name for name in stored.table.column_names if name != "rank"]
+        items = dict(zip(columns, (stored.table.column(name) for name in names[: len(columns)]), strict=True))
+        return replace(stored, table=pa.table(items).take(pa.array(back)))
+
+    def _key_hashes(self, position: Int64Array) -> np.ndarray[Any, np.dtype[np.uint64]]:
+        return key_hashes(self._items(position, list(self.options.key)).table)
+
+    def _thresholds(self, found: Located, wanted: Int64Array, cutoffs: Int64Array | None) -> pa.Table | None:
+        if cutoffs is None:
+            return None
+        at = np.searchsorted(wanted, cutoffs)
+        score = self._items(found.position[at], [self.score]).table.column(self.score)
+        return pa.table({"rank": cutoffs, "score": score})
+
+
+def open_scored(source: Any, options: RankingOptions) -> ScoredRanking:
+    """Open Parquet files as a ranking by score.
+
+    Raises
+    ------
+    InputError
+        See `open_stored`; a score or key column that is missing, or of a type that cannot be ordered or hashed.
+    """
+    score = options.score or ""
+    rows = open_stored(source, options)
+    check_column(rows.schema, score, rows.source[0])
+    types = [(footer.file.path, footer.schema.field(score).type) for footer in rows.footers]
+    order = order_of(types, score, options.ascending)
+    for name in options.key:
+        check_column(rows.schema, name, rows.source[0])
+        check_key(rows.schema.field(name).type, name)
+    if options.memory < 0.05:
+        raise InputError(f"{options.memory:g} GB of memory is too little to count scores", "give --memory 0.05 or more")
+    return ScoredRanking(rows, options, order, score)

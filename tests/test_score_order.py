@@ -1,0 +1,261 @@
+"""Rankings by score in any storage order: the same ranks as a full sort, whatever cuts the list into pieces."""
+
+import itertools
+from dataclasses import dataclass
+from decimal import Decimal
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import streameval
+from streameval.errors import InputError
+from streameval.kernels.tiehash import position_hashes
+from streameval.rankings import RankingOptions, open_ranking
+from streameval.rankings.ordering.locate import locate
+from streameval.rankings.ordering.scores import order_of
+from streameval.rankings.ordering.ties import key_hashes
+from streameval.rankings.ordering.units import Scan
+
+
+@dataclass(frozen=True)
+class Slice:
+    """Rows of a table in memory, read as a scan reads row groups."""
+
+    table: pa.Table
+    first_position: int
+    rows: int
+    where: str = "memory"
+
+    def read(self, columns):
+        return self.table.select(list(columns)).slice(self.first_position, self.rows)
+
+
+def scan_of(table, pieces=5, key=(), ascending=False, threads=2):
+    cuts = np.linspace(0, table.num_rows, pieces + 1).astype(int)
+    units = [Slice(table, int(a), int(b - a)) for a, b in itertools.pairwise(cuts) if b > a]
+    order = order_of([("memory", table.schema.field("s").type)], "s", ascending)
+    hashes = lambda positions: key_hashes(table.select(list(key)).take(pa.array(positions)))  # noqa: E731
+    return Scan(units, order, "s", key, threads, hashes)
+
+
+def sorted_positions(table, key=(), ascending=False):
+    """A full sort by (score, tie hash, position), in plain Python."""
+    scores = table.column("s").to_pylist()
+    hashes = key_hashes(table.select(list(key))) if key else position_hashes(np.arange(table.num_rows))
+    sign = 1 if ascending else -1
+    gone = [value is None or value != value for value in scores]
+    known = [scores[i] for i in range(len(scores)) if not gone[i]]
+    place = {value: i for i, value in enumerate(sorted(set(known)))}
+    return sorted(
+        range(len(scores)),
+        key=lambda i: (gone[i], 0 if gone[i] else sign * place[scores[i]], int(hashes[i]), i),
+    )
+
+
+SCORES = {
+    "float32 -log u": lambda n, rng: -np.log(rng.random(n).astype(np.float32)),
+    "float64 beta": lambda n, rng: rng.beta(8, 1, n),
+    "cosine": lambda n, rng: np.cos(rng.random(n) * 7),
+    "quantised": lambda n, rng: rng.integers(0, 7, n) / 8,
+    "half tied": lambda n, rng: np.where(rng.random(n) < 0.5, 0.25, rng.random(n)),
+    "all equal": lambda n, rng: np.full(n, 3.5),
+    "heavy tails": lambda n, rng: np.exp(rng.normal(0, 100, n)),
+    "correlated": lambda n, rng: np.sort(rng.random(n))[:: -1 if n % 2 else 1],
+    "zeros and infinities": lambda n, rng: rng.choice([0.0, -0.0, np.inf, -np.inf, 1e-310, 2.0], n),
+    "int8": lambda n, rng: rng.integers(-128, 128, n).astype(np.int8),
+    "int64": lambda n, rng: rng.integers(-(2**63), 2**63, n),
+    "uint64": lambda n, rng: rng.integers(0, 2**64, n, dtype=np.uint64),
+}
+
+
+@pytest.mark.parametrize("name", SCORES)
+@settings(max_examples=25, deadline=None)
+@given(n=st.integers(1, 3000), seed=st.integers(0, 2**32), pieces=st.integers(1, 7), ascending=st.booleans())
+def test_ranks_are_those_of_a_full_sort(name, n, seed, pieces, ascending):
+    """With the least memory that works, so that bins are split by key, by tie hash and by position."""
+    rng = np.random.default_rng(seed)
+    table = pa.table({"s": SCORES[name](n, rng)})
+    wanted = np.sort(rng.choice(np.arange(1, n + 1), rng.integers(1, min(n, 60) + 1), replace=False))
+    expected = np.array(sorted_positions(table, ascending=ascending))[wanted - 1]
+    memories = [1e9, 4 * 4096 * 16 * 3 + 160 * wanted.size]
+    for memory, threads in itertools.product(memories, (1, 2)):
+        found = locate(scan_of(table, pieces, ascending=ascending, threads=threads), wanted, memory + 0.0)
+        assert found.position.tolist() == expected.tolist()
+
+
+@settings(max_examples=30, deadline=None)
+@given(n=st.integers(1, 600), seed=st.integers(0, 2**32), kinds=st.sampled_from(["text", "number", "both", "twins"]))
+def test_keys_survive_reordering(n, seed, kinds):
+    rng = np.random.default_rng(seed)
+    number = rng.permutation(n) if kinds != "twins" else np.zeros(n, np.int64)
+    table = pa.table({"s": rng.integers(0, 3, n) / 2, "number": number, "text": [f"item {i % 97}" for i in number]})
+    key = {"text": ("text", "number"), "number": ("number",), "both": ("number", "text"), "twins": ("number",)}[kinds]
+    wanted = np.unique(rng.integers(1, n + 1, 40))
+    at = locate(scan_of(table, 3, key), wanted, 1e9).position
+    assert at.tolist() == np.array(sorted_positions(table, key))[wanted - 1].tolist()
+    tight = locate(scan_of(table, 2, key), wanted, 4 * 4096 * 16 * 3 + 160.0 * wanted.size)
+    assert tight.position.tolist() == at.tolist()
+    if kinds != "twins":
+        shuffled = table.take(pa.array(rng.permutation(n)))
+        again = locate(scan_of(shuffled, 4, key), wanted, 1e9).position
+        assert shuffled.column("number").take(pa.array(again)).to_pylist() == (
+            table.column("number").take(pa.array(at)).to_pylist()
+        )
+    else:
+        assert n < 3 or locate(scan_of(table, 3, key), np.arange(1, n + 1), 1e9).equal_keys > 0
+
+
+DECIMALS = st.decimals(allow_nan=False, allow_infinity=False, min_value=-(10**28), max_value=10**28, places=9)
+
+
+@settings(max_examples=40, deadline=None)
+@given(values=st.lists(DECIMALS | st.none(), min_size=1, max_size=80), ascending=st.booleans())
+def test_decimals_of_128_bits_are_exact_and_nulls_come_last(values, ascending):
+    values = values + [value + Decimal("0.000000001") for value in values if value is not None]
+    table = pa.table({"s": pa.array(values, pa.decimal128(38, 9))})
+    wanted = np.arange(1, table.num_rows + 1)
+    found = locate(scan_of(table, 2, ascending=ascending), wanted, 1e9, "last")
+    assert found.position.tolist() == sorted_positions(table, ascending=ascending)
+    assert found.missing == values.count(None)
+
+
+def test_tie_hashes_are_golden():
+    mask = 2**64 - 1
+
+    def mix(z):
+        z = ((z ^ (z >> 30)) * 0xBF58476D1CE4E5B9) & mask
+        z = ((z ^ (z >> 27)) * 0x94D049BB133111EB) & mask
+        return z ^ (z >> 31)
+
+    seed = int.from_bytes(b"tiehash1", "big")
+    assert position_hashes(np.arange(3)).tolist() == [mix(seed ^ i) for i in range(3)]
+    assert position_hashes(np.arange(2)).tolist() == [5303468224682887235, 4612200091326365830]
+    text = "häuser und Bäume"
+    raw = text.encode()
+    state = mix(mix(seed ^ ((-5) & mask)) ^ int.from_bytes(np.float64(0.5).tobytes(), "little"))
+    state = mix(state ^ len(raw))
+    for i in range(0, len(raw), 8):
+        state = mix(state ^ int.from_bytes(raw[i : i + 8].ljust(8, b"\0"), "little"))
+    table = pa.table({"a": pa.array([-5], pa.int32()), "b": pa.array([0.5], pa.float32()), "c": [text]})
+    assert key_hashes(table).tolist() == [state]
+    assert key_hashes(pa.table({"a": pa.array([None], pa.int64())})).tolist() == [mix(seed ^ (2**63 + 1))]
+    assert key_hashes(pa.table({"a": [-0.0]})).tolist() == key_hashes(pa.table({"a": [0.0]})).tolist()
+
+
+@pytest.fixture
+def shuffled(tmp_path):
+    """20,000 rows in shuffled order with ties, as one file and as seven, and their table."""
+    rng = np.random.default_rng(11)
+    n = 20_000
+    table = pa.table(
+        {"id": rng.permutation(n), "conf": rng.integers(0, 900, n) / 1000, "text": [f"text {i}" for i in range(n)]}
+    )
+    pq.write_table(table, tmp_path / "whole.parquet", row_group_size=3_000)
+    (tmp_path / "parts").mkdir()
+    for i, rows in enumerate(np.array_split(np.arange(n), 7)):
+        part = table.slice(int(rows[0]), rows.size)
+        pq.write_table(part, tmp_path / "parts" / f"p{i}.parquet", row_group_size=900, write_page_index=i % 2 == 0)
+    return tmp_path, table
+
+
+def test_files_threads_and_memory_change_nothing(shuffled):
+    folder, table = shuffled
+    by_position = sorted_positions(table.rename_columns(["id", "s", "text"]))
+    by_key = sorted_positions(table.rename_columns(["id", "s", "text"]), ("id",))
+    ranks = np.unique(np.random.default_rng(2).integers(1, 20_001, 500))
+    for source, threads, memory in itertools.product(("whole.parquet", "parts"), (1, 8), (0.05, 2.0)):
+        for key, expected in (((), by_position), (("id",), by_key)):
+            options = RankingOptions(score="conf", key=key, threads=threads, memory=memory)
+            ranking = open_ranking(str(folder / source), options)
+            found = ranking.fetch(ranks, ["text", "id"], cutoffs=np.array([1, 7, 20_000]))
+            rows = pa.array(np.array(expected)[ranks - 1])
+            assert found.table.column("text").to_pylist() == table.column("text").take(rows).to_pylist()
+            assert found.table.column("score").to_pylist() == table.column("conf").take(rows).to_pylist()
+            ends = pa.array(np.array(expected)[[0, 6, 19_999]])
+            assert found.thresholds.column("score").to_pylist() == table.column("conf").take(ends).to_pylist()
+            assert found.tied_ranks == ranks.size
+
+
+def test_the_journey_by_score_of_an_unsorted_list(shuffled, tmp_path):
+    folder, table = shuffled
+    study = tmp_path / "study"
+    options = RankingOptions(score="conf", key=("id",))
+    plan = streameval.plan(str(folder / "parts"), study, method="loguniform", options=options)
+    assert plan.ranking["tie_rule"].startswith("score, then the 64-bit tie hash of id")
+    selected = streameval.select(study).table
+    labels = pa.table({"rank": selected.column("rank"), "label": pa.array([1] * selected.num_rows)})
+    curve = streameval.evaluate(study, labels=labels).curve.table
+    assert curve.column("score").null_count == 0
+    scores = curve.column("score").to_numpy()
+    assert np.all(np.diff(scores) <= 0)
+    assert scores[-1] == min(table.column("conf").to_pylist())
+
+
+def test_real_lists_come_out_as_a_full_sort(real):
+    path = real("clef_tar2017_amc")
+    table = pq.read_table(path, columns=["item_id", "score"])
+    order = np.lexsort([position_hashes(np.arange(table.num_rows)), -table.column("score").to_numpy()])
+    ranks = np.arange(1, table.num_rows + 1, 37)
+    found = open_ranking(str(path), RankingOptions(score="score")).fetch(ranks, ["item_id"])
+    expected = table.column("item_id").take(pa.array(order[ranks - 1]))
+    assert found.table.column("item_id").to_pylist() == expected.to_pylist()
+    everything = open_ranking(str(path), RankingOptions(score="score")).fetch(np.arange(1, 117_563), [])
+    assert everything.tied_ranks == 117_553
+
+
+def test_bad_scores_are_refused_with_count_and_places(tmp_path):
+    ranks = np.array([1])
+
+    def fetch(*columns, **options):
+        for i, column in enumerate(columns):
+            pq.write_table(pa.table({"s": column}), tmp_path / f"{i}.parquet", row_group_size=2)
+        return open_ranking(str(tmp_path), RankingOptions(score="s", **options)).fetch(ranks, ["s"])
+
+    with pytest.raises(InputError, match=r"2 items have no s .*0.parquet: row group 1, row 0"):
+        fetch(pa.array([1.0, 2.0, None]), pa.array([1.0, 2.0, np.nan]))
+    assert fetch(pa.array([None, 2.0]), pa.array([3.0, np.nan]), nan="last").table.column("score").to_pylist() == [3.0]
+    with pytest.raises(InputError, match="not a number or a date"):
+        fetch(pa.array(["a"]), pa.array(["b"]))
+    with pytest.raises(InputError, match="but double in"):
+        fetch(pa.array([1.0]), pa.array([Decimal(1)]))
+    widened = fetch(pa.array([1.5], pa.float32()), pa.array([1.25], pa.float64()))
+    assert widened.table.column("score").to_pylist() == [1.5]
+    with pytest.raises(InputError, match="made of integers, floats or strings"):
+        open_ranking(
+            pq.write_table(pa.table({"s": [1.0], "k": [[1]]}), tmp_path / "0.parquet") or str(tmp_path / "0.parquet"),
+            RankingOptions(score="s", key=("k",)),
+        )
+
+
+def test_a_file_that_is_corrupt_or_changes_is_named(shuffled):
+    folder, _ = shuffled
+    path = folder / "parts" / "p3.parquet"
+    whole = path.read_bytes()
+    ranking = open_ranking(str(folder / "parts"), RankingOptions(score="conf"))
+    path.write_bytes(whole[:100] + bytes(9000) + whole[9100:])
+    with pytest.raises(InputError, match=r"p3.parquet"):
+        ranking.fetch(np.array([5]), ["id"])
+    ranking = open_ranking(str(folder / "parts"), RankingOptions(score="conf"))
+    with pytest.raises(InputError, match=r"p3.parquet"):
+        ranking.fetch(np.array([5]), ["id"])
+
+
+def test_a_memory_limit_too_small_says_the_least_that_works():
+    table = pa.table({"s": np.arange(100.0)})
+    with pytest.raises(InputError, match="the least that works is --memory"):
+        locate(scan_of(table), np.array([1]), 1e5)
+
+
+@pytest.mark.parametrize("kind", [pa.date32(), pa.timestamp("us"), pa.float16(), pa.uint8(), pa.decimal128(15, 3)])
+def test_every_sortable_type(tmp_path, kind):
+    values = pa.array(np.random.default_rng(1).permutation(200).astype(np.int32))
+    whole = values.cast(pa.int64()) if kind == pa.timestamp("us") else values
+    column = whole.cast(kind)
+    path = tmp_path / "r.parquet"
+    pq.write_table(pa.table({"s": column, "v": values}), path, row_group_size=60)
+    found = open_ranking(str(path), RankingOptions(score="s")).fetch(np.array([1, 2, 200]), ["v"])
+    assert found.table.column("v").to_pylist() == [199, 198, 0]
