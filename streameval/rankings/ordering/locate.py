@@ -28,6 +28,7 @@ _BYTES_PER_BIN = 16  # a counter and a mark
 _BYTES_PER_CANDIDATE = 80  # four words, the sort and its order
 _SAMPLE_UNITS = 32
 _SAMPLE_ROWS = 1 << 18
+_BLOCK = 1 << 15  # rows whose keys, rows and bins fit a cache
 
 
 @dataclass(frozen=True)
@@ -105,8 +106,12 @@ def locate(scan: Scan, wanted: Int64Array, memory: float, nan: str = "refuse", p
             f"{memory / 1e9:g} GB of memory cannot hold the bins of {wanted.size:,} wanted ranks",
             f"the least that works is --memory {np.ceil(least / 1e6) / 1e3:g}",
         )
+    most_candidates = int(memory / 2 / _BYTES_PER_CANDIDATE)
     most_bins = int(min(_MOST_BINS, memory / 2 / (_BYTES_PER_BIN * (scan.threads + 1))))
-    search = _Search(scan, wanted, n_items, most_bins, int(memory / 2 / _BYTES_PER_CANDIDATE), progress)
+    # counters that fit a cache are quick to reach: no more of them than the candidates' room asks for
+    runs = 1 + int(np.sum(np.diff(wanted) > 1))
+    most_bins = min(most_bins, max(_LEAST_BINS, 4 * runs * n_items // most_candidates, 4 * runs))
+    search = _Search(scan, wanted, n_items, most_bins, most_candidates, progress)
     search.stages.append(first_stage(_sample(scan), most_bins))
     _count(search)
     if search.missing and nan == "refuse":
@@ -143,20 +148,21 @@ def _count(search: _Search) -> None:
     own = threading.local()
     tables: list[Int64Array] = []
     stage = search.stages[-1]
+    sieve = _Sieve.of(search)
 
     def work(unit: Unit) -> int:
         if not hasattr(own, "counts"):
-            own.counts = np.zeros(stage.count, np.int64)
+            own.counts, own.room = np.zeros(stage.count, np.int64), _Room()
             tables.append(own.counts)
-        keys = search.scan.scores(unit)
-        if len(search.stages) == 1:
-            first = search.stages[0]
-            if isinstance(first, FirstStage):
-                count_first(keys.key, first.bounds, first.first, first.inner, own.counts)
-        else:
-            bins, _ = _descend(search, unit, keys, search.stages)
-            own.counts += np.bincount(bins, minlength=stage.count)
-        return keys.missing
+        missing, hashes = 0, sieve.hashes(unit)
+        for first_row, keys in search.scan.blocks(unit, own.room.keys):
+            missing += keys.missing
+            if isinstance(stage, FirstStage):
+                count_first(keys.key, stage.bounds, stage.first, stage.inner, own.counts)
+            else:
+                bins, _ = sieve.pass_through(unit, first_row, keys, hashes, own.room)
+                np.add.at(own.counts, bins, 1)
+        return missing
 
     search.missing = search.scan.map(work, search.progress)
     search.scans += 1
@@ -178,22 +184,55 @@ def _count(search: _Search) -> None:
     search.counts, search.base = counts[search.bins], before[search.bins]
 
 
-def _descend(search: _Search, unit: Unit, keys: Keys, stages: list[FirstStage | Stage]) -> tuple[Int64Array, Words]:
-    """Bins at the last of some stages, of the rows that reach it, and their words."""
-    first, *rest = stages
-    if not isinstance(first, FirstStage):
-        raise TypeError("the first stage comes first")
-    open_bins = rest[0].cell >= 0 if rest and isinstance(rest[0], Stage) else _flags(first.count, search.bins)
-    rows, bins = np.empty(keys.key.size, np.int64), np.empty(keys.key.size, np.int64)
-    found = mark(keys.key, first.bounds, first.first, first.inner, _bits(open_bins), rows, bins)
-    rows, bins = rows[:found].copy(), bins[:found].copy()
-    words = search.scan.words(unit, keys, rows, search.hashed)
-    for stage in rest:
-        if isinstance(stage, Stage):
+@dataclass(frozen=True)
+class _Room:
+    """What one thread works in, a cache's worth of rows at a time."""
+
+    keys: npt.NDArray[np.uint64] = field(default_factory=lambda: np.empty(_BLOCK, np.uint64))
+    rows: Int64Array = field(default_factory=lambda: np.empty(_BLOCK, np.int64))
+    bins: Int64Array = field(default_factory=lambda: np.empty(_BLOCK, np.int64))
+
+
+@dataclass(frozen=True)
+class _Sieve:
+    """All stages of a search: lets through the rows in wanted bins of the last but one stage, with their last bins."""
+
+    scan: Scan
+    first: FirstStage
+    rest: tuple[Stage, ...]
+    open_bins: npt.NDArray[np.uint64]
+    hashed: str
+
+    @staticmethod
+    def of(search: _Search) -> _Sieve:
+        first, *rest = search.stages
+        later = tuple(stage for stage in rest if isinstance(stage, Stage))
+        if not isinstance(first, FirstStage):
+            raise TypeError("the first stage comes first")
+        flags = later[0].cell >= 0 if later else _flags(first.count, search.bins)
+        return _Sieve(search.scan, first, later, _bits(flags), search.hashed)
+
+    def hashes(self, unit: Unit) -> npt.NDArray[np.uint64] | None:
+        """Tie hashes of a unit from its key columns, where a stage splits by them."""
+        return self.scan.hashes(unit) if self.scan.keys and self.hashed == "now" else None
+
+    def pass_through(
+        self, unit: Unit, first_row: int, keys: Keys, hashes: npt.NDArray[np.uint64] | None, room: _Room
+    ) -> tuple[Int64Array, Words]:
+        """Bins at the last stage, and words, of the rows of a block that get there."""
+        first = self.first
+        rows, bins = room.rows, room.bins
+        if keys.key.size > rows.size:
+            rows, bins = np.empty(keys.key.size, np.int64), np.empty(keys.key.size, np.int64)
+        found = mark(keys.key, first.bounds, first.first, first.inner, self.open_bins, rows, bins)
+        bins = bins[:found].copy()
+        block = hashes[first_row : first_row + keys.key.size] if hashes is not None else None
+        words = self.scan.words(unit.first_position + first_row, keys, rows[:found], block)
+        for stage in self.rest:
             stage.apply(bins, words)
             words = words.where(bins >= 0)
             bins = bins[bins >= 0]
-    return bins, words
+        return bins, words
 
 
 def _flags(count: int, bins: Int64Array) -> npt.NDArray[np.bool_]:
@@ -211,19 +250,26 @@ def _bits(flags: npt.NDArray[np.bool_]) -> npt.NDArray[np.uint64]:
 def _collect(search: _Search) -> Words:
     """Scan once more, and keep the items in wanted bins."""
     found: list[Words] = []
-    wanted = _flags(search.stages[-1].count, search.bins)
+    own = threading.local()
+    wanted, sieve = _flags(search.stages[-1].count, search.bins), _Sieve.of(search)
 
     def work(unit: Unit) -> int:
-        bins, words = _descend(search, unit, search.scan.scores(unit), search.stages)
-        kept = wanted[bins]
-        found.append(words.where(kept))
-        return int(kept.sum())
+        if not hasattr(own, "room"):
+            own.room = _Room()
+        count, hashes = 0, sieve.hashes(unit)
+        for first_row, keys in search.scan.blocks(unit, own.room.keys):
+            bins, words = sieve.pass_through(unit, first_row, keys, hashes, own.room)
+            if bins.size:
+                found.append(words.where(wanted[bins]))
+                count += found[-1].key.size
+        return count
 
     count = search.scan.map(work, search.progress)
     search.scans += 1
     if count != search.counts.sum():
         raise InputError("the list changed between two scans of it", "run the command again")
     names = ("key", "low", "hash", "position")
+    found = found or [Words(*(np.empty(0, np.uint64) for _ in names))]
     return Words(*(np.concatenate([getattr(words, name) for words in found]) for name in names))
 
 

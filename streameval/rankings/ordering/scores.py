@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -60,6 +61,23 @@ class ScoreOrder:
         """Turns ascending integers into the ranking's order."""
         return np.uint64(0) if self.ascending else _ALL
 
+    def blocks(self, scores: pa.ChunkedArray | pa.Array, room: UInt64Array) -> Iterator[tuple[int, Keys]]:
+        """Turn scores into order keys a cache's worth at a time: first row of each block, and its keys.
+
+        Parameters
+        ----------
+        room : uint64 array
+            Where the keys of a block are put: the next block overwrites them.
+        """
+        array = scores.combine_chunks() if isinstance(scores, pa.ChunkedArray) else scores
+        plain = not array.null_count and self.kind != "decimal"
+        values = _numpy(array) if plain else None
+        for first in range(0, len(array), room.size):
+            if values is not None:
+                yield first, self.of_numpy(values[first : first + room.size], room)
+            else:
+                yield first, self.keys(array.slice(first, room.size))
+
     def keys(self, scores: pa.ChunkedArray | pa.Array) -> Keys:
         """Turn scores into order keys."""
         array = scores.combine_chunks() if isinstance(scores, pa.ChunkedArray) else scores
@@ -67,14 +85,14 @@ class ScoreOrder:
             return self._decimal_keys(array)
         nulls = array.null_count
         plain = np.ascontiguousarray(array.fill_null(0).to_numpy(zero_copy_only=False) if nulls else _numpy(array))
-        found = self.of_numpy(plain)
+        found = self.of_numpy(plain, np.empty(plain.size, np.uint64))
         if nulls:
             found.key[array.is_null().to_numpy(zero_copy_only=False)] = LAST
         return Keys(found.key, found.low, found.missing + nulls)
 
-    def of_numpy(self, scores: npt.NDArray[Any]) -> Keys:
-        """Turn a numpy array without nulls into order keys."""
-        out = np.empty(scores.size, np.uint64)
+    def of_numpy(self, scores: npt.NDArray[Any], room: UInt64Array) -> Keys:
+        """Turn a numpy array without nulls into order keys, put into `room`."""
+        out = room[: scores.size]
         if self.kind == "float32":
             missing = float32_keys(scores.astype(np.float32, copy=False).view(np.uint32), self.flip, out)
         elif self.kind == "float64":

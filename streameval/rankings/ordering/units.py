@@ -151,23 +151,35 @@ class Scan:
         """Order keys of a unit's rows."""
         return self.order.keys(unit.read([self.score]).column(0))
 
-    def words(self, unit: Unit, keys: Keys, rows: Int64Array, hashed: str) -> Words:
-        """All words of some rows of a unit.
+    def blocks(self, unit: Unit, room: npt.NDArray[np.uint64]) -> Iterator[tuple[int, Keys]]:
+        """Order keys of a unit's rows, as many at a time as `room` takes."""
+        return self.order.blocks(unit.read([self.score]).column(0), room)
+
+    def hashes(self, unit: Unit) -> npt.NDArray[np.uint64]:
+        """Tie hashes of all rows of a unit from its key columns."""
+        return key_hashes(unit.read(self.keys).select(list(self.keys)))
+
+    def words(self, first_position: int, keys: Keys, rows: Int64Array, hashes: npt.NDArray[np.uint64] | None) -> Words:
+        """All words of some rows of a block.
 
         Parameters
         ----------
-        hashed : {"now", "later"}
-            Key columns are read for the whole unit where their hash is needed now; later, only for rows that tie.
+        first_position : int
+            Where the block begins.
+        keys : Keys
+            Of the block.
+        rows : int64 array
+            Within the block.
+        hashes : uint64 array or None
+            Tie hashes of the block's rows from key columns; None where they are not needed yet, and 0 then.
         """
-        positions = rows + unit.first_position
+        positions = rows + first_position
         low = keys.low[rows] if keys.low.size else keys.low
         if not self.keys:
-            hashes = position_hashes(positions)
-        elif hashed == "now":
-            hashes = key_hashes(unit.read(self.keys).select(list(self.keys)))[rows]
+            tie = position_hashes(positions)
         else:
-            hashes = np.zeros(rows.size, np.uint64)
-        return Words(keys.key[rows], low, hashes, positions.view(np.uint64))
+            tie = np.zeros(rows.size, np.uint64) if hashes is None else hashes[rows]
+        return Words(keys.key[rows], low, tie, positions.view(np.uint64))
 
     def missing_places(self, limit: int = 3) -> Iterator[tuple[Unit, int]]:
         """First rows whose score is null or NaN, in stored order."""
