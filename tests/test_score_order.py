@@ -1,10 +1,10 @@
 """Rankings by score in any storage order: the same ranks as a full sort, whatever cuts the list into pieces."""
 
 import itertools
-from dataclasses import dataclass
 from decimal import Decimal
 
 import numpy as np
+import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -15,30 +15,21 @@ import streameval
 from streameval.errors import InputError
 from streameval.kernels.tiehash import position_hashes
 from streameval.rankings import RankingOptions, open_ranking
+from streameval.rankings.memory import TableSlice
 from streameval.rankings.ordering.locate import locate
 from streameval.rankings.ordering.scores import order_of
 from streameval.rankings.ordering.ties import key_hashes
 from streameval.rankings.ordering.units import Scan
 
 
-@dataclass(frozen=True)
-class Slice:
-    """Rows of a table in memory, read as a scan reads row groups."""
-
-    table: pa.Table
-    first_position: int
-    rows: int
-    where: str = "memory"
-
-    def read(self, columns):
-        return self.table.select(list(columns)).slice(self.first_position, self.rows)
-
-
 def scan_of(table, pieces=5, key=(), ascending=False, threads=2):
     cuts = np.linspace(0, table.num_rows, pieces + 1).astype(int)
-    units = [Slice(table, int(a), int(b - a)) for a, b in itertools.pairwise(cuts) if b > a]
+    units = [TableSlice(table, int(a), int(b - a)) for a, b in itertools.pairwise(cuts) if b > a]
     order = order_of([("memory", table.schema.field("s").type)], "s", ascending)
-    hashes = lambda positions: key_hashes(table.select(list(key)).take(pa.array(positions)))  # noqa: E731
+
+    def hashes(positions):
+        return key_hashes(table.select(list(key)).take(pa.array(positions)))
+
     return Scan(units, order, "s", key, threads, hashes)
 
 
@@ -259,3 +250,31 @@ def test_every_sortable_type(tmp_path, kind):
     pq.write_table(pa.table({"s": column, "v": values}), path, row_group_size=60)
     found = open_ranking(str(path), RankingOptions(score="s")).fetch(np.array([1, 2, 200]), ["v"])
     assert found.table.column("v").to_pylist() == [199, 198, 0]
+
+
+def test_tables_in_memory_have_the_ranks_of_the_same_rows_in_files(shuffled, tmp_path):
+    folder, table = shuffled
+    frame = pl.from_arrow(table)
+    ranks = np.unique(np.random.default_rng(4).integers(1, 20_001, 200))
+    for options in (RankingOptions(), RankingOptions(score="conf"), RankingOptions(score="conf", key=("text",))):
+        expected = open_ranking(str(folder / "parts"), options).fetch(ranks, ["id", "text"]).table
+        sources = [table, frame, frame.lazy(), pl.scan_parquet(folder / "whole.parquet"), table.to_pandas()]
+        for source in sources:
+            ranking = open_ranking(source, options)
+            assert ranking.n_items == 20_000
+            assert ranking.fetch(ranks, ["id", "text"]).table.to_pylist() == expected.to_pylist()
+    again = open_ranking(pa.concat_tables([table.slice(0, 7), table.slice(7)]), RankingOptions())
+    assert again.fingerprint == open_ranking(table, RankingOptions()).fingerprint
+
+
+def test_a_study_of_a_table_in_memory(shuffled, tmp_path):
+    _, table = shuffled
+    study = tmp_path / "study"
+    streameval.plan(table, study, method="loguniform", budget=300, options=RankingOptions(score="conf"))
+    with pytest.raises(streameval.StudyError, match="in memory"):
+        streameval.select(study)
+    with pytest.raises(streameval.StudyError, match="fingerprint"):
+        streameval.select(study, ranking=table.slice(1))
+    selected = streameval.select(study, ranking=table).table
+    assert selected.num_rows <= 300
+    assert streameval.evaluate(study, labels=pa.table({"rank": selected["rank"], "label": [1] * selected.num_rows}))

@@ -195,8 +195,9 @@ def open_ranking(source: Any, options: RankingOptions | None = None) -> Ranking:
 
     Parameters
     ----------
-    source : str, path or list of these
-        A Parquet file, a folder of partitions, a glob, or a list of them.
+    source : str, path or list of these; or a table
+        A Parquet file, a folder of partitions, a glob, or a list of them; a pyarrow Table, a Polars DataFrame or
+        LazyFrame, a pandas DataFrame.
     options : RankingOptions, optional
 
     Raises
@@ -208,4 +209,6 @@ def open_ranking(source: Any, options: RankingOptions | None = None) -> Ranking:
         opener: Opener | None = getattr(importlib.import_module(f"{__name__}.{info.name}"), "OPENER", None)
         if opener is not None and opener.accepts(source):
             return opener.open(source, options or RankingOptions())
-    raise InputError(f"a {type(source).__name__} is no ranking", "give a path, a folder, a glob or a list of paths")
+    raise InputError(
+        f"a {type(source).__name__} is no ranking", "give paths, a glob, or an Arrow, Polars or pandas table"
+    )

@@ -6,6 +6,7 @@ The positions of wanted ranks are found by counting scans (`ordering`), and thei
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -14,14 +15,16 @@ import numpy as np
 import pyarrow as pa
 
 from streameval.errors import InputError
-from streameval.rankings import Fetched, Progress, RankingOptions, silent
+from streameval.rankings import Fetched, Progress, Ranking, RankingOptions, silent
 from streameval.rankings.footers import check_column
 from streameval.rankings.ordering.locate import Located, locate
 from streameval.rankings.ordering.scores import ScoreOrder, order_of
 from streameval.rankings.ordering.ties import TIE_RULE, check_key, key_hashes
-from streameval.rankings.ordering.units import RowGroup, Scan
+from streameval.rankings.ordering.units import RowGroup, Scan, Unit
 from streameval.rankings.stored import StoredRanking, free_name, open_stored
 from streameval.types import Int64Array
+
+_LEAST_MEMORY = 0.05  # GB: bins and a few row groups
 
 
 @dataclass(frozen=True)
@@ -30,15 +33,18 @@ class ScoredRanking:
 
     Attributes
     ----------
-    rows : StoredRanking
-        The same files in stored order.
+    rows : Ranking
+        The same items in stored order.
+    units : tuple of Unit
+        The same items as scans read them.
     options : RankingOptions
     order : ScoreOrder
     score : str
         The score column.
     """
 
-    rows: StoredRanking
+    rows: Ranking
+    units: tuple[Unit, ...]
     options: RankingOptions
     order: ScoreOrder
     score: str
@@ -100,7 +106,8 @@ class ScoredRanking:
             small; with count, file and place.
         """
         wanted = np.union1d(ranks, cutoffs) if cutoffs is not None else ranks
-        scan = self._scan()
+        threads = self.options.threads or os.cpu_count() or 1
+        scan = Scan(self.units, self.order, self.score, self.options.key, threads, self._key_hashes)
         found = locate(scan, wanted, self._bytes(scan.threads), self.options.nan, progress)
         mine = np.searchsorted(wanted, ranks)
         items = self._items(found.position[mine], list(dict.fromkeys([self.score, *columns])), progress)
@@ -118,21 +125,9 @@ class ScoredRanking:
             thresholds=self._thresholds(found, wanted, cutoffs),
         )
 
-    def _scan(self) -> Scan:
-        units, position = [], 0
-        for footer in self.rows.footers:
-            first_row = 0
-            for index, rows in enumerate(footer.row_group_rows.tolist()):
-                if rows:
-                    state = (footer.size, footer.changed_ns)
-                    units.append(RowGroup(footer.file.path, index, first_row, position, rows, state))
-                first_row += rows
-                position += rows
-        return Scan(units, self.order, self.score, self.options.key, self.rows.threads, self._key_hashes)
-
     def _bytes(self, threads: int) -> float:
         """What is left of the memory for bins and candidates, beside the row groups that are being decoded."""
-        largest = max(int(footer.row_group_rows.max(initial=0)) for footer in self.rows.footers)
+        largest = max(unit.rows for unit in self.units)
         return self.options.memory * 1e9 - 48.0 * largest * threads
 
     def _items(self, position: Int64Array, columns: list[str], progress: Progress = silent) -> Fetched:
@@ -168,10 +163,55 @@ def open_scored(source: Any, options: RankingOptions) -> ScoredRanking:
     rows = open_stored(source, options)
     check_column(rows.schema, score, rows.source[0])
     types = [(footer.file.path, footer.schema.field(score).type) for footer in rows.footers]
+    return by_score(rows, _row_groups(rows), rows.schema, types, options)
+
+
+def by_score(
+    rows: Ranking,
+    units: Sequence[Unit],
+    schema: pa.Schema,
+    types: list[tuple[str, pa.DataType]],
+    options: RankingOptions,
+) -> ScoredRanking:
+    """Order a list by score.
+
+    Parameters
+    ----------
+    rows : Ranking
+        The list in stored order.
+    units : sequence of Unit
+        All of it, in stored order.
+    schema : pyarrow.Schema
+    types : list of (place, type)
+        Of the score column, wherever it may differ.
+    options : RankingOptions
+        With a score.
+
+    Raises
+    ------
+    InputError
+        A score or key column that is missing, or of a type that cannot be ordered or hashed; too little memory.
+    """
+    score, (where, _) = options.score or "", types[0]
     order = order_of(types, score, options.ascending)
     for name in options.key:
-        check_column(rows.schema, name, rows.source[0])
-        check_key(rows.schema.field(name).type, name)
-    if options.memory < 0.05:
-        raise InputError(f"{options.memory:g} GB of memory is too little to count scores", "give --memory 0.05 or more")
-    return ScoredRanking(rows, options, order, score)
+        check_column(schema, name, where)
+        check_key(schema.field(name).type, name)
+    if options.memory < _LEAST_MEMORY:
+        raise InputError(
+            f"{options.memory:g} GB of memory is too little to count scores", f"give --memory {_LEAST_MEMORY} or more"
+        )
+    return ScoredRanking(rows, tuple(units), options, order, score)
+
+
+def _row_groups(rows: StoredRanking) -> list[RowGroup]:
+    """All row groups that hold rows."""
+    units, position = [], 0
+    for footer in rows.footers:
+        first_row, state = 0, (footer.size, footer.changed_ns)
+        for index, count in enumerate(footer.row_group_rows.tolist()):
+            if count:
+                units.append(RowGroup(footer.file.path, index, first_row, position, count, state))
+            first_row += count
+            position += count
+    return units

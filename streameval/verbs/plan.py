@@ -26,8 +26,9 @@ def plan(
 
     Parameters
     ----------
-    ranking : path, or list of paths
-        A Parquet file, a folder of partitions, a glob, or a list of these, whose stored order is the ranking.
+    ranking : path, list of paths, or table
+        A Parquet file, a folder of partitions, a glob, or a list of these; or an Arrow, Polars or pandas table. Its
+        stored order is the ranking, or the order that `options` describe.
     study : path
         Folder of the study; made if it is not there. The same plan again changes nothing.
     method : str
@@ -35,9 +36,9 @@ def plan(
     seed : int
         Seed of what is random: the draw, and the shuffle of the tasks.
     options : RankingOptions, optional
-        Score column, order of files, memory, threads.
+        Score, key, order of files, memory, threads.
     **parameters
-        Of the method: `epsilon`, `window`, `head`, `tail` for PAULA.
+        Of the method (`streameval.methods`).
 
     Returns
     -------

@@ -16,7 +16,7 @@ from streameval import atomic
 from streameval.errors import InputError, StudyError, did_you_mean
 from streameval.exports import writer_for
 from streameval.methods import create
-from streameval.rankings import Fetched, Progress, RankingOptions, open_ranking, silent
+from streameval.rankings import Fetched, Progress, Ranking, RankingOptions, open_ranking, silent
 from streameval.study import Study
 from streameval.types import Int64Array, Labels, Plan
 
@@ -50,6 +50,7 @@ class Selection:
 def select(
     study: str | os.PathLike[str],
     *,
+    ranking: Any = None,
     columns: Sequence[str] | None = None,
     export: str | os.PathLike[str] | None = None,
     progress: Progress = silent,
@@ -59,6 +60,8 @@ def select(
     Parameters
     ----------
     study : path
+    ranking : table, optional
+        The ranking that was planned, where it lies in memory: a study cannot open it again by itself.
     columns : sequence of str, optional
         The items' columns to carry; by default all. In an export, columns that look like scores or labels appear only
         when they are named here.
@@ -77,21 +80,21 @@ def select(
     folder = Study(Path(study))
     plan = folder.plan()
     write = writer_for(os.fspath(export)) if export is not None else None
-    ranking = open_ranking(list(plan.location["source"]), RankingOptions.of(plan))
-    if ranking.fingerprint != plan.ranking["fingerprint"]:
+    opened = _open(plan, ranking)
+    if opened.fingerprint != plan.ranking["fingerprint"]:
         raise StudyError(
-            f"the ranking has fingerprint {ranking.fingerprint}, but {plan.ranking['fingerprint']} was planned",
+            f"the ranking has fingerprint {opened.fingerprint}, but {plan.ranking['fingerprint']} was planned",
             "the files have changed since; plan the new list into a new study",
         )
-    names = list(columns) if columns is not None else ranking.columns()
+    names = list(columns) if columns is not None else opened.columns()
     for name in names:
-        if name not in ranking.columns():
-            raise InputError(f"the ranking has no column '{name}'", did_you_mean(name, ranking.columns()))
+        if name not in opened.columns():
+            raise InputError(f"the ranking has no column '{name}'", did_you_mean(name, opened.columns()))
     own = "score" if plan.ranking.get("score") == "score" else None
     cutoffs = None
     if plan.ranking.get("score") is not None:
         cutoffs = method_cutoffs(plan)
-    fetched = ranking.fetch(plan.ranks, [n for n in dict.fromkeys(names) if n != own], progress, cutoffs)
+    fetched = opened.fetch(plan.ranks, [n for n in dict.fromkeys(names) if n != own], progress, cutoffs)
     table = _with_ours(plan, fetched.table)
     folder.save_selection(plan, table, fetched.thresholds, {"tied_ranks": fetched.tied_ranks})
     if write is None or export is None:
@@ -99,6 +102,13 @@ def select(
     tasks, left_out = _tasks(plan, table, set(columns or ()))
     atomic.write_all({Path(export): lambda path: write(tasks, path)})
     return Selection(table, fetched, left_out)
+
+
+def _open(plan: Plan, ranking: Any) -> Ranking:
+    source = ranking if ranking is not None else plan.location["source"]
+    if source is None:
+        raise StudyError("this study's ranking was a table in memory", "give it again: select(study, ranking=table)")
+    return open_ranking(source, RankingOptions.of(plan))
 
 
 def method_cutoffs(plan: Plan) -> Int64Array:

@@ -14,11 +14,11 @@ import numpy as np
 import numpy.typing as npt
 
 from streameval.errors import InputError
-from streameval.kernels.bins import count_first, mark
+from streameval.kernels.bins import count_first
 from streameval.kernels.orderkeys import LAST
 from streameval.rankings import Progress, silent
 from streameval.rankings.ordering.bins import HASH, LOW, FirstStage, Stage, Words, first_stage, next_stage
-from streameval.rankings.ordering.scores import Keys
+from streameval.rankings.ordering.sieve import Room, Sieve, flags
 from streameval.rankings.ordering.units import Scan, Unit
 from streameval.types import Int64Array
 
@@ -28,7 +28,6 @@ _BYTES_PER_BIN = 16  # a counter and a mark
 _BYTES_PER_CANDIDATE = 80  # four words, the sort and its order
 _SAMPLE_UNITS = 32
 _SAMPLE_ROWS = 1 << 18
-_BLOCK = 1 << 15  # rows whose keys, rows and bins fit a cache
 
 
 @dataclass(frozen=True)
@@ -77,6 +76,13 @@ class _Search:
         """Whether a stage splits by tie hash, so that it is needed of every row."""
         deep = any(np.any(stage.kind >= HASH) for stage in self.stages if isinstance(stage, Stage))
         return "now" if deep else "later"
+
+    def sieve(self) -> Sieve:
+        """Lets through the rows in wanted bins of the last but one stage."""
+        first, *rest = self.stages
+        if not isinstance(first, FirstStage):
+            raise TypeError("the first stage comes first")
+        return Sieve.of(self.scan, first, [s for s in rest if isinstance(s, Stage)], self.bins, self.hashed)
 
 
 def locate(scan: Scan, wanted: Int64Array, memory: float, nan: str = "refuse", progress: Progress = silent) -> Located:
@@ -148,11 +154,11 @@ def _count(search: _Search) -> None:
     own = threading.local()
     tables: list[Int64Array] = []
     stage = search.stages[-1]
-    sieve = _Sieve.of(search)
+    sieve = search.sieve()
 
     def work(unit: Unit) -> int:
         if not hasattr(own, "counts"):
-            own.counts, own.room = np.zeros(stage.count, np.int64), _Room()
+            own.counts, own.room = np.zeros(stage.count, np.int64), Room()
             tables.append(own.counts)
         missing, hashes = 0, sieve.hashes(unit)
         for first_row, keys in search.scan.blocks(unit, own.room.keys):
@@ -184,78 +190,15 @@ def _count(search: _Search) -> None:
     search.counts, search.base = counts[search.bins], before[search.bins]
 
 
-@dataclass(frozen=True)
-class _Room:
-    """What one thread works in, a cache's worth of rows at a time."""
-
-    keys: npt.NDArray[np.uint64] = field(default_factory=lambda: np.empty(_BLOCK, np.uint64))
-    rows: Int64Array = field(default_factory=lambda: np.empty(_BLOCK, np.int64))
-    bins: Int64Array = field(default_factory=lambda: np.empty(_BLOCK, np.int64))
-
-
-@dataclass(frozen=True)
-class _Sieve:
-    """All stages of a search: lets through the rows in wanted bins of the last but one stage, with their last bins."""
-
-    scan: Scan
-    first: FirstStage
-    rest: tuple[Stage, ...]
-    open_bins: npt.NDArray[np.uint64]
-    hashed: str
-
-    @staticmethod
-    def of(search: _Search) -> _Sieve:
-        first, *rest = search.stages
-        later = tuple(stage for stage in rest if isinstance(stage, Stage))
-        if not isinstance(first, FirstStage):
-            raise TypeError("the first stage comes first")
-        flags = later[0].cell >= 0 if later else _flags(first.count, search.bins)
-        return _Sieve(search.scan, first, later, _bits(flags), search.hashed)
-
-    def hashes(self, unit: Unit) -> npt.NDArray[np.uint64] | None:
-        """Tie hashes of a unit from its key columns, where a stage splits by them."""
-        return self.scan.hashes(unit) if self.scan.keys and self.hashed == "now" else None
-
-    def pass_through(
-        self, unit: Unit, first_row: int, keys: Keys, hashes: npt.NDArray[np.uint64] | None, room: _Room
-    ) -> tuple[Int64Array, Words]:
-        """Bins at the last stage, and words, of the rows of a block that get there."""
-        first = self.first
-        rows, bins = room.rows, room.bins
-        if keys.key.size > rows.size:
-            rows, bins = np.empty(keys.key.size, np.int64), np.empty(keys.key.size, np.int64)
-        found = mark(keys.key, first.bounds, first.first, first.inner, self.open_bins, rows, bins)
-        bins = bins[:found].copy()
-        block = hashes[first_row : first_row + keys.key.size] if hashes is not None else None
-        words = self.scan.words(unit.first_position + first_row, keys, rows[:found], block)
-        for stage in self.rest:
-            stage.apply(bins, words)
-            words = words.where(bins >= 0)
-            bins = bins[bins >= 0]
-        return bins, words
-
-
-def _flags(count: int, bins: Int64Array) -> npt.NDArray[np.bool_]:
-    flags = np.zeros(count, np.bool_)
-    flags[bins] = True
-    return flags
-
-
-def _bits(flags: npt.NDArray[np.bool_]) -> npt.NDArray[np.uint64]:
-    padded = np.zeros(-(-flags.size // 64) * 64, np.bool_)
-    padded[: flags.size] = flags
-    return np.packbits(padded, bitorder="little").view(np.uint64)
-
-
 def _collect(search: _Search) -> Words:
     """Scan once more, and keep the items in wanted bins."""
     found: list[Words] = []
     own = threading.local()
-    wanted, sieve = _flags(search.stages[-1].count, search.bins), _Sieve.of(search)
+    wanted, sieve = flags(search.stages[-1].count, search.bins), search.sieve()
 
     def work(unit: Unit) -> int:
         if not hasattr(own, "room"):
-            own.room = _Room()
+            own.room = Room()
         count, hashes = 0, sieve.hashes(unit)
         for first_row, keys in search.scan.blocks(unit, own.room.keys):
             bins, words = sieve.pass_through(unit, first_row, keys, hashes, own.room)

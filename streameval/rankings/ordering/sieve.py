@@ -1,0 +1,79 @@
+"""Let through the rows that matter, a cache's worth at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from streameval.kernels.bins import mark
+from streameval.rankings.ordering.bins import FirstStage, Stage, Words
+from streameval.rankings.ordering.scores import Keys
+from streameval.rankings.ordering.units import Scan, Unit
+from streameval.types import Int64Array
+
+BLOCK = 1 << 15  # rows whose keys, rows and bins fit a cache
+
+
+@dataclass(frozen=True)
+class Room:
+    """What one thread works in, a cache's worth of rows at a time."""
+
+    keys: npt.NDArray[np.uint64] = field(default_factory=lambda: np.empty(BLOCK, np.uint64))
+    rows: Int64Array = field(default_factory=lambda: np.empty(BLOCK, np.int64))
+    bins: Int64Array = field(default_factory=lambda: np.empty(BLOCK, np.int64))
+
+
+@dataclass(frozen=True)
+class Sieve:
+    """All stages of a search: lets through the rows in wanted bins of the last but one stage, with their last bins."""
+
+    scan: Scan
+    first: FirstStage
+    rest: tuple[Stage, ...]
+    open_bins: npt.NDArray[np.uint64]
+    hashed: str
+
+    @staticmethod
+    def of(scan: Scan, first: FirstStage, rest: Sequence[Stage], bins: Int64Array, hashed: str) -> Sieve:
+        """Lay stages one behind the other; `bins` are those of the last stage that hold wanted ranks."""
+        wanted = rest[0].cell >= 0 if rest else flags(first.count, bins)
+        return Sieve(scan, first, tuple(rest), bits(wanted), hashed)
+
+    def hashes(self, unit: Unit) -> npt.NDArray[np.uint64] | None:
+        """Tie hashes of a unit from its key columns, where a stage splits by them."""
+        return self.scan.hashes(unit) if self.scan.keys and self.hashed == "now" else None
+
+    def pass_through(
+        self, unit: Unit, first_row: int, keys: Keys, hashes: npt.NDArray[np.uint64] | None, room: Room
+    ) -> tuple[Int64Array, Words]:
+        """Bins at the last stage, and words, of the rows of a block that get there."""
+        first = self.first
+        rows, bins = room.rows, room.bins
+        if keys.key.size > rows.size:
+            rows, bins = np.empty(keys.key.size, np.int64), np.empty(keys.key.size, np.int64)
+        found = mark(keys.key, first.bounds, first.first, first.inner, self.open_bins, rows, bins)
+        bins = bins[:found].copy()
+        block = hashes[first_row : first_row + keys.key.size] if hashes is not None else None
+        words = self.scan.words(unit.first_position + first_row, keys, rows[:found], block)
+        for stage in self.rest:
+            stage.apply(bins, words)
+            words = words.where(bins >= 0)
+            bins = bins[bins >= 0]
+        return bins, words
+
+
+def flags(count: int, bins: Int64Array) -> npt.NDArray[np.bool_]:
+    """Mark some bins among `count`."""
+    flags = np.zeros(count, np.bool_)
+    flags[bins] = True
+    return flags
+
+
+def bits(flags: npt.NDArray[np.bool_]) -> npt.NDArray[np.uint64]:
+    """Pack marks, eight to a byte, the first lowest."""
+    padded = np.zeros(-(-flags.size // 64) * 64, np.bool_)
+    padded[: flags.size] = flags
+    return np.packbits(padded, bitorder="little").view(np.uint64)
