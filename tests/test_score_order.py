@@ -278,3 +278,29 @@ def test_a_study_of_a_table_in_memory(shuffled, tmp_path):
     selected = streameval.select(study, ranking=table).table
     assert selected.num_rows <= 300
     assert streameval.evaluate(study, labels=pa.table({"rank": selected["rank"], "label": [1] * selected.num_rows}))
+
+
+@pytest.mark.parametrize("shape", ["sorted", "sorted with ties", "nearly sorted", "blocks", "shuffled"])
+@pytest.mark.parametrize("statistics", [True, ["id"]])
+def test_row_groups_are_skipped_without_changing_a_rank(tmp_path, shape, statistics):
+    rng = np.random.default_rng(8)
+    n = 30_000
+    score = np.sort(rng.random(n))[::-1]
+    if shape == "sorted with ties":
+        score = score.round(2)
+    elif shape == "nearly sorted":
+        score = score + rng.normal(0, 0.002, n)
+    elif shape == "blocks":
+        score = np.concatenate([score[i : i + 1000] for i in rng.permutation(np.arange(0, n, 1000))])
+    elif shape == "shuffled":
+        score = rng.permutation(score)
+    path = tmp_path / "list.parquet"
+    pq.write_table(pa.table({"id": np.arange(n), "s": score}), path, row_group_size=500, write_statistics=statistics)
+    order = np.lexsort([position_hashes(np.arange(n)), -score])
+    for ranks in (np.arange(1, 51), np.array([700, 15_000, 29_999]), np.array([n])):
+        found = open_ranking(str(path), RankingOptions(score="s")).fetch(ranks, ["id"])
+        assert found.table.column("id").to_pylist() == order[ranks - 1].tolist()
+        if statistics is True and shape in ("sorted", "nearly sorted", "blocks"):
+            assert found.rows_scanned <= 8_000
+        else:
+            assert found.rows_scanned <= n

@@ -124,7 +124,9 @@ class Fetched:
     missing_scores : int
         Items whose score is null or NaN.
     scans : int
-        Times the scores of the whole list were read.
+        Times that scores were read to find the items.
+    rows_scanned : int
+        Rows whose scores were read each time; statistics show that no wanted rank lies among the others.
     thresholds : pyarrow.Table or None
         `rank`, `score` of the cutoffs that were asked for, where the order has a score.
     """
@@ -139,6 +141,7 @@ class Fetched:
     equal_keys: int = 0
     missing_scores: int = 0
     scans: int = 0
+    rows_scanned: int = 0
     thresholds: pa.Table | None = None
 
 

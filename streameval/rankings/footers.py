@@ -46,7 +46,7 @@ class Footer:
     schema : pyarrow.Schema
     row_group_rows : int64 array, shape (row groups,)
     score_bounds : tuple of ((min, max) or None), one per row group
-        Statistics of the score column; None where the file has none. Empty where the order has no score.
+        Statistics of the score column; None where the file has none, or nulls. Empty where the order has no score.
     """
 
     file: DataFile
@@ -186,6 +186,8 @@ def _score_bounds(metadata: pq.FileMetaData, score: str) -> tuple[tuple[Any, Any
 def _bounds(chunk: Any) -> tuple[Any, Any] | None:
     statistics = chunk.statistics if chunk.is_stats_set else None
     if statistics is None or not statistics.has_min_max:
+        return None
+    if not statistics.has_null_count or statistics.null_count:
         return None
     low, high = statistics.min, statistics.max
     # a NaN in the statistics says nothing about order (and equals nothing)

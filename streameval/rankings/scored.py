@@ -15,10 +15,12 @@ import numpy as np
 import pyarrow as pa
 
 from streameval.errors import InputError
+from streameval.kernels.orderkeys import LAST, UInt64Array
 from streameval.rankings import Fetched, Progress, Ranking, RankingOptions, silent
 from streameval.rankings.footers import check_column
 from streameval.rankings.ordering.locate import Located, locate
 from streameval.rankings.ordering.scores import ScoreOrder, order_of
+from streameval.rankings.ordering.skipping import Lumps, must_be_read
 from streameval.rankings.ordering.ties import TIE_RULE, check_key, key_hashes
 from streameval.rankings.ordering.units import RowGroup, Scan, Unit
 from streameval.rankings.stored import StoredRanking, free_name, open_stored
@@ -41,6 +43,8 @@ class ScoredRanking:
     order : ScoreOrder
     score : str
         The score column.
+    bounds : pair of uint64 arrays, or None
+        Smallest and largest order key of each unit, from statistics.
     """
 
     rows: Ranking
@@ -48,6 +52,7 @@ class ScoredRanking:
     options: RankingOptions
     order: ScoreOrder
     score: str
+    bounds: tuple[UInt64Array, UInt64Array] | None = None
 
     @property
     def n_items(self) -> int:
@@ -107,7 +112,8 @@ class ScoredRanking:
         """
         wanted = np.union1d(ranks, cutoffs) if cutoffs is not None else ranks
         threads = self.options.threads or os.cpu_count() or 1
-        scan = Scan(self.units, self.order, self.score, self.options.key, threads, self._key_hashes)
+        units, lumps = self._to_read(wanted)
+        scan = Scan(units, self.order, self.score, self.options.key, threads, self._key_hashes, lumps)
         found = locate(scan, wanted, self._bytes(scan.threads), self.options.nan, progress)
         mine = np.searchsorted(wanted, ranks)
         items = self._items(found.position[mine], list(dict.fromkeys([self.score, *columns])), progress)
@@ -122,7 +128,19 @@ class ScoredRanking:
             equal_keys=found.equal_keys,
             missing_scores=found.missing,
             scans=found.scans,
+            rows_scanned=sum(unit.rows for unit in units),
             thresholds=self._thresholds(found, wanted, cutoffs),
+        )
+
+    def _to_read(self, wanted: Int64Array) -> tuple[list[Unit], Lumps]:
+        """Units that may hold wanted ranks, and lumps of all others."""
+        if self.bounds is None:
+            return list(self.units), Lumps.none()
+        first, last = self.bounds
+        rows = np.array([unit.rows for unit in self.units], dtype=np.int64)
+        read = must_be_read(first, last, rows, wanted)
+        return [unit for unit, needed in zip(self.units, read.tolist(), strict=True) if needed], Lumps(
+            first[~read], rows[~read]
         )
 
     def _bytes(self, threads: int) -> float:
@@ -163,7 +181,8 @@ def open_scored(source: Any, options: RankingOptions) -> ScoredRanking:
     rows = open_stored(source, options)
     check_column(rows.schema, score, rows.source[0])
     types = [(footer.file.path, footer.schema.field(score).type) for footer in rows.footers]
-    return by_score(rows, _row_groups(rows), rows.schema, types, options)
+    ranking = by_score(rows, _row_groups(rows), rows.schema, types, options)
+    return replace(ranking, bounds=_bounds(rows, ranking.order, score))
 
 
 def by_score(
@@ -202,6 +221,26 @@ def by_score(
             f"{options.memory:g} GB of memory is too little to count scores", f"give --memory {_LEAST_MEMORY} or more"
         )
     return ScoredRanking(rows, tuple(units), options, order, score)
+
+
+def _bounds(rows: StoredRanking, order: ScoreOrder, score: str) -> tuple[UInt64Array, UInt64Array] | None:
+    """Order keys that statistics allow each row group; all of them where there are none."""
+    if order.kind == "decimal":
+        return None
+    first, last = [], []
+    for footer in rows.footers:
+        kind = footer.schema.field(score).type
+        known = [bounds for bounds, count in zip(footer.score_bounds, footer.row_group_rows, strict=True) if count]
+        some = next((bounds for bounds in known if bounds), None)
+        try:
+            ends = [order.keys(pa.array([(b or some)[side] for b in known], kind)).key if some else
+                    np.zeros(len(known), np.uint64) for side in (0, 1)]  # fmt: skip
+        except (pa.ArrowException, TypeError, ValueError, OverflowError):
+            return None  # statistics of a type that has no plain value
+        unknown = np.array([bounds is None for bounds in known], dtype=np.bool_)
+        first.append(np.where(unknown, np.uint64(0), np.minimum(*ends)))
+        last.append(np.where(unknown, LAST, np.maximum(*ends)))
+    return np.concatenate(first), np.concatenate(last)
 
 
 def _row_groups(rows: StoredRanking) -> list[RowGroup]:

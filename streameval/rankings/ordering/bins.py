@@ -33,7 +33,12 @@ class Words:
 
     def of(self, kind: int) -> UInt64Array:
         """One word."""
-        return (self.key, self.low, self.hash, self.position)[kind]
+        return self.parts[kind]
+
+    @property
+    def parts(self) -> tuple[UInt64Array, UInt64Array, UInt64Array, UInt64Array]:
+        """All words."""
+        return self.key, self.low, self.hash, self.position
 
     def where(self, kept: npt.NDArray[np.bool_]) -> Words:
         """Of some of the rows only."""

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from streameval.errors import InputError
-from streameval.kernels.bins import count_first
+from streameval.kernels.bins import count_first, mark
 from streameval.kernels.orderkeys import LAST
 from streameval.rankings import Progress, silent
 from streameval.rankings.ordering.bins import HASH, LOW, FirstStage, Stage, Words, first_stage, next_stage
@@ -68,6 +68,7 @@ class _Search:
     bins: Int64Array = field(default_factory=lambda: np.empty(0, np.int64))
     counts: Int64Array = field(default_factory=lambda: np.empty(0, np.int64))
     base: Int64Array = field(default_factory=lambda: np.empty(0, np.int64))
+    lumped: Int64Array = field(default_factory=lambda: np.empty(0, np.int64))
     missing: int = 0
     scans: int = 0
 
@@ -105,7 +106,7 @@ def locate(scan: Scan, wanted: Int64Array, memory: float, nan: str = "refuse", p
         The memory is too small; says the least that works. Scores that are null or NaN, with their count and first
         places. A list that changed between two scans.
     """
-    n_items = sum(unit.rows for unit in scan.units)
+    n_items = scan.n_items
     least = 4 * _LEAST_BINS * _BYTES_PER_BIN * (scan.threads + 1) + 2 * wanted.size * _BYTES_PER_CANDIDATE
     if memory < least:
         raise InputError(
@@ -122,7 +123,7 @@ def locate(scan: Scan, wanted: Int64Array, memory: float, nan: str = "refuse", p
     _count(search)
     if search.missing and nan == "refuse":
         raise _missing(scan, search.missing)
-    while search.counts.sum() > search.most_candidates:
+    while (search.counts - search.lumped).sum() > search.most_candidates:
         wide = LOW if scan.order.kind == "decimal" else HASH
         before = search.stages[-1]
         search.stages.append(next_stage(before, search.bins, search.counts, most_bins, n_items - 1, wide))
@@ -172,7 +173,10 @@ def _count(search: _Search) -> None:
 
     search.missing = search.scan.map(work, search.progress)
     search.scans += 1
-    counts: Int64Array = np.asarray(np.sum(tables, axis=0), dtype=np.int64)
+    lumps = np.zeros(stage.count, np.int64)
+    at, rows = _lump_bins(search, sieve)
+    np.add.at(lumps, at, rows)
+    counts: Int64Array = np.asarray(np.sum([*tables, lumps], axis=0), dtype=np.int64)
     if isinstance(stage, FirstStage):
         before = np.cumsum(counts) - counts
         if counts.sum() != search.n_items:
@@ -187,7 +191,26 @@ def _count(search: _Search) -> None:
     ends = before + counts
     # bins without items share their end with the bin before: the first bin that ends at or after a rank holds it
     search.bins = np.unique(np.searchsorted(ends, search.wanted, side="left"))
-    search.counts, search.base = counts[search.bins], before[search.bins]
+    search.counts, search.base, search.lumped = counts[search.bins], before[search.bins], lumps[search.bins]
+
+
+def _lump_bins(search: _Search, sieve: Sieve) -> tuple[Int64Array, Int64Array]:
+    """Bins of the lumps at the last stage, and the rows of each."""
+    lumps, stage = search.scan.lumps, search.stages[0]
+    if isinstance(stage, FirstStage) and len(search.stages) == 1:
+        everything = np.full(stage.count // 64 + 1, np.iinfo(np.uint64).max, np.uint64)
+        rows, bins = np.empty(lumps.key.size, np.int64), np.empty(lumps.key.size, np.int64)
+        mark(lumps.key, stage.bounds, stage.first, stage.inner, everything, rows, bins)
+        return bins, lumps.rows
+    bins, words = sieve.settle(_lump_words(search))
+    return bins, lumps.rows[words.position.astype(np.int64)]
+
+
+def _lump_words(search: _Search) -> Words:
+    """Lumps as items, their number in place of a position."""
+    key = search.scan.lumps.key
+    low = np.zeros(key.size if search.scan.order.kind == "decimal" else 0, np.uint64)
+    return Words(key, low, np.zeros(key.size, np.uint64), np.arange(key.size, dtype=np.uint64))
 
 
 def _collect(search: _Search) -> Words:
@@ -209,7 +232,7 @@ def _collect(search: _Search) -> Words:
 
     count = search.scan.map(work, search.progress)
     search.scans += 1
-    if count != search.counts.sum():
+    if count != (search.counts - search.lumped).sum():
         raise InputError("the list changed between two scans of it", "run the command again")
     names = ("key", "low", "hash", "position")
     found = found or [Words(*(np.empty(0, np.uint64) for _ in names))]
@@ -220,11 +243,16 @@ def _pick(search: _Search, items: Words) -> Located:
     """Sort the candidates, and take those at wanted ranks."""
     if search.scan.keys and search.hashed == "later":
         items = _hash_ties(search.scan, items)
+    n_items = items.key.size
+    items, rows = _with_lumps(search, items)
     words = [items.position, items.hash, *([items.low] if items.low.size else []), items.key]
     order = np.lexsort(words)
-    starts = np.cumsum(search.counts) - search.counts
     bin_of = np.searchsorted(search.base, search.wanted, side="left") - 1
-    at = starts[bin_of] + search.wanted - search.base[bin_of] - 1
+    # rows of the candidates' bins up to each wanted rank; a lump counts as many as it stands for
+    inside = np.cumsum(search.counts)[bin_of] - search.counts[bin_of] + search.wanted - search.base[bin_of]
+    at = np.searchsorted(np.cumsum(rows[order]), inside, side="left")
+    if np.any(order[at] >= n_items):
+        raise InputError("the statistics of some row group contradict its scores", "they have to be written anew")
     position, tie = items.position[order], items.hash[order]
     same = _same_score(items, order)
     tied = _either(same)
@@ -238,6 +266,21 @@ def _pick(search: _Search, items: Words) -> Located:
         missing=search.missing,
         scans=search.scans,
     )
+
+
+def _with_lumps(search: _Search, items: Words) -> tuple[Words, Int64Array]:
+    """Add the lumps in wanted bins to the candidates; how many rows each entry stands for."""
+    wanted = flags(search.stages[-1].count, search.bins)
+    bins, rows = _lump_bins(search, search.sieve())
+    kept = wanted[bins]
+    if not np.any(kept):
+        return items, np.ones(items.key.size, np.int64)
+    words = _lump_words(search)
+    if len(search.stages) > 1:
+        bins, words = search.sieve().settle(words)
+    words = words.where(kept)
+    joined = Words(*(np.concatenate([a, b]) for a, b in zip(items.parts, words.parts, strict=True)))
+    return joined, np.concatenate([np.ones(items.key.size, np.int64), rows[kept]])
 
 
 def _same_score(items: Words, order: Int64Array) -> npt.NDArray[np.bool_]:

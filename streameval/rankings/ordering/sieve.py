@@ -58,6 +58,18 @@ class Sieve:
         bins = bins[:found].copy()
         block = hashes[first_row : first_row + keys.key.size] if hashes is not None else None
         words = self.scan.words(unit.first_position + first_row, keys, rows[:found], block)
+        return self._descend(bins, words)
+
+    def settle(self, items: Words) -> tuple[Int64Array, Words]:
+        """The same for items whose words are known."""
+        first, n = self.first, items.key.size
+        rows, bins = np.empty(n, np.int64), np.empty(n, np.int64)
+        found = mark(items.key, first.bounds, first.first, first.inner, self.open_bins, rows, bins)
+        kept = np.zeros(n, np.bool_)
+        kept[rows[:found]] = True
+        return self._descend(bins[:found], items.where(kept))
+
+    def _descend(self, bins: Int64Array, words: Words) -> tuple[Int64Array, Words]:
         for stage in self.rest:
             stage.apply(bins, words)
             words = words.where(bins >= 0)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
 import numpy as np
@@ -19,6 +19,7 @@ from streameval.kernels.tiehash import position_hashes
 from streameval.rankings import Progress
 from streameval.rankings.ordering.bins import Words
 from streameval.rankings.ordering.scores import Keys, ScoreOrder
+from streameval.rankings.ordering.skipping import Lumps
 from streameval.rankings.ordering.ties import key_hashes
 from streameval.types import Int64Array
 
@@ -123,6 +124,8 @@ class Scan:
     threads : int
     key_hashes : callable(positions) -> uint64 array
         Tie hashes of the items at some stored positions, from their key columns.
+    lumps : Lumps
+        Rows of the list that are in none of the units.
     """
 
     units: Sequence[Unit]
@@ -131,6 +134,12 @@ class Scan:
     keys: tuple[str, ...]
     threads: int
     key_hashes: Callable[[Int64Array], npt.NDArray[np.uint64]]
+    lumps: Lumps = field(default_factory=Lumps.none)
+
+    @property
+    def n_items(self) -> int:
+        """N."""
+        return sum(unit.rows for unit in self.units) + int(self.lumps.rows.sum())
 
     def map(self, work: Callable[[Unit], int], progress: Progress) -> int:
         """Do some work per unit, several at once; returns the sum, and reports rows done of rows in all."""

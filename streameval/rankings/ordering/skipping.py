@@ -1,0 +1,78 @@
+"""Row groups that need not be read: statistics show that no wanted rank can lie in them.
+
+A row group whose scores lie in [min, max] holds ranks after all rows of groups that are wholly better, and up to all
+rows of groups that are not wholly worse. Groups that can hold a wanted rank are read, and so are those whose scores
+overlap theirs; each of the others counts as one lump of rows at its best score, for none of them lies among scores that
+matter. Groups without statistics are read. A float's statistics do not tell of NaN: one in a group that is not read goes
+unseen.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from streameval.types import Int64Array
+
+UInt64Array = npt.NDArray[np.uint64]
+
+
+@dataclass(frozen=True)
+class Lumps:
+    """Rows that are counted without being read.
+
+    Attributes
+    ----------
+    key : uint64 array, shape (n,)
+        Order key of the best score of each lump.
+    rows : int64 array, shape (n,)
+    """
+
+    key: UInt64Array
+    rows: Int64Array
+
+    @staticmethod
+    def none() -> Lumps:
+        """Everything is read."""
+        return Lumps(np.empty(0, np.uint64), np.empty(0, np.int64))
+
+
+def must_be_read(first: UInt64Array, last: UInt64Array, rows: Int64Array, wanted: Int64Array) -> npt.NDArray[np.bool_]:
+    """Find the units that have to be read.
+
+    Parameters
+    ----------
+    first, last : uint64 arrays, shape (n,)
+        Smallest and largest order key of each unit; 0 and 2⁶⁴ − 1 where nothing is known.
+    rows : int64 array, shape (n,)
+    wanted : int64 array, strictly increasing
+        Wanted ranks.
+
+    Returns
+    -------
+    bool array, shape (n,)
+    """
+    before = _rows_up_to(last, rows, first, "left")
+    up_to = _rows_up_to(first, rows, last, "right")
+    holds = np.searchsorted(wanted, before, side="right") < np.searchsorted(wanted, up_to, side="right")
+    starts, ends = _merged(first[holds], last[holds])
+    at = np.searchsorted(starts, last, side="right") - 1
+    return (at >= 0) & (ends[np.maximum(at, 0)] >= first)
+
+
+def _rows_up_to(keys: UInt64Array, rows: Int64Array, at: UInt64Array, side: str) -> Int64Array:
+    """Rows of the units whose key comes before each of some keys ("right": or equals it)."""
+    order = np.argsort(keys, kind="stable")
+    total = np.concatenate([[0], np.cumsum(rows[order])])
+    found = np.searchsorted(keys[order], at, side="left" if side == "left" else "right")
+    return np.asarray(total[found], dtype=np.int64)
+
+
+def _merged(first: UInt64Array, last: UInt64Array) -> tuple[UInt64Array, UInt64Array]:
+    """Disjoint intervals that cover the same keys, ascending."""
+    order = np.argsort(first, kind="stable")
+    first, reach = first[order], np.maximum.accumulate(last[order])
+    begins = np.concatenate([[True], first[1:] > reach[:-1]])
+    return first[begins], reach[np.concatenate([np.flatnonzero(begins)[1:] - 1, [first.size - 1]])]
