@@ -21,6 +21,8 @@ import pyarrow.parquet as pq
 
 _FILES = {"narrow": 100, "wide": 10}
 _GROUP_ROWS = 1 << 20
+# the default, and what suits wide rows: other columns are then not read for 20 times the rows of a page of text
+_PAGE_ROWS = {"narrow": 20_000, "wide": 4096}
 _TEXT_BYTES = 1000
 _CORPUS_BYTES = 1 << 15
 _BLOCK_ROWS = 1 << 20
@@ -84,6 +86,7 @@ class Dataset:
             "use_dictionary": False,
             "column_encoding": encodings | ({"text": "PLAIN"} if self.kind == "wide" else {}),
             "compression": "lz4",
+            "max_rows_per_page": _PAGE_ROWS[self.kind],
             "write_page_index": self.index == "pages",
         }
         temporary = self.folder / f"_{name}"

@@ -54,7 +54,7 @@ def _duckdb(context: Context) -> Callable[[], pa.Table]:
     def run() -> pa.Table:
         with duckdb.connect(config={"threads": context.threads}) as connection:
             connection.register("plan", ranks)
-            return connection.execute(f"SELECT rank, label FROM '{path}' SEMI JOIN plan USING (rank)").to_arrow_table()
+            return connection.sql(f"SELECT rank, label FROM '{path}' SEMI JOIN plan USING (rank)").to_arrow_table()
 
     return run
 

@@ -12,6 +12,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+Reader = Callable[[], pa.Table]
+
 
 @dataclass(frozen=True)
 class RowGroup:
@@ -51,7 +53,7 @@ def pyarrow_row_groups(
     return run
 
 
-def polars_row_groups(files: list[Path], ranks: np.ndarray, columns: list[str], threads: int) -> Callable[[], pa.Table]:
+def polars_row_groups(files: list[Path], ranks: np.ndarray, columns: list[str], threads: int) -> Reader:
     import polars as pl
 
     def read(group: RowGroup) -> pl.DataFrame:
@@ -72,7 +74,7 @@ def windows(ranks: np.ndarray) -> list[tuple[int, int]]:
     return [(int(run[0]), run.size) for run in np.split(ranks, cuts)]
 
 
-def polars_slices(files: list[Path], ranks: np.ndarray, columns: list[str], threads: int) -> Callable[[], pa.Table]:
+def polars_slices(files: list[Path], ranks: np.ndarray, columns: list[str], threads: int) -> Reader:
     import polars as pl
 
     def run() -> pa.Table:
@@ -82,7 +84,7 @@ def polars_slices(files: list[Path], ranks: np.ndarray, columns: list[str], thre
     return run
 
 
-def duckdb_join(files: list[Path], ranks: np.ndarray, columns: list[str], threads: int) -> Callable[[], pa.Table]:
+def duckdb_join(files: list[Path], ranks: np.ndarray, columns: list[str], threads: int) -> Reader:
     import duckdb
 
     def run() -> pa.Table:
@@ -91,12 +93,13 @@ def duckdb_join(files: list[Path], ranks: np.ndarray, columns: list[str], thread
             connection.register("wanted", pa.table({"rank": ranks}))
             offsets = pa.table({"filename": [str(path) for path in files], "before": np.cumsum(rows) - rows})
             connection.register("offsets", offsets)
-            return connection.execute(
+            return connection.sql(
                 f"""SELECT {", ".join(columns)}
                     FROM (SELECT *, before + file_row_number + 1 AS rank
-                          FROM read_parquet($files, file_row_number = true, filename = true) JOIN offsets USING (filename))
+                          FROM read_parquet($files, file_row_number = true, filename = true)
+                          JOIN offsets USING (filename))
                     SEMI JOIN wanted USING (rank) ORDER BY rank""",
-                {"files": [str(path) for path in files]},
+                params={"files": [str(path) for path in files]},
             ).to_arrow_table()
 
     return run

@@ -15,8 +15,8 @@ _HEAD = ("", "cold s", "warm s", "ratio", "peak MB", "from disk MB", "× bytes n
 def table(case: Case, context: Context, rows: Mapping[str, dict[str, Any]], speed: float) -> str:
     """One case as Markdown.
 
-    `ratio` is the time, cold / warm, relative to ours; `× bytes needed` what came from the disk relative to the bytes of
-    the pages that hold the items; `× limit` the cold time relative to reading those bytes at the disk's speed.
+    `ratio` is the time, cold / warm, relative to ours; `× bytes needed` what came from the disk relative to the bytes
+    of the pages that hold the items; `× limit` the cold time relative to reading those bytes at the disk's speed.
     """
     needed = next((row["needed"] for row in rows.values() if row.get("needed")), None)
     ours = next(iter(rows.values()))

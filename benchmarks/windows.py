@@ -23,7 +23,7 @@ def planned(n_items: int) -> np.ndarray:
     return create("paula", {}).plan(n_items).ranks
 
 
-def ours(dataset: Dataset, columns: list[str], context: Context) -> Callable[[], pa.Table]:
+def ours(dataset: Dataset, columns: list[str], context: Context) -> peers.Reader:
     from streameval.rankings import RankingOptions, open_ranking
 
     options = RankingOptions(threads=context.threads)

@@ -12,11 +12,11 @@ _COLUMNS = ["id", "text"]
 
 
 def _wide(context: Context) -> Dataset:
-    return context.dataset("wide", max(1000, context.n_items // 100))
+    return context.dataset("wide", max(1000, context.n_items // 50))
 
 
 CASE = Case(
-    title="PAULA's items of a hundredth of {n} with a text of 1 kB each",
+    title="PAULA's items of a fiftieth of {n} with a text of 1 kB each",
     runners=runners(_wide, _COLUMNS, ["pyarrow, row groups", "Polars, row groups"]),
     datasets=lambda context: [_wide(context)],
     check=partial(check, _wide, _COLUMNS),

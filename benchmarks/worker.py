@@ -21,6 +21,7 @@ def measure(case: Case, runner: str, context: Context) -> dict[str, Any]:
     """Time a runner: once with files dropped from the page cache, then a few times with them in it."""
     run = case.runners[runner](context)
     files = [path for dataset in case.datasets(context) for path in dataset.files]
+    files += context.scratch.rglob("*.parquet")
     drop_cache(files)
     before, begin = counters(), time.perf_counter()
     result = run()

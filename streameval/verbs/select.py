@@ -82,10 +82,10 @@ def select(
             f"the ranking has fingerprint {ranking.fingerprint}, but {plan.ranking['fingerprint']} was planned",
             "the files have changed since; plan the new list into a new study",
         )
-    names = list(columns) if columns is not None else ranking.columns()
-    for name in names:
-        if name not in ranking.columns():
-            raise InputError(f"the ranking has no column '{name}'", did_you_mean(name, ranking.columns()))
+    known = ranking.columns()
+    names = list(columns) if columns is not None else known
+    for name in sorted(set(names) - set(known), key=names.index):
+        raise InputError(f"the ranking has no column '{name}'", did_you_mean(name, known))
     own = "score" if plan.ranking.get("score") == "score" else None
     fetched = ranking.fetch(plan.ranks, [name for name in dict.fromkeys(names) if name != own], progress)
     table = _with_ours(plan, fetched.table)

@@ -90,7 +90,8 @@ def find_job(parts: Sequence[Part], columns: Sequence[str], options: RankingOpti
     InputError
         A file that changed or is damaged.
     """
-    names = [name for name in dict.fromkeys(columns) if name in parts[0].footer.schema.names]
+    stored = set(parts[0].footer.schema.names)
+    names = [name for name in dict.fromkeys(columns) if name in stored]
     asked = [*([options.score] if options.score is not None else []), *names]
     by_file: list[list[Located]] = []
     n_bytes = 0
