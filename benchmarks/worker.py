@@ -7,39 +7,49 @@ import json
 import statistics
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from benchmarks.case import Case, Context
 from benchmarks.machine import counters, drop_cache, peak_bytes
 
-_WARM_SECONDS = 5.0
-_WARM_RUNS = 5
+# runs repeat until one of these is reached; medians are reported
+_MOST_SECONDS = 5.0
+_MOST_RUNS = 5
 
 
 def measure(case: Case, runner: str, context: Context) -> dict[str, Any]:
-    """Time a runner: once with files dropped from the page cache, then a few times with them in it."""
+    """Time a runner: with its files dropped from the page cache before each run, then with them in it."""
     run = case.runners[runner](context)
     files = [path for dataset in case.datasets(context) for path in dataset.files]
     files += context.scratch.rglob("*.parquet")
-    drop_cache(files)
-    before, begin = counters(), time.perf_counter()
-    result = run()
-    cold = time.perf_counter() - begin
+    most = 1 if case.once else _MOST_RUNS
+    before = counters()
+    cold, result = _repeat(run, most, lambda: drop_cache(files))
     after, peak = counters(), peak_bytes()
     found = {
-        "cold": cold,
-        "disk_bytes": after["read_bytes"] - before["read_bytes"],
-        "call_bytes": after["rchar"] - before["rchar"],
+        "cold": statistics.median(cold),
+        "disk_bytes": (after["read_bytes"] - before["read_bytes"]) // len(cold),
+        "call_bytes": (after["rchar"] - before["rchar"]) // len(cold),
+        "peak": peak,
         **case.check(context, result),
     }
-    warm: list[float] = []
-    while not case.once and len(warm) < _WARM_RUNS and sum(warm) < _WARM_SECONDS:
-        del result
+    del result
+    warm = [] if case.once else _repeat(run, most, lambda: None)[0]
+    return found | {"warm": statistics.median(warm) if warm else None}
+
+
+def _repeat(run: Callable[[], Any], most: int, ready: Callable[[], None]) -> tuple[list[float], Any]:
+    times: list[float] = []
+    result = None
+    while len(times) < most and sum(times) < _MOST_SECONDS:
+        result = None
+        ready()
         begin = time.perf_counter()
         result = run()
-        warm.append(time.perf_counter() - begin)
-    return found | {"warm": statistics.median(warm) if warm else None, "peak": max(peak, peak_bytes() if warm else 0)}
+        times.append(time.perf_counter() - begin)
+    return times, result
 
 
 if __name__ == "__main__":

@@ -84,8 +84,8 @@ def select(
         )
     known = ranking.columns()
     names = list(columns) if columns is not None else known
-    for name in sorted(set(names) - set(known), key=names.index):
-        raise InputError(f"the ranking has no column '{name}'", did_you_mean(name, known))
+    if strangers := sorted(set(names) - set(known)):
+        raise InputError(f"the ranking has no column '{strangers[0]}'", did_you_mean(strangers[0], known))
     own = "score" if plan.ranking.get("score") == "score" else None
     fetched = ranking.fetch(plan.ranks, [name for name in dict.fromkeys(names) if name != own], progress)
     table = _with_ours(plan, fetched.table)
