@@ -125,7 +125,7 @@ def main() -> None:
              f"{bracket[name]:.0%} of grid points"] for name, row in worst.items()]  # fmt: skip
     if options.readme:
         text = f"{options.replicates:,} draws per list and confidence; of shapes, the worst N of 1 … 10⁶. {verdict}"
-        write_section("bench:coverage", f"{markdown(head, rows)}\n\n{text}")
+        write_section("table:coverage", f"{markdown(head, rows)}\n\n{text}")
 
 
 if __name__ == "__main__":

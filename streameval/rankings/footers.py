@@ -45,6 +45,8 @@ class Footer:
         Bytes of the footer, without these.
     schema : pyarrow.Schema
     row_group_rows : int64 array, shape (row groups,)
+    indexed : bool
+        Whether it seems to have a page index; a column or row group may still be without.
     score_bounds : tuple of ((min, max) or None), one per row group
         Statistics of the score column; None where the file has none, or nulls. Empty where the order has no score.
     """
@@ -56,6 +58,7 @@ class Footer:
     length: int
     schema: pa.Schema
     row_group_rows: Int64Array
+    indexed: bool
     score_bounds: tuple[tuple[Any, Any] | None, ...]
 
 
@@ -88,6 +91,7 @@ def read_footer(file: DataFile, score: str | None) -> Footer:
         len(raw) - 8,
         schema,
         rows,
+        bool(rows.size and metadata.num_columns and metadata.row_group(0).column(0).has_offset_index),
         _score_bounds(metadata, score) if score else (),
     )
 

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+
+import numpy as np
 
 from streameval.rankings.footers import Footer
 from streameval.types import Int64Array
+
+_BUCKET_BITS = 12
 
 
 @dataclass(frozen=True)
@@ -35,3 +39,14 @@ class Part:
     def where(self) -> str:
         """The place, for messages."""
         return f"{self.footer.file.path}: row group {self.row_group}"
+
+    @property
+    def buckets(self) -> Int64Array:
+        """Where the wanted rows that lie close together begin: about as many as the pages they will take."""
+        return np.append(0, np.flatnonzero(np.diff(self.rows >> _BUCKET_BITS)) + 1)
+
+    def cut(self, most: int) -> list[Part]:
+        """Cut into pieces of at most `most` buckets; only with a page index does no piece read what another does."""
+        if not self.footer.indexed:
+            return [self]
+        return [replace(self, rows=rows) for rows in np.split(self.rows, self.buckets[most::most])]

@@ -7,10 +7,9 @@ The list itself is never loaded.
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -26,8 +25,9 @@ from streameval.types import Int64Array
 if TYPE_CHECKING:
     from streameval.rankings.paging.slabs import Slab
 
-# row groups of one job, and jobs whose pages are found before the first of them is read
+# row groups of one job at most, pages of one job at least (about), and jobs whose pages are found ahead
 _JOB_PARTS = 32
+_LEAST_BUCKETS = 16
 _WAVE = 64
 
 
@@ -114,19 +114,20 @@ class StoredRanking:
         InputError
             A damaged file or one that changed, with file and place.
         """
+        known = set(self.columns())
         for name in columns:
-            if name not in self.columns():
+            if name not in known:
                 raise InputError(f"{self.source[0]}: there is no column '{name}'", did_you_mean(name, self.columns()))
         from streameval.rankings.paging.slabs import fallbacks
 
         parts = self._parts(ranks)
         slabs = self._read(parts, tuple(columns), progress)
         table = pa.concat_tables([slab.table for slab in slabs], promote_options="permissive")
-        found = pa.table({"rank": ranks})
-        for name in columns:
-            found = found.append_column(free_name(name, found.column_names), table.column(name))
+        found: dict[str, Any] = {"rank": ranks}
+        for name, values in zip(columns, table.columns, strict=True):
+            found[free_name(name, found)] = values
         return Fetched(
-            found,
+            pa.table(found),
             rows_read=sum(slab.rows_read for slab in slabs),
             row_groups_read=len(parts),
             pages_read=sum(slab.pages_read for slab in slabs),
@@ -184,10 +185,24 @@ class StoredRanking:
 
 
 def _runs(parts: list[Part], threads: int) -> list[list[Part]]:
-    """Cut parts into jobs: long enough to share work, short enough to keep every thread busy, each of one schema."""
-    size = min(_JOB_PARTS, max(1, len(parts) // (4 * threads)))
-    alike = [list(group) for _, group in groupby(parts, key=lambda part: part.footer.schema)]
-    return [group[i : i + size] for group in alike for i in range(0, len(group), size)]
+    """Cut and join parts into jobs of one schema: long enough to share work, short enough to keep every thread busy.
+
+    The windows of a plan crowd at the top of the ranking, so its first row groups are cut.
+    """
+    total = sum(part.buckets.size for part in parts)
+    most = max(_LEAST_BUCKETS, -(-total // (4 * threads)))
+    runs: list[list[Part]] = []
+    room, last = 0, None
+    schema = None
+    for piece in (piece for part in parts for piece in part.cut(most)):
+        place = (piece.footer.file.path, piece.row_group)
+        room -= piece.buckets.size
+        if room < 0 or place == last or len(runs[-1]) == _JOB_PARTS or piece.footer.schema != schema:
+            runs.append([])
+            room = most - piece.buckets.size
+        runs[-1].append(piece)
+        last, schema = place, piece.footer.schema
+    return runs
 
 
 @dataclass(frozen=True)
@@ -232,7 +247,7 @@ def _threads(options: RankingOptions) -> int:
     return options.threads or os.cpu_count() or 1
 
 
-def free_name(name: str, taken: Sequence[str]) -> str:
+def free_name(name: str, taken: Collection[str]) -> str:
     """Suffix an item's column that collides with ours."""
     while name in ("rank", "stratum", "se_task", "se_study") or name in taken:
         name += "_item"

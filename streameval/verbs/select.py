@@ -86,10 +86,10 @@ def select(
             f"the ranking has fingerprint {opened.fingerprint}, but {plan.ranking['fingerprint']} was planned",
             "the files have changed since; plan the new list into a new study",
         )
-    names = list(columns) if columns is not None else opened.columns()
-    for name in names:
-        if name not in opened.columns():
-            raise InputError(f"the ranking has no column '{name}'", did_you_mean(name, opened.columns()))
+    known = opened.columns()
+    names = list(columns) if columns is not None else known
+    if strangers := sorted(set(names) - set(known)):
+        raise InputError(f"the ranking has no column '{strangers[0]}'", did_you_mean(strangers[0], known))
     own = "score" if plan.ranking.get("score") == "score" else None
     cutoffs = None
     if plan.ranking.get("score") is not None:

@@ -2,9 +2,9 @@
 
 A row group whose scores lie in [min, max] holds ranks after all rows of groups that are wholly better, and up to all
 rows of groups that are not wholly worse. Groups that can hold a wanted rank are read, and so are those whose scores
-overlap theirs; each of the others counts as one lump of rows at its best score, for none of them lies among scores that
-matter. Groups without statistics are read. A float's statistics do not tell of NaN: one in a group that is not read goes
-unseen.
+overlap theirs; each of the others counts as one lump of rows at its best score, for none of them lies among scores
+that matter. Groups without statistics are read. A float's statistics do not tell of NaN: one in a group that is not
+read goes unseen.
 """
 
 from __future__ import annotations

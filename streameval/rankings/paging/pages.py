@@ -31,7 +31,7 @@ _PLAIN, _RLE, _RLE_DICTIONARY = 0, 3, 8
 _HADOOP_LZ4 = 5
 _CODECS = {1: "snappy", 2: "gzip", 4: "brotli", 6: "zstd", 7: "lz4_raw"}
 # bytes decoded at once: enough to forget the cost of a footer, little enough to stay in the caches
-_BATCH = 1 << 25
+_BATCH = 1 << 23
 # memory taken while a page is decoded, in its decompressed bytes: as read, as copied, decompressed, as Arrow
 _COPIES = 4
 

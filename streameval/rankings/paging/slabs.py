@@ -78,7 +78,8 @@ def find_job(parts: Sequence[Part], columns: Sequence[str]) -> Job:
     InputError
         A file that changed or is damaged.
     """
-    names = [name for name in dict.fromkeys(columns) if name in parts[0].footer.schema.names]
+    stored = set(parts[0].footer.schema.names)
+    names = [name for name in dict.fromkeys(columns) if name in stored]
     by_file: list[list[Located]] = []
     n_bytes = 0
     for footer, group in groupby(parts, key=lambda part: part.footer):

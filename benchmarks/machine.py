@@ -1,0 +1,81 @@
+"""What the machine does: page cache, disk, counters of a process."""
+
+from __future__ import annotations
+
+import os
+import platform
+import resource
+import subprocess
+import time
+from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
+from datetime import date
+from pathlib import Path
+
+_BLOCK = 1 << 22
+_PROBE_BYTES = 1 << 30
+
+
+def drop_cache(files: Iterable[Path]) -> None:
+    """Have the system forget the content of files; what another process has mapped may stay."""
+    for path in files:
+        handle = os.open(path, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+            os.posix_fadvise(handle, 0, 0, os.POSIX_FADV_DONTNEED)
+        finally:
+            os.close(handle)
+
+
+def counters() -> dict[str, int]:
+    """Bytes this process has had read from the disk (`read_bytes`) and by system calls (`rchar`)."""
+    try:
+        lines = Path("/proc/self/io").read_text().splitlines()
+    except OSError:
+        return {"read_bytes": 0, "rchar": 0}
+    found = dict(line.split(": ") for line in lines)
+    return {"read_bytes": int(found["read_bytes"]), "rchar": int(found["rchar"])}
+
+
+def peak_bytes() -> int:
+    """Most memory this process ever had resident, imports included."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+
+
+def disk_speed(files: list[Path], threads: int) -> float:
+    """Bytes a second of files read from the disk, one after another, by as many threads."""
+    some: list[Path] = []
+    for path in files:
+        if sum(p.stat().st_size for p in some) < _PROBE_BYTES:
+            some.append(path)
+    drop_cache(some)
+    begin = time.perf_counter()
+    with ThreadPoolExecutor(threads) as pool:
+        total = sum(pool.map(_read, some))
+    return total / (time.perf_counter() - begin)
+
+
+def _read(path: Path) -> int:
+    total, buffer = 0, bytearray(_BLOCK)
+    with open(path, "rb", buffering=0) as stream:
+        while size := stream.readinto(buffer):
+            total += size
+    return total
+
+
+def description() -> str:
+    """Processor, cores, memory, system, date and commit."""
+    cpu = next(
+        (line.split(":")[1].strip() for line in _lines("/proc/cpuinfo") if line.startswith("model name")),
+        platform.processor(),
+    )
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
+    commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True).stdout.strip()
+    return (
+        f"{cpu}, {os.cpu_count()} cores, {memory:.0f} GiB, Python {platform.python_version()}, "
+        f"{date.today().isoformat()}, commit {commit or 'unknown'}"
+    )
+
+
+def _lines(path: str) -> list[str]:
+    return Path(path).read_text().splitlines() if Path(path).exists() else []

@@ -1,0 +1,66 @@
+"""Tables in Markdown, on the screen and between the markers of a README."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from benchmarks.case import Case, Context
+
+_HEAD = ("", "cold s", "warm s", "ratio", "peak MB", "from disk MB", "× bytes needed", "× limit")
+
+
+def table(case: Case, context: Context, rows: Mapping[str, dict[str, Any]], speed: float) -> str:
+    """One case as Markdown.
+
+    `ratio` is the time, cold / warm, relative to ours; `× bytes needed` what came from the disk relative to the bytes
+    of the pages that hold the items; `× limit` the cold time relative to reading those bytes at the disk's speed.
+    """
+    needed = next((row["needed"] for row in rows.values() if row.get("needed")), None)
+    ours = next(iter(rows.values()))
+    lines = [f"**{case.title.format(n=f'{context.n_items:,}')}**", "", _line(_HEAD), _line(["---", *["---:"] * 7])]
+    for name, row in rows.items():
+        if "failed" in row:
+            lines.append(_line([name, row["failed"], *[""] * 6]))
+            continue
+        ratios = [_relative(row, ours, key) for key in ("cold", "warm")]
+        lines.append(
+            _line(
+                [
+                    name, _seconds(row["cold"]), _seconds(row["warm"]), "" if case.once else " / ".join(ratios),
+                    f"{row['peak'] / 1e6:,.0f}", f"{row['disk_bytes'] / 1e6:,.1f}",
+                    f"{row['disk_bytes'] / needed:.2f}" if needed else "",
+                    f"{row['cold'] / (needed / speed):.1f}" if needed else "",
+                ]
+            )
+        )  # fmt: skip
+    return "\n".join(lines)
+
+
+def _relative(row: dict[str, Any], ours: dict[str, Any], key: str) -> str:
+    return f"{row[key] / ours[key]:.1f}" if row.get(key) and ours.get(key) else "–"
+
+
+def _seconds(value: float | None) -> str:
+    return "" if value is None else f"{value:.2f}" if value < 100 else f"{value:.0f}"
+
+
+def _line(cells: Any) -> str:
+    return "| " + " | ".join(cells) + " |"
+
+
+def write_readme(path: Path, name: str, text: str) -> None:
+    """Put a table between its markers, `<!-- bench:NAME -->` and `<!-- /bench -->`.
+
+    Raises
+    ------
+    SystemExit
+        The README has no such markers.
+    """
+    content = path.read_text(encoding="utf-8")
+    pattern = re.compile(rf"(<!-- bench:{re.escape(name)} -->\n).*?(<!-- /bench -->)", re.DOTALL)
+    if not pattern.search(content):
+        raise SystemExit(f"{path}: no markers for bench:{name}")
+    path.write_text(pattern.sub(lambda m: f"{m[1]}{text}\n{m[2]}", content), encoding="utf-8")

@@ -1,0 +1,68 @@
+"""Every case of the benchmark at a small size: ours and the peers return what the generator made."""
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from benchmarks.case import Context, cases
+from benchmarks.data import Dataset, ids
+from benchmarks.tables import table, write_readme
+from benchmarks.worker import measure
+
+ROOT = Path(__file__).resolve().parents[1]
+ITEMS = 60_000
+
+
+@pytest.fixture(scope="session")
+def context(tmp_path_factory):
+    return Context(tmp_path_factory.mktemp("bench"), ITEMS, 7, 2)
+
+
+@pytest.mark.parametrize("name", sorted(cases()))
+def test_every_runner_returns_the_truth(context, name, monkeypatch):
+    monkeypatch.setattr("benchmarks.worker._MOST_RUNS", 1)
+    case = cases()[name]
+    for dataset in case.datasets(context):
+        dataset.make()
+        assert dataset.complete
+    rows = {runner: measure(case, runner, context) for runner in case.runners}
+    text = table(case, context, rows, 1e9)
+    assert len(text.splitlines()) == len(rows) + 4
+
+
+def test_the_command_prints_tables_and_keeps_figures(tmp_path):
+    command = [sys.executable, "-m", "benchmarks", "--items", "3e4", "--cases", "band", "--data", str(tmp_path / "d")]
+    done = subprocess.run(
+        [*command, "--json", str(tmp_path / "f")], capture_output=True, text=True, cwd=ROOT, check=True
+    )
+    assert "| streameval |" in done.stdout
+    assert json.loads((tmp_path / "f").read_text())["rows"]["streameval"]["cold"] > 0
+    subprocess.run([*command, "--clean"], capture_output=True, cwd=ROOT, check=True)
+    assert not (tmp_path / "d").exists()
+
+
+def test_data_are_made_once_and_follow_the_rank(tmp_path):
+    dataset = Dataset(tmp_path, 5_000)
+    dataset.make()
+    before = [path.stat().st_mtime_ns for path in dataset.files]
+    dataset.make()
+    assert [path.stat().st_mtime_ns for path in dataset.files] == before
+    items = dataset.items(np.arange(1, 5_001))
+    assert np.all(np.diff(items.column("score").to_numpy()) <= 0)
+    assert np.unique(ids(np.arange(1, 5_001), 5_000, 3)).size == 5_000
+
+
+def test_readme_tables_have_their_markers(tmp_path):
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert set(re.findall(r"<!-- bench:(\w+) -->", readme)) <= set(cases())
+    copy = tmp_path / "README.md"
+    copy.write_text("a\n<!-- bench:x -->\nold\n<!-- /bench -->\nb\n", encoding="utf-8")
+    write_readme(copy, "x", "new")
+    assert copy.read_text(encoding="utf-8") == "a\n<!-- bench:x -->\nnew\n<!-- /bench -->\nb\n"
+    with pytest.raises(SystemExit):
+        write_readme(copy, "y", "new")
