@@ -122,7 +122,7 @@ class StoredRanking:
 
         parts = self._parts(ranks)
         slabs = self._read(parts, tuple(columns), progress)
-        table = pa.concat_tables([slab.table for slab in slabs], promote_options="permissive")
+        table = _joined([slab.table for slab in slabs])
         found: dict[str, Any] = {"rank": ranks}
         for name, values in zip(columns, table.columns, strict=True):
             found[free_name(name, found)] = values
@@ -182,6 +182,12 @@ class StoredRanking:
             if (state.st_size, state.st_mtime_ns) != (footer.size, footer.changed_ns):
                 raise InputError(f"{footer.file.path}: changed while it was read", "run the command again")
         return slabs
+
+
+def _joined(tables: list[pa.Table]) -> pa.Table:
+    """One table; types are widened only where they differ, because Arrow loses rows when it widens structs."""
+    alike = all(table.schema.equals(tables[0].schema) for table in tables)
+    return pa.concat_tables(tables, promote_options="none" if alike else "permissive")
 
 
 def _runs(parts: list[Part], threads: int) -> list[list[Part]]:
