@@ -160,7 +160,7 @@ class StoredRanking:
         """Find pages some jobs ahead, so that the disk fetches them while others are decoded."""
         from streameval.rankings.paging.slabs import find_job, read_job
 
-        runs = _runs(parts, self.threads)
+        runs = _runs(parts, self.threads, self.options.score)
         limit = int(self.options.memory * 1e9 / self.threads)
         slabs: list[Slab] = []
         with ThreadPoolExecutor(self.threads) as pool:
@@ -190,8 +190,8 @@ def _joined(tables: list[pa.Table]) -> pa.Table:
     return pa.concat_tables(tables, promote_options="none" if alike else "permissive")
 
 
-def _runs(parts: list[Part], threads: int) -> list[list[Part]]:
-    """Cut and join parts into jobs of one schema: long enough to share work, short enough to keep every thread busy.
+def _runs(parts: list[Part], threads: int, score: str | None) -> list[list[Part]]:
+    """Cut and join parts into jobs of one type of score: long enough to share work, short enough to keep every thread busy.
 
     The windows of a plan crowd at the top of the ranking, so its first row groups are cut.
     """
@@ -199,15 +199,16 @@ def _runs(parts: list[Part], threads: int) -> list[list[Part]]:
     most = max(_LEAST_BUCKETS, -(-total // (4 * threads)))
     runs: list[list[Part]] = []
     room, last = 0, None
-    schema = None
+    kind = None
     for piece in (piece for part in parts for piece in part.cut(most)):
         place = (piece.footer.file.path, piece.row_group)
+        own = piece.footer.schema.field(score).type if score is not None else None
         room -= piece.buckets.size
-        if room < 0 or place == last or len(runs[-1]) == _JOB_PARTS or piece.footer.schema != schema:
+        if room < 0 or place == last or len(runs[-1]) == _JOB_PARTS or own != kind:
             runs.append([])
             room = most - piece.buckets.size
         runs[-1].append(piece)
-        last, schema = place, piece.footer.schema
+        last, kind = place, own
     return runs
 
 
