@@ -258,3 +258,12 @@ def test_old_maps_are_read_by_pages(tmp_path):
     told = thrift.write_struct(footer)
     path.write_bytes(raw[: -8 - length] + told + len(told).to_bytes(4, "little") + b"PAR1")
     assert check(path, [1, 2, 3, 400]).fallbacks == ()
+
+
+def test_files_without_countable_pages_are_read_one_after_another(tmp_path):
+    kind = pa.struct([("a", pa.int8()), ("b", pa.list_(pa.int8()))])
+    for i, rows in enumerate(([None], [{"a": 1, "b": [2]}], [])):
+        table = pa.table({"a": pa.array(rows, kind)})
+        pq.write_table(table, tmp_path / f"{i}.parquet", compression="none", data_page_version="1.0")
+    found = open_ranking(str(tmp_path)).fetch(np.array([1, 2]), ["a"]).table
+    assert found.column("a").to_pylist() == [None, {"a": 1, "b": [2]}]

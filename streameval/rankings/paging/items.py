@@ -115,7 +115,11 @@ def read_column(located: Sequence[Located], limit: int, tally: Tally) -> tuple[l
     for alike, group in groupby(located, key=_written):
         files = list(group)
         try:
-            values += _by_pages(files, limit, tally) if alike else _by_row_groups(files[0], limit, tally)
+            if alike:
+                values += _by_pages(files, limit, tally)
+            else:
+                for file in files:
+                    values += _by_row_groups(file, limit, tally)
             ways += files
         except UnfitError as error:
             # one file at a time, so that only the one at fault is read by row groups
