@@ -38,8 +38,12 @@ def counters() -> dict[str, int]:
 
 
 def peak_bytes() -> int:
-    """Most memory this process ever had resident, imports included."""
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    """Most memory this process ever had resident, imports included.
+
+    Not `ru_maxrss`: that begins with what the parent had.
+    """
+    peak = next((line for line in _lines("/proc/self/status") if line.startswith("VmHWM")), None)
+    return int(peak.split()[1]) * 1024 if peak else resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
 
 
 def disk_speed(files: list[Path], threads: int) -> float:

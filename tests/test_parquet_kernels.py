@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from streameval.kernels import pageheader, parquet
 from streameval.kernels.pageheader import count_rows, page_header
 from streameval.kernels.parquet import ABSENT, choose_pages, chunk_facts, find_field, offset_index, places
+from streameval.kernels.texts import copy_texts, find_texts
 from streameval.rankings.paging import thrift
 from streameval.rankings.paging.thrift import BINARY, I32, I64, LIST, STRUCT, TRUE
 
@@ -65,15 +66,15 @@ def test_page_headers(kind, n, more, crc):
     if kind == 3:
         inner = {1: (I32, n[0]), 2: (I32, 0), 3: (I32, n[1]), 4: (I32, n[2]), 5: (I32, n[3]), 6: (I32, n[4])}
     else:
-        inner = {1: (I32, n[0]), 2: (I32, n[2])}
+        inner = {1: (I32, n[0]), 2: (I32, n[2]), 3: (I32, n[3])}
     fields = {1: (I32, kind), 2: (I32, n[5]), 3: (I32, n[6]), {0: 5, 2: 7, 3: 8}[kind]: (STRUCT, inner | more)} | more
     if crc:
         fields[4] = (I32, -n[7])
     raw = thrift.write_struct(fields)
     out = np.zeros(pageheader.N_HEADER, np.int64)
     assert page_header(as_array(raw + b"data"), out) == len(raw)
-    v2 = [n[1], n[2], n[3], n[4]] if kind == 3 else [ABSENT, n[2], ABSENT, ABSENT]
-    assert out.tolist() == [kind, n[5], n[6], -n[7] % 2**32 if crc else ABSENT, n[0], *v2]
+    rest = [n[1], n[2], ABSENT] if kind == 3 else [ABSENT, n[2], n[3]]
+    assert out.tolist() == [kind, n[5], n[6], -n[7] % 2**32 if crc else ABSENT, n[0], *rest]
     assert page_header(as_array(raw[:-1]), out) == -1
 
 
@@ -112,6 +113,8 @@ def test_any_bytes_are_survived(raw):
     out = np.zeros((1, 1, parquet.N_FACTS), np.int64)
     assert chunk_facts(raw, np.array([0]), np.array([0]), out) in (0, -1)
     assert count_rows(raw, 3, 50) <= 50
+    place = np.zeros(1, np.int64)
+    assert find_texts(raw, 1, np.array([9]), place, place.copy()) <= raw.size
 
 
 def encode(levels, width, runs):
@@ -179,3 +182,22 @@ def test_chosen_pages_hold_the_wanted_rows(sizes, data):
 def test_indexes_that_cannot_be_true(index, wrong):
     pages = np.array(index, dtype=np.int64).reshape(-1, 3)
     assert choose_pages(pages, np.array([10, 30, 10]), np.array([9]), np.zeros((3, 4), np.int64)) == wrong
+
+
+@QUICK
+@given(st.lists(st.none() | st.binary(max_size=9), min_size=1, max_size=60), st.data())
+def test_texts_are_found_behind_their_lengths(texts, data):
+    nullable = int(None in texts)
+    raw = b"".join(len(text).to_bytes(4, "little") + text for text in texts if text is not None)
+    if nullable:
+        runs = data.draw(st.lists(st.tuples(st.integers(1, 3), st.booleans()), min_size=60, max_size=60))
+        levels = encode([int(text is not None) for text in texts], 1, runs)
+        raw = len(levels).to_bytes(4, "little") + levels + raw
+    rows = np.array(sorted(data.draw(st.sets(st.integers(0, len(texts) - 1)))), dtype=np.int64)
+    begin, size = np.zeros(rows.size, np.int64), np.zeros(rows.size, np.int64)
+    total = find_texts(as_array(raw), nullable, rows, begin, size)
+    wanted = [texts[row] for row in rows]
+    assert size.tolist() == [-1 if text is None else len(text) for text in wanted]
+    assert copy_texts(as_array(raw), begin, size, total).tobytes() == b"".join(text or b"" for text in wanted)
+    cut = as_array(raw[: data.draw(st.integers(0, len(raw)))])
+    assert find_texts(cut, nullable, rows, begin, size) in (-1, total)

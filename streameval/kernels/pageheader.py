@@ -14,8 +14,8 @@ from streameval.kernels.thrift import STRUCT, Bytes, field, skip, varint, zigzag
 from streameval.types import Int64Array
 
 # entries of `page_header`
-PAGE_TYPE, PAGE_UNCOMPRESSED, PAGE_COMPRESSED, CRC, PAGE_VALUES, PAGE_ROWS, ENCODING, DEF_BYTES, REP_BYTES = range(9)
-N_HEADER = 9
+PAGE_TYPE, PAGE_UNCOMPRESSED, PAGE_COMPRESSED, CRC, PAGE_VALUES, PAGE_ROWS, ENCODING, LEVELS = range(8)
+N_HEADER = 8
 
 
 @kernel
@@ -32,10 +32,8 @@ def _data_header(raw: Bytes, at: int, version: int, out: Int64Array) -> int:
             slot = PAGE_ROWS
         elif version == 2 and last == 4:
             slot = ENCODING
-        elif version == 2 and last == 5:
-            slot = DEF_BYTES
-        elif version == 2 and last == 6:
-            slot = REP_BYTES
+        elif version == 1 and last == 3:
+            slot = LEVELS
         if slot >= 0 and kind in (4, 5, 6):
             out[slot], at = zigzag(raw, at)
         else:
@@ -54,8 +52,8 @@ def page_header(raw: Bytes, out: Int64Array) -> int:
         May go on after the header.
     out : int64 array, shape (N_HEADER,)
         Filled with page type, uncompressed and compressed size (header not included), CRC (as unsigned), values, rows
-        (version 2 only), encoding, bytes of the definition and the repetition levels (version 2 only); `ABSENT` where
-        the header does not say.
+        (version 2 only), encoding of the values, encoding of the definition levels (version 1 only); `ABSENT` where the
+        header does not say.
 
     Returns
     -------

@@ -193,7 +193,7 @@ def _joined(tables: list[pa.Table]) -> pa.Table:
 def _runs(parts: list[Part], threads: int, score: str | None) -> list[list[Part]]:
     """Cut and join parts into jobs: long enough to share work, short enough to keep every thread busy.
 
-    Each is of one type of score. The windows of a plan crowd at the top of the ranking, so its first row groups are cut.
+    Each is of one type of score. Windows crowd at the top of a ranking, so its first row groups are cut.
     """
     total = sum(part.buckets.size for part in parts)
     most = max(_LEAST_BUCKETS, -(-total // (4 * threads)))

@@ -120,6 +120,36 @@ class Pages:
         return replace(self, places=self.places[begin:end]) if end - begin < len(self.places) else self
 
 
+@dataclass(frozen=True, eq=False)
+class Run:
+    """Pages of a chunk as they were read and checked.
+
+    Attributes
+    ----------
+    pages : Pages
+    body : list of memoryview
+        The dictionary page, if there is one, and the pages, headers included.
+    heads : list of int64 arrays
+        Header of each page without the dictionary (`streameval.kernels.pageheader`).
+    dictionary : int
+        Bytes of the dictionary page.
+    values, uncompressed : int
+        Values in the pages; bytes of everything, decompressed.
+    """
+
+    pages: Pages
+    body: list[memoryview]
+    heads: list[Int64Array]
+    dictionary: int
+    values: int
+    uncompressed: int
+
+    @property
+    def size(self) -> int:
+        """Bytes as read."""
+        return sum(len(piece) for piece in self.body)
+
+
 class OpenFile:
     """A data file at work: its footer as it was when the ranking was opened, and every byte read from it counted.
 

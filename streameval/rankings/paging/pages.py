@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import groupby
 
 import numpy as np
@@ -19,37 +18,19 @@ import pyarrow.parquet as pq
 from streameval.errors import InputError, outside_trouble
 from streameval.kernels import pageheader as headers
 from streameval.kernels import parquet as kernels
-from streameval.rankings.paging import thrift
-from streameval.rankings.paging.chunks import Chunk, OpenFile, Pages, UnfitError
+from streameval.rankings.paging import texts, thrift
+from streameval.rankings.paging.chunks import Chunk, OpenFile, Pages, Run, UnfitError
+from streameval.rankings.paging.codecs import decompress
 from streameval.rankings.paging.locate import DATA_PAGE, DATA_PAGE_V2, DICTIONARY_PAGE
 from streameval.rankings.paging.schema import BYTE_ARRAY, wide_type
 from streameval.types import Int64Array
 
 _MAGIC = b"PAR1"
 _PLAIN, _RLE, _RLE_DICTIONARY = 0, 3, 8
-# codecs by Parquet's number
-_HADOOP_LZ4 = 5
-_CODECS = {1: "snappy", 2: "gzip", 4: "brotli", 6: "zstd", 7: "lz4_raw"}
 # bytes decoded at once: enough to forget the cost of a footer, little enough to stay in the caches
 _BATCH = 1 << 23
 # memory taken while a page is decoded, in its decompressed bytes: as read, as copied, decompressed, as Arrow
 _COPIES = 4
-
-
-@dataclass(frozen=True)
-class _Run:
-    """Pages of one chunk inside the file in memory: `rows` and `values` of them, `body` their bytes."""
-
-    chunk: Chunk
-    body: list[memoryview]
-    dictionary: int
-    rows: int
-    values: int
-    uncompressed: int
-
-    @property
-    def size(self) -> int:
-        return sum(len(piece) for piece in self.body)
 
 
 def read_pages(found: Sequence[Pages], limit: int) -> tuple[list[pa.Array], int]:
@@ -87,10 +68,13 @@ def read_pages(found: Sequence[Pages], limit: int) -> tuple[list[pa.Array], int]
                 raw = iter(file.read(ranges))
             runs += [_run(pages, raw, limit) for pages in pieces]
             n_bytes += file.bytes_read
+        if texts.plain(runs) and (found_texts := texts.take(runs, [pages.wanted for pages in batch])) is not None:
+            taken.append(found_texts)
+            continue
         table, at, begin = _decode(runs), [], 0
         for pages, run in zip(batch, runs, strict=True):
             at.append(kernels.places(pages.places, pages.wanted, begin))
-            begin += run.rows
+            begin += run.pages.n_rows
         taken += _take(table.column(0), np.concatenate(at))
     return taken, n_bytes
 
@@ -114,10 +98,10 @@ def _batches(found: Sequence[Pages], room: int) -> Iterator[list[Pages]]:
         yield batch
 
 
-def _run(pages: Pages, raw: Iterator[memoryview], limit: int) -> _Run:
+def _run(pages: Pages, raw: Iterator[memoryview], limit: int) -> Run:
     """Check pages against their headers."""
     header = np.empty(headers.N_HEADER, dtype=np.int64)
-    chunk, body, uncompressed, values = pages.chunk, [], 0, 0
+    chunk, body, heads, uncompressed, values = pages.chunk, [], [], 0, 0
     if pages.dictionary:
         body.append(next(raw))
         length = _check(chunk, pages.dictionary[0], body[0], header)
@@ -139,10 +123,11 @@ def _run(pages: Pages, raw: Iterator[memoryview], limit: int) -> _Run:
                 _LIES,
             )
         body.append(page)
+        heads.append(header.copy())
         uncompressed += length + int(header[headers.PAGE_UNCOMPRESSED])
         values += int(header[headers.PAGE_VALUES])
     dictionary = len(body[0]) if pages.dictionary else 0
-    return _Run(chunk, body, dictionary, pages.n_rows, values, uncompressed)
+    return Run(pages, body, heads, dictionary, values, uncompressed)
 
 
 _LIES = "the file is corrupt there, or its writer is at fault; write it again"
@@ -178,7 +163,7 @@ def _rows_held(chunk: Chunk, body: memoryview, header: Int64Array) -> int:
     if kind != DATA_PAGE or not chunk.leaf.max_rep:
         return int(header[headers.PAGE_VALUES]) if kind == DATA_PAGE else -1
     try:
-        levels = _decompress(int(chunk.facts[kernels.CODEC]), body, int(header[headers.PAGE_UNCOMPRESSED]))
+        levels = decompress(int(chunk.facts[kernels.CODEC]), body, int(header[headers.PAGE_UNCOMPRESSED]))
     except (pa.ArrowException, OSError, ValueError) as error:
         raise outside_trouble(error) or UnfitError(f"a page cannot be decompressed ({error})") from error
     plain = np.frombuffer(levels, np.uint8)
@@ -187,39 +172,19 @@ def _rows_held(chunk: Chunk, body: memoryview, header: Int64Array) -> int:
     return int(headers.count_rows(plain[4 : 4 + length], width, int(header[headers.PAGE_VALUES])))
 
 
-def _decompress(codec: int, body: memoryview, size: int) -> pa.Buffer | memoryview | bytes:
-    if codec == _HADOOP_LZ4:
-        return _hadoop_lz4(body)
-    if codec and codec not in _CODECS:
-        raise UnfitError(f"codec {codec} does not let the rows of a page be counted")
-    return pa.Codec(_CODECS[codec]).decompress(body, size) if codec else body
-
-
-def _hadoop_lz4(body: memoryview) -> bytes:
-    """Hadoop's frames: decompressed and compressed size, four bytes each, big end first, then a block of LZ4."""
-    out, codec = [], pa.Codec("lz4_raw")
-    while body:
-        size, length = int.from_bytes(body[:4], "big"), int.from_bytes(body[4:8], "big")
-        if not 0 < length <= len(body) - 8 or size > 255 * length:
-            raise UnfitError("its LZ4 pages are not in Hadoop's frames")
-        out.append(codec.decompress(body[8 : 8 + length], size, asbytes=True))
-        body = body[8 + length :]
-    return b"".join(out)
-
-
-def _decode(runs: list[_Run]) -> pa.Table:
+def _decode(runs: list[Run]) -> pa.Table:
     """Have Arrow read pages; dictionaries stay such where their texts, written out, could be many times the pages."""
-    leaf = runs[0].chunk.leaf
-    long = max(run.dictionary * run.rows for run in runs) > 8 * _BATCH
-    coded = [".".join(leaf.path)] if long and len(leaf.path) == 1 and _is_text(runs[0].chunk) else None
+    leaf = runs[0].pages.chunk.leaf
+    long = max(run.dictionary * run.pages.n_rows for run in runs) > 8 * _BATCH
+    coded = [".".join(leaf.path)] if long and len(leaf.path) == 1 and _is_text(runs[0].pages.chunk) else None
     body = b"".join([_MAGIC, *(piece for run in runs for piece in run.body), _footer(runs)])
     try:
         with pq.ParquetFile(pa.BufferReader(body), read_dictionary=coded) as file:
             table = file.read(use_threads=False)
     except (pa.ArrowException, OSError, ValueError, NotImplementedError) as error:
         raise outside_trouble(error) or UnfitError(" ".join(str(error).split())) from error
-    if table.num_rows != sum(run.rows for run in runs):
-        raise UnfitError(f"its pages decode to {table.num_rows:,} rows, not {sum(run.rows for run in runs):,}")
+    if table.num_rows != sum(run.pages.n_rows for run in runs):
+        raise UnfitError(f"its pages decode to {table.num_rows:,} rows, not {sum(run.pages.n_rows for run in runs):,}")
     return table
 
 
@@ -227,19 +192,21 @@ def _is_text(chunk: Chunk) -> bool:
     return bool(chunk.facts[kernels.TYPE] == BYTE_ARRAY)
 
 
-def _footer(runs: list[_Run]) -> bytes:
+def _footer(runs: list[Run]) -> bytes:
     """FileMetaData of a file with a row group for each run."""
-    leaf = runs[0].chunk.leaf
+    leaf = runs[0].pages.chunk.leaf
     groups, at = [], len(_MAGIC)
     # ColumnMetaData up to the path: type, encodings, path_in_schema
     encodings = thrift.write_list(thrift.I32, [_PLAIN, _RLE, _RLE_DICTIONARY])
     path = thrift.write_list(thrift.BINARY, [name.encode() for name in leaf.path])
     for run in runs:
-        numbers = {4: int(run.chunk.facts[kernels.CODEC]), 5: run.values, 6: run.uncompressed, 7: run.size}
+        numbers = {4: int(run.pages.chunk.facts[kernels.CODEC]), 5: run.values, 6: run.uncompressed, 7: run.size}
         numbers[9] = at + run.dictionary
         if run.dictionary:
             numbers[11] = at
-        column = b"\x15" + thrift.zigzag(int(run.chunk.facts[kernels.TYPE])) + b"\x19" + encodings + b"\x19" + path
+        column = (
+            b"\x15" + thrift.zigzag(int(run.pages.chunk.facts[kernels.TYPE])) + b"\x19" + encodings + b"\x19" + path
+        )
         last = 3
         for number, value in numbers.items():
             kind = thrift.I32 if number == 4 else thrift.I64
@@ -248,10 +215,10 @@ def _footer(runs: list[_Run]) -> bytes:
         # RowGroup: one ColumnChunk of file_offset and meta_data; total_byte_size, num_rows
         groups.append(
             b"\x19\x1c\x26" + thrift.zigzag(at) + b"\x1c" + column + b"\0\0"
-            b"\x16" + thrift.zigzag(run.uncompressed) + b"\x16" + thrift.zigzag(run.rows) + b"\0"
+            b"\x16" + thrift.zigzag(run.uncompressed) + b"\x16" + thrift.zigzag(run.pages.n_rows) + b"\0"
         )  # fmt: skip
         at += run.size
-    rows = sum(run.rows for run in runs)
+    rows = sum(run.pages.n_rows for run in runs)
     metadata = b"".join(
         [b"\x15\x02\x19", leaf.chain, b"\x16", thrift.zigzag(rows), b"\x19",
          thrift.list_head(thrift.STRUCT, len(groups)), *groups, b"\0"]

@@ -1,0 +1,79 @@
+"""Take wanted texts out of plain pages without decoding the others.
+
+A page of long texts is mostly unwanted text. Plain encoding puts a length before each: unwanted ones are stepped over and
+only wanted ones copied. Anything else (dictionaries, other encodings, nested texts) is left to Arrow.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pyarrow as pa
+
+from streameval.kernels import pageheader as headers
+from streameval.kernels import parquet as kernels
+from streameval.kernels.texts import copy_texts, find_texts
+from streameval.rankings.paging.chunks import Run, UnfitError
+from streameval.rankings.paging.codecs import decompress
+from streameval.rankings.paging.schema import BYTE_ARRAY, wide_type
+from streameval.types import Int64Array
+
+_PLAIN, _RLE, _DATA_PAGE = 0, 3, 0
+
+
+def plain(runs: Sequence[Run]) -> bool:
+    """Whether these are pages of plain texts at the top level, of version 1."""
+    chunk = runs[0].pages.chunk
+    kind = wide_type(chunk.footer.schema.field(chunk.leaf.path[0]).type)
+    if chunk.facts[kernels.TYPE] != BYTE_ARRAY or len(chunk.leaf.path) > 1 or chunk.leaf.max_rep:
+        return False
+    return kind in (pa.large_string(), pa.large_binary()) and all(
+        head[headers.PAGE_TYPE] == _DATA_PAGE
+        and head[headers.ENCODING] == _PLAIN
+        and (not chunk.leaf.max_def or head[headers.LEVELS] == _RLE)
+        for run in runs
+        for head in run.heads
+    )
+
+
+def take(runs: Sequence[Run], rows: Sequence[Int64Array]) -> pa.Array | None:
+    """Take texts.
+
+    Parameters
+    ----------
+    rows : sequence of int64 arrays, strictly increasing
+        For each run, wanted rows of its row group; those outside its pages are left out.
+
+    Returns
+    -------
+    pyarrow.Array or None
+        large_string or large_binary; None where the pages are damaged, for Arrow to say how.
+    """
+    pieces, sizes = [], []
+    for run, wanted in zip(runs, rows, strict=True):
+        codec, nullable = int(run.pages.chunk.facts[kernels.CODEC]), run.pages.chunk.leaf.max_def
+        bodies = run.body[1:] if run.dictionary else run.body
+        for body, head, (_, _, first, n_rows) in zip(bodies, run.heads, run.pages.places.tolist(), strict=True):
+            mine = wanted[np.searchsorted(wanted, first) : np.searchsorted(wanted, first + n_rows)] - first
+            try:
+                start = len(body) - int(head[headers.PAGE_COMPRESSED])
+                page = decompress(codec, body[start:], int(head[headers.PAGE_UNCOMPRESSED]))
+            except (pa.ArrowException, OSError, UnfitError):
+                return None
+            raw = np.frombuffer(page, np.uint8)
+            begin, size = np.empty(mine.size, np.int64), np.empty(mine.size, np.int64)
+            total = find_texts(raw, nullable, mine, begin, size)
+            if total < 0:
+                return None
+            pieces.append(copy_texts(raw, begin, size, total))
+            sizes.append(size)
+    chunk = runs[0].pages.chunk
+    return _array(wide_type(chunk.footer.schema.field(chunk.leaf.path[0]).type), pieces, np.concatenate(sizes))
+
+
+def _array(kind: pa.DataType, pieces: list[np.ndarray], size: Int64Array) -> pa.Array:
+    offsets = np.concatenate([[0], np.cumsum(np.maximum(size, 0))])
+    known = pa.py_buffer(np.packbits(size >= 0, bitorder="little")) if size.min(initial=0) < 0 else None
+    values = pa.py_buffer(np.concatenate(pieces))
+    return pa.Array.from_buffers(kind, size.size, [known, pa.py_buffer(offsets.astype(np.int64)), values])
