@@ -8,6 +8,7 @@ text     (wide lists only) about 1 kB of words, compressible tenfold
 
 from __future__ import annotations
 
+import math
 import os
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -19,10 +20,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-_FILES = {"narrow": 100, "wide": 10}
+_FILES = {"narrow": 100, "wide": 10, "shuffled": 100}
 _GROUP_ROWS = 1 << 20
 # the default, and what suits wide rows: other columns are then not read for 20 times the rows of a page of text
-_PAGE_ROWS = {"narrow": 20_000, "wide": 4096}
+_PAGE_ROWS = {"narrow": 20_000, "wide": 4096, "shuffled": 20_000}
 _TEXT_BYTES = 1000
 _CORPUS_BYTES = 1 << 15
 _BLOCK_ROWS = 1 << 20
@@ -38,8 +39,8 @@ class Dataset:
     root : Path
         Folder of all data of the benchmark.
     n_items : int
-    kind : {"narrow", "wide"}
-        "wide" has a text column of 1 kB.
+    kind : {"narrow", "wide", "shuffled"}
+        "wide" has a text column of 1 kB; "shuffled" is the narrow list in scattered order.
     seed : int
     index : {"pages", "none"}
         Whether the files carry a page index.
@@ -62,7 +63,7 @@ class Dataset:
     @property
     def disk_bytes(self) -> int:
         """What it will take on disk, from lists made before."""
-        return int(self.n_items * (4.6 if self.kind == "narrow" else 150))
+        return int(self.n_items * {"narrow": 4.6, "wide": 150, "shuffled": 9}[self.kind])
 
     @property
     def complete(self) -> bool:
@@ -90,15 +91,24 @@ class Dataset:
             "write_page_index": self.index == "pages",
         }
         temporary = self.folder / f"_{name}"
-        block = _BLOCK_ROWS if self.kind == "narrow" else _WIDE_BLOCK_ROWS
+        block = _WIDE_BLOCK_ROWS if self.kind == "wide" else _BLOCK_ROWS
         with pq.ParquetWriter(temporary, self.items(np.arange(1, 2)).schema, **options) as writer:
             for first in range(begin, end, block):
                 ranks = np.arange(first + 1, min(first + block, end) + 1)
-                if self.kind == "narrow":
+                if self.kind == "shuffled":
+                    ranks = self.scattered(ranks)
+                if self.kind != "wide":
                     writer.write_table(self.items(ranks), row_group_size=_GROUP_ROWS)
                 else:
                     writer.write_batch(self.items(ranks).combine_chunks().to_batches()[0], row_group_size=_GROUP_ROWS)
         os.replace(temporary, self.folder / name)
+
+    def scattered(self, places: np.ndarray) -> np.ndarray:
+        """Rank of the item at each place (int64, 1-based) of the scattered list: a step prime to N, about .618 N."""
+        step = max(1, int(0.6180339887 * self.n_items))
+        while math.gcd(step, self.n_items) > 1:
+            step += 1
+        return 1 + (places - 1) * step % self.n_items
 
     def items(self, ranks: np.ndarray) -> pa.Table:
         """The items at `ranks` (int64, 1-based), without reading any file."""

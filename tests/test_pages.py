@@ -260,7 +260,6 @@ def test_old_maps_are_read_by_pages(tmp_path):
     assert check(path, [1, 2, 3, 400]).fallbacks == ()
 
 
-<<<<<<< HEAD
 def test_files_without_countable_pages_are_read_one_after_another(tmp_path):
     kind = pa.struct([("a", pa.int8()), ("b", pa.list_(pa.int8()))])
     for i, rows in enumerate(([None], [{"a": 1, "b": [2]}], [])):
@@ -268,11 +267,11 @@ def test_files_without_countable_pages_are_read_one_after_another(tmp_path):
         pq.write_table(table, tmp_path / f"{i}.parquet", compression="none", data_page_version="1.0")
     found = open_ranking(str(tmp_path)).fetch(np.array([1, 2]), ["a"]).table
     assert found.column("a").to_pylist() == [None, {"a": 1, "b": [2]}]
-=======
+
+
 def test_long_texts_in_dictionaries_are_not_written_out_before_they_are_taken(tmp_path):
     """3,000 rows of 50 texts of 4 kB: 12 MB written out, 0.2 MB as they are stored."""
     path = tmp_path / "r.parquet"
     texts = [f"{i:04d}" * 1000 for i in range(50)]
     pq.write_table(pa.table({"t": [texts[i % 50] for i in range(3_000)] + [None]}), path, write_page_index=True)
     assert check(path, [1, 2, 777, 3_000, 3_001]).fallbacks == ()
->>>>>>> pages

@@ -1,7 +1,7 @@
 """Take wanted texts out of plain pages without decoding the others.
 
-A page of long texts is mostly unwanted text. Plain encoding puts a length before each: unwanted ones are stepped over and
-only wanted ones copied. Anything else (dictionaries, other encodings, nested texts) is left to Arrow.
+A page of long texts is mostly unwanted text. Plain encoding puts a length before each: unwanted ones are stepped over,
+wanted ones are copied. Anything else (dictionaries, other encodings, nested texts) is left to Arrow.
 """
 
 from __future__ import annotations
