@@ -31,15 +31,12 @@ def float64_keys(bits: UInt64Array, flip: np.uint64, out: UInt64Array) -> int:
     out : uint64 array, shape (n,)
     """
     count = 0
-    for i in range(bits.size):
-        b = bits[i]
-        if b == _SIGN64:
-            b = np.uint64(0)
-        if b & ~_SIGN64 > _INF64:
-            count += 1
-            out[i] = LAST
-        else:
-            out[i] = ((~b) if b & _SIGN64 else (b | _SIGN64)) ^ flip
+    for i in range(bits.size):  # without branches, so that it is done several at a time
+        b = np.uint64(0) if bits[i] == _SIGN64 else bits[i]
+        gone = (b & ~_SIGN64) > _INF64
+        up = b ^ (LAST if b >> np.uint64(63) else _SIGN64)
+        out[i] = LAST if gone else up ^ flip
+        count += 1 if gone else 0
     return count
 
 
@@ -48,15 +45,11 @@ def float32_keys(bits: npt.NDArray[np.uint32], flip: np.uint64, out: UInt64Array
     """Keys of float32 scores given as bits, in the upper half; returns how many are NaN."""
     count = 0
     for i in range(bits.size):
-        b = bits[i]
-        if b == _SIGN32:
-            b = np.uint32(0)
-        if b & np.uint32(0x7FFFFFFF) > _INF32:
-            count += 1
-            out[i] = LAST
-        else:
-            up = np.uint64(b ^ np.uint32(0xFFFFFFFF)) if b & _SIGN32 else np.uint64(b | _SIGN32)
-            out[i] = (up << np.uint64(32)) ^ flip
+        b = np.uint32(0) if bits[i] == _SIGN32 else bits[i]
+        gone = (b & np.uint32(0x7FFFFFFF)) > _INF32
+        up = b ^ (np.uint32(0xFFFFFFFF) if b >> np.uint32(31) else _SIGN32)
+        out[i] = LAST if gone else (np.uint64(up) << np.uint64(32)) ^ flip
+        count += 1 if gone else 0
     return count
 
 
@@ -66,3 +59,13 @@ def int64_keys(bits: UInt64Array, sign: np.uint64, flip: np.uint64, out: UInt64A
     for i in range(bits.size):
         out[i] = bits[i] ^ sign ^ flip
     return 0
+
+
+@kernel
+def float64_bits(keys: UInt64Array, flip: np.uint64) -> UInt64Array:
+    """Bits of the float64 scores that have these keys."""
+    out = np.empty(keys.size, np.uint64)
+    for i in range(keys.size):
+        up = keys[i] ^ flip
+        out[i] = up ^ _SIGN64 if up & _SIGN64 else ~up
+    return out

@@ -18,8 +18,8 @@ from streameval.errors import InputError
 from streameval.kernels.orderkeys import LAST, UInt64Array
 from streameval.rankings import Fetched, Progress, Ranking, RankingOptions, silent
 from streameval.rankings.footers import check_column
-from streameval.rankings.ordering.locate import Located, locate
-from streameval.rankings.ordering.scores import ScoreOrder, order_of
+from streameval.rankings.ordering.locate import locate
+from streameval.rankings.ordering.scores import ScoreOrder, order_of, widest
 from streameval.rankings.ordering.skipping import Lumps, must_be_read
 from streameval.rankings.ordering.ties import TIE_RULE, check_key, key_hashes
 from streameval.rankings.ordering.units import RowGroup, Scan, Unit
@@ -43,6 +43,8 @@ class ScoredRanking:
     order : ScoreOrder
     score : str
         The score column.
+    kind : pyarrow.DataType
+        The widest type that it has.
     bounds : pair of uint64 arrays, or None
         Smallest and largest order key of each unit, from statistics.
     """
@@ -52,6 +54,7 @@ class ScoredRanking:
     options: RankingOptions
     order: ScoreOrder
     score: str
+    kind: pa.DataType
     bounds: tuple[UInt64Array, UInt64Array] | None = None
 
     @property
@@ -116,9 +119,9 @@ class ScoredRanking:
         scan = Scan(units, self.order, self.score, self.options.key, threads, self._key_hashes, lumps)
         found = locate(scan, wanted, self._bytes(scan.threads), self.options.nan, progress)
         mine = np.searchsorted(wanted, ranks)
-        items = self._items(found.position[mine], list(dict.fromkeys([self.score, *columns])), progress)
-        score = items.table.column(self.score)
-        table = pa.table({"rank": ranks, "score": score})
+        items = self._items(found.position[mine], list(dict.fromkeys(columns)), progress)
+        scores = self.order.scores(found.keys, self.kind)
+        table = pa.table({"rank": ranks, "score": scores.take(pa.array(mine))})
         for name in columns:
             table = table.append_column(free_name(name, table.column_names), items.table.column(name))
         return replace(
@@ -129,7 +132,7 @@ class ScoredRanking:
             missing_scores=found.missing,
             scans=found.scans,
             rows_scanned=sum(unit.rows for unit in units),
-            thresholds=self._thresholds(found, wanted, cutoffs),
+            thresholds=_at(wanted, scores, cutoffs),
         )
 
     def _to_read(self, wanted: Int64Array) -> tuple[list[Unit], Lumps]:
@@ -161,12 +164,12 @@ class ScoredRanking:
     def _key_hashes(self, position: Int64Array) -> np.ndarray[Any, np.dtype[np.uint64]]:
         return key_hashes(self._items(position, list(self.options.key)).table)
 
-    def _thresholds(self, found: Located, wanted: Int64Array, cutoffs: Int64Array | None) -> pa.Table | None:
-        if cutoffs is None:
-            return None
-        at = np.searchsorted(wanted, cutoffs)
-        score = self._items(found.position[at], [self.score]).table.column(self.score)
-        return pa.table({"rank": cutoffs, "score": score})
+
+def _at(ranks: Int64Array, scores: pa.Array, cutoffs: Int64Array | None) -> pa.Table | None:
+    """Scores at some of the ranks."""
+    if cutoffs is None:
+        return None
+    return pa.table({"rank": cutoffs, "score": scores.take(pa.array(np.searchsorted(ranks, cutoffs)))})
 
 
 def open_scored(source: Any, options: RankingOptions) -> ScoredRanking:
@@ -220,7 +223,7 @@ def by_score(
         raise InputError(
             f"{options.memory:g} GB of memory is too little to count scores", f"give --memory {_LEAST_MEMORY} or more"
         )
-    return ScoredRanking(rows, tuple(units), options, order, score)
+    return ScoredRanking(rows, tuple(units), options, order, score, widest([kind for _, kind in types], order))
 
 
 def _bounds(rows: StoredRanking, order: ScoreOrder, score: str) -> tuple[UInt64Array, UInt64Array] | None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import threading
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -18,6 +19,7 @@ from streameval.kernels.bins import count_first, mark
 from streameval.kernels.orderkeys import LAST
 from streameval.rankings import Progress, silent
 from streameval.rankings.ordering.bins import HASH, LOW, FirstStage, Stage, Words, first_stage, next_stage
+from streameval.rankings.ordering.scores import Keys
 from streameval.rankings.ordering.sieve import Room, Sieve, flags
 from streameval.rankings.ordering.units import Scan, Unit
 from streameval.types import Int64Array
@@ -38,6 +40,8 @@ class Located:
     ----------
     position : int64 array, shape (n,)
         0-based stored position of each wanted rank, in rank order.
+    keys : Keys
+        Their order keys, from which scores come back.
     tied : bool array, shape (n,)
         Whether another item of the list has the same score.
     equal_keys : int
@@ -50,6 +54,7 @@ class Located:
     """
 
     position: Int64Array
+    keys: Keys
     tied: npt.NDArray[np.bool_]
     equal_keys: int
     missing: int
@@ -153,13 +158,15 @@ def _sample(scan: Scan) -> npt.NDArray[np.uint64]:
 def _count(search: _Search) -> None:
     """Scan once, and find the bins of the last stage that hold wanted ranks."""
     own = threading.local()
-    tables: list[Int64Array] = []
+    tables: list[npt.NDArray[Any]] = []
     stage = search.stages[-1]
     sieve = search.sieve()
 
     def work(unit: Unit) -> int:
         if not hasattr(own, "counts"):
-            own.counts, own.room = np.zeros(stage.count, np.int64), Room()
+            # half as wide counters are half as far apart, and none of them can pass the number of items
+            width = np.uint32 if search.n_items < 2**32 else np.int64
+            own.counts, own.room = np.zeros(stage.count, width), Room()
             tables.append(own.counts)
         missing, hashes = 0, sieve.hashes(unit)
         for first_row, keys in search.scan.blocks(unit, own.room.keys):
@@ -176,7 +183,7 @@ def _count(search: _Search) -> None:
     lumps = np.zeros(stage.count, np.int64)
     at, rows = _lump_bins(search, sieve)
     np.add.at(lumps, at, rows)
-    counts: Int64Array = np.asarray(np.sum([*tables, lumps], axis=0), dtype=np.int64)
+    counts: Int64Array = sum((table.astype(np.int64) for table in tables), lumps.copy())
     if isinstance(stage, FirstStage):
         before = np.cumsum(counts) - counts
         if counts.sum() != search.n_items:
@@ -261,6 +268,7 @@ def _pick(search: _Search, items: Words) -> Located:
     twins = int(np.sum(same & (tie[1:] == tie[:-1])))
     return Located(
         position=position[at].astype(np.int64),
+        keys=Keys(items.key[order[at]], items.low[order[at]] if items.low.size else items.low, 0),
         tied=tied[at] | np.array(split, dtype=np.bool_)[bin_of],
         equal_keys=twins if search.scan.keys else 0,
         missing=search.missing,

@@ -11,7 +11,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from streameval.errors import InputError
-from streameval.kernels.orderkeys import LAST, float32_keys, float64_keys, int64_keys
+from streameval.kernels.orderkeys import LAST, float32_keys, float64_bits, float64_keys, int64_keys
 
 UInt64Array = npt.NDArray[np.uint64]
 _ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
@@ -103,6 +103,29 @@ class ScoreOrder:
             missing = int64_keys(whole, _SIGN if signed else np.uint64(0), self.flip, out)
         return Keys(out, np.empty(0, np.uint64), missing)
 
+    def scores(self, keys: Keys, kind: pa.DataType) -> pa.Array:
+        """Turn order keys back into scores of type `kind`; null for those that were missing, and 0.0 for −0.0."""
+        gone = keys.key == LAST
+        if self.kind == "decimal":
+            words = np.empty(2 * keys.key.size, np.uint64)
+            words[0::2], words[1::2] = keys.low ^ self.flip, keys.key ^ self.flip ^ _SIGN
+            wide = pa.decimal128(38, self.scale)
+            values = pa.Array.from_buffers(wide, keys.key.size, [None, pa.py_buffer(words)])
+            kept = [None if lost else value for value, lost in zip(values, gone.tolist(), strict=True)]
+            return pa.array([None if one is None else one.as_py() for one in kept], wide).cast(kind)
+        if self.kind == "float32":
+            up = ((keys.key ^ self.flip) >> np.uint64(32)).astype(np.uint32)
+            bits = np.where(up >> np.uint32(31), up ^ np.uint32(1 << 31), ~up)
+            return pa.array(bits.view(np.float32), mask=gone).cast(kind)
+        if self.kind == "float64":
+            return pa.array(float64_bits(keys.key, self.flip).view(np.float64), mask=gone).cast(kind)
+        whole = keys.key ^ self.flip
+        if self.kind == "unsigned":
+            return pa.array(whole, mask=gone).cast(kind)
+        numbers = pa.array((whole ^ _SIGN).view(np.int64), mask=gone)
+        narrow = pa.types.is_date32(kind) or pa.types.is_time32(kind)
+        return (numbers.cast(pa.int32()) if narrow else numbers).cast(kind)
+
     def _decimal_keys(self, array: pa.Array) -> Keys:
         wide = array.cast(pa.decimal128(38, self.scale))
         words = np.frombuffer(wide.buffers()[1], np.uint64)[2 * wide.offset : 2 * (wide.offset + len(wide))]
@@ -161,3 +184,10 @@ def order_of(types: list[tuple[str, pa.DataType]], score: str, ascending: bool) 
             raise InputError(f"{other_path}: score column '{score}' is {other}, but {kind} in {path}",
                              "one type for all files, please: float widths may differ, kinds may not")  # fmt: skip
     raise InputError(f"{path}: score column '{score}' is {kind}, not a number or a date")
+
+
+def widest(kinds: list[pa.DataType], order: ScoreOrder) -> pa.DataType:
+    """Find the type that holds the scores of all files."""
+    if order.kind == "decimal":
+        return kinds[0] if len(set(kinds)) == 1 else pa.decimal128(38, order.scale)
+    return max(kinds, key=lambda kind: kind.bit_width)

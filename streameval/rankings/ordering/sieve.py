@@ -14,7 +14,7 @@ from streameval.rankings.ordering.scores import Keys
 from streameval.rankings.ordering.units import Scan, Unit
 from streameval.types import Int64Array
 
-BLOCK = 1 << 15  # rows whose keys, rows and bins fit a cache
+BLOCK = 1 << 17  # rows whose keys, rows and bins fit a cache
 
 
 @dataclass(frozen=True)
