@@ -85,7 +85,7 @@ def test_other_writers(data, writer):
         check(path, pick(data, table.num_rows), threads=1)
 
 
-@settings(RELAXED, max_examples=20)
+@settings(RELAXED, max_examples=60)
 @given(st.data(), st.lists(st.tuples(tables(n_rows=(0, 0)) | st.none(), write_options()), min_size=2, max_size=5))
 def test_files_written_in_different_ways_make_one_ranking(data, ways):
     kind, values = data.draw(types())
@@ -275,3 +275,11 @@ def test_long_texts_in_dictionaries_are_not_written_out_before_they_are_taken(tm
     texts = [f"{i:04d}" * 1000 for i in range(50)]
     pq.write_table(pa.table({"t": [texts[i % 50] for i in range(3_000)] + [None]}), path, write_page_index=True)
     assert check(path, [1, 2, 777, 3_000, 3_001]).fallbacks == ()
+
+
+def test_every_file_without_an_index_is_read(tmp_path):
+    for i in range(3):
+        lists = pa.array([[i, j] for j in range(30)])
+        pq.write_table(pa.table({"l": lists, "i": range(30)}), tmp_path / f"{i}.parquet", row_group_size=10)
+    found = check(tmp_path, [1, 15, 30, 31, 62, 90])
+    assert [(one.column, one.row_groups, one.files) for one in found.fallbacks] == [("i", 6, 3), ("l", 6, 3)]
