@@ -122,7 +122,7 @@ def locate(scan: Scan, wanted: Int64Array, memory: float, nan: str = "refuse", p
     most_bins = int(min(_MOST_BINS, memory / 2 / (_BYTES_PER_BIN * (scan.threads + 1))))
     # counters that fit a cache are quick to reach: no more of them than the candidates' room asks for
     runs = 1 + int(np.sum(np.diff(wanted) > 1))
-    most_bins = min(most_bins, max(_LEAST_BINS, 4 * runs * n_items // most_candidates, 4 * runs))
+    most_bins = min(most_bins, max(_LEAST_BINS, 2 * runs * n_items // most_candidates, 4 * runs))
     search = _Search(scan, wanted, n_items, most_bins, most_candidates, progress)
     search.stages.append(first_stage(_sample(scan), most_bins))
     _count(search)
