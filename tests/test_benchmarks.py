@@ -35,6 +35,15 @@ def test_every_runner_returns_the_truth(context, name, monkeypatch):
     assert len(text.splitlines()) == len(rows) + 4
 
 
+@pytest.mark.parametrize("name", ["windows", "windows_by_score"])
+def test_ours_at_ten_million_items(name, tmp_path, monkeypatch):
+    monkeypatch.setattr("benchmarks.worker._MOST_RUNS", 1)
+    context, case = Context(tmp_path, 10**7, 7, 2), cases()[name]
+    for dataset in case.datasets(context):
+        dataset.make()
+    assert measure(case, next(iter(case.runners)), context)["cold"] > 0
+
+
 def test_the_command_prints_tables_and_keeps_figures(tmp_path):
     command = [sys.executable, "-m", "benchmarks", "--items", "3e4", "--cases", "band", "--data", str(tmp_path / "d")]
     done = subprocess.run(

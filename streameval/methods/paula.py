@@ -166,15 +166,16 @@ class Paula:
         if layout.everything:
             return _labelled_curve(plan, labels, layout)
         bracket = bracket_of(layout, labels)
+        inward = _inward(layout, labels, bracket)
         claim = Claim("none" if np.any(bracket.crossed) else "conditional", None, ASSUMES_A2)
         diagnostics = {
             **bracket.diagnostics(),
-            "contradicts_a2": bool(bracket.rises > 0 or np.any(bracket.crossed)),
+            "contradicts_a2": bool(bracket.rises > 0 or np.any(bracket.crossed) or not inward.consistent),
             "assumptions": assumptions(labels, layout.head_end, layout.window),
         }
         return Curve(
             n_items=plan.n_items,
-            envelope=_envelope(layout, labels, bracket),
+            envelope=inward if inward.consistent else _picture(layout, labels, bracket),
             grid=layout.cutoffs(),
             claim=claim,
             diagnostics=diagnostics,
@@ -200,25 +201,25 @@ def _labelled_curve(plan: Plan, labels: Labels, layout: Layout) -> Curve:
     return Curve(plan.n_items, envelope, layout.cutoffs(), claim)
 
 
-def _envelope(layout: Layout, labels: Labels, bracket: Bracket) -> Envelope:
-    """Bounds where the bracket nowhere crosses, else the smaller and the larger of each pair: a picture.
+def _inward(layout: Layout, labels: Labels, bracket: Bracket) -> Envelope:
+    """What follows under A.2 for the integer Y: the bracket rounded inward, closed with the labels inside the windows.
 
-    Under A.2 the claim is about the integer Y, so the bracket is rounded inward and closed with the labels inside
-    the windows. Labels can contradict that even where nothing crosses (A.2 is then false of them, and `contradicts_a2`
-    says so); the bracket is then lifted as it stands.
+    Inconsistent where the bracket crosses, or the labels contradict it otherwise: A.2 is then false of them.
     """
-    n_items, window, grid = layout.n_items, bracket.window, bracket.grid
+    low = (-(-bracket.lower_units // bracket.window)).astype(np.float64)
+    high = (bracket.upper_units // bracket.window).astype(np.float64)
+    return close(layout.n_items, Points(bracket.grid, low, high), labels.rank, labels.label)
+
+
+def _picture(layout: Layout, labels: Labels, bracket: Bracket) -> Envelope:
+    """The smaller and the larger of each pair as they stand, lifted between grid points."""
+    window, grid = bracket.window, bracket.grid
     smaller = np.minimum(bracket.lower_units, bracket.upper_units)
     larger = np.maximum(bracket.lower_units, bracket.upper_units)
-    if not np.any(bracket.crossed):
-        inward = Points(grid, (-(-smaller // window)).astype(np.float64), (larger // window).astype(np.float64))
-        envelope = close(n_items, inward, labels.rank, labels.label)
-        if envelope.consistent:
-            return envelope
     low, high = head_yield_of(layout, labels)
     head = np.arange(1, layout.head_end + 1, dtype=np.int64)
     return lift(
-        n_items,
+        layout.n_items,
         Points(
             np.concatenate([head, grid[1:]]),
             np.concatenate([low, smaller[1:] / window]),

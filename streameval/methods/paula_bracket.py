@@ -120,7 +120,7 @@ def findings(layout: Layout, coverage: str, diagnostics: dict[str, Any]) -> tupl
     """What the labels say about the claim, in sentences; the most important first."""
     points, crossings, rises = (diagnostics[key] for key in ("grid_points", "crossings", "rises"))
     test = diagnostics["assumptions"]["A.2"]
-    sentences = [_headline(coverage, points, crossings, rises, test)]
+    sentences = [_headline(coverage, diagnostics, test)]
     if crossings and test["beyond_noise"]:
         sentences.append(f"The bracket crosses itself at {crossings:,} of {points:,} grid points: it is no bound.")
     if rises:
@@ -140,7 +140,8 @@ def findings(layout: Layout, coverage: str, diagnostics: dict[str, Any]) -> tupl
     return tuple(sentences)
 
 
-def _headline(coverage: str, points: int, crossings: int, rises: int, test: dict[str, Any]) -> str:
+def _headline(coverage: str, diagnostics: dict[str, Any], test: dict[str, Any]) -> str:
+    points, crossings, rises = (diagnostics[key] for key in ("grid_points", "crossings", "rises"))
     if test["beyond_noise"]:
         return (
             f"The assumption fails: precision rises from {test['before']:.1%} (ranks {test['first_rank']:,} to "
@@ -156,5 +157,10 @@ def _headline(coverage: str, points: int, crossings: int, rises: int, test: dict
         return (
             "The PAULA bracket is conditional on A.2, and the data contradict A.2 taken literally: windows that must "
             f"never rise do so at {rises:,} of {points:,} grid points."
+        )
+    if diagnostics["contradicts_a2"]:
+        return (
+            "The PAULA bracket is conditional on A.2, and the data contradict A.2 taken literally: labels inside the "
+            "windows do not fit between its bounds."
         )
     return "The PAULA bracket is conditional on A.2; nothing in the labels contradicts it."
