@@ -69,10 +69,10 @@ def mark(
             offset = key - low
             segment = np.int64(offset >> shift)
             at = first[segment] + np.int64((offset & mask) >> inner[segment])
-        if (wanted[at >> 6] >> np.uint64(at & 63)) & np.uint64(1):
-            out_row[n] = i
-            out_bin[n] = at
-            n += 1
+        # written in any case and kept only where wanted: a branch that is taken half the time costs more
+        out_row[n] = i
+        out_bin[n] = at
+        n += np.int64((wanted[at >> 6] >> np.uint64(at & 63)) & np.uint64(1))
     return n
 
 
@@ -107,3 +107,10 @@ def settle(bins: Int64Array) -> None:
     for i in range(bins.size):
         if bins[i] <= -2:
             bins[i] = -2 - bins[i]
+
+
+@kernel
+def count_bins(bins: Int64Array, counts: Int64Array) -> None:
+    """Count bins, adding to `counts`."""
+    for i in range(bins.size):
+        counts[bins[i]] += 1

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from streameval.errors import InputError
-from streameval.kernels.bins import count_first, mark
+from streameval.kernels.bins import count_bins, count_first, mark
 from streameval.kernels.orderkeys import LAST
 from streameval.rankings import Progress, silent
 from streameval.rankings.ordering.bins import HASH, LOW, FirstStage, Stage, Words, first_stage, next_stage
@@ -122,9 +122,9 @@ def locate(scan: Scan, wanted: Int64Array, memory: float, nan: str = "refuse", p
     most_bins = int(min(_MOST_BINS, memory / 2 / (_BYTES_PER_BIN * (scan.threads + 1))))
     # counters that fit a cache are quick to reach: no more of them than the candidates' room asks for
     runs = 1 + int(np.sum(np.diff(wanted) > 1))
-    most_bins = min(most_bins, max(_LEAST_BINS, 2 * runs * n_items // most_candidates, 4 * runs))
+    first_bins = min(most_bins, max(_LEAST_BINS, 2 * runs * n_items // most_candidates, 4 * runs))
     search = _Search(scan, wanted, n_items, most_bins, most_candidates, progress)
-    search.stages.append(first_stage(_sample(scan), most_bins))
+    search.stages.append(first_stage(_sample(scan), first_bins))
     _count(search)
     if search.missing and nan == "refuse":
         raise _missing(scan, search.missing)
@@ -175,7 +175,7 @@ def _count(search: _Search) -> None:
                 count_first(keys.key, stage.bounds, stage.first, stage.inner, own.counts)
             else:
                 bins, _ = sieve.pass_through(unit, first_row, keys, hashes, own.room)
-                np.add.at(own.counts, bins, 1)
+                count_bins(bins, own.counts)
         return missing
 
     search.missing = search.scan.map(work, search.progress)
