@@ -1,10 +1,8 @@
 """Do the labels contradict the PAULA paper's assumptions, and by more than label noise?
 
-A.1: precision p(r) never rises between ranks at least m apart, from r̃ on. Where ranks 1..h are all labelled, p(h) is
-known, and A.1 says that no later stretch is richer in positives than p(h). Tested for runs of later labels: under
-independent labels that are positive with a mean probability of at most p(h), a run of n with a share x of positives has
-probability at most exp(−n·KL(x, p(h))) (Chernoff; Hoeffding 1963 for labels of unequal probability or drawn without
-replacement), times the number of runs (Bonferroni).
+A.1: precision p(r) never rises between ranks at least m apart, from r̃ on. Where ranks 1..h are all labelled, no long
+later stretch can then be richer in positives than the head. Tested for runs of later labels against the whole head,
+under the hypothesis and by the test of A.2 (next), times the number of runs (Bonferroni).
 
 A.2: windows of Δ labels never rise. Hypothesis tested: labels are independent, and the probability of a positive does
 not increase with rank. Then for two adjacent runs of labels some number c lies between their probabilities, the first
@@ -159,6 +157,8 @@ def excess_test(rank: Int64Array, label: npt.NDArray[np.int8], head: int, block:
     >>> excess_test(np.arange(1, 501), later, head=300).as_dict()["beyond_noise"]
     True
     """
+    from streameval.kernels.fisher import fisher_rise
+
     known = label[head:] >= 0
     later_rank, later = rank[head:][known], label[head:][known].astype(np.int64)
     if head < block or later.size < block or np.any(label[:head] < 0):
@@ -167,11 +167,14 @@ def excess_test(rank: Int64Array, label: npt.NDArray[np.int8], head: int, block:
     starts, lengths = _runs(later.size, block)
     found = np.concatenate([[0], np.cumsum(later)])
     share = (found[starts + lengths] - found[starts]) / lengths
-    log_p = np.where(share > precision, -lengths * _divergence(share, precision), 0.0)
-    best = int(np.argmin(log_p))
+    inside, positive = found[starts + lengths] - found[starts], int(label[:head].sum())
+    p_values = np.array(
+        [fisher_rise(positive, head, int(k), int(n)) for k, n in zip(inside, lengths, strict=True)], dtype=np.float64
+    )
+    best = int(np.argmin(p_values))
     last = starts[best] + lengths[best] - 1
     return ExcessTest(
-        p_value=float(min(1.0, np.exp(log_p[best]) * starts.size)),
+        p_value=float(min(1.0, p_values[best] * starts.size)),
         tests=int(starts.size),
         head=head,
         head_precision=precision,
@@ -191,15 +194,6 @@ def _runs(n: int, block: int) -> tuple[Int64Array, Int64Array]:
         lengths.append(np.full(own.size, length, dtype=np.int64))
         length *= 2
     return np.concatenate(starts), np.concatenate(lengths)
-
-
-def _divergence(x: npt.NDArray[np.float64], p: float) -> npt.NDArray[np.float64]:
-    """Kullback–Leibler divergence of Bernoulli(x) from Bernoulli(p)."""
-    with np.errstate(divide="ignore", invalid="ignore"):
-        first = np.where(x > 0, x * np.log(x / p), 0.0)
-        second = np.where(x < 1, (1 - x) * np.log((1 - x) / (1 - p)), 0.0)
-    total: npt.NDArray[np.float64] = first + second
-    return total
 
 
 def assumptions(labels: Labels, head: int, block: int = BLOCK) -> dict[str, Any]:

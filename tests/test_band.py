@@ -160,3 +160,24 @@ def test_a_plan_of_a_trillion_items_is_small():
     plan = create("loguniform", {}).plan(10**12)
     assert plan.table.num_rows < 30_000
     assert plan.ranks[-1] <= 10**12
+
+
+def test_gains_that_underflow_stay_finite():
+    """A design that no plan makes: every term of the penalty is below what a float can hold."""
+    ends, n, found = np.array([85_000, 85_128]), np.array([85_000, 85]), np.array([0.0, 85.0])
+    low, high = real_band(ends, n, found, found, np.array([2.0]), 0.05)
+    assert np.all(np.isfinite(low))
+    assert np.all(low <= high)
+
+
+@pytest.mark.parametrize("name", ["loguniform", "paula"])
+def test_flat_lists_are_seldom_called_rising(name):
+    """Labels of one probability: A.1 and A.2 are contradicted beyond noise in at most one list in a hundred."""
+    method, called = create(name, {}), {"A.1": 0, "A.2": 0}
+    for seed in range(100):
+        plan = method.plan(10**7, seed)
+        answer = (np.random.default_rng(seed).random(plan.table.num_rows) < 0.5).astype(np.int8)
+        found = method.curve(plan, Labels.of(plan, answer)).diagnostics["assumptions"]
+        for key in called:
+            called[key] += found[key]["beyond_noise"]
+    assert max(called.values()) <= 5

@@ -305,6 +305,15 @@ def test_tables_that_say_nothing_are_refused_and_tasks_may_be_floats(ranking, tm
     assert "not a file" in refused(capsys, "evaluate", study, "--labels", "/dev/zero")
 
 
+def test_every_public_name_is_there_after_an_evaluation(ranking, tmp_path):
+    folder, labels, _ = ranking
+    study = tmp_path / "study"
+    journey(folder, study)
+    streameval.evaluate(study, labels=labels)
+    assert all(callable(getattr(streameval, name)) for name in streameval.__all__ if name != "__version__")
+    assert streameval.report(study).name == "report.html"
+
+
 def test_damaged_studies_are_named(ranking, tmp_path, capsys):
     folder, labels, _ = ranking
     study = tmp_path / "study"

@@ -179,7 +179,7 @@ def evaluate(
     label
         Column with the label: 1/0, true/false, yes/no; blank where there is none.
     """
-    from streameval.report.sentences import band_meaning, half_width_sentence, verdict
+    from streameval.reporting.sentences import band_meaning, half_width_sentence, verdict
     from streameval.verbs.evaluate import evaluate as verb
 
     found = verb(study, labels=labels or [], on=on, label=label)
@@ -233,7 +233,7 @@ def simulate(
     plot
         Picture of the bands of the first draw (.svg, .png or .html).
     """
-    from streameval.report.simulation import kind_of, save_figure
+    from streameval.reporting.simulation import kind_of, save_figure
     from streameval.verbs.simulate import simulate as verb
 
     if plot is not None:

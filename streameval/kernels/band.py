@@ -103,7 +103,19 @@ def _penalty(table: FloatArray, w: int, n: int, x: float, mu: float, low: int, h
         scale *= growth
         if value > best:
             best = value
-    return math.log(best)
+    if best > 1e-280:
+        return math.log(best)
+    # every term has underflown: the same in logarithms
+    top = -np.inf
+    for big in range(low, high + 1):
+        k0 = max(0, n - w + big)
+        k1 = min(n, big)
+        tail = table[big, k1]
+        for k in range(k1 - 1, k0 - 1, -1):
+            tail = tail * x + table[big, k]
+        if tail > 0:
+            top = max(top, math.log(tail) + k0 * math.log(x) + mu * big)
+    return top
 
 
 @kernel

@@ -72,7 +72,7 @@ def mark(
         # written in any case and kept only where wanted: a branch that is taken half the time costs more
         out_row[n] = i
         out_bin[n] = at
-        n += np.int64((wanted[at >> 6] >> np.uint64(at & 63)) & np.uint64(1))
+        n += int((wanted[at >> 6] >> np.uint64(at & 63)) & np.uint64(1))
     return n
 
 

@@ -90,7 +90,14 @@ def create(name: str, parameters: dict[str, Any] | None = None) -> Method:
         if key not in accepted:
             raise InputError(f"method {name} has no parameter '{key}'", did_you_mean(key, accepted))
         _check_type(known[name], key, given[key])
-    return known[name](**given)
+    return known[name](**{key: _plain(value) for key, value in given.items()})
+
+
+def _plain(value: Any) -> Any:
+    """Numbers of numpy's as Python's own: they end up in plan.json."""
+    if isinstance(value, Integral):
+        return int(value)
+    return float(value) if isinstance(value, Real) else value
 
 
 def _check_type(method: type[Method], key: str, value: Any) -> None:

@@ -58,7 +58,7 @@ class Paula:
     ----------
     epsilon : str or float, optional
         ε, the grid ratio minus one, in (0, 1]; kept as the decimal that was typed. By default .03, or what `alpha` or
-        `budget` ask for; where it is given, they are not used.
+        `budget` ask for, which cannot be given with it.
     window : int
         Δ ≥ 1, labels per grid point.
     head : int, optional
@@ -95,6 +95,8 @@ class Paula:
         check_budget(self.budget)
         if self.alpha is not None:
             check_alpha(self.alpha)
+        if self.epsilon is not None and (self.alpha is not None or self.budget is not None):
+            raise InputError("epsilon cannot be given with alpha or budget", "they choose epsilon; leave it out")
         if self._epsilon_is_free and self.head is not None:
             raise InputError("head cannot be given with alpha or budget", "they choose epsilon, and epsilon the head")
         ratio = parse_epsilon(self.epsilon if self.epsilon is not None else DEFAULT_EPSILON)

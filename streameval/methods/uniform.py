@@ -158,7 +158,13 @@ class Uniform:
 
     def _reached(self, last: int, budget: int) -> float:
         """Half-width forecast for a budget: where the labels that α takes come down to it (bisection on ln α)."""
-        low, high = 1e-9, 1.0 - 1e-9
+        # Hoeffding's α is never below the exact one, nor far above it
+        delta, p = 1 - self.confidence, self.min_precision
+        if self.at is not None:
+            most = math.sqrt(math.log(2 / delta) / (2 * budget)) / p
+        else:
+            most = math.sqrt(2 * last * math.log(2 * last / delta)) / (budget * p)
+        low, high = min(0.02 * most, 0.5), min(2 * most, 1.0 - 1e-9)
         for _ in range(50):
             middle = math.sqrt(low * high)
             head, _, drawn = replace(self, alpha=middle, budget=None)._sizes(last)

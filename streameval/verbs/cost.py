@@ -39,7 +39,7 @@ def cost(items: int, *, price_per_label: float | None = None, **parameters: Any)
     for key in given:
         if not any(key in names for names in known.values()):
             raise InputError(f"no method has a parameter '{key}'")
-    chosen = {name: create(name, {k: v for k, v in given.items() if k in names}) for name, names in known.items()}
+    chosen = {name: create(name, _own(given, names)) for name, names in known.items()}
     found, refusals = [], []
     for name, method in chosen.items():
         try:
@@ -53,3 +53,9 @@ def cost(items: int, *, price_per_label: float | None = None, **parameters: Any)
     if len(refusals) == len(found):
         raise refusals[0]
     return found
+
+
+def _own(given: dict[str, Any], names: list[str]) -> dict[str, Any]:
+    """Parameters for one method: an epsilon says what it plans, so alpha and budget are for the others."""
+    settled = {"alpha", "budget"} if "epsilon" in given and "epsilon" in names else set()
+    return {key: value for key, value in given.items() if key in names and key not in settled}

@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Any
 
 from streameval import __version__
-from streameval.curve import Curve
+from streameval.curve import Curve, HalfWidth
 from streameval.errors import InputError
 from streameval.labels import Votes, read_votes, tally
 from streameval.methods import create
 from streameval.metrics import metrics
-from streameval.report.page import render
+from streameval.reporting.page import render
 from streameval.study import Evaluation, Study, evaluation_id
 from streameval.types import Labels, Plan
 
@@ -103,6 +103,10 @@ def _half_width(plan: Plan, curve: Curve) -> dict[str, Any]:
     reached: which precision the list keeps changes both alike.
     """
     widest = curve.half_width()
+    at = plan.parameters.get("at")
+    if at is not None:  # one rank was asked for, and nothing before it was meant to be narrow
+        low, high = (curve.at([at]).column(f"yield_{side}")[0].as_py() for side in ("lower", "upper"))
+        widest = HalfWidth((high - low) / (high + low) if high > low else 0.0, int(at))
     found = {"alpha": widest.alpha, "rank": widest.rank, "labels_for_half": None}
     if widest.alpha == 0 or curve.claim.coverage in ("exact", "none"):
         return found

@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 from streameval import atomic
-from streameval.report.page import render
+from streameval.reporting.page import render
 from streameval.study import Study
 
 

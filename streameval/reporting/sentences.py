@@ -22,7 +22,8 @@ def half_width_sentence(found: Evaluation) -> str:
     half, account, claim = found.summary["half_width"], found.summary["account"], found.curve.claim
     if claim.coverage in ("exact", "none"):
         return ""
-    text = f"Half-width reached: {half['alpha']:.2%} of precision, at rank {half['rank']:,}, where it is widest."
+    where = "" if found.summary["parameters"].get("at") else ", where it is widest"
+    text = f"Half-width reached: {half['alpha']:.2%} of precision, at rank {half['rank']:,}{where}."
     missing = account["planned"] - account["labelled"]
     if missing:
         text += f" {missing:,} planned labels are missing, which widens it."

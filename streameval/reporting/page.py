@@ -7,8 +7,8 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from streameval.report.charts import label_chart, local_chart, precision_chart
-from streameval.report.sentences import band_meaning, half_width_sentence, verdict
+from streameval.reporting.charts import label_chart, local_chart, precision_chart
+from streameval.reporting.sentences import band_meaning, half_width_sentence, verdict
 from streameval.study import Evaluation
 from streameval.types import Plan
 

@@ -13,7 +13,7 @@ from streameval import atomic
 from streameval.curve import Curve
 from streameval.errors import InputError
 from streameval.replicates import Replicates
-from streameval.report.charts import rank_axis, thinned
+from streameval.reporting.charts import rank_axis, thinned
 from streameval.types import FloatArray, Int64Array
 from streameval.verbs.simulate import Simulation
 
@@ -45,7 +45,6 @@ def save_figure(simulation: Simulation, path: str | os.PathLike[str]) -> None:
 def figure(simulation: Simulation) -> alt.VConcatChart:
     """One panel per method: its bounds of the first draw relative to the true precision, which is the line at zero."""
     ranks = thinned(simulation.precision.size, np.array([], dtype=np.int64))
-    ranks = ranks[simulation.precision[ranks - 1] > 0]
     errors = {name: _errors(run.first, simulation.precision, ranks) for name, run in simulation.replicates.items()}
     both = np.concatenate([np.abs(np.concatenate(pair)) for pair in errors.values()] or [np.array([0.0])])
     most = float(np.clip(1.1 * np.quantile(both[both > 0], 0.98) if np.any(both > 0) else 0.01, 0.01, 1.0))
@@ -60,14 +59,17 @@ def figure(simulation: Simulation) -> alt.VConcatChart:
 
 
 def _errors(curve: Curve, precision: FloatArray, ranks: Int64Array) -> tuple[FloatArray, FloatArray]:
-    """Bounds over truth, less one."""
+    """Bounds over truth, less one; where there are no positives yet, the bounds themselves."""
     table, truth = curve.at(ranks), precision[ranks - 1]
-    low, high = (table.column(f"precision_{side}").to_numpy() / truth - 1 for side in ("lower", "upper"))
+    scale = np.where(truth > 0, truth, 1.0)
+    low, high = ((table.column(f"precision_{side}").to_numpy() - truth) / scale for side in ("lower", "upper"))
     return low, high
 
 
 def _title(name: str, run: Replicates) -> str:
-    if run.count > 1:
+    if run.first.claim.coverage == "exact":
+        return f"{name}: {run.labels:,} labels, every item"
+    if run.first.claim.coverage == "simultaneous":
         return f"{name}: {run.labels:,} labels, held everywhere in {run.held:,} of {run.count:,} draws"
     return f"{name}: {run.labels:,} labels, truth inside its bracket at {run.inside:.0%} of cutoffs"
 
