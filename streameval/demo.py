@@ -14,7 +14,6 @@ import pyarrow.parquet as pq
 
 from streameval.curve import Curve
 from streameval.errors import InputError
-from streameval.rankings import RankingOptions
 from streameval.verbs.evaluate import evaluate
 from streameval.verbs.plan import plan
 from streameval.verbs.select import select
@@ -46,7 +45,7 @@ def run(folder: Path) -> tuple[dict[str, Any], list[str]]:
     (folder / _MARK).touch()
     truth = write_ranking(folder)
     study = folder / "study"
-    planned = plan(str(folder / "ranking"), study, options=RankingOptions(score="similarity"))
+    planned = plan(str(folder / "ranking"), study)  # in stored order, to which the truth belongs
     select(study, export=folder / "tasks.csv")
     found = evaluate(study, labels=folder / "truth.parquet")
     cutoffs = [10_000, 100_000, truth.size]

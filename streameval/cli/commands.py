@@ -32,7 +32,7 @@ def plan(
     Parameters
     ----------
     ranking
-        Parquet files, folders of partitions or globs whose stored order is the ranking, best first.
+        Parquet files, folders of partitions or globs; their stored order is the ranking, best first, without --score.
     study
         Folder of the study; made if it is not there.
     method
@@ -137,6 +137,9 @@ def select(
         "pages_read": made.fetched.pages_read,
         "bytes_read": made.fetched.bytes_read,
         "tied_ranks": made.fetched.tied_ranks,
+        "equal_keys": made.fetched.equal_keys,
+        "missing_scores": made.fetched.missing_scores,
+        "rows_scanned": made.fetched.rows_scanned,
         "left_out": list(made.left_out),
     }
     for fallback in made.fetched.fallbacks:
@@ -145,8 +148,12 @@ def select(
     lines = [f"{made.table.num_rows:,} items fetched into {study / 'selection.parquet'}"]
     if made.fetched.tied_ranks:
         lines.append(
-            f"{made.fetched.tied_ranks:,} of them tie in score with a neighbour: their order is the stored one."
+            f"{made.fetched.tied_ranks:,} of them share their score with another item: the tie rule orders them."
         )
+    if made.fetched.equal_keys:
+        lines.append(f"{made.fetched.equal_keys:,} items among those compared have no key of their own (--key).")
+    if made.fetched.missing_scores:
+        lines.append(f"{made.fetched.missing_scores:,} items have no score: they come last.")
     if export is not None:
         lines.append(f"Tasks in {export}, shuffled: fill in its column 'label' with 1 or 0.")
         lines += [f"Left out of the tasks: {', '.join(made.left_out)} (--columns names what to keep)."] * bool(
