@@ -4,6 +4,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from hypothesis import settings
+
+# the suite judges a change, so it is the same every time; `pytest --hypothesis-profile=default` searches on
+settings.register_profile("repeatable", derandomize=True, deadline=None)
+settings.load_profile("repeatable")
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 
