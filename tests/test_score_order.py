@@ -235,21 +235,79 @@ def test_a_file_that_is_corrupt_or_changes_is_named(shuffled):
         ranking.fetch(np.array([5]), ["id"])
 
 
-def test_a_memory_limit_too_small_says_the_least_that_works():
-    table = pa.table({"s": np.arange(100.0)})
-    with pytest.raises(InputError, match="the least that works is --memory"):
-        locate(scan_of(table), np.array([1]), 1e5)
+def test_a_memory_limit_too_small_says_the_least_that_works(tmp_path):
+    """Of one thread, when row groups are large; and with that much it works."""
+    n = 2_000_000
+    path = str(tmp_path / "large.parquet")
+    pq.write_table(pa.table({"s": np.random.default_rng(0).random(n).astype(np.float32)}), path, row_group_size=n)
+    with pytest.raises(InputError, match=r"the least that works is --memory 0\.\d+$") as refused:
+        open_ranking(path, RankingOptions(score="s", memory=0.06, threads=8)).fetch(np.array([1]), ["s"])
+    least = float(str(refused.value).rsplit(" ", 1)[1])
+    ranking = open_ranking(path, RankingOptions(score="s", memory=least, threads=8))
+    expected = open_ranking(path, RankingOptions(score="s")).fetch(np.array([1, n]), ["s"]).table
+    assert ranking.fetch(np.array([1, n]), ["s"]).table.equals(expected)
 
 
-@pytest.mark.parametrize("kind", [pa.date32(), pa.timestamp("us"), pa.float16(), pa.uint8(), pa.decimal128(15, 3)])
-def test_every_sortable_type(tmp_path, kind):
-    values = pa.array(np.random.default_rng(1).permutation(200).astype(np.int32))
-    whole = values.cast(pa.int64()) if kind == pa.timestamp("us") else values
-    column = whole.cast(kind)
-    path = tmp_path / "r.parquet"
-    pq.write_table(pa.table({"s": column, "v": values}), path, row_group_size=60)
-    found = open_ranking(str(path), RankingOptions(score="s")).fetch(np.array([1, 2, 200]), ["v"])
-    assert found.table.column("v").to_pylist() == [199, 198, 0]
+def column_of(kind, numbers):
+    """Numbers as a column of some type; as milliseconds of whole days where the type wants that."""
+    if kind == pa.date64():
+        return pa.array(numbers * 86_400_000).cast(kind)
+    narrow = pa.types.is_time32(kind) or pa.types.is_date32(kind) or pa.types.is_decimal(kind)
+    return pa.array(numbers.astype(np.int32 if narrow else np.int64)).cast(kind)
+
+
+KINDS = [
+    pa.date32(), pa.date64(), pa.time32("s"), pa.time32("ms"), pa.time64("us"), pa.time64("ns"),
+    *(pa.timestamp(unit) for unit in ("s", "ms", "us", "ns")), pa.timestamp("us", "Europe/Vienna"), pa.duration("s"),
+    pa.duration("ns"), pa.int8(), pa.int64(), pa.uint8(), pa.uint16(), pa.uint32(), pa.uint64(), pa.float16(),
+    pa.decimal128(15, 3),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("ascending", [False, True])
+@pytest.mark.parametrize("kind", KINDS, ids=str)
+def test_every_sortable_type_with_its_scores(tmp_path, kind, ascending):
+    """Shuffled and sorted, the latter with most row groups skipped; 0 is a score like any other."""
+    shuffled, falling = np.random.default_rng(1).permutation(120), np.arange(120)[::-1]
+    for numbers in (shuffled, falling):
+        path = tmp_path / "r.parquet"
+        pq.write_table(pa.table({"s": column_of(kind, numbers), "v": numbers}), path, row_group_size=20)
+        for nan in ("refuse", "last"):
+            ranking = open_ranking(str(path), RankingOptions(score="s", ascending=ascending, nan=nan))
+            for ranks in (np.arange(1, 121), np.array([1, 2]), np.array([120])):
+                found = ranking.fetch(ranks, ["v"]).table
+                assert found.column("v").to_pylist() == [r - 1 if ascending else 120 - r for r in ranks.tolist()]
+                stored = pq.read_table(path, columns=["s"]).column("s")
+                rows = np.argsort(numbers)[found.column("v").to_numpy()]
+                assert found.column("score").to_pylist() == stored.take(pa.array(rows)).to_pylist()
+
+
+@pytest.mark.parametrize("ascending", [False, True])
+@pytest.mark.parametrize("kind", ["int64", "uint64"])
+def test_the_ends_of_the_integers_are_scores_and_not_missing(tmp_path, kind, ascending):
+    ends = [int(np.iinfo(kind).min), int(np.iinfo(kind).max)]
+    known = [*ends, 5, 7, *ends, 0]
+    path = str(tmp_path / "r.parquet")
+    for values, nan in ((known, "refuse"), ([None, *known, None], "last")):
+        pq.write_table(pa.table({"s": pa.array(values, kind)}), path, row_group_size=4)
+        options = RankingOptions(score="s", ascending=ascending, nan=nan)
+        found = open_ranking(path, options).fetch(np.arange(1, len(values) + 1), []).table
+        gone = [None] * (len(values) - len(known))
+        assert found.column("score").to_pylist() == sorted(known, reverse=not ascending) + gone
+
+
+@pytest.mark.parametrize("kind", ["float32", "float64"])
+def test_nan_that_comes_last_is_found_in_any_row_group(tmp_path, kind):
+    """Statistics of a sorted list tell nothing of the NaN in its middle."""
+    score = np.arange(400)[::-1].astype(kind)
+    score[[60, 200, 333]] = np.nan
+    path = str(tmp_path / "r.parquet")
+    table = pa.table({"s": score, "id": np.arange(400)})
+    pq.write_table(table, path, row_group_size=50)
+    expected = np.array(sorted_positions(table))
+    for ranks in (np.arange(1, 401), np.array([1, 200, 397]), np.array([398, 400])):
+        found = open_ranking(path, RankingOptions(score="s", nan="last")).fetch(ranks, ["id"]).table
+        assert found.column("id").to_pylist() == expected[ranks - 1].tolist()
 
 
 def test_tables_in_memory_have_the_ranks_of_the_same_rows_in_files(shuffled, tmp_path):

@@ -18,15 +18,16 @@ from streameval.errors import InputError
 from streameval.kernels.orderkeys import LAST, UInt64Array
 from streameval.rankings import Fetched, Progress, Ranking, RankingOptions, silent
 from streameval.rankings.footers import check_column
-from streameval.rankings.ordering.locate import locate
+from streameval.rankings.ordering.locate import least_memory, locate
 from streameval.rankings.ordering.scores import ScoreOrder, order_of, widest
 from streameval.rankings.ordering.skipping import Lumps, must_be_read
 from streameval.rankings.ordering.ties import TIE_RULE, check_key, key_hashes
-from streameval.rankings.ordering.units import RowGroup, Scan, Unit
+from streameval.rankings.ordering.units import RowGroup, Scan, Unit, reader_of
 from streameval.rankings.stored import StoredRanking, free_name, open_stored
 from streameval.types import Int64Array
 
 _LEAST_MEMORY = 0.05  # GB: bins and a few row groups
+_BYTES_PER_ROW = 48  # of a row group that is being decoded
 
 
 @dataclass(frozen=True)
@@ -114,10 +115,10 @@ class ScoredRanking:
             small; with count, file and place.
         """
         wanted = np.union1d(ranks, cutoffs) if cutoffs is not None else ranks
-        threads = self.options.threads or os.cpu_count() or 1
         units, lumps = self._to_read(wanted)
+        threads, memory = self._share(wanted.size)
         scan = Scan(units, self.order, self.score, self.options.key, threads, self._key_hashes, lumps)
-        found = locate(scan, wanted, self._bytes(scan.threads), self.options.nan, progress)
+        found = locate(scan, wanted, memory, self.options.nan, progress)
         mine = np.searchsorted(wanted, ranks)
         items = self._items(found.position[mine], list(dict.fromkeys(columns)), progress)
         scores = self.order.scores(found.keys, self.kind)
@@ -146,10 +147,27 @@ class ScoredRanking:
             first[~read], rows[~read]
         )
 
-    def _bytes(self, threads: int) -> float:
-        """What is left of the memory for bins and candidates, beside the row groups that are being decoded."""
-        largest = max(unit.rows for unit in self.units)
-        return self.options.memory * 1e9 - 48.0 * largest * threads
+    def _share(self, n_wanted: int) -> tuple[int, float]:
+        """Threads, and bytes for bins and candidates: the row groups that are being decoded take half at most.
+
+        Raises
+        ------
+        InputError
+            One thread is too many; says the least that works.
+        """
+        largest = _BYTES_PER_ROW * max(unit.rows for unit in self.units)
+        memory = self.options.memory * 1e9
+        for threads in range(self.options.threads or os.cpu_count() or 1, 1, -1):
+            if threads * largest <= memory / 2 and threads * largest + least_memory(n_wanted, threads) <= memory:
+                return threads, memory - threads * largest
+        least = largest + least_memory(n_wanted, 1)
+        if memory < least:
+            raise InputError(
+                f"{self.options.memory:g} GB of memory cannot hold a row group of {largest // _BYTES_PER_ROW:,} rows "
+                f"and the bins of {n_wanted:,} wanted ranks",
+                f"the least that works is --memory {np.ceil(least / 1e6) / 1e3:g}",
+            )
+        return 1, memory - largest
 
     def _items(self, position: Int64Array, columns: list[str], progress: Progress = silent) -> Fetched:
         """Read items at stored positions, given in any order."""
@@ -184,8 +202,10 @@ def open_scored(source: Any, options: RankingOptions) -> ScoredRanking:
     rows = open_stored(source, options)
     check_column(rows.schema, score, rows.source[0])
     types = [(footer.file.path, footer.schema.field(score).type) for footer in rows.footers]
-    ranking = by_score(rows, _row_groups(rows), rows.schema, types, options)
-    return replace(ranking, bounds=_bounds(rows, ranking.order, score))
+    ranking = by_score(rows, _row_groups(rows, score), rows.schema, types, options)
+    # a NaN that comes last can lie in any row group: a float's statistics do not tell
+    anywhere = options.nan == "last" and ranking.order.kind.startswith("float")
+    return replace(ranking, bounds=None if anywhere else _bounds(rows, ranking.order, score))
 
 
 def by_score(
@@ -215,7 +235,7 @@ def by_score(
         A score or key column that is missing, or of a type that cannot be ordered or hashed; too little memory.
     """
     score, (where, _) = options.score or "", types[0]
-    order = order_of(types, score, options.ascending)
+    order = order_of(types, score, options.ascending, options.nan)
     for name in options.key:
         check_column(schema, name, where)
         check_key(schema.field(name).type, name)
@@ -246,14 +266,15 @@ def _bounds(rows: StoredRanking, order: ScoreOrder, score: str) -> tuple[UInt64A
     return np.concatenate(first), np.concatenate(last)
 
 
-def _row_groups(rows: StoredRanking) -> list[RowGroup]:
+def _row_groups(rows: StoredRanking, score: str) -> list[RowGroup]:
     """All row groups that hold rows."""
     units, position = [], 0
     for footer in rows.footers:
         first_row, state = 0, (footer.size, footer.changed_ns)
+        reader = reader_of(footer.schema.field(score).type)
         for index, count in enumerate(footer.row_group_rows.tolist()):
             if count:
-                units.append(RowGroup(footer.file.path, index, first_row, position, count, state))
+                units.append(RowGroup(footer.file.path, index, first_row, position, count, state, reader))
             first_row += count
             position += count
     return units

@@ -91,6 +91,11 @@ class _Search:
         return Sieve.of(self.scan, first, [s for s in rest if isinstance(s, Stage)], self.bins, self.hashed)
 
 
+def least_memory(n_wanted: int, threads: int) -> int:
+    """Bytes for bins and candidates without which wanted ranks cannot be found."""
+    return 4 * _LEAST_BINS * _BYTES_PER_BIN * (threads + 1) + 2 * n_wanted * _BYTES_PER_CANDIDATE
+
+
 def locate(scan: Scan, wanted: Int64Array, memory: float, nan: str = "refuse", progress: Progress = silent) -> Located:
     """Find the stored positions of wanted ranks.
 
@@ -108,16 +113,12 @@ def locate(scan: Scan, wanted: Int64Array, memory: float, nan: str = "refuse", p
     Raises
     ------
     InputError
-        The memory is too small; says the least that works. Scores that are null or NaN, with their count and first
+        The memory is less than `least_memory`. Scores that are null or NaN, with their count and first
         places. A list that changed between two scans.
     """
     n_items = scan.n_items
-    least = 4 * _LEAST_BINS * _BYTES_PER_BIN * (scan.threads + 1) + 2 * wanted.size * _BYTES_PER_CANDIDATE
-    if memory < least:
-        raise InputError(
-            f"{memory / 1e9:g} GB of memory cannot hold the bins of {wanted.size:,} wanted ranks",
-            f"the least that works is --memory {np.ceil(least / 1e6) / 1e3:g}",
-        )
+    if memory < least_memory(wanted.size, scan.threads):
+        raise InputError(f"{memory / 1e6:g} MB of memory cannot hold the bins of {wanted.size:,} wanted ranks")
     most_candidates = int(memory / 2 / _BYTES_PER_CANDIDATE)
     most_bins = int(min(_MOST_BINS, memory / 2 / (_BYTES_PER_BIN * (scan.threads + 1))))
     # counters that fit a cache are quick to reach: no more of them than the candidates' room asks for
@@ -268,7 +269,7 @@ def _pick(search: _Search, items: Words) -> Located:
     twins = int(np.sum(same & (tie[1:] == tie[:-1])))
     return Located(
         position=position[at].astype(np.int64),
-        keys=Keys(items.key[order[at]], items.low[order[at]] if items.low.size else items.low, 0),
+        keys=Keys(items.key[order[at]], items.low[order[at]] if items.low.size else items.low, search.missing),
         tied=tied[at] | np.array(split, dtype=np.bool_)[bin_of],
         equal_keys=twins if search.scan.keys else 0,
         missing=search.missing,

@@ -45,7 +45,7 @@ class ScoreOrder:
     Parameters
     ----------
     kind : {"float32", "float64", "signed", "unsigned", "decimal"}
-        What every file's scores are widened to.
+        What every file's scores are widened to: 64 bits, or 128 for "decimal".
     ascending : bool
         Whether the smallest score is the best.
     scale : int
@@ -105,14 +105,16 @@ class ScoreOrder:
 
     def scores(self, keys: Keys, kind: pa.DataType) -> pa.Array:
         """Turn order keys back into scores of type `kind`; null for those that were missing, and 0.0 for −0.0."""
-        gone = keys.key == LAST
+        # where nothing is missing, the last key is that of an integer at the end of its range
+        gone = keys.key == LAST if keys.missing else np.zeros(keys.key.size, np.bool_)
         if self.kind == "decimal":
             words = np.empty(2 * keys.key.size, np.uint64)
             words[0::2], words[1::2] = keys.low ^ self.flip, keys.key ^ self.flip ^ _SIGN
             wide = pa.decimal128(38, self.scale)
             values = pa.Array.from_buffers(wide, keys.key.size, [None, pa.py_buffer(words)])
             kept = [None if lost else value for value, lost in zip(values, gone.tolist(), strict=True)]
-            return pa.array([None if one is None else one.as_py() for one in kept], wide).cast(kind)
+            found = pa.array([None if one is None else one.as_py() for one in kept], wide)
+            return (found.cast(pa.int64()) if pa.types.is_temporal(kind) else found).cast(kind)
         if self.kind == "float32":
             up = ((keys.key ^ self.flip) >> np.uint64(32)).astype(np.uint32)
             bits = np.where(up >> np.uint32(31), up ^ np.uint32(1 << 31), ~up)
@@ -127,7 +129,8 @@ class ScoreOrder:
         return (numbers.cast(pa.int32()) if narrow else numbers).cast(kind)
 
     def _decimal_keys(self, array: pa.Array) -> Keys:
-        wide = array.cast(pa.decimal128(38, self.scale))
+        whole = array.view(pa.int64()) if pa.types.is_temporal(array.type) else array
+        wide = whole.cast(pa.decimal128(38, self.scale))
         words = np.frombuffer(wide.buffers()[1], np.uint64)[2 * wide.offset : 2 * (wide.offset + len(wide))]
         key, low = np.empty(len(wide), np.uint64), np.ascontiguousarray(words[0::2]) ^ self.flip
         int64_keys(np.ascontiguousarray(words[1::2]), _SIGN, self.flip, key)
@@ -147,7 +150,7 @@ def _numpy(array: pa.Array) -> npt.NDArray[Any]:
     return values
 
 
-def order_of(types: list[tuple[str, pa.DataType]], score: str, ascending: bool) -> ScoreOrder:
+def order_of(types: list[tuple[str, pa.DataType]], score: str, ascending: bool, nan: str = "refuse") -> ScoreOrder:
     """Find the order that the score columns of all files share.
 
     Parameters
@@ -157,6 +160,8 @@ def order_of(types: list[tuple[str, pa.DataType]], score: str, ascending: bool) 
     score : str
         The column's name, for messages.
     ascending : bool
+    nan : {"refuse", "last"}
+        What becomes of scores that are null or NaN.
 
     Raises
     ------
@@ -167,12 +172,10 @@ def order_of(types: list[tuple[str, pa.DataType]], score: str, ascending: bool) 
     if all(pa.types.is_floating(kind) for kind in kinds):
         single = all(kind in (pa.float32(), _HALF) for kind in kinds)
         return ScoreOrder("float32" if single else "float64", ascending)
-    if all(pa.types.is_signed_integer(kind) for kind in kinds):
-        return ScoreOrder("signed", ascending)
-    if all(pa.types.is_unsigned_integer(kind) for kind in kinds):
-        return ScoreOrder("unsigned", ascending)
-    if len(kinds) == 1 and pa.types.is_temporal(next(iter(kinds))):
-        return ScoreOrder("signed", ascending)
+    if whole := _whole(list(kinds)):
+        # 64 bits full of numbers leave no key for what is missing
+        full = nan == "last" and any(kind.bit_width == 64 for kind in kinds)
+        return ScoreOrder("decimal" if full else whole, ascending)
     if all(pa.types.is_decimal(kind) for kind in kinds):
         scale = max(kind.scale for kind in kinds)
         if all(kind.bit_width <= 128 and kind.precision - kind.scale + scale <= 38 for kind in kinds):
@@ -186,8 +189,16 @@ def order_of(types: list[tuple[str, pa.DataType]], score: str, ascending: bool) 
     raise InputError(f"{path}: score column '{score}' is {kind}, not a number or a date")
 
 
+def _whole(kinds: list[pa.DataType]) -> str | None:
+    """Integers that hold all values of some types; None where none do."""
+    if all(pa.types.is_unsigned_integer(kind) for kind in kinds):
+        return "unsigned" if any(kind.bit_width == 64 for kind in kinds) else "signed"
+    signed = all(pa.types.is_signed_integer(kind) for kind in kinds)
+    return "signed" if signed or (len(kinds) == 1 and pa.types.is_temporal(kinds[0])) else None
+
+
 def widest(kinds: list[pa.DataType], order: ScoreOrder) -> pa.DataType:
     """Find the type that holds the scores of all files."""
-    if order.kind == "decimal":
+    if pa.types.is_decimal(kinds[0]):
         return kinds[0] if len(set(kinds)) == 1 else pa.decimal128(38, order.scale)
     return max(kinds, key=lambda kind: kind.bit_width)
