@@ -12,7 +12,7 @@ from typing import Any, NoReturn
 from cyclopts import App, CycloptsError, UnusedCliTokensError
 
 from streameval import __version__
-from streameval.cli import commands
+from streameval.cli.commands import discover
 from streameval.errors import (
     EXIT_DEFECT,
     EXIT_DONE,
@@ -32,9 +32,7 @@ app = App(
     help_format="plaintext",
     suppress_keyboard_interrupt=False,
 )
-for _command in (
-    commands.plan, commands.cost, commands.select, commands.evaluate, commands.report, commands.simulate, commands.demo
-):  # fmt: skip
+for _command in discover():
     app.command(_command)
 
 

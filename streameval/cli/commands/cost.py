@@ -1,0 +1,55 @@
+"""`streameval cost`."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+from streameval.cli.options import MethodOptions, Whole
+from streameval.cli.output import Output, columns
+
+_PLAIN = Output()
+_METHOD = MethodOptions()
+
+
+def cost(
+    *,
+    items: Whole,
+    price_per_label: float | None = None,
+    parameters: MethodOptions = _METHOD,
+    output: Output = _PLAIN,
+) -> None:
+    """Count the labels that each method asks for, and the half-width they are planned for.
+
+    Example: streameval cost --items 2000000000 --alpha 0.05 --price-per-label 0.05
+    Example: streameval cost --items 2000000000 --budget 10000
+
+    Parameters
+    ----------
+    items
+        Items in the ranking.
+    price_per_label
+        Adds what the labels cost.
+    """
+    from streameval.verbs.cost import cost as verb
+
+    found = verb(items, price_per_label=price_per_label, **asdict(parameters))
+    head = ["method", "labels", "half-width", "claim", *(["price"] if price_per_label is not None else [])]
+    lines = columns(head, [_cost_row(row, price_per_label) for row in found])
+    lines += [f"{row['method']}: {row['refused']}" for row in found if "refused" in row]
+    output.say({"items": items, "methods": found}, [*lines, "", *_COST_NOTES])
+
+
+_COST_NOTES = (
+    "Half-widths are relative to precision. A forecast (~) depends on labels not yet seen: it is for lists that keep",
+    "--min-precision. conditional: true only where the PAULA paper's assumptions are; simultaneous: at every rank at",
+    "once with probability --confidence, whatever the list.",
+)
+
+
+def _cost_row(row: dict[str, Any], price: float | None) -> list[str]:
+    if row["labels"] is None:
+        return [row["method"], "-", "-", "-", *(["-"] if price is not None else [])]
+    half_width = f"{'~' if row['forecast'] else ''}{row['accuracy']:.2%}" if row["accuracy"] < 0.9999 else "over 100%"
+    cells = [row["method"], f"{row['labels']:,}", half_width, row["claim"]]
+    return cells + ([f"{row['price']:,.2f}"] if price is not None else [])

@@ -1,0 +1,25 @@
+"""`streameval demo`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from streameval.cli.output import Output
+
+_PLAIN = Output()
+
+
+def demo(folder: Path = Path("streameval-demo"), *, output: Output = _PLAIN) -> None:
+    """Run the whole journey on 1,613,706 pairs of handwritten digits, whose truth is known.
+
+    Example: streameval demo
+
+    Parameters
+    ----------
+    folder
+        Where the ranking and the study are written.
+    """
+    from streameval.demo import run
+
+    result, lines = run(folder)
+    output.say(result, lines)

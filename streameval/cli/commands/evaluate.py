@@ -1,0 +1,62 @@
+"""`streameval evaluate`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from streameval.cli.output import Output, columns
+
+_PLAIN = Output()
+
+
+_TROUBLE = ("missing", "blank", "doubled", "contradictory", "undecided")
+
+
+def evaluate(
+    study: Path,
+    *,
+    labels: Annotated[list[Path] | None, Parameter(consume_multiple=True, negative_iterable="")] = None,
+    on: str | None = None,
+    label: str = "label",
+    output: Output = _PLAIN,
+) -> None:
+    """Join labels back and write the curve with its bounds, the metrics and the report.
+
+    Example: streameval evaluate my-study --labels tasks.csv
+
+    Parameters
+    ----------
+    study
+        Folder of the study.
+    labels
+        Parquet or CSV label tables; each row is a vote, and a file given again adds nothing.
+    on
+        Column that says which item a row is about (default: rank, se_rank or se_task).
+    label
+        Column with the label: 1/0, true/false, yes/no; blank where there is none.
+    """
+    from streameval.reporting.sentences import band_meaning, half_width_sentence, verdict
+    from streameval.verbs.evaluate import evaluate as verb
+
+    found = verb(study, labels=labels or [], on=on, label=label)
+    cuts = [row for row in found.metrics.to_pylist() if row["metric"] == "precision_at"]
+    output.event("evaluate", evaluation_id=found.evaluation_id, **found.summary["account"])
+    rows = [[f"{int(r['argument']):,}", *(f"{r[k]:.4f}" for k in ("lower", "estimate", "upper"))] for r in cuts]
+    account = found.summary["account"]
+    notes = [f"{value:,} {key}" for key, value in account.items() if value and key in _TROUBLE]
+    notes += [f"{one['unplanned']:,} rows of {one['source']} about other items" for one in found.summary["sources"]
+              if one["unplanned"]]  # fmt: skip
+    lines = [
+        verdict(found),
+        *filter(None, (half_width_sentence(found), *found.curve.findings[1:])),
+        *([f"Labels: {', '.join(notes)}."] if notes else []),
+        "",
+        *columns(["first k", "lower", "estimate", "upper"], rows),
+        f"Precision among the first k items; {band_meaning(found.curve.claim)}.",
+        "",
+        f"Report: {study / 'report.html'}",
+    ]
+    output.say({**found.summary, "precision_at": cuts, "report": str(study / "report.html")}, lines)

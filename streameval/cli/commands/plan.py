@@ -1,0 +1,58 @@
+"""`streameval plan`."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+
+from streameval.cli.options import MethodOptions, RankingFlags, Whole
+from streameval.cli.output import Output
+
+_PLAIN = Output()
+_METHOD = MethodOptions()
+_RANKING = RankingFlags()
+
+
+def plan(
+    *ranking: str,
+    study: Path,
+    method: str = "paula",
+    seed: Whole = 0,
+    parameters: MethodOptions = _METHOD,
+    flags: RankingFlags = _RANKING,
+    output: Output = _PLAIN,
+) -> None:
+    """Choose which ranks to label.
+
+    Example: streameval plan ranking/ --study my-study --score confidence
+
+    Parameters
+    ----------
+    ranking
+        Parquet files, folders of partitions or globs; their stored order is the ranking, best first, without --score.
+    study
+        Folder of the study; made if it is not there.
+    method
+        paula, loguniform or uniform.
+    seed
+        Seed of the draw and of the shuffle of tasks.
+    """
+    from streameval.study import Study
+    from streameval.verbs.plan import plan as verb
+
+    before = Study(study).exists
+    made = verb(list(ranking), study, method=method, seed=seed, options=flags.options(),
+                **asdict(parameters))  # fmt: skip
+    labels = made.table.num_rows
+    unknown = int(made.notes.get("unknown_tail", 0))
+    result = {"study": str(study), "plan_id": made.plan_id, "labels": labels, "already_there": before, **made.header()}
+    output.event("plan", labels=labels, n_items=made.n_items)
+    lines = [
+        f"{method}: {labels:,} of {made.n_items:,} items to label ({labels / made.n_items:.2%})"
+        + (", as planned before" if before else ""),
+    ]
+    if unknown:
+        lines.append(
+            f"The last {unknown:,} ranks stay unknown (0 to {unknown:,} positives); --tail closed labels a last window."
+        )
+    output.say(result, [*lines, f"Next: streameval select {study} --export tasks.csv"])

@@ -1,0 +1,69 @@
+"""`streameval select`."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+
+from streameval.cli.output import Output, progress
+
+_PLAIN = Output()
+
+
+def select(
+    study: Path,
+    *,
+    columns: str | None = None,
+    export: Path | None = None,
+    output: Output = _PLAIN,
+) -> None:
+    """Fetch exactly the planned items, and write them as tasks for people.
+
+    Example: streameval select my-study --export tasks.csv
+
+    Parameters
+    ----------
+    study
+        Folder of the study.
+    columns
+        The items' columns to carry, separated by commas (default: all; an export leaves scores and labels out).
+    export
+        Task file; its ending says the format (.csv).
+    """
+    from streameval.verbs.select import select as verb
+
+    with progress("reading pages") as bar:
+        names = [name.strip() for name in columns.split(",")] if columns else None
+        made = verb(study, columns=names, export=export, progress=bar)
+    facts = {
+        "items": made.table.num_rows,
+        "columns": made.table.column_names,
+        "rows_read": made.fetched.rows_read,
+        "row_groups_read": made.fetched.row_groups_read,
+        "pages_read": made.fetched.pages_read,
+        "bytes_read": made.fetched.bytes_read,
+        "tied_ranks": made.fetched.tied_ranks,
+        "equal_keys": made.fetched.equal_keys,
+        "missing_scores": made.fetched.missing_scores,
+        "rows_scanned": made.fetched.rows_scanned,
+        "left_out": list(made.left_out),
+    }
+    for fallback in made.fetched.fallbacks:
+        output.event("fallback", **asdict(fallback))
+    output.event("select", **facts)
+    lines = [f"{made.table.num_rows:,} items fetched into {study / 'selection.parquet'}"]
+    if made.fetched.tied_ranks:
+        lines.append(
+            f"{made.fetched.tied_ranks:,} of them share their score with another item: the tie rule orders them."
+        )
+    if made.fetched.equal_keys:
+        lines.append(f"{made.fetched.equal_keys:,} items among those compared have no key of their own (--key).")
+    if made.fetched.missing_scores:
+        lines.append(f"{made.fetched.missing_scores:,} items have no score: they come last.")
+    if export is not None:
+        lines.append(f"Tasks in {export}, shuffled: fill in its column 'label' with 1 or 0.")
+        lines += [f"Left out of the tasks: {', '.join(made.left_out)} (--columns names what to keep)."] * bool(
+            made.left_out
+        )
+    output.say({"study": str(study), "export": str(export) if export else None, **facts},
+               [*lines, f"Next: streameval evaluate {study} --labels {export or 'labels.csv'}"])  # fmt: skip
