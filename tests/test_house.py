@@ -10,7 +10,19 @@ import pytest
 ROOT = Path(__file__).resolve().parents[1] / "streameval"
 FLOORS = {
     0: ("errors", "types"),
-    1: ("kernels", "grid", "envelope", "curve", "monotonicity", "atomic", "logdesign", "samplesize", "intervals"),
+    1: (
+        "kernels",
+        "grid",
+        "envelope",
+        "curve",
+        "monotonicity",
+        "atomic",
+        "logdesign",
+        "samplesize",
+        "intervals",
+        "sums",
+        "bounds",
+    ),
     2: ("methods", "rankings", "labels", "metrics", "exports"),
     3: ("verbs", "study", "replicates"),
     4: ("reporting",),
