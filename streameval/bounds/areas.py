@@ -1,0 +1,117 @@
+"""Average precision and ROC AUC: bounds by a search over the number F of positives in the list.
+
+For a given F both fall as any positive moves back, so the two extreme lists with F positives give the sharp bounds.
+Neither is monotone in F.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from streameval.bounds.walk import Extremes, whole_near
+from streameval.kernels.harmonic import precision_sum, run_sums
+from streameval.types import FloatArray
+
+Interval = tuple[float, float]
+UNDEFINED: Interval = (float("nan"), float("nan"))
+
+
+def average_precision(extremes: Extremes) -> Interval:
+    """Bounds on (1/P) Σ j/r_j over the lists with P > 0.
+
+    Upper: along a run of positives j/r_j rises, so the mean over the first F positives and M zeros falls and then
+    rises with F: it is largest at the end of a run, or where the search begins.
+
+    Lower: the j-th of F positives has min(D_j, N − F) negatives before it, D_j those of the latest list. That makes
+    each j/r_j convex in F, and the term that F + 1 adds, (F + 1)/N, rises; so the sum is convex, its quotient by
+    F + M has one valley, and bisection finds its floor.
+    """
+    least, most = extremes.span
+    if most < least:
+        return UNDEFINED
+    walk, sums = extremes.early, run_sums(extremes.early.positives, extremes.early.negatives)
+    ends = walk.positives >= max(least, 1.0)
+    high = np.max((sums / np.maximum(walk.positives + extremes.misses, 1.0))[ends], initial=0.0)
+    if least > 0:
+        run = int(np.searchsorted(walk.positives, least)) - 1
+        first = sums[run] + precision_sum(walk.positives[run] + 1.0, least, walk.negatives[run])
+        high = max(high, first / (least + extremes.misses))
+    return _lowest_average(extremes), float(min(high, 1.0))
+
+
+def _lowest_average(extremes: Extremes) -> float:
+    walk, n_items = extremes.late, extremes.n_items
+    sums = run_sums(walk.positives, walk.negatives)
+
+    def value(found: float) -> float:
+        if found == 0:
+            return 0.0
+        room = n_items - found
+        run = int(np.searchsorted(walk.negatives, room))
+        return float((sums[run] + precision_sum(walk.positives[run] + 1.0, found, room)) / (found + extremes.misses))
+
+    low, high = extremes.span
+    best = min(value(low), value(high))
+    while low < high:
+        middle = np.floor((low + high) / 2)
+        here, after = value(middle), value(middle + 1)
+        best = min(best, here, after)
+        low, high = (middle + 1, high) if after < here else (low, middle)
+    return best
+
+
+def roc_auc(extremes: Extremes) -> Interval:
+    """Bounds on the share of (positive, negative) pairs in the right order, over lists that have both.
+
+    A missed positive loses to every returned negative. Between two changes of the runs the number of right pairs is
+    a polynomial of degree two in F, and so is that of all pairs: their quotient is stationary at two points at most,
+    and every one of them is tried.
+    """
+    least, most = extremes.span[0], min(extremes.span[1], extremes.n_items - 1)
+    if most < least:
+        return UNDEFINED
+    return max(0.0, _lowest_auc(extremes, least, most)), min(1.0, _highest_auc(extremes, least, most))
+
+
+def _highest_auc(extremes: Extremes, least: float, most: float) -> float:
+    """Right pairs: F(N − F) − S − d(F − c) for F in a run from c on, with S negatives before earlier positives."""
+    walk = extremes.early
+    if not walk.negatives.size:
+        return 0.0
+    begun, d = walk.positives[:-1], walk.negatives
+    before = np.concatenate([[0.0], np.cumsum(d * np.diff(walk.positives))])
+    stationary = _stationary((-1.0, extremes.n_items - d, d * begun - before[:-1]), extremes)
+    found = whole_near(np.concatenate([stationary, walk.positives]), least, most)
+    run = np.maximum(np.searchsorted(walk.positives, found) - 1, 0)
+    lost = before[run] + d[run] * (found - walk.positives[run])
+    return float(np.max(_auc(found, lost, extremes)))
+
+
+def _lowest_auc(extremes: Extremes, least: float, most: float) -> float:
+    """Wrong pairs: the D_j of positives with D_j < N − F, and N − F for every other."""
+    walk, n_items = extremes.late, extremes.n_items
+    before = np.concatenate([[0.0], np.cumsum(walk.negatives * np.diff(walk.positives))])
+    # right pairs are J(N − F) − S while the first J positives, with S negatives in all, keep their places
+    stationary = _stationary((0.0, -walk.positives, walk.positives * n_items - before), extremes)
+    found = whole_near(np.concatenate([stationary, n_items - walk.negatives]), least, most)
+    room = n_items - found
+    run = np.searchsorted(walk.negatives, room)
+    lost = before[run] + room * (found - walk.positives[run])
+    return float(np.min(_auc(found, lost, extremes)))
+
+
+def _auc(found: FloatArray, lost: FloatArray, extremes: Extremes) -> FloatArray:
+    """AUC where `lost` pairs of those in the list stand in the wrong order."""
+    pairs = np.maximum(found * (extremes.n_items - found), 1.0)
+    return found / (found + extremes.misses) * (1.0 - lost / pairs)
+
+
+def _stationary(right: tuple[float, FloatArray, FloatArray], extremes: Extremes) -> FloatArray:
+    """Where (a F² + b F + c) / ((F + M)(N − F)) has no slope."""
+    a, b, c = right
+    q0, q1 = extremes.misses * extremes.n_items, extremes.n_items - extremes.misses
+    second, first, zeroth = a * q1 + b, 2.0 * (a * q0 + c), b * q0 - c * q1
+    with np.errstate(invalid="ignore", divide="ignore"):
+        root = np.sqrt(first * first - 4.0 * second * zeroth)
+        stable = -0.5 * (first + np.where(first < 0, -root, root))
+        return np.concatenate([stable / second, zeroth / stable])

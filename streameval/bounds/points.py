@@ -1,0 +1,88 @@
+"""Metrics that stand at one point of the curve: where it begins, where precision meets recall, where it is highest.
+
+For a given F the latest list, whose yield is max(Ylo(r), F − (N − r)), has the least of everything here at every
+rank at once. Of the two terms one makes a metric fall as F rises and the other makes it rise, so the least over all
+F lies where they cross.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from streameval.bounds.areas import UNDEFINED, Interval
+from streameval.bounds.walk import Extremes, whole_near
+from streameval.types import FloatArray
+
+# of Y, r and P: rises along a run of positives, falls along one of negatives, and falls as P rises
+Quotient = Callable[[FloatArray, FloatArray, FloatArray], FloatArray]
+
+
+def reciprocal_rank(extremes: Extremes) -> Interval:
+    """Bounds on 1/r_1; 0 for a list without positives."""
+    low = 1.0 / (extremes.late.negatives[0] + 1.0) if extremes.late.total else 0.0
+    high = 1.0 / (extremes.early.negatives[0] + 1.0) if extremes.early.total else 0.0
+    return float(low), float(high)
+
+
+def max_f(extremes: Extremes, beta: float = 1.0) -> Interval:
+    """Bounds on the largest (1 + β²)·Y/(r + β²·P) over all cutoffs, over lists with P > 0."""
+    square = beta * beta
+    return _largest(extremes, lambda y, r, p: (1.0 + square) * y / (r + square * p))
+
+
+def breakeven(extremes: Extremes) -> Interval:
+    """Bounds on the break-even point of interpolated precision and recall, over lists with P > 0.
+
+    That is the largest min(precision, recall) over all cutoffs: the largest Y/max(r, P).
+    """
+    return _largest(extremes, lambda y, r, p: y / np.maximum(r, p))
+
+
+def _largest(extremes: Extremes, quotient: Quotient) -> Interval:
+    least, most = extremes.span
+    if most < least:
+        return UNDEFINED
+    y, r = extremes.early.ends
+    high = float(np.max(quotient(y, r, np.maximum(y, least) + extremes.misses), initial=0.0))
+    y, r = extremes.late.ends
+
+    def falling(found: float) -> float:
+        return float(np.max(quotient(y, r, np.array(found + extremes.misses)), initial=0.0))
+
+    def rising(found: float) -> float:
+        return float(quotient(np.array(found), np.array(extremes.n_items), np.array(found + extremes.misses)))
+
+    return crossing(falling, rising, least, most), high
+
+
+def crossing(falling: Callable[[float], float], rising: Callable[[float], float], low: float, high: float) -> float:
+    """Return the least of max(falling, rising) over the whole numbers low..high."""
+    first, last = low, high
+    while first < last:
+        middle = np.floor((first + last) / 2)
+        first, last = (first, middle) if rising(middle) >= falling(middle) else (middle + 1, last)
+    return min(max(falling(found), rising(found)) for found in (max(low, first - 1), first))
+
+
+def r_precision(extremes: Extremes) -> Interval:
+    """Bounds on p(P), or Y(N)/P where P > N, over lists with P > 0.
+
+    With r = P and F = P − M, max(Ylo(r), F − (N − r))/r and min(Yhi(r), F)/r are made of rising and falling
+    quotients between kinks: the extremes are at kinks, at crossings, or at the ends of the search.
+    """
+    least, most = extremes.span
+    if most < least:
+        return UNDEFINED
+    n_items, misses = extremes.n_items, extremes.misses
+    late, early = extremes.late, extremes.early
+    kinks = np.concatenate([late.starts[1] - misses, late.ends[1] - misses, (late.positives + n_items - misses) / 2])
+    found = whole_near(np.append(kinks, n_items - misses), least, most)
+    r = np.minimum(found + misses, n_items)
+    low = np.maximum(late.at(r), found - (n_items - r)) / np.maximum(found + misses, 1.0)
+    kinks = np.concatenate([early.starts[1] - misses, early.ends[1] - misses, early.positives, [n_items - misses]])
+    found = whole_near(kinks, least, most)
+    r = np.minimum(found + misses, n_items)
+    high = np.minimum(early.at(r), found) / np.maximum(found + misses, 1.0)
+    return float(np.min(low)), float(np.max(high))

@@ -1,0 +1,89 @@
+"""Metrics at a recall that is asked for: the rank that reaches it, and the best precision from there on.
+
+With F positives in the list, recall t is first reached at positive j = ⌈t·(F + M)⌉ (at least the first).
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+
+from streameval.bounds.areas import UNDEFINED, Interval
+from streameval.bounds.points import crossing
+from streameval.bounds.walk import Extremes
+
+
+def wanted(recall: Fraction, positives: float) -> int:
+    """Positive that first reaches a recall among P positives, 1-based.
+
+    Examples
+    --------
+    >>> wanted(Fraction(1, 2), 7), wanted(Fraction(0), 7)
+    (4, 1)
+    """
+    return max(1, -(-recall.numerator * int(positives) // recall.denominator))
+
+
+def rank_at_recall(extremes: Extremes, recall: Fraction) -> Interval:
+    """Bounds on the first rank whose recall is at least `recall`; infinite where none may reach it.
+
+    Upper: the latest list has positive j(F) at min(its place there, N − F + j(F)). The first never falls as F rises
+    and the second never rises, so the largest of the smaller one lies where they cross.
+    """
+    least, most = extremes.span
+    if most < least:
+        return UNDEFINED
+    reached = first_reaching(extremes, recall)
+    if reached is None:
+        return np.inf, np.inf
+    j = wanted(recall, reached + extremes.misses)
+    low = float(j + extremes.early.before(j))
+    if reached > least:
+        return low, np.inf
+
+    def known(found: float) -> float:
+        j = wanted(recall, found + extremes.misses)
+        return -float(j + extremes.late.before(j))
+
+    def forced(found: float) -> float:
+        return -(extremes.n_items - found + wanted(recall, found + extremes.misses))
+
+    return low, -crossing(known, forced, least, most)
+
+
+def interpolated_precision(extremes: Extremes, recall: Fraction) -> Interval:
+    """Bounds on the highest precision at any rank whose recall is at least `recall`; 0 where none reaches it."""
+    least, most = extremes.span
+    if most < least:
+        return UNDEFINED
+    reached = first_reaching(extremes, recall)
+    if reached is None:
+        return 0.0, 0.0
+    first, ends = float(wanted(recall, reached + extremes.misses)), extremes.early.positives
+    tried = np.concatenate([[first, most], ends[(ends > first) & (ends < most)]])
+    high = float(np.max(tried / (tried + extremes.early.before(tried))))
+    if reached > least:
+        return 0.0, high
+    y, r = extremes.late.ends
+    best_after = np.append(np.maximum.accumulate((y / r)[::-1])[::-1], 0.0)
+
+    def falling(found: float) -> float:
+        return float(best_after[np.searchsorted(y, wanted(recall, found + extremes.misses))])
+
+    return crossing(falling, lambda found: found / extremes.n_items, least, most), high
+
+
+def first_reaching(extremes: Extremes, recall: Fraction) -> float | None:
+    """Return the smallest F whose list reaches the recall, or None: F − j(F) never falls."""
+    first, last = extremes.span
+
+    def reaches(found: float) -> bool:
+        return wanted(recall, found + extremes.misses) <= found
+
+    if not reaches(last):
+        return None
+    while first < last:
+        middle = np.floor((first + last) / 2)
+        first, last = (first, middle) if reaches(middle) else (middle + 1, last)
+    return float(first)

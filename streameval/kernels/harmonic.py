@@ -1,0 +1,88 @@
+"""Sums of precisions along runs of positives, in closed form."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from streameval.kernels.jit import kernel
+from streameval.types import FloatArray
+
+# beyond this the series below is exact to the last bit
+_SERIES = 32.0
+_FEW = 8
+
+
+@kernel
+def harmonic_difference(start: float, count: float) -> float:
+    """Σ 1/(start + i) over i = 1..count, to relative 1e-15 wherever the two lie.
+
+    Parameters
+    ----------
+    start, count : float
+        Whole numbers, not negative.
+
+    Notes
+    -----
+    ln and the Bernoulli series of the digamma function (Abramowitz and Stegun 6.3.18), the logarithm as that of
+    one plus a quotient: the difference of two large logarithms would lose what is wanted here.
+    """
+    total = 0.0
+    while count > 0 and (start < _SERIES or count <= _FEW):
+        start += 1.0
+        count -= 1.0
+        total += 1.0 / start
+    if count <= 0:
+        return total
+    low, high = start + 1.0, start + count + 1.0
+    rest = 0.5 * count / (low * high)
+    for sign, weight, power in ((1.0, 12.0, 2), (-1.0, 120.0, 4), (1.0, 252.0, 6), (-1.0, 240.0, 8)):
+        rest += sign * (low**-power - high**-power) / weight
+    return total + math.log1p(count / low) + rest
+
+
+@kernel
+def precision_sum(first: float, last: float, negatives: float) -> float:
+    """Σ j/(j + negatives) over j = first..last: the precisions along a run of positives.
+
+    Parameters
+    ----------
+    first, last : float
+        Whole numbers; `first` ≥ 1, and nothing is summed where `last` < `first`.
+    negatives : float
+        How many stand before the run.
+    """
+    count = last - first + 1.0
+    if count <= 0:
+        return 0.0
+    if negatives == 0.0:
+        return count
+    if count <= _FEW:
+        total = 0.0
+        for i in range(int(count)):
+            total += (first + i) / (first + i + negatives)
+        return total
+    return count - negatives * harmonic_difference(first - 1.0 + negatives, count)
+
+
+@kernel
+def run_sums(positives: FloatArray, negatives: FloatArray) -> FloatArray:
+    """Cumulate the precisions of runs of positives.
+
+    Parameters
+    ----------
+    positives : float64 array, shape (k + 1,)
+        Positives up to the end of each run, after a 0.
+    negatives : float64 array, shape (k,)
+        Negatives before each run.
+
+    Returns
+    -------
+    float64 array, shape (k + 1,)
+        Σ j/r_j up to the end of each run, after a 0.
+    """
+    total = np.zeros(positives.size)
+    for i in range(negatives.size):
+        total[i + 1] = total[i] + precision_sum(positives[i] + 1.0, positives[i + 1], negatives[i])
+    return total
