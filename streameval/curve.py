@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from streameval.bounds.cutoffs import Known, bounds_at
 from streameval.envelope import Envelope
 from streameval.errors import InputError
 from streameval.types import Claim, FloatArray, Int64Array
@@ -68,6 +69,8 @@ class Curve:
         `rank` and the method's own columns (PAULA: its raw bracket), at some of the cutoffs.
     score : pyarrow.Table or None
         `rank`, `score` at planned ranks, where the order has a score.
+    misses : int
+        Positives that the ranking never returned: they count in recall and F.
     """
 
     n_items: int
@@ -78,9 +81,10 @@ class Curve:
     findings: tuple[str, ...] = ()
     columns: pa.Table | None = None
     score: pa.Table | None = None
+    misses: int = 0
 
     def at(self, ranks: npt.ArrayLike) -> pa.Table:
-        """Yield and precision with bounds at any ranks.
+        """Yield, precision, recall and F1 with bounds at any ranks.
 
         Parameters
         ----------
@@ -91,7 +95,8 @@ class Curve:
         -------
         pyarrow.Table
             `rank` int64; `yield_lower`, `yield`, `yield_upper`, `precision_lower`, `precision`,
-            `precision_upper` float64; and `score` where the order has one (null at ranks never read).
+            `precision_upper` float64, and the same of recall (null where there are no positives) and f1; `score`
+            where the order has one (null at ranks never read).
 
         Raises
         ------
@@ -113,6 +118,12 @@ class Curve:
             "precision": middle / wanted,
             "precision_upper": upper / wanted,
         }
+        known = Known.of(self.envelope, self.misses, wanted)
+        for name in ("recall", "f1"):
+            low, high = bounds_at(known, name)
+            middle = np.where(np.isnan(low), np.nan, estimate(low, high))
+            sides = {f"{name}_lower": low, name: middle, f"{name}_upper": high}
+            found |= {side: pa.array(values, from_pandas=True) for side, values in sides.items()}
         return pa.table(found)
 
     @property
@@ -146,6 +157,10 @@ class Curve:
     def with_findings(self, findings: tuple[str, ...]) -> Curve:
         """Return the same curve with sentences."""
         return replace(self, findings=findings)
+
+    def with_misses(self, misses: int) -> Curve:
+        """Return the same curve for a list that missed some positives."""
+        return replace(self, misses=misses)
 
     def with_score(self, score: pa.Table) -> Curve:
         """Return the same curve with the scores of planned ranks."""

@@ -40,7 +40,7 @@ class Evaluation:
     Attributes
     ----------
     evaluation_id : str
-        Hash of plan, labels and version.
+        Hash of plan, labels, misses and version.
     labels : pyarrow.Table
         `rank`, `label`, `votes`, `positive_votes`.
     curve : Curve
@@ -57,9 +57,9 @@ class Evaluation:
     summary: Mapping[str, Any]
 
 
-def evaluation_id(plan: Plan, labels: Labels) -> str:
-    """Sixteen hex digits: the hash of plan, labels and version."""
-    digest = hashlib.sha256(f"{plan.plan_id}\0{__version__}\0".encode())
+def evaluation_id(plan: Plan, labels: Labels, misses: int = 0) -> str:
+    """Sixteen hex digits: the hash of plan, labels, misses and version."""
+    digest = hashlib.sha256(f"{plan.plan_id}\0{__version__}\0{misses}\0".encode())
     for values in (labels.label, labels.votes, labels.positive_votes):
         digest.update(np.ascontiguousarray(values).tobytes())
     return digest.hexdigest()[:16]
@@ -260,6 +260,7 @@ def _curve(summary: Mapping[str, Any], envelope: pa.Table, curve_table: pa.Table
         diagnostics=summary["diagnostics"],
         findings=tuple(summary["findings"]),
         score=curve_table.select(["rank", "score"]) if "score" in curve_table.column_names else None,
+        misses=summary["misses"],
     )
 
 

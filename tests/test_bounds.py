@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from streameval.bounds import areas, cutoffs, points, targets
+from streameval.bounds import areas, cutoffs, points, targets, tops
 from streameval.bounds.walk import Extremes
 from streameval.envelope import Points, close
 from streameval.kernels.harmonic import harmonic_difference, precision_sum
@@ -60,6 +60,18 @@ def naive_interpolated(v, m, t):
     return max((y[r - 1] / r for r in range(1, v.size + 1) if y[r - 1] >= max(1, t * p)), default=0.0)
 
 
+def naive_recall_at_precision(v, m, x):
+    p, y = int(v.sum()) + m, np.cumsum(v)
+    if not p:
+        return NAN
+    return max((y[r - 1] / p for r in range(1, v.size + 1) if Fraction(int(y[r - 1]), r) >= x), default=0.0)
+
+
+def naive_interpolated_area(v, m):
+    f, p = int(v.sum()), int(v.sum()) + m
+    return sum(naive_interpolated(v, m, Fraction(j, p)) for j in range(1, f + 1)) / p if p else NAN
+
+
 WHOLE = {
     "average_precision": (areas.average_precision, naive_ap),
     "roc_auc": (areas.roc_auc, naive_auc),
@@ -79,6 +91,13 @@ for _t in (Fraction(0), Fraction(1, 10), Fraction(1, 2), Fraction(3, 4), Fractio
             lambda e, t=_t: targets.rank_at_recall(e, t),
             lambda v, m, t=_t: naive_rank_at(v, m, t),
         )
+
+
+for _x in (Fraction(1, 10), Fraction(1, 2), Fraction(2, 3), Fraction(1)):
+    WHOLE[f"recall_at_precision {_x}"] = (
+        lambda e, x=_x: targets.recall_at_precision(e, x),
+        lambda v, m, x=_x: naive_recall_at_precision(v, m, x),
+    )
 
 
 def allowed(n, rng):
@@ -108,13 +127,50 @@ def test_every_bound_is_sharp(n, seed, misses):
         assert bounds(extremes) == pytest.approx(expected, rel=1e-12, nan_ok=True), (name, misses, envelope)
 
 
+def naive_top(v, m, k):
+    """Average precision of the first k by denominator, and discounted cumulated gain."""
+    ranks = np.flatnonzero(v[:k]) + 1
+    total, p = sum(j / r for j, r in enumerate(ranks, 1)), int(v.sum()) + m
+    return {
+        "found": total / ranks.size if ranks.size else NAN,
+        "positives": total / p if p else NAN,
+        "capped": total / min(p, k) if p else NAN,
+        "dcg": sum(1 / np.log2(r + 1) for r in ranks),
+    }
+
+
+@settings(max_examples=60, deadline=None)
+@given(n=st.integers(1, 9), seed=st.integers(0, 2**32), misses=st.sampled_from([0, 1, 4]))
+def test_bounds_of_the_first_k_are_sharp(n, seed, misses):
+    envelope, walks = allowed(n, np.random.default_rng(seed))
+    extremes = Extremes.of(envelope, misses)
+    for k in range(1, n + 1):
+        bounds = {**tops.average_precision_at(extremes, k), "dcg": tops.dcg_at(extremes, k)}
+        naive = [naive_top(v, misses, k) for v in walks]
+        for name, found in bounds.items():
+            values = np.array([one[name] for one in naive])
+            values = values[~np.isnan(values)]
+            if values.size and not np.isnan(found).any():
+                assert found == pytest.approx((values.min(), values.max()), rel=1e-12, abs=1e-15), (name, k)
+
+
+@settings(max_examples=60, deadline=None)
+@given(n=st.integers(1, 9), seed=st.integers(0, 2**32), misses=st.sampled_from([0, 1, 7]))
+def test_the_interpolated_area_is_inside_its_bounds(n, seed, misses):
+    envelope, walks = allowed(n, np.random.default_rng(seed))
+    low, high = areas.interpolated_area(Extremes.of(envelope, misses))
+    for v in walks:
+        area = naive_interpolated_area(v, misses)
+        assert np.isnan(area) or low - 1e-12 <= area <= high + 1e-12
+
+
 @settings(max_examples=60, deadline=None)
 @given(n=st.integers(1, 9), seed=st.integers(0, 2**32), misses=st.sampled_from([0, 1, 4]))
 def test_every_bound_at_a_cutoff_is_sharp(n, seed, misses):
     envelope, walks = allowed(n, np.random.default_rng(seed))
     rank, sums = np.arange(1.0, n + 1), np.cumsum(walks, axis=1)
     for name, metric in cutoffs.METRICS.items():
-        low, high = cutoffs.bounds_at(Extremes.of(envelope, misses), name, rank)
+        low, high = cutoffs.bounds_at(cutoffs.Known.of(envelope, misses, rank), name)
         for i, r in enumerate(rank):
             shape = np.full(len(walks), r)
             values = metric(cutoffs.Cutoffs(shape, sums[:, i], sums[:, -1], float(n), float(misses)))

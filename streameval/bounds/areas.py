@@ -6,6 +6,8 @@ Neither is monotone in F.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from streameval.bounds.walk import Extremes, whole_near
@@ -13,6 +15,7 @@ from streameval.kernels.harmonic import precision_sum, run_sums
 from streameval.types import FloatArray
 
 Interval = tuple[float, float]
+Denominator = Callable[[FloatArray], FloatArray]
 UNDEFINED: Interval = (float("nan"), float("nan"))
 
 
@@ -26,20 +29,32 @@ def average_precision(extremes: Extremes) -> Interval:
     each j/r_j convex in F, and the term that F + 1 adds, (F + 1)/N, rises; so the sum is convex, its quotient by
     F + M has one valley, and bisection finds its floor.
     """
+
+    def positives(found: FloatArray) -> FloatArray:
+        return found + extremes.misses
+
     least, most = extremes.span
     if most < least:
         return UNDEFINED
-    walk, sums = extremes.early, run_sums(extremes.early.positives, extremes.early.negatives)
-    ends = walk.positives >= max(least, 1.0)
-    high = np.max((sums / np.maximum(walk.positives + extremes.misses, 1.0))[ends], initial=0.0)
-    if least > 0:
-        run = int(np.searchsorted(walk.positives, least)) - 1
-        first = sums[run] + precision_sum(walk.positives[run] + 1.0, least, walk.negatives[run])
-        high = max(high, first / (least + extremes.misses))
-    return _lowest_average(extremes), float(min(high, 1.0))
+    return lowest_average(extremes, positives), highest_average(extremes, positives, [least])
 
 
-def _lowest_average(extremes: Extremes) -> float:
+def highest_average(extremes: Extremes, denominator: Denominator, tried: list[float]) -> float:
+    """Largest Σ_{j ≤ F} j/r_j ÷ denominator(F) of the earliest list: over ends of runs and what else is to be tried."""
+    walk = extremes.early
+    sums = run_sums(walk.positives, walk.negatives)
+    ends = walk.positives >= max(tried[0], 1.0)
+    high = np.max((sums / np.maximum(denominator(walk.positives), 1.0))[ends], initial=0.0)
+    for found in tried:
+        if found > 0:
+            run = int(np.searchsorted(walk.positives, found)) - 1
+            total = sums[run] + precision_sum(walk.positives[run] + 1.0, found, walk.negatives[run])
+            high = max(high, total / float(denominator(np.array(found))))
+    return float(min(high, 1.0))
+
+
+def lowest_average(extremes: Extremes, denominator: Denominator) -> float:
+    """Smallest Σ_{j ≤ F} j/r_j ÷ denominator(F) of the latest lists, for a denominator that is concave in F."""
     walk, n_items = extremes.late, extremes.n_items
     sums = run_sums(walk.positives, walk.negatives)
 
@@ -48,7 +63,8 @@ def _lowest_average(extremes: Extremes) -> float:
             return 0.0
         room = n_items - found
         run = int(np.searchsorted(walk.negatives, room))
-        return float((sums[run] + precision_sum(walk.positives[run] + 1.0, found, room)) / (found + extremes.misses))
+        total = sums[run] + precision_sum(walk.positives[run] + 1.0, found, room)
+        return float(total / denominator(np.array(found)))
 
     low, high = extremes.span
     best = min(value(low), value(high))
@@ -58,6 +74,25 @@ def _lowest_average(extremes: Extremes) -> float:
         best = min(best, here, after)
         low, high = (middle + 1, high) if after < here else (low, middle)
     return best
+
+
+def interpolated_area(extremes: Extremes) -> Interval:
+    """Bounds on the area under interpolated precision, (1/P) Σ_j max over k ≥ j of k/r_k; sound, not always sharp.
+
+    Never less than average precision. The earliest list has the highest precision at and after every positive, and
+    along one of its runs that is constant, so its mean over F positives and M zeros turns at ends of runs only.
+    """
+    least, most = extremes.span
+    if most < least:
+        return UNDEFINED
+    y, r = extremes.early.ends
+    best_after = np.maximum.accumulate((y / r)[::-1])[::-1]
+    sums = np.concatenate([[0.0], np.cumsum(best_after * np.diff(extremes.early.positives))])
+    tried = np.unique(np.concatenate([[least], y[y > least]]))
+    run = np.maximum(np.searchsorted(extremes.early.positives, tried) - 1, 0)
+    area = sums[run] + np.append(best_after, 0.0)[run] * (tried - extremes.early.positives[run])
+    high = np.max(area / np.maximum(tried + extremes.misses, 1.0))
+    return lowest_average(extremes, lambda found: found + extremes.misses), float(min(high, 1.0))
 
 
 def roc_auc(extremes: Extremes) -> Interval:

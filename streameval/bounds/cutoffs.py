@@ -1,8 +1,8 @@
 """Metrics of one cutoff r, with bounds from two corners.
 
 Given bounds on Y(r) and on F = Y(N), every metric here is best where Y(r) is largest and no positive beyond r is
-added that need not be, and worst where Y(r) is smallest and as many as possible follow; the false positive rate the
-other way round. Both corners are lists that the bounds allow, so the result is sharp. For MCC this is so because at
+added that need not be, and worst where Y(r) is smallest and as many as possible follow; the false positive rate and E
+the other way round. Both corners are lists that the bounds allow, so the result is sharp. For MCC this is so because at
 fixed Y(r) it falls as F rises, and where both rise together it rises.
 """
 
@@ -12,8 +12,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
-from streameval.bounds.walk import Extremes
+from streameval.envelope import Envelope
 from streameval.types import FloatArray
 
 
@@ -81,24 +82,74 @@ def mcc(at: Cutoffs) -> FloatArray:
         return np.where(spread > 0, covariance / spread, 0.0)
 
 
+def e_measure(at: Cutoffs) -> FloatArray:
+    """Van Rijsbergen's E at equal weight: 1 − F1, the share of the two sets that is not common to both."""
+    return 1.0 - f1(at)
+
+
 METRICS: dict[str, Callable[[Cutoffs], FloatArray]] = {
-    one.__name__: one for one in (precision, recall, f1, accuracy, specificity, false_positive_rate, mcc)
+    one.__name__: one for one in (precision, recall, f1, e_measure, accuracy, specificity, false_positive_rate, mcc)
 }
 
 
-def bounds_at(extremes: Extremes, metric: str, rank: FloatArray) -> tuple[FloatArray, FloatArray]:
+_SMALL_IS_GOOD = ("false_positive_rate", "e_measure")
+
+
+@dataclass(frozen=True)
+class Known:
+    """What is known of some cutoffs and of the whole list.
+
+    Attributes
+    ----------
+    rank, lower, upper : float64 arrays, shape (k,)
+        r, and bounds on Y(r).
+    total_lower, total_upper : float
+        Bounds on F = Y(N).
+    n_items, misses : float
+    """
+
+    rank: FloatArray
+    lower: FloatArray
+    upper: FloatArray
+    total_lower: float
+    total_upper: float
+    n_items: float
+    misses: float
+
+    @staticmethod
+    def of(envelope: Envelope, misses: int, rank: npt.ArrayLike) -> Known:
+        """Look the bounds up."""
+        ranks = np.asarray(rank, dtype=np.int64)
+        lower, upper = envelope.at(ranks)
+        ends = float(envelope.lower[-1]), float(envelope.upper[-1])
+        return Known(ranks.astype(np.float64), lower, upper, *ends, float(envelope.rank[-1]), float(misses))
+
+    @property
+    def worst(self) -> Cutoffs:
+        """The least before each cutoff, and the most after it."""
+        many = np.minimum(self.total_upper, self.lower + self.n_items - self.rank)
+        return Cutoffs(self.rank, self.lower, many, self.n_items, self.misses)
+
+    @property
+    def best(self) -> Cutoffs:
+        """The most before each cutoff, and the least after it."""
+        few = np.maximum(self.total_lower, self.upper)
+        return Cutoffs(self.rank, self.upper, few, self.n_items, self.misses)
+
+
+def bounds_at(known: Known, metric: str) -> tuple[FloatArray, FloatArray]:
     """Bounds on a metric at some cutoffs; NaN where a corner leaves it undefined.
 
     Parameters
     ----------
-    extremes : Extremes
+    known : Known
     metric : str
         Of `METRICS`.
-    rank : float64 array, shape (k,), in 1..N
+
+    Returns
+    -------
+    lower, upper : float64 arrays, shape (k,)
+        Sharp where the bounds on Y are those of a closed envelope of whole numbers.
     """
-    low, high = extremes.late.at(rank), extremes.early.at(rank)
-    many = np.minimum(extremes.early.total, low + extremes.n_items - rank)
-    few = np.maximum(extremes.late.total, high)
-    worst = METRICS[metric](Cutoffs(rank, low, many, extremes.n_items, extremes.misses))
-    best = METRICS[metric](Cutoffs(rank, high, few, extremes.n_items, extremes.misses))
-    return (best, worst) if metric == "false_positive_rate" else (worst, best)
+    low, high = METRICS[metric](known.worst), METRICS[metric](known.best)
+    return (high, low) if metric in _SMALL_IS_GOOD else (low, high)

@@ -11,7 +11,7 @@ import numpy as np
 
 from streameval.bounds.areas import UNDEFINED, Interval
 from streameval.bounds.points import crossing
-from streameval.bounds.walk import Extremes
+from streameval.bounds.walk import Extremes, Walk
 
 
 def wanted(recall: Fraction, positives: float) -> int:
@@ -72,6 +72,37 @@ def interpolated_precision(extremes: Extremes, recall: Fraction) -> Interval:
         return float(best_after[np.searchsorted(y, wanted(recall, found + extremes.misses))])
 
     return crossing(falling, lambda found: found / extremes.n_items, least, most), high
+
+
+def recall_at_precision(extremes: Extremes, precision: Fraction) -> Interval:
+    """Bounds on the highest recall at any rank whose precision is at least `precision`, over lists with P > 0.
+
+    Upper: the earliest list keeps the precision up to some run's end, with Y* positives; fewer positives in the list
+    than that find no more, more of them find Y* out of more. Lower: the latest list keeps it at rank N, with all F
+    found, once F ≥ precision·N; with fewer it finds what the lower bound alone keeps it for.
+    """
+    least, most = extremes.span
+    if most < least:
+        return UNDEFINED
+    misses = extremes.misses
+    found = _kept(extremes.early, precision)
+    high = found / (max(least, found) + misses) if found else 0.0
+    whole = float(-(-precision.numerator * int(extremes.n_items) // precision.denominator))
+    lows = []
+    if least < whole:
+        lows.append(_kept(extremes.late, precision) / (min(most, whole - 1.0) + misses))
+    if most >= whole:
+        lows.append(max(least, whole) / (max(least, whole) + misses))
+    return min(lows), high
+
+
+def _kept(walk: Walk, precision: Fraction) -> float:
+    """Positives up to the last rank with at least that precision: a run's end, as Y rises nowhere else."""
+    y, r = (part.astype(np.int64) for part in walk.ends)
+    if r.size and r[-1] * float(precision.denominator) >= 2**62:
+        y, r = y.astype(object), r.astype(object)  # whole numbers of any size
+    kept = np.flatnonzero(y * precision.denominator >= r * precision.numerator)
+    return float(y[kept[-1]]) if kept.size else 0.0
 
 
 def first_reaching(extremes: Extremes, recall: Fraction) -> float | None:

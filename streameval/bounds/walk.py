@@ -48,12 +48,20 @@ class Walk:
 
     def before(self, j: npt.ArrayLike) -> FloatArray:
         """Negatives before the j-th positive; infinite beyond the last."""
-        return np.append(self.negatives, np.inf)[np.searchsorted(self.positives[1:], j)]
+        found: FloatArray = np.append(self.negatives, np.inf)[np.searchsorted(self.positives[1:], j)]
+        return found
+
+    def up_to(self, rank: float) -> Walk:
+        """Only the positives among the first `rank` items."""
+        total = float(self.at(np.array([rank]))[0])
+        kept = self.positives[:-1] < total
+        return Walk(np.append(self.positives[:-1][kept], total), self.negatives[kept])
 
     def at(self, rank: FloatArray) -> FloatArray:
         """Positives up to each rank."""
         run = np.searchsorted(self.ends[1], rank)
-        return np.maximum(self.positives[run], rank - np.append(self.negatives, np.inf)[run])
+        found: FloatArray = np.maximum(self.positives[run], rank - np.append(self.negatives, np.inf)[run])
+        return found
 
 
 @dataclass(frozen=True)
@@ -77,6 +85,10 @@ class Extremes:
     def span(self) -> tuple[float, float]:
         """Bounds on F among lists with P > 0; empty (least > most) where there is none."""
         return max(self.late.total, 0.0 if self.misses else 1.0), self.early.total
+
+    def up_to(self, rank: float) -> Extremes:
+        """Of the first `rank` items alone, without misses."""
+        return Extremes(rank, 0.0, self.early.up_to(rank), self.late.up_to(rank))
 
     @staticmethod
     def of(envelope: Envelope, misses: int) -> Extremes:

@@ -12,7 +12,7 @@ from streameval.curve import Curve, HalfWidth
 from streameval.errors import InputError
 from streameval.labels import Votes, read_votes, tally
 from streameval.methods import create
-from streameval.metrics import metrics
+from streameval.metrics.bounded import metrics
 from streameval.reporting.page import render
 from streameval.study import Evaluation, Study, evaluation_id
 from streameval.types import Labels, Plan
@@ -24,6 +24,7 @@ def evaluate(
     labels: Sequence[Any] | Any = (),
     on: str | None = None,
     label: str = "label",
+    misses: int = 0,
 ) -> Evaluation:
     """Evaluate a study with all labels it has been given so far.
 
@@ -37,6 +38,8 @@ def evaluate(
         Column that says which item a row is about (default: `rank`, `se_rank` or `se_task`).
     label : str
         Column with the label: 1/0, true/false, yes/no; blank where there is none.
+    misses : int
+        Positives that the ranking never returned: they count in recall, F, average precision and AUC.
 
     Returns
     -------
@@ -46,10 +49,12 @@ def evaluate(
     Raises
     ------
     InputError
-        A source or one of its values cannot be read; nothing was written.
+        A source or one of its values cannot be read, or `misses` is negative; nothing was written.
     StudyError
         Labels of another study.
     """
+    if misses < 0:
+        raise InputError(f"misses is {misses:,}, below 0", "it counts positives that the ranking never returned")
     folder = Study(Path(study))
     plan = folder.plan()
     sources = [labels] if _is_one(labels) else list(labels)
@@ -61,6 +66,7 @@ def evaluate(
         raise InputError(f"{folder.folder}: no labels yet", "give them with --labels FILE")
     tallied = tally(plan, stored)
     curve = create(plan.method, dict(plan.parameters)).curve(plan, tallied)
+    curve = curve.with_misses(misses)
     thresholds = folder.thresholds(plan)
     if thresholds is not None:
         curve = curve.with_score(thresholds)
@@ -78,12 +84,13 @@ def _facts(votes: Votes) -> dict[str, Any]:
 
 
 def _evaluation(plan: Plan, labels: Labels, curve: Curve, sources: list[dict[str, Any]]) -> Evaluation:
-    identity = evaluation_id(plan, labels)
+    identity = evaluation_id(plan, labels, curve.misses)
     summary = {
         "evaluation_id": identity,
         "study": plan.plan_id,
         "version": __version__,
         "n_items": plan.n_items,
+        "misses": curve.misses,
         "method": plan.method,
         "parameters": dict(plan.parameters),
         "claim": curve.claim.as_dict(),

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 from cyclopts import Parameter
 
+from streameval.cli.options import Whole
 from streameval.cli.output import Output, columns
 
 _PLAIN = Output()
 
 
+# what a terminal shows of metrics.parquet
+_OVERALL = (("average_precision", "positives"), ("roc_auc", ""), ("max_f1", ""), ("r_precision", ""))
 _TROUBLE = ("missing", "blank", "doubled", "contradictory", "undecided")
 
 
@@ -21,6 +24,7 @@ def evaluate(
     labels: Annotated[list[Path] | None, Parameter(consume_multiple=True, negative_iterable="")] = None,
     on: str | None = None,
     label: str = "label",
+    misses: Whole = 0,
     output: Output = _PLAIN,
 ) -> None:
     """Join labels back and write the curve with its bounds, the metrics and the report.
@@ -37,11 +41,13 @@ def evaluate(
         Column that says which item a row is about (default: rank, se_rank or se_task).
     label
         Column with the label: 1/0, true/false, yes/no; blank where there is none.
+    misses
+        Positives that the ranking never returned.
     """
     from streameval.reporting.sentences import band_meaning, half_width_sentence, verdict
     from streameval.verbs.evaluate import evaluate as verb
 
-    found = verb(study, labels=labels or [], on=on, label=label)
+    found = verb(study, labels=labels or [], on=on, label=label, misses=misses)
     cuts = [row for row in found.metrics.to_pylist() if row["metric"] == "precision_at"]
     output.event("evaluate", evaluation_id=found.evaluation_id, **found.summary["account"])
     rows = [[f"{int(r['argument']):,}", *(f"{r[k]:.4f}" for k in ("lower", "estimate", "upper"))] for r in cuts]
@@ -56,7 +62,16 @@ def evaluate(
         "",
         *columns(["first k", "lower", "estimate", "upper"], rows),
         f"Precision among the first k items; {band_meaning(found.curve.claim)}.",
+        *_overall(found.metrics.to_pylist()),
         "",
         f"Report: {study / 'report.html'}",
     ]
     output.say({**found.summary, "precision_at": cuts, "report": str(study / "report.html")}, lines)
+
+
+def _overall(rows: list[dict[str, Any]]) -> list[str]:
+    """Metrics of the whole list, where they are bounded."""
+    known = {(row["metric"], row["argument"]): row for row in rows}
+    shown = [known[name] for name in _OVERALL if name in known and known[name]["lower"] is not None]
+    cells = [[row["metric"], *(f"{row[side]:.4f}" for side in ("lower", "estimate", "upper"))] for row in shown]
+    return ["", *columns(["metric", "lower", "estimate", "upper"], cells)] if cells else []

@@ -1,0 +1,74 @@
+"""Metrics of the first k items as a list of their own: average precision at k, discounted cumulated gain."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+
+from streameval.bounds.areas import UNDEFINED, Interval, average_precision, highest_average, lowest_average
+from streameval.bounds.walk import Extremes, Walk
+from streameval.types import FloatArray
+
+# discounts are summed rank by rank: gains of deeper lists are not in use
+DEEPEST_DCG = 1 << 20
+
+
+def average_precision_at(extremes: Extremes, k: int) -> dict[str, Interval]:
+    """Bounds on average precision of the first k items, by denominator.
+
+    Returns
+    -------
+    dict of str to (lower, upper)
+        "found": by the positives among the first k. "positives": by all of them, P. "capped": by min(P, k).
+        NaN where no list has any there.
+
+    Notes
+    -----
+    As for the whole list, by a search over the positives s among the first k: given s, P is at least
+    max(least Y(N), s) + M and at most min(most Y(N), s + N − k) + M.
+    """
+    top = extremes.up_to(float(k))
+    misses, beyond = extremes.misses, extremes.n_items - k
+    few, many = extremes.late.total, extremes.early.total
+    elsewhere = min(many, beyond) + misses > 0  # a list without positives among the first k may have others
+    if top.span[1] < top.span[0]:
+        nothing = (0.0, 0.0) if elsewhere else UNDEFINED
+        return {"found": UNDEFINED, "positives": nothing, "capped": nothing}
+
+    def least(found: FloatArray) -> FloatArray:
+        return np.maximum(few, found) + misses
+
+    def most(found: FloatArray) -> FloatArray:
+        return np.minimum(many, found + beyond) + misses
+
+    lowest = Extremes(top.n_items, float(elsewhere), top.early, top.late)
+    turns = [one for one in (few, k - misses) if top.span[0] < one < top.span[1]]
+    tried = [top.span[0], *turns, top.span[1]]
+    return {
+        "found": average_precision(top),
+        "positives": (lowest_average(lowest, most), highest_average(top, least, tried)),
+        "capped": (lowest_average(lowest, lambda found: np.minimum(most(found), k)),
+                   highest_average(top, lambda found: np.minimum(least(found), k), tried)),
+    }  # fmt: skip
+
+
+def dcg_at(extremes: Extremes, k: int) -> Interval:
+    """Bounds on Σ v_r/log2(r + 1) over the first k ≤ `DEEPEST_DCG` items (Järvelin and Kekäläinen 2002).
+
+    It grows when a positive moves forward or is added: the latest list has the least, the earliest the most.
+    """
+    return _discounted(extremes.late.up_to(k)), _discounted(extremes.early.up_to(k))
+
+
+def _discounted(walk: Walk) -> float:
+    total = discounts()
+    first, last = (places[1].astype(np.int64) for places in (walk.starts, walk.ends))
+    return float(np.sum(total[last] - total[first]))
+
+
+@cache
+def discounts() -> FloatArray:
+    """Σ 1/log2(r + 1) over ranks 1..i, for i = 0..`DEEPEST_DCG`."""
+    each = 1.0 / np.log2(np.arange(2, DEEPEST_DCG + 2))
+    return np.concatenate([[0.0], np.cumsum(each)])

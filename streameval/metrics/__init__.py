@@ -1,0 +1,80 @@
+"""Metrics: what follows from a curve, or from a list whose every item has a label, under the field's names.
+
+`bounded` derives them from bounds on the yield, `counted` from sums over labels; both make rows of one table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from fractions import Fraction
+
+import numpy as np
+import pyarrow as pa
+
+from streameval.types import Coverage, Int64Array
+
+SCHEMA = pa.schema(
+    {
+        "metric": pa.string(),
+        "argument": pa.string(),
+        "lower": pa.float64(),
+        "estimate": pa.float64(),
+        "upper": pa.float64(),
+        "coverage": pa.string(),
+    }
+)
+# metric, argument, lower, estimate, upper; NaN where a metric is undefined
+Row = tuple[str, str, float, float, float]
+
+RECALLS = tuple(Fraction(text) for text in ("0.5", "0.8", "0.9", "0.95", "0.99"))
+PRECISIONS = tuple(Fraction(text) for text in ("0.5", "0.8", "0.9", "0.95", "0.99"))
+ELEVEN = tuple(Fraction(i, 10) for i in range(11))
+BETAS = (0.5, 1.0, 2.0)
+
+
+def cutoffs(n_items: int) -> Int64Array:
+    """Return the powers of ten below N, and N.
+
+    Examples
+    --------
+    >>> cutoffs(2_500)
+    array([  10,  100, 1000, 2500])
+    """
+    powers = 10 ** np.arange(1, 19, dtype=np.int64)
+    return np.append(powers[powers < n_items], n_items)
+
+
+def between(lower: float, upper: float) -> float:
+    """Estimate a metric from its bounds: the value of least worst relative error, the middle where signs differ.
+
+    Examples
+    --------
+    >>> between(0.4, 0.6), between(-0.2, 0.4), between(0.0, 0.5)
+    (0.48, 0.1, 0.0)
+    """
+    if lower == upper:
+        return lower
+    if lower < 0:
+        return (lower + upper) / 2
+    if np.isinf(upper):
+        return upper
+    return 2.0 * lower * (upper / (lower + upper)) if upper > 0 else 0.0
+
+
+def text(target: Fraction) -> str:
+    """Write a recall or precision as a decimal.
+
+    Examples
+    --------
+    >>> text(Fraction(9, 10)), text(Fraction(1))
+    ('0.9', '1')
+    """
+    return f"{float(target):g}"
+
+
+def table(rows: Iterable[Row], coverage: Coverage) -> pa.Table:
+    """Make `metrics.parquet` of rows; a NaN becomes null, as the metric is undefined."""
+    found = list(rows)
+    values = [[None if np.isnan(row[i]) else row[i] for row in found] for i in (2, 3, 4)]
+    names = [[row[i] for row in found] for i in (0, 1)]
+    return pa.table([*names, *values, [coverage] * len(found)], schema=SCHEMA)

@@ -1,0 +1,113 @@
+"""Metrics with bounds, derived from a curve and nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import pyarrow as pa
+
+from streameval.bounds import areas, points, targets, tops
+from streameval.bounds.areas import Interval
+from streameval.bounds.cutoffs import METRICS, Known, bounds_at
+from streameval.bounds.walk import Extremes
+from streameval.curve import Curve
+from streameval.metrics import BETAS, ELEVEN, PRECISIONS, RECALLS, Row, between, cutoffs, table, text
+from streameval.types import FloatArray, Int64Array
+
+
+def metrics(curve: Curve) -> pa.Table:
+    """Compute every metric.
+
+    Parameters
+    ----------
+    curve : Curve
+        With its `misses`.
+
+    Returns
+    -------
+    pyarrow.Table
+        `metric`, `argument` (text), `lower`, `estimate`, `upper`, `coverage` (of the curve's claim); null where a
+        metric is undefined for every list, or for the one at that end. At cutoffs: precision_at, yield_at,
+        recall_at, f1_at, e_measure_at, accuracy_at, specificity_at, false_positive_rate_at, mcc_at (argument k),
+        average_precision_at (argument "k denominator"), dcg_at. Of the list: average_precision and roc_auc, pr_area,
+        max_f0.5 … with the rank of the best lower bound, breakeven, r_precision, reciprocal_rank. At targets:
+        rank_at_recall, precision_at_recall (the best at or beyond that recall: interpolated precision),
+        recall_at_precision, eleven_point_precision.
+
+    Notes
+    -----
+    Bounds on the yield hold together, so the bounds on all metrics hold together, with the probability and under the
+    assumption of the curve. Where its coverage is "none" there are rows at cutoffs alone, and they are no bounds.
+    """
+    rows = list(_at_cutoffs(curve))
+    if curve.claim.coverage != "none" and curve.envelope.consistent:
+        rows += _of_the_list(Extremes.of(curve.envelope, curve.misses), curve)
+    return table(rows, curve.claim.coverage)
+
+
+def _row(metric: str, argument: str, bounds: Interval) -> Row:
+    lower, upper = bounds
+    return metric, argument, lower, between(lower, upper), upper
+
+
+def _at_cutoffs(curve: Curve) -> Iterator[Row]:
+    ranks = cutoffs(curve.n_items)
+    known = Known.of(curve.envelope, curve.misses, ranks)
+    yield from _rows("precision", bounds_at(known, "precision"), ranks)
+    yield from _rows("yield", (known.lower, known.upper), ranks)
+    for name in METRICS:
+        if name != "precision":
+            yield from _rows(name, bounds_at(known, name), ranks)
+
+
+def _rows(name: str, bounds: tuple[FloatArray, FloatArray], ranks: Int64Array) -> Iterator[Row]:
+    for rank, lower, upper in zip(ranks.tolist(), *(side.tolist() for side in bounds), strict=True):
+        yield _row(f"{name}_at", str(rank), (lower, upper))
+
+
+def _of_the_list(extremes: Extremes, curve: Curve) -> Iterator[Row]:
+    yield _row("average_precision", "positives", areas.average_precision(extremes))
+    found = Extremes(extremes.n_items, 0.0, extremes.early, extremes.late)
+    yield _row("average_precision", "found", areas.average_precision(found))
+    yield _row("pr_area", "step", areas.average_precision(extremes))
+    yield _row("pr_area", "interpolated", areas.interpolated_area(extremes))
+    yield _row("roc_auc", "", areas.roc_auc(extremes))
+    for beta in BETAS:
+        yield _row(f"max_f{beta:g}", "", points.max_f(extremes, beta))
+    rank = _best_proven_f1(extremes, curve)
+    yield "max_f1_rank", "", rank, rank, rank
+    yield _row("breakeven", "", points.breakeven(extremes))
+    yield _row("r_precision", "", points.r_precision(extremes))
+    yield _row("reciprocal_rank", "", points.reciprocal_rank(extremes))
+    yield from _at_tops(extremes, cutoffs(curve.n_items))
+    yield from _at_targets(extremes)
+
+
+def _best_proven_f1(extremes: Extremes, curve: Curve) -> float:
+    """Rank whose lower bound on F1 is the largest: a run's end of the latest list."""
+    ranks = extremes.late.ends[1]
+    if not ranks.size:
+        return float("nan")
+    lower, _ = bounds_at(Known.of(curve.envelope, curve.misses, ranks), "f1")
+    return float(ranks[np.argmax(lower)])
+
+
+def _at_tops(extremes: Extremes, ranks: Int64Array) -> Iterator[Row]:
+    for k in ranks.tolist():
+        for name, bounds in tops.average_precision_at(extremes, k).items():
+            yield _row("average_precision_at", f"{k} {name}", bounds)
+    for k in ranks[ranks <= tops.DEEPEST_DCG].tolist():
+        yield _row("dcg_at", str(k), tops.dcg_at(extremes, k))
+
+
+def _at_targets(extremes: Extremes) -> Iterator[Row]:
+    for recall in RECALLS:
+        yield _row("rank_at_recall", text(recall), targets.rank_at_recall(extremes, recall))
+    eleven = [targets.interpolated_precision(extremes, recall) for recall in ELEVEN]
+    for recall, bounds in zip(ELEVEN, eleven, strict=True):
+        yield _row("precision_at_recall", text(recall), bounds)
+    yield _row("eleven_point_precision", "", (float(np.mean([low for low, _ in eleven])),
+                                              float(np.mean([high for _, high in eleven]))))  # fmt: skip
+    for precision in PRECISIONS:
+        yield _row("recall_at_precision", text(precision), targets.recall_at_precision(extremes, precision))
