@@ -1,7 +1,7 @@
 """Evaluate rankings too large to label.
 
-The verbs `plan`, `select`, `evaluate`, `cost`, `simulate` and `report` are those of the command line. Everything is
-imported when it is first used, so that `import streameval` and `streameval --help` stay quick.
+The verbs `plan`, `select`, `evaluate`, `exact`, `cost`, `simulate` and `report` are those of the command line.
+Everything is imported when it is first used, so that `import streameval` and `streameval --help` stay quick.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ _HOMES = {
     "plan": "verbs.plan",
     "select": "verbs.select",
     "evaluate": "verbs.evaluate",
+    "exact": "verbs.exact",
     "report": "verbs.report",
     "cost": "verbs.cost",
     "simulate": "verbs.simulate",

@@ -1,197 +1,189 @@
 """What has to be kept of a fully labelled list: partial sums that merge, whatever its length.
 
-A block of 2^20 ranks leaves four numbers and the corners of its concave hull; 2·10⁹ ranks leave 1,908 of them. Floats
-are summed rank by rank inside a block and block by block after, so chunks and threads change no byte of a result.
+Ranks are cut into blocks of 2^20. A block's part sums the groups of tied items that begin in it (untied items are
+groups of one); 2·10⁹ ranks leave 1,908 parts of a few kilobytes. Floats are summed group by group inside a block and
+block by block after, so chunks and threads change no byte of a result.
 """
 
 from __future__ import annotations
 
-import math
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
 
 from streameval.errors import InputError
-from streameval.kernels.exact import (
-    BLOCK,
-    CORNERS,
-    LAST,
-    MOST_CORNERS,
-    POSITIVES,
-    RANK_SUM,
-    SEEN,
-    add_labels,
-    push_corner,
-)
+from streameval.kernels import exact
+from streameval.kernels.exact import BLOCK
 from streameval.types import FloatArray, Int64Array
 
-
-@dataclass(frozen=True)
-class Block:
-    """The sums of one block.
-
-    Attributes
-    ----------
-    seen, positives : int
-        Ranks, and positives among them.
-    rank_sum : int
-        Sum of the positives' ranks, counted from the start of the block.
-    weighted, inverse : float
-        Σ j/r and Σ 1/r over the block's positives, j counted in the block, r in the list.
-    corner : int64 array, shape (k, 2)
-        Upper concave hull of (ranks, positives) inside the block: the largest of any quotient that rises with
-        positives and falls with ranks stands on one of them.
-    """
-
-    seen: int
-    positives: int
-    rank_sum: int
-    weighted: float
-    inverse: float
-    corner: Int64Array = field(repr=False)
+UInt8Array = npt.NDArray[np.uint8]
+UInt64Array = npt.NDArray[np.uint64]
 
 
 @dataclass
-class Sums:
-    """Partial sums of consecutive ranks.
-
-    `Sums()` is empty: merging it changes nothing. `merge` is associative. Ranks up to `before` belong to others:
-    a scan that several share is cut at multiples of `streameval.kernels.exact.BLOCK`.
-    """
-
-    before: int = 0
-    blocks: list[Block] = field(default_factory=list)
-    _whole: Int64Array = field(default_factory=lambda: np.zeros(5, np.int64), repr=False)
-    _real: FloatArray = field(default_factory=lambda: np.zeros(2), repr=False)
-    _corner: Int64Array = field(default_factory=lambda: np.empty((MOST_CORNERS, 2), np.int64), repr=False)
-
-    def __post_init__(self) -> None:
-        """Refuse a start inside a block."""
-        if self.before < 0 or self.before % BLOCK:
-            raise InputError(f"partial sums begin after rank {self.before:,}", f"cut at multiples of {BLOCK:,}")
-
-    @property
-    def last_rank(self) -> int:
-        """Rank of the last label added."""
-        return self.before + len(self.blocks) * BLOCK + int(self._whole[SEEN])
-
-    def add(self, labels: npt.NDArray[np.uint8]) -> None:
-        """Add the labels of the next ranks.
-
-        Parameters
-        ----------
-        labels : uint8 array, shape (n,)
-
-        Raises
-        ------
-        InputError
-            A label that is neither 0 nor 1; names its rank.
-        """
-        at = 0
-        while at < labels.size:
-            part = labels[at : at + BLOCK - int(self._whole[SEEN])]
-            start = self.before + len(self.blocks) * BLOCK
-            bad = add_labels(part, start, self._whole, self._real, self._corner)
-            if bad >= 0:
-                raise InputError(f"the label at rank {self.last_rank + bad + 1:,} is {part[bad]}, not 0 or 1")
-            at += part.size
-            if self._whole[SEEN] == BLOCK:
-                self.blocks.append(self._open())
-                self._whole[:] = 0
-                self._real[:] = 0
-
-    def merge(self, later: Sums) -> Sums:
-        """Join the sums of the ranks that follow.
-
-        Raises
-        ------
-        InputError
-            `later` does not begin where these end.
-        """
-        if not later.all_blocks():
-            return self
-        if not self.all_blocks():
-            return later
-        if later.before != self.last_rank:
-            raise InputError(
-                f"partial sums end at rank {self.last_rank:,} and go on after {later.before:,}",
-                "merge neighbours, cut at whole blocks",
-            )
-        arrays = (later._whole.copy(), later._real.copy(), later._corner.copy())
-        return Sums(self.before, self.all_blocks() + later.blocks, *arrays)
-
-    def all_blocks(self) -> list[Block]:
-        """Every block, the open one too."""
-        return self.blocks + ([self._open()] if self._whole[SEEN] else [])
-
-    def _open(self) -> Block:
-        whole, corner, size = self._whole, self._corner, int(self._whole[CORNERS])
-        corner = corner[: size + 1].copy()
-        if whole[LAST] == 1:
-            size = push_corner(corner, size, int(whole[SEEN]), int(whole[POSITIVES]))
-        return Block(
-            int(whole[SEEN]),
-            int(whole[POSITIVES]),
-            int(whole[RANK_SUM]),
-            float(self._real[0]),
-            float(self._real[1]),
-            corner[:size],
-        )
-
-    def compute(self) -> Totals:
-        """Add the blocks up.
-
-        Raises
-        ------
-        InputError
-            The first ranks are missing.
-        """
-        if self.before:
-            raise InputError(f"the sums of ranks 1..{self.before:,} are missing")
-        blocks = self.all_blocks()
-        found = np.concatenate([[0], np.cumsum([block.positives for block in blocks])]).astype(np.int64)
-        parts, rank_sum = [], 0
-        for i, (block, earlier) in enumerate(zip(blocks, found.tolist(), strict=False)):
-            parts += [block.weighted, earlier * block.inverse]
-            rank_sum += block.rank_sum + i * BLOCK * block.positives
-        shift = [np.array([[i * BLOCK, earlier]]) for i, earlier in enumerate(found[:-1].tolist())]
-        corners = [block.corner + at for block, at in zip(blocks, shift, strict=True)]
-        return Totals(
-            self.last_rank,
-            rank_sum,
-            math.fsum(parts),
-            found,
-            np.concatenate([np.empty((0, 2), np.int64), *corners]),
-        )
-
-
-@dataclass(frozen=True)
-class Totals:
-    """A whole list, summed.
+class Part:
+    """Sums of the groups that begin in one block.
 
     Attributes
     ----------
-    n_items : int
-        N.
-    rank_sum : int
-        Σ r_j over positives, of any size.
-    precision_sum : float
-        Σ j/r_j over positives.
-    block_yield : int64 array, shape (blocks + 1,)
-        Y at 0, 2^20, 2·2^20 …, N.
-    corner : int64 array, shape (k, 2)
-        (r, Y(r)) among which every quotient that rises with Y and falls with r has its largest value, over the
-        list and over any run of whole blocks.
+    lead : tuple of int
+        Items at the block's start that belong to a group that began before, and the positives among them.
+    start : int
+        Ranks before the first group that begins here.
+    rest : tuple of int
+        The last group so far: it may go on in the next block. (0, 0): none is open.
+    whole, real : arrays
+        See `streameval.kernels.exact`.
+    corner : tuple of two int64 arrays, shape (k, 2)
+        Hulls of (ranks, positives) counted from `start`: mixed groups early, and at groups' ends.
+    cut : int64 array, shape (k, 4)
+        The group at each cutoff passed.
     """
 
-    n_items: int
-    rank_sum: int
-    precision_sum: float
-    block_yield: Int64Array
-    corner: Int64Array = field(repr=False)
+    lead: tuple[int, int]
+    start: int
+    rest: tuple[int, int]
+    whole: Int64Array = field(repr=False)
+    real: FloatArray = field(repr=False)
+    corner: tuple[Int64Array, Int64Array] = field(repr=False)
+    cut: Int64Array = field(repr=False)
 
     @property
-    def positives(self) -> int:
-        """Y(N)."""
-        return int(self.block_yield[-1])
+    def empty(self) -> bool:
+        """Whether no group begins here."""
+        return not int(self.whole[exact.SEEN]) and not self.rest[0]
+
+
+def sum_labels(before: int, labels: UInt8Array, cutoffs: Int64Array) -> Part:
+    """Sum one block of untied items.
+
+    Parameters
+    ----------
+    before : int
+        Ranks before the block.
+    labels : uint8 array, shape (n,), n ≤ BLOCK
+    cutoffs : int64 array, ascending
+        Ranks whose yield is wanted.
+
+    Raises
+    ------
+    InputError
+        A label that is neither 0 nor 1; names its rank.
+    """
+    whole, real, corner = _room()
+    exact.add_labels(labels, before, whole, real, corner)
+    if whole[exact.BAD]:
+        raise _bad_label(before, labels)
+    local = _inside(cutoffs, before, labels.size)
+    found = np.cumsum(labels[: int(local[-1]) if local.size else 0], dtype=np.int64)
+    own = labels[local - 1].astype(np.int64)
+    cut = np.stack([local - 1, found[local - 1] - own, np.ones_like(local), own], axis=1)
+    return Part((0, 0), before, (0, 0), whole, real, _hulls(whole, corner), cut)
+
+
+def sum_rows(before: int, keys: UInt64Array, labels: UInt8Array, previous: int | None, cutoffs: Int64Array) -> Part:
+    """Sum one block of items in order of their keys.
+
+    Parameters
+    ----------
+    before : int
+        Ranks before the block.
+    keys : uint64 array, shape (n,), n ≤ BLOCK, not decreasing
+    labels : uint8 array, shape (n,)
+    previous : int or None
+        Key of the item before the block.
+    cutoffs : int64 array, ascending
+
+    Raises
+    ------
+    UnorderedError
+        A key that is smaller than the one before it.
+    InputError
+        A label that is neither 0 nor 1; names its rank.
+    """
+    n, p = exact.leading(keys, labels, np.uint64(previous)) if previous is not None else (0, 0)
+    if n and labels[:n].max() > 1:
+        raise _bad_label(before, labels)
+    if n == keys.size:
+        return _part(before + n, (n, p), np.zeros(1, np.int64), np.zeros(1, np.int64), (0, 0), cutoffs)
+    if previous is not None and int(keys[n]) < previous:
+        raise UnorderedError(before + n + 1)
+    starts, founds = np.empty(keys.size - n + 1, np.int64), np.empty(keys.size - n + 1, np.int64)
+    groups = exact.group_rows(keys[n:], labels[n:], starts, founds)
+    if groups < 0:
+        if labels.max() > 1:
+            raise _bad_label(before, labels)
+        raise UnorderedError(before + n + 2 + int(np.argmax(keys[n + 1 :] < keys[n:-1])))
+    rest = int(starts[groups] - starts[groups - 1]), int(founds[groups] - founds[groups - 1])
+    return _part(before + n, (n, p), starts[:groups], founds[:groups], rest, cutoffs)
+
+
+def sum_groups(before: int, sizes: Int64Array, positives: Int64Array, cutoffs: Int64Array) -> Iterator[Part]:
+    """Sum whole groups of tied items, block by block.
+
+    Parameters
+    ----------
+    before : int
+        Ranks before the first group, which is the first to begin in its block.
+    sizes, positives : int64 arrays, shape (n,)
+        Items and positives of each group, best first; no group is empty.
+    cutoffs : int64 array, ascending
+    """
+    starts = np.concatenate([[0], np.cumsum(sizes)])
+    founds = np.concatenate([[0], np.cumsum(positives)])
+    block = (before + starts[:-1]) // BLOCK
+    for run in np.split(np.arange(sizes.size), np.flatnonzero(np.diff(block)) + 1):
+        if run.size:
+            first, last = int(run[0]), int(run[-1])
+            rest = int(sizes[last]), int(positives[last])
+            own, mine = starts[first : last + 1] - starts[first], founds[first : last + 1] - founds[first]
+            yield _part(before + int(starts[first]), (0, 0), own, mine, rest, cutoffs)
+
+
+def _part(
+    start: int,
+    lead: tuple[int, int],
+    starts: Int64Array,
+    founds: Int64Array,
+    rest: tuple[int, int],
+    cutoffs: Int64Array,
+) -> Part:
+    """Sum groups that have ended, `starts` and `founds` of them, before one that may go on."""
+    whole, real, corner = _room()
+    exact.add_groups(starts, founds, start, whole, real, corner)
+    local = _inside(cutoffs, start, int(starts[-1]))
+    at = np.searchsorted(starts, local, side="left")
+    before = np.maximum(at - 1, 0)
+    cut = np.stack([starts[before], founds[before], starts[at] - starts[before], founds[at] - founds[before]], axis=1)
+    return Part(lead, start, rest, whole, real, _hulls(whole, corner), cut)
+
+
+def _room() -> tuple[Int64Array, FloatArray, Int64Array]:
+    corner = np.empty((2, exact.MOST_CORNERS, 2), np.int64)
+    return np.zeros(exact.WHOLES, np.int64), np.zeros(exact.REALS), corner
+
+
+def _hulls(whole: Int64Array, corner: Int64Array) -> tuple[Int64Array, Int64Array]:
+    early = corner[0, : whole[exact.EARLY]].copy()
+    return early, corner[1, : whole[exact.ENDS]].copy() if whole[exact.MIXED] else early
+
+
+def _inside(cutoffs: Int64Array, start: int, size: int) -> Int64Array:
+    """Cutoffs in the first `size` ranks after `start`, counted from there."""
+    first, last = np.searchsorted(cutoffs, [start, start + size], side="right")
+    return cutoffs[first:last] - start
+
+
+class UnorderedError(Exception):
+    """Scores are not in order; `rank` is the first that comes too late."""
+
+    def __init__(self, rank: int) -> None:
+        super().__init__(rank)
+        self.rank = rank
+
+
+def _bad_label(before: int, labels: UInt8Array) -> InputError:
+    at = int(np.argmax(labels > 1))
+    return InputError(f"the label at rank {before + at + 1:,} is {labels[at]}, not 0 or 1")

@@ -21,10 +21,11 @@ FLOORS = {
         "samplesize",
         "intervals",
         "sums",
+        "totals",
         "bounds",
     ),
     2: ("methods", "rankings", "labels", "metrics", "exports"),
-    3: ("verbs", "study", "replicates"),
+    3: ("verbs", "study", "replicates", "counting"),
     4: ("reporting",),
     5: ("cli", "demo", "__main__", "__init__"),
 }

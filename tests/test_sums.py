@@ -1,6 +1,7 @@
-"""Partial sums of fully labelled lists: naive twin, chunks, merging, sizes."""
+"""Partial sums of fully labelled lists: naive twins, every order of tied items, blocks, merging, sizes."""
 
 from fractions import Fraction
+from itertools import combinations, product
 
 import numpy as np
 import pytest
@@ -10,96 +11,155 @@ from hypothesis import strategies as st
 from streameval import sums
 from streameval.errors import InputError
 from streameval.kernels import exact
-from streameval.sums import Block, Sums
+from streameval.sums import UnorderedError, sum_groups, sum_labels, sum_rows
+from streameval.totals import fold
+
+NO_CUTS = np.empty(0, np.int64)
 
 
-@pytest.fixture(params=[8, 64, exact.BLOCK])
-def block(request, monkeypatch):
-    """The size of a block decides bytes, not values: small ones put many into a short list."""
-    monkeypatch.setattr(sums, "BLOCK", request.param)
-    return request.param
+def total_of(keys, labels, block, cutoffs=NO_CUTS):
+    """Fold a list cut into blocks of some size; untied where there are no keys."""
+    parts = []
+    for at in range(0, labels.size, block):
+        piece = labels[at : at + block]
+        if keys is None:
+            parts.append(sum_labels(at, piece, cutoffs))
+        else:
+            previous = int(keys[at - 1]) if at else None
+            parts.append(sum_rows(at, keys[at : at + block], piece, previous, cutoffs))
+    return fold(parts, cutoffs)
 
 
-def summed(labels, cuts=()):
-    made = Sums()
-    for part in np.split(labels, sorted(cuts)):
-        made.add(part)
-    return made
+def groups_of(keys, labels):
+    _, starts = np.unique(keys, return_index=True)
+    ends = np.append(starts[1:], keys.size)
+    return [(int(e - s), int(labels[s:e].sum())) for s, e in zip(starts, ends, strict=True)]
 
 
-def truth(labels):
-    ranks = np.flatnonzero(labels) + 1
-    return sum(Fraction(j, int(r)) for j, r in enumerate(ranks, 1)), int(ranks.sum())
+def orders(groups):
+    """Every order of tied items."""
+    for places in product(*(combinations(range(n), p) for n, p in groups)):
+        yield np.concatenate([np.isin(np.arange(n), place) for (n, _), place in zip(groups, places, strict=True)])
+
+
+def precisions(labels):
+    return sum((Fraction(j, int(r)) for j, r in enumerate(np.flatnonzero(labels) + 1, 1)), Fraction(0))
+
+
+def naive(groups):
+    early = np.concatenate([np.arange(n) < p for n, p in groups])
+    late = np.concatenate([np.arange(n) >= n - p for n, p in groups])
+    y, r = np.cumsum([p for _, p in groups]), np.cumsum([n for n, _ in groups])
+    grouped = sum((Fraction(int(p * f), int(s)) for (_, p), f, s in zip(groups, y, r, strict=True)), Fraction(0))
+    return early, late, grouped
+
+
+@settings(max_examples=60, deadline=None)
+@given(seed=st.integers(0, 2**32), block=st.sampled_from([1, 2, 5, 64]))
+def test_every_order_of_ties_is_summed(seed, block):
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(1, 9))
+    keys = np.sort(rng.integers(0, rng.integers(1, 6), n)).astype(np.uint64)
+    labels = rng.integers(0, 2, n).astype(np.uint8)
+    groups = groups_of(keys, labels)
+    every = [precisions(v) for v in orders(groups)]
+    early, late, grouped = naive(groups)
+    found = total_of(keys, labels, block)
+    expected = {"early": max(every), "late": min(every), "expected": sum(every) / len(every), "grouped": grouped}
+    assert {k: float(v) for k, v in expected.items()} == pytest.approx(found.precision_sum, rel=1e-13, abs=1e-15)
+    for name, v in (("early", early), ("late", late)):
+        assert found.rank_sum[name] == (np.flatnonzero(v) + 1).sum()
+    assert found.mixed == any(0 < p < n for n, p in groups)
+    assert (found.n_items, found.positives) == (n, labels.sum())
 
 
 @pytest.mark.parametrize("share", [0.0, 0.02, 0.3, 0.9, 1.0])
-def test_sums_agree_with_their_naive_twin(block, share):
-    labels = (np.random.default_rng(4).random(700) < share).astype(np.uint8)
-    found = summed(labels).compute()
-    precisions, ranks = truth(labels)
-    assert found.precision_sum == pytest.approx(float(precisions), rel=1e-14)
-    assert found.rank_sum == ranks
-    assert found.positives == labels.sum()
-    y, r = np.cumsum(labels, dtype=np.int64), np.arange(1, 701)
-    assert all(y[x - 1] == found_y for x, found_y in found.corner.tolist())
-    for missing in (0, 1, 50, 10_000):
-        best = (y / (r + missing)).max()
-        on_corners = found.corner[:, 1] / (found.corner[:, 0] + missing)
-        assert on_corners.max(initial=0) == best
+@pytest.mark.parametrize("block", [8, 64, exact.BLOCK])
+@pytest.mark.parametrize("values", [None, 700, 40, 2, 1])
+def test_long_lists_agree_with_their_naive_twin(share, block, values):
+    rng = np.random.default_rng(4)
+    n = 700
+    labels = (rng.random(n) < share).astype(np.uint8)
+    keys = None if values is None else np.sort(rng.integers(0, values, n)).astype(np.uint64)
+    groups = [(1, int(v)) for v in labels] if keys is None else groups_of(keys, labels)
+    cutoffs = np.unique(np.r_[rng.integers(1, n + 1, 40), n])
+    found = total_of(keys, labels, block, cutoffs)
+    early, late, grouped = naive(groups)
+    for name, value in (("early", precisions(early)), ("late", precisions(late)), ("grouped", grouped)):
+        assert found.precision_sum[name] == pytest.approx(float(value), rel=1e-13)
+    r = np.arange(1, n + 1)
+    ends = np.cumsum([size for size, _ in groups])
+    for name, y, at in (("early", np.cumsum(early), r), ("ends", np.cumsum(late)[ends - 1], ends)):
+        corner = found.corner[name][0]
+        lookup = np.zeros(n + 1, np.int64)
+        lookup[at] = y
+        assert np.array_equal(lookup[corner[:, 0]], corner[:, 1])
+        for missing in (0, 1, 50, 10_000):
+            assert (corner[:, 1] / (corner[:, 0] + missing)).max(initial=0) == (y / (at + missing)).max()
+    for k, (s, f, size, p) in zip(cutoffs.tolist(), found.cut.tolist(), strict=True):
+        group = int(np.searchsorted(ends, k))
+        before = int(ends[group - 1]) if group else 0
+        assert (s, f) == (before, int(labels[:before].sum()))
+        assert (size, p) == groups[group]
 
 
 @settings(max_examples=40, deadline=None)
-@given(seed=st.integers(0, 2**32), share=st.floats(0, 1), cuts=st.lists(st.integers(0, 300), max_size=6))
-def test_chunks_change_no_byte_and_merging_is_associative(seed, share, cuts):
+@given(seed=st.integers(0, 2**32), values=st.sampled_from([1, 3, 30, 10**6]))
+def test_rows_and_groups_are_summed_alike(seed, values):
     size, sums.BLOCK = sums.BLOCK, 64
     try:
-        labels = (np.random.default_rng(seed).random(300) < share).astype(np.uint8)
-        whole = summed(labels)
-        _same(whole, summed(labels, cuts))
-        a, b, c = (Sums(before=at) for at in (0, 128, 192))
-        for one, end in ((a, 128), (b, 192), (c, 300)):
-            one.add(labels[one.before : end])
-        _same(whole, a.merge(b).merge(c))
-        _same(whole, a.merge(b.merge(c)))
-        _same(whole, Sums().merge(whole).merge(Sums()))
+        rng = np.random.default_rng(seed)
+        keys = np.sort(rng.integers(0, values, 300)).astype(np.uint64)
+        labels = rng.integers(0, 2, 300).astype(np.uint8)
+        cutoffs = np.array([1, 7, 64, 65, 200, 300])
+        a = total_of(keys, labels, 64, cutoffs)
+        n, p = (np.array(one) for one in zip(*groups_of(keys, labels), strict=True))
+        b = fold(list(sum_groups(0, n, p, cutoffs)), cutoffs)
+        assert a.rank_sum == b.rank_sum
+        assert a.precision_sum == pytest.approx(b.precision_sum, rel=1e-14)
+        assert np.array_equal(a.start, b.start)
+        assert np.array_equal(a.start_yield, b.start_yield)
+        assert np.array_equal(a.cut, b.cut)
+        for name in a.corner:
+            assert a.corner[name][0].tolist()[-1:] == b.corner[name][0].tolist()[-1:]
     finally:
         sums.BLOCK = size
 
 
-def _same(one, other):
-    a, b = one.compute(), other.compute()
-    assert (a.n_items, a.rank_sum, a.precision_sum) == (b.n_items, b.rank_sum, b.precision_sum)
-    assert np.array_equal(a.block_yield, b.block_yield)
-    assert np.array_equal(a.corner, b.corner)
+@pytest.mark.parametrize("order", ["early", "late", "expected", "grouped"])
+def test_nothing_wraps_past_two_to_the_63(order):
+    """5·10⁹ items of one score, half of them positive: every sum is one formula, here in whole numbers."""
+    n, p = 5 * 10**9, 25 * 10**8
+    found = fold(list(sum_groups(0, np.array([n]), np.array([p]), NO_CUTS)), NO_CUTS)
+    assert found.rank_sum["early"] == p * (p + 1) // 2
+    assert found.rank_sum["late"] == p * (n - p) + p * (p + 1) // 2 > 2**63
+    assert found.positives * (found.n_items - found.positives) > 2**62
+    ln2 = float(np.log(2))
+    limit = {"early": 1.0, "late": 1 - ln2, "expected": 0.5, "grouped": 0.5}[order]
+    assert found.precision_sum[order] / p == pytest.approx(limit, rel=1e-8)
 
 
-def test_nothing_wraps_past_two_to_the_63():
-    """5·10⁹ ranks, every second positive: Σ r_j is 6.25·10¹⁸ and P·(N − P) likewise; with all of them 1.25·10¹⁹."""
+def test_five_billion_positives_one_by_one_do_not_wrap():
     n_blocks = 5_000
-    every = exact.BLOCK * (exact.BLOCK + 1) // 2
-    full = Block(exact.BLOCK, exact.BLOCK, every, 0.0, 0.0, np.array([[exact.BLOCK, exact.BLOCK]]))
-    found = Sums(blocks=[full] * n_blocks).compute()
+    part = sum_labels(0, np.ones(exact.BLOCK, np.uint8), NO_CUTS)
+    found = fold((part for _ in range(n_blocks)), NO_CUTS)
     n = n_blocks * exact.BLOCK
-    assert found.rank_sum == n * (n + 1) // 2 > 2**63
-    assert found.positives == n
+    assert found.rank_sum["late"] == n * (n + 1) // 2 > 2**63
 
 
-def test_bad_labels_and_gaps_are_named(block):
-    one = Sums()
-    one.add(np.zeros(20, np.uint8))
+def test_bad_labels_and_orders_are_named():
     with pytest.raises(InputError, match="rank 23 is 7"):
-        one.add(np.array([1, 0, 7], np.uint8))
-    with pytest.raises(InputError, match="multiples"):
-        Sums(before=3)
-    late = Sums(before=5 * block)
-    late.add(np.ones(1, np.uint8))
-    with pytest.raises(InputError, match="merge neighbours"):
-        summed(np.ones(3, np.uint8)).merge(late)
-    with pytest.raises(InputError, match="missing"):
-        late.compute()
-
-
-def test_yields_at_agrees_with_its_naive_twin():
-    labels = np.random.default_rng(2).integers(0, 2, 100).astype(np.uint8)
-    at = np.array([0, 0, 3, 50, 50, 100])
-    assert exact.yields_at(labels, at).tolist() == [labels[:p].sum() for p in at]
+        sum_labels(20, np.array([1, 0, 7], np.uint8), NO_CUTS)
+    keys = np.array([4, 4, 5, 5, 5], np.uint64)
+    for at in range(5):
+        labels = np.zeros(5, np.uint8)
+        labels[at] = 9
+        if at < 3:  # the last group is still open
+            with pytest.raises(InputError, match=f"rank {at + 101} is 9"):
+                sum_rows(100, keys, labels, 4, NO_CUTS)
+    with pytest.raises(UnorderedError) as error:
+        sum_rows(100, keys[::-1].copy(), np.zeros(5, np.uint8), None, NO_CUTS)
+    assert error.value.rank == 104
+    with pytest.raises(UnorderedError) as error:
+        sum_rows(100, keys, np.zeros(5, np.uint8), 9, NO_CUTS)
+    assert error.value.rank == 101

@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from streameval.bounds.walk import Extremes, whole_near
+from streameval.bounds.walk import Extremes, Walk, whole_near
 from streameval.kernels.harmonic import precision_sum, run_sums
 from streameval.types import FloatArray
 
@@ -79,20 +79,30 @@ def lowest_average(extremes: Extremes, denominator: Denominator) -> float:
 def interpolated_area(extremes: Extremes) -> Interval:
     """Bounds on the area under interpolated precision, (1/P) Σ_j max over k ≥ j of k/r_k; sound, not always sharp.
 
-    Never less than average precision. The earliest list has the highest precision at and after every positive, and
-    along one of its runs that is constant, so its mean over F positives and M zeros turns at ends of runs only.
+    Never less than average precision; where F is known, never less than in the latest list. The earliest list has the
+    highest precision at and after every positive, and along one of its runs that is constant, so its mean over F
+    positives and M zeros turns at ends of runs only.
     """
     least, most = extremes.span
     if most < least:
         return UNDEFINED
-    y, r = extremes.early.ends
-    best_after = np.maximum.accumulate((y / r)[::-1])[::-1]
-    sums = np.concatenate([[0.0], np.cumsum(best_after * np.diff(extremes.early.positives))])
+    best_after, sums = _best_after(extremes.early)
+    y = extremes.early.positives[1:]
     tried = np.unique(np.concatenate([[least], y[y > least]]))
     run = np.maximum(np.searchsorted(extremes.early.positives, tried) - 1, 0)
     area = sums[run] + np.append(best_after, 0.0)[run] * (tried - extremes.early.positives[run])
     high = np.max(area / np.maximum(tried + extremes.misses, 1.0))
-    return lowest_average(extremes, lambda found: found + extremes.misses), float(min(high, 1.0))
+    low = lowest_average(extremes, lambda found: found + extremes.misses)
+    if least == most == extremes.late.total:
+        low = max(low, float(_best_after(extremes.late)[1][-1]) / (least + extremes.misses))
+    return low, float(min(high, 1.0))
+
+
+def _best_after(walk: Walk) -> tuple[FloatArray, FloatArray]:
+    """Highest precision from each run on, and its sum over positives, after a 0."""
+    y, r = walk.ends
+    best = np.maximum.accumulate((y / r)[::-1])[::-1]
+    return best, np.concatenate([[0.0], np.cumsum(best * np.diff(walk.positives))])
 
 
 def roc_auc(extremes: Extremes) -> Interval:

@@ -8,10 +8,11 @@ import numpy as np
 
 from streameval.bounds.areas import UNDEFINED, Interval, average_precision, highest_average, lowest_average
 from streameval.bounds.walk import Extremes, Walk
+from streameval.kernels.exact import BLOCK
 from streameval.types import FloatArray
 
 # discounts are summed rank by rank: gains of deeper lists are not in use
-DEEPEST_DCG = 1 << 20
+DEEPEST_DCG = BLOCK
 
 
 def average_precision_at(extremes: Extremes, k: int) -> dict[str, Interval]:

@@ -1,104 +1,186 @@
-"""Sums over a 0/1 sequence in rank order, one fixed block of ranks at a time."""
+"""Sums over labels in rank order, one fixed block of ranks at a time, for every order of tied items at once.
+
+Items with the same score are a group of n, p of them positive. It is summed four times: early (positives first), late
+(negatives first), expected (over all orders), grouped (every positive at the rank of the group's end, as scikit-learn
+counts). A group all of one kind is the same in every order, and one of a single item the same all four times.
+"""
 
 from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
 
+from streameval.kernels.harmonic import harmonic_difference, precision_sum
+from streameval.kernels.hull import STRETCH, hull_of_groups, hull_of_labels
 from streameval.kernels.jit import kernel
 from streameval.types import FloatArray, Int64Array
 
 # ranks per block; the strictly concave chain of a block has fewer than 9,200 corners (one per primitive vector)
 BLOCK = 1 << 20
 MOST_CORNERS = 1 << 14
-# slots of a block's whole numbers
-SEEN, POSITIVES, RANK_SUM, CORNERS, LAST = range(5)
-
-
-@kernel
-def push_corner(corner: Int64Array, size: int, rank: int, found: int) -> int:
-    """Append a point to an upper concave chain from (0, 0), dropping the points it covers; return the new size."""
-    while size > 0:
-        x1, y1 = corner[size - 1, 0], corner[size - 1, 1]
-        x0, y0 = np.int64(0), np.int64(0)
-        if size > 1:
-            x0, y0 = corner[size - 2, 0], corner[size - 2, 1]
-        if (y1 - y0) * (rank - x1) > (found - y1) * (x1 - x0):
-            break
-        size -= 1
-    corner[size, 0] = rank
-    corner[size, 1] = found
-    return size + 1
+# a block's whole numbers: rows summed, positives; sums of positives' ranks counted from the block's start, where the
+# order is immaterial and in mixed groups; corners of both hulls; 1 if an order is open; 1 if a label is not 0 or 1
+SEEN, POSITIVES, RANKS, EARLY_RANKS, LATE_RANKS, EARLY, ENDS, MIXED, BAD = range(9)
+WHOLES = 9
+# a block's real numbers, in pairs: Σ j/r and Σ 1/r over positives, j counted in the block, r the rank in the list
+COMMON, EARLY_SUM, LATE_SUM, EXPECTED_SUM, GROUPED_SUM = 0, 2, 4, 6, 8
+REALS = 10
+_FEW = 16
 
 
 @kernel
 def add_labels(
     labels: npt.NDArray[np.uint8], before: int, whole: Int64Array, real: FloatArray, corner: Int64Array
-) -> int:
-    """Add labels to the sums of one block.
-
-    Additions happen one rank after another, so how a block is cut into calls changes no bit of its sums.
+) -> None:
+    """Sum untied items.
 
     Parameters
     ----------
     labels : uint8 array, shape (n,)
-        0 or 1, of consecutive ranks that end inside the block.
+        0 or 1, of consecutive ranks.
     before : int
-        Ranks before the block.
-    whole : int64 array, shape (5,)
-        Ranks seen, positives j, sum of the positives' ranks counted from the block's start, corners, last label.
-    real : float64 array, shape (2,)
-        Over the block's positives: Σ j/r and Σ 1/r, with j counted in the block and r the rank in the list.
-    corner : int64 array, shape (MOST_CORNERS, 2)
-        Upper concave chain of (ranks, positives) inside the block; a run of positives enters once it has ended.
-
-    Returns
-    -------
-    int
-        Position of the first label that is neither 0 nor 1, or -1.
+        Ranks before the first.
+    whole : int64 array, shape (WHOLES,), zero
+    real : float64 array, shape (REALS,), zero
+    corner : int64 array, shape (2, MOST_CORNERS, 2)
+        Its first half receives the hull of (ranks, positives).
     """
-    seen, found, rank_sum = whole[SEEN], whole[POSITIVES], whole[RANK_SUM]
-    size, last = whole[CORNERS], whole[LAST]
-    weighted, inverse = real[0], real[1]
-    for i in range(labels.size):
-        if labels[i] == 1:
-            rank = seen + i + 1
-            found += 1
-            rank_sum += rank
+    row = np.empty(STRETCH + 1, np.int32)
+    founds = np.zeros((labels.size + STRETCH - 1) // STRETCH + 1, np.int64)
+    found, ranks, odd = np.int64(0), np.int64(0), np.uint8(0)
+    weighted, inverse = 0.0, 0.0
+    for stretch in range(founds.size - 1):
+        first = stretch * STRETCH
+        # positives are put together first: what comes and goes as it likes is no branch to guess
+        m = np.int64(0)
+        for i in range(first, min(first + STRETCH, labels.size)):
+            row[m] = i
+            m += np.int64(labels[i] & np.uint8(1))
+            odd |= labels[i]
+        for j in range(m):
+            rank = np.int64(row[j]) + 1
             share = 1.0 / np.float64(before + rank)
-            weighted += np.float64(found) * share
+            weighted += np.float64(found + j + 1) * share
             inverse += share
-            last = 1
-        elif labels[i] == 0:
-            if last == 1:
-                size = push_corner(corner, size, seen + i, found)
-                last = 0
-        else:
-            return i
-    whole[SEEN], whole[POSITIVES], whole[RANK_SUM] = seen + labels.size, found, rank_sum
-    whole[CORNERS], whole[LAST] = size, last
-    real[0], real[1] = weighted, inverse
-    return -1
+            ranks += rank
+        found += m
+        founds[stretch + 1] = found
+    whole[SEEN], whole[POSITIVES], whole[RANKS], whole[BAD] = labels.size, found, ranks, odd >> np.uint8(1)
+    real[COMMON], real[COMMON + 1] = weighted, inverse
+    if not whole[BAD]:
+        whole[EARLY] = hull_of_labels(labels, founds, corner[0])
 
 
 @kernel
-def yields_at(labels: npt.NDArray[np.uint8], positions: Int64Array) -> Int64Array:
-    """Count positives among the first `positions[i]` labels; `positions` do not fall.
+def group_sums(before: float, found: float, n: float, p: float) -> tuple[float, float, float, float, float, float]:
+    """Σ j/r and Σ 1/r over a group's positives: early, late, expected.
+
+    Place i of the group is positive with probability p/n, with (p − 1)(i − 1)/(n − 1) positives expected before it.
+    """
+    if n > _FEW:
+        places = harmonic_difference(before, n)
+        spread = (p - 1.0) / (n - 1.0) * (n - (before + 1.0) * places)
+        return (
+            precision_sum(found + 1.0, found + p, before - found),
+            harmonic_difference(before, p),
+            precision_sum(found + 1.0, found + p, before + n - p - found),
+            harmonic_difference(before + n - p, p),
+            p / n * ((found + 1.0) * places + spread),
+            p / n * places,
+        )
+    early, early1, late, late1, expected, expected1 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+    slope = (p - 1.0) / (n - 1.0) if n > 1.0 else 0.0
+    for i in range(1, np.int64(n) + 1):
+        share = 1.0 / (before + i)
+        expected += (found + 1.0 + slope * (i - 1.0)) * share
+        expected1 += share
+        if i <= p:
+            early += (found + i) * share
+            early1 += share
+        if i > n - p:
+            late += (found + i - (n - p)) * share
+            late1 += share
+    return early, early1, late, late1, p / n * expected, p / n * expected1
+
+
+@kernel
+def add_groups(
+    starts: Int64Array, founds: Int64Array, before: int, whole: Int64Array, real: FloatArray, corner: Int64Array
+) -> None:
+    """Sum groups of tied items.
 
     Parameters
     ----------
-    labels : uint8 array, shape (n,)
-    positions : int64 array, shape (k,), in 0..n
-
-    Returns
-    -------
-    int64 array, shape (k,)
+    starts, founds : int64 arrays, shape (groups + 1,)
+        Items, and positives, before each group, and in all: ascending from 0.
+    before : int
+        Ranks before the first group.
+    whole : int64 array, shape (WHOLES,), zero
+    real : float64 array, shape (REALS,), zero
+    corner : int64 array, shape (2, MOST_CORNERS, 2)
+        Hulls of (ranks, positives) with mixed groups early, and at groups' ends.
     """
-    found = np.empty(positions.size, dtype=np.int64)
-    total, at = np.int64(0), np.int64(0)
-    for i in range(positions.size):
-        for position in range(at, positions[i]):
-            total += labels[position]
-        at = positions[i]
-        found[i] = total
-    return found
+    common, common1, ranks, early_ranks, late_ranks = 0.0, 0.0, np.int64(0), np.int64(0), np.int64(0)
+    e0, e1, l0, l1, x0, x1, g0, g1 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+    mixed = 0
+    for g in range(starts.size - 1):
+        s, f = starts[g], founds[g]
+        n, p = starts[g + 1] - s, founds[g + 1] - f
+        if n == 1:
+            share = np.float64(p) / np.float64(before + s + 1)
+            common += np.float64(f + p) * share
+            common1 += share
+            ranks += p * (s + 1)
+        elif p > 0:
+            a, a1, b, b1, c, c1 = group_sums(np.float64(before + s), np.float64(f), np.float64(n), np.float64(p))
+            e0, e1, l0, l1, x0, x1 = e0 + a, e1 + a1, l0 + b, l1 + b1, x0 + c, x1 + c1
+            share = np.float64(p) / np.float64(before + s + n)
+            g0, g1 = g0 + np.float64(f + p) * share, g1 + share
+            first = p * (p + 1) // 2
+            early_ranks += p * s + first
+            late_ranks += p * (s + n - p) + first
+            if p < n:
+                mixed = 1
+    whole[SEEN], whole[POSITIVES], whole[RANKS], whole[MIXED] = starts[-1], founds[-1], ranks, mixed
+    whole[EARLY_RANKS], whole[LATE_RANKS] = early_ranks, late_ranks
+    real[:] = np.array([common, common1, e0, e1, l0, l1, x0, x1, g0, g1])
+    if starts.size > 1:
+        whole[EARLY] = hull_of_groups(starts, founds, corner[0], 0)
+        if mixed == 1:
+            whole[ENDS] = hull_of_groups(starts, founds, corner[1], 1)
+
+
+@kernel
+def group_rows(
+    keys: npt.NDArray[np.uint64], labels: npt.NDArray[np.uint8], starts: Int64Array, founds: Int64Array
+) -> int:
+    """Find the groups of tied items; returns how many there are, or −1 where a label or the order is wrong.
+
+    Parameters
+    ----------
+    keys : uint64 array, shape (n,), n ≥ 1, not decreasing
+    labels : uint8 array, shape (n,)
+    starts, founds : int64 arrays, shape (n + 1,) or longer
+        Receive the rows, and the positives, before each group; and of all rows after the last.
+    """
+    groups, found, odd = np.int64(1), np.int64(labels[0]), labels[0] >> np.uint8(1)
+    wrong = np.int64(0)
+    starts[0], founds[0] = 0, 0
+    for i in range(1, keys.size):
+        starts[groups], founds[groups] = i, found
+        groups += np.int64(keys[i] != keys[i - 1])
+        wrong |= np.int64(keys[i] < keys[i - 1])
+        odd |= labels[i] >> np.uint8(1)
+        found += np.int64(labels[i])
+    starts[groups], founds[groups] = keys.size, found
+    return -1 if wrong or odd else int(groups)
+
+
+@kernel
+def leading(keys: npt.NDArray[np.uint64], labels: npt.NDArray[np.uint8], previous: np.uint64) -> tuple[int, int]:
+    """Items at the start that tie with the one before them, and the positives among them."""
+    n, p = 0, 0
+    while n < keys.size and keys[n] == previous:
+        p += int(labels[n])
+        n += 1
+    return n, p

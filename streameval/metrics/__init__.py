@@ -52,8 +52,8 @@ def between(lower: float, upper: float) -> float:
     >>> between(0.4, 0.6), between(-0.2, 0.4), between(0.0, 0.5)
     (0.48, 0.1, 0.0)
     """
-    if lower == upper:
-        return lower
+    if lower == upper or np.isnan(lower) or np.isnan(upper):
+        return lower if lower == upper else float("nan")
     if lower < 0:
         return (lower + upper) / 2
     if np.isinf(upper):

@@ -29,8 +29,9 @@ def metrics(curve: Curve) -> pa.Table:
     pyarrow.Table
         `metric`, `argument` (text), `lower`, `estimate`, `upper`, `coverage` (of the curve's claim); null where a
         metric is undefined for every list, or for the one at that end. At cutoffs: precision_at, yield_at,
-        recall_at, f1_at, e_measure_at, accuracy_at, specificity_at, false_positive_rate_at, mcc_at (argument k),
-        average_precision_at (argument "k denominator"), dcg_at. Of the list: average_precision and roc_auc, pr_area,
+        recall_at, f1_at, e_measure_at, accuracy_at, specificity_at, false_positive_rate_at, mcc_at, dcg_at,
+        average_precision_at (over P; …_found: over the positives among the first k; …_capped: over min(P, k)).
+        Of the list: average_precision and roc_auc, pr_area,
         max_f0.5 … with the rank of the best lower bound, breakeven, r_precision, reciprocal_rank. At targets:
         rank_at_recall, precision_at_recall (the best at or beyond that recall: interpolated precision),
         recall_at_precision, eleven_point_precision.
@@ -96,7 +97,8 @@ def _best_proven_f1(extremes: Extremes, curve: Curve) -> float:
 def _at_tops(extremes: Extremes, ranks: Int64Array) -> Iterator[Row]:
     for k in ranks.tolist():
         for name, bounds in tops.average_precision_at(extremes, k).items():
-            yield _row("average_precision_at", f"{k} {name}", bounds)
+            suffix = "" if name == "positives" else f"_{name}"
+            yield _row(f"average_precision_at{suffix}", str(k), bounds)
     for k in ranks[ranks <= tops.DEEPEST_DCG].tolist():
         yield _row("dcg_at", str(k), tops.dcg_at(extremes, k))
 

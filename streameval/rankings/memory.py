@@ -11,7 +11,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 
 from streameval.errors import InputError, did_you_mean
@@ -102,6 +101,12 @@ class TableSlice:
         return self.table.select(list(columns)).slice(self.first_position, self.rows)
 
 
+def table_slices(table: pa.Table) -> list[TableSlice]:
+    """All rows, as scans read them."""
+    starts = range(0, table.num_rows, _SLICE_ROWS)
+    return [TableSlice(table, first, min(_SLICE_ROWS, table.num_rows - first)) for first in starts]
+
+
 def as_table(source: Any) -> pa.Table | None:
     """Turn what holds a table into Arrow; None for anything else."""
     if isinstance(source, pa.Table):
@@ -136,12 +141,8 @@ class _Opener:
         if options.score is None:
             return rows
         check_column(table.schema, options.score, "the table")
-        slices = [
-            TableSlice(table, first, min(_SLICE_ROWS, table.num_rows - first))
-            for first in np.arange(0, table.num_rows, _SLICE_ROWS).tolist()
-        ]
         types = [("the table", table.schema.field(options.score).type)]
-        return by_score(rows, slices, table.schema, types, options)
+        return by_score(rows, table_slices(table), table.schema, types, options)
 
 
 OPENER = _Opener()

@@ -202,7 +202,7 @@ def open_scored(source: Any, options: RankingOptions) -> ScoredRanking:
     rows = open_stored(source, options)
     check_column(rows.schema, score, rows.source[0])
     types = [(footer.file.path, footer.schema.field(score).type) for footer in rows.footers]
-    ranking = by_score(rows, _row_groups(rows, score), rows.schema, types, options)
+    ranking = by_score(rows, row_groups(rows, score), rows.schema, types, options)
     # a NaN that comes last can lie in any row group: a float's statistics do not tell
     anywhere = options.nan == "last" and ranking.order.kind.startswith("float")
     return replace(ranking, bounds=None if anywhere else _bounds(rows, ranking.order, score))
@@ -266,7 +266,7 @@ def _bounds(rows: StoredRanking, order: ScoreOrder, score: str) -> tuple[UInt64A
     return np.concatenate(first), np.concatenate(last)
 
 
-def _row_groups(rows: StoredRanking, score: str) -> list[RowGroup]:
+def row_groups(rows: StoredRanking, score: str) -> list[RowGroup]:
     """All row groups that hold rows."""
     units, position = [], 0
     for footer in rows.footers:

@@ -32,12 +32,13 @@ def _bundle() -> str:
     return script.replace("</script", "<\\/script")
 
 
-def render(plan: Plan, found: Evaluation) -> str:
+def render(plan: Plan | None, found: Evaluation) -> str:
     """Draw a study's report.
 
     Parameters
     ----------
-    plan : Plan
+    plan : Plan or None
+        None for a fully labelled list, which had none.
     found : Evaluation
 
     Returns
@@ -45,31 +46,36 @@ def render(plan: Plan, found: Evaluation) -> str:
     str
         HTML with its scripts inside: no request leaves the page.
     """
-    charts = {"precision": precision_chart(found.curve), "labels": label_chart(plan.ranks, plan.n_items)}
+    n_items, account = found.curve.n_items, found.summary["account"]
+    method = found.summary["method"]
+    charts: dict[str, Any] = {"precision": precision_chart(found.curve)}
+    if plan is not None:
+        charts["labels"] = label_chart(plan.ranks, n_items)
     if "local_precision" in found.curve_table.column_names:
-        charts["local"] = local_chart(found.curve_table, plan.n_items)
+        charts["local"] = local_chart(found.curve_table, n_items)
     body = [
-        f"<h1>{html.escape(plan.method)}: {plan.n_items:,} items, {plan.table.num_rows:,} labels</h1>",
+        f"<h1>{html.escape(method)}: {n_items:,} items, {account['planned']:,} labels</h1>",
         f'<p class="verdict">{html.escape(verdict(found))}</p>',
         "".join(f"<p>{html.escape(s)}</p>" for s in (half_width_sentence(found), *found.curve.findings[1:]) if s),
         _section(
             "Precision by rank", "precision", f"Precision among the first k items; {band_meaning(found.curve.claim)}."
         ),
         _table(("first k", "lower", "estimate", "upper"), _cutoff_rows(found)),
-        _section("Where labels were spent", "labels", "Labels per quarter of a decade of ranks."),
     ]
+    if "labels" in charts:
+        body.append(_section("Where labels were spent", "labels", "Labels per quarter of a decade of ranks."))
     if "local" in charts:
         what = "Share of positives in the last window at each grid point: the assumption says it never rises."
         body.append(_section("Local precision", "local", what))
     body += [
         "<h2>Labels</h2>",
-        _table(("", "rows"), [(key, f"{value:,}") for key, value in found.summary["account"].items()]),
+        _table(("", "rows"), [(key, f"{value:,}") for key, value in account.items()]),
         "<h2>Provenance</h2>",
         _table(("", ""), _provenance(plan, found)),
     ]
     specs = json.dumps({name: json.loads(chart.to_json()) for name, chart in charts.items()}).replace("</", "<\\/")
     return _PAGE.format(
-        title=html.escape(f"streameval: {plan.method}"),
+        title=html.escape(f"streameval: {method}"),
         evaluation=found.evaluation_id,
         style=_STYLE,
         bundle=_bundle(),
@@ -110,13 +116,12 @@ def _cutoff_rows(found: Evaluation) -> list[tuple[str, ...]]:
     return [(f"{int(r['argument']):,}", *(f"{r[key]:.4f}" for key in ("lower", "estimate", "upper"))) for r in rows]
 
 
-def _provenance(plan: Plan, found: Evaluation) -> list[tuple[str, str]]:
+def _provenance(plan: Plan | None, found: Evaluation) -> list[tuple[str, str]]:
+    own = {"seed": plan.seed, **plan.ranking, "study": plan.plan_id} if plan else found.summary["ranking"]
     facts: dict[str, Any] = {
-        "method": plan.method,
-        **plan.parameters,
-        "seed": plan.seed,
-        **plan.ranking,
-        "study": plan.plan_id,
+        "method": found.summary["method"],
+        **found.summary["parameters"],
+        **own,
         "evaluation": found.evaluation_id,
         "version": found.summary["version"],
         "coverage": found.curve.claim.coverage,

@@ -1,0 +1,94 @@
+"""`streameval exact`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from streameval.cli.options import RankingFlags, Whole
+from streameval.cli.output import Output, columns, progress
+
+_PLAIN = Output()
+_RANKING = RankingFlags()
+# what a terminal shows of metrics.parquet
+_OVERALL = (
+    ("average_precision", "positives"), ("average_precision", "tie_order"), ("average_precision", "grouped"),
+    ("roc_auc", ""), ("max_f1", ""), ("max_f1_rank", ""), ("max_f1_score", ""), ("breakeven", ""), ("r_precision", ""),
+)  # fmt: skip
+
+
+def exact(
+    *ranking: str,
+    label: str,
+    misses: Whole = 0,
+    tolerance: float = 1e-6,
+    out: Path | None = None,
+    flags: RankingFlags = _RANKING,
+    output: Output = _PLAIN,
+) -> None:
+    """Evaluate a list whose every item has a label: exactly, in one stream, in fixed memory.
+
+    Example: streameval exact ranking/ --label is_correct --score confidence --out results
+
+    Parameters
+    ----------
+    ranking
+        Parquet files, folders or globs; their stored order is the ranking, best first, without --score.
+    label
+        Column with every item's label: 0/1 or a boolean.
+    misses
+        Positives that the list never returned.
+    tolerance
+        Width that brackets may have where there are too many different scores to count each within --memory.
+    out
+        Folder for curve.parquet, envelope.parquet, metrics.parquet, evaluation.json and report.html.
+    """
+    from streameval.verbs.exact import exact as verb
+
+    with progress("items") as bar:
+        found = verb(list(ranking), label=label, misses=misses, tolerance=tolerance, out=out,
+                     options=flags.options(), progress=bar)  # fmt: skip
+    summary, rows = found.summary, found.metrics.to_pylist()
+    output.event("exact", n_items=summary["n_items"], positives=summary["positives"], how=summary["how"])
+    cuts = [row for row in rows if row["metric"] == "precision_at"]
+    known = {(row["metric"], row["argument"]): row for row in rows}
+    overall = [known[name] for name in _OVERALL if name in known]
+    missed = f", {misses:,} more were never returned" if misses else ""
+    lines = [
+        f"{summary['n_items']:,} items, {summary['positives']:,} of them positive{missed} ({summary['how']}).",
+        *_open(summary),
+        "",
+        *columns(["first k", "precision"], [[f"{int(row['argument']):,}", _cell(row)] for row in cuts]),
+        "",
+        *columns(["metric", "value"], [[_name(row), _cell(row)] for row in overall]),
+        *([f"Report: {out / 'report.html'}"] if out else []),
+    ]
+    output.say({**summary, "metrics": rows, "report": str(out / "report.html") if out else None}, lines)
+
+
+def _name(row: dict[str, Any]) -> str:
+    return f"{row['metric']} {row['argument']}".strip()
+
+
+def _cell(row: dict[str, Any]) -> str:
+    """One number where there is one, else the values with ties in the worst and in the best order."""
+    if row["lower"] is None:
+        return "undefined"
+    if row["lower"] == row["upper"]:
+        value = row["estimate"]
+        return f"{value:,.0f}" if row["metric"].endswith("_rank") else f"{value:.6g}"
+    return f"{row['lower']:.6g} .. {row['upper']:.6g}"
+
+
+def _open(summary: Mapping[str, Any]) -> list[str]:
+    lines = []
+    if summary["ties"] == "open":
+        lines.append("Items with the same score leave the order open: values span every order.")
+    widths = summary["brackets"]
+    if widths["average_precision"] or widths["roc_auc"]:
+        lines.append(
+            f"Scores were counted in bins: brackets are {widths['average_precision']:.1e} (average precision) and "
+            f"{widths['roc_auc']:.1e} (AUC) wide."
+        )
+    return lines

@@ -1,0 +1,57 @@
+"""From a list whose every item has a label to its sums, and to what they are looked up in.
+
+`streamed` reads a list that is stored in its order, `scored` one that is ordered by a score wherever its rows lie.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import pyarrow as pa
+
+from streameval.metrics.places import Look
+from streameval.totals import Totals
+
+
+@dataclass(frozen=True)
+class Summed:
+    """A fully labelled list.
+
+    Attributes
+    ----------
+    totals : Totals
+    look : Look
+        Groups of tied items that begin in a block.
+    how : str
+        Which way it was read, for people.
+    scores : pyarrow.Table or None
+        `rank`, `score` at the cutoffs, where the order has scores; null where only bins of scores are known.
+    score_at : callable(rank) -> float, or None
+    unresolved : Unresolved or None
+        What bins leave open; None where every tie is known.
+    """
+
+    totals: Totals = field(repr=False)
+    look: Look = field(repr=False)
+    how: str
+    scores: pa.Table | None = field(default=None, repr=False)
+    score_at: Callable[[int], float] | None = None
+    unresolved: Unresolved | None = None
+
+
+@dataclass(frozen=True)
+class Unresolved:
+    """What bins of scores leave open beyond ties.
+
+    Attributes
+    ----------
+    average_precision, roc_auc : float
+        Width of the brackets.
+    grouped : pair of float
+        Least and most that the sum of precisions can be where tied items count as one.
+    """
+
+    average_precision: float
+    roc_auc: float
+    grouped: tuple[float, float]

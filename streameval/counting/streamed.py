@@ -1,0 +1,103 @@
+"""Lists that are stored in their order: one pass, blocks decoded and summed by several threads at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from streameval.counting import Summed
+from streameval.kernels.exact import BLOCK
+from streameval.rankings import Progress
+from streameval.rankings.ordering.scores import Keys
+from streameval.rankings.streams import LabelledRows, Stretch, blocks, in_order
+from streameval.sums import Part, sum_labels, sum_rows
+from streameval.totals import Totals, fold
+from streameval.types import Int64Array
+
+# turns order keys into scores
+Scores = Callable[[Keys], pa.Array]
+
+
+def streamed(
+    rows: LabelledRows, cutoffs: Int64Array, threads: int, scores: Scores | None, progress: Progress
+) -> Summed:
+    """Sum a list in its stored order.
+
+    Parameters
+    ----------
+    rows : LabelledRows
+    cutoffs : int64 array, ascending
+    threads : int
+    scores : callable, optional
+        Turns order keys into scores, where the order has them.
+    progress : callable(done, total)
+
+    Raises
+    ------
+    UnorderedError
+        The stored order is not that of the scores.
+    InputError
+        A label or a score that cannot be used.
+    """
+    seen: list[npt.NDArray[np.uint64]] = []
+
+    def passing(pool: ThreadPoolExecutor) -> Iterator[Stretch]:
+        for block in blocks(rows.stream(pool, threads + 2), BLOCK):
+            if block.keys is not None:
+                first, last = np.searchsorted(cutoffs, [block.before, block.before + block.keys.size], side="right")
+                seen.append(block.keys[cutoffs[first:last] - block.before - 1])
+            progress(block.before, rows.n_items)
+            yield block
+
+    def part(block: Stretch) -> Part:
+        if block.keys is None:
+            return sum_labels(block.before, block.labels, cutoffs)
+        return sum_rows(block.before, block.keys, block.labels, block.previous, cutoffs)
+
+    with ThreadPoolExecutor(threads) as pool:
+        totals = fold(in_order(pool, part, passing(pool), threads + 1), cutoffs)
+    if scores is None:
+        return Summed(totals, _look(rows, totals), "one pass in stored order")
+    table = pa.table({"rank": cutoffs, "score": scores(as_keys(np.concatenate(seen)))})
+
+    def score_at(rank: int) -> float:
+        keys = rows.rows(rank - 1, rank).keys
+        return float("nan") if keys is None else as_number(scores(as_keys(keys)))
+
+    return Summed(totals, _look(rows, totals), "one pass, as it is stored in score order", table, score_at)
+
+
+def as_keys(keys: npt.NDArray[np.uint64]) -> Keys:
+    """Order keys of items that all have a score."""
+    return Keys(keys, np.empty(0, np.uint64), 0)
+
+
+def as_number(scores: pa.Array) -> float:
+    """Return the first score as a number; NaN for a date."""
+    kind = scores.type
+    if pa.types.is_temporal(kind):
+        return float("nan")
+    return float(scores[0].as_py())
+
+
+def _look(rows: LabelledRows, totals: Totals) -> Callable[[int], tuple[Int64Array, Int64Array]]:
+    """Read the rows of a block again; its last group, which may be long, is known."""
+
+    def look(block: int) -> tuple[Int64Array, Int64Array]:
+        n, p = totals.rest[block]
+        last = int(totals.start[block + 1]) - n
+        found = rows.rows(int(totals.start[block]), last) if last > totals.start[block] else None
+        if found is None:
+            return np.array([n]), np.array([p])
+        if found.keys is None:
+            return np.ones(found.labels.size, np.int64), found.labels.astype(np.int64)
+        starts = np.concatenate([[0], np.flatnonzero(found.keys[1:] != found.keys[:-1]) + 1])
+        sizes = np.diff(np.append(starts, found.labels.size))
+        positives = np.add.reduceat(found.labels.astype(np.int64), starts)
+        return np.append(sizes, n), np.append(positives, p)
+
+    return look

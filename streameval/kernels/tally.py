@@ -1,0 +1,163 @@
+"""Counts of labels per score, whatever the order of the rows: per key where counters fit, else per bin of keys."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from streameval.kernels.harmonic import precision_sum
+from streameval.kernels.jit import kernel
+from streameval.types import FloatArray, Int64Array
+
+UInt8Array = npt.NDArray[np.uint8]
+UInt16Array = npt.NDArray[np.uint16]
+UInt64Array = npt.NDArray[np.uint64]
+
+
+@kernel
+def count_keys(
+    keys: UInt64Array,
+    labels: UInt8Array,
+    place: UInt64Array,
+    counts: UInt16Array,
+    own: Int64Array,
+    spilled: Int64Array,
+) -> int:
+    """Count labels per key, in the cells that are one's own.
+
+    Parameters
+    ----------
+    keys : uint64 array, shape (n,)
+    labels : uint8 array, shape (n,)
+    place : uint64 array, shape (2,)
+        Smallest key, and the shift that makes a distance from it a cell.
+    counts : uint16 array, shape (2 · cells,)
+        Negatives and positives of each cell, modulo 2^16.
+    own : int64 array, shape (2,)
+        First and last + 1 of the cells that this caller counts: several share one array without meeting.
+    spilled : int64 array, shape (n,)
+        Receives the counters that passed 2^16.
+
+    Returns
+    -------
+    int
+        How many have.
+    """
+    low, shift, first, last = place[0], place[1], own[0], own[1]
+    m = np.int64(0)
+    for i in range(keys.size):
+        cell = np.int64((keys[i] - low) >> shift)
+        if cell < first or cell >= last:
+            continue
+        at = 2 * cell + np.int64(labels[i])
+        count = counts[at] + np.uint16(1)
+        counts[at] = count
+        if count == 0:
+            spilled[m] = at
+            m += 1
+    return int(m)
+
+
+@kernel
+def occupied(counts: UInt16Array, first: int, last: int, cells: Int64Array) -> int:
+    """Find cells first..last − 1 that hold items; returns how many. (A spilled counter may read 0: see the caller.)"""
+    m = np.int64(0)
+    for cell in range(first, last):
+        cells[m] = cell
+        m += np.int64((counts[2 * cell] | counts[2 * cell + 1]) != 0)
+    return int(m)
+
+
+@kernel
+def count_bins_by_label(
+    keys: UInt64Array,
+    labels: UInt8Array,
+    bounds: UInt64Array,
+    first: Int64Array,
+    inner: UInt64Array,
+    bins: UInt64Array,
+) -> None:
+    """Count labels per bin of a `FirstStage`.
+
+    Parameters
+    ----------
+    bins : uint64 array, shape (bins, 4)
+        Negatives, positives, smallest and largest key of each bin: one line of the cache.
+    """
+    low, high, shift = bounds[0], bounds[1], bounds[2]
+    mask = (np.uint64(1) << shift) - np.uint64(1)
+    last = first[first.size - 1]
+    for i in range(keys.size):
+        key = keys[i]
+        if key < low:
+            at = np.int64(0)
+        elif key > high:
+            at = last
+        else:
+            offset = key - low
+            segment = np.int64(offset >> shift)
+            at = first[segment] + np.int64((offset & mask) >> inner[segment])
+        bins[at, np.int64(labels[i])] += np.uint64(1)
+        bins[at, 2] = min(bins[at, 2], key)
+        bins[at, 3] = max(bins[at, 3], key)
+
+
+@kernel
+def count_inside(
+    keys: UInt64Array,
+    labels: UInt8Array,
+    start: UInt64Array,
+    end: UInt64Array,
+    shift: UInt64Array,
+    base: Int64Array,
+    bins: UInt64Array,
+) -> None:
+    """Count labels per part of some disjoint intervals of keys, ascending; other rows are passed over.
+
+    Parameters
+    ----------
+    start, end, shift : uint64 arrays, shape (k,)
+        Smallest and largest key of each interval, and the shift that makes a distance from the smallest a part.
+    base : int64 array, shape (k + 1,)
+        First part of each interval.
+    bins : uint64 array, shape (parts, 4)
+    """
+    for i in range(keys.size):
+        key = keys[i]
+        low, high = 0, start.size
+        while low < high:
+            middle = (low + high) >> 1
+            if start[middle] <= key:
+                low = middle + 1
+            else:
+                high = middle
+        within = low - 1
+        if within >= 0 and key <= end[within]:
+            at = base[within] + np.int64((key - start[within]) >> shift[within])
+            bins[at, np.int64(labels[i])] += np.uint64(1)
+            bins[at, 2] = min(bins[at, 2], key)
+            bins[at, 3] = max(bins[at, 3], key)
+
+
+@kernel
+def open_widths(starts: Int64Array, founds: Int64Array, widths: FloatArray, grouped: FloatArray) -> None:
+    """Say how far the order inside each group moves sums.
+
+    Parameters
+    ----------
+    starts, founds : int64 arrays, shape (n + 1,)
+        Items and positives before each group, and in all.
+    widths : float64 array, shape (2, n)
+        Receives Σ j/r with positives first less that with negatives first, and the pairs that the order decides.
+    grouped : float64 array, shape (2, n)
+        Receives the least and the most that the sum can be where tied items count as one: late, one by one; early,
+        all together.
+    """
+    for g in range(starts.size - 1):
+        s, f = np.float64(starts[g]), np.float64(founds[g])
+        n, p = np.float64(starts[g + 1] - starts[g]), np.float64(founds[g + 1] - founds[g])
+        late = precision_sum(f + 1.0, f + p, s + n - p - f)
+        widths[0, g] = precision_sum(f + 1.0, f + p, s - f) - late
+        widths[1, g] = p * (n - p)
+        grouped[0, g] = late
+        grouped[1, g] = p * (f + p) / (s + p) if p > 0 else 0.0

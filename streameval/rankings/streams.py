@@ -1,0 +1,198 @@
+"""Labels, and scores as order keys, of a whole list: unit by unit as it is stored, several decoded ahead.
+
+What a full evaluation reads. Memory is that of the few units being decoded, whatever the length of the list.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Executor, Future
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from streameval.errors import InputError, did_you_mean
+from streameval.rankings import Ranking
+from streameval.rankings.memory import TableRanking, table_slices
+from streameval.rankings.ordering.scores import ScoreOrder
+from streameval.rankings.ordering.units import Unit
+from streameval.rankings.scored import ScoredRanking, row_groups
+from streameval.rankings.stored import StoredRanking
+
+T = TypeVar("T")
+R = TypeVar("R")
+UInt8Array = npt.NDArray[np.uint8]
+UInt64Array = npt.NDArray[np.uint64]
+
+
+@dataclass(frozen=True)
+class Stretch:
+    """Consecutive rows of a list.
+
+    Attributes
+    ----------
+    before : int
+        Rows before the first.
+    labels : uint8 array, shape (n,)
+        0 or 1.
+    keys : uint64 array, shape (n,), or None
+        Order keys of the scores; None where the stored order is all there is.
+    previous : int or None
+        Key of the row before.
+    """
+
+    before: int
+    labels: UInt8Array
+    keys: UInt64Array | None = None
+    previous: int | None = None
+
+
+@dataclass(frozen=True)
+class LabelledRows:
+    """Rows of a list with their labels, as it is stored.
+
+    Parameters
+    ----------
+    units : sequence of Unit
+    label : str
+    score : str or None
+    order : ScoreOrder or None
+    """
+
+    units: Sequence[Unit]
+    label: str
+    score: str | None = None
+    order: ScoreOrder | None = None
+
+    @property
+    def n_items(self) -> int:
+        """Rows in all."""
+        return sum(unit.rows for unit in self.units)
+
+    def read(self, unit: Unit) -> Stretch:
+        """Decode one unit.
+
+        Raises
+        ------
+        InputError
+            A label that is missing or not 0/1, a score that is missing; names the place.
+        """
+        labels = _labels(unit.read([self.label]).column(0), self.label, unit)
+        if self.order is None or self.score is None:
+            return Stretch(unit.first_position, labels)
+        keys = self.order.keys(unit.read([self.score]).column(0))
+        if keys.missing:
+            raise InputError(
+                f"{unit.where}: {keys.missing:,} items have no {self.score} (null or NaN)",
+                "an exact evaluation needs the score of every item",
+            )
+        if keys.low.size:
+            raise InputError(
+                f"column '{self.score}' holds decimals", "cast it to float64 or int64 for an exact evaluation"
+            )
+        return Stretch(unit.first_position, labels, keys.key)
+
+    def stream(self, pool: Executor, ahead: int, units: Sequence[Unit] | None = None) -> Iterator[Stretch]:
+        """Decode units in their order, `ahead` of them at a time."""
+        return in_order(pool, self.read, self.units if units is None else units, ahead)
+
+    def rows(self, first: int, last: int) -> Stretch:
+        """Decode rows `first` up to, and without, `last`."""
+        parts = [self.read(unit) for unit in self.units if unit.first_position < last
+                 and unit.first_position + unit.rows > first]  # fmt: skip
+        whole = _joined(parts)
+        cut = slice(first - whole.before, last - whole.before)
+        return Stretch(first, whole.labels[cut], None if whole.keys is None else whole.keys[cut])
+
+
+def labelled_rows(ranking: Ranking, label: str) -> LabelledRows:
+    """Open the labels of a list, and its scores where these are its order.
+
+    Raises
+    ------
+    InputError
+        There is no such column.
+    """
+    if label not in ranking.columns():
+        raise InputError(f"the ranking has no column '{label}'", did_you_mean(label, ranking.columns()))
+    if isinstance(ranking, ScoredRanking):
+        return LabelledRows(ranking.units, label, ranking.score, ranking.order)
+    if isinstance(ranking, StoredRanking):
+        return LabelledRows(row_groups(ranking, label), label)
+    if isinstance(ranking, TableRanking):
+        return LabelledRows(table_slices(ranking.table), label)
+    raise InputError(f"a {type(ranking).__name__} cannot be read as a stream")
+
+
+def blocks(stretches: Iterable[Stretch], size: int) -> Iterator[Stretch]:
+    """Cut consecutive stretches anew, into blocks of `size` rows and a last one."""
+    held: list[Stretch] = []
+    rows, previous = 0, None
+    for stretch in stretches:
+        held.append(stretch)
+        rows += stretch.labels.size
+        if rows < size:
+            continue
+        whole = _joined(held)
+        full = rows - rows % size
+        for at in range(0, full, size):
+            block = _cut(whole, at, at + size, previous)
+            previous = None if block.keys is None else int(block.keys[-1])
+            yield block
+        rows -= full
+        held = [_cut(whole, full, full + rows, None)] if rows else []
+    if held:
+        yield _cut(_joined(held), 0, rows, previous)
+
+
+def _cut(whole: Stretch, first: int, last: int, previous: int | None) -> Stretch:
+    keys = None if whole.keys is None else whole.keys[first:last]
+    return Stretch(whole.before + first, whole.labels[first:last], keys, previous)
+
+
+def _joined(parts: list[Stretch]) -> Stretch:
+    if len(parts) == 1:
+        return parts[0]
+    keys = [part.keys for part in parts if part.keys is not None]
+    labels = np.concatenate([part.labels for part in parts])
+    return Stretch(parts[0].before, labels, np.concatenate(keys) if keys else None)
+
+
+def in_order(pool: Executor, work: Callable[[T], R], items: Iterable[T], ahead: int) -> Iterator[R]:
+    """Map with several at work, results in order, and never more than `ahead` of them held."""
+    waiting: deque[Future[R]] = deque()
+    try:
+        for item in items:
+            waiting.append(pool.submit(work, item))
+            if len(waiting) >= ahead:
+                yield waiting.popleft().result()
+        while waiting:
+            yield waiting.popleft().result()
+    finally:
+        for one in waiting:
+            one.cancel()
+
+
+def _labels(column: pa.ChunkedArray, name: str, unit: Unit) -> UInt8Array:
+    """0/1 as bytes."""
+    if column.null_count:
+        row = int(np.argmax(column.is_null().to_numpy()))
+        raise InputError(f"{unit.where}, row {row:,}: {column.null_count:,} labels are missing",
+                         "an exact evaluation needs the label of every item")  # fmt: skip
+    kind = column.type
+    if pa.types.is_boolean(kind):
+        return np.asarray(column.cast(pa.uint8()).to_numpy(), dtype=np.uint8)
+    if not (pa.types.is_integer(kind) or pa.types.is_floating(kind)):
+        raise InputError(f"column '{name}' is {kind}, not 0/1 or a boolean")
+    values: npt.NDArray[Any] = column.to_numpy()
+    with np.errstate(invalid="ignore"):
+        narrow = values.view(np.uint8) if values.dtype.itemsize == 1 else values.astype(np.uint8)
+    odd = narrow > 1 if values.dtype.itemsize == 1 else (values != 0) & (values != 1)
+    if np.any(odd):
+        row = int(np.argmax(odd))
+        raise InputError(f"{unit.where}, row {row:,}: label {values[row]} is not 0 or 1")
+    return narrow

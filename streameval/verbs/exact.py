@@ -1,0 +1,199 @@
+"""Exact: a list whose every item has a label, evaluated in one stream and in fixed memory."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from streameval import __version__
+from streameval.counting import Summed
+from streameval.counting.scored import counted
+from streameval.counting.streamed import Scores, streamed
+from streameval.curve import Curve
+from streameval.envelope import Points, lift
+from streameval.errors import InputError
+from streameval.metrics import cutoffs
+from streameval.metrics.counted import Counted, metrics
+from streameval.metrics.places import Places
+from streameval.rankings import Progress, Ranking, RankingOptions, open_ranking, silent
+from streameval.rankings.scored import ScoredRanking
+from streameval.rankings.streams import LabelledRows, labelled_rows
+from streameval.reporting.page import render
+from streameval.study import Evaluation, save_exact
+from streameval.sums import UnorderedError
+from streameval.types import Claim, Int64Array
+
+_EVERY_RANK = 10_000
+_RATIO = 1.001
+_BASE_MEMORY = 0.35  # of --memory: decoded units and what sums need beside the counters
+
+
+@dataclass(frozen=True)
+class Truth:
+    """A list as it is evaluated.
+
+    Attributes
+    ----------
+    ranking : Ranking
+    rows : LabelledRows
+    threads : int
+    memory : float
+        Bytes for counters.
+    """
+
+    ranking: Ranking
+    rows: LabelledRows
+    threads: int
+    memory: float
+
+
+def exact(
+    ranking: Any,
+    *,
+    label: str,
+    misses: int = 0,
+    tolerance: float = 1e-6,
+    out: str | os.PathLike[str] | None = None,
+    options: RankingOptions | None = None,
+    progress: Progress = silent,
+) -> Evaluation:
+    """Evaluate a list whose every item has a label.
+
+    Parameters
+    ----------
+    ranking : path or paths, or a table
+        As for `plan`. With a score its rows may lie in any order: they are counted, not sorted.
+    label : str
+        Column with every item's label: 0/1 or a boolean.
+    misses : int
+        Positives that the list never returned.
+    tolerance : float
+        Width that the brackets of average precision and AUC may have where there are too many scores to count one by
+        one; more scans of the list are made until it is reached.
+    out : path, optional
+        Folder that receives curve.parquet, envelope.parquet, metrics.parquet, evaluation.json and report.html.
+    options : RankingOptions, optional
+    progress : callable(done, total), optional
+
+    Returns
+    -------
+    Evaluation
+        Its curve has coverage "exact": at its cutoffs, lower and upper differ only where tied items leave the order
+        open; between two cutoffs they are what the yields there allow.
+
+    Raises
+    ------
+    InputError
+        A label that is missing or not 0/1, a score that is missing, negative misses; names the place.
+    """
+    if misses < 0:
+        raise InputError(f"misses is {misses:,}, below 0", "it counts positives that the list never returned")
+    if not 0 <= tolerance < 1:
+        raise InputError(f"tolerance is {tolerance:g}, outside [0, 1)", "it is a width, such as 1e-6")
+    truth = _open(ranking, label, options or RankingOptions())
+    ranks = curve_cutoffs(truth.rows.n_items)
+    summed = _sum(truth, ranks, tolerance, progress)
+    curve = _curve(summed, ranks, misses)
+    found = _evaluation(truth, summed, curve)
+    if out is not None:
+        save_exact(Path(out), found, render(None, found))
+    return found
+
+
+def curve_cutoffs(n_items: int) -> Int64Array:
+    """Ranks 1..10,000, then a grid of ratio 1.001, powers of ten, and N."""
+    steps = max(0, int(np.ceil(np.log(max(1, n_items / _EVERY_RANK)) / np.log(_RATIO))))
+    grid = np.ceil(_EVERY_RANK * _RATIO ** np.arange(steps + 1)).astype(np.int64)
+    ranks = np.unique(np.concatenate([np.arange(1, _EVERY_RANK + 1), grid, cutoffs(n_items)]))
+    return ranks[ranks <= n_items]
+
+
+def _open(source: Any, label: str, options: RankingOptions) -> Truth:
+    ranking = open_ranking(source, options)
+    threads = options.threads or os.cpu_count() or 1
+    return Truth(ranking, labelled_rows(ranking, label), threads, options.memory * 1e9 * (1 - _BASE_MEMORY))
+
+
+def _sum(truth: Truth, ranks: Int64Array, tolerance: float, progress: Progress) -> Summed:
+    if not isinstance(truth.ranking, ScoredRanking):
+        return streamed(truth.rows, ranks, truth.threads, None, progress)
+    order, kind = truth.ranking.order, truth.ranking.kind
+    scores: Scores = lambda keys: order.scores(keys, kind)  # noqa: E731
+    if _looks_sorted(truth.ranking):
+        try:
+            return streamed(truth.rows, ranks, truth.threads, scores, progress)
+        except UnorderedError:
+            pass  # statistics allow for it, but it is not: count scores instead
+    return counted(truth.rows, ranks, truth.threads, scores, (truth.memory, tolerance), progress)
+
+
+def _looks_sorted(ranking: ScoredRanking) -> bool:
+    """Whether statistics allow the stored order to be that of the scores; without statistics, it is tried."""
+    if ranking.bounds is None:
+        return True
+    first, last = ranking.bounds
+    return bool(np.all(last[:-1] <= first[1:]))
+
+
+def _curve(summed: Summed, ranks: Int64Array, misses: int) -> Curve:
+    start, found, size, positives = (summed.totals.cut[:, i] for i in range(4))
+    inside = ranks - start
+    late = found + np.maximum(0, inside - (size - positives))
+    early = found + np.minimum(positives, inside)
+    points = Points(ranks, late.astype(np.float64), early.astype(np.float64))
+    claim = Claim("exact", None, "Every item has a label.")
+    return Curve(
+        n_items=summed.totals.n_items,
+        envelope=lift(summed.totals.n_items, points),
+        grid=ranks,
+        claim=claim,
+        score=summed.scores,
+        misses=misses,
+    )
+
+
+def _evaluation(truth: Truth, summed: Summed, curve: Curve) -> Evaluation:
+    margin = summed.unresolved.grouped if summed.unresolved else (0.0, 0.0)
+    places = Places(summed.totals, summed.look)
+    rows = metrics(Counted(places, curve.envelope, curve.misses, summed.score_at, margin))
+    table, totals = curve.table, summed.totals
+    description = truth.ranking.description()
+    identity = _identity(description, truth.rows.label, rows, curve)
+    summary: dict[str, Any] = {
+        "evaluation_id": identity,
+        "study": None,
+        "version": __version__,
+        "n_items": curve.n_items,
+        "positives": totals.positives,
+        "misses": curve.misses,
+        "method": "exact",
+        "parameters": {"label": truth.rows.label},
+        "ranking": description,
+        "how": summed.how,
+        "ties": "open" if totals.mixed else "none that matter",
+        "brackets": {
+            "average_precision": summed.unresolved.average_precision if summed.unresolved else 0.0,
+            "roc_auc": summed.unresolved.roc_auc if summed.unresolved else 0.0,
+        },
+        "claim": curve.claim.as_dict(),
+        "findings": [],
+        "diagnostics": {},
+        "half_width": {"alpha": 0.0, "rank": curve.n_items, "labels_for_half": None},
+        "account": {"planned": curve.n_items, "labelled": curve.n_items},
+        "sources": [],
+    }
+    labels = pa.table({"rank": pa.array([], pa.int64()), "label": pa.array([], pa.int8())})
+    return Evaluation(identity, labels, curve, table, rows, summary)
+
+
+def _identity(description: dict[str, Any], label: str, rows: pa.Table, curve: Curve) -> str:
+    digest = hashlib.sha256(f"exact\0{__version__}\0{description}\0{label}\0{curve.misses}\0".encode())
+    for values in (curve.envelope.lower, curve.envelope.upper, rows.column("lower").to_numpy(zero_copy_only=False)):
+        digest.update(np.ascontiguousarray(values).tobytes())
+    return digest.hexdigest()[:16]

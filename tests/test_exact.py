@@ -1,0 +1,237 @@
+"""Fully labelled lists: every metric, in every order of ties, by every way of reading them."""
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.metrics import average_precision_score, roc_auc_score
+
+import streameval
+from streameval import sums
+from streameval.counting import scored, streamed
+from streameval.curve import Curve
+from streameval.envelope import Points, lift
+from streameval.metrics.bounded import metrics
+from streameval.types import Claim
+from streameval.verbs.exact import curve_cutoffs
+
+WAYS = ("sorted", "dense", "bins")
+
+
+@pytest.fixture
+def small_blocks(monkeypatch):
+    for module in (sums, streamed, scored):
+        monkeypatch.setattr(module, "BLOCK", 64)
+
+
+def value(found, metric, argument="", side="estimate"):
+    rows = [r for r in found.metrics.to_pylist() if (r["metric"], r["argument"]) == (metric, argument)]
+    assert len(rows) == 1, (metric, argument)
+    return rows[0][side]
+
+
+def evaluate(labels, scores, way, misses=0, **more):
+    """Evaluate by one way of reading: sorted as stored, or shuffled with many counters or few."""
+    order = np.argsort(-scores, kind="stable") if way == "sorted" else np.random.default_rng(1).permutation(scores.size)
+    table = pa.table({"score": scores[order], "label": labels[order].astype(np.int8)})
+    memory = {"sorted": 2.0, "dense": 2.0, "bins": 0.05}[way]
+    options = streameval.RankingOptions(score="score", memory=memory)
+    return streameval.exact(table, label="label", misses=misses, options=options, **{"tolerance": 0, **more})
+
+
+def list_of(seed, n, values, share=0.4):
+    rng = np.random.default_rng(seed)
+    labels = (rng.random(n) < share).astype(np.int8)
+    noise = rng.normal(size=n) + labels
+    scores = noise if values is None else np.round(noise * values / 4)
+    return labels, scores.astype(np.float64)
+
+
+def over_all_orders(labels, scores, misses):
+    """Bounds over all orders of ties, from the envelope that tied groups make: sharp, as test_bounds shows."""
+    order = np.argsort(-scores, kind="stable")
+    ends = np.flatnonzero(np.append(np.diff(scores[order]) != 0, True)) + 1
+    y = np.cumsum(labels[order])[ends - 1].astype(np.float64)
+    n = labels.size
+    claim = Claim("exact", None, "")
+    return metrics(Curve(n, lift(n, Points(ends, y, y)), curve_cutoffs(n), claim, misses=misses)).to_pylist()
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    seed=st.integers(0, 2**32),
+    n=st.sampled_from([1, 2, 9, 150, 700]),
+    values=st.sampled_from([None, 1, 3, 40]),
+    share=st.sampled_from([0.0, 0.1, 0.5, 1.0]),
+    misses=st.sampled_from([0, 3]),
+    way=st.sampled_from(WAYS),
+)
+def test_every_metric_spans_every_order_of_ties(seed, n, values, share, misses, way):
+    labels, scores = list_of(seed, n, values, share)
+    found = {(r["metric"], r["argument"]): r for r in evaluate(labels, scores, way, misses).metrics.to_pylist()}
+    for row in over_all_orders(labels, scores, misses):
+        name = row["metric"], row["argument"]
+        if name[0] in ("max_f1_rank", "average_precision_at_found") or name == ("pr_area", "interpolated"):
+            continue
+        for side in ("lower", "upper"):
+            expected = row[side]
+            assert found[name][side] == (
+                expected if expected is None else pytest.approx(expected, rel=1e-11, abs=1e-13)
+            ), (name, side)
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("values", [None, 1, 2, 50, 3000])
+@pytest.mark.parametrize("share", [0.0, 0.03, 0.5, 1.0])
+def test_scikit_learn_agrees(way, values, share, small_blocks):
+    labels, scores = list_of(7, 5_000, values, share)
+    found = evaluate(labels, scores, way)
+    if labels.sum() > 0:
+        expected = average_precision_score(labels, scores)
+        assert value(found, "average_precision", "grouped") == pytest.approx(expected, rel=1e-12)
+    if 0 < labels.sum() < labels.size:
+        assert value(found, "roc_auc", "grouped") == pytest.approx(roc_auc_score(labels, scores), rel=1e-12)
+    else:
+        assert value(found, "roc_auc") is None
+
+
+def test_small_blocks_change_no_value(small_blocks):
+    for values in (None, 5, 300):
+        labels, scores = list_of(3, 3_000, values)
+        for way in WAYS:
+            many = {(r["metric"], r["argument"]): r for r in evaluate(labels, scores, way, 5).metrics.to_pylist()}
+            for row in over_all_orders(labels, scores, 5):
+                name = row["metric"], row["argument"]
+                if name[0] not in ("max_f1_rank", "average_precision_at_found", "pr_area", "dcg_at"):
+                    for side in ("lower", "upper"):
+                        assert many[name][side] == pytest.approx(row[side], rel=1e-11), (values, way, name)
+
+
+def test_bins_bracket_what_they_cannot_tell_apart(small_blocks, monkeypatch):
+    from streameval.rankings import tallies
+
+    monkeypatch.setattr(tallies, "_MOST_BINS", 64)
+    monkeypatch.setattr(tallies, "_MOST_PARTS", 1024)
+    labels, scores = list_of(11, 20_000, None)
+    true = evaluate(labels, scores, "sorted")
+    widths = []
+    for tolerance in (0.1, 1e-3, 1e-5):
+        found = evaluate(labels, scores, "bins", tolerance=tolerance)
+        for name in (("average_precision", "tie_order"), ("average_precision", "grouped"), ("roc_auc", "tie_order"),
+                     ("max_f1", ""), ("r_precision", ""), ("precision_at", "1000")):  # fmt: skip
+            assert value(found, *name, "lower") <= value(true, *name) * (1 + 1e-12), name
+            assert value(found, *name, "upper") >= value(true, *name) * (1 - 1e-12), name
+        width = value(found, "average_precision", "tie_order", "upper") - value(
+            found, "average_precision", "tie_order", "lower"
+        )
+        assert width == pytest.approx(found.summary["brackets"]["average_precision"], rel=1e-6, abs=1e-12)
+        widths.append(width)
+    assert widths[0] > widths[1] > widths[2]
+    assert widths[0] <= 0.1
+    assert widths[1] <= 1e-3
+
+
+@pytest.mark.parametrize("kind", [np.float16, np.float32, np.float64, np.int8, np.int32, np.uint16])
+@pytest.mark.parametrize("ascending", [False, True])
+def test_any_type_of_score_is_counted(kind, ascending):
+    labels, scores = list_of(2, 2_000, 20)
+    scores = np.abs(scores).astype(kind)
+    sign = 1.0 if not ascending else -1.0
+    order = np.random.default_rng(0).permutation(labels.size)
+    table = pa.table({"s": pa.array(scores[order]), "y": labels[order] == 1})
+    options = streameval.RankingOptions(score="s", ascending=ascending)
+    found = streameval.exact(table, label="y", options=options)
+    expected = average_precision_score(labels, sign * scores.astype(np.float64))
+    assert value(found, "average_precision", "grouped") == pytest.approx(expected, rel=1e-12)
+    best = value(found, "max_f1_rank")
+    at = float(np.sort(scores.astype(np.float64))[:: 1 if ascending else -1][int(best) - 1])
+    assert value(found, "max_f1_score") == at
+
+
+def test_a_counter_that_passes_two_bytes_is_not_lost():
+    n = 300_000
+    labels = (np.arange(n) % 3 == 0).astype(np.int8)
+    scores = np.where(np.arange(n) % 1000 == 0, 1.0, 0.5)
+    found = evaluate(labels, scores, "dense")
+    assert found.summary["positives"] == labels.sum()
+    expected = average_precision_score(labels, scores)
+    assert value(found, "average_precision", "grouped") == pytest.approx(expected, rel=1e-12)
+
+
+def test_files_threads_and_row_groups_change_no_byte(tmp_path):
+    labels, scores = list_of(5, 50_000, 4_000)
+    order = np.argsort(-scores, kind="stable")
+    table = pa.table({"score": scores[order], "label": labels[order]})
+    results = []
+    for files, rows, threads in ((1, 50_000, 1), (3, 7_000, 2), (7, 1_111, 4)):
+        folder = tmp_path / str(files)
+        folder.mkdir()
+        edges = np.linspace(0, 50_000, files + 1).astype(int)
+        for i in range(files):
+            part = table.slice(edges[i], edges[i + 1] - edges[i])
+            pq.write_table(part, folder / f"{i}.parquet", row_group_size=rows)
+        for score in ("score", None):
+            options = streameval.RankingOptions(score=score, threads=threads)
+            found = streameval.exact(str(folder), label="label", options=options)
+            results.append((score, found.metrics.to_pylist(), found.curve_table.to_pydict()))
+    for score, rows, curve in results[2:]:
+        first = results[0] if score else results[1]
+        assert rows == first[1]
+        assert curve == first[2]
+
+
+def test_results_are_written_and_read_like_a_study(tmp_path):
+    labels, scores = list_of(5, 3_000, 100)
+    table = pa.table({"score": scores, "label": labels})
+    options = streameval.RankingOptions(score="score")
+    found = streameval.exact(table, label="label", out=tmp_path / "out", options=options, misses=4)
+    names = {path.name for path in (tmp_path / "out").iterdir()}
+    assert names == {"curve.parquet", "envelope.parquet", "metrics.parquet", "evaluation.json", "report.html"}
+    curve = pq.read_table(tmp_path / "out" / "curve.parquet")
+    assert curve.column("score").to_numpy()[0] == scores.max()
+    assert curve.column("recall").to_numpy()[-1] == pytest.approx(labels.sum() / (labels.sum() + 4))
+    assert found.curve.claim.coverage == "exact"
+    streameval.plan(table, tmp_path / "study", method="uniform", budget=10)
+    with pytest.raises(streameval.StudyError, match="a folder of their own"):
+        streameval.exact(table, label="label", out=tmp_path / "study")
+
+
+@pytest.mark.parametrize(
+    ("column", "message"),
+    [
+        ([0, 1, 2], "row 2: label 2 is not 0 or 1"),
+        ([0, -1, 1], "row 1: label -1 is not 0 or 1"),
+        ([0, None, 1], "row 1: 1 labels are missing"),
+        ([0.0, 0.5, 1.0], r"row 1: label 0\.5 is not 0 or 1"),
+        ([0.0, float("nan"), 1.0], "row 1: label nan is not 0 or 1"),
+        (["a", "b", "c"], "is string, not 0/1"),
+        ([0, 256, 1], "row 1: label 256 is not 0 or 1"),
+    ],
+)
+def test_labels_that_are_none_are_named(column, message):
+    with pytest.raises(streameval.InputError, match=message):
+        streameval.exact(pa.table({"y": column}), label="y")
+
+
+def test_bad_arguments_are_one_line():
+    table = pa.table({"y": [0, 1], "s": [1.0, float("nan")]})
+    with pytest.raises(streameval.InputError, match="misses is -1"):
+        streameval.exact(table, label="y", misses=-1)
+    with pytest.raises(streameval.InputError, match="tolerance is 2"):
+        streameval.exact(table, label="y", tolerance=2)
+    with pytest.raises(streameval.InputError, match="no column 'z'"):
+        streameval.exact(table, label="z")
+    with pytest.raises(streameval.InputError, match="1 items have no s"):
+        streameval.exact(table, label="y", options=streameval.RankingOptions(score="s"))
+
+
+@pytest.mark.parametrize("name", ["ppdb_human", "clef_tar2017_amc", "skin_logreg"])
+def test_real_lists_agree_with_scikit_learn(real, name):
+    table = pq.read_table(real(name))
+    labels, scores = table.column("label").to_numpy(), table.column("score").to_numpy()
+    found = streameval.exact(str(real(name)), label="label", options=streameval.RankingOptions(score="score"))
+    expected = average_precision_score(labels, scores)
+    assert value(found, "average_precision", "grouped") == pytest.approx(expected, rel=1e-12)
+    assert value(found, "roc_auc", "grouped") == pytest.approx(roc_auc_score(labels, scores), rel=1e-12)
