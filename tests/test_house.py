@@ -24,7 +24,7 @@ FLOORS = {
         "totals",
         "bounds",
     ),
-    2: ("methods", "rankings", "labels", "metrics", "exports"),
+    2: ("methods", "rankings", "labels", "metrics", "exports", "arrays"),
     3: ("verbs", "study", "replicates", "counting"),
     4: ("reporting",),
     5: ("cli", "demo", "__main__", "__init__"),

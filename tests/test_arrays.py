@@ -1,0 +1,71 @@
+"""Metrics of arrays agree with scikit-learn, degenerate input included."""
+
+import warnings
+
+import numpy as np
+import pytest
+import sklearn.metrics as peer
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import streameval
+
+
+def array(seed, n, values, share):
+    rng = np.random.default_rng(seed)
+    scores = rng.normal(size=n) if values is None else rng.integers(0, values, n).astype(float)
+    return (rng.random(n) < share).astype(int), scores
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    seed=st.integers(0, 2**32),
+    n=st.sampled_from([1, 2, 30, 1000]),
+    values=st.sampled_from([None, 1, 4, 100]),
+    share=st.sampled_from([0.0, 0.1, 0.6, 1.0]),
+)
+def test_scikit_learn_agrees(seed, n, values, share):
+    y, s = array(seed, n, values, share)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        ap, curve = peer.average_precision_score(y, s), peer.precision_recall_curve(y, s)
+        roc = peer.roc_curve(y, s, drop_intermediate=False)
+        auc = peer.roc_auc_score(y, s) if 0 < y.sum() < n else np.nan
+    assert streameval.average_precision_score(y, s) == pytest.approx(ap, rel=1e-12)
+    assert streameval.roc_auc_score(y, s) == pytest.approx(auc, rel=1e-12, nan_ok=True)
+    for mine, theirs in zip(streameval.precision_recall_curve(y, s), curve, strict=True):
+        assert np.allclose(mine, theirs, rtol=1e-12)
+    for mine, theirs in zip(streameval.roc_curve(y, s), roc, strict=True):
+        assert np.allclose(mine, theirs, rtol=1e-12, equal_nan=True)
+
+
+def test_ten_million_agree_with_scikit_learn():
+    y, s = array(0, 10**7, 10**5, 0.3)
+    assert streameval.average_precision_score(y, s) == pytest.approx(peer.average_precision_score(y, s), rel=1e-12)
+    assert streameval.roc_auc_score(y, s) == pytest.approx(peer.roc_auc_score(y, s), rel=1e-12)
+
+
+def test_ties_and_misses_are_counted():
+    y, s = [0] * 10 + [1] * 10, [1.0] * 10 + [0.0] * 10  # no order of the tied positives reaches .5
+    assert streameval.average_precision_score(y, s) == pytest.approx(0.5)
+    each = [streameval.average_precision_score(y, s, ties=t) for t in ("pessimistic", "expected", "optimistic")]
+    assert each == pytest.approx([0.3312286] * 3, abs=1e-7)
+    assert streameval.roc_auc_score([1, 0], [1, 1], ties="pessimistic") == 0
+    assert streameval.roc_auc_score([1, 0], [1, 1], ties="optimistic") == 1
+    assert streameval.roc_auc_score([1, 0], [2, 1], misses=1) == 0.5
+    assert streameval.average_precision_score([1, 0], [2, 1], misses=3) == 0.25
+    assert streameval.precision_recall_curve([1, 0], [2, 1], misses=1)[1].tolist() == [0.5, 0.5, 0]
+
+
+@pytest.mark.parametrize(
+    ("y", "s", "message"),
+    [
+        ([1, 0], [1.0], "equally long"),
+        ([], [], "empty"),
+        ([1, 2], [1, 2], r"y_true\[1\] is 2"),
+        ([1, 0], [1, float("nan")], r"y_score\[1\] is NaN"),
+    ],
+)
+def test_bad_arrays_are_named(y, s, message):
+    with pytest.raises(streameval.InputError, match=message):
+        streameval.average_precision_score(y, s)
