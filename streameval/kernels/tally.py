@@ -59,12 +59,30 @@ def count_keys(
 
 
 @kernel
-def occupied(counts: UInt16Array, first: int, last: int, cells: Int64Array) -> int:
-    """Find cells first..last − 1 that hold items; returns how many. (A spilled counter may read 0: see the caller.)"""
+def gather(counts: UInt16Array, first: int, last: int, marked: npt.NDArray[np.bool_], found: Int64Array) -> int:
+    """Collect the cells first..last − 1 that hold items.
+
+    Parameters
+    ----------
+    counts : uint16 array, shape (2 · cells,)
+    marked : bool array, shape (last − first,) or (0,)
+        Cells to collect in any case: a counter that passed 2^16 may read 0.
+    found : int64 array, shape (3, last − first)
+        Receives cells, negatives and positives.
+
+    Returns
+    -------
+    int
+        How many there are.
+    """
     m = np.int64(0)
     for cell in range(first, last):
-        cells[m] = cell
-        m += np.int64((counts[2 * cell] | counts[2 * cell + 1]) != 0)
+        negatives, positives = counts[2 * cell], counts[2 * cell + 1]
+        found[0, m], found[1, m], found[2, m] = cell, negatives, positives
+        held = (negatives | positives) != 0
+        if marked.size:
+            held |= marked[cell - first]
+        m += np.int64(held)
     return int(m)
 
 

@@ -128,30 +128,47 @@ def labelled_rows(ranking: Ranking, label: str) -> LabelledRows:
     raise InputError(f"a {type(ranking).__name__} cannot be read as a stream")
 
 
-def blocks(stretches: Iterable[Stretch], size: int) -> Iterator[Stretch]:
+@dataclass(frozen=True)
+class Held:
+    """A block of rows, still in the pieces that it was decoded in: whoever sums it joins them.
+
+    Attributes
+    ----------
+    pieces : list of Stretch
+    previous : int or None
+        Key of the row before.
+    """
+
+    pieces: list[Stretch]
+    previous: int | None
+
+    def joined(self) -> Stretch:
+        """One stretch."""
+        whole = _joined(self.pieces)
+        return Stretch(whole.before, whole.labels, whole.keys, self.previous)
+
+
+def blocks(stretches: Iterable[Stretch], size: int) -> Iterator[Held]:
     """Cut consecutive stretches anew, into blocks of `size` rows and a last one."""
     held: list[Stretch] = []
     rows, previous = 0, None
     for stretch in stretches:
-        held.append(stretch)
-        rows += stretch.labels.size
-        if rows < size:
-            continue
-        whole = _joined(held)
-        full = rows - rows % size
-        for at in range(0, full, size):
-            block = _cut(whole, at, at + size, previous)
-            previous = None if block.keys is None else int(block.keys[-1])
-            yield block
-        rows -= full
-        held = [_cut(whole, full, full + rows, None)] if rows else []
+        at, total = 0, stretch.labels.size
+        while at < total:
+            end = min(total, at + size - rows)
+            held.append(_cut(stretch, at, end))
+            rows, at = rows + end - at, end
+            if rows == size:
+                yield Held(held, previous)
+                last = held[-1].keys
+                held, rows, previous = [], 0, None if last is None else int(last[-1])
     if held:
-        yield _cut(_joined(held), 0, rows, previous)
+        yield Held(held, previous)
 
 
-def _cut(whole: Stretch, first: int, last: int, previous: int | None) -> Stretch:
+def _cut(whole: Stretch, first: int, last: int) -> Stretch:
     keys = None if whole.keys is None else whole.keys[first:last]
-    return Stretch(whole.before + first, whole.labels[first:last], keys, previous)
+    return Stretch(whole.before + first, whole.labels[first:last], keys)
 
 
 def _joined(parts: list[Stretch]) -> Stretch:
