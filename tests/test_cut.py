@@ -1,8 +1,9 @@
 """The cut: the rank is the naive one, and the items above it are those of a full sort, whatever cuts the list."""
 
-import itertools
 import json
 import os
+import shutil
+import tempfile
 from fractions import Fraction
 
 import numpy as np
@@ -11,6 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from parquet_tables import tables, write_options
 
 import streameval
 from streameval.bounds.targets import rank_at_recall
@@ -21,7 +23,7 @@ from streameval.errors import InputError, OutsideError, StudyError
 from streameval.kernels.wordorder import count_before
 from streameval.proven import best_precision, deepest_rank, parse_share
 from streameval.rankings import RankingOptions, open_ranking
-from streameval.rankings.leading import leading
+from streameval.rankings.leading import _Items, leading
 
 
 def random_envelope(n, rng):
@@ -109,7 +111,7 @@ def lake(tmp_path_factory):
             "conf": rng.integers(0, 40, n) / 40,
             "rank": rng.integers(0, 9, n),
             "text": pa.array([None if i % 50 == 0 else f"text {i % 999}" for i in range(n)]).dictionary_encode(),
-            "tags": pa.array([["a"] * (i % 3) for i in range(n)]),
+            "view": pa.array([f"view {i % 7}" for i in range(n)], pa.string_view()),
             "cents": pa.array(rng.integers(0, 30, n), pa.int64()).cast(pa.decimal128(38, 2)),
         }
     )
@@ -134,7 +136,7 @@ def test_the_items_are_those_that_a_fetch_of_their_ranks_brings(lake, tmp_path, 
     """With memory for a few rows at a time as well, so that intervals are many and each takes several pieces."""
     folder, n = lake
     ranking = open_ranking(str(folder), ORDERS[name])
-    for rank, memory in itertools.product((1, 777, n), (1e9, 60_000.0)):
+    for rank, memory in ((1, 1e9), (n, 1e9), (777, 60_000.0), (n, 200_000.0)):
         wanted = ranking.fetch(np.arange(1, rank + 1), ranking.columns()).table
         names = ["rank", *(name if name != "rank" else "rank_item" for name in ranking.columns())]
         wanted = wanted.select([0, *range(wanted.num_columns - len(names) + 1, wanted.num_columns)])
@@ -149,6 +151,38 @@ def test_the_items_are_those_that_a_fetch_of_their_ranks_brings(lake, tmp_path, 
             ids = set(ranked.column("id").to_pylist())
             in_files = [i for i in ranking.rows.fetch(np.arange(1, n + 1), ["id"]).table["id"].to_pylist() if i in ids]
             assert stored.column("id").to_pylist() == in_files
+
+
+@settings(max_examples=40, deadline=None)
+@given(table=tables(), options=write_options(), picks=st.integers(0, 2**32), density=st.sampled_from([0.1, 0.5, 1.0]))
+def test_row_groups_decoded_whole_give_what_their_pages_give(table, options, picks, density):
+    """Any type that Arrow writes, rows scattered or dense, in batches that end anywhere."""
+    sizes = np.random.default_rng(picks)
+    with tempfile.TemporaryDirectory() as folder:
+        path = f"{folder}/a=1"
+        os.mkdir(path)
+        pq.write_table(table, f"{path}/x.parquet", **options)
+        ranking = open_ranking(folder, RankingOptions())
+        wanted = np.flatnonzero(sizes.random(table.num_rows) < density)
+        if not wanted.size:
+            return
+        items = _Items(ranking, float(sizes.integers(1, 2_000)))
+        expected = items._fetch(wanted + 1).cast(items.schema)
+        assert pa.concat_tables(items.read(wanted)).equals(expected)
+
+
+def test_a_corrupt_or_changed_file_is_named(lake, tmp_path):
+    """Also where it happens after the first look, and row groups are decoded whole."""
+    folder = tmp_path / "lake"
+    shutil.copytree(lake[0], folder)
+    items = _Items(open_ranking(str(folder), RankingOptions()), 1e9)
+    path = folder / "day=0" / "p1.parquet"
+    whole, state = path.read_bytes(), os.stat(path)
+    for damaged, said in ((whole[:100] + bytes(300) + whole[400:], "cannot be decoded"), (whole + b"x", "changed")):
+        path.write_bytes(damaged)
+        os.utime(path, ns=(state.st_atime_ns, state.st_mtime_ns))
+        with pytest.raises(InputError, match=f"p1.parquet.*{said}"):
+            list(items.read(np.arange(lake[1])))
 
 
 def test_row_groups_that_lie_below_the_cut_are_not_read(tmp_path, monkeypatch):
@@ -274,6 +308,16 @@ def test_bad_cuts_are_refused_in_one_line(study, ranking, tmp_path, capsys):
     pq.write_table(pa.table({"item": ["x"], "conf": [2.0], "label": pa.array([1], pa.int8())}), folder / "z.parquet")
     assert "fingerprint" in refused("--rank", 5, "--out", tmp_path / "out")
     assert not (tmp_path / "out").exists()
+
+
+def test_bounds_that_hold_rank_by_rank_prove_nothing_of_one_that_was_searched_for(study):
+    path, _ = study
+    summary = json.loads((path / "evaluation.json").read_text())
+    summary["claim"]["coverage"] = "pointwise"
+    (path / "evaluation.json").write_text(json.dumps(summary))
+    with pytest.raises(StudyError, match="at each rank by itself"):
+        streameval.cut(path, precision=0.5)
+    assert streameval.cut(path, rank=50).rank == 50
 
 
 def test_what_ends_early_leaves_nothing(study, tmp_path, monkeypatch):

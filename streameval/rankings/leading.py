@@ -19,18 +19,21 @@ from streameval.errors import InputError
 from streameval.kernels.tiehash import position_hashes
 from streameval.kernels.wordorder import count_before
 from streameval.rankings import Ranking
+from streameval.rankings.dense import batches, worthwhile
 from streameval.rankings.ordering.bins import Words
 from streameval.rankings.ordering.locate import locate
 from streameval.rankings.ordering.skipping import Lumps
 from streameval.rankings.ordering.units import Scan, Unit
 from streameval.rankings.scored import ScoredRanking
 from streameval.rankings.spill import Spill, matrix
-from streameval.rankings.stored import free_name
+from streameval.rankings.stored import StoredRanking, free_name
 from streameval.types import Int64Array
 
 _MOST_ROWS = 1 << 20  # of one table
+_MOST_POSITIONS = 1 << 24  # that are listed at a time
+_BATCH_ROWS = 1 << 16
 _GATHERED = 1 << 18  # rows that are read together where they lie scattered
-_SAMPLE_ROWS = 256
+_SAMPLE_PLACES, _SAMPLE_ROWS = 16, 16
 _MOST_FILES = 200
 _MOST_BYTES = 1 << 30  # of an interval that is sorted, so that no text overflows Arrow's 32-bit offsets
 
@@ -58,8 +61,7 @@ class _Items:
         self.rows = ranking.rows if isinstance(ranking, ScoredRanking) else ranking
         self.columns = list(dict.fromkeys(self.rows.columns()))
         self.limit = memory / 8
-        n = self.rows.n_items
-        sample = self._fetch(np.unique(np.linspace(1, n, min(n, _SAMPLE_ROWS)).astype(np.int64)))
+        sample = self._fetch(_sample(self.rows.n_items))
         self.schema = sample.schema
         if isinstance(ranking, ScoredRanking):  # its type may differ between files
             at = self.columns.index(ranking.score)
@@ -68,17 +70,43 @@ class _Items:
 
     def read(self, positions: Int64Array) -> Iterator[pa.Table]:
         """Items at some positions, in ascending order."""
+        scattered: list[Int64Array] = []
+        for part in self.rows.parts(positions + 1) if isinstance(self.rows, StoredRanking) else ():
+            here, positions = positions[: part.rows.size], positions[part.rows.size :]
+            if not worthwhile(part):
+                scattered.append(here)
+                continue
+            yield from self._scattered(np.concatenate([*scattered, here[:0]]))
+            scattered = []
+            for table in batches(part, min(_BATCH_ROWS, self._rows_at_once())):
+                yield self._as_planned(table.select(self.columns))
+        yield from self._scattered(np.concatenate([*scattered, positions]))
+
+    def _scattered(self, positions: Int64Array) -> Iterator[pa.Table]:
         at = 0
         while at < positions.size:
-            count = int(min(_MOST_ROWS, max(1, self.limit / self.bytes_per_row)))
-            table = self._fetch(positions[at : at + count] + 1)
+            table = self._fetch(positions[at : at + self._rows_at_once()] + 1)
             at += table.num_rows
+            yield self._as_planned(table)
+
+    def _rows_at_once(self) -> int:
+        return int(min(_MOST_ROWS, max(1, self.limit / self.bytes_per_row)))
+
+    def _as_planned(self, table: pa.Table) -> pa.Table:
+        if table.num_rows:
             self.bytes_per_row = max(1.0, table.nbytes / table.num_rows)
-            yield table.cast(self.schema)
+        return table.cast(self.schema)
 
     def _fetch(self, ranks: Int64Array) -> pa.Table:
         found = self.rows.fetch(ranks, self.columns).table
         return found.select(range(1, found.num_columns)).rename_columns(self.columns)
+
+
+def _sample(n_items: int) -> Int64Array:
+    """Ranks from all over the list, few pages of them: a page of long texts is large."""
+    starts = np.linspace(1, n_items, _SAMPLE_PLACES).astype(np.int64)
+    ranks = np.unique(starts[:, None] + np.arange(_SAMPLE_ROWS))
+    return ranks[ranks <= n_items]
 
 
 def leading(ranking: Ranking, last_rank: int, order: str, folder: Path, memory: float) -> Leading:
@@ -128,8 +156,16 @@ def _ranked(items: _Items, tables: Iterator[pa.Table]) -> Leading:
 
 
 def _stored(items: _Items, last_rank: int) -> Iterator[pa.Table]:
-    for first in range(0, last_rank, _MOST_ROWS):
-        yield from items.read(np.arange(first, min(last_rank, first + _MOST_ROWS), dtype=np.int64))
+    """Items of the first ranks of a list in stored order; no row group is read twice unless it is huge."""
+    ends = items.rows.last_rank if isinstance(items.rows, StoredRanking) else None
+    first = 0
+    while first < last_rank:
+        end = first + _MOST_ROWS
+        if ends is not None and end < last_rank:
+            end = min(int(ends[np.searchsorted(ends, end)]), first + _MOST_POSITIONS)
+        end = min(end, last_rank)
+        yield from items.read(np.arange(first, end, dtype=np.int64))
+        first = end
 
 
 def _by_rank(ranking: ScoredRanking, items: _Items, last_rank: int, folder: Path, limit: float) -> Iterator[pa.Table]:
