@@ -280,8 +280,8 @@ def test_bad_cuts_are_refused_in_one_line(study, ranking, tmp_path, capsys):
         assert len(message.strip().splitlines()) == 1
         return message
 
-    assert "nothing was asked for" in refused()
-    assert "precision and rank was asked for" in refused("--precision", 0.9, "--rank", 3)
+    assert "no target was given" in refused()
+    assert "2 targets were given: precision, rank" in refused("--precision", 0.9, "--rank", 3)
     for bad in ("0", "-0.5", "1.01", "nan", "1e-999999999"):
         assert "outside (0, 1]" in refused(f"--precision={bad}")
         assert "outside (0, 1]" in refused(f"--recall={bad}")
@@ -334,6 +334,8 @@ def test_what_ends_early_leaves_nothing(study, tmp_path, monkeypatch):
     with pytest.raises(OutsideError):
         found.write(tmp_path / "out", order="rank")
     assert sorted(os.listdir(tmp_path)) == before
+    with pytest.raises(InputError, match="no whole number"):
+        streameval.cut(path, rank=2.5)
     with pytest.raises(InputError, match="'storage' or 'rank'"):
         found.write(tmp_path / "out", order="random")
 

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
 from fractions import Fraction
+from numbers import Integral
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,7 @@ from streameval.curve import Curve
 from streameval.errors import InputError, StudyError
 from streameval.partitioned import write_parts
 from streameval.proven import best_precision, deepest_rank, parse_share
-from streameval.rankings import Progress, Ranking, silent
+from streameval.rankings import Progress, Ranking, RankingOptions, silent
 from streameval.study import Study
 from streameval.types import Claim, Plan
 from streameval.verbs.select import open_planned
@@ -127,7 +128,7 @@ class Cut:
         _refuse_inside(folder, self.plan)
         atomic.refuse_taken(folder)
         ranking: Ranking = open_planned(self.plan, self._ranking)
-        memory = float(self.plan.location["memory"]) * 1e9
+        memory = RankingOptions.of(self.plan).memory * 1e9
         with atomic.folder(folder) as temporary:
             items = leading(ranking, self.rank, order, temporary, memory)
             files = write_parts(
@@ -193,8 +194,8 @@ def cut(
     """
     asked = {n: v for n, v in (("precision", precision), ("recall", recall), ("rank", rank)) if v is not None}
     if len(asked) != 1:
-        what = " and ".join(asked) if asked else "nothing"
-        raise InputError(f"{what} was asked for", "give one of precision, recall and rank")
+        what = f"{len(asked)} targets were given: {', '.join(asked)}" if asked else "no target was given"
+        raise InputError(what, "give one of precision, recall and rank")
     if misses is not None and misses < 0:
         raise InputError(f"misses is {misses:,}, below 0", "it counts positives that the ranking never returned")
     folder = Study(Path(study))
@@ -237,8 +238,10 @@ def _chosen(curve: Curve, asked: Mapping[str, Any]) -> int:
         return _deepest(curve, value)
     if name == "recall":
         return _first(curve, value)
-    if not 1 <= value <= curve.n_items:
-        raise InputError(f"rank {value:,} is outside 1..{curve.n_items:,}")
+    if not isinstance(value, Integral):
+        raise InputError(f"rank is {value!r}, no whole number")
+    if not 1 <= int(value) <= curve.n_items:
+        raise InputError(f"rank {int(value):,} is outside 1..{curve.n_items:,}")
     return int(value)
 
 
@@ -272,7 +275,7 @@ def _score(plan: Plan, at: Mapping[str, Any], ranking: Any) -> Any:
     if plan.ranking.get("score") is None:
         return None
     score = at.get("score")
-    if score is None and (ranking is not None or plan.location["source"] is not None):
+    if score is None and (ranking is not None or plan.location.get("source") is not None):
         found = open_planned(plan, ranking).fetch(pa.array([at["rank"]]).to_numpy(), [])
         score = found.table.column("score")[0].as_py()
     plain = isinstance(score, int) or (isinstance(score, float) and math.isfinite(score))
@@ -280,7 +283,7 @@ def _score(plan: Plan, at: Mapping[str, Any], ranking: Any) -> Any:
 
 
 def _refuse_inside(folder: Path, plan: Plan) -> None:
-    for source in plan.location["source"] or ():
+    for source in plan.location.get("source") or ():
         if os.path.isdir(source) and Path(os.path.realpath(folder)).is_relative_to(os.path.realpath(source)):
             raise InputError(
                 f"{folder}: lies inside the ranking {source}, which would grow by it", "give another place"

@@ -49,8 +49,8 @@ def cut(
     found = verb(study, precision=precision, recall=recall, rank=rank, misses=misses)
     facts = found.as_dict()
     rows = [
-        [name, *(_number(found.holds[key]) for key in (f"{name}_lower", name, f"{name}_upper"))]
-        for name in ("precision", "recall", "yield")
+        [name, *(_number(found.holds[key], form) for key in (f"{name}_lower", name, f"{name}_upper"))]
+        for name, form in (("precision", ".4f"), ("recall", ".4f"), ("yield", ",.0f"))
     ]
     at = "" if found.score is None else f", score {found.score}"
     meaning = band_meaning(found.claim)
@@ -69,7 +69,5 @@ def cut(
     output.say(facts, lines)
 
 
-def _number(value: float | None) -> str:
-    if value is None:
-        return "undefined"
-    return f"{value:,.0f}" if value > 1 else f"{value:.4f}"
+def _number(value: float | None, form: str) -> str:
+    return "undefined" if value is None else format(value, form)
