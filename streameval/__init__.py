@@ -1,6 +1,6 @@
 """Evaluate rankings too large to label.
 
-The verbs `plan`, `select`, `evaluate`, `exact`, `cost`, `simulate` and `report` are those of the command line.
+The verbs `plan`, `select`, `evaluate`, `exact`, `cut`, `cost`, `simulate` and `report` are those of the command line.
 Everything is imported when it is first used, so that `import streameval` and `streameval --help` stay quick.
 """
 
@@ -16,6 +16,7 @@ _HOMES = {
     "select": "verbs.select",
     "evaluate": "verbs.evaluate",
     "exact": "verbs.exact",
+    "cut": "verbs.cut",
     "report": "verbs.report",
     "cost": "verbs.cost",
     "simulate": "verbs.simulate",
@@ -25,6 +26,7 @@ _HOMES = {
     "roc_curve": "arrays",
     "Study": "study",
     "Evaluation": "study",
+    "Cut": "verbs.cut",
     "Plan": "types",
     "Labels": "types",
     "Claim": "types",

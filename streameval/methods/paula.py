@@ -28,7 +28,7 @@ import pyarrow as pa
 from streameval.curve import Curve
 from streameval.envelope import Envelope, Points, close, lift
 from streameval.errors import InputError
-from streameval.grid import parse_epsilon
+from streameval.grid import least_head, parse_epsilon
 from streameval.methods import check_alpha, check_budget, check_items
 from streameval.methods.paula_bracket import Bracket, bracket_of, findings, head_yield_of
 from streameval.methods.paula_layout import (
@@ -38,7 +38,6 @@ from streameval.methods.paula_layout import (
     layout_for_alpha,
     layout_for_budget,
     layout_of,
-    least_head,
 )
 from streameval.monotonicity import assumptions
 from streameval.types import Claim, Labels, Plan

@@ -232,6 +232,13 @@ def _type(schema: pa.Schema, name: str) -> str:
     return str(schema.field(name).type) if name in schema.names else "absent"
 
 
+def refuse_changed(footer: Footer) -> None:
+    """Refuse a file that is not what its footer was read from."""
+    state = os.stat(footer.file.path)
+    if (state.st_size, state.st_mtime_ns) != (footer.size, footer.changed_ns):
+        raise InputError(f"{footer.file.path}: changed while it was read", "run the command again")
+
+
 def check_column(schema: pa.Schema, name: str, where: str) -> None:
     """Refuse a column that is not there."""
     if name not in schema.names:

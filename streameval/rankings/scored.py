@@ -115,9 +115,7 @@ class ScoredRanking:
             small; with count, file and place.
         """
         wanted = np.union1d(ranks, cutoffs) if cutoffs is not None else ranks
-        units, lumps = self._to_read(wanted)
-        threads, memory = self._share(wanted.size)
-        scan = Scan(units, self.order, self.score, self.options.key, threads, self._key_hashes, lumps)
+        scan, memory = self.scan_for(wanted)
         found = locate(scan, wanted, memory, self.options.nan, progress)
         mine = np.searchsorted(wanted, ranks)
         items = self._items(found.position[mine], list(dict.fromkeys(columns)), progress)
@@ -132,9 +130,21 @@ class ScoredRanking:
             equal_keys=found.equal_keys,
             missing_scores=found.missing,
             scans=found.scans,
-            rows_scanned=sum(unit.rows for unit in units),
+            rows_scanned=sum(unit.rows for unit in scan.units),
             thresholds=_at(wanted, scores, cutoffs),
         )
+
+    def scan_for(self, wanted: Int64Array) -> tuple[Scan, float]:
+        """Say what has to be read to find wanted ranks, and the bytes there are for bins and candidates.
+
+        Raises
+        ------
+        InputError
+            A memory limit too small; says the least that works.
+        """
+        units, lumps = self._to_read(wanted)
+        threads, memory = self._share(wanted.size)
+        return Scan(units, self.order, self.score, self.options.key, threads, self._key_hashes, lumps), memory
 
     def _to_read(self, wanted: Int64Array) -> tuple[list[Unit], Lumps]:
         """Units that may hold wanted ranks, and lumps of all others."""

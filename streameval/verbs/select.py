@@ -80,12 +80,7 @@ def select(
     folder = Study(Path(study))
     plan = folder.plan()
     write = writer_for(os.fspath(export)) if export is not None else None
-    opened = _open(plan, ranking)
-    if opened.fingerprint != plan.ranking["fingerprint"]:
-        raise StudyError(
-            f"the ranking has fingerprint {opened.fingerprint}, but {plan.ranking['fingerprint']} was planned",
-            "the files have changed since; plan the new list into a new study",
-        )
+    opened = open_planned(plan, ranking)
     known = opened.columns()
     names = list(columns) if columns is not None else known
     if strangers := sorted(set(names) - set(known)):
@@ -104,11 +99,30 @@ def select(
     return Selection(table, fetched, left_out)
 
 
-def _open(plan: Plan, ranking: Any) -> Ranking:
+def open_planned(plan: Plan, ranking: Any = None) -> Ranking:
+    """Open the ranking of a plan.
+
+    Parameters
+    ----------
+    plan : Plan
+    ranking : table, optional
+        Where it lies in memory.
+
+    Raises
+    ------
+    StudyError
+        It was in memory and is not given, or is not the one that was planned; both fingerprints are named.
+    """
     source = ranking if ranking is not None else plan.location["source"]
     if source is None:
-        raise StudyError("this study's ranking was a table in memory", "give it again: select(study, ranking=table)")
-    return open_ranking(source, RankingOptions.of(plan))
+        raise StudyError("this study's ranking was a table in memory", "give it again in Python, with ranking=table")
+    opened = open_ranking(source, RankingOptions.of(plan))
+    if opened.fingerprint != plan.ranking["fingerprint"]:
+        raise StudyError(
+            f"the ranking has fingerprint {opened.fingerprint}, but {plan.ranking['fingerprint']} was planned",
+            "the files have changed since; plan the new list into a new study",
+        )
+    return opened
 
 
 def method_cutoffs(plan: Plan) -> Int64Array:
