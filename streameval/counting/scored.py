@@ -129,7 +129,7 @@ def _summed(tally: Tally, cutoffs: Int64Array, scores: Scores, how: str, unresol
         key = groups.key[at : at + 1]
         return as_number(scores(as_keys(key))) if tally.single(int(key[0])) else float("nan")
 
-    return Summed(totals, look, how, table, score_at, unresolved)
+    return Summed(totals, look, how, False, table, score_at, unresolved)
 
 
 def _parts(tally: Tally, cutoffs: Int64Array, index: _Index) -> Iterator[Part]:

@@ -14,6 +14,7 @@ from streameval.kernels.exact import BLOCK
 from streameval.rankings import Progress
 from streameval.rankings.ordering.scores import Keys
 from streameval.rankings.streams import Held, LabelledRows, blocks, in_order
+from streameval.sliding import Sliding
 from streameval.sums import Part, sum_labels, sum_rows
 from streameval.totals import Totals, fold
 from streameval.types import Int64Array
@@ -65,14 +66,22 @@ def streamed(
     with ThreadPoolExecutor(threads) as pool:
         totals = fold(parts(pool), cutoffs)
     if scores is None:
-        return Summed(totals, _look(rows, totals), "one pass in stored order")
+        return Summed(totals, _look(rows, totals), "one pass in stored order", True)
     table = pa.table({"rank": cutoffs, "score": scores(as_keys(np.concatenate(seen)))})
 
     def score_at(rank: int) -> float:
         keys = rows.rows(rank - 1, rank).keys
         return float("nan") if keys is None else as_number(scores(as_keys(keys)))
 
-    return Summed(totals, _look(rows, totals), "one pass, as it is stored in score order", table, score_at)
+    return Summed(totals, _look(rows, totals), "one pass, as it is stored in score order", True, table, score_at)
+
+
+def slide(rows: LabelledRows, sliding: Sliding, threads: int) -> None:
+    """Slide windows over a list in its stored order: one more pass over its labels alone."""
+    labels = LabelledRows(rows.units, rows.label)
+    with ThreadPoolExecutor(threads) as pool:
+        for stretch in labels.stream(pool, threads + 2):
+            sliding.add(stretch.labels)
 
 
 def as_keys(keys: npt.NDArray[np.uint64]) -> Keys:
