@@ -91,6 +91,7 @@ class TableSlice:
     table: pa.Table
     first_position: int
     rows: int
+    score_bytes: int = 0
 
     @property
     def where(self) -> str:

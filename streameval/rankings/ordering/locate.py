@@ -7,26 +7,26 @@ then by position, as often as needed.
 
 from __future__ import annotations
 
-import threading
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from streameval.errors import InputError
-from streameval.kernels.bins import count_bins, count_first, mark
+from streameval.kernels.bins import mark
 from streameval.kernels.orderkeys import LAST
 from streameval.rankings import Progress, silent
 from streameval.rankings.ordering.bins import HASH, LOW, FirstStage, Stage, Words, first_stage, next_stage
+from streameval.rankings.ordering.keeping import Keeper
 from streameval.rankings.ordering.scores import Keys
-from streameval.rankings.ordering.sieve import Room, Sieve, flags
-from streameval.rankings.ordering.units import Scan, Unit
+from streameval.rankings.ordering.sieve import Sieve, flags
+from streameval.rankings.ordering.tasks import SUM, Collecting, Counting, Sampling
+from streameval.rankings.ordering.units import Scan
 from streameval.types import Int64Array
 
 _MOST_BINS = 1 << 22
 _LEAST_BINS = 1 << 12
-_BYTES_PER_BIN = 16  # a counter and a mark
+_BYTES_PER_BIN = 48  # of the merged counts, their sums and marks, and of two threads
 _BYTES_PER_CANDIDATE = 80  # four words, the sort and its order
 _SAMPLE_UNITS = 32
 _SAMPLE_ROWS = 1 << 18
@@ -68,6 +68,7 @@ class _Search:
     n_items: int
     most_bins: int
     most_candidates: int
+    keeper: Keeper
     progress: Progress
     stages: list[FirstStage | Stage] = field(default_factory=list)
     bins: Int64Array = field(default_factory=lambda: np.empty(0, np.int64))
@@ -85,18 +86,22 @@ class _Search:
 
     def sieve(self) -> Sieve:
         """Lets through the rows in wanted bins of the last but one stage."""
-        first, *rest = self.stages
-        if not isinstance(first, FirstStage):
-            raise TypeError("the first stage comes first")
-        return Sieve.of(self.scan, first, [s for s in rest if isinstance(s, Stage)], self.bins, self.hashed)
+        return Sieve.of(self.scan, self.stages, self.bins, self.hashed)
 
 
-def least_memory(n_wanted: int, threads: int) -> int:
+def least_memory(n_wanted: int) -> int:
     """Bytes for bins and candidates without which wanted ranks cannot be found."""
-    return 4 * _LEAST_BINS * _BYTES_PER_BIN * (threads + 1) + 2 * n_wanted * _BYTES_PER_CANDIDATE
+    return 4 * _LEAST_BINS * _BYTES_PER_BIN + 2 * n_wanted * _BYTES_PER_CANDIDATE
 
 
-def locate(scan: Scan, wanted: Int64Array, memory: float, nan: str = "refuse", progress: Progress = silent) -> Located:
+def locate(
+    scan: Scan,
+    wanted: Int64Array,
+    memory: float,
+    nan: str = "refuse",
+    progress: Progress = silent,
+    keeper: Keeper | None = None,
+) -> Located:
     """Find the stored positions of wanted ranks.
 
     Parameters
@@ -105,34 +110,38 @@ def locate(scan: Scan, wanted: Int64Array, memory: float, nan: str = "refuse", p
         Units that hold the whole list.
     wanted : int64 array, strictly increasing, in 1..N
     memory : float
-        Bytes for bins and candidates.
+        Bytes for bins and candidates. Bins follow from it and not from the number of threads, so that partials of
+        different machines go together.
     nan : {"refuse", "last"}
         What becomes of scores that are null or NaN.
     progress : callable(done, total), optional
+    keeper : Keeper, optional
+        Keeps the partials of scans.
 
     Raises
     ------
     InputError
         The memory is less than `least_memory`. Scores that are null or NaN, with their count and first
         places. A list that changed between two scans.
+    UnfinishedError
+        Other processes share the scans, and have not done their part.
     """
-    n_items = scan.n_items
-    if memory < least_memory(wanted.size, scan.threads):
+    if memory < least_memory(wanted.size):
         raise InputError(f"{memory / 1e6:g} MB of memory cannot hold the bins of {wanted.size:,} wanted ranks")
     most_candidates = int(memory / 2 / _BYTES_PER_CANDIDATE)
-    most_bins = int(min(_MOST_BINS, memory / 2 / (_BYTES_PER_BIN * (scan.threads + 1))))
+    most_bins = int(min(_MOST_BINS, memory / 2 / _BYTES_PER_BIN))
     # counters that fit a cache are quick to reach: no more of them than the candidates' room asks for
     runs = 1 + int(np.sum(np.diff(wanted) > 1))
-    first_bins = min(most_bins, max(_LEAST_BINS, 2 * runs * n_items // most_candidates, 4 * runs))
-    search = _Search(scan, wanted, n_items, most_bins, most_candidates, progress)
-    search.stages.append(first_stage(_sample(scan), first_bins))
+    first_bins = min(most_bins, max(_LEAST_BINS, 2 * runs * scan.n_items // most_candidates, 4 * runs))
+    search = _Search(scan, wanted, scan.n_items, most_bins, most_candidates, keeper or Keeper(), progress)
+    search.stages.append(first_stage(_sample(search), first_bins))
     _count(search)
     if search.missing and nan == "refuse":
         raise _missing(scan, search.missing)
     while (search.counts - search.lumped).sum() > search.most_candidates:
         wide = LOW if scan.order.kind == "decimal" else HASH
         before = search.stages[-1]
-        search.stages.append(next_stage(before, search.bins, search.counts, most_bins, n_items - 1, wide))
+        search.stages.append(next_stage(before, search.bins, search.counts, most_bins, search.n_items - 1, wide))
         _count(search)
     return _pick(search, _collect(search))
 
@@ -145,46 +154,25 @@ def _missing(scan: Scan, count: int) -> InputError:
     )
 
 
-def _sample(scan: Scan) -> npt.NDArray[np.uint64]:
+def _sample(search: _Search) -> npt.NDArray[np.uint64]:
     """Keys of some rows from all over the list."""
-    step = max(1, len(scan.units) // _SAMPLE_UNITS)
-    chosen = list(scan.units[::step])[: 2 * _SAMPLE_UNITS]
-    each = max(1, _SAMPLE_ROWS // len(chosen))
-    keys = [scan.scores(unit).key for unit in chosen]
-    sample = np.concatenate([key[:: max(1, key.size // each)] for key in keys])
+    task = Sampling(_SAMPLE_UNITS, _SAMPLE_ROWS)
+    sample = search.keeper.run(search.scan, task, search.progress).columns["key"]
     known = sample[sample != LAST]
     return known if known.size else sample
 
 
 def _count(search: _Search) -> None:
     """Scan once, and find the bins of the last stage that hold wanted ranks."""
-    own = threading.local()
-    tables: list[npt.NDArray[Any]] = []
-    stage = search.stages[-1]
-    sieve = search.sieve()
-
-    def work(unit: Unit) -> int:
-        if not hasattr(own, "counts"):
-            # half as wide counters are half as far apart, and none of them can pass the number of items
-            width = np.uint32 if search.n_items < 2**32 else np.int64
-            own.counts, own.room = np.zeros(stage.count, width), Room()
-            tables.append(own.counts)
-        missing, hashes = 0, sieve.hashes(unit)
-        for first_row, keys in search.scan.blocks(unit, own.room.keys):
-            missing += keys.missing
-            if isinstance(stage, FirstStage):
-                count_first(keys.key, stage.bounds, stage.first, stage.inner, own.counts)
-            else:
-                bins, _ = sieve.pass_through(unit, first_row, keys, hashes, own.room)
-                count_bins(bins, own.counts)
-        return missing
-
-    search.missing = search.scan.map(work, search.progress)
+    stage, sieve = search.stages[-1], search.sieve()
+    task = Counting(tuple(search.stages), search.bins, search.hashed)
+    counted = search.keeper.run(search.scan, task, search.progress)
+    search.missing = counted.missing
     search.scans += 1
     lumps = np.zeros(stage.count, np.int64)
     at, rows = _lump_bins(search, sieve)
     np.add.at(lumps, at, rows)
-    counts: Int64Array = sum((table.astype(np.int64) for table in tables), lumps.copy())
+    counts: Int64Array = counted.columns[SUM] + lumps
     if isinstance(stage, FirstStage):
         before = np.cumsum(counts) - counts
         if counts.sum() != search.n_items:
@@ -223,28 +211,12 @@ def _lump_words(search: _Search) -> Words:
 
 def _collect(search: _Search) -> Words:
     """Scan once more, and keep the items in wanted bins."""
-    found: list[Words] = []
-    own = threading.local()
-    wanted, sieve = flags(search.stages[-1].count, search.bins), search.sieve()
-
-    def work(unit: Unit) -> int:
-        if not hasattr(own, "room"):
-            own.room = Room()
-        count, hashes = 0, sieve.hashes(unit)
-        for first_row, keys in search.scan.blocks(unit, own.room.keys):
-            bins, words = sieve.pass_through(unit, first_row, keys, hashes, own.room)
-            if bins.size:
-                found.append(words.where(wanted[bins]))
-                count += found[-1].key.size
-        return count
-
-    count = search.scan.map(work, search.progress)
+    task = Collecting(tuple(search.stages), search.bins, search.hashed)
+    found = search.keeper.run(search.scan, task, search.progress).columns
     search.scans += 1
-    if count != (search.counts - search.lumped).sum():
+    if found["key"].size != (search.counts - search.lumped).sum():
         raise InputError("the list changed between two scans of it", "run the command again")
-    names = ("key", "low", "hash", "position")
-    found = found or [Words(*(np.empty(0, np.uint64) for _ in names))]
-    return Words(*(np.concatenate([getattr(words, name) for words in found]) for name in names))
+    return Words(found["key"], found.get("low", np.empty(0, np.uint64)), found["hash"], found["position"])
 
 
 def _pick(search: _Search, items: Words) -> Located:

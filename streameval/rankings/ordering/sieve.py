@@ -37,10 +37,14 @@ class Sieve:
     hashed: str
 
     @staticmethod
-    def of(scan: Scan, first: FirstStage, rest: Sequence[Stage], bins: Int64Array, hashed: str) -> Sieve:
+    def of(scan: Scan, stages: Sequence[FirstStage | Stage], bins: Int64Array, hashed: str) -> Sieve:
         """Lay stages one behind the other; `bins` are those of the last stage that hold wanted ranks."""
+        first = stages[0]
+        if not isinstance(first, FirstStage):
+            raise TypeError("the first stage comes first")
+        rest = tuple(stage for stage in stages[1:] if isinstance(stage, Stage))
         wanted = rest[0].cell >= 0 if rest else flags(first.count, bins)
-        return Sieve(scan, first, tuple(rest), bits(wanted), hashed)
+        return Sieve(scan, first, rest, bits(wanted), hashed)
 
     def hashes(self, unit: Unit) -> npt.NDArray[np.uint64] | None:
         """Tie hashes of a unit from its key columns, where a stage splits by them."""
