@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 from streameval.errors import InputError, did_you_mean
-from streameval.rankings import Fetched, Progress, Ranking, RankingOptions, silent
+from streameval.rankings import Fetched, Progress, Ranking, RankingOptions, check_ranks, silent
 from streameval.rankings.footers import check_column
 from streameval.rankings.scored import by_score
 from streameval.rankings.stored import free_name
@@ -74,6 +74,7 @@ class TableRanking:
         cutoffs: Int64Array | None = None,
     ) -> Fetched:
         """Take the rows at `ranks`."""
+        check_ranks(ranks, self.n_items)
         for name in columns:
             if name not in self.table.column_names:
                 raise InputError(f"there is no column '{name}'", did_you_mean(name, self.table.column_names))

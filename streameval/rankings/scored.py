@@ -19,7 +19,7 @@ import pyarrow as pa
 
 from streameval.errors import InputError
 from streameval.kernels.orderkeys import UInt64Array
-from streameval.rankings import Fetched, Progress, Ranking, RankingOptions, silent
+from streameval.rankings import Fetched, Progress, Ranking, RankingOptions, check_ranks, silent
 from streameval.rankings.footers import check_column
 from streameval.rankings.ordering.groups import key_bounds, row_groups
 from streameval.rankings.ordering.keeping import Keeper, UnfinishedError, forget
@@ -123,7 +123,7 @@ class ScoredRanking:
             Scores that are null or NaN (unless they come last), a damaged file or one that changed, a memory limit too
             small; with count, file and place.
         """
-        wanted = _wanted(ranks, cutoffs)
+        wanted = self._wanted(ranks, cutoffs)
         scan = self._scan(wanted)
         keeper = self._keeper(wanted, None)
         try:
@@ -178,7 +178,7 @@ class ScoredRanking:
         InputError
             See `fetch`.
         """
-        wanted = _wanted(ranks, cutoffs)
+        wanted = self._wanted(ranks, cutoffs)
         keeper = self._keeper(wanted, shard)
         try:
             locate(self._scan(wanted), wanted, self._budget(wanted.size), self.options.nan, progress, keeper)
@@ -195,6 +195,12 @@ class ScoredRanking:
         what = [self.fingerprint, self.description(), self._budget(wanted.size)]
         digest = hashlib.sha256(json.dumps(what, sort_keys=True).encode() + wanted.tobytes()).hexdigest()
         return Keeper(digest, self.folder, shard)
+
+    def _wanted(self, ranks: Int64Array, cutoffs: Int64Array | None) -> Int64Array:
+        for given in (ranks, cutoffs):
+            if given is not None:
+                check_ranks(given, self.n_items)
+        return ranks if cutoffs is None else np.union1d(ranks, cutoffs)
 
     def _scan(self, wanted: Int64Array) -> Scan:
         """Units that may hold wanted ranks, and lumps of all others."""
@@ -245,10 +251,6 @@ class ScoredRanking:
 
     def _key_hashes(self, position: Int64Array) -> np.ndarray[Any, np.dtype[np.uint64]]:
         return key_hashes(self._items(position, list(self.options.key)).table)
-
-
-def _wanted(ranks: Int64Array, cutoffs: Int64Array | None) -> Int64Array:
-    return ranks if cutoffs is None else np.union1d(ranks, cutoffs)
 
 
 def _at(ranks: Int64Array, scores: pa.Array, cutoffs: Int64Array | None) -> pa.Table | None:
