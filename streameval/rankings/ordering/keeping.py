@@ -21,8 +21,9 @@ import pyarrow.parquet as pq
 from streameval import __version__, atomic
 from streameval.errors import StudyError
 from streameval.rankings import Progress
+from streameval.rankings.ordering.partials import Partial, Task, merged
 from streameval.rankings.ordering.sweep import sweep
-from streameval.rankings.ordering.tasks import Partial, Sampling, Task, merged
+from streameval.rankings.ordering.tasks import Sampling
 from streameval.rankings.ordering.units import Scan
 from streameval.rankings.scans import ScanState, Shard
 from streameval.types import Int64Array

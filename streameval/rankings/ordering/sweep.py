@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
 from streameval.rankings import Progress
-from streameval.rankings.ordering.tasks import Partial, Tally, Task, merged
+from streameval.rankings.ordering.partials import Partial, Tally, Task, merged
 from streameval.rankings.ordering.units import Scan
 from streameval.rankings.scans import Step, announce
 from streameval.types import Int64Array

@@ -1,114 +1,23 @@
-"""What a scan makes of row groups: partials that merge.
-
-A task says what one scan does: it is small, can be pickled, and knows no files. Given row groups it makes a `Partial`;
-partials of different row groups merge by a sum of counts or by joining rows, in any order, and the merged partial of
-all row groups decides the next task (`locate`). Threads, checkpoints, shards and clusters all go through this.
-"""
+"""The tasks of scans: sample keys, count bins, collect the items in wanted bins."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from streameval.kernels.bins import count_bins, count_first
-from streameval.rankings.ordering.bins import FirstStage, Stage, Words
-from streameval.rankings.ordering.sieve import Room, Sieve, flags
+from streameval.kernels.bins import count_bins
+from streameval.rankings.ordering.bins import Stage, Words
+from streameval.rankings.ordering.first import FirstStage
+from streameval.rankings.ordering.hoard import Hoard, Pile
+from streameval.rankings.ordering.partials import SUM, Partial, Tally
+from streameval.rankings.ordering.sieve import NO_HASHES, Room, Sieve, flags
 from streameval.rankings.ordering.units import Scan
 from streameval.types import Int64Array
-
-SUM = "count"  # the column that merges by a sum; all others are joined
-
-
-@dataclass(frozen=True)
-class Partial:
-    """What a task made of some row groups.
-
-    Attributes
-    ----------
-    units : int64 array, strictly increasing
-        Numbers of the row groups (or slices of a table), as the scan lists them.
-    missing : int
-        Rows whose score is null or NaN.
-    columns : mapping of str to array
-        `count`, items per bin; or `key`, `hash`, `position` (and `low` of decimals), the words of items; or `key` of
-        sampled rows.
-    """
-
-    units: Int64Array
-    missing: int
-    columns: Mapping[str, npt.NDArray[Any]]
-
-
-def merged(partials: Iterable[Partial]) -> Partial:
-    """Merge partials of different row groups: associative, and their order does not matter.
-
-    Parameters
-    ----------
-    partials : iterable of Partial
-        Of one task, one at least, no row group in two of them.
-    """
-    units, missing = [], 0
-    sums: dict[str, npt.NDArray[Any]] = {}
-    rows: dict[str, list[npt.NDArray[Any]]] = {}
-    for part in partials:  # one at a time: each may be as large as the bins
-        units.append(part.units)
-        missing += part.missing
-        for name, values in part.columns.items():
-            if name != SUM:
-                rows.setdefault(name, []).append(values)
-            elif name in sums:
-                sums[name] += values
-            else:
-                sums[name] = values.astype(np.int64)
-    joined = {name: np.concatenate(arrays) for name, arrays in rows.items()}
-    return Partial(np.sort(np.concatenate(units)), missing, {**sums, **joined})
-
-
-class Tally(Protocol):
-    """A partial in the making, for one thread."""
-
-    def add(self, number: int) -> None:
-        """Read a row group and take it in: wholly, or not at all where this raises."""
-        ...
-
-    def partial(self) -> Partial:
-        """All that was taken in so far."""
-        ...
-
-
-class Task(Protocol):
-    """What one scan does."""
-
-    @property
-    def name(self) -> str:
-        """What people call it."""
-        ...
-
-    @property
-    def digest(self) -> str:
-        """Hash of all that decides what its partials are, besides the list."""
-        ...
-
-    def units(self, scan: Scan) -> Int64Array:
-        """Row groups that it needs."""
-        ...
-
-    def begin(self, scan: Scan) -> Tally:
-        """An empty partial."""
-        ...
-
-
-def partial_of(task: Task, scan: Scan, numbers: Iterable[int]) -> Partial:
-    """Make the partial of some row groups, one after another: what one process of a cluster does."""
-    tally = task.begin(scan)
-    for number in numbers:
-        tally.add(number)
-    return tally.partial()
 
 
 @dataclass(frozen=True)
@@ -168,11 +77,14 @@ class Counting:
         Bins of the last but one stage that hold wanted ranks; empty where there is none.
     hashed : {"now", "later"}
         Whether a stage splits by the tie hash.
+    hoard : Hoard or None
+        Keeps likely candidates on the way, of the first stage; what is counted does not depend on it.
     """
 
     stages: tuple[FirstStage | Stage, ...]
     bins: Int64Array
     hashed: str
+    hoard: Hoard | None = None
 
     @property
     def name(self) -> str:
@@ -193,13 +105,44 @@ class Counting:
         # half as wide counters are half as far apart, and none of them can pass the number of items
         width = np.uint32 if scan.n_items < 2**32 else np.int64
         counts = np.zeros(self.stages[-1].count, width)
-        return _Counts(scan, self, Sieve.of(scan, self.stages, self.bins, self.hashed), counts)
+        if isinstance(self.stages[-1], FirstStage):
+            pile = self.hoard.pile(counts) if self.hoard is not None else None
+            return _FirstCounts(scan, self.stages[-1], counts, self.hoard, pile)
+        return _Counts(scan, Sieve.of(scan, self.stages, self.bins, self.hashed), counts)
+
+
+@dataclass
+class _FirstCounts:
+    scan: Scan
+    stage: FirstStage
+    counts: npt.NDArray[Any]
+    hoard: Hoard | None
+    pile: Pile | None
+    room: Room = field(default_factory=Room)
+    missing: int = 0
+    done: list[int] = field(default_factory=list)
+
+    def add(self, number: int) -> None:
+        unit = self.scan.units[number]
+        column = self.scan.column(unit)  # what can fail comes first: half a row group is never counted
+        for first_row, keys in self.scan.order.blocks(column, self.room.keys):
+            self.missing += keys.missing
+            position = unit.first_position + first_row
+            bins = self.stage.place(keys.key, NO_HASHES, position, self.room.bins)
+            count_bins(bins, self.counts)
+            if self.hoard is not None and self.pile is not None:
+                self.hoard.take(self.pile, keys.key, position, bins)
+        self.done.append(number)
+        if self.hoard is not None and self.pile is not None:
+            self.hoard.settle(self.pile)
+
+    def partial(self) -> Partial:
+        return Partial(np.sort(self.done).astype(np.int64), self.missing, {SUM: self.counts.copy()})
 
 
 @dataclass
 class _Counts:
     scan: Scan
-    task: Counting
     sieve: Sieve
     counts: npt.NDArray[Any]
     room: Room = field(default_factory=Room)
@@ -207,16 +150,13 @@ class _Counts:
     done: list[int] = field(default_factory=list)
 
     def add(self, number: int) -> None:
-        unit, stage = self.scan.units[number], self.task.stages[-1]
+        unit = self.scan.units[number]
         hashes = self.sieve.hashes(unit)
-        column = self.scan.column(unit)  # what can fail comes first: half a row group is never counted
+        column = self.scan.column(unit)
         for first_row, keys in self.scan.order.blocks(column, self.room.keys):
             self.missing += keys.missing
-            if isinstance(stage, FirstStage):
-                count_first(keys.key, stage.bounds, stage.first, stage.inner, self.counts)
-            else:
-                bins, _ = self.sieve.pass_through(unit, first_row, keys, hashes, self.room)
-                count_bins(bins, self.counts)
+            bins, _ = self.sieve.pass_through(unit, first_row, keys, hashes, self.room)
+            count_bins(bins, self.counts)
         self.done.append(number)
 
     def partial(self) -> Partial:

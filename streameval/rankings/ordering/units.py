@@ -167,7 +167,9 @@ class Scan:
         """Tie hashes of all rows of a unit from its key columns."""
         return key_hashes(unit.read(self.keys).select(list(self.keys)))
 
-    def words(self, first_position: int, keys: Keys, rows: Int64Array, hashes: npt.NDArray[np.uint64] | None) -> Words:
+    def words(
+        self, first_position: int, keys: Keys, rows: npt.NDArray[np.uint32], hashes: npt.NDArray[np.uint64] | None
+    ) -> Words:
         """All words of some rows of a block.
 
         Parameters
@@ -176,12 +178,12 @@ class Scan:
             Where the block begins.
         keys : Keys
             Of the block.
-        rows : int64 array
+        rows : uint32 array
             Within the block.
         hashes : uint64 array or None
             Tie hashes of the block's rows from key columns; None where they are not needed yet, and 0 then.
         """
-        positions = rows + first_position
+        positions = rows.astype(np.int64) + first_position
         low = keys.low[rows] if keys.low.size else keys.low
         if not self.keys:
             tie = position_hashes(positions)
