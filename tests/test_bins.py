@@ -64,7 +64,7 @@ def test_kernels_that_keep_rows_against_their_naive_twins(data, wanted, before):
     assert rows[: keep_open(bins, bits(flags), rows)].tolist() == kept
     keys = np.arange(bins.size, dtype=np.uint64) << np.uint64(32)
     pile = (np.zeros(400, np.uint32), np.zeros(400, np.int64), np.zeros(400, np.uint32))
-    n = pile_up(keys, 1000, bins, bits(flags), pile, np.uint64(32), before)
+    n = pile_up(keys, 1000, bins, np.array(kept, dtype=np.uint32), pile, np.uint64(32), before)
     assert pile[0][before:n].tolist() == kept
     assert pile[1][before:n].tolist() == [1000 + i for i in kept]
     assert pile[2][before:n].tolist() == [data[i] for i in kept]

@@ -111,24 +111,22 @@ def pile_up(
     keys: UInt64Array,
     first_position: int,
     bins: UInt32Array,
-    wanted: UInt64Array,
+    rows: UInt32Array,
     pile: tuple[npt.NDArray[Any], npt.NDArray[Any], UInt32Array],
     shift: np.uint64,
     n: int,
 ) -> int:
-    """Append what lies in wanted bins (a bit set) to a pile of keys, positions and bins that holds `n` items.
+    """Append some rows of a block to a pile of keys, positions and bins that holds `n` items.
 
-    Keys are shifted to the right by `shift`. Returns how many items there are then; the pile has room for all rows.
+    Keys are shifted to the right by `shift`. Returns how many items there are then; the pile has room for them.
     """
     out_key, out_position, out_bin = pile
-    for i in range(bins.size):
-        at = bins[i]
-        if (wanted[at >> np.uint32(6)] >> np.uint64(at & np.uint32(63))) & np.uint64(1):
-            out_key[n] = keys[i] >> shift
-            out_position[n] = first_position + i
-            out_bin[n] = at
-            n += 1
-    return n
+    for i in range(rows.size):
+        row = rows[i]
+        out_key[n + i] = keys[row] >> shift
+        out_position[n + i] = first_position + np.int64(row)
+        out_bin[n + i] = bins[row]
+    return n + rows.size
 
 
 @kernel

@@ -50,8 +50,8 @@ class Footer:
         Whether it seems to have a page index; a column or row group may still be without.
     score_bounds : tuple of ((min, max) or None), one per row group
         Statistics of the score column; None where the file has none, or nulls. Empty where the order has no score.
-    score_bytes : tuple of int, one per row group
-        Compressed bytes of the score column; empty where the order has no score.
+    score_bytes : tuple of (first byte, bytes), one per row group
+        Where the score column lies; empty where the order has no score.
     """
 
     file: DataFile
@@ -63,7 +63,7 @@ class Footer:
     row_group_rows: Int64Array
     indexed: bool
     score_bounds: tuple[tuple[Any, Any] | None, ...]
-    score_bytes: tuple[int, ...] = ()
+    score_bytes: tuple[tuple[int, int], ...] = ()
 
 
 def read_footers(files: Sequence[DataFile], score: str | None, threads: int) -> list[Footer]:
@@ -97,7 +97,7 @@ def read_footer(file: DataFile, score: str | None) -> Footer:
         rows,
         bool(rows.size and metadata.num_columns and metadata.row_group(0).column(0).has_offset_index),
         _of_score(metadata, score, _bounds, None) if score else (),
-        _of_score(metadata, score, _compressed, 0) if score else (),
+        _of_score(metadata, score, _place, (0, 0)) if score else (),
     )
 
 
@@ -193,8 +193,8 @@ def _of_score(metadata: pq.FileMetaData, score: str, fact: Callable[[Any], T], a
     return tuple(fact(metadata.row_group(i).column(column)) for i in range(groups))
 
 
-def _compressed(chunk: Any) -> int:
-    return int(chunk.total_compressed_size)
+def _place(chunk: Any) -> tuple[int, int]:
+    return int(chunk.dictionary_page_offset or chunk.data_page_offset), int(chunk.total_compressed_size)
 
 
 def _bounds(chunk: Any) -> tuple[Any, Any] | None:

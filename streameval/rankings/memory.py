@@ -99,6 +99,9 @@ class TableSlice:
         """The place, for messages."""
         return f"the table from row {self.first_position:,} on"
 
+    def advise(self) -> None:
+        """Nothing to fetch."""
+
     def read(self, columns: Sequence[str]) -> pa.Table:
         """Slice columns: nothing is copied."""
         return self.table.select(list(columns)).slice(self.first_position, self.rows)

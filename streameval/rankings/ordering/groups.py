@@ -39,10 +39,10 @@ def row_groups(footers: Sequence[Footer], score: str) -> list[RowGroup]:
     for footer in footers:
         first_row, state = 0, (footer.size, footer.changed_ns)
         reader = reader_of(footer.schema.field(score).type)
-        sizes = footer.score_bytes or (0,) * footer.row_group_rows.size
-        for index, (count, size) in enumerate(zip(footer.row_group_rows.tolist(), sizes, strict=True)):
+        places = footer.score_bytes or ((0, 0),) * footer.row_group_rows.size
+        for index, (count, place) in enumerate(zip(footer.row_group_rows.tolist(), places, strict=True)):
             if count:
-                units.append(RowGroup(footer.file.path, index, first_row, position, count, state, reader, size))
+                units.append(RowGroup(footer.file.path, index, first_row, position, count, state, reader, *place))
             first_row += count
             position += count
     return units

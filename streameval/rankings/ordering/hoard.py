@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from streameval.kernels.bins import pile_up, thin_out
+from streameval.kernels.bins import keep_open, pile_up, thin_out
 from streameval.rankings.ordering.sieve import BLOCK, bits
 from streameval.types import Int64Array
 
@@ -24,7 +24,7 @@ UInt32Array = npt.NDArray[np.uint32]
 _LEAST_ROOM = 2 * BLOCK
 _FULL = 0.75  # more than this of a pile, and it grows
 _DEVIATIONS = 4.5  # of a count: about one list in a hundred needs the second scan for chance alone
-_GROWTH = 1.3  # how much more is counted between two reviews
+_GROWTH = 1.5  # how much more is counted between two reviews
 
 
 class Pile:
@@ -42,6 +42,7 @@ class Pile:
         self.counts = counts
         self.seen = counts.copy()  # the same after some row group not long ago: what other threads may look at
         self.seen_rows = self.rows = self.items = 0
+        self.rows_kept = np.empty(BLOCK, np.uint32)
         self.words: tuple[npt.NDArray[Any], npt.NDArray[Any], UInt32Array] = (
             np.empty(_LEAST_ROOM, key), np.empty(_LEAST_ROOM, position), np.empty(_LEAST_ROOM, np.uint32)
         )  # fmt: skip
@@ -110,7 +111,7 @@ class Hoard:
             pile.thin(self._bits)
             if pile.items > _FULL * pile.room:
                 others = sum(one.room for one in self._piles) - pile.room
-                room = min(int(_GROWTH * pile.room), self._limit - others)
+                room = min(int(_GROWTH * pile.room) + _LEAST_ROOM, self._limit - others)
                 if room < pile.items + key.size:
                     self._bits = None
                 else:
@@ -120,7 +121,8 @@ class Hoard:
             pile.items = 0
             pile.resize(0)
         else:
-            pile.items = pile_up(key, first_position, bins, wanted, pile.words, self._shift, pile.items)
+            rows = pile.rows_kept[: keep_open(bins, wanted, pile.rows_kept)]
+            pile.items = pile_up(key, first_position, bins, rows, pile.words, self._shift, pile.items)
 
     def settle(self, pile: Pile) -> None:
         """After a row group: review which bins are open, if enough was counted since."""

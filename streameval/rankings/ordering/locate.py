@@ -30,7 +30,7 @@ _MOST_BINS = 1 << 22
 _LEAST_BINS = 1 << 12
 _BYTES_PER_BIN = 48  # of the merged counts, their sums and marks, and of two threads
 _BYTES_PER_CANDIDATE = 80  # four words, the sort and its order
-_SAMPLE_UNITS = 32
+_SAMPLE_UNITS = 16
 _SAMPLE_ROWS = 1 << 18
 
 

@@ -15,6 +15,7 @@ from streameval.rankings.scans import Step, announce
 from streameval.types import Int64Array
 
 CHECKPOINT_SECONDS = 20.0
+_AHEAD = 4  # row groups of each thread that the disk fetches before they are decoded
 
 
 @dataclass
@@ -44,7 +45,11 @@ def sweep(
     announce(progress, Step(task.name, total, sum(unit.score_bytes for unit in units)))
     own, desks = threading.local(), list[_Desk]()
 
+    ahead = dict(zip(numbers.tolist(), units[_AHEAD * scan.threads :], strict=False))
+
     def work(number: int) -> None:
+        if number in ahead:
+            ahead[number].advise()
         if not hasattr(own, "desk"):
             own.desk = _Desk(task.begin(scan))
             desks.append(own.desk)

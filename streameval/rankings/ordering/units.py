@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -45,6 +46,10 @@ class Unit(Protocol):
         """Bytes that its scores take where they are stored."""
         ...
 
+    def advise(self) -> None:
+        """Hear that its scores will be read soon."""
+        ...
+
     def read(self, columns: Sequence[str]) -> pa.Table:
         """Read the columns of all its rows."""
         ...
@@ -68,8 +73,8 @@ class RowGroup:
         Size and time of change of the file when the list was opened.
     reader : {"polars", "pyarrow"}
         What decodes a column by itself.
-    score_bytes : int
-        Compressed bytes of its scores.
+    score_at, score_bytes : int
+        Where its scores begin in the file, and how many compressed bytes they take.
     """
 
     path: str
@@ -79,12 +84,24 @@ class RowGroup:
     rows: int
     state: tuple[int, int]
     reader: str = "polars"
+    score_at: int = 0
     score_bytes: int = 0
 
     @property
     def where(self) -> str:
         """The place, for messages."""
         return f"{self.path}: row group {self.index}"
+
+    def advise(self) -> None:
+        """Have the system fetch the scores, for they will be read soon; whatever is wrong shows then."""
+        if not hasattr(os, "posix_fadvise") or not self.score_bytes:
+            return
+        with contextlib.suppress(OSError):
+            handle = os.open(self.path, os.O_RDONLY)
+            try:
+                os.posix_fadvise(handle, self.score_at, self.score_bytes, os.POSIX_FADV_WILLNEED)
+            finally:
+                os.close(handle)
 
     def read(self, columns: Sequence[str]) -> pa.Table:
         """Read columns whole.
