@@ -14,7 +14,7 @@ from streameval.rankings.ordering.first import first_stage
 from streameval.rankings.ordering.hoard import Hoard
 from streameval.rankings.ordering.locate import locate
 from streameval.rankings.ordering.scores import order_of
-from streameval.rankings.ordering.sieve import NO_HASHES, bits
+from streameval.rankings.ordering.sieve import BLOCK, NO_HASHES, bits
 
 
 @settings(max_examples=60, deadline=None)
@@ -97,6 +97,39 @@ def test_one_scan_is_enough_where_order_and_score_are_unrelated(name, threads):
     assert found.position.tolist() == np.lexsort([hashes, key])[wanted - 1].tolist()
     if threads == 1:  # with more, chance has a say: in how long each takes
         assert found.scans == scans
+
+
+@pytest.mark.parametrize("limit", [1 << 20, 1 << 22, 1 << 26])
+@pytest.mark.parametrize("kept", [0.2, 0.6, 0.9, 1.0])
+def test_a_pile_always_has_room_for_a_block(limit, kept):
+    """Kernels write without looking: what they are given has to be large enough, at every block."""
+    rng = np.random.default_rng(8)
+    hoard = Hoard(np.arange(1, 100), np.zeros(1000, np.int64), 10**7, limit, 32)
+    pile = hoard.pile(np.zeros(1000, np.uint32))
+    hoard._bits = bits(np.arange(1000) < 1000 * kept)
+    total = 0
+    for _ in range(40):
+        block = rng.integers(0, 1000, BLOCK).astype(np.uint32)
+        hoard.take(pile, rng.integers(0, 2**63, BLOCK).astype(np.uint64), 0, block)
+        total += int(np.sum(block < 1000 * kept))
+        assert pile.items <= pile.room
+        assert all(array.size == pile.room for array in pile.words)
+        assert pile.items == (0 if hoard.dropped else total)
+    assert 12 * pile.room <= limit
+    assert hoard.dropped == (limit == 1 << 20 or (limit == 1 << 22 and kept > 0.25))
+
+
+def test_what_one_thread_drops_no_review_brings_back():
+    hoard = Hoard(np.arange(1, 100), np.zeros(1000, np.int64), 3 * BLOCK, 1 << 22, 32)
+    piles = [hoard.pile(np.zeros(1000, np.uint32)) for _ in range(2)]
+    block = np.zeros(BLOCK, np.uint32)
+    hoard.take(piles[0], np.zeros(BLOCK, np.uint64), 0, block)
+    hoard.dropped = True
+    for pile in piles:
+        hoard.take(pile, np.zeros(BLOCK, np.uint64), 0, block)
+        pile.counts[0] = pile.rows
+        hoard.settle(pile)
+    assert hoard.items(np.array([0])) is None
 
 
 def test_without_room_nothing_is_kept_and_nothing_is_lost(monkeypatch):

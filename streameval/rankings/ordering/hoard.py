@@ -88,7 +88,8 @@ class Hoard:
         self._kinds = np.uint32 if key_shift >= 32 else np.uint64, np.uint32 if n_items < 2**32 else np.int64
         self._limit = limit // sum(np.dtype(kind).itemsize for kind in (*self._kinds, np.uint32))
         self._open = np.ones(lumps.size, np.bool_)
-        self._bits: UInt64Array | None = bits(self._open)
+        self._bits = bits(self._open)
+        self.dropped = False  # for good: a review under way must not bring back what one thread has dropped
         self._piles: list[Pile] = []
         self._lock = threading.Lock()
 
@@ -97,7 +98,7 @@ class Hoard:
         pile = Pile(counts, *self._kinds)
         self._piles.append(pile)
         if sum(one.room for one in self._piles) > self._limit:
-            self._bits = None
+            self.dropped = True
         return pile
 
     def start(self, sample: UInt32Array) -> None:
@@ -107,21 +108,20 @@ class Hoard:
     def take(self, pile: Pile, key: UInt64Array, first_position: int, bins: UInt32Array) -> None:
         """Keep what of a block lies in open bins."""
         pile.rows += key.size
-        if self._bits is not None and pile.items + key.size > pile.room:
+        if not self.dropped and pile.items + key.size > pile.room:
             pile.thin(self._bits)
-            if pile.items > _FULL * pile.room:
+            if pile.items > _FULL * pile.room or pile.items + key.size > pile.room:
                 others = sum(one.room for one in self._piles) - pile.room
                 room = min(int(_GROWTH * pile.room) + _LEAST_ROOM, self._limit - others)
                 if room < pile.items + key.size:
-                    self._bits = None
+                    self.dropped = True
                 else:
                     pile.resize(room)
-        wanted = self._bits
-        if wanted is None:
+        if self.dropped:
             pile.items = 0
             pile.resize(0)
         else:
-            rows = pile.rows_kept[: keep_open(bins, wanted, pile.rows_kept)]
+            rows = pile.rows_kept[: keep_open(bins, self._bits, pile.rows_kept)]
             pile.items = pile_up(key, first_position, bins, rows, pile.words, self._shift, pile.items)
 
     def settle(self, pile: Pile) -> None:
@@ -140,7 +140,7 @@ class Hoard:
 
         `left` is the share of the scan that is still unknown.
         """
-        if self._bits is None or n == 0:
+        if self.dropped or n == 0:
             return
         so_far = np.cumsum(counts)
         ends = self._lumps + so_far * (self._n_rows / n)
@@ -160,7 +160,7 @@ class Hoard:
     def items(self, bins: Int64Array) -> tuple[UInt64Array, Int64Array] | None:
         """Keys (without low bits) and positions of the items in some bins; None unless all of them were surely kept."""
         complete = sum(pile.rows for pile in self._piles) == self._n_rows and self._open[bins].all()
-        if self._bits is None or not complete:
+        if self.dropped or not complete:
             return None
         wanted = np.zeros(self._open.size, np.bool_)
         wanted[bins] = True
