@@ -1,7 +1,8 @@
 """Evaluate rankings too large to label.
 
-The verbs `plan`, `select`, `evaluate`, `exact`, `cut`, `cost`, `simulate` and `report` are those of the command line.
-Everything is imported when it is first used, so that `import streameval` and `streameval --help` stay quick.
+The verbs `plan`, `scan`, `select`, `evaluate`, `exact`, `cut`, `cost`, `simulate` and `report` are those of the
+command line. Everything is imported when it is first used, so that `import streameval` and `streameval --help` stay
+quick.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ __version__ = "0.1.0"
 
 _HOMES = {
     "plan": "verbs.plan",
+    "scan": "verbs.scan",
     "select": "verbs.select",
     "evaluate": "verbs.evaluate",
     "exact": "verbs.exact",

@@ -4,6 +4,7 @@
 
     plan.parquet, plan.json      what was drawn; plan.json is written last and makes it a study
     selection.parquet            the items to label; thresholds.parquet: scores at the curve's cutoffs
+    scan/                        what `select` and `scan` have read of a list by score, until the selection is there
     votes/ID.parquet             every label that ever came in, one file per source, never rewritten
     labels.parquet               one row per planned rank
     curve.parquet, envelope.parquet, metrics.parquet, evaluation.json, report.html
@@ -80,6 +81,11 @@ class Study:
     def exists(self) -> bool:
         """Whether there is a plan."""
         return (self.folder / "plan.json").exists()
+
+    @property
+    def scans(self) -> Path:
+        """Where scans of the ranking are kept until there is a selection."""
+        return self.folder / "scan"
 
     def plan(self) -> Plan:
         """Read the plan.

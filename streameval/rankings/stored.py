@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 
 from streameval.errors import InputError, did_you_mean
-from streameval.rankings import Fetched, Progress, Ranking, RankingOptions, silent
+from streameval.rankings import Fetched, Progress, Ranking, RankingOptions, check_ranks, silent
 from streameval.rankings.files import list_files
 from streameval.rankings.footers import Footer, common_schema, fingerprint, read_footers, refuse_changed
 from streameval.rankings.parts import Part
@@ -112,8 +112,9 @@ class StoredRanking:
         Raises
         ------
         InputError
-            A damaged file or one that changed, with file and place.
+            Ranks that are not in 1..N or do not increase. A damaged file or one that changed, with file and place.
         """
+        check_ranks(ranks, self.n_items)
         known = set(self.columns())
         for name in columns:
             if name not in known:

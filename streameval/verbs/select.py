@@ -17,6 +17,7 @@ from streameval.errors import InputError, StudyError, did_you_mean
 from streameval.exports import writer_for
 from streameval.methods import create
 from streameval.rankings import Fetched, Progress, Ranking, RankingOptions, open_ranking, silent
+from streameval.rankings.scans import Scanned
 from streameval.study import Study
 from streameval.types import Int64Array, Labels, Plan
 
@@ -73,30 +74,43 @@ def select(
     Raises
     ------
     StudyError
-        The ranking is not the one that was planned; both fingerprints are named.
+        The ranking is not the one that was planned; both fingerprints are named. Its scans are shared out in shards
+        (`scan`), and some are not done; names them.
     InputError
         A column that is not there, or a damaged file.
     """
     folder = Study(Path(study))
     plan = folder.plan()
     write = writer_for(os.fspath(export)) if export is not None else None
-    opened = open_planned(plan, ranking)
+    opened = planned_ranking(folder, plan, ranking)
     known = opened.columns()
     names = list(columns) if columns is not None else known
     if strangers := sorted(set(names) - set(known)):
         raise InputError(f"the ranking has no column '{strangers[0]}'", did_you_mean(strangers[0], known))
     own = "score" if plan.ranking.get("score") == "score" else None
-    cutoffs = None
-    if plan.ranking.get("score") is not None:
-        cutoffs = method_cutoffs(plan)
-    fetched = opened.fetch(plan.ranks, [n for n in dict.fromkeys(names) if n != own], progress, cutoffs)
+    shown = [name for name in dict.fromkeys(names) if name != own]
+    fetched = opened.fetch(plan.ranks, shown, progress, method_cutoffs(plan))
     table = _with_ours(plan, fetched.table)
     folder.save_selection(plan, table, fetched.thresholds, {"tied_ranks": fetched.tied_ranks})
+    if isinstance(opened, Scanned):
+        opened.forget_scans()
     if write is None or export is None:
         return Selection(table, fetched)
     tasks, left_out = _tasks(plan, table, set(columns or ()))
     atomic.write_all({Path(export): lambda path: write(tasks, path)})
     return Selection(table, fetched, left_out)
+
+
+def planned_ranking(folder: Study, plan: Plan, ranking: Any = None) -> Ranking:
+    """Open the ranking of a study again; where scans find its ranks, they are kept in the study.
+
+    Raises
+    ------
+    StudyError
+        See `open_planned`.
+    """
+    opened = open_planned(plan, ranking)
+    return opened.keeping(folder.scans) if isinstance(opened, Scanned) else opened
 
 
 def open_planned(plan: Plan, ranking: Any = None) -> Ranking:
@@ -125,8 +139,10 @@ def open_planned(plan: Plan, ranking: Any = None) -> Ranking:
     return opened
 
 
-def method_cutoffs(plan: Plan) -> Int64Array:
-    """Ranks that the curve's table will show: they follow from the plan, not from any label."""
+def method_cutoffs(plan: Plan) -> Int64Array | None:
+    """Ranks that the curve's table will show, where the order has scores: the plan decides them, not the labels."""
+    if plan.ranking.get("score") is None:
+        return None
     unknown = Labels.of(plan, np.full(plan.ranks.size, -1))
     return create(plan.method, dict(plan.parameters)).curve(plan, unknown).grid
 
