@@ -21,7 +21,7 @@ class Replicates:
     ----------
     n_items : int
     labels : int
-        Planned labels, the same in every replicate.
+        Planned labels; the most of any replicate, where the draw decides their number.
     held : int
         Replicates whose bounds held the truth at every rank.
     inside : float
@@ -81,7 +81,7 @@ def replicate(method: Method, truth: npt.NDArray[np.int8], count: int, seed: int
         held += _holds(curve, total)
         inside.append(_share_inside(curve, total, plan.ranks))
         widths.append(curve.half_width().alpha)
-        labels = plan.table.num_rows
+        labels = max(labels, plan.table.num_rows)
         first = first or curve
         if curve.claim.coverage not in ("simultaneous", "pointwise"):
             break

@@ -90,8 +90,12 @@ class Plan:
         """Sixteen hex digits that differ whenever anything that was planned differs."""
         digest = hashlib.sha256(json.dumps(self.header(), sort_keys=True).encode())
         for name in self.table.column_names:
+            column = self.table.column(name).combine_chunks()
             digest.update(name.encode())
-            digest.update(np.ascontiguousarray(self.table.column(name).to_numpy()).tobytes())
+            if pa.types.is_list(column.type):  # by lengths and values: offsets depend on how the table was cut
+                digest.update(np.ascontiguousarray(column.value_lengths().to_numpy()).tobytes())
+                column = column.flatten()
+            digest.update(np.ascontiguousarray(column.to_numpy()).tobytes())
         return digest.hexdigest()[:16]
 
     def header(self) -> dict[str, Any]:

@@ -27,7 +27,8 @@ def test_every_method_is_shown_beside_the_others(labelled, tmp_path, capsys):
     arguments = ["simulate", str(path), "--label", "label", "--replicates", "20", "--budget", "1500"]
     assert run([*arguments, "--plot", str(picture), "--json"]) == 0
     rows = {row["method"]: row for row in json.loads(capsys.readouterr().out)["methods"]}
-    assert {"loguniform", "paula", "uniform hoeffding", "uniform hypergeometric", "uniform dkwm"} == set(rows)
+    uniform = {f"uniform {interval}" for interval in ("hoeffding", "hypergeometric", "dkwm")}
+    assert set(rows) == {"loguniform", "paula", "stratified"} | uniform
     for row in rows.values():
         assert row["labels"] <= 1500
         assert row["held"] <= row["replicates"]

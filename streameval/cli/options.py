@@ -33,14 +33,17 @@ Whole = Annotated[int, Parameter(converter=whole)]
 class MethodOptions:
     """Parameters of the method."""
 
-    epsilon: Annotated[str | None, Parameter(help="paula: grid ratio minus one, in (0, 1] (default 0.03).")] = None
+    epsilon: Annotated[
+        str | None, Parameter(help="paula, stratified: grid ratio minus one, in (0, 1] (default 0.03).")
+    ] = None
     window: Annotated[Whole | None, Parameter(help="paula: labels per grid point (default 100).")] = None
     head: Annotated[
-        Whole | None, Parameter(help="paula: ranks labelled from the top (default (window + 2) / epsilon).")
+        Whole | None,
+        Parameter(help="paula, stratified: ranks labelled from the top (default (window + 2) / epsilon, window 100)."),
     ] = None
     tail: Annotated[
         Literal["open", "closed"] | None,
-        Parameter(help="paula: leave the last ranks unknown, or label a window there (default open)."),
+        Parameter(help="paula, stratified: leave the last ranks unknown, or label there too (default open)."),
     ] = None
     alpha: Annotated[
         float | None, Parameter(help="Half-width to plan for, relative to precision (default 0.08; paula: 0.0812).")
@@ -58,6 +61,10 @@ class MethodOptions:
     interval: Annotated[
         Literal["hoeffding", "hypergeometric", "dkwm"] | None,
         Parameter(help="uniform: the interval that becomes the curve (default hoeffding)."),
+    ] = None
+    claim: Annotated[
+        Literal["printed", "factor"] | None,
+        Parameter(help="stratified: the paper's claim as printed, or the factor its theorem needs (default printed)."),
     ] = None
 
 

@@ -24,15 +24,17 @@ class Method(Protocol):
     """What every method offers. Laws, tested over every method that is found:
 
     - all planned ranks labelled and all ranks planned ⇒ lower = estimate = upper = truth;
-    - the plan's ranks are exactly the labels that `cost` counts (methods that draw: in expectation);
+    - the plan's ranks are exactly the labels that `cost` counts (in expectation where the draw decides their number);
     - a rank without a label never narrows a bound.
 
-    `variants` are parameters that read the same kind of plan in another way, for comparisons side by side.
+    `variants` are parameters that read the same kind of plan in another way, for comparisons side by side. `settles`
+    names parameters that, once given, leave nothing to some others: `cost` then keeps those for the other methods.
     """
 
     name: ClassVar[str]
     summary: ClassVar[str]
     variants: ClassVar[tuple[dict[str, Any], ...]]
+    settles: ClassVar[dict[str, tuple[str, ...]]]
 
     def plan(self, n_items: int, seed: int = 0) -> Plan:
         """Choose the ranks to label in a ranking of `n_items`."""

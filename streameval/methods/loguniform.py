@@ -49,6 +49,7 @@ class LogUniform:
     name: ClassVar[str] = "loguniform"
     summary: ClassVar[str] = "random ranks of density c/r, and a band that holds for every list"
     variants: ClassVar[tuple[dict[str, Any], ...]] = ({},)
+    settles: ClassVar[dict[str, tuple[str, ...]]] = {}
 
     alpha: float = 0.08
     confidence: float = 0.95

@@ -79,6 +79,7 @@ class Paula:
     summary: ClassVar[str] = "the paper's windows on a geometric grid; bounds hold only if precision never rises"
 
     variants: ClassVar[tuple[dict[str, Any], ...]] = ({},)
+    settles: ClassVar[dict[str, tuple[str, ...]]] = {"epsilon": ("alpha", "budget")}
 
     epsilon: str | float | None = None
     window: int = 100

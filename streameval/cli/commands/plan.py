@@ -33,7 +33,7 @@ def plan(
     study
         Folder of the study; made if it is not there.
     method
-        paula, loguniform or uniform.
+        paula, loguniform, stratified or uniform.
     seed
         Seed of the draw and of the shuffle of tasks.
     """
