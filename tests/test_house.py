@@ -26,6 +26,7 @@ FLOORS = {
         "proven",
         "partitioned",
         "sliding",
+        "dependence",
     ),
     2: ("methods", "rankings", "labels", "metrics", "exports", "arrays"),
     3: ("verbs", "study", "replicates", "counting"),

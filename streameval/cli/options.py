@@ -49,7 +49,8 @@ class MethodOptions:
         float | None, Parameter(help="Half-width to plan for, relative to precision (default 0.08; paula: 0.0812).")
     ] = None
     confidence: Annotated[
-        float | None, Parameter(help="Sampling methods: probability of the claim (default 0.95).")
+        float | None,
+        Parameter(help="Sampling methods, paula --assume independent: probability of the claim (default 0.95)."),
     ] = None
     min_precision: Annotated[
         float | None, Parameter(help="Sampling methods: precision that the list is expected to keep (default 0.5).")
@@ -61,6 +62,10 @@ class MethodOptions:
     interval: Annotated[
         Literal["hoeffding", "hypergeometric", "dkwm"] | None,
         Parameter(help="uniform: the interval that becomes the curve (default hoeffding)."),
+    ] = None
+    assume: Annotated[
+        Literal["a2", "independent"] | None,
+        Parameter(help="paula: rest on A.2, or on independent labels whose probability never rises (default a2)."),
     ] = None
     claim: Annotated[
         Literal["printed", "factor"] | None,
