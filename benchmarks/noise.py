@@ -80,11 +80,11 @@ def main() -> None:
         if in_model:
             least = min(least, binomial_tail(options.replicates, missed, DELTA))
         unnoticed = np.sum(np.array(found["paula missed"]) & ~np.array(found["paula refuted"], dtype=bool))
-        rows.append([name, "yes" if in_model else "no", f"{missed / options.replicates:.1%}",
-                     f"{np.mean(found['paula refuted']):.1%}", f"{unnoticed / options.replicates:.1%}",
-                     f"{np.median(found['paula width']):.1%}", f"{np.mean(found['stratified missed']):.1%}"])  # fmt: skip
+        shares = (missed / options.replicates, np.mean(found["paula refuted"]), unnoticed / options.replicates,
+                  np.median(found["paula width"]), np.mean(found["stratified missed"]))  # fmt: skip
+        rows.append([name, "yes" if in_model else "no", *(f"{share:.1%}" for share in shares)])
         print(*rows[-1], sep="  ", flush=True)
-    head = ["labels", "of the model", "missed", "refuted", "missed, not refuted", "half-width", "stratified missed"]
+    head = ["labels", "of the model", "missed", "refuted", "missed unnoticed", "half-width", "stratified missed"]
     text = (
         f"{options.replicates:,} lists each at 95 %. Smallest binomial p-value of the lists of the model: {least:.3g}."
     )

@@ -2,6 +2,8 @@
 
 The verbs `plan`, `select`, `evaluate`, `exact`, `cut`, `cost`, `simulate` and `report` are those of the command line.
 Everything is imported when it is first used, so that `import streameval` and `streameval --help` stay quick.
+Verbs have the names that they have on the command line. Everything is imported when it is first used, so that
+`import streameval` and `streameval --help` stay quick.
 """
 
 from __future__ import annotations
@@ -24,6 +26,8 @@ _HOMES = {
     "precision_recall_curve": "arrays",
     "roc_auc_score": "arrays",
     "roc_curve": "arrays",
+    "extrapolate": "extrapolation",
+    "extrapolate_study": "verbs.extrapolate",
     "Study": "study",
     "Evaluation": "study",
     "Cut": "verbs.cut",

@@ -27,6 +27,7 @@ FLOORS = {
         "partitioned",
         "sliding",
         "dependence",
+        "extrapolation",
     ),
     2: ("methods", "rankings", "labels", "metrics", "exports", "arrays"),
     3: ("verbs", "study", "replicates", "counting"),
