@@ -15,6 +15,7 @@ __version__ = "0.1.0"
 
 _HOMES = {
     "plan": "verbs.plan",
+    "enlarge": "verbs.enlarge",
     "select": "verbs.select",
     "evaluate": "verbs.evaluate",
     "exact": "verbs.exact",

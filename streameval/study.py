@@ -3,6 +3,7 @@
 ::
 
     plan.parquet, plan.json      what was drawn; plan.json is written last and makes it a study
+    plans/ID.parquet, ID.json    smaller plans that it grew from
     selection.parquet            the items to label; thresholds.parquet: scores at the curve's cutoffs
     votes/ID.parquet             every label that ever came in, one file per source, never rewritten
     labels.parquet               one row per planned rank
@@ -104,7 +105,7 @@ class Study:
         if plan.plan_id != header["plan_id"]:
             raise StudyError(
                 f"{path}: says plan {header['plan_id']}, but plan.json and plan.parquet make {plan.plan_id}",
-                "one of them was changed; restore both, or plan into a new folder",
+                "one of them was changed; restore both (plans/ has those that it grew from), or plan into a new folder",
             )
         return plan
 
@@ -132,14 +133,22 @@ class Study:
                 return False
         elif (self.folder / "votes").exists():
             raise StudyError(f"{self.folder} holds labels but no plan.json", "restore it, or plan into another folder")
-        header = {"plan_id": plan.plan_id, **plan.header(), "location": dict(plan.location), "version": __version__}
-        atomic.write_all(
-            {
-                self.folder / "plan.parquet": atomic.parquet(plan.table, {"plan_id": plan.plan_id}),
-                self.folder / "plan.json": atomic.text(json.dumps(header, indent=2, ensure_ascii=False) + "\n"),
-            }
-        )
+        atomic.write_all(_plan_files(self.folder, plan, "plan"))
         return True
+
+    def grow_plan(self, plan: Plan) -> None:
+        """Put a plan in place of the smaller one that it grew from, which is kept in plans/.
+
+        Raises
+        ------
+        StudyError
+            It did not grow from the plan that is there.
+        """
+        there = self.plan()
+        if there.plan_id not in plan.study_ids or not np.all(np.isin(there.ranks, plan.ranks)):
+            raise StudyError(f"{self.folder}: holds plan {there.plan_id}, which is no part of {plan.plan_id}")
+        atomic.write_all(_plan_files(self.folder / "plans", there, there.plan_id))
+        atomic.write_all(_plan_files(self.folder, plan, "plan"))
 
     def save_selection(
         self, plan: Plan, table: pa.Table, thresholds: pa.Table | None, facts: Mapping[str, Any]
@@ -192,7 +201,8 @@ class Study:
             False where the same source was stored before: it adds nothing.
         """
         path = self.folder / "votes" / f"{identity}.parquet"
-        if path.exists():
+        # the same source says more to a plan that has grown since
+        if path.exists() and pq.read_metadata(path).num_rows >= votes.num_rows:
             return False
         atomic.write_all({path: atomic.parquet(votes, facts)})
         return True
@@ -285,6 +295,15 @@ def _curve(summary: Mapping[str, Any], envelope: pa.Table, curve_table: pa.Table
         score=curve_table.select(["rank", "score"]) if "score" in curve_table.column_names else None,
         misses=summary["misses"],
     )
+
+
+def _plan_files(folder: Path, plan: Plan, name: str) -> dict[Path, atomic.Writer]:
+    """Both files of a plan; the JSON last, because it makes the study."""
+    header = {"plan_id": plan.plan_id, **plan.header(), "location": dict(plan.location), "version": __version__}
+    return {
+        folder / f"{name}.parquet": atomic.parquet(plan.table, {"plan_id": plan.plan_id}),
+        folder / f"{name}.json": atomic.text(json.dumps(header, indent=2, ensure_ascii=False) + "\n"),
+    }
 
 
 _PLAN_KEYS = ("method", "parameters", "n_items", "seed", "ranking", "notes", "location")

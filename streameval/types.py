@@ -98,6 +98,11 @@ class Plan:
             digest.update(np.ascontiguousarray(column.to_numpy()).tobytes())
         return digest.hexdigest()[:16]
 
+    @property
+    def study_ids(self) -> tuple[str, ...]:
+        """`plan_id` of this plan and of the smaller ones that it grew from: tasks of all of them are its tasks."""
+        return (self.plan_id, *self.notes.get("grown_from", ()))
+
     def header(self) -> dict[str, Any]:
         """Everything but the table and the location, as JSON-ready values."""
         return {

@@ -87,7 +87,7 @@ def _misses(truth, confidence, replicates):
 @pytest.mark.parametrize("delta", [0.5, 0.05])
 def test_the_band_holds_for_every_list(shape, delta):
     """Misses of 1,000 seeded draws are no more than chance allows (binomial, p = 1e-4)."""
-    n, replicates = 3_000, 1_000
+    n, replicates = 1_200, 1_000
     missed = _misses(SHAPES[shape](n, np.random.default_rng(3)).astype(np.int8), 1 - delta, replicates)
     tail = sum(comb(replicates, i) * delta**i * (1 - delta) ** (replicates - i) for i in range(missed, replicates + 1))
     assert tail > 1e-4

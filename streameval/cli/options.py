@@ -59,6 +59,10 @@ class MethodOptions:
     at: Annotated[Whole | None, Parameter(help="uniform: estimate the precision of the first so many items only.")] = (
         None
     )
+    looks: Annotated[
+        Whole | None,
+        Parameter(help="loguniform: how often the plan may be evaluated and enlarged (default 1)."),
+    ] = None
     interval: Annotated[
         Literal["hoeffding", "hypergeometric", "dkwm"] | None,
         Parameter(help="uniform: the interval that becomes the curve (default hoeffding)."),

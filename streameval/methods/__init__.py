@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
-from dataclasses import fields
+from dataclasses import dataclass, fields
 from numbers import Integral, Real
 from typing import Any, ClassVar, Protocol, cast, runtime_checkable
 
@@ -54,6 +54,42 @@ class Method(Protocol):
 
     def with_alpha(self, alpha: float) -> Method:
         """Return the same method, planned for another half-width."""
+        ...
+
+
+@dataclass(frozen=True)
+class Look:
+    """What a plan would be at a look, by forecast.
+
+    Attributes
+    ----------
+    look : int
+        1-based.
+    labels : int
+        In all, those of earlier looks included.
+    half_width : float
+        For a list of the precision planned for, relative to it.
+    """
+
+    look: int
+    labels: int
+    half_width: float
+
+
+@runtime_checkable
+class Sequential(Protocol):
+    """A method whose plan may grow after its labels were looked at.
+
+    Laws: a plan at a later look holds every rank of the earlier ones; the claim holds over all looks together, whatever
+    decides when to stop.
+    """
+
+    def later_looks(self, plan: Plan) -> list[Look]:
+        """Give the looks that `plan` has left; none where it was made for one."""
+        ...
+
+    def enlarged(self, plan: Plan, look: int) -> Plan:
+        """Grow a plan to a later look. `batch` numbers the plan by which a rank first came in, from 1."""
         ...
 
 
