@@ -4,6 +4,8 @@ The verbs `plan`, `select`, `evaluate`, `exact`, `cut`, `cost`, `simulate` and `
 Everything is imported when it is first used, so that `import streameval` and `streameval --help` stay quick.
 Verbs have the names that they have on the command line. Everything is imported when it is first used, so that
 `import streameval` and `streameval --help` stay quick.
+Verbs have the names that they have on the command line. Everything is imported when it is first used, so that
+`import streameval` and `streameval --help` stay quick.
 """
 
 from __future__ import annotations
@@ -27,6 +29,7 @@ _HOMES = {
     "precision_recall_curve": "arrays",
     "roc_auc_score": "arrays",
     "roc_curve": "arrays",
+    "compare": "verbs.compare",
     "extrapolate": "extrapolation",
     "extrapolate_study": "verbs.extrapolate",
     "Study": "study",
