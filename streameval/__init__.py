@@ -18,6 +18,8 @@ __version__ = "0.1.0"
 _HOMES = {
     "plan": "verbs.plan",
     "enlarge": "verbs.enlarge",
+    "plan_by_key": "verbs.reuse",
+    "ByKey": "verbs.reuse",
     "select": "verbs.select",
     "evaluate": "verbs.evaluate",
     "exact": "verbs.exact",

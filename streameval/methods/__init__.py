@@ -14,7 +14,7 @@ from typing import Any, ClassVar, Protocol, cast, runtime_checkable
 
 from streameval.curve import Curve
 from streameval.errors import InputError, did_you_mean
-from streameval.types import Labels, Plan
+from streameval.types import Int64Array, Labels, Plan
 
 ASSUMES_THE_DRAW = "nothing of the list: only that the planned ranks, drawn at random, are the ones that were labelled"
 
@@ -54,6 +54,19 @@ class Method(Protocol):
 
     def with_alpha(self, alpha: float) -> Method:
         """Return the same method, planned for another half-width."""
+        ...
+
+
+@runtime_checkable
+class DrawsStrata(Protocol):
+    """A method that draws so many ranks of each stratum, uniformly without replacement, by whatever draws them."""
+
+    def strata(self, n_items: int) -> tuple[Int64Array, Int64Array]:
+        """Last rank of each stratum, and ranks to draw of it."""
+        ...
+
+    def drawn(self, n_items: int, seed: int, rank: Int64Array) -> Plan:
+        """Make a plan of the ranks that were drawn, int64, strictly increasing."""
         ...
 
 

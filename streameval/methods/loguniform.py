@@ -80,12 +80,23 @@ class LogUniform:
             Columns of its own: `stratum_last` int64, the rank that ends the stratum. With several looks also `look`
             int32, the first look whose plan holds the rank, and `batch` int32, the plan by which it came in.
         """
-        from streameval.logdesign import stratum_ends
+        from streameval.kernels.draw import draw_strata
+
+        return self.drawn(n_items, seed, draw_strata(*self.strata(n_items), np.uint64(seed % 2**64)))
+
+    def strata(self, n_items: int) -> tuple[Int64Array, Int64Array]:
+        """Last rank of each stratum, and ranks to draw of it."""
+        from streameval.logdesign import allocation, stratum_ends
 
         density = self._density(check_items(n_items))
         ends = stratum_ends(n_items, density)
-        table = _drawn(ends, (density, density), seed)
-        notes: dict[str, Any] = {"density": density, "strata": int(ends.size)}
+        return ends, allocation(ends, density, density)
+
+    def drawn(self, n_items: int, seed: int, rank: Int64Array) -> Plan:
+        """Make a plan of the ranks that were drawn from `strata`."""
+        ends, _ = self.strata(n_items)
+        table = _table(ends, rank)
+        notes: dict[str, Any] = {"density": self._density(n_items), "strata": int(ends.size)}
         parameters = dict(self.__dict__)
         if self.looks == 1:
             del parameters["looks"]  # as in plans made before there were looks
@@ -106,14 +117,14 @@ class LogUniform:
         from streameval.logdesign import allocation, look_density, stratum_ends
 
         first, now = float(plan.notes["density"]), int(plan.notes["look"])
-        ends = stratum_ends(plan.n_items, first)
-        table = _drawn(ends, (first, look_density(first, look)), plan.seed)
-        rank = table.column("rank").to_numpy()
+        ends, seed = stratum_ends(plan.n_items, first), np.uint64(plan.seed % 2**64)
+        rank = draw_strata(ends, allocation(ends, first, look_density(first, look)), seed)
+        table = _table(ends, rank)
         old = np.isin(rank, plan.ranks)
         came, batch = np.full(rank.size, look, np.int32), np.full(rank.size, 1, np.int32)
         for index in range(look - 1, now, -1):  # a look that was passed over still has its band
             n = allocation(ends, first, look_density(first, index))
-            came[np.isin(rank, draw_strata(ends, n, np.uint64(plan.seed % 2**64)))] = index
+            came[np.isin(rank, draw_strata(ends, n, seed))] = index
         came[old] = plan.table.column("look").to_numpy()
         batch[old] = plan.table.column("batch").to_numpy()
         batch[~old] = batch[old].max() + 1
@@ -161,6 +172,8 @@ class LogUniform:
         envelope = close(plan.n_items, points, labels.rank, labels.label)
         exact = bool(plan.table.num_rows == plan.n_items and np.all(labels.known))
         claim = Claim("exact", 1.0, "nothing") if exact else Claim("simultaneous", self.confidence, ASSUMES_THE_DRAW)
+        if not exact and plan.notes.get("labels_seen_by_model"):
+            claim = Claim("none", None, ASSUMES_THE_DRAW)
         head = _labelled_head(plan)
         contradictions = assumptions(labels, head)
         curve = Curve(
@@ -200,6 +213,11 @@ class LogUniform:
         return points if points is not None else Points.none()
 
     def _findings(self, curve: Curve) -> tuple[str, ...]:
+        if curve.claim.coverage == "none":
+            return (
+                "The ranking was made by a model that has seen labels reused here: where it put those items depends on "
+                "their labels, so the draw is none of chance and the bounds promise nothing.",
+            )
         if not curve.envelope.consistent:
             return (
                 f"The band contradicts itself, which happens in fewer than {1 - self.confidence:.1%} of draws: check "
@@ -213,15 +231,10 @@ class LogUniform:
         )
 
 
-def _drawn(ends: Int64Array, densities: tuple[float, float], seed: int) -> pa.Table:
-    """Draw the plan of a density; the strata are those of the first plan's."""
-    from streameval.kernels.draw import draw_strata
-    from streameval.logdesign import allocation
-
-    n = allocation(ends, *densities)
-    rank = draw_strata(ends, n, np.uint64(seed % 2**64))
-    stratum = np.repeat(np.arange(ends.size, dtype=np.int32), n)
-    return pa.table({"rank": rank, "stratum": stratum, "stratum_last": np.repeat(ends, n)})
+def _table(ends: Int64Array, rank: Int64Array) -> pa.Table:
+    """`rank`, `stratum`, `stratum_last`."""
+    stratum = np.searchsorted(ends, rank).astype(np.int32)
+    return pa.table({"rank": rank, "stratum": stratum, "stratum_last": ends[stratum]})
 
 
 def _counts(
