@@ -4,8 +4,6 @@ The verbs `plan`, `select`, `evaluate`, `exact`, `cut`, `cost`, `simulate` and `
 Everything is imported when it is first used, so that `import streameval` and `streameval --help` stay quick.
 Verbs have the names that they have on the command line. Everything is imported when it is first used, so that
 `import streameval` and `streameval --help` stay quick.
-Verbs have the names that they have on the command line. Everything is imported when it is first used, so that
-`import streameval` and `streameval --help` stay quick.
 """
 
 from __future__ import annotations

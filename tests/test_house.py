@@ -27,6 +27,7 @@ FLOORS = {
         "partitioned",
         "sliding",
         "dependence",
+        "planfiles",
         "extrapolation",
     ),
     2: ("methods", "rankings", "labels", "metrics", "exports", "arrays"),

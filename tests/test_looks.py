@@ -108,6 +108,9 @@ def test_a_study_grows_and_all_labels_count(study, capsys):
     assert pq.read_table(path / "plans" / f"{first.plan_id}.parquet").num_rows == first.table.num_rows
     with pytest.raises(StudyError, match="has grown since"):
         streameval.report(path)
+    # the first plan's command given again is harmless
+    streameval.plan(first.location["source"], path, method="loguniform", alpha=0.3, looks=4)
+    assert streameval.Study(path).plan().plan_id == grown.plan_id
     streameval.select(path, export=folder / "second.csv")
     found = streameval.evaluate(path)
     assert found.summary["account"]["labelled"] == first.table.num_rows
