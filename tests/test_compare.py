@@ -96,6 +96,26 @@ def test_an_exact_side_leaves_all_of_delta_to_the_other(items, tmp_path):
     assert found.claim.coverage == "simultaneous"
 
 
+def test_exact_results_are_a_side(studies, tmp_path):
+    good, noisy, truth = studies
+    streameval.exact(
+        str(good.parent / "items.parquet"), label="label", out=tmp_path / "whole",
+        options=streameval.RankingOptions(score="noisy"),
+    )  # fmt: skip
+    found = compare(good, tmp_path / "whole")
+    assert found.lists == "two orders of the same items"
+    assert found.a.curve.claim.confidence == pytest.approx(0.95)
+    rank = found.curves.column("rank").to_numpy()
+    exact = (np.cumsum(truth["good"])[rank - 1] - np.cumsum(truth["noisy"])[rank - 1]) / rank
+    low, high = (found.curves.column(f"difference_{side}").to_numpy() for side in ("lower", "upper"))
+    assert np.all((low <= exact + 1e-12) & (exact <= high + 1e-12))
+    (row,) = [r for r in found.differences.to_pylist() if (r["metric"], r["argument"]) == ("roc_auc", "")]
+    assert row["higher"] == "a"
+    same = compare(noisy, tmp_path / "whole")
+    assert same.lists == "the same list"
+    assert same.curves.column("higher").null_count == same.curves.num_rows
+
+
 def test_equal_thresholds(studies):
     good, noisy, truth = studies
     found = compare(good, noisy)

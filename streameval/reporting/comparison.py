@@ -45,7 +45,7 @@ def save_comparison(found: Comparison, out: Path | None, plot: Path | None) -> N
     """Write the tables into a folder and the picture into a file, where asked for."""
     files: dict[Path, atomic.Writer] = {}
     if out is not None:
-        facts = {"claim": found.claim.as_dict(), "a": found.a.plan.plan_id, "b": found.b.plan.plan_id}
+        facts = {"claim": found.claim.as_dict(), "a": found.a.name, "b": found.b.name}
         files[out / "curves.parquet"] = atomic.parquet(found.curves, facts)
         files[out / "differences.parquet"] = atomic.parquet(found.differences, facts)
     if plot is not None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -30,23 +31,30 @@ class Side:
     Attributes
     ----------
     name : str
-        Folder of its study.
-    plan : Plan
+        Folder of its results.
+    method : str
+        That of its study, or "exact".
+    ranking : mapping
+        What the ranking is: fingerprint, order, score …
     labels : int
         Ranks with a label.
     curve : Curve
         At its share of the joint confidence.
+    counted : pyarrow.Table or None
+        Metrics counted from all labels, where every item has one.
     """
 
     name: str
-    plan: Plan
+    method: str
+    ranking: Mapping[str, Any]
     labels: int
     curve: Curve
+    counted: pa.Table | None = None
 
     @property
     def descending(self) -> bool:
         """Whether large scores come first."""
-        return not self.plan.ranking.get("ascending", False)
+        return not self.ranking.get("ascending", False)
 
 
 @dataclass(frozen=True)
@@ -77,7 +85,7 @@ class Comparison:
 
 
 def compare(a: str | os.PathLike[str], b: str | os.PathLike[str], *, confidence: float = 0.95) -> Comparison:
-    """Compare two evaluated studies, of the same items or not.
+    """Compare two evaluated studies or exact results, of the same items or not.
 
     Each side's curve is computed anew at 1 − δ/2 (1 − δ where the other promises nothing by chance, or is exact), so
     that with probability ≥ 1 − δ the bounds of both hold, whatever one draw or list has to do with the other. Two
@@ -98,7 +106,7 @@ def compare(a: str | os.PathLike[str], b: str | os.PathLike[str], *, confidence:
     InputError
         A confidence outside (0, 1), or a study compared with itself.
     StudyError
-        No study, or one that was not evaluated since it was planned.
+        No results, or those of a study that has grown since.
     """
     if not 0 < confidence < 1:
         raise InputError(f"confidence is {confidence}, outside (0, 1)", "0.95 is usual")
@@ -108,7 +116,7 @@ def compare(a: str | os.PathLike[str], b: str | os.PathLike[str], *, confidence:
     chances = sum(_by_chance(evaluation) for _, _, evaluation in found)
     share = 1 - (1 - confidence) / max(1, chances)
     left, right = (_side(*one, share) for one in found)
-    lists = _lists(left.plan, right.plan)
+    lists = _lists(left, right)
     if lists != "two lists" and "none" not in (left.curve.claim.coverage, right.curve.claim.coverage):
         left, right = _sharing_positives(left, right)
     claim = _joint(left.curve.claim, right.curve.claim, confidence if chances else None)
@@ -124,15 +132,18 @@ def compare(a: str | os.PathLike[str], b: str | os.PathLike[str], *, confidence:
     )
 
 
-def _read(path: str | os.PathLike[str]) -> tuple[str, Plan, Evaluation]:
+def _read(path: str | os.PathLike[str]) -> tuple[str, Plan | None, Evaluation]:
+    """Results, and their plan; results of `exact` have none."""
     folder = Study(Path(path))
+    if not folder.exists and (folder.folder / "evaluation.json").exists():
+        return os.fspath(path), None, folder.evaluation()
     plan, found = folder.plan(), folder.evaluation()
     if found.summary["study"] != plan.plan_id:
         raise StudyError(f"{path}: the plan has grown since the results were written", "run evaluate again")
     return os.fspath(path), plan, found
 
 
-def _lists(a: Plan, b: Plan) -> str:
+def _lists(a: Side, b: Side) -> str:
     if a.ranking.get("fingerprint") != b.ranking.get("fingerprint"):
         return "two lists"
     same = all(a.ranking.get(key) == b.ranking.get(key) for key in ("score", "ascending"))
@@ -143,8 +154,11 @@ def _by_chance(found: Evaluation) -> bool:
     return found.curve.claim.confidence is not None and found.curve.claim.coverage != "exact"
 
 
-def _side(name: str, plan: Plan, found: Evaluation, share: float) -> Side:
+def _side(name: str, plan: Plan | None, found: Evaluation, share: float) -> Side:
     """Compute a side's curve anew at its share of the confidence."""
+    labelled = int(found.summary["account"]["labelled"])
+    if plan is None:
+        return Side(name, "exact", found.summary["ranking"], labelled, found.curve, found.metrics)
     parameters = dict(plan.parameters)
     curve = found.curve
     if _by_chance(found):
@@ -156,7 +170,7 @@ def _side(name: str, plan: Plan, found: Evaluation, share: float) -> Side:
         labels = Labels(plan.ranks, label, votes, positive)
         curve = create(plan.method, {**parameters, "confidence": share}).curve(plan, labels)
         curve = replace(curve, misses=found.curve.misses, score=found.curve.score)
-    return Side(name, plan, int(found.summary["account"]["labelled"]), curve)
+    return Side(name, plan.method, plan.ranking, labelled, curve)
 
 
 def _sharing_positives(a: Side, b: Side) -> tuple[Side, Side]:
@@ -215,9 +229,10 @@ _DIFFERENCES = pa.schema(
 
 def _differences(a: Side, b: Side) -> pa.Table:
     """Every metric that both lists have, under the same argument, and precision at equal thresholds."""
-    theirs = {(row["metric"], row["argument"]): row for row in metrics(b.curve).to_pylist()}
+    own, others = (side.counted if side.counted is not None else metrics(side.curve) for side in (a, b))
+    theirs = {(row["metric"], row["argument"]): row for row in others.to_pylist()}
     rows = []
-    for mine in metrics(a.curve).to_pylist():
+    for mine in own.to_pylist():
         other = theirs.get((mine["metric"], mine["argument"]))
         if other is not None:
             values = [row[key] for row in (mine, other) for key in ("lower", "estimate", "upper")]

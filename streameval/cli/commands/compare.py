@@ -23,14 +23,14 @@ def compare(
     plot: Path | None = None,
     output: Output = _PLAIN,
 ) -> None:
-    """Compare two evaluated studies: every difference with bounds, and whether it is established.
+    """Compare two evaluated studies or exact results: every difference with bounds, and whether it is established.
 
     Example: streameval compare old-model new-model --plot both.html
 
     Parameters
     ----------
     a, b
-        Folders of the studies.
+        Folders of the studies, or of what exact wrote.
     confidence
         Probability that all bounds hold together.
     out
@@ -62,13 +62,13 @@ def compare(
 
 
 def _described(side: Side) -> dict[str, Any]:
-    return {"study": side.name, "method": side.plan.method, "n_items": side.plan.n_items, "labels": side.labels,
+    return {"study": side.name, "method": side.method, "n_items": side.curve.n_items, "labels": side.labels,
             "claim": side.curve.claim.as_dict()}  # fmt: skip
 
 
 def _lines(found: Comparison, rows: list[dict[str, Any]]) -> list[str]:
     lines = [
-        f"{name}: {side.name} ({side.plan.method}, {side.plan.n_items:,} items, {side.labels:,} labels)"
+        f"{name}: {side.name} ({side.method}, {side.curve.n_items:,} items, {side.labels:,} labels)"
         for name, side in (("a", found.a), ("b", found.b))
     ]
     shown = [row for row in rows if row["metric"] in _SHOWN]
