@@ -239,6 +239,7 @@ def test_a_study_extrapolates_with_bounds(ranking, tmp_path, capsys):
         ("--precision 1.2 --recall 0.8 --prevalence 0.03 --to 0.5", "precision is 1.2, outside (0, 1]"),
         ("--precision 0.6 --recall 0.8 --prevalence 0 --to 0.5", "prevalence is 0, outside (0, 1)"),
         ("--precision 0.6 --recall 0.8 --to 0.5", "prevalence is not given"),
+        ("--precision 0.6 --recall 0.8 --prevalence 0.03 --to 0.5 --population 0", "a population of 0 items"),
         ("--precision 0.6 --recall 0.8 --prevalence 0.03 --to 0.5 --rank 3", "rank is a cutoff of a study"),
     ],
 )

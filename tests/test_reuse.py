@@ -161,6 +161,7 @@ def test_bad_input(versions, first, tmp_path, capsys):
         (["--method", "loguniform", "--draw-by", "label"], "does not tell items apart"),
         (["--method", "loguniform", "--draw-by", "id", "--looks", "2"], "cannot be enlarged"),
         (reuse, "name it with --on COL"),
+        (["--method", "loguniform", "--label", "label"], "no column to draw by"),
         ([*reuse, "--on", "id"], "not said whether the model has seen them"),
         ([*reuse, "--on", "id", "--draw-by", "v1"], "cannot be drawn by v1 and joined on id"),
         (["--method", "loguniform", "--reuse", str(twice), "--on", "id", "--labels-unseen-by-model", "yes"],

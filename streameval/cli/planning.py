@@ -45,7 +45,7 @@ class ReuseFlags:
         Path | None, Parameter(help="Labels that items have already, for whatever version; needs --on.")
     ] = None
     on: Annotated[str | None, Parameter(help="Column that joins them; items are drawn by it.")] = None
-    label: Annotated[str, Parameter(help="Column with the label.")] = "label"
+    label: Annotated[str | None, Parameter(help="Column with the label (default label).")] = None
     labels_unseen_by_model: Annotated[
         Literal["yes", "no"] | None,
         Parameter(
@@ -56,7 +56,7 @@ class ReuseFlags:
     @property
     def given(self) -> bool:
         """Whether items are to be drawn by key."""
-        said = (self.draw_by, self.reuse, self.on, self.labels_unseen_by_model)
+        said = (self.draw_by, self.reuse, self.on, self.label, self.labels_unseen_by_model)
         return any(value is not None for value in said)
 
     def key(self) -> tuple[str, ...]:
@@ -110,7 +110,7 @@ def plan_with_key(
 
     reuse, described = flags
     method, seed = chosen
-    by = ByKey(reuse.key(), reuse.reuse, reuse.label, reuse.labels_unseen_by_model)
+    by = ByKey(reuse.key(), reuse.reuse, reuse.label or "label", reuse.labels_unseen_by_model)
     with progress("reading keys") as bar:
         made = plan_by_key(list(ranking), study, by, method=method, seed=seed, options=described.options(),
                            progress=bar, **asdict(parameters))  # fmt: skip

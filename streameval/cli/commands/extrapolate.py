@@ -73,6 +73,8 @@ def _from_point(point: tuple[float, float, float], to: float, population: int | 
         "warnings": warnings,
     }
     lines = [f"Precision at recall {to:g}: {answer:.4f}"]
+    if population is not None and population < 1:
+        raise InputError(f"a population of {population:,} items", "give a whole number, 1 or more")
     if population is not None:
         result["documents"] = float(documents(point[2], population, to, answer))
         lines.append(f"Documents to review for it: {result['documents']:,.0f} of {population:,}")
