@@ -18,7 +18,7 @@ from streameval.rankings.ordering.ties import check_key, key_hashes
 from streameval.types import Int64Array
 
 UInt64Array = npt.NDArray[np.uint64]
-_BYTES_PER_ITEM = 96  # rank, key as it is read, its hash, what sorting takes
+_BYTES_PER_ITEM = 256  # what finding ranks by score takes; rank, key and hash take less
 _LEAST_RUN = 1 << 16  # ranks read at once, however little memory there is
 
 
