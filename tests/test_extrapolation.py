@@ -176,14 +176,14 @@ def test_what_cannot_be_told_is_left_open():
 
 def test_the_interval_covers_in_simulation():
     """What the true counts extrapolate to is inside, as often as the study promises (binomial, p = 1e-4)."""
-    n, delta, replicates = 20_000, 0.5, 120
+    n, delta, replicates = 10_000, 0.5, 100
     rng = np.random.default_rng(3)
     # a list along the reference curve of β = 30 at ρ = .05
     recall = np.linspace(0, 1, 2001)
-    rank = np.rint(1000 * (recall + 19 * false_positive_rate(recall, 30.0))).astype(int)
-    share = np.interp(np.arange(1, n + 1), rank, 1000 * recall)
+    rank = np.rint(500 * (recall + 19 * false_positive_rate(recall, 30.0))).astype(int)
+    share = np.interp(np.arange(1, n + 1), rank, 500 * recall)
     truth = (rng.random(n) < np.diff(share, prepend=0)).astype(np.int8)
-    y, cut = np.cumsum(truth), 1_500
+    y, cut = np.cumsum(truth), 750
     expected = float(extrapolate(y[cut - 1] / cut, y[cut - 1] / y[-1], y[-1] / n, 0.75).precision)
     method = create("loguniform", {"alpha": 0.3, "confidence": 1 - delta, "min_precision": 0.2})
     missed = 0

