@@ -1,8 +1,7 @@
 """Evaluate rankings too large to label.
 
-The verbs `plan`, `scan`, `select`, `evaluate`, `exact`, `cut`, `cost`, `simulate` and `report` are those of the
-command line. Everything is imported when it is first used, so that `import streameval` and `streameval --help` stay
-quick.
+Verbs have the names that they have on the command line. Everything is imported when it is first used, so that
+`import streameval` and `streameval --help` stay quick.
 """
 
 from __future__ import annotations
@@ -15,6 +14,9 @@ __version__ = "0.1.0"
 _HOMES = {
     "plan": "verbs.plan",
     "scan": "verbs.scan",
+    "enlarge": "verbs.enlarge",
+    "plan_by_key": "verbs.reuse",
+    "ByKey": "verbs.reuse",
     "select": "verbs.select",
     "evaluate": "verbs.evaluate",
     "exact": "verbs.exact",
@@ -26,6 +28,9 @@ _HOMES = {
     "precision_recall_curve": "arrays",
     "roc_auc_score": "arrays",
     "roc_curve": "arrays",
+    "compare": "verbs.compare",
+    "extrapolate": "extrapolation",
+    "extrapolate_study": "verbs.extrapolate",
     "Study": "study",
     "Evaluation": "study",
     "Cut": "verbs.cut",

@@ -166,7 +166,7 @@ def _check_study(connection: duckdb.DuckDBPyConnection, plan: Plan, name: str) -
     if "se_study" not in _columns(connection):
         return
     studies = connection.execute("SELECT DISTINCT se_study::VARCHAR FROM source WHERE se_study IS NOT NULL").fetchall()
-    foreign = [study for (study,) in studies if study != plan.plan_id]
+    foreign = [study for (study,) in studies if study not in plan.study_ids]
     if foreign:
         raise StudyError(
             f"{name}: its labels belong to study {foreign[0]}, this one is {plan.plan_id}",

@@ -148,12 +148,21 @@ def method_cutoffs(plan: Plan) -> Int64Array | None:
 
 
 def task_numbers(plan: Plan) -> Int64Array:
-    """Number planned ranks 1..n in a seeded shuffle: `se_task`, in the plan's order."""
+    """Number planned ranks 1..n in a seeded shuffle: `se_task`, in the plan's order.
+
+    A plan that has grown numbers its batches one after another, so that tasks keep the numbers they had.
+    """
     from streameval.kernels.draw import draws
 
-    order = np.argsort(draws(np.uint64(plan.seed % 2**64), plan.ranks.size), kind="stable")
-    numbers = np.empty(order.size, dtype=np.int64)
-    numbers[order] = np.arange(1, order.size + 1)
+    count = plan.ranks.size
+    grown = "batch" in plan.table.column_names
+    batch = plan.table.column("batch").to_numpy() if grown else np.ones(count, dtype=np.int32)
+    within = np.empty(count, dtype=np.uint64)
+    for one in np.unique(batch):
+        within[batch == one] = draws(np.uint64(plan.seed % 2**64), int(np.sum(batch == one)))
+    order = np.lexsort((within, batch))
+    numbers = np.empty(count, dtype=np.int64)
+    numbers[order] = np.arange(1, count + 1)
     return numbers
 
 
