@@ -16,6 +16,7 @@ _HOMES = {
     "select": "verbs.select",
     "evaluate": "verbs.evaluate",
     "exact": "verbs.exact",
+    "labels": "verbs.labels",
     "report": "verbs.report",
     "cost": "verbs.cost",
     "simulate": "verbs.simulate",

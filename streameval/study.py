@@ -4,11 +4,13 @@
 
     plan.parquet, plan.json      what was drawn; plan.json is written last and makes it a study
     selection.parquet            the items to label; thresholds.parquet: scores at the curve's cutoffs
-    votes/ID.parquet             every label that ever came in, one file per source, never rewritten
+    votes/                       every label that ever came in (see `streameval.labelstore`)
+    extra_tasks.parquet          repeated tasks and control items, where there are any
     labels.parquet               one row per planned rank
+    issues.parquet               every row and rank that is not as it should be
     curve.parquet, envelope.parquet, metrics.parquet, evaluation.json, report.html
 
-The last two lines are results: they carry one `evaluation_id`, and are refused when they do not agree on it.
+The last three lines are results: they carry one `evaluation_id`, and are refused when they do not agree on it.
 """
 
 from __future__ import annotations
@@ -28,9 +30,11 @@ from streameval import __version__, atomic
 from streameval.curve import Curve
 from streameval.envelope import Envelope
 from streameval.errors import StudyError
+from streameval.labelling import Items
+from streameval.labelstore import LabelStore
 from streameval.types import Claim, Labels, Plan
 
-_RESULTS = ("labels.parquet", "envelope.parquet", "curve.parquet", "metrics.parquet")
+_RESULTS = ("labels.parquet", "envelope.parquet", "curve.parquet", "metrics.parquet", "issues.parquet")
 
 
 @dataclass(frozen=True)
@@ -40,11 +44,13 @@ class Evaluation:
     Attributes
     ----------
     evaluation_id : str
-        Hash of plan, labels, misses and version.
+        Hash of plan, labels, misses, label error rate and version.
     labels : pyarrow.Table
         `rank`, `label`, `votes`, `positive_votes`.
     curve : Curve
     curve_table, metrics : pyarrow.Table
+    issues : pyarrow.Table
+        See `streameval.labelling.issues`.
     summary : mapping
         What `evaluation.json` and `--json` say.
     """
@@ -54,12 +60,13 @@ class Evaluation:
     curve: Curve
     curve_table: pa.Table
     metrics: pa.Table
+    issues: pa.Table
     summary: Mapping[str, Any]
 
 
-def evaluation_id(plan: Plan, labels: Labels, misses: int = 0) -> str:
-    """Sixteen hex digits: the hash of plan, labels, misses and version."""
-    digest = hashlib.sha256(f"{plan.plan_id}\0{__version__}\0{misses}\0".encode())
+def evaluation_id(plan: Plan, labels: Labels, misses: int = 0, label_error: float = 0.0) -> str:
+    """Sixteen hex digits: the hash of plan, labels, misses, label error rate and version."""
+    digest = hashlib.sha256(f"{plan.plan_id}\0{__version__}\0{misses}\0{label_error!r}\0".encode())
     for values in (labels.label, labels.votes, labels.positive_votes):
         digest.update(np.ascontiguousarray(values).tobytes())
     return digest.hexdigest()[:16]
@@ -183,43 +190,31 @@ class Study:
             raise StudyError(f"{path}: belongs to another plan", "run `streameval select` again")
         return table
 
-    def add_votes(self, identity: str, votes: pa.Table, facts: Mapping[str, Any]) -> bool:
-        """Store the votes of a source for good.
+    @property
+    def labels(self) -> LabelStore:
+        """Every row that people ever gave."""
+        return LabelStore(self.folder / "votes")
 
-        Returns
-        -------
-        bool
-            False where the same source was stored before: it adds nothing.
-        """
-        path = self.folder / "votes" / f"{identity}.parquet"
-        if path.exists():
-            return False
-        atomic.write_all({path: atomic.parquet(votes, facts)})
-        return True
+    def items(self, plan: Plan) -> Items:
+        """What label tables can be joined by."""
+        return Items(self.selection(plan), self.extra_tasks())
 
-    def votes(self) -> list[pa.Table]:
-        """Every vote stored so far, one table per source.
+    def extra_tasks(self) -> pa.Table | None:
+        """Read `se_task`, `rank`, `kind`, `expected` of tasks beyond one per item; None where there are none."""
+        path = self.folder / "extra_tasks.parquet"
+        try:
+            return pq.read_table(path) if path.exists() else None
+        except (OSError, pa.ArrowException) as error:
+            raise StudyError(f"{path}: cannot be read ({error})", "restore it: it says what these tasks are") from error
 
-        Raises
-        ------
-        StudyError
-            A file of votes is damaged.
-        """
-        found = []
-        for path in sorted((self.folder / "votes").glob("*.parquet")):
-            try:
-                found.append(pq.read_table(path, columns=["rank", "label", "row"]))
-            except (OSError, pa.ArrowException) as error:
-                raise StudyError(
-                    f"{path}: stored votes cannot be read ({' '.join(str(error).split())[:120]})",
-                    "restore the file, or remove it and give its label table again",
-                ) from error
-        return found
+    def save_issues(self, issues: pa.Table, account: Mapping[str, Any]) -> None:
+        """Write issues.parquet alone, for an evaluation that was refused because of them."""
+        atomic.write_all({self.folder / "issues.parquet": atomic.parquet(issues, {"account": dict(account)})})
 
     def save_evaluation(self, found: Evaluation, report: str) -> None:
         """Write all results; `evaluation.json` last."""
         facts = {"evaluation_id": found.evaluation_id}
-        tables = (found.labels, found.curve.envelope.table, found.curve_table, found.metrics)
+        tables = (found.labels, found.curve.envelope.table, found.curve_table, found.metrics, found.issues)
         files = {self.folder / name: atomic.parquet(t, facts) for name, t in zip(_RESULTS, tables, strict=True)}
         files[self.folder / "report.html"] = atomic.text(report)
         summary = json.dumps(dict(found.summary), indent=2, ensure_ascii=False)
@@ -238,7 +233,7 @@ class Study:
             summary = json.loads((self.folder / "evaluation.json").read_text(encoding="utf-8"))
             paths = [self.folder / name for name in _RESULTS]
             ids = {path.name: atomic.facts_of(path).get("evaluation_id") for path in paths}
-            labels, envelope, curve_table, metrics = (pq.read_table(path) for path in paths)
+            labels, envelope, curve_table, metrics, issues = (pq.read_table(path) for path in paths)
             curve = _curve(summary, envelope, curve_table)
             identity = str(summary["evaluation_id"])
         except FileNotFoundError as error:
@@ -248,7 +243,7 @@ class Study:
         for name, own in ids.items():
             if own != identity:
                 raise StudyError(f"{self.folder / name}: is of another evaluation than the rest", "run evaluate again")
-        return Evaluation(identity, labels, curve, curve_table, metrics, summary)
+        return Evaluation(identity, labels, curve, curve_table, metrics, issues, summary)
 
 
 def save_exact(folder: Path, found: Evaluation, report: str) -> None:

@@ -7,10 +7,10 @@ from typing import Annotated, Any
 
 from cyclopts import Parameter
 
-from streameval.cli.options import Whole
+from streameval.cli.options import JudgingFlags, LabelFlags, Whole
 from streameval.cli.output import Output, columns
 
-_PLAIN = Output()
+_PLAIN, _NAMING, _JUDGING = Output(), LabelFlags(), JudgingFlags()
 
 
 # what a terminal shows of metrics.parquet
@@ -21,9 +21,9 @@ _TROUBLE = ("missing", "blank", "doubled", "contradictory", "undecided")
 def evaluate(
     study: Path,
     *,
-    labels: Annotated[list[Path] | None, Parameter(consume_multiple=True, negative_iterable="")] = None,
-    on: str | None = None,
-    label: str = "label",
+    labels: Annotated[list[str] | None, Parameter(consume_multiple=True, negative_iterable="")] = None,
+    naming: LabelFlags = _NAMING,
+    judging: JudgingFlags = _JUDGING,
     misses: Whole = 0,
     output: Output = _PLAIN,
 ) -> None:
@@ -36,18 +36,15 @@ def evaluate(
     study
         Folder of the study.
     labels
-        Parquet or CSV label tables; each row is a vote, and a file given again adds nothing.
-    on
-        Column that says which item a row is about (default: rank, se_rank or se_task).
-    label
-        Column with the label: 1/0, true/false, yes/no; blank where there is none.
+        Label tables (Parquet, CSV, TSV, JSON, JSONL), exports of Label Studio and Prodigy, or duckdb:FILE#QUERY,
+        sqlite:///FILE#QUERY, postgresql://...#QUERY; each row is a vote, and what was given before adds nothing.
     misses
         Positives that the ranking never returned.
     """
     from streameval.reporting.sentences import band_meaning, half_width_sentence, verdict
     from streameval.verbs.evaluate import evaluate as verb
 
-    found = verb(study, labels=labels or [], on=on, label=label, misses=misses)
+    found = verb(study, labels=labels or [], misses=misses, **naming.options(), **judging.options())
     cuts = [row for row in found.metrics.to_pylist() if row["metric"] == "precision_at"]
     output.event("evaluate", evaluation_id=found.evaluation_id, **found.summary["account"])
     rows = [[f"{int(r['argument']):,}", *(f"{r[k]:.4f}" for k in ("lower", "estimate", "upper"))] for r in cuts]
