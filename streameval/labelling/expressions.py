@@ -39,7 +39,7 @@ def rank_of(column: str, kind: str) -> str:
 
 
 def key_of(column: str, kind: str, known: str) -> str:
-    """A key in the form of the items' column, whose SQL type is `known`."""
+    """A key in the form of the items' column, whose SQL type is `se_known`."""
     if is_integer(known) and is_integer(kind):
         return f"{column}::HUGEINT"
     text = f"trim({column}::VARCHAR)"

@@ -37,12 +37,12 @@ class Items:
 def match_keys(
     connection: duckdb.DuckDBPyConnection, plan: Plan, items: Items, found: Found, name: str
 ) -> tuple[str, str]:
-    """Make the table `known` (rank, task, key0 …).
+    """Make the table `se_known` (rank, task, key0 …).
 
     Returns
     -------
     join, unknown : str
-        SQL that joins `source` to `known`; SQL that is true of rows whose key cannot be any item's.
+        SQL that joins `source` to `se_known`; SQL that is true of rows whose key cannot be any item's.
 
     Raises
     ------
@@ -50,15 +50,15 @@ def match_keys(
         The items have no such columns, or these do not tell them apart.
     """
     if found.role == "rank":
-        connection.register("known", _known(plan.ranks, np.full(plan.ranks.size, -1), plan.ranks))
+        connection.register("se_known", _known(plan.ranks, np.full(plan.ranks.size, -1), plan.ranks))
         key = sql.rank_of(given(found.keys[0]), found.kind(found.keys[0]))
-        return f"known.key0 = {key}", f"coalesce({key} NOT BETWEEN 1 AND {plan.n_items}, true)"
+        return f"se_known.key0 = {key}", f"coalesce({key} NOT BETWEEN 1 AND {plan.n_items}, true)"
     if found.role == "task":
         if items.selection is None:
             raise InputError(f"{name}: its rows are tasks, but this study has no selection", "run `streameval select`")
-        connection.register("known", _tasks(items.selection, items.extra))
+        connection.register("se_known", _tasks(items.selection, items.extra))
         key = sql.rank_of(given(found.keys[0]), found.kind(found.keys[0]))
-        return f"known.key0 = {key}", f"coalesce({key} NOT IN (SELECT key0 FROM known), true)"
+        return f"se_known.key0 = {key}", f"coalesce({key} NOT IN (SELECT key0 FROM se_known), true)"
     return _by_items(connection, items.selection, found, name)
 
 
@@ -89,17 +89,17 @@ def _by_items(
                 f"run `streameval select` first; {did_you_mean(key, have)}",
             )
     names = [key if key in have else by_lower[key.lower()] for key in found.keys]
-    connection.register("selection", selection.select(["rank", *names]) if selection is not None else None)
-    kinds = {row[0]: row[1] for row in connection.execute("DESCRIBE selection").fetchall()}
+    connection.register("se_selection", selection.select(["rank", *names]) if selection is not None else None)
+    kinds = {row[0]: row[1] for row in connection.execute("DESCRIBE se_selection").fetchall()}
     keys = [sql.known_key(quote(n), kinds[n]) for n in names]
     listed = ", ".join(f"{key} AS key{i}" for i, key in enumerate(keys))
     whole = " AND ".join(f"{key} IS NOT NULL" for key in keys)
     connection.execute(
-        f"CREATE TEMP TABLE known AS SELECT rank, NULL::BIGINT AS task, {listed} FROM selection WHERE {whole}"
+        f"CREATE TEMP TABLE se_known AS SELECT rank, NULL::BIGINT AS task, {listed} FROM se_selection WHERE {whole}"
     )
     grouped = ", ".join(f"key{i}" for i in range(len(keys)))
     ((twice,),) = connection.execute(
-        f"SELECT count(*) FROM (SELECT 1 FROM known GROUP BY {grouped} HAVING count(*) > 1)"
+        f"SELECT count(*) FROM (SELECT 1 FROM se_known GROUP BY {grouped} HAVING count(*) > 1)"
     ).fetchall()
     if twice:
         raise InputError(
@@ -108,8 +108,8 @@ def _by_items(
             "join on columns that are unique together, or on the rank",
         )
     theirs = [sql.key_of(given(k), found.kind(k), kinds[n]) for k, n in zip(found.keys, names, strict=True)]
-    join = " AND ".join(f"known.key{i} = {key}" for i, key in enumerate(theirs))
+    join = " AND ".join(f"se_known.key{i} = {key}" for i, key in enumerate(theirs))
     unknown = " OR ".join(f"{key} IS NULL" for key in theirs)
     if found.ours:  # a task of ours that matches nothing was damaged
-        unknown = f"({unknown}) OR NOT EXISTS (SELECT 1 FROM known WHERE {join})"
+        unknown = f"({unknown}) OR NOT EXISTS (SELECT 1 FROM se_known WHERE {join})"
     return join, unknown

@@ -80,7 +80,7 @@ class _Reading:
         self._check_study()
         join, unknown = match_keys(self.connection, self.plan, items, self.found, self.opened.name)
         rows, strange = self._count(unknown)
-        self.connection.execute(f"CREATE TEMP TABLE hits AS {self._hits(join)}")
+        self.connection.execute(f"CREATE TEMP TABLE se_hits AS {self._hits(join)}")
         table = self._parsed()
         listed = self._unknown(unknown) if strange else SCHEMA.empty_table()
         rejected = self.opened.rejected()
@@ -137,9 +137,10 @@ class _Reading:
         f = self.found
         label = given(f.label) if f.choice is None else sql.chosen(given(f.label), given(f.choice))
         return (
-            f"SELECT known.rank AS rank, known.task AS task, {label} AS label, {_perhaps(f.annotator)} AS annotator, "
-            f"{_perhaps(f.time)} AS time, {_perhaps(f.source)} AS source, {ROW} AS row "
-            f"FROM se_given JOIN known ON {join}"
+            f"SELECT se_known.rank AS rank, se_known.task AS task, {label} AS label, "
+            f"{_perhaps(f.annotator)} AS annotator, {_perhaps(f.time)} AS time, {_perhaps(f.source)} AS source, "
+            f"{ROW} AS row "
+            f"FROM se_given JOIN se_known ON {join}"
         )
 
     def _parsed(self) -> pa.Table:
@@ -153,7 +154,7 @@ class _Reading:
                 CASE WHEN {late} THEN 'unreadable' ELSE {state} END AS state, left({said}, 200) AS said,
                 {sql.text_of("annotator")} AS annotator, {time} AS time, {sql.text_of("source")} AS source,
                 row::BIGINT AS row, NULL::BIGINT AS line, task::BIGINT AS task, {f.ours} AS ours
-                FROM hits ORDER BY row"""
+                FROM se_hits ORDER BY row"""
         ).to_arrow_table()
         return found.cast(SCHEMA)
 

@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import csv
 import os
+from dataclasses import dataclass
 from typing import Any
 
 import duckdb
 import numpy as np
+import pyarrow as pa
 
 from streameval.errors import InputError
 from streameval.labelling.readers import (
@@ -48,7 +50,11 @@ def read(connection: duckdb.DuckDBPyConnection, source: Any) -> Opened:
     )
     connection.execute(f"CREATE TEMP VIEW se_given AS SELECT *, row_number() OVER () AS {ROW} FROM {reader}")
     return Opened(
-        path, file_digest(path), tuple(names), lambda: rejected(connection), lambda rows: _lines(path, delimiter, rows)
+        name=path,
+        digest=file_digest(path),
+        columns=tuple(names),
+        rejected=lambda: _rejected(connection, path, delimiter),
+        lines=lambda rows: _Lines.of(path, delimiter, int(rows.max(initial=0))).at(rows),
     )
 
 
@@ -68,29 +74,52 @@ def _header(path: str) -> tuple[str, list[str]]:
     return delimiter, [name.strip() for name in names]
 
 
-def _lines(path: str, delimiter: str, rows: Int64Array) -> Int64Array:
-    """Lines on which rows begin: a cell may hold line breaks, so that they have to be counted."""
-    found = np.full(rows.size, -1, dtype=np.int64)
-    if not rows.size or rows.min() > _MOST_LINES:
+@dataclass(frozen=True)
+class _Lines:
+    """Where rows begin: a cell may hold line breaks, and a blank line is no row, so that they have to be counted.
+
+    Attributes
+    ----------
+    begins : int64 array
+        Line on which row i begins, from 1; the head is row 0. Ends with the last row asked for.
+    blank : int64 array
+        Places of blank lines among rows and blank lines, the head at 1: DuckDB counts them.
+    """
+
+    begins: Int64Array
+    blank: Int64Array
+
+    @staticmethod
+    def of(path: str, delimiter: str, last: int) -> _Lines:
+        begins, blank, line = [], [], 1
+        with open(path, encoding="utf-8-sig", newline="", errors="replace") as stream:
+            reader = csv.reader(stream, delimiter=delimiter)
+            try:
+                for place, row in enumerate(reader, 1):
+                    if row:
+                        begins.append(line)
+                    else:
+                        blank.append(place)
+                    if len(begins) > min(last, _MOST_LINES):
+                        break
+                    line = reader.line_num + 1
+            except csv.Error:
+                pass  # lines beyond this one stay unknown
+        return _Lines(np.array(begins, dtype=np.int64), np.array(blank, dtype=np.int64))
+
+    def at(self, rows: Int64Array) -> Int64Array:
+        near = (rows >= 0) & (rows < self.begins.size)
+        return np.where(near, self.begins[np.where(near, rows, 0)], -1)
+
+
+def _rejected(connection: duckdb.DuckDBPyConnection, path: str, delimiter: str) -> Rejected:
+    found = rejected(connection)
+    if not found.uncounted.size:
         return found
-    last = min(int(rows.max()), _MOST_LINES)
-    begins = np.full(last + 1, -1, dtype=np.int64)
-    with open(path, encoding="utf-8-sig", newline="", errors="replace") as stream:
-        reader = csv.reader(stream, delimiter=delimiter)
-        number, line = -1, 1
-        try:
-            for row in reader:
-                number += bool(row)  # a blank line is no row
-                if row and number <= last:
-                    begins[number] = line
-                if number >= last:
-                    break
-                line = reader.line_num + 1
-        except csv.Error:
-            pass  # lines beyond this one stay unknown
-    near = rows <= last
-    found[near] = begins[rows[near]]
-    return found
+    place = found.uncounted + 1
+    blank = _Lines.of(path, delimiter, int(place[-1])).blank
+    rows = found.uncounted - np.searchsorted(blank, place)
+    return Rejected(found.table.set_column(0, "row", pa.array(rows)), rows)
 
 
 def rejected(connection: duckdb.DuckDBPyConnection, head: int = 1) -> Rejected:

@@ -23,13 +23,10 @@ def read(connection: duckdb.DuckDBPyConnection, source: Any) -> Opened:
     if not os.path.isfile(path):
         raise InputError(f"{path}: no such DuckDB file", "an address is duckdb:FILE#QUERY")
     connection.execute(f"ATTACH {literal(path)} AS given (READ_ONLY)")
-    connection.execute("USE given")
-    try:
-        names = [row[0] for row in connection.execute(f"DESCRIBE {query}").fetchall()]
-        aliases = ", ".join(quote(name) for name in distinct(names))
-        connection.execute(
-            f"CREATE TEMP VIEW se_given AS SELECT *, row_number() OVER () AS {ROW} FROM ({query}) AS asked({aliases})"
-        )
-    finally:
-        connection.execute("USE memory")
+    connection.execute("USE given")  # its own names are the query's; what is temporary comes before them
+    names = [row[0] for row in connection.execute(f"DESCRIBE {query}").fetchall()]
+    aliases = ", ".join(quote(name) for name in distinct(names))
+    connection.execute(
+        f"CREATE TEMP VIEW se_given AS SELECT *, row_number() OVER () AS {ROW} FROM ({query}) AS asked({aliases})"
+    )
     return Opened(address, None, tuple(names))
