@@ -36,6 +36,16 @@ from streameval.types import Claim, Labels, Plan
 
 _RESULTS = ("labels.parquet", "envelope.parquet", "curve.parquet", "metrics.parquet", "issues.parquet")
 
+EXTRA_TASKS = pa.schema(
+    {
+        "se_task": pa.int64(),
+        "rank": pa.int64(),  # null for a control item: it is none of the list
+        "kind": pa.string(),  # "repeat" or "control"
+        "expected": pa.float64(),  # answer of a control item
+        "content": pa.string(),  # hash of a control item
+    }
+)
+
 
 @dataclass(frozen=True)
 class Evaluation:
@@ -206,6 +216,11 @@ class Study:
             return pq.read_table(path) if path.exists() else None
         except (OSError, pa.ArrowException) as error:
             raise StudyError(f"{path}: cannot be read ({error})", "restore it: it says what these tasks are") from error
+
+    def extra_task_files(self, extra: pa.Table) -> dict[Path, atomic.Writer]:
+        """Writer of the extra tasks, to be written before the export that shows them; none where there are none."""
+        path = self.folder / "extra_tasks.parquet"
+        return {path: atomic.parquet(extra, {})} if extra.num_rows else {}
 
     def save_issues(self, issues: pa.Table, account: Mapping[str, Any]) -> None:
         """Write issues.parquet alone, for an evaluation that was refused because of them."""

@@ -233,7 +233,7 @@ JSON = st.recursive(
     max_leaves=4,
 )
 RECORD = st.dictionaries(
-    st.sampled_from(["rank", "label", "annotator", "time", "answer", "accept", "_timestamp", "_task_hash", "annotations", "data", "lead_time"]),
+    st.sampled_from(["rank", "label", "annotator", "time", "answer", "accept", "_timestamp", "annotations", "data"]),
     st.one_of(st.integers(-1, 70), JSON), max_size=7,
 )  # fmt: skip
 
