@@ -80,7 +80,7 @@ def lines(rate: float, delta: float, n_items: int) -> tuple[FloatArray, FloatArr
     --------
     >>> c, s = lines(0.02, 0.025, 10_000)
     >>> int(np.ceil(np.min(c + s * 10_000)))
-    251
+    255
     """
     log_share = math.log(_SLOPES / delta)
     # the λ that suits k = N, and those that suit fewer

@@ -12,7 +12,7 @@ from streameval.labelerror import lines, method_parameters, widen
 from streameval.methods import create
 from streameval.types import Labels
 
-RUNS = 120
+RUNS = 80
 
 
 def misses(method, parameters, n_items, rate, how):
@@ -32,10 +32,10 @@ def misses(method, parameters, n_items, rate, how):
 
 
 @pytest.mark.parametrize("rate", [0.02, 0.2])
-@pytest.mark.parametrize("kind", ["any", "positives only", "negatives only"])
+@pytest.mark.parametrize("kind", ["any", "positives only"])
 def test_the_truth_lies_inside_as_often_as_promised(rate, kind):
     def errors(rng, truth):
-        chosen = {"any": True, "positives only": truth == 1, "negatives only": truth == 0}[kind]
+        chosen = {"any": True, "positives only": truth == 1}[kind]
         return (rng.random(truth.size) < rate) & chosen
 
     found = misses("loguniform", {"budget": 400, "confidence": 0.8}, 2_000, rate, errors)

@@ -139,6 +139,21 @@ def test_sources_at_once_and_keys_of_several_columns(study, tmp_path):
         streameval.evaluate(study, labels=half, on="id,nme")
 
 
+def test_a_million_rows_by_query_from_sqlite(plan, tmp_path):
+    pytest.importorskip("adbc_driver_sqlite", reason="needs the extra [db]")
+    path = tmp_path / "many.db"
+    with sqlite3.connect(path) as connection:
+        connection.execute("CREATE TABLE votes (rank INTEGER, label INTEGER)")
+        connection.executemany("INSERT INTO votes VALUES (?, ?)", ((r, r % 3 == 1) for r in range(1, 10**6 + 1)))
+    connection.close()
+    longer = streameval.Plan("x", {}, 10**6, 0, plan.table)
+    votes = read_votes(f"sqlite:///{path}#SELECT * FROM votes", longer)
+    assert (votes.rows, votes.table.num_rows, votes.unplanned) == (10**6, 60, 10**6 - 60)
+    assert votes.table.column("value").to_pylist() == TRUTH.tolist()
+    short = read_votes(f"sqlite:///{path}#SELECT * FROM votes", plan)
+    assert short.table.num_rows + short.unlisted["unknown"] == 10**6
+
+
 @pytest.mark.parametrize("kind", ["int8", "int64", "uint8", "bool", "double", "string"])
 def test_typed_columns_are_read_by_their_type(kind, plan, tmp_path):
     label = pa.array([1, 0, None]).cast(pa.bool_() if kind == "bool" else getattr(pa, kind, pa.float64)()
@@ -192,7 +207,7 @@ CELL = st.one_of(
     st.binary(max_size=4).map(lambda raw: raw.decode("latin-1")),
 )
 LINES = st.lists(st.lists(CELL, min_size=0, max_size=4), max_size=8)
-SEARCH = settings(max_examples=60, suppress_health_check=list(HealthCheck))
+SEARCH = settings(max_examples=30, suppress_health_check=list(HealthCheck))
 
 
 def read_or_refuse(path, plan):

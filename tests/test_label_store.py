@@ -45,6 +45,19 @@ def test_a_corrected_task_file_replaces_nothing_silently_and_adds_only_what_is_n
     assert sum(table.num_rows for table in stored) == 9
 
 
+def test_an_earlier_state_of_a_plain_table_is_pointed_out(tmp_path, capsys):
+    study = small_study(tmp_path)
+    table = write(tmp_path / "t.csv", "1,1", "2,0", head="rank,label")
+    assert run(["labels", str(study)]) == 0
+    assert "No labels yet." in capsys.readouterr().out
+    (first,) = (one["id"] for one in streameval.evaluate(study, labels=table).summary["sources"])
+    write(table, "1,0", "2,0", head="rank,label")
+    assert run(["evaluate", str(study), "--labels", str(table)]) == 0
+    assert f"--forget {first}`" in capsys.readouterr().out
+    assert run(["labels", str(study), "--forget", first]) == 0
+    assert (account(study)["votes"], account(study)["positive"]) == (2, 0)
+
+
 def test_labels_shows_progress_and_forgets_a_source(tmp_path, capsys):
     study = small_study(tmp_path)
     head = "id,label,annotator,source"
@@ -115,7 +128,7 @@ def test_a_kill_at_any_moment_loses_no_vote_and_mixes_no_results(tmp_path):
     first = write(tmp_path / "a.csv", *(f"{r},1,ann" for r in range(1, 21)), head="rank,label,annotator")
     streameval.evaluate(study, labels=first)
     chance, kept = random.Random(5), 20
-    for i in range(int(os.environ.get("STREAMEVAL_KILLS", "6"))):
+    for i in range(int(os.environ.get("STREAMEVAL_KILLS", "3"))):
         rank = 21 + i % 40
         more = write(tmp_path / f"m{i}.csv", f"{rank},1,ann", head="rank,label,annotator")
         process = subprocess.Popen([sys.executable, "-c", KILLED, str(study), str(more)], stdin=subprocess.PIPE,

@@ -149,6 +149,7 @@ def naive(rows, rule):
     return votes
 
 
+@settings(max_examples=60)
 @given(ROWS, st.sampled_from(["majority", "latest"]))
 def test_the_fold_is_its_naive_twin_and_every_row_has_one_fate(rows, rule):
     rows = sorted(rows, key=lambda row: row["given"])

@@ -21,6 +21,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import duckdb
+import numpy as np
 import pyarrow as pa
 
 from streameval.labelling.rules import VoteRule
@@ -59,7 +60,7 @@ def fold(stored: pa.Table, rule: VoteRule, prefer: Sequence[str] = (), extra: pa
     """
     with duckdb.connect() as connection:
         connection.execute("SET TimeZone = 'UTC'")
-        connection.register("stored", stored.append_column("id", pa.array(range(stored.num_rows), pa.int64())))
+        connection.register("stored", stored.append_column("id", pa.array(np.arange(stored.num_rows))))
         connection.register("extra", extra.select(["se_task", "kind"]) if extra is not None else _NO_EXTRA)
         binary = "true" if rule.threshold is not None or rule.name == "mean" else "coalesce(value IN (0, 1), true)"
         connection.execute(f"CREATE TEMP TABLE rows AS {_ROWS.format(binary=binary)}")

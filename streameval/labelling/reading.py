@@ -147,7 +147,9 @@ class _Reading:
         f = self.found
         value, state = sql.value_of("label", "VARCHAR" if f.choice else f.kind(f.label))
         time = "NULL::TIMESTAMPTZ" if f.time is None else sql.time_of("time", f.kind(f.time))
-        late = "false" if f.time is None else f"(({time}) IS NULL AND {sql.text_of('time')} IS NOT NULL)"
+        late = "false"
+        if f.time is not None:  # an answer at no known moment; what is no answer needs none
+            late = f"(({state}) <> 'blank' AND ({time}) IS NULL AND {sql.text_of('time')} IS NOT NULL)"
         said = f"CASE WHEN {late} THEN 'time ' || time::VARCHAR WHEN ({state}) = 'unreadable' THEN label::VARCHAR END"
         found = self.connection.sql(
             f"""SELECT rank::BIGINT AS rank, CASE WHEN NOT {late} THEN ({value})::DOUBLE END AS value,

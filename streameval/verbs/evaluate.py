@@ -15,6 +15,7 @@ from streameval.labelerror import check_label_error
 from streameval.labelling import LabelColumns, Tallied, Votes, read_votes, vote_rule
 from streameval.labelling.agreement import agreement
 from streameval.labelling.issues import KINDS, place_of
+from streameval.labelstore import Given
 from streameval.metrics.bounded import metrics
 from streameval.reporting.page import render
 from streameval.study import Evaluation, Study, evaluation_id
@@ -90,7 +91,10 @@ def evaluate(
     thresholds = folder.thresholds(plan)
     if thresholds is not None:
         curve = curve.with_score(thresholds)
-    given = [{**votes.facts(), "id": votes.identity, "new": new[votes.identity]} for votes in read]
+    given = [
+        {**votes.facts(), "id": votes.identity, "new": new[votes.identity], "earlier": _earlier(votes, stored)}
+        for votes in read
+    ]
     summary = _summary(plan, tallied, curve, judging)
     people = agreement(tallied.rows, items.extra).as_dict()
     found = _evaluation(tallied, curve, {**summary, "agreement": people, "sources": given})
@@ -109,6 +113,11 @@ def _refuse_trouble(folder: Study, plan: Plan, judging: Judging, read: Sequence[
             f"strict: {', '.join(trouble)} (first: {first}); nothing was stored",
             f"all of it is in {folder.folder / 'issues.parquet'}",
         )
+
+
+def _earlier(votes: Votes, stored: Sequence[Given]) -> list[str]:
+    """Ids of sources of the same name but other content: an earlier state of the file, whose rows stay."""
+    return [one.identity for one in stored if one.facts["source"] == votes.source and one.identity != votes.identity]
 
 
 def _split(options: Mapping[str, Any]) -> tuple[LabelColumns, Judging]:

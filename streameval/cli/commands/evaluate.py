@@ -15,7 +15,7 @@ _PLAIN, _NAMING, _JUDGING = Output(), LabelFlags(), JudgingFlags()
 
 # what a terminal shows of metrics.parquet
 _OVERALL = (("average_precision", "positives"), ("roc_auc", ""), ("max_f1", ""), ("r_precision", ""))
-_TROUBLE = ("missing", "blank", "doubled", "contradictory", "undecided")
+_TROUBLE = ("missing", "undecided", "skipped", "doubled", "contradictory", "unreadable", "unknown")
 
 
 def evaluate(
@@ -55,7 +55,9 @@ def evaluate(
     lines = [
         verdict(found),
         *filter(None, (half_width_sentence(found), *found.curve.findings[1:])),
-        *([f"Labels: {', '.join(notes)}."] if notes else []),
+        *([f"Labels: {', '.join(notes)} (issues.parquet has them all)."] if notes else []),
+        *_agreement(found.summary["agreement"]),
+        *_earlier(study, found.summary["sources"]),
         "",
         *columns(["first k", "lower", "estimate", "upper"], rows),
         f"Precision among the first k items; {band_meaning(found.curve.claim)}.",
@@ -72,3 +74,19 @@ def _overall(rows: list[dict[str, Any]]) -> list[str]:
     shown = [known[name] for name in _OVERALL if name in known and known[name]["lower"] is not None]
     cells = [[row["metric"], *(f"{row[side]:.4f}" for side in ("lower", "estimate", "upper"))] for row in shown]
     return ["", *columns(["metric", "lower", "estimate", "upper"], cells)] if cells else []
+
+
+def _agreement(found: dict[str, Any]) -> list[str]:
+    if not found["items"]:
+        return []
+    alpha = f"; Krippendorff's alpha {found['alpha']:.3f}" if found["alpha"] is not None else ""
+    return [f"Agreement on {found['items']:,} items with several votes: {found['percent']:.1%} of pairs{alpha}."]
+
+
+def _earlier(study: Path, sources: list[dict[str, Any]]) -> list[str]:
+    return [
+        f"{one['source']} was given before with other content, whose rows stay: if it replaces them, "
+        f"`streameval labels {study} --forget {one['earlier'][-1]}`."
+        for one in sources
+        if one["new"] and one["earlier"]
+    ]
