@@ -18,7 +18,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +31,7 @@ from streameval.curve import Curve
 from streameval.envelope import Envelope
 from streameval.errors import StudyError
 from streameval.labelling import Items
+from streameval.labelling.issues import SCHEMA as ISSUES
 from streameval.labelstore import LabelStore
 from streameval.types import Claim, Labels, Plan
 
@@ -59,10 +60,10 @@ class Evaluation:
         `rank`, `label`, `votes`, `positive_votes`.
     curve : Curve
     curve_table, metrics : pyarrow.Table
-    issues : pyarrow.Table
-        See `streameval.labelling.issues`.
     summary : mapping
         What `evaluation.json` and `--json` say.
+    issues : pyarrow.Table
+        See `streameval.labelling.issues`.
     """
 
     evaluation_id: str
@@ -70,8 +71,8 @@ class Evaluation:
     curve: Curve
     curve_table: pa.Table
     metrics: pa.Table
-    issues: pa.Table
     summary: Mapping[str, Any]
+    issues: pa.Table = field(default_factory=ISSUES.empty_table)
 
 
 def evaluation_id(plan: Plan, labels: Labels, misses: int = 0, label_error: float = 0.0) -> str:
@@ -222,9 +223,9 @@ class Study:
         path = self.folder / "extra_tasks.parquet"
         return {path: atomic.parquet(extra, {})} if extra.num_rows else {}
 
-    def save_issues(self, issues: pa.Table, account: Mapping[str, Any]) -> None:
-        """Write issues.parquet alone, for an evaluation that was refused because of them."""
-        atomic.write_all({self.folder / "issues.parquet": atomic.parquet(issues, {"account": dict(account)})})
+    def save_refused_issues(self, issues: pa.Table, account: Mapping[str, Any]) -> None:
+        """Write refused_issues.parquet, for labels that were refused because of them: results stay as they are."""
+        atomic.write_all({self.folder / "refused_issues.parquet": atomic.parquet(issues, {"account": dict(account)})})
 
     def save_evaluation(self, found: Evaluation, report: str) -> None:
         """Write all results; `evaluation.json` last."""
@@ -258,7 +259,7 @@ class Study:
         for name, own in ids.items():
             if own != identity:
                 raise StudyError(f"{self.folder / name}: is of another evaluation than the rest", "run evaluate again")
-        return Evaluation(identity, labels, curve, curve_table, metrics, issues, summary)
+        return Evaluation(identity, labels, curve, curve_table, metrics, summary, issues)
 
 
 def save_exact(folder: Path, found: Evaluation, report: str) -> None:

@@ -105,7 +105,7 @@ def test_strict_stores_nothing_and_lists_everything(tmp_path, capsys):
     message = capsys.readouterr().err
     assert "58 missing, 1 skipped, 1 doubled, 2 contradictory, 1 unreadable, 1 unknown" in message
     assert not (study / "votes").exists()
-    issues = {(i["kind"], i["row"]): i for i in pq.read_table(study / "issues.parquet").to_pylist() if i["row"]}
+    issues = {(i["kind"], i["row"]): i for i in pq.read_table(study / "refused_issues.parquet").to_pylist() if i["row"]}
     assert issues["unreadable", 2]["line"] == 3
     assert issues["unreadable", 2]["value"] == "perhaps"
     assert issues["unknown", 3]["value"] == "9999"

@@ -107,11 +107,11 @@ def _refuse_trouble(folder: Study, plan: Plan, judging: Judging, read: Sequence[
     account = tallied.labels.account
     trouble = [f"{account[kind]:,} {kind}" for kind in KINDS if account[kind]]
     if trouble:
-        folder.save_issues(tallied.issues, dict(account))
+        folder.save_refused_issues(tallied.issues, dict(account))
         first = place_of(tallied.issues.slice(0, 1).to_pylist()[0])
         raise InputError(
             f"strict: {', '.join(trouble)} (first: {first}); nothing was stored",
-            f"all of it is in {folder.folder / 'issues.parquet'}",
+            f"all of it is in {folder.folder / 'refused_issues.parquet'}",
         )
 
 
@@ -140,7 +140,7 @@ def _is_one(labels: Any) -> bool:
 
 def _evaluation(tallied: Tallied, curve: Curve, summary: Mapping[str, Any]) -> Evaluation:
     identity = summary["evaluation_id"]
-    return Evaluation(identity, tallied.labels.table, curve, curve.table, metrics(curve), tallied.issues, summary)
+    return Evaluation(identity, tallied.labels.table, curve, curve.table, metrics(curve), summary, tallied.issues)
 
 
 def _summary(plan: Plan, tallied: Tallied, curve: Curve, judging: Judging) -> dict[str, Any]:
