@@ -20,7 +20,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -30,22 +30,13 @@ from streameval import __version__, atomic
 from streameval.curve import Curve
 from streameval.envelope import Envelope
 from streameval.errors import StudyError
-from streameval.labelling import Items
-from streameval.labelling.issues import SCHEMA as ISSUES
-from streameval.labelstore import LabelStore
 from streameval.types import Claim, Labels, Plan
 
-_RESULTS = ("labels.parquet", "envelope.parquet", "curve.parquet", "metrics.parquet", "issues.parquet")
+if TYPE_CHECKING:  # DuckDB is only needed once there are labels
+    from streameval.labelling import Items
+    from streameval.labelstore import LabelStore
 
-EXTRA_TASKS = pa.schema(
-    {
-        "se_task": pa.int64(),
-        "rank": pa.int64(),  # null for a control item: it is none of the list
-        "kind": pa.string(),  # "repeat" or "control"
-        "expected": pa.float64(),  # answer of a control item
-        "content": pa.string(),  # hash of a control item
-    }
-)
+_RESULTS = ("labels.parquet", "envelope.parquet", "curve.parquet", "metrics.parquet", "issues.parquet")
 
 
 @dataclass(frozen=True)
@@ -72,7 +63,7 @@ class Evaluation:
     curve_table: pa.Table
     metrics: pa.Table
     summary: Mapping[str, Any]
-    issues: pa.Table = field(default_factory=ISSUES.empty_table)
+    issues: pa.Table = field(default_factory=lambda: pa.table({}))
 
 
 def evaluation_id(plan: Plan, labels: Labels, misses: int = 0, label_error: float = 0.0) -> str:
@@ -204,10 +195,14 @@ class Study:
     @property
     def labels(self) -> LabelStore:
         """Every row that people ever gave."""
+        from streameval.labelstore import LabelStore
+
         return LabelStore(self.folder / "votes")
 
     def items(self, plan: Plan) -> Items:
         """What label tables can be joined by."""
+        from streameval.labelling import Items
+
         return Items(self.selection(plan), self.extra_tasks())
 
     def extra_tasks(self) -> pa.Table | None:

@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 
 from streameval.errors import InputError, did_you_mean
 from streameval.labelling.controls import read_controls
-from streameval.study import EXTRA_TASKS, Study
+from streameval.study import Study
 from streameval.types import Int64Array, Plan
 from streameval.verbs.judging import last_judging, tally_stored
 
@@ -24,6 +24,16 @@ _TELLING = {
     "confidence", "probability", "prob", "similarity", "rank", "stratum",
 }  # fmt: skip
 _PLACES = np.uint64(0x7365_7461_736B_0001)  # keeps the places of extra tasks apart from every other draw of a seed
+
+EXTRA_TASKS = pa.schema(
+    {
+        "se_task": pa.int64(),
+        "rank": pa.int64(),  # null for a control item: it is none of the list
+        "kind": pa.string(),  # "repeat" or "control"
+        "expected": pa.float64(),  # answer of a control item
+        "content": pa.string(),  # hash of a control item
+    }
+)
 
 
 class TaskOptions(TypedDict, total=False):
