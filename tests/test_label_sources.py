@@ -21,6 +21,8 @@ import streameval
 from streameval.cli import run
 from streameval.errors import InputError, StreamevalError
 from streameval.labelling import Items, LabelColumns, read_votes
+from streameval.labelling.engine import connected
+from streameval.labelling.readers import open_source
 from streameval.study import Study
 
 KEYS = np.arange(60) * 7 + 3
@@ -124,6 +126,24 @@ def test_postgresql_by_query(plan):
     finally:
         server.cleanup()
         shutil.rmtree(folder)
+
+
+def test_duckdb_prints_nothing_and_streams_texts(plan, tmp_path):
+    with connected(str(tmp_path), "1GB") as connection:
+        assert connection.execute("SELECT current_setting('enable_progress_bar')").fetchall() == [(False,)]
+        for name, text in (("l.csv", "rank,label\n1,1\n"), ("l.jsonl", '{"rank": 1, "label": 1}\n')):
+            (tmp_path / name).write_text(text)
+            open_source(connection, tmp_path / name)
+            connection.register("se_known", pa.table({"key0": plan.ranks}))
+            query = "SELECT 1 FROM se_given JOIN se_known ON key0 = TRY_CAST(rank AS BIGINT)"
+            ((_, tree),) = connection.execute(f"EXPLAIN (FORMAT json) {query}").fetchall()
+            node = json.loads(tree)[0]
+            while len(node["children"]) == 1:
+                (node,) = node["children"]
+            streamed, built = (json.dumps(child) for child in node["children"])
+            assert "ARROW" not in streamed.upper()
+            assert "ARROW" in built.upper()
+            connection.execute("DROP VIEW se_given")
 
 
 def test_sources_at_once_and_keys_of_several_columns(study, tmp_path):

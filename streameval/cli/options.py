@@ -141,3 +141,21 @@ class JudgingFlags:
         """Return what `streameval.evaluate` takes."""
         names = [name.strip() for name in self.prefer.split(",")] if self.prefer else []
         return {**asdict(self), "prefer": names}
+
+
+@Parameter(name="*")
+@dataclass(frozen=True)
+class TaskFlags:
+    """What an export holds."""
+
+    remaining: Annotated[bool, Parameter(negative="", help="Export only items that have no label yet.")] = False
+    repeats: Annotated[
+        Whole, Parameter(help="Show so many of the tasks twice: whether people agree with themselves.")
+    ] = 0
+    controls: Annotated[
+        str | None, Parameter(help="Table of items with a known label, put among the tasks: whether people are right.")
+    ] = None
+
+    def options(self) -> dict[str, Any]:
+        """Return what `streameval.select` takes."""
+        return asdict(self)

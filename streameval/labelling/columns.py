@@ -104,7 +104,7 @@ class _Search:
 
     def keys(self, on: str | None) -> tuple[str, ...]:
         if on in (None, "rank"):
-            return (self.one("on", on or "rank", RANK_COLUMNS),)
+            return (self.one("on", "rank", RANK_COLUMNS if on is None else RANK_COLUMNS[::-1]),)
         name = str(on)
         whole = {name.lower() for name in self.opened.columns}
         parts = [name] if name.lower() in whole else [part.strip() for part in name.split(",")]

@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 
 from streameval.errors import InputError, did_you_mean, outside_trouble
 from streameval.labelling import expressions as sql
+from streameval.labelling.engine import connected
 from streameval.labelling.readers import ROW, distinct, given, name_of, open_source
 
 
@@ -38,7 +39,7 @@ def read_controls(source: Any, columns: Sequence[str], schema: pa.Schema) -> pa.
         A column is missing or of another type, or a label is not there or cannot be read.
     """
     name = name_of(source)
-    with duckdb.connect() as connection:
+    with connected() as connection:
         try:
             opened = open_source(connection, source)
             names = dict(zip(opened.columns, distinct(list(opened.columns)), strict=True))

@@ -20,10 +20,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import duckdb
 import numpy as np
 import pyarrow as pa
 
+from streameval.labelling.engine import connected
 from streameval.labelling.rules import VoteRule
 from streameval.labelling.votes import SCHEMA
 
@@ -58,8 +58,7 @@ def fold(stored: pa.Table, rule: VoteRule, prefer: Sequence[str] = (), extra: pa
     extra : pyarrow.Table, optional
         `se_task`, `kind` ("repeat" or "control") of tasks beyond one per item.
     """
-    with duckdb.connect() as connection:
-        connection.execute("SET TimeZone = 'UTC'")
+    with connected() as connection:
         connection.register("stored", stored.append_column("id", pa.array(np.arange(stored.num_rows))))
         connection.register("extra", extra.select(["se_task", "kind"]) if extra is not None else _NO_EXTRA)
         binary = "true" if rule.threshold is not None or rule.name == "mean" else "coalesce(value IN (0, 1), true)"

@@ -18,11 +18,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import duckdb
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from streameval.labelling.engine import connected
 from streameval.types import Labels
 
 KINDS = ("missing", "undecided", "skipped", "doubled", "contradictory", "unreadable", "unknown")
@@ -62,8 +62,7 @@ def issues_of(labels: Labels, rows: pa.Table, strangers: pa.Table) -> pa.Table:
 def trouble_between_strangers(rows: pa.Table) -> pa.Table:
     """Rows that name nobody and speak of one rank: doubled from the second on where they agree, else contradictory."""
     votes = rows.filter(pc.and_(pc.equal(rows.column("fate"), "vote"), pc.is_null(rows.column("voter"))))
-    with duckdb.connect() as connection:
-        connection.execute("SET TimeZone = 'UTC'")
+    with connected() as connection:
         connection.register("votes", votes)
         found = connection.sql(
             """SELECT * EXCLUDE (many, apart, nth), CASE WHEN apart THEN 'contradictory' ELSE 'doubled' END AS kind

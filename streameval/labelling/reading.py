@@ -20,6 +20,7 @@ import pyarrow.compute as pc
 from streameval.errors import InputError, StudyError, outside_trouble
 from streameval.labelling import expressions as sql
 from streameval.labelling.columns import Found, LabelColumns, find
+from streameval.labelling.engine import connected
 from streameval.labelling.matching import Items, match_keys
 from streameval.labelling.readers import LISTED, ROW, Opened, Rejected, given, name_of, open_source
 from streameval.labelling.votes import SCHEMA, Votes
@@ -48,10 +49,8 @@ def read_votes(source: Any, plan: Plan, items: Items | None = None, columns: Lab
     StudyError
         A source whose `se_study` names another study.
     """
-    with tempfile.TemporaryDirectory(prefix="streameval-") as spill, duckdb.connect() as connection:
+    with tempfile.TemporaryDirectory(prefix="streameval-") as spill, connected(spill, _MEMORY) as connection:
         try:
-            connection.execute(f"SET memory_limit = '{_MEMORY}'; SET TimeZone = 'UTC'")
-            connection.execute(f"SET temp_directory = '{spill.replace(chr(39), chr(39) * 2)}'")
             with ThreadPoolExecutor(1) as beside:
                 opened = open_source(connection, source)
                 digest = beside.submit(opened.digest) if opened.digest else None

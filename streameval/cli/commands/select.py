@@ -5,14 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
 
-from cyclopts import Parameter
-
-from streameval.cli.options import Whole
+from streameval.cli.options import TaskFlags
 from streameval.cli.output import Output, progress
 
-_PLAIN = Output()
+_PLAIN, _TASKS = Output(), TaskFlags()
 
 
 def select(
@@ -20,9 +17,7 @@ def select(
     *,
     columns: str | None = None,
     export: Path | None = None,
-    remaining: Annotated[bool, Parameter(negative="")] = False,
-    repeats: Whole = 0,
-    controls: str | None = None,
+    tasks: TaskFlags = _TASKS,
     output: Output = _PLAIN,
 ) -> None:
     """Fetch exactly the planned items, and write them as tasks for people.
@@ -37,19 +32,12 @@ def select(
         The items' columns to carry, separated by commas (default: all; an export leaves scores and labels out).
     export
         Task file; its ending says the format: .csv, .jsonl (Prodigy), .label-studio.json, .html (an offline page).
-    remaining
-        Export only items that have no label yet.
-    repeats
-        Show so many of the tasks twice, to see whether people agree with themselves.
-    controls
-        Table of items with a known label, put among the tasks to see whether people are right.
     """
     from streameval.verbs.select import select as verb
 
     with progress("reading pages") as bar:
         names = [name.strip() for name in columns.split(",")] if columns else None
-        made = verb(study, columns=names, export=export, progress=bar, remaining=remaining, repeats=repeats,
-                    controls=controls)  # fmt: skip
+        made = verb(study, columns=names, export=export, progress=bar, **tasks.options())  # fmt: skip
     facts = {
         "items": made.table.num_rows,
         "columns": made.table.column_names,

@@ -183,6 +183,14 @@ def literal(text: str) -> str:
     return "'" + text.replace("'", "''") + "'"
 
 
+def never_build(connection: duckdb.DuckDBPyConnection) -> None:
+    """Keep a text file on the streamed side of a join.
+
+    DuckDB cannot know how many rows it has, guesses a few, and would hold all of them in memory.
+    """
+    connection.execute("SET disabled_optimizers = 'join_order,build_side_probe_side'")
+
+
 def one_path(path: str) -> str:
     """Quote a path as one file: DuckDB takes stars and brackets for patterns."""
     return literal("".join(f"[{c}]" if c in "[*?" else c for c in path))

@@ -25,11 +25,12 @@ from streameval.labelling.readers import (
     first_byte,
     is_binary,
     literal,
+    never_build,
     one_path,
 )
 from streameval.types import Int64Array
 
-_LINE = 64 << 20  # bytes of a row: items may carry whole documents
+_LINE = 16 << 20  # bytes of a row: items may carry whole documents
 _MOST_LINES = 1_000_000
 _DELIMITERS = ",\t;|"
 
@@ -46,8 +47,10 @@ def read(connection: duckdb.DuckDBPyConnection, source: Any) -> Opened:
     columns = ", ".join(f"{literal(name)}: 'VARCHAR'" for name in distinct(names))
     reader = (
         f"read_csv({one_path(path)}, auto_detect = false, header = true, delim = {literal(delimiter)}, quote = '\"', "
-        f"escape = '\"', columns = {{{columns}}}, max_line_size = {_LINE}, ignore_errors = true, store_rejects = true)"
+        f"escape = '\"', columns = {{{columns}}}, max_line_size = {_LINE}, "
+        f"buffer_size = {_LINE}, ignore_errors = true, store_rejects = true)"
     )
+    never_build(connection)
     connection.execute(f"CREATE TEMP VIEW se_given AS SELECT *, row_number() OVER () AS {ROW} FROM {reader}")
     return Opened(
         name=path,

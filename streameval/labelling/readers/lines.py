@@ -19,12 +19,13 @@ from streameval.labelling.readers import (
     distinct,
     file_digest,
     first_byte,
+    never_build,
     one_path,
     quote,
 )
 from streameval.labelling.readers.delimited import rejected
 
-_LINE = 64 << 20
+_LINE = 16 << 20  # bytes of a row: items may carry whole documents
 _SNIFFED = 1000  # objects whose keys become columns
 
 
@@ -39,8 +40,10 @@ def read(connection: duckdb.DuckDBPyConnection, source: Any) -> Opened:
     names = _names(path)
     reader = (
         f"read_csv({one_path(path)}, auto_detect = false, header = false, delim = '\x01', quote = '', escape = '', "
-        f"columns = {{'line': 'VARCHAR'}}, max_line_size = {_LINE}, ignore_errors = true, store_rejects = true)"
+        f"columns = {{'line': 'VARCHAR'}}, max_line_size = {_LINE}, buffer_size = {_LINE}, "
+        "ignore_errors = true, store_rejects = true)"
     )
+    never_build(connection)
     connection.execute(
         f"CREATE TEMP VIEW lines AS SELECT CASE WHEN json_valid(line) AND json_type(line) = 'OBJECT' THEN line END AS"
         f" object, line, row_number() OVER () AS {ROW} FROM {reader}"
