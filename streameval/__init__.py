@@ -21,6 +21,7 @@ _HOMES = {
     "evaluate": "verbs.evaluate",
     "exact": "verbs.exact",
     "cut": "verbs.cut",
+    "labels": "verbs.labels",
     "report": "verbs.report",
     "cost": "verbs.cost",
     "simulate": "verbs.simulate",

@@ -6,11 +6,13 @@
     plans/ID.parquet, ID.json    smaller plans that it grew from
     selection.parquet            the items to label; thresholds.parquet: scores at the curve's cutoffs
     scan/                        what `select` and `scan` have read of a list by score, until the selection is there
-    votes/ID.parquet             every label that ever came in, one file per source, never rewritten
+    votes/                       every label that ever came in (see `streameval.labelstore`)
+    extra_tasks.parquet          repeated tasks and control items, where there are any
     labels.parquet               one row per planned rank
+    issues.parquet               every row and rank that is not as it should be
     curve.parquet, envelope.parquet, metrics.parquet, evaluation.json, report.html
 
-The last two lines are results: they carry one `evaluation_id`, and are refused when they do not agree on it.
+The last three lines are results: they carry one `evaluation_id`, and are refused when they do not agree on it.
 """
 
 from __future__ import annotations
@@ -18,9 +20,9 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -33,8 +35,13 @@ from streameval.errors import StudyError
 from streameval.planfiles import difference, plan_files, read_plan
 from streameval.types import Claim, Labels, Plan
 
+if TYPE_CHECKING:  # DuckDB is only needed once there are labels
+    from streameval.labelling import Items
+    from streameval.labelstore import LabelStore
+
 NO_LABELS = pa.table({"rank": pa.array([], pa.int64()), "label": pa.array([], pa.int8())})
-_RESULTS = ("labels.parquet", "envelope.parquet", "curve.parquet", "metrics.parquet")
+_RESULTS = ("labels.parquet", "envelope.parquet", "curve.parquet", "metrics.parquet", "issues.parquet")
+_OF_PEOPLE = ("labels.parquet", "issues.parquet")
 
 
 @dataclass(frozen=True)
@@ -44,13 +51,15 @@ class Evaluation:
     Attributes
     ----------
     evaluation_id : str
-        Hash of plan, labels, misses and version.
+        Hash of plan, labels, misses, label error rate and version.
     labels : pyarrow.Table
         `rank`, `label`, `votes`, `positive_votes`.
     curve : Curve
     curve_table, metrics : pyarrow.Table
     summary : mapping
         What `evaluation.json` and `--json` say.
+    issues : pyarrow.Table
+        See `streameval.labelling.issues`.
     """
 
     evaluation_id: str
@@ -59,11 +68,12 @@ class Evaluation:
     curve_table: pa.Table
     metrics: pa.Table
     summary: Mapping[str, Any]
+    issues: pa.Table = field(default_factory=lambda: pa.table({}))
 
 
-def evaluation_id(plan: Plan, labels: Labels, misses: int = 0) -> str:
-    """Sixteen hex digits: the hash of plan, labels, misses and version."""
-    digest = hashlib.sha256(f"{plan.plan_id}\0{__version__}\0{misses}\0".encode())
+def evaluation_id(plan: Plan, labels: Labels, misses: int = 0, label_error: float = 0.0) -> str:
+    """Sixteen hex digits: the hash of plan, labels, misses, label error rate and version."""
+    digest = hashlib.sha256(f"{plan.plan_id}\0{__version__}\0{misses}\0{label_error!r}\0".encode())
     for values in (labels.label, labels.votes, labels.positive_votes):
         digest.update(np.ascontiguousarray(values).tobytes())
     return digest.hexdigest()[:16]
@@ -185,44 +195,40 @@ class Study:
             raise StudyError(f"{path}: belongs to another plan", "run `streameval select` again")
         return table
 
-    def add_votes(self, identity: str, votes: pa.Table, facts: Mapping[str, Any]) -> bool:
-        """Store the votes of a source for good.
+    @property
+    def labels(self) -> LabelStore:
+        """Every row that people ever gave."""
+        from streameval.labelstore import LabelStore
 
-        Returns
-        -------
-        bool
-            False where the same source was stored before: it adds nothing.
-        """
-        path = self.folder / "votes" / f"{identity}.parquet"
-        # the same source says more to a plan that has grown since
-        if path.exists() and pq.read_metadata(path).num_rows >= votes.num_rows:
-            return False
-        atomic.write_all({path: atomic.parquet(votes, facts)})
-        return True
+        return LabelStore(self.folder / "votes")
 
-    def votes(self) -> list[pa.Table]:
-        """Every vote stored so far, one table per source.
+    def items(self, plan: Plan) -> Items:
+        """What label tables can be joined by."""
+        from streameval.labelling import Items
 
-        Raises
-        ------
-        StudyError
-            A file of votes is damaged.
-        """
-        found = []
-        for path in sorted((self.folder / "votes").glob("*.parquet")):
-            try:
-                found.append(pq.read_table(path, columns=["rank", "label", "row"]))
-            except (OSError, pa.ArrowException) as error:
-                raise StudyError(
-                    f"{path}: stored votes cannot be read ({' '.join(str(error).split())[:120]})",
-                    "restore the file, or remove it and give its label table again",
-                ) from error
-        return found
+        return Items(self.selection(plan), self.extra_tasks())
+
+    def extra_tasks(self) -> pa.Table | None:
+        """Read `se_task`, `rank`, `kind`, `expected` of tasks beyond one per item; None where there are none."""
+        path = self.folder / "extra_tasks.parquet"
+        try:
+            return pq.read_table(path) if path.exists() else None
+        except (OSError, pa.ArrowException) as error:
+            raise StudyError(f"{path}: cannot be read ({error})", "restore it: it says what these tasks are") from error
+
+    def extra_task_files(self, extra: pa.Table) -> dict[Path, atomic.Writer]:
+        """Writer of the extra tasks, to be written before the export that shows them; none where there are none."""
+        path = self.folder / "extra_tasks.parquet"
+        return {path: atomic.parquet(extra, {})} if extra.num_rows else {}
+
+    def save_refused_issues(self, issues: pa.Table, account: Mapping[str, Any]) -> None:
+        """Write refused_issues.parquet, for labels that were refused because of them: results stay as they are."""
+        atomic.write_all({self.folder / "refused_issues.parquet": atomic.parquet(issues, {"account": dict(account)})})
 
     def save_evaluation(self, found: Evaluation, report: str) -> None:
         """Write all results; `evaluation.json` last."""
         facts = {"evaluation_id": found.evaluation_id}
-        tables = (found.labels, found.curve.envelope.table, found.curve_table, found.metrics)
+        tables = (found.labels, found.curve.envelope.table, found.curve_table, found.metrics, found.issues)
         files = {self.folder / name: atomic.parquet(t, facts) for name, t in zip(_RESULTS, tables, strict=True)}
         files[self.folder / "report.html"] = atomic.text(report)
         summary = json.dumps(dict(found.summary), indent=2, ensure_ascii=False)
@@ -240,10 +246,11 @@ class Study:
         try:
             summary = json.loads((self.folder / "evaluation.json").read_text(encoding="utf-8"))
             fully = summary["method"] == "exact"  # its labels stay where they are: there is one for every item
-            paths = [self.folder / name for name in _RESULTS if not (fully and name == "labels.parquet")]
+            paths = [self.folder / name for name in _RESULTS if not (fully and name in _OF_PEOPLE)]
             ids = {path.name: atomic.facts_of(path).get("evaluation_id") for path in paths}
-            envelope, curve_table, metrics = (pq.read_table(path) for path in paths[-3:])
-            labels = pq.read_table(paths[0]) if not fully else NO_LABELS
+            tables = {path.name: pq.read_table(path) for path in paths}
+            labels, issues = (tables.get(name, NO_LABELS) for name in _OF_PEOPLE)
+            envelope, curve_table, metrics = (tables[name] for name in _RESULTS[1:4])
             curve = _curve(summary, envelope, curve_table)
             identity = str(summary["evaluation_id"])
         except FileNotFoundError as error:
@@ -253,7 +260,7 @@ class Study:
         for name, own in ids.items():
             if own != identity:
                 raise StudyError(f"{self.folder / name}: is of another evaluation than the rest", "run evaluate again")
-        return Evaluation(identity, labels, curve, curve_table, metrics, summary)
+        return Evaluation(identity, labels, curve, curve_table, metrics, summary, issues)
 
 
 def save_exact(folder: Path, found: Evaluation, report: str) -> None:

@@ -130,7 +130,7 @@ class Labels:
         1 positive, 0 negative, -1 no label (never answered, skipped, or votes that tie).
     votes, positive_votes : int64 arrays, shape (n_planned,)
     account : mapping of str to int
-        Planned, labelled, missing, doubled, contradictory … (see `streameval.labels.tally`).
+        Planned, labelled, missing, doubled, contradictory … (see `streameval.labelling.tally`).
     """
 
     rank: Int64Array

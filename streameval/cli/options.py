@@ -105,3 +105,73 @@ class RankingFlags:
         if self.key is not None:
             values["key"] = tuple(name.strip() for name in self.key.split(","))
         return RankingOptions(**values)
+
+
+@Parameter(name="*")
+@dataclass(frozen=True)
+class LabelFlags:
+    """Which columns of a label table say what."""
+
+    on: Annotated[
+        str | None,
+        Parameter(help="Column, or columns a,b, that say which item a row is about (default: se_task, se_rank, rank)."),
+    ] = None
+    label: Annotated[
+        str, Parameter(help="Column with the label: 1/0, true/false, yes/no, or a grade; blank where there is none.")
+    ] = "label"
+    annotator: Annotated[
+        str | None, Parameter(help="Column with who answered (default: annotator, where there is one).")
+    ] = None
+    time: Annotated[
+        str | None,
+        Parameter(help="Column with the moment: a later answer replaces the annotator's earlier (default: time)."),
+    ] = None
+    source: Annotated[
+        str | None, Parameter(help="Column with the kind of annotator, for --prefer (default: source).")
+    ] = None
+
+    def options(self) -> dict[str, Any]:
+        """Return what `streameval.evaluate` takes."""
+        return asdict(self)
+
+
+@Parameter(name="*")
+@dataclass(frozen=True)
+class JudgingFlags:
+    """How votes become labels."""
+
+    vote: Annotated[
+        str, Parameter(help="majority, any, all or latest; with >=X for grades, such as 'mean>=3' (quote it).")
+    ] = "majority"
+    prefer: Annotated[
+        str | None, Parameter(help="Sources, best first (person,llm): on each item only the best one's votes count.")
+    ] = None
+    label_error: Annotated[
+        float, Parameter(help="Widen every bound for labels that are wrong with at most this probability.")
+    ] = 0.0
+    strict: Annotated[
+        bool, Parameter(negative="", help="Exit with 2 if anything is missing, doubled, contradictory or unreadable.")
+    ] = False
+
+    def options(self) -> dict[str, Any]:
+        """Return what `streameval.evaluate` takes."""
+        names = [name.strip() for name in self.prefer.split(",")] if self.prefer else []
+        return {**asdict(self), "prefer": names}
+
+
+@Parameter(name="*")
+@dataclass(frozen=True)
+class TaskFlags:
+    """What an export holds."""
+
+    remaining: Annotated[bool, Parameter(negative="", help="Export only items that have no label yet.")] = False
+    repeats: Annotated[
+        Whole, Parameter(help="Show so many of the tasks twice: whether people agree with themselves.")
+    ] = 0
+    controls: Annotated[
+        str | None, Parameter(help="Table of items with a known label, put among the tasks: whether people are right.")
+    ] = None
+
+    def options(self) -> dict[str, Any]:
+        """Return what `streameval.select` takes."""
+        return asdict(self)

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from streameval.errors import InputError
-from streameval.labels import Votes, read_votes
+from streameval.labelling import Items, LabelColumns, Votes, read_votes
 from streameval.methods import DrawsStrata, create
 from streameval.rankings import Progress, Ranking, RankingOptions, open_ranking, silent
 from streameval.rankings.hashdraw import draw_by_key
@@ -126,8 +126,7 @@ def plan_by_key(
     folder.save_plan(made)
     if votes is None:
         return Reused(made, 0)
-    facts = {"source": votes.source, "rows": votes.rows, "planned": votes.table.num_rows, "unplanned": votes.unplanned}
-    folder.add_votes(votes.identity, votes.table, facts)
+    folder.labels.add([votes])
     return Reused(made, int(np.unique(votes.table.column("rank").to_numpy()).size))
 
 
@@ -135,10 +134,10 @@ def _votes(ranking: Ranking, plan: Plan, by: ByKey) -> Votes:
     """Join labels to the planned items by key; labels that contradict one another are refused."""
     keys = ranking.fetch(plan.ranks, [by.key[0]]).table
     known = pa.table({"rank": plan.ranks, by.key[0]: keys.column(keys.num_columns - 1)})
-    votes = read_votes(by.labels, plan, known, by.key[0], by.label)
-    said = votes.table.filter(pc.is_valid(votes.table.column("label")))
-    per_item = said.group_by("rank").aggregate([("label", "min"), ("label", "max")]).sort_by("rank")
-    mixed = np.flatnonzero(per_item.column("label_min").to_numpy() != per_item.column("label_max").to_numpy())
+    votes = read_votes(by.labels, plan, Items(known), LabelColumns(on=by.key[0], label=by.label))
+    said = votes.table.filter(pc.equal(votes.table.column("state"), "answer"))
+    per_item = said.group_by("rank").aggregate([("value", "min"), ("value", "max")]).sort_by("rank")
+    mixed = np.flatnonzero(per_item.column("value_min").to_numpy() != per_item.column("value_max").to_numpy())
     if mixed.size:
         rank = per_item.column("rank")[int(mixed[0])].as_py()
         first = known.column(by.key[0])[int(np.searchsorted(plan.ranks, rank))].as_py()

@@ -3,30 +3,23 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 import pyarrow as pa
 
 from streameval import atomic
 from streameval.errors import InputError, StudyError, did_you_mean
-from streameval.exports import writer_for
+from streameval.exports import format_of
 from streameval.methods import create
 from streameval.rankings import Fetched, Progress, Ranking, RankingOptions, open_ranking, silent
 from streameval.rankings.scans import Scanned
 from streameval.study import Study
 from streameval.types import Int64Array, Labels, Plan
-
-# an export must not tell a person what the model or somebody before them thought
-_TELLING = {
-    "label", "labels", "y", "truth", "gold", "target", "class", "judgment", "judgments", "judgement", "judgements",
-    "relevance", "relevant", "correct", "positive", "vote", "votes", "annotation", "rating", "score", "scores",
-    "confidence", "probability", "prob", "similarity", "rank", "stratum",
-}  # fmt: skip
+from streameval.verbs.tasks import TaskOptions, make_tasks, task_numbers, task_options
 
 
 @dataclass(frozen=True)
@@ -41,11 +34,17 @@ class Selection:
         What was read for it.
     left_out : tuple of str
         Columns that an export leaves out because they give the answer away.
+    tasks : int
+        Tasks exported.
+    files : tuple of Path
+        Files of the export.
     """
 
     table: pa.Table
     fetched: Fetched
     left_out: tuple[str, ...] = ()
+    tasks: int = 0
+    files: tuple[Path, ...] = ()
 
 
 def select(
@@ -55,6 +54,7 @@ def select(
     columns: Sequence[str] | None = None,
     export: str | os.PathLike[str] | None = None,
     progress: Progress = silent,
+    **tasks: Unpack[TaskOptions],
 ) -> Selection:
     """Fetch the planned items into selection.parquet, and write them as tasks if asked to.
 
@@ -67,9 +67,11 @@ def select(
         The items' columns to carry; by default all. In an export, columns that look like scores or labels appear only
         when they are named here.
     export : path, optional
-        Task file for people, format by its ending (.csv). Its order is a seeded shuffle, and `se_task` numbers that
-        shuffle, so neither reveals a rank.
+        Task file for people, format by its ending: .csv, .jsonl (Prodigy), .label-studio.json, .html (an offline page).
+        Its order is a seeded shuffle, and `se_task` numbers that shuffle, so neither reveals a rank.
     progress : callable(done, total), optional
+    tasks
+        `remaining`, `repeats`, `controls` of the export: see `streameval.verbs.tasks.TaskOptions`.
 
     Raises
     ------
@@ -81,7 +83,8 @@ def select(
     """
     folder = Study(Path(study))
     plan = folder.plan()
-    write = writer_for(os.fspath(export)) if export is not None else None
+    files = format_of(os.fspath(export)) if export is not None else None
+    asked = task_options(tasks, export is not None)
     opened = planned_ranking(folder, plan, ranking)
     known = opened.columns()
     names = list(columns) if columns is not None else known
@@ -94,11 +97,12 @@ def select(
     folder.save_selection(plan, table, fetched.thresholds, {"tied_ranks": fetched.tied_ranks})
     if isinstance(opened, Scanned):
         opened.forget_scans()
-    if write is None or export is None:
+    if files is None or export is None:
         return Selection(table, fetched)
-    tasks, left_out = _tasks(plan, table, set(columns or ()))
-    atomic.write_all({Path(export): lambda path: write(tasks, path)})
-    return Selection(table, fetched, left_out)
+    made = make_tasks(folder, plan, table, set(columns or ()), asked)
+    exported = files(made.table, Path(export))
+    atomic.write_all({**folder.extra_task_files(made.extra), **exported})
+    return Selection(table, fetched, made.left_out, made.table.num_rows, tuple(exported))
 
 
 def planned_ranking(folder: Study, plan: Plan, ranking: Any = None) -> Ranking:
@@ -147,43 +151,8 @@ def method_cutoffs(plan: Plan) -> Int64Array | None:
     return create(plan.method, dict(plan.parameters)).curve(plan, unknown).grid
 
 
-def task_numbers(plan: Plan) -> Int64Array:
-    """Number planned ranks 1..n in a seeded shuffle: `se_task`, in the plan's order.
-
-    A plan that has grown numbers its batches one after another, so that tasks keep the numbers they had.
-    """
-    from streameval.kernels.draw import draws
-
-    count = plan.ranks.size
-    grown = "batch" in plan.table.column_names
-    batch = plan.table.column("batch").to_numpy() if grown else np.ones(count, dtype=np.int32)
-    within = np.empty(count, dtype=np.uint64)
-    for one in np.unique(batch):
-        within[batch == one] = draws(np.uint64(plan.seed % 2**64), int(np.sum(batch == one)))
-    order = np.lexsort((within, batch))
-    numbers = np.empty(count, dtype=np.int64)
-    numbers[order] = np.arange(1, count + 1)
-    return numbers
-
-
 def _with_ours(plan: Plan, items: pa.Table) -> pa.Table:
     """Put `stratum` after `rank`, and `se_task` before the items' columns."""
     table = items.add_column(1, "stratum", plan.table.column("stratum"))
     at = 3 if plan.ranking.get("score") is not None else 2
     return table.add_column(at, "se_task", pa.array(task_numbers(plan)))
-
-
-def _tasks(plan: Plan, table: pa.Table, named: set[str]) -> tuple[pa.Table, tuple[str, ...]]:
-    ours = {"rank", "stratum", "se_task"} | ({"score"} if plan.ranking.get("score") else set())
-    items = [name for name in table.column_names if name not in ours]
-    left_out = tuple(n for n in items if n not in named and (n == plan.ranking.get("score") or _tells(n)))
-    if "score" in named and "score" in ours:
-        items.insert(0, "score")
-    shown = table.sort_by("se_task")
-    tasks: dict[str, Any] = {"se_study": pa.array([plan.plan_id] * table.num_rows), "se_task": shown.column("se_task")}
-    tasks |= {name: shown.column(name) for name in items if name not in left_out}
-    return pa.table(tasks), left_out
-
-
-def _tells(name: str) -> bool:
-    return any(part in _TELLING for part in re.split(r"[^a-z0-9]+", name.lower()))

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 
+from streameval.cli.options import TaskFlags
 from streameval.cli.output import Output, progress
 
-_PLAIN = Output()
+_PLAIN, _TASKS = Output(), TaskFlags()
 
 
 def select(
@@ -15,6 +17,7 @@ def select(
     *,
     columns: str | None = None,
     export: Path | None = None,
+    tasks: TaskFlags = _TASKS,
     output: Output = _PLAIN,
 ) -> None:
     """Fetch exactly the planned items, and write them as tasks for people.
@@ -28,13 +31,13 @@ def select(
     columns
         The items' columns to carry, separated by commas (default: all; an export leaves scores and labels out).
     export
-        Task file; its ending says the format (.csv).
+        Task file; its ending says the format: .csv, .jsonl (Prodigy), .label-studio.json, .html (an offline page).
     """
     from streameval.verbs.select import select as verb
 
     with progress("reading pages", output) as bar:
         names = [name.strip() for name in columns.split(",")] if columns else None
-        made = verb(study, columns=names, export=export, progress=bar)
+        made = verb(study, columns=names, export=export, progress=bar, **tasks.options())  # fmt: skip
     facts = {
         "items": made.table.num_rows,
         "columns": made.table.column_names,
@@ -47,6 +50,8 @@ def select(
         "missing_scores": made.fetched.missing_scores,
         "rows_scanned": made.fetched.rows_scanned,
         "left_out": list(made.left_out),
+        "tasks": made.tasks,
+        "files": [str(path) for path in made.files],
     }
     for fallback in made.fetched.fallbacks:
         output.event("fallback", **asdict(fallback))
@@ -61,9 +66,15 @@ def select(
     if made.fetched.missing_scores:
         lines.append(f"{made.fetched.missing_scores:,} items have no score: they come last.")
     if export is not None:
-        lines.append(f"Tasks in {export}, shuffled: fill in its column 'label' with 1 or 0.")
+        lines.append(_exported(made.tasks, made.files))
         lines += [f"Left out of the tasks: {', '.join(made.left_out)} (--columns names what to keep)."] * bool(
             made.left_out
         )
     output.say({"study": str(study), "export": str(export) if export else None, **facts},
                [*lines, f"Next: streameval evaluate {study} --labels {export or 'labels.csv'}"])  # fmt: skip
+
+
+def _exported(tasks: int, files: Sequence[Path]) -> str:
+    shown = ", ".join(str(path) for path in files[:3]) + (" …" if len(files) > 3 else "")
+    hint = ": fill in its column 'label' with 1 or 0" if files[0].suffix == ".csv" else ""
+    return f"{tasks:,} tasks in {shown}, shuffled{hint}."
