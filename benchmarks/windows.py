@@ -78,7 +78,7 @@ def page_bytes(dataset: Dataset, ranks: np.ndarray, columns: list[str]) -> int:
     from streameval.rankings.paging.slabs import find_job
 
     ranking = open_ranking(str(dataset.folder))
-    job = find_job(ranking._parts(ranks), columns)
+    job = find_job(ranking.parts(ranks), columns)
     return job.advise(0)
 
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -48,15 +50,80 @@ def write_all(files: Mapping[Path, Writer]) -> None:
         for folder in {path.parent for path in files}:
             _sync(str(folder))
     except (OSError, pa.ArrowException) as error:
-        trouble: StreamevalError | None = outside_trouble(error)
-        if trouble is None and isinstance(error, OSError):
-            trouble = InputError(f"{error.filename or path}: cannot be written ({error.strerror or error})")
+        trouble = _trouble(error, path)
         if trouble is None:
             raise
         raise trouble from error
     finally:
         for temporary, _ in written:
             Path(temporary).unlink(missing_ok=True)
+
+
+@contextmanager
+def folder(path: Path) -> Iterator[Path]:
+    """Fill a folder that appears whole or not at all.
+
+    Parameters
+    ----------
+    path : Path
+        Must not be there, or be an empty folder.
+
+    Yields
+    ------
+    Path
+        A temporary folder beside it. When the block ends its files are synced and the folder is renamed; whatever
+        ends the block early, an interruption too, removes it.
+
+    Raises
+    ------
+    OutsideError
+        Full disk and the like.
+    InputError
+        A path that is not empty or cannot be written to.
+    """
+    path = Path(os.path.abspath(path))
+    refuse_taken(path)
+    temporary = None
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        temporary = Path(tempfile.mkdtemp(prefix=f".{path.name}.", suffix=".part", dir=path.parent))
+        yield temporary
+        for file in temporary.iterdir():
+            _sync(str(file))
+        _sync(str(temporary))
+        os.chmod(temporary, 0o777 & ~_umask())
+        os.replace(temporary, path)
+        _sync(str(path.parent))
+    except (OSError, pa.ArrowException) as error:
+        trouble = _trouble(error, path)
+        if trouble is None:
+            raise
+        raise trouble from error
+    finally:
+        if temporary is not None:
+            shutil.rmtree(temporary, ignore_errors=True)
+
+
+def refuse_taken(path: Path) -> None:
+    """Refuse a path for a new folder where there is something already.
+
+    Raises
+    ------
+    InputError
+        A file, or a folder that is not empty.
+    """
+    if path.is_dir() and any(path.iterdir()):
+        raise InputError(f"{path}: is not empty", "give a new folder, or empty this one")
+    if path.exists() and not path.is_dir():
+        raise InputError(f"{path}: is a file", "give a new folder")
+
+
+def _trouble(error: OSError | pa.ArrowException, path: Path) -> StreamevalError | None:
+    """What an error of the disk means; None where it is of another kind."""
+    trouble: StreamevalError | None = outside_trouble(error)
+    if trouble is None and isinstance(error, OSError):
+        trouble = InputError(f"{error.filename or path}: cannot be written ({error.strerror or error})")
+    return trouble
 
 
 def _umask() -> int:

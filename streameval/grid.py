@@ -7,6 +7,7 @@ an interval cannot tell from an integer is decided by exact rationals.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -51,6 +52,11 @@ def parse_epsilon(epsilon: str | float | Fraction) -> Fraction:
     if not 0 < value <= 1:
         raise InputError(f"epsilon is {epsilon}, outside (0, 1]", "the paper uses 0.03 and 0.05")
     return value
+
+
+def least_head(epsilon: Fraction, window: int) -> int:
+    """⌈(Δ+2)/ε⌉: with a smaller head m < Δ can happen."""
+    return math.ceil(Fraction(window + 2) / epsilon)
 
 
 @dataclass(frozen=True)

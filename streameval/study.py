@@ -3,7 +3,9 @@
 ::
 
     plan.parquet, plan.json      what was drawn; plan.json is written last and makes it a study
+    plans/ID.parquet, ID.json    smaller plans that it grew from
     selection.parquet            the items to label; thresholds.parquet: scores at the curve's cutoffs
+    scan/                        what `select` and `scan` have read of a list by score, until the selection is there
     votes/                       every label that ever came in (see `streameval.labelstore`)
     extra_tasks.parquet          repeated tasks and control items, where there are any
     labels.parquet               one row per planned rank
@@ -30,12 +32,14 @@ from streameval import __version__, atomic
 from streameval.curve import Curve
 from streameval.envelope import Envelope
 from streameval.errors import StudyError
+from streameval.planfiles import difference, plan_files, read_plan
 from streameval.types import Claim, Labels, Plan
 
 if TYPE_CHECKING:  # DuckDB is only needed once there are labels
     from streameval.labelling import Items
     from streameval.labelstore import LabelStore
 
+NO_LABELS = pa.table({"rank": pa.array([], pa.int64()), "label": pa.array([], pa.int8())})
 _RESULTS = ("labels.parquet", "envelope.parquet", "curve.parquet", "metrics.parquet", "issues.parquet")
 
 
@@ -90,6 +94,11 @@ class Study:
         """Whether there is a plan."""
         return (self.folder / "plan.json").exists()
 
+    @property
+    def scans(self) -> Path:
+        """Where scans of the ranking are kept until there is a selection."""
+        return self.folder / "scan"
+
     def plan(self) -> Plan:
         """Read the plan.
 
@@ -98,24 +107,7 @@ class Study:
         StudyError
             No study there, or its plan was changed by hand.
         """
-        path = self.folder / "plan.json"
-        try:
-            header = json.loads(path.read_text(encoding="utf-8"))
-            table = pq.read_table(self.folder / "plan.parquet")
-            plan = Plan(table=table.replace_schema_metadata(None), **{key: header[key] for key in _PLAN_KEYS})
-        except FileNotFoundError as error:
-            raise StudyError(
-                f"{error.filename or self.folder / 'plan.parquet'}: no such file, so {self.folder} is no study",
-                "make one with `streameval plan`",
-            ) from error
-        except (OSError, ValueError, KeyError, TypeError, pa.ArrowException) as error:
-            raise StudyError(f"{path}: the plan cannot be read ({error})", "restore it, or plan anew") from error
-        if plan.plan_id != header["plan_id"]:
-            raise StudyError(
-                f"{path}: says plan {header['plan_id']}, but plan.json and plan.parquet make {plan.plan_id}",
-                "one of them was changed; restore both, or plan into a new folder",
-            )
-        return plan
+        return read_plan(self.folder)
 
     def save_plan(self, plan: Plan) -> bool:
         """Write the plan, unless it is already there.
@@ -132,23 +124,33 @@ class Study:
         """
         if self.exists:
             there = self.plan()
+            if there.plan_id != plan.plan_id and plan.plan_id in there.study_ids:
+                return False  # it has grown since
             if there.plan_id != plan.plan_id:
                 raise StudyError(
-                    f"{self.folder} holds a different plan: {_difference(there, plan)}",
+                    f"{self.folder} holds a different plan: {difference(there, plan)}",
                     "plan into another folder, or repeat the plan that is there",
                 )
             if dict(there.location) == dict(plan.location):
                 return False
         elif (self.folder / "votes").exists():
             raise StudyError(f"{self.folder} holds labels but no plan.json", "restore it, or plan into another folder")
-        header = {"plan_id": plan.plan_id, **plan.header(), "location": dict(plan.location), "version": __version__}
-        atomic.write_all(
-            {
-                self.folder / "plan.parquet": atomic.parquet(plan.table, {"plan_id": plan.plan_id}),
-                self.folder / "plan.json": atomic.text(json.dumps(header, indent=2, ensure_ascii=False) + "\n"),
-            }
-        )
+        atomic.write_all(plan_files(self.folder, plan, "plan"))
         return True
+
+    def grow_plan(self, plan: Plan) -> None:
+        """Put a plan in place of the smaller one that it grew from, which is kept in plans/.
+
+        Raises
+        ------
+        StudyError
+            It did not grow from the plan that is there.
+        """
+        there = self.plan()
+        if there.plan_id not in plan.study_ids or not np.all(np.isin(there.ranks, plan.ranks)):
+            raise StudyError(f"{self.folder}: holds plan {there.plan_id}, which is no part of {plan.plan_id}")
+        atomic.write_all(plan_files(self.folder / "plans", there, there.plan_id))
+        atomic.write_all(plan_files(self.folder, plan, "plan"))
 
     def save_selection(
         self, plan: Plan, table: pa.Table, thresholds: pa.Table | None, facts: Mapping[str, Any]
@@ -233,7 +235,7 @@ class Study:
         atomic.write_all(files)
 
     def evaluation(self) -> Evaluation:
-        """Read all results.
+        """Read all results, of a study or of `save_exact`.
 
         Raises
         ------
@@ -242,9 +244,11 @@ class Study:
         """
         try:
             summary = json.loads((self.folder / "evaluation.json").read_text(encoding="utf-8"))
-            paths = [self.folder / name for name in _RESULTS]
+            fully = summary["method"] == "exact"  # its labels stay where they are: there is one for every item
+            paths = [self.folder / name for name in _RESULTS if not (fully and name == "labels.parquet")]
             ids = {path.name: atomic.facts_of(path).get("evaluation_id") for path in paths}
-            labels, envelope, curve_table, metrics, issues = (pq.read_table(path) for path in paths)
+            envelope, curve_table, metrics, issues = (pq.read_table(path) for path in paths[-4:])
+            labels = pq.read_table(paths[0]) if not fully else NO_LABELS
             curve = _curve(summary, envelope, curve_table)
             identity = str(summary["evaluation_id"])
         except FileNotFoundError as error:
@@ -291,24 +295,3 @@ def _curve(summary: Mapping[str, Any], envelope: pa.Table, curve_table: pa.Table
         score=curve_table.select(["rank", "score"]) if "score" in curve_table.column_names else None,
         misses=summary["misses"],
     )
-
-
-_PLAN_KEYS = ("method", "parameters", "n_items", "seed", "ranking", "notes", "location")
-
-
-def _difference(there: Plan, new: Plan) -> str:
-    old, now = _flat(there.header()), _flat(new.header())
-    for key in [*now, *old]:
-        if old.get(key) != now.get(key):
-            return f"{key} is {old.get(key)} there, and {now.get(key)} now"
-    return "its ranks differ"
-
-
-def _flat(header: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
-    flat: dict[str, Any] = {}
-    for key, value in header.items():
-        if isinstance(value, Mapping):
-            flat |= _flat(value, f"{prefix}{key}.")
-        elif not prefix.startswith("notes"):
-            flat[prefix + key] = value
-    return flat

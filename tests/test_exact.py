@@ -15,7 +15,7 @@ from streameval.curve import Curve
 from streameval.envelope import Points, lift
 from streameval.metrics.bounded import metrics
 from streameval.types import Claim
-from streameval.verbs.exact import curve_cutoffs
+from streameval.verbs.exact import Windows, curve_cutoffs
 
 WAYS = ("sorted", "dense", "bins")
 
@@ -225,6 +225,31 @@ def test_bad_arguments_are_one_line():
         streameval.exact(table, label="z")
     with pytest.raises(streameval.InputError, match="1 items have no s"):
         streameval.exact(table, label="y", options=streameval.RankingOptions(score="s"))
+
+
+def test_windows_say_whether_the_assumptions_hold():
+    labels = np.repeat([1, 0], [6_000, 4_000])
+    windows = Windows((20, 100), ("0.03", "0.1"))
+    found = streameval.exact(pa.table({"y": labels}), label="y", windows=windows)
+    assert all(one["A.1"]["holds"] and one["A.2"]["holds"] for one in found.summary["diagnostics"]["windows"])
+    rising = streameval.exact(pa.table({"y": labels[::-1]}), label="y", windows=windows)
+    assert not any(one["A.2"]["holds"] for one in rising.summary["diagnostics"]["windows"])
+    table = pa.table({"y": labels, "s": np.random.default_rng(0).random(10_000)})
+    with pytest.raises(streameval.InputError, match="not stored in the order of its scores"):
+        streameval.exact(table, label="y", windows=windows, options=streameval.RankingOptions(score="s"))
+
+
+def test_recall_levels_are_those_of_trec_eval():
+    """R-precision: precision after R items. Interpolated precision at t: the best from positive ⌈tR⌉ on."""
+    rng = np.random.default_rng(9)
+    labels = (rng.random(400) < 0.6 - np.arange(400) / 1000).astype(np.int8)
+    found = streameval.exact(pa.table({"y": labels}), label="y")
+    y, r, total = np.cumsum(labels), np.arange(1, 401), int(labels.sum())
+    assert value(found, "r_precision") == pytest.approx(y[total - 1] / total)
+    for level in range(11):
+        needed = int(level / 10 * total + 0.9)  # as trec_eval rounds
+        best = (y / r)[y >= max(1, needed)].max()
+        assert value(found, "precision_at_recall", f"{level / 10:g}") == pytest.approx(best)
 
 
 @pytest.mark.parametrize("name", ["ppdb_human", "clef_tar2017_amc", "skin_logreg"])

@@ -33,20 +33,24 @@ Whole = Annotated[int, Parameter(converter=whole)]
 class MethodOptions:
     """Parameters of the method."""
 
-    epsilon: Annotated[str | None, Parameter(help="paula: grid ratio minus one, in (0, 1] (default 0.03).")] = None
+    epsilon: Annotated[
+        str | None, Parameter(help="paula, stratified: grid ratio minus one, in (0, 1] (default 0.03).")
+    ] = None
     window: Annotated[Whole | None, Parameter(help="paula: labels per grid point (default 100).")] = None
     head: Annotated[
-        Whole | None, Parameter(help="paula: ranks labelled from the top (default (window + 2) / epsilon).")
+        Whole | None,
+        Parameter(help="paula, stratified: ranks labelled from the top (default (window + 2) / epsilon, window 100)."),
     ] = None
     tail: Annotated[
         Literal["open", "closed"] | None,
-        Parameter(help="paula: leave the last ranks unknown, or label a window there (default open)."),
+        Parameter(help="paula, stratified: leave the last ranks unknown, or label there too (default open)."),
     ] = None
     alpha: Annotated[
         float | None, Parameter(help="Half-width to plan for, relative to precision (default 0.08; paula: 0.0812).")
     ] = None
     confidence: Annotated[
-        float | None, Parameter(help="Sampling methods: probability of the claim (default 0.95).")
+        float | None,
+        Parameter(help="Sampling methods, paula --assume independent: probability of the claim (default 0.95)."),
     ] = None
     min_precision: Annotated[
         float | None, Parameter(help="Sampling methods: precision that the list is expected to keep (default 0.5).")
@@ -55,9 +59,21 @@ class MethodOptions:
     at: Annotated[Whole | None, Parameter(help="uniform: estimate the precision of the first so many items only.")] = (
         None
     )
+    looks: Annotated[
+        Whole | None,
+        Parameter(help="loguniform: how often the plan may be evaluated and enlarged (default 1)."),
+    ] = None
     interval: Annotated[
         Literal["hoeffding", "hypergeometric", "dkwm"] | None,
         Parameter(help="uniform: the interval that becomes the curve (default hoeffding)."),
+    ] = None
+    assume: Annotated[
+        Literal["a2", "independent"] | None,
+        Parameter(help="paula: rest on A.2, or on independent labels whose probability never rises (default a2)."),
+    ] = None
+    claim: Annotated[
+        Literal["printed", "factor"] | None,
+        Parameter(help="stratified: the paper's claim as printed, or the factor its theorem needs (default printed)."),
     ] = None
 
 

@@ -25,6 +25,8 @@ class Summed:
         Groups of tied items that begin in a block.
     how : str
         Which way it was read, for people.
+    stored : bool
+        Whether its stored order is that of the ranks.
     scores : pyarrow.Table or None
         `rank`, `score` at the cutoffs, where the order has scores; null where only bins of scores are known.
     score_at : callable(rank) -> float, or None
@@ -35,6 +37,7 @@ class Summed:
     totals: Totals = field(repr=False)
     look: Look = field(repr=False)
     how: str
+    stored: bool
     scores: pa.Table | None = field(default=None, repr=False)
     score_at: Callable[[int], float] | None = None
     unresolved: Unresolved | None = None

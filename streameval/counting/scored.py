@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
@@ -16,11 +17,13 @@ from streameval.rankings import Progress
 from streameval.rankings.streams import LabelledRows
 from streameval.rankings.tallies import BinTally, Piece, Tally, count_bins, count_dense, grain_of, refine, span_of
 from streameval.sums import Part, sum_groups
-from streameval.totals import Totals, fold
+from streameval.totals import fold
 from streameval.types import FloatArray, Int64Array
 
 UInt64Array = npt.NDArray[np.uint64]
 BoolArray = npt.NDArray[np.bool_]
+_COLUMNS = ("key", "sizes", "positives")
+_EMPTY = Piece(np.empty(0, np.uint64), np.empty(0, np.int64), np.empty(0, np.int64))
 _BYTES_PER_CELL = 4
 _MOST_SCANS = 8
 
@@ -95,65 +98,60 @@ def _weight(bins: BinTally, tolerance: float) -> FloatArray:
     return np.asarray(share, dtype=np.float64)
 
 
+@dataclass
+class _Index:
+    """Keys that lead back into a tally: of the first group of each block, and of the group at each cutoff."""
+
+    block: list[int] = field(default_factory=list)
+    cutoff: list[UInt64Array] = field(default_factory=list)
+
+
 def _summed(tally: Tally, cutoffs: Int64Array, scores: Scores, how: str, unresolved: Unresolved | None) -> Summed:
-    first: list[int] = []  # rank before each piece
-    keys: list[tuple[UInt64Array, BoolArray]] = []
-    totals = fold(_parts(tally, cutoffs, first, keys), cutoffs)
-    known = np.concatenate([np.empty(0, np.uint64), *(key for key, _ in keys)])
-    single = np.concatenate([np.empty(0, np.bool_), *(sure for _, sure in keys)])
+    index = _Index()
+    totals = fold(_parts(tally, cutoffs, index), cutoffs)
+    known = np.concatenate([np.empty(0, np.uint64), *index.cutoff])
+    single = np.array([tally.single(key) for key in known.tolist()], dtype=np.bool_)
     found = scores(as_keys(known))
     table = pa.table({"rank": cutoffs, "score": pa.array(found.to_pylist(), found.type, mask=~single)})
 
-    def score_at(rank: int) -> float:
-        index = int(np.searchsorted(first, rank, side="left")) - 1
-        piece = tally.piece(index)
-        at = int(np.searchsorted(first[index] + np.cumsum(piece.sizes), rank, side="left"))
-        key = piece.key[at : at + 1]
-        return as_number(scores(as_keys(key))) if tally.single(int(key[0])) else float("nan")
-
-    return Summed(totals, _look(tally, totals, first), how, table, score_at, unresolved)
-
-
-def _parts(
-    tally: Tally, cutoffs: Int64Array, first: list[int], keys: list[tuple[UInt64Array, BoolArray]]
-) -> Iterator[Part]:
-    """Sum pieces block by block; notes the rank before each piece, and the key at each cutoff."""
-    before = 0
-    held = np.empty(0, np.int64), np.empty(0, np.int64)
-    for index in range(tally.n_pieces):
-        piece = tally.piece(index)
-        first.append(before + int(held[0].sum()))
-        _note_keys(tally, piece, first[-1], cutoffs, keys)
-        sizes, positives = np.concatenate([held[0], piece.sizes]), np.concatenate([held[1], piece.positives])
-        starts = before + np.cumsum(sizes) - sizes
-        # groups of the last block wait for those that may begin in it too
-        full = int(np.searchsorted(starts, starts[-1] // BLOCK * BLOCK)) if sizes.size else 0
-        yield from sum_groups(before, sizes[:full], positives[:full], cutoffs)
-        before += int(sizes[:full].sum())
-        held = sizes[full:], positives[full:]
-    yield from sum_groups(before, held[0], held[1], cutoffs)
-
-
-def _note_keys(
-    tally: Tally, piece: Piece, before: int, cutoffs: Int64Array, keys: list[tuple[UInt64Array, BoolArray]]
-) -> None:
-    ends = before + np.cumsum(piece.sizes)
-    low, high = np.searchsorted(cutoffs, [before, int(ends[-1]) if ends.size else before], side="right")
-    found = piece.key[np.searchsorted(ends, cutoffs[low:high], side="left")]
-    keys.append((found, np.array([tally.single(key) for key in found.tolist()], dtype=np.bool_)))
-
-
-def _look(tally: Tally, totals: Totals, first: list[int]) -> Callable[[int], tuple[Int64Array, Int64Array]]:
-    """Take the groups of a block from the pieces that hold them."""
+    def piece(block: int) -> Piece:
+        last = index.block[block + 1] if block + 1 < len(index.block) else None
+        return tally.between(index.block[block], last)
 
     def look(block: int) -> tuple[Int64Array, Int64Array]:
-        begin, end = int(totals.start[block]), int(totals.start[block + 1])
-        low = int(np.searchsorted(first, begin, side="right")) - 1
-        high = int(np.searchsorted(first, end, side="left"))
-        pieces = [tally.piece(index) for index in range(low, high)]
-        sizes, positives = (np.concatenate([getattr(p, name) for p in pieces]) for name in ("sizes", "positives"))
-        starts = first[low] + np.cumsum(sizes) - sizes
-        mine = (starts >= begin) & (starts < end)
-        return sizes[mine], positives[mine]
+        groups = piece(block)
+        return groups.sizes, groups.positives
 
-    return look
+    def score_at(rank: int) -> float:
+        block = int(np.searchsorted(totals.start, rank, side="left")) - 1
+        groups = piece(block)
+        at = int(np.searchsorted(totals.start[block] + np.cumsum(groups.sizes), rank, side="left"))
+        key = groups.key[at : at + 1]
+        return as_number(scores(as_keys(key))) if tally.single(int(key[0])) else float("nan")
+
+    return Summed(totals, look, how, False, table, score_at, unresolved)
+
+
+def _parts(tally: Tally, cutoffs: Int64Array, index: _Index) -> Iterator[Part]:
+    """Sum pieces block by block, whose groups wait until no other can begin in their block."""
+    before, held = 0, _EMPTY
+    for number in range(tally.n_pieces):
+        piece = tally.piece(number)
+        held = Piece(*(np.concatenate([getattr(one, name) for one in (held, piece)]) for name in _COLUMNS))
+        starts = before + np.cumsum(held.sizes) - held.sizes
+        full = int(np.searchsorted(starts, starts[-1] // BLOCK * BLOCK)) if starts.size else 0
+        yield from _sum(held, full, before, cutoffs, index)
+        before += int(held.sizes[:full].sum())
+        held = Piece(*(getattr(held, name)[full:] for name in _COLUMNS))
+    yield from _sum(held, held.sizes.size, before, cutoffs, index)
+
+
+def _sum(piece: Piece, count: int, before: int, cutoffs: Int64Array, index: _Index) -> Iterator[Part]:
+    """Sum the first groups of a piece, and note their keys."""
+    key, sizes = piece.key[:count], piece.sizes[:count]
+    ends = before + np.cumsum(sizes)
+    blocks = (ends - sizes) // BLOCK
+    index.block += key[np.flatnonzero(np.diff(blocks, prepend=-1))].tolist()
+    low, high = np.searchsorted(cutoffs, [before, int(ends[-1]) if count else before], side="right")
+    index.cutoff.append(key[np.searchsorted(ends, cutoffs[low:high], side="left")])
+    yield from sum_groups(before, sizes, piece.positives[:count], cutoffs)

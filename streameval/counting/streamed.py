@@ -13,7 +13,8 @@ from streameval.counting import Summed
 from streameval.kernels.exact import BLOCK
 from streameval.rankings import Progress
 from streameval.rankings.ordering.scores import Keys
-from streameval.rankings.streams import LabelledRows, Stretch, blocks, in_order
+from streameval.rankings.streams import Held, LabelledRows, blocks, in_order
+from streameval.sliding import Sliding
 from streameval.sums import Part, sum_labels, sum_rows
 from streameval.totals import Totals, fold
 from streameval.types import Int64Array
@@ -45,30 +46,42 @@ def streamed(
     """
     seen: list[npt.NDArray[np.uint64]] = []
 
-    def passing(pool: ThreadPoolExecutor) -> Iterator[Stretch]:
-        for block in blocks(rows.stream(pool, threads + 2), BLOCK):
-            if block.keys is not None:
-                first, last = np.searchsorted(cutoffs, [block.before, block.before + block.keys.size], side="right")
-                seen.append(block.keys[cutoffs[first:last] - block.before - 1])
-            progress(block.before, rows.n_items)
-            yield block
-
-    def part(block: Stretch) -> Part:
+    def part(held: Held) -> tuple[Part, npt.NDArray[np.uint64] | None]:
+        block = held.joined()
         if block.keys is None:
-            return sum_labels(block.before, block.labels, cutoffs)
-        return sum_rows(block.before, block.keys, block.labels, block.previous, cutoffs)
+            return sum_labels(block.before, block.labels, cutoffs), None
+        first, last = np.searchsorted(cutoffs, [block.before, block.before + block.keys.size], side="right")
+        at_cutoffs = block.keys[cutoffs[first:last] - block.before - 1]
+        return sum_rows(block.before, block.keys, block.labels, block.previous, cutoffs), at_cutoffs
+
+    def parts(pool: ThreadPoolExecutor) -> Iterator[Part]:
+        done = 0
+        for one, keys in in_order(pool, part, blocks(rows.stream(pool, threads + 2), BLOCK), threads + 1):
+            if keys is not None:
+                seen.append(keys)
+            done = min(done + BLOCK, rows.n_items)
+            progress(done, rows.n_items)
+            yield one
 
     with ThreadPoolExecutor(threads) as pool:
-        totals = fold(in_order(pool, part, passing(pool), threads + 1), cutoffs)
+        totals = fold(parts(pool), cutoffs)
     if scores is None:
-        return Summed(totals, _look(rows, totals), "one pass in stored order")
+        return Summed(totals, _look(rows, totals), "one pass in stored order", True)
     table = pa.table({"rank": cutoffs, "score": scores(as_keys(np.concatenate(seen)))})
 
     def score_at(rank: int) -> float:
         keys = rows.rows(rank - 1, rank).keys
         return float("nan") if keys is None else as_number(scores(as_keys(keys)))
 
-    return Summed(totals, _look(rows, totals), "one pass, as it is stored in score order", table, score_at)
+    return Summed(totals, _look(rows, totals), "one pass, as it is stored in score order", True, table, score_at)
+
+
+def slide(rows: LabelledRows, sliding: Sliding, threads: int) -> None:
+    """Slide windows over a list in its stored order: one more pass over its labels alone."""
+    labels = LabelledRows(rows.units, rows.label)
+    with ThreadPoolExecutor(threads) as pool:
+        for stretch in labels.stream(pool, threads + 2):
+            sliding.add(stretch.labels)
 
 
 def as_keys(keys: npt.NDArray[np.uint64]) -> Keys:

@@ -59,44 +59,48 @@ def count_keys(
 
 
 @kernel
-def occupied(counts: UInt16Array, first: int, last: int, cells: Int64Array) -> int:
-    """Find cells first..last − 1 that hold items; returns how many. (A spilled counter may read 0: see the caller.)"""
+def gather(counts: UInt16Array, first: int, last: int, marked: npt.NDArray[np.bool_], found: Int64Array) -> int:
+    """Collect the cells first..last − 1 that hold items.
+
+    Parameters
+    ----------
+    counts : uint16 array, shape (2 · cells,)
+    marked : bool array, shape (last − first,) or (0,)
+        Cells to collect in any case: a counter that passed 2^16 may read 0.
+    found : int64 array, shape (3, last − first)
+        Receives cells, negatives and positives.
+
+    Returns
+    -------
+    int
+        How many there are.
+    """
     m = np.int64(0)
     for cell in range(first, last):
-        cells[m] = cell
-        m += np.int64((counts[2 * cell] | counts[2 * cell + 1]) != 0)
+        negatives, positives = counts[2 * cell], counts[2 * cell + 1]
+        found[0, m], found[1, m], found[2, m] = cell, negatives, positives
+        held = (negatives | positives) != 0
+        if marked.size:
+            held |= marked[cell - first]
+        m += np.int64(held)
     return int(m)
 
 
 @kernel
-def count_bins_by_label(
-    keys: UInt64Array,
-    labels: UInt8Array,
-    bounds: UInt64Array,
-    first: Int64Array,
-    inner: UInt64Array,
-    bins: UInt64Array,
-) -> None:
-    """Count labels per bin of a `FirstStage`.
+def count_placed(keys: UInt64Array, labels: UInt8Array, place: npt.NDArray[np.uint32], bins: UInt64Array) -> None:
+    """Count labels per bin.
 
     Parameters
     ----------
+    keys : uint64 array, shape (n,)
+    labels : uint8 array, shape (n,)
+    place : uint32 array, shape (n,)
+        The bin of each key.
     bins : uint64 array, shape (bins, 4)
         Negatives, positives, smallest and largest key of each bin: one line of the cache.
     """
-    low, high, shift = bounds[0], bounds[1], bounds[2]
-    mask = (np.uint64(1) << shift) - np.uint64(1)
-    last = first[first.size - 1]
     for i in range(keys.size):
-        key = keys[i]
-        if key < low:
-            at = np.int64(0)
-        elif key > high:
-            at = last
-        else:
-            offset = key - low
-            segment = np.int64(offset >> shift)
-            at = first[segment] + np.int64((offset & mask) >> inner[segment])
+        at, key = place[i], keys[i]
         bins[at, np.int64(labels[i])] += np.uint64(1)
         bins[at, 2] = min(bins[at, 2], key)
         bins[at, 3] = max(bins[at, 3], key)

@@ -110,7 +110,7 @@ class _Reading:
         rows = self.connection.execute(
             "SELECT DISTINCT se_study::VARCHAR FROM se_given WHERE se_study IS NOT NULL LIMIT 10"
         ).fetchall()
-        foreign = sorted(study for (study,) in rows if study != self.plan.plan_id)
+        foreign = sorted(study for (study,) in rows if study not in self.plan.study_ids)
         if foreign:
             raise StudyError(
                 f"{self.opened.name}: its labels belong to study {foreign[0][:40]}, this one is {self.plan.plan_id}",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
@@ -11,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from streameval.errors import InputError
-from streameval.grid import geometric_grid
+from streameval.grid import geometric_grid, least_head
 from streameval.types import Int64Array
 
 DEFAULT_EPSILON = "0.03"
@@ -111,11 +110,6 @@ def layout_of(epsilon: Fraction, window: int, head: int, tail: str, n_items: int
         first = np.append(first, n_items - (window if rest >= g.m else rest) + 1)
         last = np.append(last, n_items)
     return Layout(*constants, first, last)
-
-
-def least_head(epsilon: Fraction, window: int) -> int:
-    """⌈(Δ+2)/ε⌉: with a smaller head m < Δ can happen."""
-    return math.ceil(Fraction(window + 2) / epsilon)
 
 
 def decimal(epsilon: Fraction) -> str:

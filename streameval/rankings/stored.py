@@ -16,9 +16,9 @@ import numpy as np
 import pyarrow as pa
 
 from streameval.errors import InputError, did_you_mean
-from streameval.rankings import Fetched, Progress, Ranking, RankingOptions, silent
+from streameval.rankings import Fetched, Progress, Ranking, RankingOptions, check_ranks, silent
 from streameval.rankings.files import list_files
-from streameval.rankings.footers import Footer, common_schema, fingerprint, read_footers
+from streameval.rankings.footers import Footer, common_schema, fingerprint, read_footers, refuse_changed
 from streameval.rankings.parts import Part
 from streameval.types import Int64Array
 
@@ -112,15 +112,16 @@ class StoredRanking:
         Raises
         ------
         InputError
-            A damaged file or one that changed, with file and place.
+            Ranks that are not in 1..N or do not increase. A damaged file or one that changed, with file and place.
         """
+        check_ranks(ranks, self.n_items)
         known = set(self.columns())
         for name in columns:
             if name not in known:
                 raise InputError(f"{self.source[0]}: there is no column '{name}'", did_you_mean(name, self.columns()))
         from streameval.rankings.paging.slabs import fallbacks
 
-        parts = self._parts(ranks)
+        parts = self.parts(ranks)
         slabs = self._read(parts, tuple(columns), progress)
         table = _joined([slab.table for slab in slabs])
         found: dict[str, Any] = {"rank": ranks}
@@ -135,7 +136,7 @@ class StoredRanking:
             fallbacks=fallbacks(slabs),
         )
 
-    def _parts(self, ranks: Int64Array) -> list[Part]:
+    def parts(self, ranks: Int64Array) -> list[Part]:
         """Group planned ranks by the row group that holds them."""
         group = np.searchsorted(self.last_rank, ranks)
         first_rank = np.concatenate([[1], self.last_rank[:-1] + 1]).astype(np.int64)
@@ -178,9 +179,7 @@ class StoredRanking:
                 pool.shutdown(cancel_futures=True)
                 raise
         for footer in {part.footer.file.path: part.footer for part in parts}.values():
-            state = os.stat(footer.file.path)
-            if (state.st_size, state.st_mtime_ns) != (footer.size, footer.changed_ns):
-                raise InputError(f"{footer.file.path}: changed while it was read", "run the command again")
+            refuse_changed(footer)
         return slabs
 
 

@@ -18,9 +18,10 @@ import pyarrow as pa
 from streameval.errors import InputError, did_you_mean
 from streameval.rankings import Ranking
 from streameval.rankings.memory import TableRanking, table_slices
+from streameval.rankings.ordering.groups import row_groups
 from streameval.rankings.ordering.scores import ScoreOrder
 from streameval.rankings.ordering.units import Unit
-from streameval.rankings.scored import ScoredRanking, row_groups
+from streameval.rankings.scored import ScoredRanking
 from streameval.rankings.stored import StoredRanking
 
 T = TypeVar("T")
@@ -122,36 +123,53 @@ def labelled_rows(ranking: Ranking, label: str) -> LabelledRows:
     if isinstance(ranking, ScoredRanking):
         return LabelledRows(ranking.units, label, ranking.score, ranking.order)
     if isinstance(ranking, StoredRanking):
-        return LabelledRows(row_groups(ranking, label), label)
+        return LabelledRows(row_groups(ranking.footers, label), label)
     if isinstance(ranking, TableRanking):
         return LabelledRows(table_slices(ranking.table), label)
     raise InputError(f"a {type(ranking).__name__} cannot be read as a stream")
 
 
-def blocks(stretches: Iterable[Stretch], size: int) -> Iterator[Stretch]:
+@dataclass(frozen=True)
+class Held:
+    """A block of rows, still in the pieces that it was decoded in: whoever sums it joins them.
+
+    Attributes
+    ----------
+    pieces : list of Stretch
+    previous : int or None
+        Key of the row before.
+    """
+
+    pieces: list[Stretch]
+    previous: int | None
+
+    def joined(self) -> Stretch:
+        """One stretch."""
+        whole = _joined(self.pieces)
+        return Stretch(whole.before, whole.labels, whole.keys, self.previous)
+
+
+def blocks(stretches: Iterable[Stretch], size: int) -> Iterator[Held]:
     """Cut consecutive stretches anew, into blocks of `size` rows and a last one."""
     held: list[Stretch] = []
     rows, previous = 0, None
     for stretch in stretches:
-        held.append(stretch)
-        rows += stretch.labels.size
-        if rows < size:
-            continue
-        whole = _joined(held)
-        full = rows - rows % size
-        for at in range(0, full, size):
-            block = _cut(whole, at, at + size, previous)
-            previous = None if block.keys is None else int(block.keys[-1])
-            yield block
-        rows -= full
-        held = [_cut(whole, full, full + rows, None)] if rows else []
+        at, total = 0, stretch.labels.size
+        while at < total:
+            end = min(total, at + size - rows)
+            held.append(_cut(stretch, at, end))
+            rows, at = rows + end - at, end
+            if rows == size:
+                yield Held(held, previous)
+                last = held[-1].keys
+                held, rows, previous = [], 0, None if last is None else int(last[-1])
     if held:
-        yield _cut(_joined(held), 0, rows, previous)
+        yield Held(held, previous)
 
 
-def _cut(whole: Stretch, first: int, last: int, previous: int | None) -> Stretch:
+def _cut(whole: Stretch, first: int, last: int) -> Stretch:
     keys = None if whole.keys is None else whole.keys[first:last]
-    return Stretch(whole.before + first, whole.labels[first:last], keys, previous)
+    return Stretch(whole.before + first, whole.labels[first:last], keys)
 
 
 def _joined(parts: list[Stretch]) -> Stretch:

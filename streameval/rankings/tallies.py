@@ -17,7 +17,7 @@ import numpy.typing as npt
 from streameval.errors import InputError
 from streameval.kernels import tally as kernels
 from streameval.rankings import Progress, silent
-from streameval.rankings.ordering.bins import first_stage
+from streameval.rankings.ordering.first import first_stage
 from streameval.rankings.ordering.units import Unit
 from streameval.rankings.streams import LabelledRows, in_order
 from streameval.types import FloatArray, Int64Array
@@ -28,6 +28,7 @@ _MOST_BINS = 1 << 24
 _MOST_PARTS = 1 << 21
 _SAMPLE_ROWS = 1 << 18
 _SAMPLE_UNITS = 32
+_CACHED_ROWS = 1 << 17
 _BYTES_PER_BIN = 40  # two counters, two keys, and what their sums take
 _ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
 
@@ -58,6 +59,10 @@ class Tally(Protocol):
 
     def piece(self, index: int) -> Piece:
         """Groups of one piece; all pieces, one after another, are the list."""
+        ...
+
+    def between(self, first: int, last: int | None) -> Piece:
+        """Groups from the one that begins at a key up to, and without, that of another; None: to the end."""
         ...
 
     def single(self, key: int) -> bool:
@@ -93,17 +98,27 @@ class DenseTally:
 
     def piece(self, index: int) -> Piece:
         """Those of its cells that hold items."""
-        first, last = index * _PIECE, min((index + 1) * _PIECE, self.counts.size // 2)
-        room = np.empty(last - first, np.int64)
-        cells = room[: kernels.occupied(self.counts, first, last, room)]
+        return self._cells(index * _PIECE, min((index + 1) * _PIECE, self.counts.size // 2))
+
+    def between(self, first: int, last: int | None) -> Piece:
+        """Cells from that of a key up to, and without, that of another."""
+        end = self.counts.size // 2 if last is None else (last - self.low) >> self.shift
+        return self._cells((first - self.low) >> self.shift, end)
+
+    def _cells(self, first: int, last: int) -> Piece:
         spilled = self.spilled[(self.spilled >= 2 * first) & (self.spilled < 2 * last)]
-        if spilled.size:  # a counter that passed 2^16 may read 0
-            cells = np.union1d(cells, spilled // 2)
-        pair = self.counts.reshape(-1, 2)[cells].astype(np.int64)
-        at, times = np.unique(spilled, return_counts=True)
-        pair[np.searchsorted(cells, at // 2), at % 2] += times * (1 << 16)
+        marked = np.zeros(last - first if spilled.size else 0, np.bool_)
+        marked[spilled // 2 - first] = True
+        found = np.empty((3, last - first), np.int64)
+        found = found[:, : kernels.gather(self.counts, first, last, marked, found)]
+        cells, sizes, positives = found[0], found[1] + found[2], found[2].copy()
+        if spilled.size:
+            at, times = np.unique(spilled, return_counts=True)
+            place = np.searchsorted(cells, at // 2)
+            np.add.at(sizes, place, times << 16)
+            np.add.at(positives, place[at % 2 == 1], times[at % 2 == 1] << 16)
         key = np.uint64(self.low) + (cells.astype(np.uint64) << np.uint64(self.shift))
-        return Piece(key, pair.sum(axis=1), np.ascontiguousarray(pair[:, 1]))
+        return Piece(key, sizes, positives)
 
     def single(self, key: int) -> bool:
         """Every cell is one score."""
@@ -134,6 +149,12 @@ class BinTally:
     def piece(self, index: int) -> Piece:
         """All bins that hold items."""
         return Piece(self.start, self.sizes, self.positives)
+
+    def between(self, first: int, last: int | None) -> Piece:
+        """Bins from the one that begins at a key up to, and without, that of another."""
+        a = int(np.searchsorted(self.start, np.uint64(first)))
+        b = self.start.size if last is None else int(np.searchsorted(self.start, np.uint64(last)))
+        return Piece(self.start[a:b], self.sizes[a:b], self.positives[a:b])
 
     @property
     def open(self) -> npt.NDArray[np.bool_]:
@@ -198,10 +219,14 @@ def count_bins(rows: LabelledRows, memory: float, pool: Executor, threads: int, 
     """Count labels per bin in one scan."""
     sample = _sample(rows)
     most = int(min(_MOST_BINS, max(1 << 12, memory / (_BYTES_PER_BIN * (threads + 1))), max(1 << 12, rows.n_items)))
-    stage = first_stage(sample, most)
+    stage = first_stage(sample, most, most)
+    nothing = np.empty(0, np.uint64)
 
     def work(keys: UInt64Array, labels: npt.NDArray[np.uint8], bins: UInt64Array) -> None:
-        kernels.count_bins_by_label(keys, labels, stage.bounds, stage.first, stage.inner, bins)
+        room = np.empty(min(_CACHED_ROWS, keys.size), np.uint32)
+        for first in range(0, keys.size, _CACHED_ROWS):
+            part = keys[first : first + _CACHED_ROWS]
+            kernels.count_placed(part, labels[first : first + _CACHED_ROWS], stage.place(part, nothing, 0, room), bins)
 
     return _counted(rows, stage.count, work, pool, threads, progress)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ import pyarrow as pa
 from streameval import __version__
 from streameval.counting import Summed
 from streameval.counting.scored import counted
-from streameval.counting.streamed import Scores, streamed
+from streameval.counting.streamed import Scores, slide, streamed
 from streameval.curve import Curve
 from streameval.envelope import Points, lift
 from streameval.errors import InputError
@@ -25,7 +26,8 @@ from streameval.rankings import Progress, Ranking, RankingOptions, open_ranking,
 from streameval.rankings.scored import ScoredRanking
 from streameval.rankings.streams import LabelledRows, labelled_rows
 from streameval.reporting.page import render
-from streameval.study import Evaluation, save_exact
+from streameval.sliding import Sliding, WindowResult, smallest_window
+from streameval.study import NO_LABELS, Evaluation, save_exact
 from streameval.sums import UnorderedError
 from streameval.types import Claim, Int64Array
 
@@ -53,12 +55,32 @@ class Truth:
     memory: float
 
 
+@dataclass(frozen=True)
+class Windows:
+    """Which windows to slide.
+
+    Attributes
+    ----------
+    lengths : tuple of int
+        Values of Δ; none: nothing is looked into.
+    epsilons : tuple of str
+        Values of ε; each Δ is paired with each.
+    """
+
+    lengths: tuple[int, ...] = ()
+    epsilons: tuple[str, ...] = ("0.03",)
+
+
+NO_WINDOWS = Windows()
+
+
 def exact(
     ranking: Any,
     *,
     label: str,
     misses: int = 0,
     tolerance: float = 1e-6,
+    windows: Windows = NO_WINDOWS,
     out: str | os.PathLike[str] | None = None,
     options: RankingOptions | None = None,
     progress: Progress = silent,
@@ -76,6 +98,9 @@ def exact(
     tolerance : float
         Width that the brackets of average precision and AUC may have where there are too many scores to count one by
         one; more scans of the list are made until it is reached.
+    windows : Windows
+        Window lengths Δ (and values of ε) for which the paper's assumptions A.1 and A.2 are looked into, in one more
+        pass; the list has to be stored in its order.
     out : path, optional
         Folder that receives curve.parquet, envelope.parquet, metrics.parquet, evaluation.json and report.html.
     options : RankingOptions, optional
@@ -98,9 +123,15 @@ def exact(
         raise InputError(f"tolerance is {tolerance:g}, outside [0, 1)", "it is a width, such as 1e-6")
     truth = _open(ranking, label, options or RankingOptions())
     ranks = curve_cutoffs(truth.rows.n_items)
+    sliding = Sliding(windows.lengths, windows.epsilons) if windows.lengths else None
     summed = _sum(truth, ranks, tolerance, progress)
+    if sliding is not None:
+        if not summed.stored:
+            raise InputError("windows slide over ranks, and this list is not stored in the order of its scores",
+                             "store it sorted, or leave --window out")  # fmt: skip
+        slide(truth.rows, sliding, truth.threads)
     curve = _curve(summed, ranks, misses)
-    found = _evaluation(truth, summed, curve)
+    found = _evaluation(truth, summed, curve, sliding.result() if sliding else ())
     if out is not None:
         save_exact(Path(out), found, render(None, found))
     return found
@@ -158,7 +189,7 @@ def _curve(summed: Summed, ranks: Int64Array, misses: int) -> Curve:
     )
 
 
-def _evaluation(truth: Truth, summed: Summed, curve: Curve) -> Evaluation:
+def _evaluation(truth: Truth, summed: Summed, curve: Curve, windows: Sequence[WindowResult]) -> Evaluation:
     margin = summed.unresolved.grouped if summed.unresolved else (0.0, 0.0)
     places = Places(summed.totals, summed.look)
     rows = metrics(Counted(places, curve.envelope, curve.misses, summed.score_at, margin))
@@ -183,13 +214,12 @@ def _evaluation(truth: Truth, summed: Summed, curve: Curve) -> Evaluation:
         },
         "claim": curve.claim.as_dict(),
         "findings": [],
-        "diagnostics": {},
+        "diagnostics": {"windows": [one.as_dict() for one in windows], "smallest_window": smallest_window(windows)},
         "half_width": {"alpha": 0.0, "rank": curve.n_items, "labels_for_half": None},
         "account": {"planned": curve.n_items, "labelled": curve.n_items},
         "sources": [],
     }
-    labels = pa.table({"rank": pa.array([], pa.int64()), "label": pa.array([], pa.int8())})
-    return Evaluation(identity, labels, curve, table, rows, summary)
+    return Evaluation(identity, NO_LABELS, curve, table, rows, summary)
 
 
 def _identity(description: dict[str, Any], label: str, rows: pa.Table, curve: Curve) -> str:

@@ -16,6 +16,7 @@ from streameval.errors import InputError, StudyError, did_you_mean
 from streameval.exports import format_of
 from streameval.methods import create
 from streameval.rankings import Fetched, Progress, Ranking, RankingOptions, open_ranking, silent
+from streameval.rankings.scans import Scanned
 from streameval.study import Study
 from streameval.types import Int64Array, Labels, Plan
 from streameval.verbs.tasks import TaskOptions, make_tasks, task_numbers, task_options
@@ -75,7 +76,8 @@ def select(
     Raises
     ------
     StudyError
-        The ranking is not the one that was planned; both fingerprints are named.
+        The ranking is not the one that was planned; both fingerprints are named. Its scans are shared out in shards
+        (`scan`), and some are not done; names them.
     InputError
         A column that is not there, or a damaged file.
     """
@@ -83,23 +85,18 @@ def select(
     plan = folder.plan()
     files = format_of(os.fspath(export)) if export is not None else None
     asked = task_options(tasks, export is not None)
-    opened = _open(plan, ranking)
-    if opened.fingerprint != plan.ranking["fingerprint"]:
-        raise StudyError(
-            f"the ranking has fingerprint {opened.fingerprint}, but {plan.ranking['fingerprint']} was planned",
-            "the files have changed since; plan the new list into a new study",
-        )
+    opened = planned_ranking(folder, plan, ranking)
     known = opened.columns()
     names = list(columns) if columns is not None else known
     if strangers := sorted(set(names) - set(known)):
         raise InputError(f"the ranking has no column '{strangers[0]}'", did_you_mean(strangers[0], known))
     own = "score" if plan.ranking.get("score") == "score" else None
-    cutoffs = None
-    if plan.ranking.get("score") is not None:
-        cutoffs = method_cutoffs(plan)
-    fetched = opened.fetch(plan.ranks, [n for n in dict.fromkeys(names) if n != own], progress, cutoffs)
+    shown = [name for name in dict.fromkeys(names) if name != own]
+    fetched = opened.fetch(plan.ranks, shown, progress, method_cutoffs(plan))
     table = _with_ours(plan, fetched.table)
     folder.save_selection(plan, table, fetched.thresholds, {"tied_ranks": fetched.tied_ranks})
+    if isinstance(opened, Scanned):
+        opened.forget_scans()
     if files is None or export is None:
         return Selection(table, fetched)
     made = make_tasks(folder, plan, table, set(columns or ()), asked)
@@ -108,15 +105,48 @@ def select(
     return Selection(table, fetched, made.left_out, made.table.num_rows, tuple(exported))
 
 
-def _open(plan: Plan, ranking: Any) -> Ranking:
+def planned_ranking(folder: Study, plan: Plan, ranking: Any = None) -> Ranking:
+    """Open the ranking of a study again; where scans find its ranks, they are kept in the study.
+
+    Raises
+    ------
+    StudyError
+        See `open_planned`.
+    """
+    opened = open_planned(plan, ranking)
+    return opened.keeping(folder.scans) if isinstance(opened, Scanned) else opened
+
+
+def open_planned(plan: Plan, ranking: Any = None) -> Ranking:
+    """Open the ranking of a plan.
+
+    Parameters
+    ----------
+    plan : Plan
+    ranking : table, optional
+        Where it lies in memory.
+
+    Raises
+    ------
+    StudyError
+        It was in memory and is not given, or is not the one that was planned; both fingerprints are named.
+    """
     source = ranking if ranking is not None else plan.location["source"]
     if source is None:
-        raise StudyError("this study's ranking was a table in memory", "give it again: select(study, ranking=table)")
-    return open_ranking(source, RankingOptions.of(plan))
+        raise StudyError("this study's ranking was a table in memory", "give it again in Python, with ranking=table")
+    opened = open_ranking(source, RankingOptions.of(plan))
+    if opened.fingerprint != plan.ranking["fingerprint"]:
+        raise StudyError(
+            f"the ranking has fingerprint {opened.fingerprint}, but {plan.ranking['fingerprint']} was planned",
+            "the files have changed since; plan the new list into a new study",
+        )
+    return opened
 
 
-def method_cutoffs(plan: Plan) -> Int64Array:
-    """Ranks that the curve's table will show: they follow from the plan, not from any label."""
+def method_cutoffs(plan: Plan) -> Int64Array | None:
+    """Ranks that the curve's table will show, where the order has scores: the plan decides them, not the labels."""
+    if plan.ranking.get("score") is None:
+        return None
     unknown = Labels.of(plan, np.full(plan.ranks.size, -1))
     return create(plan.method, dict(plan.parameters)).curve(plan, unknown).grid
 

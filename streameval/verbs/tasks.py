@@ -23,6 +23,7 @@ _TELLING = {
     "relevance", "relevant", "correct", "positive", "vote", "votes", "annotation", "rating", "score", "scores",
     "confidence", "probability", "prob", "similarity", "rank", "stratum",
 }  # fmt: skip
+_EXTRA = 10**12  # numbers beyond those of planned items, however far a plan grows
 _PLACES = np.uint64(0x7365_7461_736B_0001)  # keeps the places of extra tasks apart from every other draw of a seed
 
 EXTRA_TASKS = pa.schema(
@@ -91,12 +92,21 @@ def task_options(options: TaskOptions, exporting: bool) -> TaskOptions:
 
 
 def task_numbers(plan: Plan) -> Int64Array:
-    """Number planned ranks 1..n in a seeded shuffle: `se_task`, in the plan's order."""
+    """Number planned ranks 1..n in a seeded shuffle: `se_task`, in the plan's order.
+
+    A plan that has grown numbers its batches one after another, so that tasks keep the numbers they had.
+    """
     from streameval.kernels.draw import draws
 
-    order = np.argsort(draws(np.uint64(plan.seed % 2**64), plan.ranks.size), kind="stable")
-    numbers = np.empty(order.size, dtype=np.int64)
-    numbers[order] = np.arange(1, order.size + 1)
+    count = plan.ranks.size
+    grown = "batch" in plan.table.column_names
+    batch = plan.table.column("batch").to_numpy() if grown else np.ones(count, dtype=np.int32)
+    within = np.empty(count, dtype=np.uint64)
+    for one in np.unique(batch):
+        within[batch == one] = draws(np.uint64(plan.seed % 2**64), int(np.sum(batch == one)))
+    order = np.lexsort((within, batch))
+    numbers = np.empty(count, dtype=np.int64)
+    numbers[order] = np.arange(1, count + 1)
     return numbers
 
 
@@ -150,7 +160,6 @@ class _Extra:
 
     def __init__(self, plan: Plan, table: pa.Table) -> None:
         self.table = table
-        self._first = plan.ranks.size + 1
         self._plan = plan
 
     def repeats(self, shown: pa.Table, count: int) -> pa.Table:
@@ -183,7 +192,7 @@ class _Extra:
         return dict(zip(mine.column(by).to_pylist(), mine.column("se_task").to_pylist(), strict=True))
 
     def _add(self, new: list[dict[str, Any]], by: str) -> dict[Any, int]:
-        start = max([self._first - 1, *self.table.column("se_task").to_pylist()]) + 1
+        start = max([_EXTRA, *self.table.column("se_task").to_pylist()]) + 1
         rows: list[Mapping[str, Any]] = [{**row, "se_task": start + i} for i, row in enumerate(new)]
         self.table = pa.concat_tables([self.table, pa.Table.from_pylist(rows, schema=EXTRA_TASKS)])
         return {row[by]: row["se_task"] for row in rows}

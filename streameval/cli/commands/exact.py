@@ -23,6 +23,8 @@ def exact(
     label: str,
     misses: Whole = 0,
     tolerance: float = 1e-6,
+    window: str | None = None,
+    epsilon: str = "0.03",
     out: Path | None = None,
     flags: RankingFlags = _RANKING,
     output: Output = _PLAIN,
@@ -41,13 +43,20 @@ def exact(
         Positives that the list never returned.
     tolerance
         Width that brackets may have where there are too many different scores to count each within --memory.
+    window
+        Window lengths, separated by commas: are the PAULA paper's assumptions true of this list with them?
+    epsilon
+        Grid ratios minus one for these windows, separated by commas.
     out
         Folder for curve.parquet, envelope.parquet, metrics.parquet, evaluation.json and report.html.
     """
+    from streameval.verbs.exact import Windows
     from streameval.verbs.exact import exact as verb
 
+    windows = Windows(tuple(_whole(text) for text in (window or "").split(",") if text.strip()),
+                      tuple(text.strip() for text in epsilon.split(",")))  # fmt: skip
     with progress("items") as bar:
-        found = verb(list(ranking), label=label, misses=misses, tolerance=tolerance, out=out,
+        found = verb(list(ranking), label=label, misses=misses, tolerance=tolerance, windows=windows, out=out,
                      options=flags.options(), progress=bar)  # fmt: skip
     summary, rows = found.summary, found.metrics.to_pylist()
     output.event("exact", n_items=summary["n_items"], positives=summary["positives"], how=summary["how"])
@@ -62,6 +71,7 @@ def exact(
         *columns(["first k", "precision"], [[f"{int(row['argument']):,}", _cell(row)] for row in cuts]),
         "",
         *columns(["metric", "value"], [[_name(row), _cell(row)] for row in overall]),
+        *_windows(summary["diagnostics"]),
         *([f"Report: {out / 'report.html'}"] if out else []),
     ]
     output.say({**summary, "metrics": rows, "report": str(out / "report.html") if out else None}, lines)
@@ -92,3 +102,36 @@ def _open(summary: Mapping[str, Any]) -> list[str]:
             f"{widths['roc_auc']:.1e} (AUC) wide."
         )
     return lines
+
+
+def _whole(text: str) -> int:
+    from streameval.errors import InputError
+
+    try:
+        return int(text)
+    except ValueError:
+        raise InputError(f"--window: {text.strip()!r} is no whole number", "such as --window 50,100,200") from None
+
+
+def _windows(diagnostics: Mapping[str, Any]) -> list[str]:
+    """What is true of the paper's assumptions, a line for each window."""
+    if not diagnostics["windows"]:
+        return []
+    head = ["window", "epsilon", "A.1", "A.2", "first broken", "ranks that rise", "largest rise"]
+    rows = [
+        [f"{one['window']:,}", f"{one['epsilon']:g}", *("holds" if one[name]["holds"] else "fails" for name in _BOTH),
+         *_broken(one["A.2"])]
+        for one in diagnostics["windows"]
+    ]  # fmt: skip
+    smallest = diagnostics["smallest_window"]
+    verdict = f"A.2 holds with a window of {smallest:,}." if smallest else "A.2 holds with none of these windows."
+    return ["", *columns(head, rows), f"A.1 and A.2 are the assumptions of PAULA. {verdict}"]
+
+
+_BOTH = ("A.1", "A.2")
+
+
+def _broken(found: Mapping[str, Any]) -> list[str]:
+    if found["holds"]:
+        return ["-", "-", "-"]
+    return [f"rank {found['first_rank']:,}", f"{found['ranks']:,}", f"{found['largest_rise']:.4f}"]

@@ -7,10 +7,13 @@ from pathlib import Path
 
 from streameval.cli.options import MethodOptions, RankingFlags, Whole
 from streameval.cli.output import Output
+from streameval.cli.planning import GrowthFlags, ReuseFlags, enlarge_study, plan_with_key
 
 _PLAIN = Output()
 _METHOD = MethodOptions()
 _RANKING = RankingFlags()
+_GROWTH = GrowthFlags()
+_REUSE = ReuseFlags()
 
 
 def plan(
@@ -18,6 +21,8 @@ def plan(
     study: Path,
     method: str = "paula",
     seed: Whole = 0,
+    growth: GrowthFlags = _GROWTH,
+    reuse: ReuseFlags = _REUSE,
     parameters: MethodOptions = _METHOD,
     flags: RankingFlags = _RANKING,
     output: Output = _PLAIN,
@@ -25,6 +30,8 @@ def plan(
     """Choose which ranks to label.
 
     Example: streameval plan ranking/ --study my-study --score confidence
+    Example: streameval plan --study my-study --labels-more 2000
+    Example: streameval plan v2/ --study v2 --method loguniform --reuse v1.csv --on id --labels-unseen-by-model yes
 
     Parameters
     ----------
@@ -33,10 +40,16 @@ def plan(
     study
         Folder of the study; made if it is not there.
     method
-        paula, loguniform or uniform.
+        paula, loguniform, stratified or uniform.
     seed
         Seed of the draw and of the shuffle of tasks.
     """
+    if growth.given:
+        enlarge_study(ranking, study, growth, output)
+        return
+    if reuse.given:
+        plan_with_key(ranking, study, (reuse, flags), (method, seed), parameters, output)
+        return
     from streameval.study import Study
     from streameval.verbs.plan import plan as verb
 

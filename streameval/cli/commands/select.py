@@ -35,7 +35,7 @@ def select(
     """
     from streameval.verbs.select import select as verb
 
-    with progress("reading pages") as bar:
+    with progress("reading pages", output) as bar:
         names = [name.strip() for name in columns.split(",")] if columns else None
         made = verb(study, columns=names, export=export, progress=bar, **tasks.options())  # fmt: skip
     facts = {

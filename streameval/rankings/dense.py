@@ -1,0 +1,76 @@
+"""Row groups of which most rows are wanted: decoded whole, batch by batch, which is quicker than page by page."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from streameval.errors import InputError, outside_trouble
+from streameval.rankings.footers import refuse_changed
+from streameval.rankings.paging.schema import wide_type
+from streameval.rankings.parts import Part
+
+_SHARE = 4  # a page is decoded four times as quickly with its neighbours as by itself
+# pages are read as they are decoded: by default pyarrow fetches the whole row group ahead, whatever it takes
+_STREAMED = {"pre_buffer": False, "buffer_size": 1 << 20, "page_checksum_verification": True}
+
+
+def worthwhile(part: Part) -> bool:
+    """Whether to decode the whole row group: a good part of it is wanted, and no column is nested."""
+    nested = any(pa.types.is_nested(kind) for kind in part.footer.schema.types)
+    return not nested and _SHARE * part.rows.size >= part.n_group_rows
+
+
+def batches(part: Part, rows: int) -> Iterator[pa.Table]:
+    """Wanted items of a row group, all stored columns, and then the partition keys, in stored order.
+
+    Parameters
+    ----------
+    part : Part
+    rows : int
+        Rows to decode at a time.
+
+    Raises
+    ------
+    InputError
+        A damaged file, named with the row group, or one that changed since the list was opened.
+    """
+    done = 0
+    for table in _decoded(part, rows):
+        first, end = np.searchsorted(part.rows, [done, done + table.num_rows])
+        if end - first == table.num_rows:
+            yield _with_keys(part, table)
+        elif end > first:
+            yield _with_keys(part, table.take(pa.array(part.rows[first:end] - done)))
+        done += table.num_rows
+    if done != part.n_group_rows:
+        raise InputError(f"{part.where} holds {done:,} rows, not {part.n_group_rows:,}")
+
+
+def _decoded(part: Part, rows: int) -> Iterator[pa.Table]:
+    schema = part.footer.schema
+    # some of the types that files have can be cast but not taken from
+    wide = pa.schema([field.with_type(wide_type(field.type)) for field in schema])
+    try:
+        refuse_changed(part.footer)
+        with pq.ParquetFile(part.footer.file.path, **_STREAMED) as file:
+            for batch in file.iter_batches(rows, row_groups=[part.row_group]):
+                yield pa.Table.from_batches([batch]).cast(wide)
+        refuse_changed(part.footer)
+    except InputError:
+        raise
+    except (pa.ArrowException, OSError) as error:
+        text = " ".join(str(error).split())[:160]
+        raise outside_trouble(error) or InputError(
+            f"{part.where} cannot be decoded ({text})", "the file is corrupt or truncated"
+        ) from error
+
+
+def _with_keys(part: Part, table: pa.Table) -> pa.Table:
+    for name, value in part.footer.file.keys:
+        if name not in table.column_names:
+            table = table.append_column(name, pa.array([value] * table.num_rows, pa.large_string()))
+    return table

@@ -1,0 +1,120 @@
+"""Items on disk for a while, dealt out to intervals of ranks, and brought back in rank order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from types import TracebackType
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from streameval.rankings.ordering.bins import Words
+from streameval.types import Int64Array
+
+UInt64Array = npt.NDArray[np.uint64]
+
+
+def matrix(words: Words) -> UInt64Array:
+    """Words of items, shape (words, n), the one that is compared first in the first row."""
+    return np.stack([part for part in words.parts if part.size == words.key.size])
+
+
+class Spill:
+    """Arrow files of items and their words, one file per interval of ranks.
+
+    Parameters
+    ----------
+    folder : Path
+        Where the files are made; each is removed once it was read.
+    schema : pyarrow.Schema
+        Of the items.
+    files : int
+    """
+
+    def __init__(self, folder: Path, schema: pa.Schema, files: int) -> None:
+        self.paths = [folder / f"interval-{i}.arrow" for i in range(files)]
+        self.schema = schema
+        self._open: list[pa.RecordBatchWriter | None] = [None] * files
+        self._stack = ExitStack()
+
+    def __enter__(self) -> Spill:
+        """Begin to write."""
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        """Close every file."""
+        self._stack.close()
+
+    def add(self, table: pa.Table, words: UInt64Array, interval: Int64Array) -> None:
+        """Add items.
+
+        Parameters
+        ----------
+        table : pyarrow.Table
+        words : uint64 array, shape (words, n)
+            Of its rows.
+        interval : int64 array, shape (n,)
+            The file of each row.
+        """
+        order = np.argsort(interval, kind="stable")
+        if len(self.paths) > 1:
+            table, words, interval = table.take(pa.array(order)), words[:, order], interval[order]
+        own = [pa.array(word) for word in words]
+        names = [*self.schema.names, *(f"word {i}" for i in range(len(own)))]
+        whole = pa.Table.from_arrays([*table.columns, *own], names=names)
+        present, starts = np.unique(interval, return_index=True)
+        for file, first, end in zip(present.tolist(), starts, [*starts[1:], interval.size], strict=True):
+            self._writer(file, whole.schema).write_table(whole.slice(first, end - first))
+
+    def _writer(self, file: int, schema: pa.Schema) -> pa.RecordBatchWriter:
+        writer = self._open[file]
+        if writer is None:
+            sink = self._stack.enter_context(pa.OSFile(str(self.paths[file]), "wb"))
+            writer = self._open[file] = self._stack.enter_context(pa.ipc.new_file(sink, schema))
+        return writer
+
+    def sorted(self, file: int, limit: float) -> Iterator[pa.Table]:
+        """Items of one interval in rank order, in pieces of about `limit` bytes; the file is removed afterwards.
+
+        Every piece reads the file once: the items of its ranks are picked out of it and sorted.
+        """
+        path, width = self.paths[file], len(self.schema)
+        own = _word_columns(path, width)
+        order = np.lexsort(own[::-1])
+        place = np.empty(order.size, np.int64)
+        place[order] = np.arange(order.size)
+        pieces = max(1, int(np.ceil(path.stat().st_size / limit)))
+        for piece in range(pieces):
+            first, end = (order.size * edge // pieces for edge in (piece, piece + 1))
+            if end > first:
+                yield self._piece(path, place, first, end)
+        path.unlink()
+
+    def _piece(self, path: Path, place: Int64Array, first: int, end: int) -> pa.Table:
+        found, places, at = [], [], 0
+        for batch in _batches(path, list(range(len(self.schema)))):
+            here = place[at : at + batch.num_rows]
+            wanted = (here >= first) & (here < end)
+            if np.any(wanted):
+                found.append(batch.filter(pa.array(wanted)))
+                places.append(here[wanted])
+            at += batch.num_rows
+        table = pa.Table.from_batches(found).combine_chunks()
+        return table.take(pa.array(np.argsort(np.concatenate(places)))).cast(self.schema)
+
+
+def _word_columns(path: Path, width: int) -> UInt64Array:
+    with pa.OSFile(str(path)) as source:
+        columns = list(range(width, len(pa.ipc.open_file(source).schema)))
+    parts = [np.stack([column.to_numpy() for column in batch.columns]) for batch in _batches(path, columns)]
+    return np.concatenate(parts, axis=1)
+
+
+def _batches(path: Path, columns: list[int]) -> Iterator[pa.RecordBatch]:
+    with pa.OSFile(str(path)) as source:
+        reader = pa.ipc.open_file(source, options=pa.ipc.IpcReadOptions(included_fields=columns))
+        for i in range(reader.num_record_batches):
+            yield reader.get_batch(i)
