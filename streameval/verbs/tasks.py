@@ -23,6 +23,7 @@ _TELLING = {
     "relevance", "relevant", "correct", "positive", "vote", "votes", "annotation", "rating", "score", "scores",
     "confidence", "probability", "prob", "similarity", "rank", "stratum",
 }  # fmt: skip
+_EXTRA = 10**12  # numbers beyond those of planned items, however far a plan grows
 _PLACES = np.uint64(0x7365_7461_736B_0001)  # keeps the places of extra tasks apart from every other draw of a seed
 
 EXTRA_TASKS = pa.schema(
@@ -162,7 +163,6 @@ class _Extra:
 
     def __init__(self, plan: Plan, table: pa.Table) -> None:
         self.table = table
-        self._first = plan.ranks.size + 1
         self._plan = plan
 
     def repeats(self, shown: pa.Table, count: int) -> pa.Table:
@@ -195,7 +195,7 @@ class _Extra:
         return dict(zip(mine.column(by).to_pylist(), mine.column("se_task").to_pylist(), strict=True))
 
     def _add(self, new: list[dict[str, Any]], by: str) -> dict[Any, int]:
-        start = max([self._first - 1, *self.table.column("se_task").to_pylist()]) + 1
+        start = max([_EXTRA, *self.table.column("se_task").to_pylist()]) + 1
         rows: list[Mapping[str, Any]] = [{**row, "se_task": start + i} for i, row in enumerate(new)]
         self.table = pa.concat_tables([self.table, pa.Table.from_pylist(rows, schema=EXTRA_TASKS)])
         return {row[by]: row["se_task"] for row in rows}
