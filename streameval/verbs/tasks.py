@@ -127,9 +127,6 @@ def make_tasks(folder: Study, plan: Plan, table: pa.Table, named: set[str], opti
     if options.get("remaining"):
         shown = shown.filter(pc.is_in(shown.column("rank"), value_set=pa.array(_open_ranks(folder, plan))))
     registry = folder.extra_tasks()
-    if plan.parameters.get("looks", 1) != 1 and (options.get("repeats") or options.get("controls") is not None):
-        raise InputError("a plan with looks may grow, and its new tasks need the numbers of repeats and controls",
-                         "leave out repeats and controls, or plan with looks 1")  # fmt: skip
     extra = _Extra(plan, EXTRA_TASKS.empty_table() if registry is None else registry.cast(EXTRA_TASKS))
     more = [extra.repeats(shown, options.get("repeats", 0))]
     if options.get("controls") is not None:
