@@ -9,8 +9,10 @@
     votes/ID.parquet             every label that ever came in, one file per source, never rewritten
     labels.parquet               one row per planned rank
     curve.parquet, envelope.parquet, metrics.parquet, evaluation.json, report.html
+    study.duckdb                 all of it for SQL
 
-The last two lines are results: they carry one `evaluation_id`, and are refused when they do not agree on it.
+What stands from labels.parquet on are results: they carry one `evaluation_id`, and are refused when they do not agree
+on it.
 """
 
 from __future__ import annotations
@@ -219,12 +221,13 @@ class Study:
                 ) from error
         return found
 
-    def save_evaluation(self, found: Evaluation, report: str) -> None:
-        """Write all results; `evaluation.json` last."""
+    def save_evaluation(self, found: Evaluation, report: str, database: atomic.Writer) -> None:
+        """Write all results, `study.duckdb` among them; `evaluation.json` last."""
         facts = {"evaluation_id": found.evaluation_id}
         tables = (found.labels, found.curve.envelope.table, found.curve_table, found.metrics)
         files = {self.folder / name: atomic.parquet(t, facts) for name, t in zip(_RESULTS, tables, strict=True)}
         files[self.folder / "report.html"] = atomic.text(report)
+        files[self.folder / "study.duckdb"] = database
         summary = json.dumps(dict(found.summary), indent=2, ensure_ascii=False)
         files[self.folder / "evaluation.json"] = atomic.text(summary + "\n")
         atomic.write_all(files)

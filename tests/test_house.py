@@ -9,7 +9,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[1] / "streameval"
 FLOORS = {
-    0: ("errors", "types"),
+    0: ("errors", "types", "printable"),
     1: (
         "kernels",
         "grid",
@@ -30,14 +30,14 @@ FLOORS = {
         "planfiles",
         "extrapolation",
     ),
-    2: ("methods", "rankings", "labels", "metrics", "exports", "arrays"),
+    2: ("methods", "rankings", "labels", "metrics", "exports", "arrays", "database", "provenance"),
     3: ("verbs", "study", "replicates", "counting"),
     4: ("reporting",),
     5: ("cli", "demo", "__main__", "__init__"),
 }
 HOMES = {
     "polars": ("rankings",),
-    "duckdb": ("labels",),
+    "duckdb": ("labels", "database"),
     "numba": ("kernels",),
     "altair": ("reporting",),
     "vl_convert": ("reporting",),

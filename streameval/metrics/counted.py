@@ -15,7 +15,8 @@ from streameval.bounds.targets import wanted
 from streameval.bounds.tops import DEEPEST_DCG, discounts
 from streameval.bounds.walk import Extremes
 from streameval.envelope import Envelope
-from streameval.metrics import BETAS, ELEVEN, PRECISIONS, RECALLS, Row, between, cutoffs, table, text
+from streameval.bounds.middle import between
+from streameval.metrics import BETAS, ELEVEN, PRECISIONS, RECALLS, Row, cutoffs, table, text
 from streameval.metrics.places import SIDES, Places
 from streameval.totals import Totals
 from streameval.types import FloatArray

@@ -16,6 +16,7 @@ from streameval.metrics.bounded import metrics
 from streameval.reporting.page import render
 from streameval.study import Evaluation, Study, evaluation_id
 from streameval.types import Labels, Plan
+from streameval.verbs.sql import writer as database_of
 
 
 def evaluate(
@@ -71,7 +72,7 @@ def evaluate(
     if thresholds is not None:
         curve = curve.with_score(thresholds)
     found = _evaluation(plan, tallied, curve, [{**_facts(v), "new": new[v.identity]} for v in read])
-    folder.save_evaluation(found, render(plan, found))
+    folder.save_evaluation(found, render(plan, found), database_of(folder, plan, found))
     return found
 
 
