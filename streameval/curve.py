@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from streameval import notebook
 from streameval.bounds.cutoffs import Known, bounds_at, f_bounds
 from streameval.bounds.middle import Bounds, estimate
 from streameval.bounds.targets import rank_at_precision, rank_at_recall, target
@@ -231,6 +232,19 @@ class Curve:
     def with_score(self, score: pa.Table) -> Curve:
         """Return the same curve with the scores of planned ranks."""
         return replace(self, score=score)
+
+    def _repr_html_(self) -> str:
+        """Show the claim, a picture and a few cutoffs in a notebook."""
+        claim = self.claim
+        chance = "" if claim.confidence is None else f" with probability {claim.confidence:g}"
+        head = f"{claim.coverage}{chance}; assumed: {claim.assumes}"
+        sides = ["precision_lower", "precision", "precision_upper"]
+        ranks = np.unique(np.rint(np.geomspace(1, self.n_items, 200)).astype(np.int64))
+        drawn = [self.at(ranks).column(name).to_numpy() for name in sides]
+        few = np.unique(np.append(10 ** np.arange(np.log10(self.n_items) + 1e-9, dtype=np.int64), self.n_items))
+        rows = [[f"{row['rank']:,}", *(f"{row[side]:.4f}" for side in sides)] for row in self.at(few).to_pylist()]
+        picture = notebook.band(f"Precision by rank, {self.n_items:,} items", ranks, *drawn)
+        return notebook.table(f"Precision by rank. {head}", ["first k", "lower", "estimate", "upper"], rows) + picture
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
         """Hand the curve's table to any Arrow reader (PyCapsule protocol)."""
