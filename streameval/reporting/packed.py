@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import base64
+import gzip
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -10,17 +15,47 @@ from streameval.curve import Curve, known_scores
 from streameval.envelope import Envelope
 from streameval.types import FloatArray, Int64Array
 
-BREAKPOINTS = 120_000  # about 0.5 MB of page
+_SIZE = 600_000  # characters of page
 _SCORES = 6_000
 
 
-def pack(curve: Curve) -> dict[str, Any]:
-    """Give rank, bounds, misses and scores of one curve, as `picker.js` unpacks them.
+@dataclass(frozen=True)
+class Packed:
+    """What the picker reads.
 
-    An envelope of more than `BREAKPOINTS` is thinned evenly along a log axis: fewer breakpoints widen bounds and never
-    break them; the page says so.
+    Attributes
+    ----------
+    text : str
+        JSON of all studies, zipped, in base 64.
+    whole : bool
+        False where envelopes were thinned to make it fit: bounds are then a little wider, never wrong.
     """
-    envelope = thin(curve.envelope, BREAKPOINTS)
+
+    text: str
+    whole: bool
+
+
+def pack_all(curves: Mapping[str, Curve]) -> Packed:
+    """Pack the curves of several studies, by name, into a size that mail takes."""
+    most = max(curve.envelope.rank.size for curve in curves.values())
+    whole = True
+    while True:
+        studies = [{"name": name, **pack(curve, most)} for name, curve in curves.items()]
+        text = zipped(studies)
+        if len(text) <= _SIZE or most < 1_000:
+            return Packed(text, whole)
+        most, whole = int(most * min(0.9, _SIZE / len(text))), False
+
+
+def zipped(value: Any) -> str:
+    """Write JSON, zipped, in base 64: small, and nothing in it is markup."""
+    plain = json.dumps(value, separators=(",", ":")).encode()
+    return base64.b64encode(gzip.compress(plain, compresslevel=9, mtime=0)).decode()
+
+
+def pack(curve: Curve, most: int) -> dict[str, Any]:
+    """Give rank, bounds, misses and scores of one curve, with so many breakpoints at most, as `picker.js` has them."""
+    envelope = thin(curve.envelope, most)
     packed: dict[str, Any] = {
         "misses": curve.misses,
         "proves": curve.proves,
@@ -36,7 +71,7 @@ def pack(curve: Curve) -> dict[str, Any]:
 
 
 def thin(envelope: Envelope, most: int) -> Envelope:
-    """Keep at most so many breakpoints, both ends among them; all bounds stay valid."""
+    """Keep at most so many breakpoints, evenly along a log axis, and both ends: bounds stay valid, and widen."""
     if envelope.rank.size <= most:
         return envelope
     wanted = np.geomspace(1, float(envelope.rank[-1]), most - 2)

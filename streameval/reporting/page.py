@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import html
-import json
 from collections.abc import Sequence
 from importlib import resources
-from typing import Any
 
 from streameval.printable import printable
 from streameval.reporting import tables
 from streameval.reporting.charts import spec
 from streameval.reporting.figures import Figure, Shown, figures
-from streameval.reporting.packed import BREAKPOINTS, pack
+from streameval.reporting.packed import Packed, pack_all, zipped
 from streameval.reporting.sentences import band_meaning, half_width_sentence, proof
 from streameval.study import Evaluation
 from streameval.types import Plan
@@ -37,9 +35,10 @@ def page(shown: Sequence[Shown]) -> str:
         HTML with its scripts inside; a policy in it forbids any request.
     """
     drawn = figures(shown)
+    packed = pack_all({one.name: one.found.curve for one in shown})
     title = f"streameval: {', '.join(one.name for one in shown)}"
     body = [f"<main><h1>{_text(_heading(shown))}</h1>", *(_verdict(one, shown) for one in shown)]
-    body += [_section(drawn["precision"], _meaning(shown)), _picker(shown)]
+    body += [_section(drawn["precision"], _meaning(shown)), _picker(shown, packed)]
     body.append(f'<div class="pair">{"".join(_section(drawn[n]) for n in _PAIRED if n in drawn)}</div>')
     body += ["<h2>Metrics</h2>", tables.metrics(shown)]
     body += [_section(drawn["labels"])] if "labels" in drawn else []
@@ -51,8 +50,8 @@ def page(shown: Sequence[Shown]) -> str:
         style=_resource("page.css"),
         bundle=_bundle(),
         body="\n".join([*body, "</main>"]),
-        charts=_json(charts),
-        studies=_json([{"name": one.name, **pack(one.found.curve)} for one in shown]),
+        charts=zipped(charts),
+        studies=packed.text,
         picker=_resource("picker.js"),
     )
 
@@ -64,8 +63,8 @@ _PAGE = """<!DOCTYPE html>
 <meta http-equiv="Content-Security-Policy" content=\"""" + _POLICY + """\">
 <meta name="streameval-evaluation" content="{evaluation}"><link rel="icon" href="data:,">
 <title>{title}</title><style>{style}</style><script type="module">{bundle}
-{{const CHARTS = {charts};
-const STUDIES = {studies};
+{{const CHARTS = "{charts}";
+const STUDIES = "{studies}";
 {picker}}}</script></head><body>
 {body}
 </body></html>
@@ -87,11 +86,6 @@ def _resource(name: str) -> str:
 def _text(value: object) -> str:
     """Write any value as text that is neither markup nor a control character."""
     return html.escape(printable(str(value)))
-
-
-def _json(value: Any) -> str:
-    """Write JSON that no script element ends at."""
-    return json.dumps(value, ensure_ascii=True, separators=(",", ":")).replace("<", "\\u003c")
 
 
 def _heading(shown: Sequence[Shown]) -> str:
@@ -120,13 +114,13 @@ def _section(figure: Figure, more: str = "") -> str:
     )
 
 
-def _picker(shown: Sequence[Shown]) -> str:
+def _picker(shown: Sequence[Shown], packed: Packed) -> str:
     proves = any(one.found.curve.proves for one in shown)
     targets = [f'<option value="{one}">{one} is at least</option>' for one in ("precision", "recall")]
     options = "".join(f'<option value="{i}">{_text(one.name)}</option>' for i, one in enumerate(shown))
     studies = f'<label>Study<select name="study">{options}</select></label>' if len(shown) > 1 else ""
     note = "" if proves else " Nothing is proven here, so a precision or recall cannot be asked for."
-    if any(one.found.curve.envelope.rank.size > BREAKPOINTS for one in shown):
+    if not packed.whole:
         note += " To keep the page small, bounds between its points are a little wider than study.duckdb has."
     return _resource("picker.html").format(note=note, studies=studies, targets="".join(targets) if proves else "")
 

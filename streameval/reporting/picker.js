@@ -4,6 +4,11 @@ const big = value => BigInt(value);
 const down = (a, b) => a >= 0n ? a / b : -((-a + b - 1n) / b);
 const up = (a, b) => -down(-a, b);
 
+function unzip(text) {
+  const bytes = Uint8Array.from(atob(text), one => one.charCodeAt(0));
+  return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"))).json();
+}
+
 function unpack(packed) {
   const values = new Float64Array(packed.n);
   let at = 0, sum = 0;
@@ -157,11 +162,11 @@ function picker(studies, views) {
 
 (async () => {
   const views = [];
-  for (const [name, spec] of Object.entries(CHARTS)) {
+  for (const [name, spec] of Object.entries(await unzip(CHARTS))) {
     const found = await vegaEmbed("#chart-" + name, spec, {actions: false, renderer: "svg", ast: false});
     document.querySelector("#chart-" + name + " svg").setAttribute("aria-hidden", "true");  // its frame says what it is
     if (name === "precision") views.push(found.view);
   }
-  picker(STUDIES, views);
+  picker(await unzip(STUDIES), views);
   document.documentElement.dataset.ready = "yes";
 })();
