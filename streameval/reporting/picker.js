@@ -112,7 +112,7 @@ const NAMES = {
   threshold_at: "Threshold (score)", rank_at_precision: "Deepest rank with that precision", rank_at_recall: "First rank with that recall",
 };
 const shown = (name, value) => value === null || value === undefined ? "unknown" : value === Infinity ? "never" : typeof value === "string" ? value
-  : /rank|yield/.test(name) ? Math.round(value).toLocaleString("en") : /threshold/.test(name) ? String(Number(value.toPrecision(7))) : value.toFixed(4);
+  : /rank|yield/.test(name) ? Math.round(value).toLocaleString("en") : /threshold/.test(name) ? String(Number(value.toPrecision(7))) : value > 0 && value < 0.001 ? value.toPrecision(3) : value.toFixed(4);
 
 function picker(studies, views) {
   const opened = studies.map(open), form = document.getElementById("picker");

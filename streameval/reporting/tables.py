@@ -65,7 +65,7 @@ def _number(value: float | None, metric: str) -> str:
         return "undefined"
     if metric.startswith(("rank_at", "yield_at")) or (metric.endswith("_rank") and metric.startswith("max")):
         return "never" if value == float("inf") else f"{value:,.0f}"
-    return f"{value:.4f}"
+    return f"{value:.3g}" if 0 < value < 0.001 else f"{value:.4f}"
 
 
 def account(one: Shown) -> str:
