@@ -21,6 +21,7 @@ from streameval.reporting.page import render
 from streameval.study import Evaluation, Study, evaluation_id
 from streameval.types import Plan
 from streameval.verbs.judging import Judging, curve_of, half_width_of, tally_stored
+from streameval.verbs.sql import writer as database_of
 
 
 class LabelOptions(TypedDict, total=False):
@@ -98,7 +99,7 @@ def evaluate(
     summary = _summary(plan, tallied, curve, judging)
     people = agreement(tallied.rows, items.extra).as_dict()
     found = _evaluation(tallied, curve, {**summary, "agreement": people, "sources": given})
-    folder.save_evaluation(found, render(plan, found))
+    folder.save_evaluation(found, render(plan, found), database_of(folder, plan, found))
     return found
 
 

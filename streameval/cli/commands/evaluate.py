@@ -41,6 +41,7 @@ def evaluate(
     misses
         Positives that the ranking never returned.
     """
+    from streameval.cli.picture import picture
     from streameval.reporting.sentences import band_meaning, half_width_sentence, verdict
     from streameval.verbs.evaluate import evaluate as verb
 
@@ -60,6 +61,7 @@ def evaluate(
         *_earlier(study, found.summary["sources"]),
         "",
         *columns(["first k", "lower", "estimate", "upper"], rows),
+        *picture(found.curve),
         f"Precision among the first k items; {band_meaning(found.curve.claim)}.",
         *_overall(found.metrics.to_pylist()),
         "",

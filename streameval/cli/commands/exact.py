@@ -48,7 +48,7 @@ def exact(
     epsilon
         Grid ratios minus one for these windows, separated by commas.
     out
-        Folder for curve.parquet, envelope.parquet, metrics.parquet, evaluation.json and report.html.
+        Folder for curve.parquet, envelope.parquet, metrics.parquet, evaluation.json, report.html and study.duckdb.
     """
     from streameval.verbs.exact import Windows
     from streameval.verbs.exact import exact as verb
