@@ -17,6 +17,7 @@ FLOORS = {
         "curve",
         "monotonicity",
         "atomic",
+        "stores",
         "logdesign",
         "samplesize",
         "intervals",

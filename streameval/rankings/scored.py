@@ -117,6 +117,8 @@ class ScoredRanking:
         wanted = np.union1d(ranks, cutoffs) if cutoffs is not None else ranks
         scan, memory = self.scan_for(wanted)
         found = locate(scan, wanted, memory, self.options.nan, progress)
+        if isinstance(self.rows, StoredRanking):
+            self.rows.check_unchanged(self.rows.footers)
         mine = np.searchsorted(wanted, ranks)
         items = self._items(found.position[mine], list(dict.fromkeys(columns)), progress)
         scores = self.order.scores(found.keys, self.kind)
@@ -212,7 +214,7 @@ def open_scored(source: Any, options: RankingOptions) -> ScoredRanking:
     rows = open_stored(source, options)
     check_column(rows.schema, score, rows.source[0])
     types = [(footer.file.path, footer.schema.field(score).type) for footer in rows.footers]
-    ranking = by_score(rows, row_groups(rows, score), rows.schema, types, options)
+    ranking = by_score(rows, row_groups(rows, score), rows.schema, types, replace(options, threads=rows.threads))
     # a NaN that comes last can lie in any row group: a float's statistics do not tell
     anywhere = options.nan == "last" and ranking.order.kind.startswith("float")
     return replace(ranking, bounds=None if anywhere else _bounds(rows, ranking.order, score))

@@ -7,7 +7,7 @@ The list itself is never loaded.
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -20,6 +20,7 @@ from streameval.rankings import Fetched, Progress, Ranking, RankingOptions, sile
 from streameval.rankings.files import list_files
 from streameval.rankings.footers import Footer, common_schema, fingerprint, read_footers, refuse_changed
 from streameval.rankings.parts import Part
+from streameval.stores import is_remote, store_of
 from streameval.types import Int64Array
 
 if TYPE_CHECKING:
@@ -67,7 +68,7 @@ class StoredRanking:
     @property
     def threads(self) -> int:
         """Readers at work at once."""
-        return _threads(self.options)
+        return _threads(self.options, self.footers[0].file.path)
 
     def description(self) -> dict[str, Any]:
         """What the ranking is, JSON-ready."""
@@ -177,9 +178,19 @@ class StoredRanking:
             except BaseException:
                 pool.shutdown(cancel_futures=True)
                 raise
-        for footer in {part.footer.file.path: part.footer for part in parts}.values():
-            refuse_changed(footer)
+        self.check_unchanged({part.footer.file.path: part.footer for part in parts}.values())
         return slabs
+
+    def check_unchanged(self, footers: Iterable[Footer]) -> None:
+        """Refuse files that changed since the ranking was opened.
+
+        Raises
+        ------
+        InputError
+            One did; named.
+        """
+        with ThreadPoolExecutor(self.threads) as pool:
+            list(pool.map(refuse_changed, footers))
 
 
 def _joined(tables: list[pa.Table]) -> pa.Table:
@@ -234,7 +245,7 @@ def open_stored(source: Any, options: RankingOptions) -> StoredRanking:
         See `list_files`, `read_footers`, `common_schema`.
     """
     files = list_files(source, options.file_order)
-    footers = tuple(read_footers(files, options.score, _threads(options)))
+    footers = tuple(read_footers(files, options.score, _threads(options, files[0].path)))
     schema = common_schema(footers, options.score)
     keys = [tuple(key for key, _ in footer.file.keys) for footer in footers]
     for footer, own in zip(footers, keys, strict=True):
@@ -242,14 +253,16 @@ def open_stored(source: Any, options: RankingOptions) -> StoredRanking:
             raise InputError(f"{footer.file.path}: partition keys {list(own)}, but {list(keys[0])} elsewhere")
     rows = np.concatenate([footer.row_group_rows for footer in footers])
     given = [source] if isinstance(source, str | os.PathLike) else list(source)
-    ranking = StoredRanking(tuple(os.path.abspath(p) for p in given), options, footers, schema, np.cumsum(rows))
+    places = tuple(os.fspath(p) if is_remote(os.fspath(p)) else os.path.abspath(p) for p in given)
+    ranking = StoredRanking(places, options, footers, schema, np.cumsum(rows))
     if ranking.n_items == 0:
         raise InputError(f"{given[0]}: no rows in {len(footers):,} file(s)", "a ranking needs at least one item")
     return ranking
 
 
-def _threads(options: RankingOptions) -> int:
-    return options.threads or os.cpu_count() or 1
+def _threads(options: RankingOptions, path: str) -> int:
+    """As asked; else one per core, and more where readers wait for a store rather than for a core."""
+    return options.threads or max(os.cpu_count() or 1, store_of(path).readers)
 
 
 def free_name(name: str, taken: Collection[str]) -> str:

@@ -1,0 +1,283 @@
+"""Rankings on object stores: the same ranks and items, few requests, few bytes, and no wrong result in any trouble."""
+
+import json
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from lake import ENVIRONMENT, client, serve, upload
+
+from streameval import stores
+from streameval.cli import run
+from streameval.errors import InputError, OutsideError
+from streameval.rankings import RankingOptions, open_ranking
+from streameval.stores import trouble
+
+pytest.importorskip("moto", reason="moto[server] is a development dependency")
+SMALL = ["--epsilon", "0.1", "--window", "20"]
+
+
+@pytest.fixture(scope="module")
+def server():
+    with serve() as lake:
+        client(lake).create_dir("lake")
+        yield lake
+
+
+@pytest.fixture
+def lake(server, monkeypatch):
+    """The server, reached as a user would: by the environment; no connection outlives a test."""
+    for name, value in {**ENVIRONMENT, "AWS_ENDPOINT_URL": server.url}.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setattr(trouble, "_FIRST_PAUSE", 0.001)
+    forget()
+    yield server
+    server.reset()
+    forget()
+
+
+def forget():
+    """Begin as a new process does."""
+    stores._remote.cache_clear()
+
+
+@pytest.fixture
+def big(tmp_path):
+    """200,000 items in 4 files of 2 row groups, pages of 1,000 rows."""
+    n, folder = 200_000, tmp_path / "big"
+    folder.mkdir()
+    rng = np.random.default_rng(11)
+    score = np.sort(rng.random(n))[::-1]
+    for i, rows in enumerate(np.array_split(np.arange(n), 4)):
+        table = pa.table({"id": rows, "conf": score[rows], "noise": rng.random(rows.size)})
+        pq.write_table(table, folder / f"part-{i}.parquet", row_group_size=25_000, max_rows_per_page=1_000,
+                       write_page_index=True, use_dictionary=False, compression="none")  # fmt: skip
+    return folder
+
+
+def test_the_whole_journey_on_s3_gives_the_local_items(lake, ranking, tmp_path, capsys):
+    folder, labels, _ = ranking
+    upload(client(lake), folder, "lake/journey")
+    upload(client(lake), labels, "lake/labels")
+    tables = []
+    for source, study in ((str(folder), tmp_path / "here"), ("s3://lake/journey", tmp_path / "there")):
+        for flags in ([], ["--score", "conf"]):
+            home = f"{study}{len(flags)}"
+            assert run(["plan", source, "--study", home, *SMALL, *flags]) == 0
+            assert run(["select", home]) == 0
+            assert run(["evaluate", home, "--labels", str(labels)]) == 0
+            tables.append([pq.read_table(f"{home}/{name}.parquet") for name in ("selection", "curve", "metrics")])
+    for here, there in zip(tables[:2], tables[2:], strict=True):
+        assert all(a.equals(b) for a, b in zip(here, there, strict=True))
+    plans = [json.loads((tmp_path / f"{name}0" / "plan.json").read_text()) for name in ("here", "there")]
+    assert plans[0]["ranking"] == plans[1]["ranking"]
+    assert plans[1]["location"]["source"] == ["s3://lake/journey"]
+    said = capsys.readouterr()
+    for path in tmp_path.rglob("*.json"):
+        assert ENVIRONMENT["AWS_SECRET_ACCESS_KEY"] not in path.read_text()
+    assert ENVIRONMENT["AWS_SECRET_ACCESS_KEY"] not in said.out + said.err
+
+
+def test_a_footer_takes_two_requests(lake, big):
+    upload(client(lake), big, "lake/footers")
+    lake.reset()
+    open_ranking("s3://lake/footers")
+    listing = [one for one in lake.requests if "list-type" in one[1]]
+    assert len(listing) <= 2
+    by_file = [path.split("?")[0] for _, path, _ in lake.requests if path.endswith(".parquet")]
+    assert {by_file.count(path) for path in set(by_file)} == {2}
+    assert len(set(by_file)) == 4
+
+
+def test_footers_longer_than_the_first_guess_take_a_third_request_only_once_a_length(lake, tmp_path, monkeypatch):
+    table = pa.table({f"column {i}": [i] for i in range(700)})
+    pq.write_table(table, tmp_path / "0.parquet")
+    assert int.from_bytes((tmp_path / "0.parquet").read_bytes()[-8:-4], "little") > 1 << 16
+    for i in range(1, 6):
+        (tmp_path / f"{i}.parquet").write_bytes((tmp_path / "0.parquet").read_bytes())
+    upload(client(lake), tmp_path, "lake/wide")
+    lake.reset()
+    open_ranking("s3://lake/wide", RankingOptions(threads=1))
+    assert len([path for _, path, _ in lake.requests if path.endswith(".parquet")]) == 2 * 6 + 1
+
+
+def test_a_window_fetch_reads_little_more_than_its_pages(lake, big):
+    upload(client(lake), big, "lake/windows")
+    ranking = open_ranking("s3://lake/windows")
+    ranks = np.concatenate([np.arange(r, r + 100) for r in range(5_000, 200_000, 12_345)])
+    lake.reset()
+    found = ranking.fetch(ranks, ["id", "conf"])
+    assert found.table.column("id").to_pylist() == (ranks - 1).tolist()
+    pages = found.pages_read * 1_000 * 8
+    assert found.bytes_read == lake.n_bytes
+    assert pages < lake.n_bytes < 1.3 * pages
+    assert len(lake.gets) <= found.pages_read
+    assert found.fallbacks == ()
+
+
+def test_near_ranges_are_one_request(lake, big):
+    upload(client(lake), big, "lake/near")
+    ranking = open_ranking("s3://lake/near")
+    lake.reset()
+    ranking.fetch(np.arange(1, 10_001), ["id"])
+    assert len(lake.gets) == 1
+
+
+def test_scans_by_score_read_the_wanted_columns_only(lake, big):
+    upload(client(lake), big, "lake/score")
+    ranking = open_ranking("s3://lake/score", RankingOptions(score="noise", memory=0.5))
+    lake.reset()
+    found = ranking.fetch(np.array([1, 2, 3, 100_000]), [])
+    one_scan = 200_000 * 8
+    assert found.scans * one_scan < lake.n_bytes < 1.1 * (found.scans + 1) * one_scan
+    local = open_ranking(str(big), RankingOptions(score="noise", memory=0.5)).fetch(np.array([1, 2, 3, 100_000]), [])
+    assert local.table.equals(found.table)
+
+
+def test_files_without_a_page_index_are_read_in_few_requests(lake, tmp_path):
+    n = 50_000
+    table = pa.table({"id": np.arange(n), "tags": [[i, i] for i in range(n)]})
+    pq.write_table(table, tmp_path / "r.parquet", use_dictionary=False, compression="none", data_page_size=1 << 14)
+    upload(client(lake), tmp_path / "r.parquet", "lake/plain")
+    ranking = open_ranking("s3://lake/plain/r.parquet")
+    lake.reset()
+    found = ranking.fetch(np.array([5, 49_000]), ["id", "tags"])
+    assert found.table.column("tags").to_pylist() == [[4, 4], [48_999, 48_999]]
+    assert len(lake.gets) <= 12
+
+
+def test_folders_globs_and_lists_are_found(lake, ranking, tmp_path, capsys):
+    folder, _, _ = ranking
+    for year in (2025, 2026):
+        upload(client(lake), folder / "part-0.parquet", f"lake/hive/year={year}")
+    (tmp_path / "_SUCCESS").write_text("")
+    upload(client(lake), tmp_path / "_SUCCESS", "lake/hive")
+    whole = open_ranking("s3://lake/hive/")
+    assert whole.n_items == 5_000
+    assert whole.columns() == ["item", "conf", "label", "year"]
+    assert whole.fetch(np.array([1, 2_501]), ["year"]).table.column("year").to_pylist() == ["2025", "2026"]
+    assert (
+        open_ranking("s3://lake/hive/*/part-?.parquet").fingerprint
+        == open_ranking("s3://lake/hive/**/*.parquet").fingerprint
+    )
+    parts = [f"s3://lake/hive/year={year}/part-0.parquet" for year in (2026, 2025)]
+    assert open_ranking(parts).n_items == 5_000
+    with pytest.raises(InputError, match="named twice"):
+        open_ranking([parts[0], parts[0]])
+
+
+def refused(capsys, status, *arguments):
+    capsys.readouterr()
+    assert run([str(a) for a in arguments]) == status
+    message = capsys.readouterr().err
+    assert len(message.strip().splitlines()) == 1
+    assert "Traceback" not in message
+    assert ENVIRONMENT["AWS_SECRET_ACCESS_KEY"] not in message
+    return message
+
+
+def test_what_is_not_there_or_not_allowed_is_one_line(lake, tmp_path, capsys, monkeypatch):
+    study = tmp_path / "study"
+
+    def plan(source, status=2):
+        message = refused(capsys, status, "plan", source, "--study", study)
+        assert not study.exists()
+        return message
+
+    assert "s3://nowhere-at-all/x: there is no such bucket" in plan("s3://nowhere-at-all/x")
+    assert "no such file" in plan("s3://lake/nothing")
+    assert "no file matches" in plan("s3://lake/nothing/*.parquet")
+    assert "there are: s3, gs, az" in plan("s4://lake/x")
+    assert "testing-secret" not in plan("s3://key:testing-secret@lake/x")
+    assert "testing-secret" not in plan("az://lake/x?sv=1&sig=testing-secret")
+    assert "no bucket" in plan("s3:///x")
+    upload(client(lake), Path(__file__), "lake/delta/_delta_log")
+    assert "a Delta table" in plan("s3://lake/delta")
+    monkeypatch.delenv("AZURE_STORAGE_ACCOUNT", raising=False)
+    assert "AZURE_STORAGE_ACCOUNT" in plan("az://container/x")
+    lake.reset(lambda count, environ: "503")
+    forget()
+    assert "does not answer" in plan("s3://lake/journey", 3)
+    monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:9")
+    forget()
+    assert "does not answer" in plan("s3://lake/journey", 3)
+
+
+def test_a_store_that_denies_access_is_asked_once(lake, big, capsys, tmp_path):
+    upload(client(lake), big, "lake/denied")
+
+    def deny(count, environ):
+        return "403" if environ["REQUEST_METHOD"] == "HEAD" else None
+
+    lake.reset(deny)
+    assert "denies access" in refused(capsys, 2, "plan", "s3://lake/denied", "--study", tmp_path / "s")
+    assert lake.count == 1
+
+
+def twice(fault):
+    """Every request fails twice, in whatever order they come; a slow answer comes now and then."""
+    seen = Counter()
+
+    def trouble(count, environ):
+        request = (environ["REQUEST_METHOD"], environ["PATH_INFO"], environ.get("HTTP_RANGE"))
+        seen[request] += 1
+        return fault if (count % 6 == 0 if fault == "slow" else seen[request] <= 2) else None
+
+    return trouble
+
+
+@pytest.mark.parametrize("fault", ["503", "500", "drop", "cut", "slow"])
+@pytest.mark.parametrize("score", [None, "noise"])
+def test_trouble_that_passes_changes_nothing(lake, big, fault, score):
+    upload(client(lake), big, "lake/flaky")
+    options = RankingOptions(score=score, memory=0.5)
+    ranks = np.arange(1, 200_000, 7_919)
+    expected = open_ranking(str(big), options).fetch(ranks, ["id", "conf"]).table
+    lake.reset(twice(fault))
+    forget()
+    assert open_ranking("s3://lake/flaky", options).fetch(ranks, ["id", "conf"]).table.equals(expected)
+
+
+@pytest.mark.parametrize("fault", ["503", "500", "drop", "cut"])
+def test_trouble_that_stays_is_status_three_and_leaves_nothing_behind(lake, big, fault, tmp_path, capsys):
+    upload(client(lake), big, "lake/dead")
+    study = tmp_path / "study"
+    assert run(["plan", "s3://lake/dead", "--study", str(study), *SMALL]) == 0
+    forget()
+    lake.reset(lambda count, environ: fault if environ["REQUEST_METHOD"] == "GET" and count > 8 else None)
+    assert "does not answer" in refused(capsys, 3, "select", study)
+    assert not (study / "selection.parquet").exists()
+    lake.reset()
+    forget()
+    assert run(["select", str(study)]) == 0
+
+
+def test_an_object_that_changes_is_never_read_half_old_half_new(lake, big):
+    filesystem = client(lake)
+    upload(filesystem, big, "lake/changing")
+    for score in (None, "noise"):
+        ranking = open_ranking("s3://lake/changing", RankingOptions(score=score, memory=0.5))
+        body = (big / "part-2.parquet").read_bytes()
+        with filesystem.open_output_stream("lake/changing/part-2.parquet") as stream:
+            stream.write(body[:99] + bytes([body[99] ^ 1]) + body[100:])
+        with pytest.raises(InputError, match="changed while it was read"):
+            ranking.fetch(np.array([1, 120_000]), ["id"])
+        upload(filesystem, big, "lake/changing")
+        forget()
+
+
+def test_pauses_grow_between_tries(monkeypatch):
+    pauses = []
+    monkeypatch.setattr(trouble.time, "sleep", pauses.append)
+
+    def fail():
+        raise OSError("AWS Error SLOW_DOWN during GetObject operation: please, secret-thing")
+
+    with pytest.raises(OutsideError, match="slow down; 6 tries") as caught:
+        trouble.tried("s3://lake/x", fail)
+    assert "secret-thing" not in str(caught.value)
+    assert len(pauses) == 5
+    assert all(later > earlier for earlier, later in zip(pauses, pauses[2:], strict=False))
