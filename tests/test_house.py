@@ -36,6 +36,8 @@ FLOORS = {
 HOMES = {
     "polars": ("rankings",),
     "duckdb": ("labels",),
+    "pyiceberg": ("rankings",),
+    "deltalake": ("rankings",),
     "numba": ("kernels",),
     "altair": ("reporting",),
     "vl_convert": ("reporting",),

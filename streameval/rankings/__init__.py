@@ -40,6 +40,8 @@ class RankingOptions:
         What becomes of items whose score is null or NaN.
     file_order : {None, "natural", "lexical"}
         Order of a folder's files where `part_2`, `part_10` and their like make the two differ.
+    where : str or None
+        Condition on partition keys, in SQL: files that it rules out are no part of the ranking.
     memory : float
         GB that reading may take beyond what is selected.
     threads : int or None
@@ -51,6 +53,7 @@ class RankingOptions:
     key: tuple[str, ...] = ()
     nan: str = "refuse"
     file_order: str | None = None
+    where: str | None = None
     memory: float = 2.0
     threads: int | None = None
 
@@ -76,6 +79,7 @@ class RankingOptions:
             key=tuple(plan.ranking.get("key", ())),
             nan=plan.ranking.get("nan", "refuse"),
             file_order=plan.location.get("file_order"),
+            where=plan.ranking.get("where"),
             memory=float(plan.location.get("memory", 2.0)),
             threads=plan.location.get("threads"),
         )
@@ -199,7 +203,8 @@ def open_ranking(source: Any, options: RankingOptions | None = None) -> Ranking:
     Parameters
     ----------
     source : str, path or list of these; or a table
-        A Parquet file, a folder of partitions, a glob, or a list of them; a pyarrow Table, a Polars DataFrame or
+        A Parquet file, a folder of partitions, a glob, or a list of them, on disk or on an object store;
+        `iceberg:CATALOG.NAMESPACE.TABLE[@SNAPSHOT]`, `delta:PATH[@VERSION]`; a pyarrow Table, a Polars DataFrame or
         LazyFrame, a pandas DataFrame.
     options : RankingOptions, optional
 

@@ -175,7 +175,7 @@ def _is_table(folder: str, kind: str) -> InputError:
     return InputError(
         f"{folder}: {'an' if kind == 'Iceberg' else 'a'} {kind} table; read as plain Parquet, "
         "rows deleted from it would come back",
-        "export the version you mean to Parquet files",
+        f"give delta:{folder}" if kind == "Delta" else "give iceberg:CATALOG.NAMESPACE.TABLE",
     )
 
 

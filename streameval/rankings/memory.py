@@ -137,6 +137,8 @@ class _Opener:
             raise InputError(f"a {type(source).__module__}.{type(source).__name__} is no ranking")
         if table.num_rows == 0:
             raise InputError("the table has no rows", "a ranking needs at least one item")
+        if options.where is not None:
+            raise InputError("--where chooses files by partition", "filter the table before it is given")
         rows = TableRanking(table, options)
         if options.score is None:
             return rows

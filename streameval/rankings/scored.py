@@ -70,16 +70,7 @@ class ScoredRanking:
 
     def description(self) -> dict[str, Any]:
         """What the ranking is, JSON-ready."""
-        by = ", ".join(self.options.key) if self.options.key else "the stored position"
-        return {
-            **self.rows.description(),
-            "order": "score",
-            "score": self.score,
-            "ascending": self.options.ascending,
-            "key": list(self.options.key),
-            "nan": self.options.nan,
-            "tie_rule": TIE_RULE.format(what=by),
-        }
+        return {**self.rows.description(), **describe(self.options)}
 
     def location(self) -> dict[str, Any]:
         """Where it lies and how to read it, JSON-ready."""
@@ -202,16 +193,40 @@ def _at(ranks: Int64Array, scores: pa.Array, cutoffs: Int64Array | None) -> pa.T
     return pa.table({"rank": cutoffs, "score": scores.take(pa.array(np.searchsorted(ranks, cutoffs)))})
 
 
+def describe(options: RankingOptions) -> dict[str, Any]:
+    """Describe an order by score, JSON-ready."""
+    by = ", ".join(options.key) if options.key else "the stored position"
+    return {
+        "order": "score",
+        "score": options.score,
+        "ascending": options.ascending,
+        "key": list(options.key),
+        "nan": options.nan,
+        "tie_rule": TIE_RULE.format(what=by),
+        **({} if options.where is None else {"where": options.where}),
+    }
+
+
 def open_scored(source: Any, options: RankingOptions) -> ScoredRanking:
     """Open Parquet files as a ranking by score.
 
     Raises
     ------
     InputError
-        See `open_stored`; a score or key column that is missing, or of a type that cannot be ordered or hashed.
+        See `open_stored` and `scored_from`.
+    """
+    return scored_from(open_stored(source, options), options)
+
+
+def scored_from(rows: StoredRanking, options: RankingOptions) -> ScoredRanking:
+    """Order opened files by score.
+
+    Raises
+    ------
+    InputError
+        A score or key column that is missing, or of a type that cannot be ordered or hashed.
     """
     score = options.score or ""
-    rows = open_stored(source, options)
     check_column(rows.schema, score, rows.source[0])
     types = [(footer.file.path, footer.schema.field(score).type) for footer in rows.footers]
     ranking = by_score(rows, row_groups(rows, score), rows.schema, types, replace(options, threads=rows.threads))

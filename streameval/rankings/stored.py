@@ -17,9 +17,10 @@ import pyarrow as pa
 
 from streameval.errors import InputError, did_you_mean
 from streameval.rankings import Fetched, Progress, Ranking, RankingOptions, silent
-from streameval.rankings.files import list_files
+from streameval.rankings.files import DataFile, list_files
 from streameval.rankings.footers import Footer, common_schema, fingerprint, read_footers, refuse_changed
 from streameval.rankings.parts import Part
+from streameval.rankings.where import chosen, keys_table
 from streameval.stores import is_remote, store_of
 from streameval.types import Int64Array
 
@@ -76,6 +77,7 @@ class StoredRanking:
             "fingerprint": self.fingerprint,
             "files": len(self.footers),
             "order": "stored",
+            **({} if self.options.where is None else {"where": self.options.where}),
         }
 
     def location(self) -> dict[str, Any]:
@@ -242,9 +244,31 @@ def open_stored(source: Any, options: RankingOptions) -> StoredRanking:
     Raises
     ------
     InputError
-        See `list_files`, `read_footers`, `common_schema`.
+        See `list_files`, `chosen`, `stored_from`.
     """
     files = list_files(source, options.file_order)
+    given = [source] if isinstance(source, str | os.PathLike) else list(source)
+    places = tuple(os.fspath(p) if is_remote(os.fspath(p)) else os.path.abspath(p) for p in given)
+    if options.where is not None:
+        kept = chosen(keys_table([file.keys for file in files]), options.where, os.fspath(given[0]))
+        files = [file for file, wanted in zip(files, kept, strict=True) if wanted]
+    return stored_from(files, places, options)
+
+
+def stored_from(files: Sequence[DataFile], source: tuple[str, ...], options: RankingOptions) -> StoredRanking:
+    """Open files as a ranking in the order given.
+
+    Parameters
+    ----------
+    files : sequence of DataFile
+    source : tuple of str
+        What finds them again.
+
+    Raises
+    ------
+    InputError
+        See `read_footers`, `common_schema`; no rows.
+    """
     footers = tuple(read_footers(files, options.score, _threads(options, files[0].path)))
     schema = common_schema(footers, options.score)
     keys = [tuple(key for key, _ in footer.file.keys) for footer in footers]
@@ -252,11 +276,9 @@ def open_stored(source: Any, options: RankingOptions) -> StoredRanking:
         if own != keys[0]:
             raise InputError(f"{footer.file.path}: partition keys {list(own)}, but {list(keys[0])} elsewhere")
     rows = np.concatenate([footer.row_group_rows for footer in footers])
-    given = [source] if isinstance(source, str | os.PathLike) else list(source)
-    places = tuple(os.fspath(p) if is_remote(os.fspath(p)) else os.path.abspath(p) for p in given)
-    ranking = StoredRanking(places, options, footers, schema, np.cumsum(rows))
+    ranking = StoredRanking(source, options, footers, schema, np.cumsum(rows))
     if ranking.n_items == 0:
-        raise InputError(f"{given[0]}: no rows in {len(footers):,} file(s)", "a ranking needs at least one item")
+        raise InputError(f"{source[0]}: no rows in {len(footers):,} file(s)", "a ranking needs at least one item")
     return ranking
 
 
