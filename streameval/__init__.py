@@ -18,6 +18,7 @@ _HOMES = {
     "exact": "verbs.exact",
     "cut": "verbs.cut",
     "report": "verbs.report",
+    "publish": "verbs.publish",
     "cost": "verbs.cost",
     "simulate": "verbs.simulate",
     "average_precision_score": "arrays",

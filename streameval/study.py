@@ -31,6 +31,8 @@ from streameval.errors import StudyError
 from streameval.types import Claim, Labels, Plan
 
 _RESULTS = ("labels.parquet", "envelope.parquet", "curve.parquet", "metrics.parquet")
+# what others need of a study, in the order in which it is best read
+PUBLISHED = ("plan.parquet", "plan.json", *_RESULTS, "report.html", "evaluation.json")
 
 
 @dataclass(frozen=True)

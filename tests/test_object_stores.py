@@ -1,5 +1,6 @@
 """Rankings on object stores: the same ranks and items, few requests, few bytes, and no wrong result in any trouble."""
 
+import hashlib
 import json
 from collections import Counter
 from pathlib import Path
@@ -12,7 +13,7 @@ from lake import ENVIRONMENT, client, serve, upload
 
 from streameval import stores
 from streameval.cli import run
-from streameval.errors import InputError, OutsideError
+from streameval.errors import InputError, OutsideError, StudyError
 from streameval.rankings import RankingOptions, open_ranking
 from streameval.stores import trouble
 
@@ -267,6 +268,88 @@ def test_an_object_that_changes_is_never_read_half_old_half_new(lake, big):
             ranking.fetch(np.array([1, 120_000]), ["id"])
         upload(filesystem, big, "lake/changing")
         forget()
+
+
+def test_results_are_published_manifest_last(lake, ranking, tmp_path, capsys):
+    folder, labels, _ = ranking
+    study = str(tmp_path / "study")
+    upload(client(lake), labels, "lake/asked")
+    place = "s3://lake/reports/today"
+    assert run(["plan", str(folder), "--study", study, *SMALL]) == 0
+    evaluate = ["evaluate", study, "--labels", f"s3://lake/asked/{labels.name}", "--publish", place, "--json"]
+    lake.reset()
+    capsys.readouterr()
+    assert run(evaluate) == 0
+    said = json.loads(capsys.readouterr().out)
+    assert said["sources"][0]["source"] == f"s3://lake/asked/{labels.name}"
+    written = [path.split("?")[0] for method, path, _ in lake.requests if method == "PUT"]
+    assert written[-1] == "/lake/reports/today/manifest.json"
+    assert written.count(written[-1]) == 1
+    manifest = json.loads(read(lake, "reports/today/manifest.json"))
+    assert manifest["evaluation_id"] == said["evaluation_id"]
+    for file in manifest["files"]:
+        body = read(lake, f"reports/today/{file['name']}")
+        assert (len(body), hashlib.sha256(body).hexdigest()) == (file["bytes"], file["sha256"])
+        assert body == (tmp_path / "study" / file["name"]).read_bytes()
+    lake.reset()
+    assert run([*evaluate, "--misses", "0"]) == 0
+    assert not [path for method, path, _ in lake.requests if method == "PUT"]
+    lake.reset()
+    assert run([*evaluate, "--misses", "5"]) == 0
+    changes = [(method, path.split("?")[0]) for method, path, _ in lake.requests if method in ("PUT", "DELETE")]
+    assert changes[0] == ("DELETE", "/lake/reports/today/manifest.json")
+
+
+def read(lake, key):
+    with client(lake).open_input_stream(f"lake/{key}") as stream:
+        return stream.read()
+
+
+@pytest.mark.parametrize("fault", ["503", "drop"])
+def test_a_set_that_was_not_published_whole_has_no_manifest(lake, ranking, tmp_path, capsys, fault):
+    folder, labels, _ = ranking
+    study, place = str(tmp_path / "study"), f"s3://lake/half-{fault}"
+    assert run(["plan", str(folder), "--study", study, *SMALL]) == 0
+    assert run(["evaluate", study, "--labels", str(labels), "--publish", place]) == 0
+    assert run(["evaluate", study, "--labels", str(labels)]) == 0
+
+    def trouble(count, environ):
+        return fault if "metrics.parquet" in environ["PATH_INFO"] and environ["REQUEST_METHOD"] != "GET" else None
+
+    lake.reset(trouble)
+    forget()
+    assert "does not answer" in refused(capsys, 3, "evaluate", study, "--misses", 3, "--publish", place)
+    lake.reset()
+    forget()
+    with pytest.raises(FileNotFoundError):
+        read(lake, f"half-{fault}/manifest.json")
+    assert run(["evaluate", study, "--misses", "3", "--publish", place]) == 0
+    assert len(json.loads(read(lake, f"half-{fault}/manifest.json"))["files"]) == 8
+
+
+def test_publishing_where_nothing_can_be_written_is_one_line(lake, ranking, tmp_path, capsys):
+    folder, labels, _ = ranking
+    study = str(tmp_path / "study")
+    assert run(["plan", str(folder), "--study", study, *SMALL]) == 0
+    assert "no results yet" in refused_publish(capsys, study)
+    assert run(["evaluate", study, "--labels", str(labels)]) == 0
+    assert "no such bucket" in refused(capsys, 2, "evaluate", study, "--publish", "s3://nowhere-at-all/x")
+    assert "no such file" in refused(capsys, 2, "evaluate", study, "--labels", "s3://lake/none.csv")
+    local = tmp_path / "shelf"
+    for _ in range(2):
+        assert run(["evaluate", study, "--publish", str(local)]) == 0
+    assert sorted(path.name for path in local.iterdir())[-1] == "report.html"
+    upload(client(lake), folder / "part-0.parquet", "lake/wrong")
+    message = refused(capsys, 2, "evaluate", study, "--labels", "s3://lake/wrong/part-0.parquet")
+    assert message.startswith("streameval: s3://lake/wrong/part-0.parquet: ")
+
+
+def refused_publish(capsys, study):
+    from streameval.verbs.publish import publish
+
+    with pytest.raises(StudyError) as caught:
+        publish(study, "s3://lake/x")
+    return str(caught.value)
 
 
 def test_pauses_grow_between_tries(monkeypatch):

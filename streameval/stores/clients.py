@@ -46,6 +46,11 @@ def root_of(path: str) -> tuple[str, str]:
     return scheme, root
 
 
+def is_known(path: str) -> bool:
+    """Whether a path's scheme is that of an object store: databases have addresses too."""
+    return path.split("://", 1)[0] in _CLIENTS
+
+
 def connect(scheme: str, root: str) -> Any:
     """Return the pyarrow filesystem of a bucket."""
     return _CLIENTS[scheme](root)

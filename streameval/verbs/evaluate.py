@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+
 from streameval import __version__
 from streameval.curve import Curve, HalfWidth
-from streameval.errors import InputError
+from streameval.errors import InputError, StreamevalError
 from streameval.labels import Votes, read_votes, tally
 from streameval.methods import create
 from streameval.metrics.bounded import metrics
 from streameval.reporting.page import render
+from streameval.stores.transfer import at_hand
 from streameval.study import Evaluation, Study, evaluation_id
 from streameval.types import Labels, Plan
 
@@ -32,8 +36,8 @@ def evaluate(
     ----------
     study : path
     labels : path or table, or sequence of these
-        Parquet or CSV files, or tables that speak the Arrow PyCapsule protocol. Each row is a vote. A source given
-        before adds nothing; with none, the labels stored before are evaluated.
+        Parquet or CSV files, on object stores too, or tables that speak the Arrow PyCapsule protocol. Each row is a
+        vote. A source given before adds nothing; with none, the labels stored before are evaluated.
     on : str, optional
         Column that says which item a row is about (default: `rank`, `se_rank` or `se_task`).
     label : str
@@ -59,7 +63,7 @@ def evaluate(
     plan = folder.plan()
     sources = [labels] if _is_one(labels) else list(labels)
     selection = folder.selection(plan)
-    read = [read_votes(source, plan, selection, on, label) for source in sources]
+    read = _read(sources, plan, selection, on, label)
     new = {votes.identity: folder.add_votes(votes.identity, votes.table, _facts(votes)) for votes in read}
     stored = folder.votes()
     if not stored:
@@ -73,6 +77,20 @@ def evaluate(
     found = _evaluation(plan, tallied, curve, [{**_facts(v), "new": new[v.identity]} for v in read])
     folder.save_evaluation(found, render(plan, found))
     return found
+
+
+def _read(sources: list[Any], plan: Plan, selection: pa.Table | None, on: str | None, label: str) -> list[Votes]:
+    """Read label tables, those on object stores from a copy under their own name."""
+    read = []
+    with at_hand(sources) as local:
+        for source in sources:
+            place = local.get(source, source) if isinstance(source, str) else source
+            try:
+                votes = read_votes(place, plan, selection, on, label)
+            except StreamevalError as error:
+                raise type(error)(error.what.replace(str(place), str(source)), error.hint) from error
+            read.append(replace(votes, source=source) if place is not source else votes)
+    return read
 
 
 def _is_one(labels: Any) -> bool:

@@ -21,10 +21,11 @@ _TROUBLE = ("missing", "blank", "doubled", "contradictory", "undecided")
 def evaluate(
     study: Path,
     *,
-    labels: Annotated[list[Path] | None, Parameter(consume_multiple=True, negative_iterable="")] = None,
+    labels: Annotated[list[str] | None, Parameter(consume_multiple=True, negative_iterable="")] = None,
     on: str | None = None,
     label: str = "label",
     misses: Whole = 0,
+    publish: str | None = None,
     output: Output = _PLAIN,
 ) -> None:
     """Join labels back and write the curve with its bounds, the metrics and the report.
@@ -43,6 +44,8 @@ def evaluate(
         Column with the label: 1/0, true/false, yes/no; blank where there is none.
     misses
         Positives that the ranking never returned.
+    publish
+        Folder or object store (s3://bucket/folder) to copy the results to, their manifest.json last.
     """
     from streameval.reporting.sentences import band_meaning, half_width_sentence, verdict
     from streameval.verbs.evaluate import evaluate as verb
@@ -66,7 +69,20 @@ def evaluate(
         "",
         f"Report: {study / 'report.html'}",
     ]
-    output.say({**found.summary, "precision_at": cuts, "report": str(study / "report.html")}, lines)
+    result = {**found.summary, "precision_at": cuts, "report": str(study / "report.html")}
+    if publish is not None:
+        result["published"] = _publish(study, publish, output)
+        lines.append(f"Published: {publish}")
+    output.say(result, lines)
+
+
+def _publish(study: Path, place: str, output: Output) -> dict[str, Any]:
+    from streameval.verbs.publish import publish as verb
+
+    done = verb(study, place)
+    facts = {"place": done.place, "already_there": done.already_there, "files": done.manifest["files"]}
+    output.event("publish", **facts)
+    return facts
 
 
 def _overall(rows: list[dict[str, Any]]) -> list[str]:
