@@ -4,6 +4,7 @@
 
     plan.parquet, plan.json      what was drawn; plan.json is written last and makes it a study
     selection.parquet            the items to label; thresholds.parquet: scores at the curve's cutoffs
+    manifests/VERB.json          what the verb read and wrote
     votes/ID.parquet             every label that ever came in, one file per source, never rewritten
     labels.parquet               one row per planned rank
     curve.parquet, envelope.parquet, metrics.parquet, evaluation.json, report.html
@@ -33,6 +34,11 @@ from streameval.types import Claim, Labels, Plan
 _RESULTS = ("labels.parquet", "envelope.parquet", "curve.parquet", "metrics.parquet")
 # what others need of a study, in the order in which it is best read
 PUBLISHED = ("plan.parquet", "plan.json", *_RESULTS, "report.html", "evaluation.json")
+
+
+def result_files(folder: Path) -> list[Path]:
+    """Files that `evaluate` writes."""
+    return [folder / name for name in PUBLISHED if not name.startswith("plan.")]
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import importlib
 import pkgutil
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any, Protocol
 
 import pyarrow as pa
@@ -149,6 +149,41 @@ class Fetched:
     thresholds: pa.Table | None = None
 
 
+@dataclass(frozen=True)
+class Forecast:
+    """What fetching would read.
+
+    Attributes
+    ----------
+    files, row_groups : int
+        That hold wanted items; those that may, in an order by score.
+    pages : int
+        Of all columns; 0 where a scan has to find the items first.
+    bytes : int
+        Of these pages, and of the column chunks that have no page index.
+    whole_chunks : int
+        Column chunks without a page index.
+    rows_to_scan : int
+        Rows whose scores have to be read to find the items.
+    least_scans : int
+        Times that they are read at least.
+    """
+
+    files: int = 0
+    row_groups: int = 0
+    pages: int = 0
+    bytes: int = 0
+    whole_chunks: int = 0
+    rows_to_scan: int = 0
+    least_scans: int = 0
+
+
+def total(forecasts: Sequence[Forecast]) -> Forecast:
+    """Add up forecasts of parts of one fetch."""
+    names = [field.name for field in fields(Forecast)]
+    return Forecast(**{name: sum(getattr(one, name) for one in forecasts) for name in names})
+
+
 class Ranking(Protocol):
     """A list of items in rank order that is never loaded."""
 
@@ -182,6 +217,10 @@ class Ranking(Protocol):
         cutoffs: Int64Array | None = None,
     ) -> Fetched:
         """Items at `ranks` (strictly increasing, 1-based), in rank order, and the scores at `cutoffs`."""
+        ...
+
+    def forecast(self, ranks: Int64Array, columns: Sequence[str]) -> Forecast:
+        """Say what `fetch` would read, without reading it."""
         ...
 
 

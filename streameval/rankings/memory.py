@@ -14,7 +14,7 @@ from typing import Any
 import pyarrow as pa
 
 from streameval.errors import InputError, did_you_mean
-from streameval.rankings import Fetched, Progress, Ranking, RankingOptions, silent
+from streameval.rankings import Fetched, Forecast, Progress, Ranking, RankingOptions, silent
 from streameval.rankings.footers import check_column
 from streameval.rankings.scored import by_score
 from streameval.rankings.stored import free_name
@@ -64,6 +64,10 @@ class TableRanking:
     def columns(self) -> list[str]:
         """Names of the columns."""
         return list(self.table.column_names)
+
+    def forecast(self, ranks: Int64Array, columns: Sequence[str]) -> Forecast:
+        """Nothing is read: the table is in memory."""
+        return Forecast()
 
     def fetch(
         self,

@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from streameval.errors import InputError
 from streameval.kernels.orderkeys import LAST, UInt64Array
-from streameval.rankings import Fetched, Progress, Ranking, RankingOptions, silent
+from streameval.rankings import Fetched, Forecast, Progress, Ranking, RankingOptions, silent
 from streameval.rankings.footers import check_column
 from streameval.rankings.ordering.locate import least_memory, locate
 from streameval.rankings.ordering.scores import ScoreOrder, order_of, widest
@@ -138,6 +138,13 @@ class ScoredRanking:
         units, lumps = self._to_read(wanted)
         threads, memory = self._share(wanted.size)
         return Scan(units, self.order, self.score, self.options.key, threads, self._key_hashes, lumps), memory
+
+    def forecast(self, ranks: Int64Array, columns: Sequence[str]) -> Forecast:
+        """Say what `fetch` would scan; which pages it would read then, only the scan can tell."""
+        units, _ = self._to_read(ranks)
+        files = len({unit.where.rsplit(": row group", 1)[0] for unit in units})
+        rows = sum(unit.rows for unit in units)
+        return Forecast(files=files, row_groups=len(units), rows_to_scan=rows, least_scans=2)
 
     def _to_read(self, wanted: Int64Array) -> tuple[list[Unit], Lumps]:
         """Units that may hold wanted ranks, and lumps of all others."""

@@ -10,13 +10,14 @@ import os
 from collections.abc import Collection, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 
 from streameval.errors import InputError, did_you_mean
-from streameval.rankings import Fetched, Progress, Ranking, RankingOptions, silent
+from streameval.rankings import Fetched, Forecast, Progress, Ranking, RankingOptions, silent, total
 from streameval.rankings.files import DataFile, list_files
 from streameval.rankings.footers import Footer, common_schema, fingerprint, read_footers, refuse_changed
 from streameval.rankings.parts import Part
@@ -137,6 +138,15 @@ class StoredRanking:
             bytes_read=sum(slab.bytes_read for slab in slabs),
             fallbacks=fallbacks(slabs),
         )
+
+    def forecast(self, ranks: Int64Array, columns: Sequence[str]) -> Forecast:
+        """Say what `fetch` would read; footers and page indexes are read for it."""
+        from streameval.rankings.paging.forecast import measure
+
+        parts = self.parts(ranks)
+        files = [list(of) for _, of in groupby(parts, key=lambda part: part.footer)]
+        with ThreadPoolExecutor(self.threads) as pool:
+            return total(list(pool.map(lambda mine: measure(mine, columns), files)))
 
     def parts(self, ranks: Int64Array) -> list[Part]:
         """Group planned ranks by the row group that holds them."""

@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 import pyarrow as pa
 
 from streameval.errors import InputError, OutsideError, StreamevalError
-from streameval.rankings import Fetched, Progress, RankingOptions, silent
+from streameval.rankings import Fetched, Forecast, Progress, RankingOptions, silent
 from streameval.rankings.files import DataFile
 from streameval.rankings.footers import check_column, read_footer
 from streameval.rankings.ordering.scores import order_of
@@ -130,6 +130,10 @@ class LakeRanking:
             A file of the snapshot that is gone, or is not what the metadata say.
         """
         return self._opened.fetch(ranks, columns, progress, cutoffs)
+
+    def forecast(self, ranks: Int64Array, columns: Sequence[str]) -> Forecast:
+        """Say what `fetch` would scan; footers are read for it."""
+        return self._opened.forecast(ranks, columns)
 
     @cached_property
     def _opened(self) -> ScoredRanking:

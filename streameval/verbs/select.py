@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,7 @@ from streameval import atomic
 from streameval.errors import InputError, StudyError, did_you_mean
 from streameval.exports import writer_for
 from streameval.methods import create
-from streameval.rankings import Fetched, Progress, Ranking, RankingOptions, open_ranking, silent
+from streameval.rankings import Fetched, Forecast, Progress, Ranking, RankingOptions, open_ranking, silent
 from streameval.study import Study
 from streameval.types import Int64Array, Labels, Plan
 
@@ -40,11 +40,17 @@ class Selection:
         What was read for it.
     left_out : tuple of str
         Columns that an export leaves out because they give the answer away.
+    source : mapping
+        Where the ranking lies, and its fingerprint.
+    written : tuple of Path
+        Files.
     """
 
     table: pa.Table
     fetched: Fetched
     left_out: tuple[str, ...] = ()
+    source: Mapping[str, Any] = field(default_factory=dict)
+    written: tuple[Path, ...] = ()
 
 
 def select(
@@ -81,22 +87,45 @@ def select(
     plan = folder.plan()
     write = writer_for(os.fspath(export)) if export is not None else None
     opened = open_planned(plan, ranking)
+    names = _columns(plan, opened, columns)
+    cutoffs = None
+    if plan.ranking.get("score") is not None:
+        cutoffs = method_cutoffs(plan)
+    fetched = opened.fetch(plan.ranks, names, progress, cutoffs)
+    table = _with_ours(plan, fetched.table)
+    folder.save_selection(plan, table, fetched.thresholds, {"tied_ranks": fetched.tied_ranks})
+    source = {"source": plan.location["source"], "fingerprint": plan.ranking["fingerprint"]}
+    written = (folder.folder / "selection.parquet",)
+    if write is None or export is None:
+        return Selection(table, fetched, (), source, written)
+    tasks, left_out = _tasks(plan, table, set(columns or ()))
+    atomic.write_all({Path(export): lambda path: write(tasks, path)})
+    return Selection(table, fetched, left_out, source, (*written, Path(export)))
+
+
+def forecast(
+    study: str | os.PathLike[str], *, ranking: Any = None, columns: Sequence[str] | None = None
+) -> tuple[Plan, Forecast]:
+    """Say what `select` would read, from footers and page indexes; nothing is written.
+
+    Raises
+    ------
+    StudyError, InputError
+        See `select`.
+    """
+    plan = Study(Path(study)).plan()
+    opened = open_planned(plan, ranking)
+    return plan, opened.forecast(plan.ranks, _columns(plan, opened, columns))
+
+
+def _columns(plan: Plan, opened: Ranking, columns: Sequence[str] | None) -> list[str]:
+    """Columns to fetch: as asked, without a score that comes anyway."""
     known = opened.columns()
     names = list(columns) if columns is not None else known
     if strangers := sorted(set(names) - set(known)):
         raise InputError(f"the ranking has no column '{strangers[0]}'", did_you_mean(strangers[0], known))
     own = "score" if plan.ranking.get("score") == "score" else None
-    cutoffs = None
-    if plan.ranking.get("score") is not None:
-        cutoffs = method_cutoffs(plan)
-    fetched = opened.fetch(plan.ranks, [n for n in dict.fromkeys(names) if n != own], progress, cutoffs)
-    table = _with_ours(plan, fetched.table)
-    folder.save_selection(plan, table, fetched.thresholds, {"tied_ranks": fetched.tied_ranks})
-    if write is None or export is None:
-        return Selection(table, fetched)
-    tasks, left_out = _tasks(plan, table, set(columns or ()))
-    atomic.write_all({Path(export): lambda path: write(tasks, path)})
-    return Selection(table, fetched, left_out)
+    return [name for name in dict.fromkeys(names) if name != own]
 
 
 def open_planned(plan: Plan, ranking: Any = None) -> Ranking:

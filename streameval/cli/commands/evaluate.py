@@ -7,10 +7,12 @@ from typing import Annotated, Any
 
 from cyclopts import Parameter
 
+from streameval.cli.batch import Batch, job, record
 from streameval.cli.options import Whole
 from streameval.cli.output import Output, columns
 
 _PLAIN = Output()
+_BATCH = Batch()
 
 
 # what a terminal shows of metrics.parquet
@@ -18,6 +20,7 @@ _OVERALL = (("average_precision", "positives"), ("roc_auc", ""), ("max_f1", ""),
 _TROUBLE = ("missing", "blank", "doubled", "contradictory", "undecided")
 
 
+@job
 def evaluate(
     study: Path,
     *,
@@ -26,6 +29,7 @@ def evaluate(
     label: str = "label",
     misses: Whole = 0,
     publish: str | None = None,
+    batch: Batch = _BATCH,
     output: Output = _PLAIN,
 ) -> None:
     """Join labels back and write the curve with its bounds, the metrics and the report.
@@ -48,11 +52,15 @@ def evaluate(
         Folder or object store (s3://bucket/folder) to copy the results to, their manifest.json last.
     """
     from streameval.reporting.sentences import band_meaning, half_width_sentence, verdict
+    from streameval.study import result_files
     from streameval.verbs.evaluate import evaluate as verb
 
     found = verb(study, labels=labels or [], on=on, label=label, misses=misses)
     cuts = [row for row in found.metrics.to_pylist() if row["metric"] == "precision_at"]
     output.event("evaluate", evaluation_id=found.evaluation_id, **found.summary["account"])
+    sources = [{key: value for key, value in one.items() if key != "new"} for one in found.summary["sources"]]
+    read = {"study": found.summary["study"], "evaluation_id": found.evaluation_id, "labels": sources}
+    record(study, "evaluate", read, result_files(study), output)
     rows = [[f"{int(r['argument']):,}", *(f"{r[k]:.4f}" for k in ("lower", "estimate", "upper"))] for r in cuts]
     account = found.summary["account"]
     notes = [f"{value:,} {key}" for key, value in account.items() if value and key in _TROUBLE]
