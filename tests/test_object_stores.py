@@ -274,8 +274,10 @@ def test_results_are_published_manifest_last(lake, ranking, tmp_path, capsys):
     folder, labels, _ = ranking
     study = str(tmp_path / "study")
     upload(client(lake), labels, "lake/asked")
+    upload(client(lake), folder, "lake/ranked")
     place = "s3://lake/reports/today"
-    assert run(["plan", str(folder), "--study", study, *SMALL]) == 0
+    assert run(["plan", "s3://lake/ranked", "--study", study, *SMALL]) == 0
+    assert run(["select", study]) == 0
     evaluate = ["evaluate", study, "--labels", f"s3://lake/asked/{labels.name}", "--publish", place, "--json"]
     lake.reset()
     capsys.readouterr()
@@ -350,6 +352,17 @@ def refused_publish(capsys, study):
     with pytest.raises(StudyError) as caught:
         publish(study, "s3://lake/x")
     return str(caught.value)
+
+
+def test_a_list_that_was_written_anew_is_seen_by_the_same_process(lake, big):
+    filesystem = client(lake)
+    upload(filesystem, big, "lake/again")
+    before = open_ranking("s3://lake/again").fingerprint
+    with filesystem.open_output_stream("lake/again/part-3.parquet") as stream:
+        stream.write((big / "part-0.parquet").read_bytes())
+    after = open_ranking("s3://lake/again")
+    assert after.fingerprint != before
+    assert after.fetch(np.array([150_001]), ["id"]).table.column("id").to_pylist() == [0]
 
 
 def test_pauses_grow_between_tries(monkeypatch):

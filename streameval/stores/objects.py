@@ -107,6 +107,7 @@ class ObjectFile:
         blocks = into or Blocks()
         pieces = [split(one, _PIECE) for one in ranges]
         flat = [piece for of in pieces for piece in of]
+        self.bytes_read += sum(size for _, size in flat)
         got = iter(self._store.map(self._request, flat) if len(flat) > 1 else [self._request(one) for one in flat])
         for (at, _), of in zip(ranges, pieces, strict=True):
             parts = [next(got) for _ in of]
@@ -122,7 +123,6 @@ class ObjectFile:
                 raise ConnectionError(f"{len(body)} bytes came of {size}")
             return body
 
-        self.bytes_read += size
         return tried(self._found.path, get)
 
 
@@ -167,6 +167,8 @@ class ObjectStore:
     def _find(self, path: str) -> _Object:
         found = _Object(path, tried(path, lambda: self.filesystem.open_input_file(self.key(path))))
         with self._lock:
+            before = self._objects.pop(path, None)
+            self._tails -= len(before.tail) if before else 0
             self._objects[path] = found
             while len(self._objects) > _KEPT_HANDLES:
                 _, gone = self._objects.popitem(last=False)
@@ -174,8 +176,8 @@ class ObjectStore:
         return found
 
     def tail(self, path: str, need: Need) -> tuple[State, bytes]:
-        """Read the end of an object, in one request where it is no longer than the longest seen so far."""
-        file = self.open(path)
+        """Find an object anew and read its end, in one request where that is no longer than the longest seen so far."""
+        file = ObjectFile(self, self._find(path))
         size = file.state[0]
         guess = min(size, self._guess)
         raw = bytes(file.read([(size - guess, guess)])[0])
