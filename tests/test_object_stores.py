@@ -2,6 +2,8 @@
 
 import hashlib
 import json
+import subprocess
+import sys
 from collections import Counter
 from pathlib import Path
 
@@ -363,6 +365,24 @@ def test_a_list_that_was_written_anew_is_seen_by_the_same_process(lake, big):
     after = open_ranking("s3://lake/again")
     assert after.fingerprint != before
     assert after.fetch(np.array([150_001]), ["id"]).table.column("id").to_pylist() == [0]
+
+
+def test_a_ranking_on_google_cloud_storage(ranking, monkeypatch):
+    folder, _, _ = ranking
+    stub = Path(__file__).with_name("gcs_stub.py")
+    with subprocess.Popen([sys.executable, stub, folder.parent], stdout=subprocess.PIPE, text=True) as server:
+        try:
+            monkeypatch.setenv("STORAGE_EMULATOR_HOST", f"http://127.0.0.1:{server.stdout.readline().strip()}")
+            forget()
+            there, here = open_ranking(f"gs://{folder.name}"), open_ranking(str(folder))
+            ranks = np.array([1, 5_000, 9_999])
+            assert there.fingerprint == here.fingerprint
+            assert there.fetch(ranks, ["item"]).table.equals(here.fetch(ranks, ["item"]).table)
+            with pytest.raises(InputError, match="no such file or folder"):
+                open_ranking(f"gs://{folder.name}/nothing")
+        finally:
+            server.terminate()
+            forget()
 
 
 def test_pauses_grow_between_tries(monkeypatch):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 from streameval.errors import InputError
@@ -83,10 +83,10 @@ def _gcs(bucket: str) -> Any:
 
     endpoint = os.environ.get("STORAGE_EMULATOR_HOST", "")
     return fs.GcsFileSystem(
-        anonymous=_yes("GOOGLE_NO_SIGN_REQUEST") or bool(endpoint),
+        anonymous=_yes("GS_NO_SIGN_REQUEST") or bool(endpoint),
         endpoint_override=endpoint.split("://")[-1] or None,
         scheme="http" if endpoint.startswith("http://") else None,
-        retry_time_limit=timedelta(seconds=_CONNECT),
+        retry_time_limit=timedelta(seconds=1),  # `trouble` is patient,
     )
 
 
@@ -98,13 +98,10 @@ def _azure(container: str) -> Any:
         raise InputError(
             f"az://{container}: the storage account is not known", "set AZURE_STORAGE_ACCOUNT, as for the az tool"
         )
-    host = os.environ.get("AZURE_STORAGE_BLOB_HOST")
-    local: Mapping[str, Any] = {"blob_storage_authority": host, "blob_storage_scheme": "http"} if host else {}
     return fs.AzureFileSystem(
         account,
         account_key=os.environ.get("AZURE_STORAGE_KEY"),
         sas_token=os.environ.get("AZURE_STORAGE_SAS_TOKEN"),
-        **local,
     )
 
 
