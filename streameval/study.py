@@ -33,6 +33,7 @@ from streameval.types import Claim, Labels, Plan
 
 _RESULTS = ("labels.parquet", "envelope.parquet", "curve.parquet", "metrics.parquet")
 # what others need of a study, in the order in which it is best read
+EXACT = ("envelope.parquet", "curve.parquet", "metrics.parquet", "report.html", "evaluation.json")
 PUBLISHED = ("plan.parquet", "plan.json", *_RESULTS, "report.html", "evaluation.json")
 
 

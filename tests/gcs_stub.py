@@ -10,7 +10,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from urllib.parse import parse_qs, unquote, urlparse
 
-ROOT = Path(sys.argv[1])
+ROOT = Path(sys.argv[-1])
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -54,6 +54,7 @@ def describe(bucket, name):
     return {"kind": "storage#object", "id": name, **facts, "updated": "2026-01-01T00:00:00Z"}
 
 
-server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-print(server.server_port, flush=True)
-server.serve_forever()
+if __name__ == "__main__":
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    print(server.server_port, flush=True)
+    server.serve_forever()

@@ -10,6 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 from lake import ENVIRONMENT, client, serve
 
+import streameval
 from streameval import stores
 from streameval.cli import run
 from streameval.errors import InputError
@@ -22,7 +23,8 @@ def items(first, n, day):
     """Items whose order by score is shuffled, and differs from one batch to the next."""
     rows = np.arange(first, first + n)
     score = np.random.default_rng(first + 1).permutation(n) / n + first / 1e7
-    return pa.table({"id": rows, "conf": score, "day": [day] * n})
+    odd = (np.random.default_rng(first + 2).random(n) < score).astype(np.int8).astype(np.int64)
+    return pa.table({"id": rows, "conf": score, "day": [day] * n, "good": odd})
 
 
 class Delta:
@@ -98,6 +100,15 @@ def test_the_plans_snapshot_is_read_after_appends_and_overwrites(made, tmp_path)
     assert set(found.column("day").to_pylist()) <= {"2026-11-20", "2026-11-21"}
 
 
+def test_a_fully_labelled_table_is_evaluated_exactly(made):
+    options = RankingOptions(score="conf")
+    tables = [items(0, 2_000, "2026-11-20"), items(2_000, 1_000, "2026-11-21")]
+    there = streameval.exact(made.name, label="good", options=options)
+    here = streameval.exact(pa.concat_tables(tables), label="good", options=options)
+    assert there.metrics.equals(here.metrics)
+    assert there.summary["ranking"]["snapshot"] == made.first
+
+
 def test_the_same_plan_on_a_table_that_grew_names_the_snapshot(made, tmp_path, capsys):
     study = tmp_path / "study"
     assert run(["plan", made.name, "--study", str(study), *SMALL]) == 0
@@ -132,7 +143,7 @@ def test_a_plan_reads_no_data_file(made, monkeypatch):
     monkeypatch.setattr(stored, "read_footers", None)
     monkeypatch.setattr(tables, "read_footer", None)
     ranking = open_ranking(made.name, RankingOptions(score="conf"))
-    assert (ranking.n_items, ranking.columns()) == (3_000, ["id", "conf", "day"])
+    assert (ranking.n_items, ranking.columns()) == (3_000, ["id", "conf", "day", "good"])
 
 
 def test_what_cannot_be_read_says_why(made, tmp_path, capsys, monkeypatch):

@@ -304,6 +304,24 @@ def test_results_are_published_manifest_last(lake, ranking, tmp_path, capsys):
     assert changes[0] == ("DELETE", "/lake/reports/today/manifest.json")
 
 
+def test_a_fully_labelled_list_is_evaluated_exactly(lake, ranking, tmp_path, capsys):
+    folder, _, _ = ranking
+    upload(client(lake), folder, "lake/exact")
+    for flags in ([], ["--score", "conf"]):
+        said = []
+        for source, out in ((str(folder), tmp_path / "here"), ("s3://lake/exact", tmp_path / "there")):
+            place = f"s3://lake/results/{out.name}{len(flags)}"
+            capsys.readouterr()
+            command = ["exact", source, "--label", "label", "--out", str(out), "--publish", place, "--json", *flags]
+            assert run(command) == 0
+            said.append(json.loads(capsys.readouterr().out)["metrics"])
+            manifest = json.loads(read(lake, place.removeprefix("s3://lake/") + "/manifest.json"))
+            names = [file["name"] for file in manifest["files"]]
+            assert sorted(names) == sorted(path.name for path in out.iterdir())
+        assert said[0] == said[1]
+    assert "--out DIR" in refused(capsys, 2, "exact", str(folder), "--label", "label", "--publish", "s3://lake/x")
+
+
 def read(lake, key):
     with client(lake).open_input_stream(f"lake/{key}") as stream:
         return stream.read()

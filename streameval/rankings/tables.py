@@ -129,14 +129,15 @@ class LakeRanking:
         InputError
             A file of the snapshot that is gone, or is not what the metadata say.
         """
-        return self._opened.fetch(ranks, columns, progress, cutoffs)
+        return self.opened.fetch(ranks, columns, progress, cutoffs)
 
     def forecast(self, ranks: Int64Array, columns: Sequence[str]) -> Forecast:
         """Say what `fetch` would scan; footers are read for it."""
-        return self._opened.forecast(ranks, columns)
+        return self.opened.forecast(ranks, columns)
 
     @cached_property
-    def _opened(self) -> ScoredRanking:
+    def opened(self) -> ScoredRanking:
+        """The files of the snapshot, their footers read."""
         files = [one.file for one in self.snapshot.files]
         try:
             rows = stored_from(files, (self.snapshot.source,), self.options)

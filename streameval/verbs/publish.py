@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ from typing import Any
 from streameval import __version__
 from streameval.errors import StudyError
 from streameval.stores.transfer import get, put, remove
-from streameval.study import PUBLISHED, Study
+from streameval.study import EXACT, PUBLISHED, Evaluation, Study
 
 MANIFEST = "manifest.json"
 
@@ -56,11 +57,28 @@ def publish(study: str | os.PathLike[str], place: str | os.PathLike[str]) -> Pub
     """
     folder = Study(Path(study))
     found = folder.evaluation()
+    return _copy(folder.folder, PUBLISHED, found.evaluation_id, folder.plan().plan_id, place)
+
+
+def publish_exact(found: Evaluation, folder: str | os.PathLike[str], place: str | os.PathLike[str]) -> Published:
+    """Copy what `exact` wrote into a folder, in the same way.
+
+    Raises
+    ------
+    InputError, OutsideError
+        See `publish`.
+    """
+    return _copy(Path(folder), EXACT, found.evaluation_id, None, place)
+
+
+def _copy(
+    folder: Path, names: Sequence[str], identity: str, study: str | None, place: str | os.PathLike[str]
+) -> Published:
     root = os.fspath(place).rstrip("/")
-    bodies = {name: _body(folder.folder / name) for name in PUBLISHED}
+    bodies = {name: _body(folder / name) for name in names}
     manifest = {
-        "evaluation_id": found.evaluation_id,
-        "study": folder.plan().plan_id,
+        "evaluation_id": identity,
+        "study": study,
         "version": __version__,
         "files": [
             {"name": name, "bytes": len(body), "sha256": hashlib.sha256(body).hexdigest()}
@@ -91,4 +109,4 @@ def _body(path: Path) -> bytes:
     try:
         return path.read_bytes()
     except OSError as error:
-        raise StudyError(f"{path}: cannot be read ({error.strerror})", "run `streameval evaluate` again") from error
+        raise StudyError(f"{path}: cannot be read ({error.strerror})", "make it again") from error
