@@ -19,6 +19,7 @@ _HOMES = {
     "cut": "verbs.cut",
     "report": "verbs.report",
     "publish": "verbs.publish",
+    "growth": "verbs.growth",
     "cost": "verbs.cost",
     "simulate": "verbs.simulate",
     "average_precision_score": "arrays",
