@@ -100,6 +100,20 @@ def test_the_plans_snapshot_is_read_after_appends_and_overwrites(made, tmp_path)
     assert set(found.column("day").to_pylist()) <= {"2026-11-20", "2026-11-21"}
 
 
+def test_items_above_a_cutoff_come_out_of_the_plans_snapshot(made, tmp_path):
+    study = tmp_path / "study"
+    method = ["--method", "loguniform", "--alpha", "0.2", "--score", "conf"]
+    assert run(["plan", made.name, "--study", str(study), *method]) == 0
+    assert run(["select", str(study)]) == 0
+    selection = pq.read_table(study / "selection.parquet").select(["rank", "good"])
+    streameval.evaluate(study, labels=selection, label="good")
+    made.write(items(3_000, 500, "2026-11-22"))
+    assert run(["cut", str(study), "--rank", "40", "--out", str(tmp_path / "best"), "--order", "rank"]) == 0
+    tables = (items(0, 2_000, "2026-11-20"), items(2_000, 1_000, "2026-11-21"))
+    found = pq.read_table(tmp_path / "best").column("id").to_pylist()
+    assert found == best(*tables, ranks=np.arange(1, 41))
+
+
 def test_a_fully_labelled_table_is_evaluated_exactly(made):
     options = RankingOptions(score="conf")
     tables = [items(0, 2_000, "2026-11-20"), items(2_000, 1_000, "2026-11-21")]

@@ -322,6 +322,21 @@ def test_a_fully_labelled_list_is_evaluated_exactly(lake, ranking, tmp_path, cap
     assert "--out DIR" in refused(capsys, 2, "exact", str(folder), "--label", "label", "--publish", "s3://lake/x")
 
 
+def test_a_cut_of_a_list_on_a_store_is_written_here(lake, ranking, tmp_path, capsys):
+    folder, labels, _ = ranking
+    upload(client(lake), folder, "lake/whole")
+    found = []
+    for source in (str(folder), "s3://lake/whole"):
+        study, out = str(tmp_path / f"study{len(found)}"), str(tmp_path / f"best{len(found)}")
+        method = ["--method", "loguniform", "--alpha", "0.2", "--score", "conf"]
+        assert run(["plan", source, "--study", study, *method]) == 0
+        assert run(["evaluate", study, "--labels", str(labels)]) == 0
+        assert run(["cut", study, "--rank", "700", "--out", out]) == 0
+        found.append(pq.read_table(out))
+    assert found[0].equals(found[1])
+    assert "a folder of this machine" in refused(capsys, 2, "cut", study, "--rank", "700", "--out", "s3://lake/best")
+
+
 def read(lake, key):
     with client(lake).open_input_stream(f"lake/{key}") as stream:
         return stream.read()
