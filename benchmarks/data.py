@@ -1,7 +1,8 @@
 """Seeded ranked lists of any length: every value is a function of the rank, so any item can be checked.
 
 id       a permutation of 0..2^k - 1 (k bits of N): int64 that no encoding shrinks, as in real ranked lists
-score    float32, falls with the rank, with ties where N is large
+score    float32, falls with the rank, with ties where N is large; in "beta" lists float64, the quantiles of Beta(8, 1);
+         the middle half of "tied" ones has one score
 label    1 with a probability that falls with the rank
 text     (wide lists only) about 1 kB of words, compressible tenfold
 """
@@ -20,10 +21,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-_FILES = {"narrow": 100, "wide": 10, "shuffled": 100}
+_FILES = {"narrow": 100, "wide": 10, "shuffled": 100, "beta": 100, "tied": 100}
+_SCATTERED = ("shuffled", "beta", "tied")
 _GROUP_ROWS = 1 << 20
 # the default, and what suits wide rows: other columns are then not read for 20 times the rows of a page of text
-_PAGE_ROWS = {"narrow": 20_000, "wide": 4096, "shuffled": 20_000}
+_PAGE_ROWS = {"narrow": 20_000, "wide": 4096, "shuffled": 20_000, "beta": 20_000, "tied": 20_000}
 _TEXT_BYTES = 1000
 _CORPUS_BYTES = 1 << 15
 _BLOCK_ROWS = 1 << 20
@@ -39,8 +41,9 @@ class Dataset:
     root : Path
         Folder of all data of the benchmark.
     n_items : int
-    kind : {"narrow", "wide", "shuffled"}
-        "wide" has a text column of 1 kB; "shuffled" is the narrow list in scattered order.
+    kind : {"narrow", "wide", "shuffled", "beta", "tied"}
+        "wide" has a text column of 1 kB; "shuffled" is the narrow list in scattered order, and so are "beta" and
+        "tied", with other scores, in an order that chance could have made.
     seed : int
     index : {"pages", "none"}
         Whether the files carry a page index.
@@ -63,7 +66,7 @@ class Dataset:
     @property
     def disk_bytes(self) -> int:
         """What it will take on disk, from lists made before."""
-        return int(self.n_items * {"narrow": 4.6, "wide": 150, "shuffled": 9}[self.kind])
+        return int(self.n_items * {"narrow": 4.6, "wide": 150, "shuffled": 9, "beta": 17, "tied": 12}[self.kind])
 
     @property
     def complete(self) -> bool:
@@ -95,7 +98,7 @@ class Dataset:
         with pq.ParquetWriter(temporary, self.items(np.arange(1, 2)).schema, **options) as writer:
             for first in range(begin, end, block):
                 ranks = np.arange(first + 1, min(first + block, end) + 1)
-                if self.kind == "shuffled":
+                if self.kind in _SCATTERED:
                     ranks = self.scattered(ranks)
                 if self.kind != "wide":
                     writer.write_table(self.items(ranks), row_group_size=_GROUP_ROWS)
@@ -104,7 +107,12 @@ class Dataset:
         os.replace(temporary, self.folder / name)
 
     def scattered(self, places: np.ndarray) -> np.ndarray:
-        """Rank of the item at each place (int64, 1-based) of the scattered list: a step prime to N, about .618 N."""
+        """Rank of the item at each place (int64, 1-based) of the scattered list.
+
+        "shuffled": by a step prime to N, about .618 N; else by a hash.
+        """
+        if self.kind != "shuffled":
+            return 1 + walk(places - 1, self.n_items, self.seed + 1)
         step = max(1, int(0.6180339887 * self.n_items))
         while math.gcd(step, self.n_items) > 1:
             step += 1
@@ -112,11 +120,20 @@ class Dataset:
 
     def items(self, ranks: np.ndarray) -> pa.Table:
         """The items at `ranks` (int64, 1-based), without reading any file."""
-        columns = {"id": ids(ranks, self.n_items, self.seed), "score": scores(ranks, self.n_items)}
+        columns = {"id": ids(ranks, self.n_items, self.seed), "score": self.scores(ranks)}
         columns["label"] = labels(ranks, self.n_items, self.seed)
         if self.kind == "wide":
             columns["text"] = texts(ranks, self.seed)
         return pa.table(columns)
+
+    def scores(self, ranks: np.ndarray) -> np.ndarray:
+        """Scores of the items at `ranks`."""
+        if self.kind == "beta":
+            return (1.0 - (ranks - 0.5) / self.n_items) ** (1 / 8)
+        if self.kind == "tied":
+            middle = (4 * ranks > self.n_items) & (4 * ranks <= 3 * self.n_items)
+            ranks = np.where(middle, max(1, self.n_items // 2), ranks)
+        return scores(ranks, self.n_items)
 
 
 @nb.njit(nogil=True, cache=True)
@@ -141,6 +158,14 @@ def ids(ranks, n_items, seed):
         x = (x * np.uint64(0x9E3779B97F4A7C15)) & mask
         x ^= x >> half
         found[i] = np.int64(x)
+    return found
+
+
+def walk(places: np.ndarray, n_items: int, seed: int) -> np.ndarray:
+    """A permutation of 0..N-1: the one of k-bit numbers, again and again until it hits one of them."""
+    found = ids(places, n_items, seed)
+    while (beyond := np.flatnonzero(found >= n_items)).size:
+        found[beyond] = ids(found[beyond], n_items, seed)
     return found
 
 

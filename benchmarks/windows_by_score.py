@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ import pyarrow as pa
 import pyarrow.dataset as ds
 
 from benchmarks.case import Case, Context
-from benchmarks.data import Dataset, scores
+from benchmarks.data import Dataset
 from benchmarks.windows import planned
 
 _PEER_ITEMS = 100_000_000  # a tenth of a billion: more does not fit where peers sort
@@ -24,7 +25,7 @@ def _peers(context: Context) -> Dataset:
     return context.dataset("shuffled", min(_PEER_ITEMS, max(1, context.n_items // 2)))
 
 
-def _ours(dataset_of: Callable[[Context], Dataset]) -> Callable[[Context], Callable[[], pa.Table]]:
+def ours(dataset_of: Callable[[Context], Dataset]) -> Callable[[Context], Callable[[], pa.Table]]:
     def prepare(context: Context) -> Callable[[], pa.Table]:
         from streameval.rankings import RankingOptions, open_ranking
 
@@ -33,7 +34,7 @@ def _ours(dataset_of: Callable[[Context], Dataset]) -> Callable[[Context], Calla
             ranking = open_ranking(str(dataset.folder), options)
             return ranking.fetch(planned(dataset.n_items), ["id"]).table
 
-        small = Dataset(context.scratch, 10_000, "shuffled")
+        small = Dataset(context.scratch, 10_000, dataset_of(context).kind)
         small.make()
         fetch(small)  # compiled before the clock runs, on a list of its own
         return lambda: fetch(dataset_of(context))
@@ -41,8 +42,10 @@ def _ours(dataset_of: Callable[[Context], Dataset]) -> Callable[[Context], Calla
     return prepare
 
 
-def _read_score(dataset_of: Callable[[Context], Dataset]) -> Callable[[Context], Callable[[], int]]:
-    """The floor: read the score column once and do nothing with it."""
+def read_column(
+    dataset_of: Callable[[Context], Dataset], column: str = "score"
+) -> Callable[[Context], Callable[[], int]]:
+    """The floor: read a column once and do nothing with it."""
 
     def prepare(context: Context) -> Callable[[], int]:
         from concurrent.futures import ThreadPoolExecutor
@@ -50,7 +53,7 @@ def _read_score(dataset_of: Callable[[Context], Dataset]) -> Callable[[Context],
         import polars as pl
 
         def rows(path: Any) -> int:
-            return pl.scan_parquet(path).select("score").collect().height
+            return pl.scan_parquet(path).select(column).collect().height
 
         def run() -> int:
             with ThreadPoolExecutor(context.threads) as pool:
@@ -102,26 +105,30 @@ def _pyarrow(context: Context) -> Callable[[], pa.Table]:
     return run
 
 
-def check(context: Context, found: pa.Table | int) -> dict[str, Any]:
+def check(dataset_of: Callable[[Context], list[Dataset]], context: Context, found: pa.Table | int) -> dict[str, Any]:
     """Hold every score against the generator's, which falls with the rank; which of equal ones differs by tie rule."""
     if isinstance(found, int):
         return {}
     got = np.sort(found.column("score").to_numpy())[::-1]
-    right = [scores(planned(d.n_items), d.n_items) for d in (_shuffled(context), _peers(context))]
-    assert any(np.array_equal(got, expected) for expected in right)
+    assert any(np.array_equal(got, one.scores(planned(one.n_items))) for one in dataset_of(context))
     return {}
+
+
+def _both(context: Context) -> list[Dataset]:
+    return [_shuffled(context), _peers(context)]
 
 
 CASE = Case(
     title="PAULA's items of half of {n}, shuffled, by score; peers (and ours beside them) at 10⁸ at most",
     runners={
-        "streameval, counting scans": _ours(_shuffled),
-        "read the score column once": _read_score(_shuffled),
-        "streameval, at the peers' size": _ours(_peers),
+        "streameval, counting scans": ours(_shuffled),
+        "read the score column once": read_column(_shuffled),
+        "read the id column once": read_column(_shuffled, "id"),
+        "streameval, at the peers' size": ours(_peers),
         "Polars, sort": _polars,
         "DuckDB, row_number": _duckdb,
         "pyarrow, sort": _pyarrow,
     },
-    datasets=lambda context: [_shuffled(context), _peers(context)],
-    check=check,
+    datasets=_both,
+    check=partial(check, _both),
 )

@@ -1,7 +1,7 @@
 """Evaluate rankings too large to label.
 
-The verbs `plan`, `select`, `evaluate`, `exact`, `cut`, `cost`, `simulate` and `report` are those of the command line.
-Everything is imported when it is first used, so that `import streameval` and `streameval --help` stay quick.
+Verbs have the names that they have on the command line. Everything is imported when it is first used, so that
+`import streameval` and `streameval --help` stay quick.
 """
 
 from __future__ import annotations
@@ -13,10 +13,15 @@ __version__ = "0.1.0"
 
 _HOMES = {
     "plan": "verbs.plan",
+    "scan": "verbs.scan",
+    "enlarge": "verbs.enlarge",
+    "plan_by_key": "verbs.reuse",
+    "ByKey": "verbs.reuse",
     "select": "verbs.select",
     "evaluate": "verbs.evaluate",
     "exact": "verbs.exact",
     "cut": "verbs.cut",
+    "labels": "verbs.labels",
     "report": "verbs.report",
     "publish": "verbs.publish",
     "growth": "verbs.growth",
@@ -26,6 +31,9 @@ _HOMES = {
     "precision_recall_curve": "arrays",
     "roc_auc_score": "arrays",
     "roc_curve": "arrays",
+    "compare": "verbs.compare",
+    "extrapolate": "extrapolation",
+    "extrapolate_study": "verbs.extrapolate",
     "Study": "study",
     "Evaluation": "study",
     "Cut": "verbs.cut",

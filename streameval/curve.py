@@ -136,15 +136,8 @@ class Curve:
         return table
 
     def half_width(self, after: int = 0) -> HalfWidth:
-        """Find the largest relative half-width over every rank beyond `after`.
-
-        Between two breakpoints the lower bound is flat and then rises by one a rank, the upper rises by one a
-        rank and is then flat: (hi − lo)/(hi + lo) peaks at one of the two kinks or at a breakpoint.
-        """
-        e = self.envelope
-        low_kink = e.rank[1:] - (e.lower[1:] - e.lower[:-1])
-        high_kink = e.rank[:-1] + (e.upper[1:] - e.upper[:-1])
-        ranks = np.unique(np.concatenate([e.rank, np.rint(low_kink), np.rint(high_kink)]).astype(np.int64))
+        """Find the largest relative half-width over every rank beyond `after`: (hi − lo)/(hi + lo) peaks at a kink."""
+        e, ranks = self.envelope, self.envelope.kinks
         ranks = ranks[(ranks > after) & (ranks >= 1) & (ranks <= self.n_items)]
         if not ranks.size:
             return HalfWidth(0.0, self.n_items)

@@ -59,6 +59,17 @@ class Envelope:
         return lower, upper
 
     @property
+    def kinks(self) -> Int64Array:
+        """Ranks at which bounds on Y, taken relative to the rank or to each other, can be widest.
+
+        Between two breakpoints the lower bound is flat and then rises by one a rank, the upper rises by one a rank and
+        is then flat: any such ratio is monotone on the pieces.
+        """
+        low = self.rank[1:] - (self.lower[1:] - self.lower[:-1])
+        high = self.rank[:-1] + (self.upper[1:] - self.upper[:-1])
+        return np.unique(np.concatenate([self.rank, np.rint(low), np.rint(high)]).astype(np.int64))
+
+    @property
     def table(self) -> pa.Table:
         """The breakpoints, each with the next one, so that SQL needs one ASOF lookup and a clamp.
 

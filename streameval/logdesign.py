@@ -19,6 +19,8 @@ OFFSET = 0.75  # density c / (r + OFFSET c)
 NEAR_LABELS = 8  # labels a stratum near the head, where the finite population counts
 FAR_LABELS = 2  # labels a stratum far out, where the lift inside strata counts
 MAX_FOLD_STRATA = 4000  # at most so many strata an e-fold
+FIRST_REACH, LATER_REACH = 0.8, 0.6  # of the mixture: strata of a smaller density leave less error near the head
+GROWTH = math.sqrt(2)  # of the density from one look to the next: half-widths fall by a sixth
 RATIO = 1.5  # of neighbouring mu
 
 
@@ -46,10 +48,11 @@ def allocation(ends: Int64Array, first_c: float, c: float) -> Int64Array:
     return chosen
 
 
-def mixture(ends: Int64Array, n: Int64Array, p_plan: float) -> FloatArray:
+def mixture(ends: Int64Array, n: Int64Array, p_plan: float, reach: float = FIRST_REACH) -> FloatArray:
     """The mu of the mixture (equal weights): from the best one at the last end to the best near the head.
 
-    They follow from the plan alone; p_plan tunes them and does not affect validity.
+    Near the head is the first end whose relative standard error is at least `reach` of the largest. They follow from
+    the plan alone; p_plan and reach tune them and do not affect validity.
     """
     w = np.diff(ends, prepend=0).astype(float)
     variance = max(p_plan * (1 - p_plan), 0.02)
@@ -57,7 +60,7 @@ def mixture(ends: Int64Array, n: Int64Array, p_plan: float) -> FloatArray:
     if sd[-1] == 0:
         return np.ones(1)
     relative = sd / ends
-    first = np.argmax(relative >= 0.8 * relative.max())
+    first = np.argmax(relative >= reach * relative.max())
     low, high = 0.6 * 3.7 / sd[-1], 1.2 * 3.7 / sd[first]
     return np.geomspace(low, high, max(1, round(math.log(high / low) / math.log(RATIO))) + 1)
 
@@ -78,12 +81,27 @@ def half_widths(ends: Int64Array, n: Int64Array, y_low: FloatArray, y_high: Floa
     return np.maximum(inside, (y_high - y_low) / np.maximum(y_high + y_low, 1e-9))
 
 
-def half_width(n_items: int, c: float, delta: float, p: float) -> tuple[float, int]:
-    """(half width, labels) of the plan of density c for the noise-free list of constant precision p."""
-    ends = stratum_ends(n_items, c)
-    n = allocation(ends, c, c)
+def look_share(delta: float, look: int, looks: int) -> float:
+    """δ_i = δ/(i(i+1)) of look i: they sum to less than δ over any number of looks. A single look has all of it."""
+    return delta if looks == 1 else delta / (look * (look + 1))
+
+
+def look_density(first_c: float, look: int) -> float:
+    """c_i = c_1 q^(i−1), a grid fixed by the first plan."""
+    return first_c * GROWTH ** (look - 1)
+
+
+def half_width(n_items: int, c: float, delta: float, p: float, first_c: float | None = None) -> tuple[float, int]:
+    """(half width, labels) of the plan of density c for the noise-free list of constant precision p.
+
+    The strata are those of density `first_c`, by default c itself.
+    """
+    first = c if first_c is None else first_c
+    ends = stratum_ends(n_items, first)
+    n = allocation(ends, first, c)
     found = np.asarray(n * float(p), dtype=np.float64)
-    low, high = real_band(ends, n, found, found, mixture(ends, n, p), delta)
+    reach = FIRST_REACH if c == first else LATER_REACH
+    low, high = real_band(ends, n, found, found, mixture(ends, n, p, reach), delta)
     low, high = np.maximum.accumulate(low), np.minimum.accumulate(high[::-1])[::-1]
     return float(half_widths(ends, n, low, high).max()), int(n.sum())
 
@@ -104,10 +122,10 @@ def _median_excess(p: float) -> float:
     return float(np.interp(1 / max(1 - p, 0.05), [1, 2, 3.333, 10, 20], [0.2, 0.46, 1.16, 3.9, 6.5]))
 
 
-def forecast(n_items: int, c: float, delta: float, p: float) -> float:
-    """Half width that the median run at density c reaches on i.i.d. labels of precision p."""
-    width = half_width(n_items, c, delta, p)[0]
-    return min(1.0, width * (1 + _median_excess(p) * width))
+def forecast(n_items: int, c: float, delta: float, p: float, first_c: float | None = None) -> tuple[float, int]:
+    """(half width that the median run at density c reaches on i.i.d. labels of precision p, labels)."""
+    width, labels = half_width(n_items, c, delta, p, first_c)
+    return min(1.0, width * (1 + _median_excess(p) * width)), labels
 
 
 @functools.lru_cache(maxsize=64)  # every replicate of a simulation asks for the same plan

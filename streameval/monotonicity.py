@@ -239,6 +239,14 @@ def p_text(p_value: float) -> str:
     return f"p = {p_value:.2g}" if p_value > 1e-300 else "p < 1e-300"
 
 
+def rise_text(test: dict[str, Any]) -> str:
+    """Say where precision rises."""
+    return (
+        f"precision rises from {test['before']:.1%} (ranks {test['first_rank']:,} to {test['middle_rank']:,}) to "
+        f"{test['after']:.1%} (up to {test['last_rank']:,})"
+    )
+
+
 def warnings(found: dict[str, Any]) -> tuple[str, ...]:
     """Sentences for a method that needs neither assumption: what would fail on this list."""
     sentences = []

@@ -21,12 +21,12 @@ class Replicates:
     ----------
     n_items : int
     labels : int
-        Planned labels, the same in every replicate.
+        Planned labels; the most of any replicate, where the draw decides their number.
     held : int
         Replicates whose bounds held the truth at every rank.
     inside : float
-        Share of cutoffs beyond the labelled head where the truth was inside, averaged over replicates. For PAULA
-        inside its raw bracket. NaN where the head is the list.
+        Share of cutoffs beyond the labelled head where the truth was inside, averaged over replicates. For PAULA's own
+        claim inside its raw bracket. NaN where the head is the list.
     half_widths : float64 array, shape (replicates,)
         Largest half-width over all ranks, relative to precision.
     first : Curve
@@ -81,7 +81,7 @@ def replicate(method: Method, truth: npt.NDArray[np.int8], count: int, seed: int
         held += _holds(curve, total)
         inside.append(_share_inside(curve, total, plan.ranks))
         widths.append(curve.half_width().alpha)
-        labels = plan.table.num_rows
+        labels = max(labels, plan.table.num_rows)
         first = first or curve
         if curve.claim.coverage not in ("simultaneous", "pointwise"):
             break
@@ -102,6 +102,7 @@ def _share_inside(curve: Curve, total: Int64Array, planned: Int64Array) -> float
     gaps = np.flatnonzero(planned != np.arange(1, planned.size + 1))
     head = int(gaps[0]) if gaps.size else planned.size
     bracket = curve.columns is not None and "bracket_lower" in curve.columns.column_names
+    bracket = bracket and curve.claim.confidence is None
     table, names = (curve.columns, "bracket") if bracket and curve.columns is not None else (curve.table, "precision")
     rank = table.column("rank").to_numpy()
     beyond = rank > head

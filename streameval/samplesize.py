@@ -1,4 +1,4 @@
-"""How many labels a half-width takes under uniform and stratified random sampling.
+"""How many labels a half-width takes under uniform random sampling.
 
 Every function takes arrays (or numbers) that broadcast against each other: N × α × p × δ in one call. α is the relative
 half-width, p the precision that is expected, δ = 1 − confidence. All are forecasts: the half-width that labels reach
@@ -7,12 +7,9 @@ depends on the labels.
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 import numpy.typing as npt
 
-from streameval.grid import geometric_grid, parse_epsilon
 from streameval.kernels.samplesize import exact_sample_sizes, hoeffding_sizes
 from streameval.types import FloatArray, Int64Array
 
@@ -80,40 +77,6 @@ def curve_sizes(
         with np.errstate(divide="ignore"):  # α² vanishes below 1e-162; every item is then labelled
             z = np.log(2 * items / d) / (2 * a**2 * share**2)
     return np.asarray(np.minimum(items, 2 * np.sqrt(items * z)), dtype=np.float64)
-
-
-def stratified_size(n_items: int, epsilon: str, p: float, delta: float, head: int, beta: float) -> float:
-    """Distinct ranks that logarithmic stratified sampling labels, in expectation (PAULA paper, Algorithm 1).
-
-    Parameters
-    ----------
-    n_items : int
-    epsilon : str
-        ε of the grid, as a decimal.
-    p, delta : float
-    head : int
-        r̃: ranks up to the grid point at or after it are all labelled.
-    beta : float
-        β > 1; what the paper claims at grid points is (2−β)p ≤ q ≤ βp.
-
-    Returns
-    -------
-    float
-        g_ℓ + Σ (g_{k+1} − g_k)(1 − (1 − 1/g_{k+1})^s) with s = ⌈ln(2(L−ℓ)/δ) / (2(β−1)²p²)⌉ slots; the factor claim
-        p/β ≤ q, which Theorem 2 needs, takes about a tenth more.
-
-    Examples
-    --------
-    >>> round(stratified_size(2 * 10**9, "0.03", 0.5, 0.05, 3400, 1.04971) / 1000, 1)
-    100.5
-    """
-    grid = geometric_grid(n_items, parse_epsilon(epsilon), head)
-    points = grid.points.astype(np.float64)
-    if points.size < 2:
-        return float(min(n_items, grid.head_end))
-    slots = math.ceil(math.log(2 * (points.size - 1) / delta) / (2 * ((beta - 1) * p) ** 2))
-    fresh = np.diff(points) * -np.expm1(slots * np.log1p(-1 / points[1:]))
-    return float(grid.head_end + fresh.sum())
 
 
 def _broadcast(

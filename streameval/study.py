@@ -3,13 +3,17 @@
 ::
 
     plan.parquet, plan.json      what was drawn; plan.json is written last and makes it a study
+    plans/ID.parquet, ID.json    smaller plans that it grew from
     selection.parquet            the items to label; thresholds.parquet: scores at the curve's cutoffs
     manifests/VERB.json          what the verb read and wrote
-    votes/ID.parquet             every label that ever came in, one file per source, never rewritten
+    scan/                        what `select` and `scan` have read of a list by score, until the selection is there
+    votes/                       every label that ever came in (see `streameval.labelstore`)
+    extra_tasks.parquet          repeated tasks and control items, where there are any
     labels.parquet               one row per planned rank
+    issues.parquet               every row and rank that is not as it should be
     curve.parquet, envelope.parquet, metrics.parquet, evaluation.json, report.html
 
-The last two lines are results: they carry one `evaluation_id`, and are refused when they do not agree on it.
+The last three lines are results: they carry one `evaluation_id`, and are refused when they do not agree on it.
 """
 
 from __future__ import annotations
@@ -17,9 +21,9 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -29,9 +33,16 @@ from streameval import __version__, atomic
 from streameval.curve import Curve
 from streameval.envelope import Envelope
 from streameval.errors import StudyError
+from streameval.planfiles import difference, plan_files, read_plan
 from streameval.types import Claim, Labels, Plan
 
-_RESULTS = ("labels.parquet", "envelope.parquet", "curve.parquet", "metrics.parquet")
+if TYPE_CHECKING:  # DuckDB is only needed once there are labels
+    from streameval.labelling import Items
+    from streameval.labelstore import LabelStore
+
+NO_LABELS = pa.table({"rank": pa.array([], pa.int64()), "label": pa.array([], pa.int8())})
+_RESULTS = ("labels.parquet", "envelope.parquet", "curve.parquet", "metrics.parquet", "issues.parquet")
+_OF_PEOPLE = ("labels.parquet", "issues.parquet")
 # what others need of a study, in the order in which it is best read
 EXACT = ("envelope.parquet", "curve.parquet", "metrics.parquet", "report.html", "evaluation.json")
 PUBLISHED = ("plan.parquet", "plan.json", *_RESULTS, "report.html", "evaluation.json")
@@ -49,13 +60,15 @@ class Evaluation:
     Attributes
     ----------
     evaluation_id : str
-        Hash of plan, labels, misses and version.
+        Hash of plan, labels, misses, label error rate and version.
     labels : pyarrow.Table
         `rank`, `label`, `votes`, `positive_votes`.
     curve : Curve
     curve_table, metrics : pyarrow.Table
     summary : mapping
         What `evaluation.json` and `--json` say.
+    issues : pyarrow.Table
+        See `streameval.labelling.issues`.
     """
 
     evaluation_id: str
@@ -64,11 +77,12 @@ class Evaluation:
     curve_table: pa.Table
     metrics: pa.Table
     summary: Mapping[str, Any]
+    issues: pa.Table = field(default_factory=lambda: pa.table({}))
 
 
-def evaluation_id(plan: Plan, labels: Labels, misses: int = 0) -> str:
-    """Sixteen hex digits: the hash of plan, labels, misses and version."""
-    digest = hashlib.sha256(f"{plan.plan_id}\0{__version__}\0{misses}\0".encode())
+def evaluation_id(plan: Plan, labels: Labels, misses: int = 0, label_error: float = 0.0) -> str:
+    """Sixteen hex digits: the hash of plan, labels, misses, label error rate and version."""
+    digest = hashlib.sha256(f"{plan.plan_id}\0{__version__}\0{misses}\0{label_error!r}\0".encode())
     for values in (labels.label, labels.votes, labels.positive_votes):
         digest.update(np.ascontiguousarray(values).tobytes())
     return digest.hexdigest()[:16]
@@ -90,6 +104,11 @@ class Study:
         """Whether there is a plan."""
         return (self.folder / "plan.json").exists()
 
+    @property
+    def scans(self) -> Path:
+        """Where scans of the ranking are kept until there is a selection."""
+        return self.folder / "scan"
+
     def plan(self) -> Plan:
         """Read the plan.
 
@@ -98,24 +117,7 @@ class Study:
         StudyError
             No study there, or its plan was changed by hand.
         """
-        path = self.folder / "plan.json"
-        try:
-            header = json.loads(path.read_text(encoding="utf-8"))
-            table = pq.read_table(self.folder / "plan.parquet")
-            plan = Plan(table=table.replace_schema_metadata(None), **{key: header[key] for key in _PLAN_KEYS})
-        except FileNotFoundError as error:
-            raise StudyError(
-                f"{error.filename or self.folder / 'plan.parquet'}: no such file, so {self.folder} is no study",
-                "make one with `streameval plan`",
-            ) from error
-        except (OSError, ValueError, KeyError, TypeError, pa.ArrowException) as error:
-            raise StudyError(f"{path}: the plan cannot be read ({error})", "restore it, or plan anew") from error
-        if plan.plan_id != header["plan_id"]:
-            raise StudyError(
-                f"{path}: says plan {header['plan_id']}, but plan.json and plan.parquet make {plan.plan_id}",
-                "one of them was changed; restore both, or plan into a new folder",
-            )
-        return plan
+        return read_plan(self.folder)
 
     def save_plan(self, plan: Plan) -> bool:
         """Write the plan, unless it is already there.
@@ -132,23 +134,33 @@ class Study:
         """
         if self.exists:
             there = self.plan()
+            if there.plan_id != plan.plan_id and plan.plan_id in there.study_ids:
+                return False  # it has grown since
             if there.plan_id != plan.plan_id:
                 raise StudyError(
-                    f"{self.folder} holds a different plan: {_difference(there, plan)}",
+                    f"{self.folder} holds a different plan: {difference(there, plan)}",
                     "plan into another folder, or repeat the plan that is there",
                 )
             if dict(there.location) == dict(plan.location):
                 return False
         elif (self.folder / "votes").exists():
             raise StudyError(f"{self.folder} holds labels but no plan.json", "restore it, or plan into another folder")
-        header = {"plan_id": plan.plan_id, **plan.header(), "location": dict(plan.location), "version": __version__}
-        atomic.write_all(
-            {
-                self.folder / "plan.parquet": atomic.parquet(plan.table, {"plan_id": plan.plan_id}),
-                self.folder / "plan.json": atomic.text(json.dumps(header, indent=2, ensure_ascii=False) + "\n"),
-            }
-        )
+        atomic.write_all(plan_files(self.folder, plan, "plan"))
         return True
+
+    def grow_plan(self, plan: Plan) -> None:
+        """Put a plan in place of the smaller one that it grew from, which is kept in plans/.
+
+        Raises
+        ------
+        StudyError
+            It did not grow from the plan that is there.
+        """
+        there = self.plan()
+        if there.plan_id not in plan.study_ids or not np.all(np.isin(there.ranks, plan.ranks)):
+            raise StudyError(f"{self.folder}: holds plan {there.plan_id}, which is no part of {plan.plan_id}")
+        atomic.write_all(plan_files(self.folder / "plans", there, there.plan_id))
+        atomic.write_all(plan_files(self.folder, plan, "plan"))
 
     def save_selection(
         self, plan: Plan, table: pa.Table, thresholds: pa.Table | None, facts: Mapping[str, Any]
@@ -192,43 +204,40 @@ class Study:
             raise StudyError(f"{path}: belongs to another plan", "run `streameval select` again")
         return table
 
-    def add_votes(self, identity: str, votes: pa.Table, facts: Mapping[str, Any]) -> bool:
-        """Store the votes of a source for good.
+    @property
+    def labels(self) -> LabelStore:
+        """Every row that people ever gave."""
+        from streameval.labelstore import LabelStore
 
-        Returns
-        -------
-        bool
-            False where the same source was stored before: it adds nothing.
-        """
-        path = self.folder / "votes" / f"{identity}.parquet"
-        if path.exists():
-            return False
-        atomic.write_all({path: atomic.parquet(votes, facts)})
-        return True
+        return LabelStore(self.folder / "votes")
 
-    def votes(self) -> list[pa.Table]:
-        """Every vote stored so far, one table per source.
+    def items(self, plan: Plan) -> Items:
+        """What label tables can be joined by."""
+        from streameval.labelling import Items
 
-        Raises
-        ------
-        StudyError
-            A file of votes is damaged.
-        """
-        found = []
-        for path in sorted((self.folder / "votes").glob("*.parquet")):
-            try:
-                found.append(pq.read_table(path, columns=["rank", "label", "row"]))
-            except (OSError, pa.ArrowException) as error:
-                raise StudyError(
-                    f"{path}: stored votes cannot be read ({' '.join(str(error).split())[:120]})",
-                    "restore the file, or remove it and give its label table again",
-                ) from error
-        return found
+        return Items(self.selection(plan), self.extra_tasks())
+
+    def extra_tasks(self) -> pa.Table | None:
+        """Read `se_task`, `rank`, `kind`, `expected` of tasks beyond one per item; None where there are none."""
+        path = self.folder / "extra_tasks.parquet"
+        try:
+            return pq.read_table(path) if path.exists() else None
+        except (OSError, pa.ArrowException) as error:
+            raise StudyError(f"{path}: cannot be read ({error})", "restore it: it says what these tasks are") from error
+
+    def extra_task_files(self, extra: pa.Table) -> dict[Path, atomic.Writer]:
+        """Writer of the extra tasks, to be written before the export that shows them; none where there are none."""
+        path = self.folder / "extra_tasks.parquet"
+        return {path: atomic.parquet(extra, {})} if extra.num_rows else {}
+
+    def save_refused_issues(self, issues: pa.Table, account: Mapping[str, Any]) -> None:
+        """Write refused_issues.parquet, for labels that were refused because of them: results stay as they are."""
+        atomic.write_all({self.folder / "refused_issues.parquet": atomic.parquet(issues, {"account": dict(account)})})
 
     def save_evaluation(self, found: Evaluation, report: str) -> None:
         """Write all results; `evaluation.json` last."""
         facts = {"evaluation_id": found.evaluation_id}
-        tables = (found.labels, found.curve.envelope.table, found.curve_table, found.metrics)
+        tables = (found.labels, found.curve.envelope.table, found.curve_table, found.metrics, found.issues)
         files = {self.folder / name: atomic.parquet(t, facts) for name, t in zip(_RESULTS, tables, strict=True)}
         files[self.folder / "report.html"] = atomic.text(report)
         summary = json.dumps(dict(found.summary), indent=2, ensure_ascii=False)
@@ -236,7 +245,7 @@ class Study:
         atomic.write_all(files)
 
     def evaluation(self) -> Evaluation:
-        """Read all results.
+        """Read all results, of a study or of `save_exact`.
 
         Raises
         ------
@@ -245,9 +254,12 @@ class Study:
         """
         try:
             summary = json.loads((self.folder / "evaluation.json").read_text(encoding="utf-8"))
-            paths = [self.folder / name for name in _RESULTS]
+            fully = summary["method"] == "exact"  # its labels stay where they are: there is one for every item
+            paths = [self.folder / name for name in _RESULTS if not (fully and name in _OF_PEOPLE)]
             ids = {path.name: atomic.facts_of(path).get("evaluation_id") for path in paths}
-            labels, envelope, curve_table, metrics = (pq.read_table(path) for path in paths)
+            tables = {path.name: pq.read_table(path) for path in paths}
+            labels, issues = (tables.get(name, NO_LABELS) for name in _OF_PEOPLE)
+            envelope, curve_table, metrics = (tables[name] for name in _RESULTS[1:4])
             curve = _curve(summary, envelope, curve_table)
             identity = str(summary["evaluation_id"])
         except FileNotFoundError as error:
@@ -257,7 +269,7 @@ class Study:
         for name, own in ids.items():
             if own != identity:
                 raise StudyError(f"{self.folder / name}: is of another evaluation than the rest", "run evaluate again")
-        return Evaluation(identity, labels, curve, curve_table, metrics, summary)
+        return Evaluation(identity, labels, curve, curve_table, metrics, summary, issues)
 
 
 def save_exact(folder: Path, found: Evaluation, report: str) -> None:
@@ -294,24 +306,3 @@ def _curve(summary: Mapping[str, Any], envelope: pa.Table, curve_table: pa.Table
         score=curve_table.select(["rank", "score"]) if "score" in curve_table.column_names else None,
         misses=summary["misses"],
     )
-
-
-_PLAN_KEYS = ("method", "parameters", "n_items", "seed", "ranking", "notes", "location")
-
-
-def _difference(there: Plan, new: Plan) -> str:
-    old, now = _flat(there.header()), _flat(new.header())
-    for key in [*now, *old]:
-        if old.get(key) != now.get(key):
-            return f"{key} is {old.get(key)} there, and {now.get(key)} now"
-    return "its ranks differ"
-
-
-def _flat(header: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
-    flat: dict[str, Any] = {}
-    for key, value in header.items():
-        if isinstance(value, Mapping):
-            flat |= _flat(value, f"{prefix}{key}.")
-        elif not prefix.startswith("notes"):
-            flat[prefix + key] = value
-    return flat

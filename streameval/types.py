@@ -90,9 +90,18 @@ class Plan:
         """Sixteen hex digits that differ whenever anything that was planned differs."""
         digest = hashlib.sha256(json.dumps(self.header(), sort_keys=True).encode())
         for name in self.table.column_names:
+            column = self.table.column(name).combine_chunks()
             digest.update(name.encode())
-            digest.update(np.ascontiguousarray(self.table.column(name).to_numpy()).tobytes())
+            if pa.types.is_list(column.type):  # by lengths and values: offsets depend on how the table was cut
+                digest.update(np.ascontiguousarray(column.value_lengths().to_numpy()).tobytes())
+                column = column.flatten()
+            digest.update(np.ascontiguousarray(column.to_numpy()).tobytes())
         return digest.hexdigest()[:16]
+
+    @property
+    def study_ids(self) -> tuple[str, ...]:
+        """`plan_id` of this plan and of the smaller ones that it grew from: tasks of all of them are its tasks."""
+        return (self.plan_id, *self.notes.get("grown_from", ()))
 
     def header(self) -> dict[str, Any]:
         """Everything but the table and the location, as JSON-ready values."""
@@ -121,7 +130,7 @@ class Labels:
         1 positive, 0 negative, -1 no label (never answered, skipped, or votes that tie).
     votes, positive_votes : int64 arrays, shape (n_planned,)
     account : mapping of str to int
-        Planned, labelled, missing, doubled, contradictory … (see `streameval.labels.tally`).
+        Planned, labelled, missing, doubled, contradictory … (see `streameval.labelling.tally`).
     """
 
     rank: Int64Array

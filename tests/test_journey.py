@@ -169,16 +169,17 @@ def test_bad_labels_are_refused_and_nothing_is_written(ranking, tmp_path, capsys
     journey(folder, study)
     table = tmp_path / "labels.csv"
 
-    def evaluate(text):
+    def evaluate(text, *flags):
         table.write_text(text)
-        message = refused(capsys, "evaluate", study, "--labels", table)
+        message = refused(capsys, "evaluate", study, "--labels", table, *flags)
         assert not (study / "votes").exists()
         assert not (study / "labels.parquet").exists()
         return message
 
-    assert "row 2 has label 'maybe'" in evaluate("rank,label\n1,1\n2,maybe\n")
+    assert "row 1 has label 'maybe'" in evaluate("rank,label\n2,maybe\n")
+    assert "1 unreadable" in evaluate("rank,label\n1,1\n2,maybe\n", "--strict")
     assert "row 1 has rank '0'" in evaluate("rank,label\n0,1\n")
-    assert "no rank of 1..10,000" in evaluate("rank,label\n10001,1\n")
+    assert "none of this list's 1..10,000" in evaluate("rank,label\n10001,1\n")
     assert "belong to study abc" in evaluate("se_study,rank,label\nabc,1,1\n")
     assert "no column 'label'" in evaluate("rank,x\n1,1\n")
     refused(capsys, "evaluate", study, "--labels", tmp_path / "absent.csv")
@@ -297,7 +298,8 @@ def test_tables_that_say_nothing_are_refused_and_tasks_may_be_floats(ranking, tm
         return refused(capsys, "evaluate", study, "--labels", table)
 
     assert "no rows" in evaluate("se_task,label\n")
-    assert "matches nothing" in evaluate("se_task,label\n99999,1\n")
+    assert "matches nothing" in evaluate("rank,label\n9999,1\n")
+    assert "row 1 has se_task '99999'" in evaluate("se_task,label\n99999,1\n")
     assert "has a label yet" in evaluate("se_task,label\n1,\n2,\n")
     assert not (study / "votes").exists()
     table.write_text("se_task,label\n1.0,1.0\n2.0,0.0\n")

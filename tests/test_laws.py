@@ -20,6 +20,7 @@ SMALL = {
     "paula": {"epsilon": "0.5", "window": 4},
     "loguniform": {"alpha": 0.5, "min_precision": 0.9},
     "uniform": {"alpha": 0.9, "min_precision": 0.9, "confidence": 0.5},
+    "stratified": {"alpha": 0.9, "epsilon": "0.3", "head": 10},
 }
 
 
@@ -30,7 +31,9 @@ def test_the_budget_is_kept_and_labels_never_leave_the_bounds(name, n, seed, sha
     rng = np.random.default_rng(seed)
     method = create(name, SMALL[name])
     plan = method.plan(n, seed)
-    assert plan.table.num_rows == method.cost(n)["labels"]
+    forecast = method.cost(n)["labels"]
+    # where the draw decides the number of labels, the cost is their mean
+    assert abs(plan.table.num_rows - forecast) <= ("slots" in plan.notes) * (1 + 6 * forecast**0.5)
     assert np.all(np.diff(plan.ranks) > 0)
     assert plan.ranks[0] >= 1
     assert plan.ranks[-1] <= n

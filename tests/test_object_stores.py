@@ -18,6 +18,7 @@ from streameval.cli import run
 from streameval.errors import InputError, OutsideError, StudyError
 from streameval.rankings import RankingOptions, open_ranking
 from streameval.stores import trouble
+from streameval.study import PUBLISHED
 
 pytest.importorskip("moto", reason="moto[server] is a development dependency")
 SMALL = ["--epsilon", "0.1", "--window", "20"]
@@ -361,7 +362,7 @@ def test_a_set_that_was_not_published_whole_has_no_manifest(lake, ranking, tmp_p
     with pytest.raises(FileNotFoundError):
         read(lake, f"half-{fault}/manifest.json")
     assert run(["evaluate", study, "--misses", "3", "--publish", place]) == 0
-    assert len(json.loads(read(lake, f"half-{fault}/manifest.json"))["files"]) == 8
+    assert len(json.loads(read(lake, f"half-{fault}/manifest.json"))["files"]) == len(PUBLISHED)
 
 
 def test_publishing_where_nothing_can_be_written_is_one_line(lake, ranking, tmp_path, capsys):

@@ -283,3 +283,19 @@ def test_every_file_without_an_index_is_read(tmp_path):
         pq.write_table(pa.table({"l": lists, "i": range(30)}), tmp_path / f"{i}.parquet", row_group_size=10)
     found = check(tmp_path, [1, 15, 30, 31, 62, 90])
     assert [(one.column, one.row_groups, one.files) for one in found.fallbacks] == [("i", 6, 3), ("l", 6, 3)]
+
+
+@pytest.mark.parametrize("options", [RankingOptions(), RankingOptions(score="conf")])
+@pytest.mark.parametrize("source", ["files", "table"])
+def test_ranks_that_do_not_exist_are_refused(ranking, options, source):
+    folder, _, _ = ranking
+    found = open_ranking(str(folder) if source == "files" else pq.read_table(folder), options)
+    assert found.fetch(np.array([1, 10_000]), ["item"]).table.column("item").to_pylist() == ["item 1", "item 10000"]
+    wrongs = {"no rank 0": [0], "no rank -3": [-3, 5], "no rank 10,001": [5, 10_001], "no rank 4,6": [2**62]}
+    wrongs |= {"rank 7 follows rank 7": [7, 7], "rank 8 follows rank 9": [9, 8, 10]}
+    for wrong, ranks in wrongs.items():
+        with pytest.raises(InputError, match=wrong):
+            found.fetch(np.array(ranks), ["item"])
+    if options.score:
+        with pytest.raises(InputError, match="no rank 10,001"):
+            found.fetch(np.array([1]), ["item"], cutoffs=np.array([1, 10_001]))

@@ -27,7 +27,8 @@ def test_every_method_is_shown_beside_the_others(labelled, tmp_path, capsys):
     arguments = ["simulate", str(path), "--label", "label", "--replicates", "20", "--budget", "1500"]
     assert run([*arguments, "--plot", str(picture), "--json"]) == 0
     rows = {row["method"]: row for row in json.loads(capsys.readouterr().out)["methods"]}
-    assert {"loguniform", "paula", "uniform hoeffding", "uniform hypergeometric", "uniform dkwm"} == set(rows)
+    uniform = {f"uniform {interval}" for interval in ("hoeffding", "hypergeometric", "dkwm")}
+    assert set(rows) == {"loguniform", "paula", "paula independent", "stratified"} | uniform
     for row in rows.values():
         assert row["labels"] <= 1500
         assert row["held"] <= row["replicates"]
@@ -40,10 +41,11 @@ def test_every_method_is_shown_beside_the_others(labelled, tmp_path, capsys):
 
 
 def test_paula_bracket_on_ppdb_as_measured(real):
-    (row,) = streameval.simulate(str(real("ppdb_human")), label="label", methods="paula").rows
+    row, noise_aware = streameval.simulate(str(real("ppdb_human")), label="label", methods="paula").rows
     assert row["labels"] == 11_692
     assert round(row["inside"] * 82) == 15
     assert row["claim"] == "none"
+    assert noise_aware["held"] == noise_aware["inside"] == 1
 
 
 def test_bad_input(labelled, tmp_path):

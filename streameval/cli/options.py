@@ -33,20 +33,24 @@ Whole = Annotated[int, Parameter(converter=whole)]
 class MethodOptions:
     """Parameters of the method."""
 
-    epsilon: Annotated[str | None, Parameter(help="paula: grid ratio minus one, in (0, 1] (default 0.03).")] = None
+    epsilon: Annotated[
+        str | None, Parameter(help="paula, stratified: grid ratio minus one, in (0, 1] (default 0.03).")
+    ] = None
     window: Annotated[Whole | None, Parameter(help="paula: labels per grid point (default 100).")] = None
     head: Annotated[
-        Whole | None, Parameter(help="paula: ranks labelled from the top (default (window + 2) / epsilon).")
+        Whole | None,
+        Parameter(help="paula, stratified: ranks labelled from the top (default (window + 2) / epsilon, window 100)."),
     ] = None
     tail: Annotated[
         Literal["open", "closed"] | None,
-        Parameter(help="paula: leave the last ranks unknown, or label a window there (default open)."),
+        Parameter(help="paula, stratified: leave the last ranks unknown, or label there too (default open)."),
     ] = None
     alpha: Annotated[
         float | None, Parameter(help="Half-width to plan for, relative to precision (default 0.08; paula: 0.0812).")
     ] = None
     confidence: Annotated[
-        float | None, Parameter(help="Sampling methods: probability of the claim (default 0.95).")
+        float | None,
+        Parameter(help="Sampling methods, paula --assume independent: probability of the claim (default 0.95)."),
     ] = None
     min_precision: Annotated[
         float | None, Parameter(help="Sampling methods: precision that the list is expected to keep (default 0.5).")
@@ -55,9 +59,21 @@ class MethodOptions:
     at: Annotated[Whole | None, Parameter(help="uniform: estimate the precision of the first so many items only.")] = (
         None
     )
+    looks: Annotated[
+        Whole | None,
+        Parameter(help="loguniform: how often the plan may be evaluated and enlarged (default 1)."),
+    ] = None
     interval: Annotated[
         Literal["hoeffding", "hypergeometric", "dkwm"] | None,
         Parameter(help="uniform: the interval that becomes the curve (default hoeffding)."),
+    ] = None
+    assume: Annotated[
+        Literal["a2", "independent"] | None,
+        Parameter(help="paula: rest on A.2, or on independent labels whose probability never rises (default a2)."),
+    ] = None
+    claim: Annotated[
+        Literal["printed", "factor"] | None,
+        Parameter(help="stratified: the paper's claim as printed, or the factor its theorem needs (default printed)."),
     ] = None
 
 
@@ -92,3 +108,73 @@ class RankingFlags:
         if self.key is not None:
             values["key"] = tuple(name.strip() for name in self.key.split(","))
         return RankingOptions(**values)
+
+
+@Parameter(name="*")
+@dataclass(frozen=True)
+class LabelFlags:
+    """Which columns of a label table say what."""
+
+    on: Annotated[
+        str | None,
+        Parameter(help="Column, or columns a,b, that say which item a row is about (default: se_task, se_rank, rank)."),
+    ] = None
+    label: Annotated[
+        str, Parameter(help="Column with the label: 1/0, true/false, yes/no, or a grade; blank where there is none.")
+    ] = "label"
+    annotator: Annotated[
+        str | None, Parameter(help="Column with who answered (default: annotator, where there is one).")
+    ] = None
+    time: Annotated[
+        str | None,
+        Parameter(help="Column with the moment: a later answer replaces the annotator's earlier (default: time)."),
+    ] = None
+    source: Annotated[
+        str | None, Parameter(help="Column with the kind of annotator, for --prefer (default: source).")
+    ] = None
+
+    def options(self) -> dict[str, Any]:
+        """Return what `streameval.evaluate` takes."""
+        return asdict(self)
+
+
+@Parameter(name="*")
+@dataclass(frozen=True)
+class JudgingFlags:
+    """How votes become labels."""
+
+    vote: Annotated[
+        str, Parameter(help="majority, any, all or latest; with >=X for grades, such as 'mean>=3' (quote it).")
+    ] = "majority"
+    prefer: Annotated[
+        str | None, Parameter(help="Sources, best first (person,llm): on each item only the best one's votes count.")
+    ] = None
+    label_error: Annotated[
+        float, Parameter(help="Widen every bound for labels that are wrong with at most this probability.")
+    ] = 0.0
+    strict: Annotated[
+        bool, Parameter(negative="", help="Exit with 2 if anything is missing, doubled, contradictory or unreadable.")
+    ] = False
+
+    def options(self) -> dict[str, Any]:
+        """Return what `streameval.evaluate` takes."""
+        names = [name.strip() for name in self.prefer.split(",")] if self.prefer else []
+        return {**asdict(self), "prefer": names}
+
+
+@Parameter(name="*")
+@dataclass(frozen=True)
+class TaskFlags:
+    """What an export holds."""
+
+    remaining: Annotated[bool, Parameter(negative="", help="Export only items that have no label yet.")] = False
+    repeats: Annotated[
+        Whole, Parameter(help="Show so many of the tasks twice: whether people agree with themselves.")
+    ] = 0
+    controls: Annotated[
+        str | None, Parameter(help="Table of items with a known label, put among the tasks: whether people are right.")
+    ] = None
+
+    def options(self) -> dict[str, Any]:
+        """Return what `streameval.select` takes."""
+        return asdict(self)

@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import math
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
 from cyclopts import Parameter
+
+from streameval.cli.meter import Meter, bar
 
 
 @Parameter(name="*")
@@ -33,6 +35,9 @@ class Output:
             print(json.dumps({"event": stage, **finite(facts)}), file=sys.stderr, flush=True)
 
 
+_PLAIN = Output()
+
+
 def finite(value: Any) -> Any:
     """Replace NaN and infinities, which JSON lacks, by null."""
     if isinstance(value, float) and not math.isfinite(value):
@@ -43,17 +48,12 @@ def finite(value: Any) -> Any:
 
 
 @contextmanager
-def progress(what: str) -> Iterator[Callable[[int, int], None]]:
-    """Show a bar while something is read, if stderr is a terminal."""
-    if not sys.stderr.isatty():
-        yield lambda done, total: None
-        return
-    from rich.console import Console
-    from rich.progress import Progress
-
-    with Progress(console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(what, total=None)
-        yield lambda done, total: bar.update(task, completed=done, total=total)
+def progress(what: str, output: Output = _PLAIN) -> Iterator[Meter]:
+    """Show a bar while something is read, if stderr is a terminal, and log each step under `--log json`."""
+    with bar() as show:
+        meter = Meter(what, output.event, show)
+        yield meter
+        meter.end()
 
 
 def columns(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:

@@ -1,34 +1,56 @@
 """Task files for people: one file here per format, found by the ending of the path that was asked for.
 
-Each module has `SUFFIX` and `write(tasks, path)`; `tasks` is a table in the order people will see it.
+Each module has `SUFFIX` and `files(tasks, path)`, which returns a writer for every file that the tasks take; `tasks` is
+a table in the order people will see it, with `se_study` and `se_task` before the items' columns. A column whose name a
+label table would give a meaning of its own is called NAME_item.
 """
 
 from __future__ import annotations
 
 import importlib
 import pkgutil
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from pathlib import Path
 
 import pyarrow as pa
 
 from streameval.errors import InputError
 
+Files = Mapping[Path, Callable[[str], None]]
+_MEANINGS = {
+    "label", "annotator", "time", "source", "answer", "accept", "choice", "choices", "annotation_id", "created_at",
+    "updated_at", "lead_time", "annotations", "meta", "_input_hash", "_task_hash", "_timestamp", "_annotator_id",
+    "_session_id",
+}  # fmt: skip
 
-def available() -> dict[str, Callable[[pa.Table, str], None]]:
-    """Writers by suffix."""
+
+def available() -> dict[str, Callable[[pa.Table, Path], Files]]:
+    """Formats by suffix, the longest first: `.label-studio.json` is not `.json`."""
     modules = [importlib.import_module(f"{__name__}.{info.name}") for info in pkgutil.iter_modules(__path__)]
-    return {module.SUFFIX: module.write for module in modules if hasattr(module, "SUFFIX")}
+    found = {module.SUFFIX: module.files for module in modules if hasattr(module, "SUFFIX")}
+    return dict(sorted(found.items(), key=lambda one: (-len(one[0]), one[0])))
 
 
-def writer_for(path: str) -> Callable[[pa.Table, str], None]:
-    """Return the writer for a path's ending.
+def format_of(path: str) -> Callable[[pa.Table, Path], Files]:
+    """Return the format for a path's ending.
 
     Raises
     ------
     InputError
         If no format has this ending.
     """
-    for suffix, write in available().items():
+    for suffix, files in available().items():
         if path.lower().endswith(suffix):
-            return write
+            return files
     raise InputError(f"{path}: no task format has this ending", f"there are: {', '.join(available())}")
+
+
+def unambiguous(tasks: pa.Table) -> pa.Table:
+    """Rename the items' columns that would be read as part of an answer.
+
+    Examples
+    --------
+    >>> unambiguous(pa.table({"se_task": [1], "label": [0], "Source": ["x"]})).column_names
+    ['se_task', 'label_item', 'Source_item']
+    """
+    return tasks.rename_columns([f"{n}_item" if n.lower() in _MEANINGS else n for n in tasks.column_names])

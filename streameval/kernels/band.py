@@ -136,7 +136,7 @@ def _gain(table: FloatArray, exact: bool, mu: float, w: int, n: int, k: float, q
 
 
 @kernel
-def _root(mu: FloatArray, total: FloatArray, threshold: float) -> float:
+def mixture_root(mu: FloatArray, total: FloatArray, threshold: float) -> float:
     """T with log sum exp(mu T + total) = threshold: Newton from above (the sum is convex in T)."""
     t = np.inf
     for m in range(mu.size):
@@ -190,7 +190,7 @@ def _upper(
                 if q_low < q_high:
                     g = min(g, _gain(table, exact, mu[m], w, n[j], k_high[j], q_low, low, high))
                 total[m] += g
-            bound = _root(mu, total, threshold)
+            bound = mixture_root(mu, total, threshold)
         drawn += n[j]
         negatives += n[j] - k_high[j]
         decay = (start / ends[j]) ** 2

@@ -1,79 +1,144 @@
 """Monotone bins of order keys: counting, and picking out what lies in wanted bins.
 
-Stage 0 maps a key to a bin by two look-ups: the key's segment (its top bits after `low`), and its place in it. Each
-further stage splits wanted bins of the stage before: `cell[bin]` is −1 or the number of a cell, which splits one word
-of the item (0: key, 1: low word of a wide score, 2: tie hash, 3: position) by a shift. All of it is monotone in the
-order (key, low, hash, position), so counts of bins are ranks.
+Stage 0 maps a key to a bin: by a shift alone (`even_bins`), or by its segment (its top bits after `low`) and its
+place in it (`segment_bins`); heavy keys, which many items share, then get bins of their own, by tie hash
+(`part_heavy`). Each further stage splits wanted bins of the stage before: `cell[bin]` is −1 or the number of a cell,
+which splits one word of the item (0: key, 1: low word of a wide score, 2: tie hash, 3: position) by a shift. All of it
+is monotone in the order (key, low, hash, position), so counts of bins are ranks.
 """
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from streameval.kernels.jit import kernel
+from streameval.kernels.tiehash import position_hash
 from streameval.types import Int64Array
 
 UInt64Array = npt.NDArray[np.uint64]
+UInt32Array = npt.NDArray[np.uint32]
 Int32Array = npt.NDArray[np.int32]
 
 
 @kernel
-def count_first(
-    keys: UInt64Array,
-    bounds: UInt64Array,
-    first: Int64Array,
-    inner: UInt64Array,
-    counts: Int64Array,
-) -> None:
-    """Count keys per bin of stage 0, adding to `counts`; `bounds` is (low, high, shift)."""
-    low, high, shift = bounds[0], bounds[1], bounds[2]
-    mask = (np.uint64(1) << shift) - np.uint64(1)
-    for i in range(keys.size):
+def even_bins(keys: UInt64Array, low: np.uint64, high: np.uint64, shift: np.uint64, out: UInt32Array) -> None:
+    """Bins of equal width from `low` to `high`, numbered from 1; keys before and beyond go to the first and last."""
+    for i in range(keys.size):  # without branches, so that it is done several at a time
         key = keys[i]
-        if key < low:
-            counts[0] += 1
-        elif key > high:
-            counts[first[first.size - 1]] += 1
-        else:
-            offset = key - low
-            segment = np.int64(offset >> shift)
-            counts[first[segment] + np.int64((offset & mask) >> inner[segment])] += 1
+        inside = (low if key < low else (high if key > high else key)) - low
+        out[i] = np.uint32((inside >> shift) + np.uint64(1))
 
 
 @kernel
-def mark(
-    keys: UInt64Array,
-    bounds: UInt64Array,
-    first: Int64Array,
-    inner: UInt64Array,
-    wanted: UInt64Array,
-    out_row: Int64Array,
-    out_bin: Int64Array,
-) -> int:
-    """Rows whose stage-0 bin is wanted (a bit set), and their bins; returns how many there are.
-
-    `out_row` and `out_bin` have room for all rows.
-    """
+def segment_bins(
+    keys: UInt64Array, bounds: UInt64Array, first: Int64Array, inner: UInt64Array, out: UInt32Array
+) -> None:
+    """Bins of segments; `bounds` is (low, high, shift). Keys before `low` get bin 0, those beyond `high` the last."""
     low, high, shift = bounds[0], bounds[1], bounds[2]
     mask = (np.uint64(1) << shift) - np.uint64(1)
     last = first[first.size - 1]
-    n = 0
     for i in range(keys.size):
         key = keys[i]
         if key < low:
-            at = 0
+            out[i] = 0
         elif key > high:
-            at = last
+            out[i] = last
         else:
             offset = key - low
             segment = np.int64(offset >> shift)
-            at = first[segment] + np.int64((offset & mask) >> inner[segment])
+            out[i] = first[segment] + np.int64((offset & mask) >> inner[segment])
+
+
+@kernel
+def part_heavy(
+    keys: UInt64Array,
+    hashes: UInt64Array,
+    first_position: int,
+    start: Int64Array,
+    heavy_of: Int32Array,
+    heavy: UInt64Array,
+    shift: UInt64Array,
+    out: UInt32Array,
+) -> None:
+    """Make room for heavy keys, in place.
+
+    Parameters
+    ----------
+    keys : uint64 array, shape (n,)
+    hashes : uint64 array, shape (n,) or (0,)
+        Tie hashes; empty where they are those of the stored positions.
+    first_position : int
+        Stored position of the first row.
+    start : int64 array, shape (bins before,)
+        Where each bin begins now.
+    heavy_of : int32 array, shape (bins before,)
+        Number of the heavy key in a bin, or −1. Such a bin becomes one for the keys before, bins by hash, and one for
+        the keys after.
+    heavy, shift : uint64 arrays, shape (heavy keys,)
+        The keys, and the shift of a hash that makes its bin; 64 for a single one.
+    out : uint32 array, shape (n,)
+        Bins.
+    """
+    for i in range(keys.size):
+        before = out[i]
+        at = start[before]
+        h = heavy_of[before]
+        if h >= 0:
+            if keys[i] == heavy[h]:
+                tie = hashes[i] if hashes.size else position_hash(first_position + i)
+                at += 1 + np.int64(tie >> shift[h])
+            elif keys[i] > heavy[h]:
+                at = start[before + 1] - 1
+        out[i] = np.uint32(at)
+
+
+@kernel
+def keep_open(bins: UInt32Array, wanted: UInt64Array, out_row: UInt32Array) -> int:
+    """Rows whose bin is wanted (a bit set); returns how many there are. `out_row` has room for all rows."""
+    n = 0
+    for i in range(bins.size):
         # written in any case and kept only where wanted: a branch that is taken half the time costs more
         out_row[n] = i
-        out_bin[n] = at
-        n += int((wanted[at >> 6] >> np.uint64(at & 63)) & np.uint64(1))
+        n += int((wanted[bins[i] >> np.uint32(6)] >> np.uint64(bins[i] & np.uint32(63))) & np.uint64(1))
     return n
+
+
+@kernel
+def pile_up(
+    keys: UInt64Array,
+    first_position: int,
+    bins: UInt32Array,
+    rows: UInt32Array,
+    pile: tuple[npt.NDArray[Any], npt.NDArray[Any], UInt32Array],
+    shift: np.uint64,
+    n: int,
+) -> int:
+    """Append some rows of a block to a pile of keys, positions and bins that holds `n` items.
+
+    Keys are shifted to the right by `shift`. Returns how many items there are then; the pile has room for them.
+    """
+    out_key, out_position, out_bin = pile
+    for i in range(rows.size):
+        row = rows[i]
+        out_key[n + i] = keys[row] >> shift
+        out_position[n + i] = first_position + np.int64(row)
+        out_bin[n + i] = bins[row]
+    return n + rows.size
+
+
+@kernel
+def thin_out(pile: tuple[npt.NDArray[Any], npt.NDArray[Any], UInt32Array], n: int, wanted: UInt64Array) -> int:
+    """Keep only what lies in wanted bins, of the first `n` items of a pile, in place; returns how many remain."""
+    key, position, bins = pile
+    m = 0
+    for i in range(n):
+        at = bins[i]
+        key[m], position[m], bins[m] = key[i], position[i], at
+        m += int((wanted[at >> np.uint32(6)] >> np.uint64(at & np.uint32(63))) & np.uint64(1))
+    return m
 
 
 @kernel
@@ -110,7 +175,7 @@ def settle(bins: Int64Array) -> None:
 
 
 @kernel
-def count_bins(bins: Int64Array, counts: Int64Array) -> None:
+def count_bins(bins: npt.NDArray[Any], counts: npt.NDArray[Any]) -> None:
     """Count bins, adding to `counts`."""
     for i in range(bins.size):
         counts[bins[i]] += 1

@@ -87,34 +87,20 @@ def gather(counts: UInt16Array, first: int, last: int, marked: npt.NDArray[np.bo
 
 
 @kernel
-def count_bins_by_label(
-    keys: UInt64Array,
-    labels: UInt8Array,
-    bounds: UInt64Array,
-    first: Int64Array,
-    inner: UInt64Array,
-    bins: UInt64Array,
-) -> None:
-    """Count labels per bin of a `FirstStage`.
+def count_placed(keys: UInt64Array, labels: UInt8Array, place: npt.NDArray[np.uint32], bins: UInt64Array) -> None:
+    """Count labels per bin.
 
     Parameters
     ----------
+    keys : uint64 array, shape (n,)
+    labels : uint8 array, shape (n,)
+    place : uint32 array, shape (n,)
+        The bin of each key.
     bins : uint64 array, shape (bins, 4)
         Negatives, positives, smallest and largest key of each bin: one line of the cache.
     """
-    low, high, shift = bounds[0], bounds[1], bounds[2]
-    mask = (np.uint64(1) << shift) - np.uint64(1)
-    last = first[first.size - 1]
     for i in range(keys.size):
-        key = keys[i]
-        if key < low:
-            at = np.int64(0)
-        elif key > high:
-            at = last
-        else:
-            offset = key - low
-            segment = np.int64(offset >> shift)
-            at = first[segment] + np.int64((offset & mask) >> inner[segment])
+        at, key = place[i], keys[i]
         bins[at, np.int64(labels[i])] += np.uint64(1)
         bins[at, 2] = min(bins[at, 2], key)
         bins[at, 3] = max(bins[at, 3], key)

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
-from dataclasses import fields
+from dataclasses import dataclass, fields
 from numbers import Integral, Real
 from typing import Any, ClassVar, Protocol, cast, runtime_checkable
 
 from streameval.curve import Curve
 from streameval.errors import InputError, did_you_mean
-from streameval.types import Labels, Plan
+from streameval.types import Int64Array, Labels, Plan
 
 ASSUMES_THE_DRAW = "nothing of the list: only that the planned ranks, drawn at random, are the ones that were labelled"
 
@@ -24,15 +24,17 @@ class Method(Protocol):
     """What every method offers. Laws, tested over every method that is found:
 
     - all planned ranks labelled and all ranks planned ⇒ lower = estimate = upper = truth;
-    - the plan's ranks are exactly the labels that `cost` counts (methods that draw: in expectation);
+    - the plan's ranks are exactly the labels that `cost` counts (in expectation where the draw decides their number);
     - a rank without a label never narrows a bound.
 
-    `variants` are parameters that read the same kind of plan in another way, for comparisons side by side.
+    `variants` are parameters that read the same kind of plan in another way, for comparisons side by side. `settles`
+    names parameters that, once given, leave nothing to some others: `cost` then keeps those for the other methods.
     """
 
     name: ClassVar[str]
     summary: ClassVar[str]
     variants: ClassVar[tuple[dict[str, Any], ...]]
+    settles: ClassVar[dict[str, tuple[str, ...]]]
 
     def plan(self, n_items: int, seed: int = 0) -> Plan:
         """Choose the ranks to label in a ranking of `n_items`."""
@@ -52,6 +54,55 @@ class Method(Protocol):
 
     def with_alpha(self, alpha: float) -> Method:
         """Return the same method, planned for another half-width."""
+        ...
+
+
+@runtime_checkable
+class DrawsStrata(Protocol):
+    """A method that draws so many ranks of each stratum, uniformly without replacement, by whatever draws them."""
+
+    def strata(self, n_items: int) -> tuple[Int64Array, Int64Array]:
+        """Last rank of each stratum, and ranks to draw of it."""
+        ...
+
+    def drawn(self, n_items: int, seed: int, rank: Int64Array) -> Plan:
+        """Make a plan of the ranks that were drawn, int64, strictly increasing."""
+        ...
+
+
+@dataclass(frozen=True)
+class Look:
+    """What a plan would be at a look, by forecast.
+
+    Attributes
+    ----------
+    look : int
+        1-based.
+    labels : int
+        In all, those of earlier looks included.
+    half_width : float
+        For a list of the precision planned for, relative to it.
+    """
+
+    look: int
+    labels: int
+    half_width: float
+
+
+@runtime_checkable
+class Sequential(Protocol):
+    """A method whose plan may grow after its labels were looked at.
+
+    Laws: a plan at a later look holds every rank of the earlier ones; the claim holds over all looks together, whatever
+    decides when to stop.
+    """
+
+    def later_looks(self, plan: Plan) -> list[Look]:
+        """Give the looks that `plan` has left; none where it was made for one."""
+        ...
+
+    def enlarged(self, plan: Plan, look: int) -> Plan:
+        """Grow a plan to a later look. `batch` numbers the plan by which a rank first came in, from 1."""
         ...
 
 

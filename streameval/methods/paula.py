@@ -14,6 +14,8 @@ What the paper gets wrong or leaves open, and what is done here:
 - A head below ⌈(Δ+2)/ε⌉ can break m ≥ Δ and is refused. N ≤ g_ℓ labels everything; the curve is then exact.
 - The bracket holds only under A.2: windows of Δ labels never rise. Real labels are noisy, so they do rise, and the
   bracket then crosses (Y⁻ > Y⁺): proof that A.2 is false of these labels. Rises and crossings are counted.
+- `assume="independent"` reads bounds from the same labels that hold with a stated probability where labels are
+  independent and their probability never rises: what A.2 means once label noise is paid for.
 - Neither step function bounds p between grid points; the lift of `streameval.envelope` does.
 """
 
@@ -27,10 +29,10 @@ import pyarrow as pa
 
 from streameval.curve import Curve
 from streameval.envelope import Envelope, Points, close, lift
-from streameval.errors import InputError
+from streameval.errors import InputError, did_you_mean
 from streameval.grid import least_head, parse_epsilon
-from streameval.methods import check_alpha, check_budget, check_items
-from streameval.methods.paula_bracket import Bracket, bracket_of, findings, head_yield_of
+from streameval.methods import check_alpha, check_budget, check_claim, check_items
+from streameval.methods.paula_bracket import Bracket, bracket_of, findings, head_yield_of, tail_finding
 from streameval.methods.paula_layout import (
     DEFAULT_EPSILON,
     Layout,
@@ -39,6 +41,13 @@ from streameval.methods.paula_layout import (
     layout_for_budget,
     layout_of,
 )
+from streameval.methods.paula_noise import (
+    ASSUMES_INDEPENDENT,
+    noise_diagnostics,
+    noise_findings,
+    noise_points,
+    with_noise,
+)
 from streameval.monotonicity import assumptions
 from streameval.types import Claim, Labels, Plan
 
@@ -46,6 +55,7 @@ ASSUMES_A2 = (
     "A.2 of the PAULA paper: beyond the head, the share of positives in windows of Δ ranks bounds every stretch "
     "between them, and never rises"
 )
+ASSUMPTIONS = ("a2", "independent")
 ASSUMES_NOTHING = "nothing: ranks without a label count as negative below and as positive above"
 
 
@@ -68,6 +78,11 @@ class Paula:
         Take the ε (a multiple of .0001) of fewest labels whose γ(1+ε) − 1 is at most this.
     budget : int, optional
         Take the ε of smallest γ(1+ε) whose labels are at most so many.
+    assume : {"a2", "independent"}
+        What the bounds rest on: A.2 as the paper has it, or independent labels whose probability never rises
+        (`streameval.methods.paula_noise`), which pays for label noise and holds with probability `confidence`.
+    confidence : float, optional
+        In (0, 1), .95 by default: of the bounds for independent labels, which are columns of the curve in any case.
 
     Raises
     ------
@@ -78,7 +93,8 @@ class Paula:
     name: ClassVar[str] = "paula"
     summary: ClassVar[str] = "the paper's windows on a geometric grid; bounds hold only if precision never rises"
 
-    variants: ClassVar[tuple[dict[str, Any], ...]] = ({},)
+    variants: ClassVar[tuple[dict[str, Any], ...]] = ({}, {"assume": "independent"})
+    settles: ClassVar[dict[str, tuple[str, ...]]] = {"epsilon": ("alpha", "budget")}
 
     epsilon: str | float | None = None
     window: int = 100
@@ -86,6 +102,8 @@ class Paula:
     tail: str = "open"
     alpha: float | None = None
     budget: int | None = None
+    assume: str = "a2"
+    confidence: float | None = None
 
     def __post_init__(self) -> None:
         """Check every parameter."""
@@ -104,6 +122,10 @@ class Paula:
                 f"head is {self.head:,}: too small for epsilon {self.epsilon} and window {self.window}",
                 f"the smallest head that works is {least_head(ratio, self.window):,}",
             )
+        if self.assume not in ASSUMPTIONS:
+            raise InputError(f"assume is '{self.assume}'", did_you_mean(self.assume, ASSUMPTIONS))
+        if self.confidence is not None:
+            check_claim(self.confidence, 1.0)
         if self.tail not in ("open", "closed"):
             raise InputError(f"tail is '{self.tail}'", "it is 'open' or 'closed'")
 
@@ -118,7 +140,10 @@ class Paula:
     def _parameters(self, layout: Layout) -> dict[str, Any]:
         """Give the parameters as JSON-ready values, ε as its decimal text."""
         epsilon = self.epsilon if self.epsilon is not None else decimal(layout.epsilon)
-        return {"epsilon": str(epsilon), "window": self.window, "head": layout.head, "tail": self.tail}
+        layout_parameters = {"epsilon": str(epsilon), "window": self.window, "head": layout.head, "tail": self.tail}
+        # left out where they are the default, so that plans made before these parameters existed stay the same
+        chosen = {"assume": self.assume} if self.assume != "a2" else {}
+        return layout_parameters | chosen | ({"confidence": self.confidence} if self.confidence is not None else {})
 
     def plan(self, n_items: int, seed: int = 0) -> Plan:
         """Choose the head and the windows (Algorithm 2).
@@ -161,12 +186,19 @@ class Paula:
 
         Bounds: "exact" where every item is labelled. "conditional" on A.2 where the bracket nowhere crosses: then
         ⌈Y⁻⌉ ≤ Y(g_k) ≤ ⌊Y⁺⌋ at grid points, lifted to every rank. "none" otherwise: the smaller and the larger of
-        the pair, a picture. A missing label counts 0 in Y⁻ and 1 in Y⁺.
+        the pair, a picture. A missing label counts 0 in Y⁻ and 1 in Y⁺. With `assume="independent"`: "conditional" on
+        independent labels of never rising probability, at every rank at once with probability `confidence` under that
+        model; "none" where the labels contradict it beyond noise (which happens with probability below .02 where it is
+        true). Columns `independent_lower`, `independent_upper` are these bounds at grid points, whatever is assumed.
         """
         layout = self._layout(plan.n_items)
         if layout.everything:
             return _labelled_curve(plan, labels, layout)
         bracket = bracket_of(layout, labels)
+        points = noise_points(layout, labels, 1 - self._confidence)
+        columns = with_noise(bracket.table(layout, labels), points)
+        if self.assume == "independent":
+            return self._independent_curve(layout, labels, points, columns)
         inward = _inward(layout, labels, bracket)
         claim = Claim("none" if np.any(bracket.crossed) else "conditional", None, ASSUMES_A2)
         diagnostics = {
@@ -181,7 +213,27 @@ class Paula:
             claim=claim,
             diagnostics=diagnostics,
             findings=findings(layout, claim.coverage, diagnostics),
-            columns=bracket.table(layout, labels),
+            columns=columns,
+        )
+
+    @property
+    def _confidence(self) -> float:
+        return 0.95 if self.confidence is None else self.confidence
+
+    def _independent_curve(self, layout: Layout, labels: Labels, points: Points, columns: pa.Table) -> Curve:
+        envelope = close(layout.n_items, points, labels.rank, labels.label)
+        assumed = assumptions(labels, layout.head_end, layout.window)
+        found = noise_diagnostics(layout, labels, assumed)
+        refuted = found["contradicts_never_rising"] or found["contradicts_independence"] or not envelope.consistent
+        said = noise_findings(self._confidence, envelope.consistent, found, assumed["A.2"])
+        return Curve(
+            n_items=layout.n_items,
+            envelope=envelope if envelope.consistent else _picture(layout, labels, bracket_of(layout, labels)),
+            grid=layout.cutoffs(),
+            claim=Claim("none" if refuted else "conditional", self._confidence, ASSUMES_INDEPENDENT),
+            diagnostics={**found, "consistent": envelope.consistent, "assumptions": assumed},
+            findings=said + tail_finding(layout),
+            columns=columns,
         )
 
     def _layout(self, n_items: int) -> Layout:

@@ -10,7 +10,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from streameval.methods.paula_layout import Layout
-from streameval.monotonicity import p_text, warnings
+from streameval.monotonicity import p_text, rise_text, warnings
 from streameval.types import Int64Array, Labels
 
 
@@ -131,22 +131,26 @@ def findings(layout: Layout, coverage: str, diagnostics: dict[str, Any]) -> tupl
     sentences += warnings({**diagnostics["assumptions"], "A.2": {"beyond_noise": False}})
     if diagnostics["head_condition"] is False:
         sentences.append("Precision at the end of the head is below the local precision there: γ(1+ε) is not promised.")
+    return (*sentences, *tail_finding(layout))
+
+
+def tail_finding(layout: Layout) -> tuple[str, ...]:
+    """Say which ranks an open tail leaves unknown, if any."""
     unknown = layout.n_items - int(layout.last[-1])
-    if unknown:
-        sentences.append(
-            f"Ranks {layout.last[-1] + 1:,} to {layout.n_items:,} are never labelled (open tail): 0 to {unknown:,} "
-            "positives there; --tail closed labels a last window."
-        )
-    return tuple(sentences)
+    if not unknown:
+        return ()
+    return (
+        f"Ranks {layout.last[-1] + 1:,} to {layout.n_items:,} are never labelled (open tail): 0 to {unknown:,} "
+        "positives there; --tail closed labels a last window.",
+    )
 
 
 def _headline(coverage: str, diagnostics: dict[str, Any], test: dict[str, Any]) -> str:
     points, crossings, rises = (diagnostics[key] for key in ("grid_points", "crossings", "rises"))
     if test["beyond_noise"]:
         return (
-            f"The assumption fails: precision rises from {test['before']:.1%} (ranks {test['first_rank']:,} to "
-            f"{test['middle_rank']:,}) to {test['after']:.1%} (up to {test['last_rank']:,}), so the PAULA bracket, "
-            "conditional on A.2, says nothing about this list."
+            f"The assumption fails: {rise_text(test)}, so the PAULA bracket, conditional on A.2, says nothing about "
+            "this list."
         )
     if coverage == "none":
         return (

@@ -67,6 +67,7 @@ class Uniform:
     name: ClassVar[str] = "uniform"
     summary: ClassVar[str] = "uniformly random ranks, the baseline: for one rank (--at) or the whole curve"
     variants: ClassVar[tuple[dict[str, Any], ...]] = tuple({"interval": name} for name in INTERVALS)
+    settles: ClassVar[dict[str, tuple[str, ...]]] = {}
 
     at: int | None = None
     alpha: float = 0.08

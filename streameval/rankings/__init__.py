@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, Protocol
 
+import numpy as np
 import pyarrow as pa
 
 from streameval.errors import InputError
@@ -222,6 +223,25 @@ class Ranking(Protocol):
     def forecast(self, ranks: Int64Array, columns: Sequence[str]) -> Forecast:
         """Say what `fetch` would read, without reading it."""
         ...
+
+
+def check_ranks(ranks: Int64Array, n_items: int) -> None:
+    """Refuse ranks that are not in 1..N or do not strictly increase.
+
+    Raises
+    ------
+    InputError
+        Names the first one.
+    """
+    if ranks.size == 0:
+        return
+    if ranks[0] < 1 or ranks[-1] > n_items:
+        wrong = int(ranks[0] if ranks[0] < 1 else ranks[-1])
+        raise InputError(f"there is no rank {wrong:,}: the ranking has {n_items:,} items", "ranks are 1 to N")
+    falls = np.flatnonzero(np.diff(ranks) <= 0)
+    if falls.size:
+        first = int(falls[0])
+        raise InputError(f"rank {int(ranks[first + 1]):,} follows rank {int(ranks[first]):,}: ranks have to increase")
 
 
 class Opener(Protocol):

@@ -6,10 +6,10 @@ Of each footer only row counts, the score's minima and maxima and a digest are k
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -21,6 +21,7 @@ from streameval.rankings.paging.schema import wide_type
 from streameval.stores import LAST, State, store_of
 from streameval.types import Int64Array
 
+T = TypeVar("T")
 _MAGIC = b"PAR1"
 _MAX_FOOTER = 1 << 30
 # a data page takes at least this many bytes and says how many values it holds in 31 bits
@@ -49,6 +50,8 @@ class Footer:
         Whether it seems to have a page index; a column or row group may still be without.
     score_bounds : tuple of ((min, max) or None), one per row group
         Statistics of the score column; None where the file has none, or nulls. Empty where the order has no score.
+    score_bytes : tuple of (first byte, bytes), one per row group
+        Where the score column lies; empty where the order has no score.
     """
 
     file: DataFile
@@ -60,6 +63,7 @@ class Footer:
     row_group_rows: Int64Array
     indexed: bool
     score_bounds: tuple[tuple[Any, Any] | None, ...]
+    score_bytes: tuple[tuple[int, int], ...] = ()
 
 
 def read_footers(files: Sequence[DataFile], score: str | None, threads: int) -> list[Footer]:
@@ -91,7 +95,8 @@ def read_footer(file: DataFile, score: str | None) -> Footer:
         schema,
         rows,
         bool(rows.size and metadata.num_columns and metadata.row_group(0).column(0).has_offset_index),
-        _score_bounds(metadata, score) if score else (),
+        _of_score(metadata, score, _bounds, None) if score else (),
+        _of_score(metadata, score, _place, (0, 0)) if score else (),
     )
 
 
@@ -175,13 +180,18 @@ def _check_row_group(path: str, group: Any, index: int, size: int) -> int:
     return rows
 
 
-def _score_bounds(metadata: pq.FileMetaData, score: str) -> tuple[tuple[Any, Any] | None, ...]:
+def _of_score(metadata: pq.FileMetaData, score: str, fact: Callable[[Any], T], absent: T) -> tuple[T, ...]:
+    """A fact of the score column's chunk in each row group."""
     names = [metadata.schema.column(i).path for i in range(metadata.num_columns)]
-    if score not in names:
-        return tuple(None for _ in range(metadata.num_row_groups))
-    column: int = names.index(score)
     groups: int = metadata.num_row_groups
-    return tuple(_bounds(metadata.row_group(i).column(column)) for i in range(groups))
+    if score not in names:
+        return (absent,) * groups
+    column: int = names.index(score)
+    return tuple(fact(metadata.row_group(i).column(column)) for i in range(groups))
+
+
+def _place(chunk: Any) -> tuple[int, int]:
+    return int(chunk.dictionary_page_offset or chunk.data_page_offset), int(chunk.total_compressed_size)
 
 
 def _bounds(chunk: Any) -> tuple[Any, Any] | None:

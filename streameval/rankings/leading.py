@@ -189,8 +189,8 @@ def _by_rank(ranking: ScoredRanking, items: _Items, last_rank: int, folder: Path
 
 def _places(ranking: ScoredRanking, ranks: Int64Array) -> Words:
     """Words of the items at some ranks."""
-    scan, memory = ranking.scan_for(ranks)
-    found = locate(scan, ranks, memory, ranking.options.nan)
+    scan = ranking.scan_for(ranks)
+    found = locate(scan, ranks, ranking.budget(ranks.size), ranking.options.nan)
     hashes = scan.key_hashes(found.position) if scan.keys else position_hashes(found.position)
     return Words(found.keys.key, found.keys.low, hashes, found.position.view(np.uint64))
 
@@ -203,7 +203,7 @@ def _kept(ranking: ScoredRanking, ends: Words, hashed: str) -> Iterator[tuple[Wo
     hashed : {"all", "ties"}
         Which rows' key columns are hashed: all, or those of row groups where a score is that of the last place.
     """
-    scan, _ = ranking.scan_for(np.array([1]))
+    scan = ranking.scan_for(np.array([1]))
     units = list(ranking.units)
     if ranking.bounds is not None:
         units = [unit for unit, best in zip(units, ranking.bounds[0].tolist(), strict=True) if best <= ends.key[-1]]
@@ -215,7 +215,7 @@ def _kept(ranking: ScoredRanking, ends: Words, hashed: str) -> Iterator[tuple[Wo
 
 def _kept_of(scan: Scan, unit: Unit, ends: Words, hashed: str) -> tuple[Words, Int64Array]:
     keys = scan.scores(unit)
-    rows = np.flatnonzero(keys.key <= ends.key[-1])
+    rows = np.flatnonzero(keys.key <= ends.key[-1]).astype(np.uint32)
     needed = bool(rows.size) if hashed == "all" else bool(np.any(keys.key[rows] == ends.key[-1]))
     hashes = scan.hashes(unit) if scan.keys and needed else None
     words = scan.words(unit.first_position, keys, rows, hashes)

@@ -14,9 +14,9 @@ from typing import Any
 import pyarrow as pa
 
 from streameval.errors import InputError, did_you_mean
-from streameval.rankings import Fetched, Forecast, Progress, Ranking, RankingOptions, silent
+from streameval.rankings import Fetched, Forecast, Progress, Ranking, RankingOptions, check_ranks, silent
+from streameval.rankings.byscore import by_score
 from streameval.rankings.footers import check_column
-from streameval.rankings.scored import by_score
 from streameval.rankings.stored import free_name
 from streameval.types import Int64Array
 
@@ -77,6 +77,7 @@ class TableRanking:
         cutoffs: Int64Array | None = None,
     ) -> Fetched:
         """Take the rows at `ranks`."""
+        check_ranks(ranks, self.n_items)
         for name in columns:
             if name not in self.table.column_names:
                 raise InputError(f"there is no column '{name}'", did_you_mean(name, self.table.column_names))
@@ -94,11 +95,15 @@ class TableSlice:
     table: pa.Table
     first_position: int
     rows: int
+    score_bytes: int = 0
 
     @property
     def where(self) -> str:
         """The place, for messages."""
         return f"the table from row {self.first_position:,} on"
+
+    def advise(self) -> None:
+        """Nothing to fetch."""
 
     def read(self, columns: Sequence[str]) -> pa.Table:
         """Slice columns: nothing is copied."""

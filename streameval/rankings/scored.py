@@ -6,27 +6,30 @@ The positions of wanted ranks are found by counting scans (`ordering`), and thei
 
 from __future__ import annotations
 
+import hashlib
+import json
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from streameval.errors import InputError
-from streameval.kernels.orderkeys import LAST, UInt64Array
-from streameval.rankings import Fetched, Forecast, Progress, Ranking, RankingOptions, silent
-from streameval.rankings.footers import check_column
+from streameval.kernels.orderkeys import UInt64Array
+from streameval.rankings import Fetched, Forecast, Progress, Ranking, RankingOptions, check_ranks, silent
+from streameval.rankings.ordering.keeping import Keeper, UnfinishedError, forget
 from streameval.rankings.ordering.locate import least_memory, locate
-from streameval.rankings.ordering.scores import ScoreOrder, order_of, widest
+from streameval.rankings.ordering.scores import ScoreOrder
 from streameval.rankings.ordering.skipping import Lumps, must_be_read
-from streameval.rankings.ordering.ties import TIE_RULE, check_key, key_hashes
-from streameval.rankings.ordering.units import RowGroup, Scan, Unit, reader_of
-from streameval.rankings.stored import StoredRanking, free_name, open_stored
+from streameval.rankings.ordering.ties import describe, key_hashes
+from streameval.rankings.ordering.units import Scan, Unit
+from streameval.rankings.scans import ScanState, Shard, Step, announce
+from streameval.rankings.stored import StoredRanking, free_name
 from streameval.types import Int64Array
 
-_LEAST_MEMORY = 0.05  # GB: bins and a few row groups
 _BYTES_PER_ROW = 48  # of a row group that is being decoded
 
 
@@ -48,6 +51,8 @@ class ScoredRanking:
         The widest type that it has.
     bounds : pair of uint64 arrays, or None
         Smallest and largest order key of each unit, from statistics.
+    folder : Path or None
+        Where scans are kept as long as they are not done.
     """
 
     rows: Ranking
@@ -57,6 +62,7 @@ class ScoredRanking:
     score: str
     kind: pa.DataType
     bounds: tuple[UInt64Array, UInt64Array] | None = None
+    folder: Path | None = None
 
     @property
     def n_items(self) -> int:
@@ -105,13 +111,21 @@ class ScoredRanking:
             Scores that are null or NaN (unless they come last), a damaged file or one that changed, a memory limit too
             small; with count, file and place.
         """
-        wanted = np.union1d(ranks, cutoffs) if cutoffs is not None else ranks
-        scan, memory = self.scan_for(wanted)
-        found = locate(scan, wanted, memory, self.options.nan, progress)
-        if isinstance(self.rows, StoredRanking):
-            self.rows.check_unchanged(self.rows.footers)
-        mine = np.searchsorted(wanted, ranks)
-        items = self._items(found.position[mine], list(dict.fromkeys(columns)), progress)
+        wanted = self._wanted(ranks, cutoffs)
+        scan = self.scan_for(wanted)
+        keeper = self._keeper(wanted, None)
+        try:
+            found = locate(scan, wanted, self.budget(wanted.size), self.options.nan, progress, keeper)
+            if isinstance(self.rows, StoredRanking):
+                self.rows.check_unchanged(self.rows.footers)
+            mine = np.searchsorted(wanted, ranks)
+            announce(progress, Step("items"))
+            items = self._items(found.position[mine], list(dict.fromkeys(columns)), progress)
+        except UnfinishedError:
+            raise
+        except BaseException:
+            keeper.save()
+            raise
         scores = self.order.scores(found.keys, self.kind)
         table = pa.table({"rank": ranks, "score": scores.take(pa.array(mine))})
         for name in columns:
@@ -127,57 +141,100 @@ class ScoredRanking:
             thresholds=_at(wanted, scores, cutoffs),
         )
 
-    def scan_for(self, wanted: Int64Array) -> tuple[Scan, float]:
-        """Say what has to be read to find wanted ranks, and the bytes there are for bins and candidates.
+    def keeping(self, folder: Path) -> ScoredRanking:
+        """Return the same ranking, its scans kept in `folder`: what an interrupted run has read is not read again."""
+        return replace(self, folder=folder)
+
+    def scan(
+        self, ranks: Int64Array, cutoffs: Int64Array | None, shard: Shard, progress: Progress = silent
+    ) -> ScanState:
+        """Do one share of every scan, as far as the other shares let it; what comes of it is kept (`keeping`).
+
+        Parameters
+        ----------
+        ranks, cutoffs : int64 arrays
+            As for `fetch`.
+        shard : Shard
+            Shares may be done in any order, at once, again, or in different numbers of shares.
+        progress : callable(done, total), optional
+
+        Returns
+        -------
+        ScanState
+            The last scan, and which shares of it are missing; none where `fetch` has nothing left to scan.
 
         Raises
         ------
         InputError
-            A memory limit too small; says the least that works.
+            See `fetch`.
         """
-        units, lumps = self._to_read(wanted)
-        threads, memory = self._share(wanted.size)
-        return Scan(units, self.order, self.score, self.options.key, threads, self._key_hashes, lumps), memory
+        wanted = self._wanted(ranks, cutoffs)
+        keeper = self._keeper(wanted, shard)
+        try:
+            locate(self.scan_for(wanted), wanted, self.budget(wanted.size), self.options.nan, progress, keeper)
+        except UnfinishedError as unfinished:
+            return unfinished.state
+        return keeper.state
 
     def forecast(self, ranks: Int64Array, columns: Sequence[str]) -> Forecast:
         """Say what `fetch` would scan; which pages it would read then, only the scan can tell."""
-        units, _ = self._to_read(ranks)
+        units = self.scan_for(ranks).units
         files = len({unit.where.rsplit(": row group", 1)[0] for unit in units})
         rows = sum(unit.rows for unit in units)
         return Forecast(files=files, row_groups=len(units), rows_to_scan=rows, least_scans=2)
 
-    def _to_read(self, wanted: Int64Array) -> tuple[list[Unit], Lumps]:
-        """Units that may hold wanted ranks, and lumps of all others."""
-        if self.bounds is None:
-            return list(self.units), Lumps.none()
-        first, last = self.bounds
-        rows = np.array([unit.rows for unit in self.units], dtype=np.int64)
-        read = must_be_read(first, last, rows, wanted)
-        return [unit for unit, needed in zip(self.units, read.tolist(), strict=True) if needed], Lumps(
-            first[~read], rows[~read]
-        )
+    def forget_scans(self) -> None:
+        """Remove the kept scans."""
+        if self.folder is not None:
+            forget(self.folder)
 
-    def _share(self, n_wanted: int) -> tuple[int, float]:
-        """Threads, and bytes for bins and candidates: the row groups that are being decoded take half at most.
+    def _keeper(self, wanted: Int64Array, shard: Shard | None) -> Keeper:
+        what = [self.fingerprint, self.description(), self.budget(wanted.size)]
+        digest = hashlib.sha256(json.dumps(what, sort_keys=True).encode() + wanted.tobytes()).hexdigest()
+        return Keeper(digest, self.folder, shard)
+
+    def _wanted(self, ranks: Int64Array, cutoffs: Int64Array | None) -> Int64Array:
+        for given in (ranks, cutoffs):
+            if given is not None:
+                check_ranks(given, self.n_items)
+        return ranks if cutoffs is None else np.union1d(ranks, cutoffs)
+
+    def scan_for(self, wanted: Int64Array) -> Scan:
+        """Units that may hold wanted ranks, and lumps of all others."""
+        units, lumps = list(self.units), Lumps.none()
+        if self.bounds is not None:
+            first, last = self.bounds
+            rows = np.array([unit.rows for unit in units], dtype=np.int64)
+            read = must_be_read(first, last, rows, wanted)
+            units = [unit for unit, needed in zip(units, read.tolist(), strict=True) if needed]
+            lumps = Lumps(first[~read], rows[~read])
+        threads = self._threads(wanted.size)
+        return Scan(units, self.order, self.score, self.options.key, threads, self._key_hashes, lumps)
+
+    def budget(self, n_wanted: int) -> float:
+        """Bytes for bins and candidates; the rest is for row groups that are being decoded."""
+        return max(self.options.memory * 1e9 / 2, float(least_memory(n_wanted)))
+
+    def _threads(self, n_wanted: int) -> int:
+        """As many threads as there is memory for.
 
         Raises
         ------
         InputError
-            One thread is too many; says the least that works.
+            One is too many; says the least that works.
         """
-        largest = _BYTES_PER_ROW * max(unit.rows for unit in self.units)
+        largest = max(unit.rows for unit in self.units)
+        each = _BYTES_PER_ROW * largest
         memory = self.options.memory * 1e9
-        for threads in range(self.options.threads or os.cpu_count() or 1, 1, -1):
-            if threads * largest <= memory / 2 and threads * largest + least_memory(n_wanted, threads) <= memory:
-                return threads, memory - threads * largest
-        least = largest + least_memory(n_wanted, 1)
-        if memory < least:
+        threads = int((memory - self.budget(n_wanted)) // each)
+        if threads < 1:
+            least = max(2 * each, each + least_memory(n_wanted))
             raise InputError(
-                f"{self.options.memory:g} GB of memory cannot hold a row group of {largest // _BYTES_PER_ROW:,} rows "
+                f"{self.options.memory:g} GB of memory cannot hold a row group of {largest:,} rows "
                 f"and the bins of {n_wanted:,} wanted ranks",
                 f"the least that works is --memory {np.ceil(least / 1e6) / 1e3:g}",
             )
-        return 1, memory - largest
+        return min(threads, self.options.threads or os.cpu_count() or 1)
 
     def _items(self, position: Int64Array, columns: list[str], progress: Progress = silent) -> Fetched:
         """Read items at stored positions, given in any order."""
@@ -198,117 +255,3 @@ def _at(ranks: Int64Array, scores: pa.Array, cutoffs: Int64Array | None) -> pa.T
     if cutoffs is None:
         return None
     return pa.table({"rank": cutoffs, "score": scores.take(pa.array(np.searchsorted(ranks, cutoffs)))})
-
-
-def describe(options: RankingOptions) -> dict[str, Any]:
-    """Describe an order by score, JSON-ready."""
-    by = ", ".join(options.key) if options.key else "the stored position"
-    return {
-        "order": "score",
-        "score": options.score,
-        "ascending": options.ascending,
-        "key": list(options.key),
-        "nan": options.nan,
-        "tie_rule": TIE_RULE.format(what=by),
-        **({} if options.where is None else {"where": options.where}),
-    }
-
-
-def open_scored(source: Any, options: RankingOptions) -> ScoredRanking:
-    """Open Parquet files as a ranking by score.
-
-    Raises
-    ------
-    InputError
-        See `open_stored` and `scored_from`.
-    """
-    return scored_from(open_stored(source, options), options)
-
-
-def scored_from(rows: StoredRanking, options: RankingOptions) -> ScoredRanking:
-    """Order opened files by score.
-
-    Raises
-    ------
-    InputError
-        A score or key column that is missing, or of a type that cannot be ordered or hashed.
-    """
-    score = options.score or ""
-    check_column(rows.schema, score, rows.source[0])
-    types = [(footer.file.path, footer.schema.field(score).type) for footer in rows.footers]
-    ranking = by_score(rows, row_groups(rows, score), rows.schema, types, replace(options, threads=rows.threads))
-    # a NaN that comes last can lie in any row group: a float's statistics do not tell
-    anywhere = options.nan == "last" and ranking.order.kind.startswith("float")
-    return replace(ranking, bounds=None if anywhere else _bounds(rows, ranking.order, score))
-
-
-def by_score(
-    rows: Ranking,
-    units: Sequence[Unit],
-    schema: pa.Schema,
-    types: list[tuple[str, pa.DataType]],
-    options: RankingOptions,
-) -> ScoredRanking:
-    """Order a list by score.
-
-    Parameters
-    ----------
-    rows : Ranking
-        The list in stored order.
-    units : sequence of Unit
-        All of it, in stored order.
-    schema : pyarrow.Schema
-    types : list of (place, type)
-        Of the score column, wherever it may differ.
-    options : RankingOptions
-        With a score.
-
-    Raises
-    ------
-    InputError
-        A score or key column that is missing, or of a type that cannot be ordered or hashed; too little memory.
-    """
-    score, (where, _) = options.score or "", types[0]
-    order = order_of(types, score, options.ascending, options.nan)
-    for name in options.key:
-        check_column(schema, name, where)
-        check_key(schema.field(name).type, name)
-    if options.memory < _LEAST_MEMORY:
-        raise InputError(
-            f"{options.memory:g} GB of memory is too little to count scores", f"give --memory {_LEAST_MEMORY} or more"
-        )
-    return ScoredRanking(rows, tuple(units), options, order, score, widest([kind for _, kind in types], order))
-
-
-def _bounds(rows: StoredRanking, order: ScoreOrder, score: str) -> tuple[UInt64Array, UInt64Array] | None:
-    """Order keys that statistics allow each row group; all of them where there are none."""
-    if order.kind == "decimal":
-        return None
-    first, last = [], []
-    for footer in rows.footers:
-        kind = footer.schema.field(score).type
-        known = [bounds for bounds, count in zip(footer.score_bounds, footer.row_group_rows, strict=True) if count]
-        some = next((bounds for bounds in known if bounds), None)
-        try:
-            ends = [order.keys(pa.array([(b or some)[side] for b in known], kind)).key if some else
-                    np.zeros(len(known), np.uint64) for side in (0, 1)]  # fmt: skip
-        except (pa.ArrowException, TypeError, ValueError, OverflowError):
-            return None  # statistics of a type that has no plain value
-        unknown = np.array([bounds is None for bounds in known], dtype=np.bool_)
-        first.append(np.where(unknown, np.uint64(0), np.minimum(*ends)))
-        last.append(np.where(unknown, LAST, np.maximum(*ends)))
-    return np.concatenate(first), np.concatenate(last)
-
-
-def row_groups(rows: StoredRanking, score: str) -> list[RowGroup]:
-    """All row groups that hold rows."""
-    units, position = [], 0
-    for footer in rows.footers:
-        first_row, state = 0, (footer.size, footer.changed_ns)
-        reader = reader_of(footer.schema.field(score).type)
-        for index, count in enumerate(footer.row_group_rows.tolist()):
-            if count:
-                units.append(RowGroup(footer.file.path, index, first_row, position, count, state, reader))
-            first_row += count
-            position += count
-    return units

@@ -17,7 +17,7 @@ import numpy as np
 import pyarrow as pa
 
 from streameval.errors import InputError, did_you_mean
-from streameval.rankings import Fetched, Forecast, Progress, Ranking, RankingOptions, silent, total
+from streameval.rankings import Fetched, Forecast, Progress, Ranking, RankingOptions, check_ranks, silent, total
 from streameval.rankings.files import DataFile, list_files
 from streameval.rankings.footers import Footer, common_schema, fingerprint, read_footers, refuse_changed
 from streameval.rankings.parts import Part
@@ -116,8 +116,9 @@ class StoredRanking:
         Raises
         ------
         InputError
-            A damaged file or one that changed, with file and place.
+            Ranks that are not in 1..N or do not increase. A damaged file or one that changed, with file and place.
         """
+        check_ranks(ranks, self.n_items)
         known = set(self.columns())
         for name in columns:
             if name not in known:
@@ -243,7 +244,7 @@ class _Opener:
     def open(self, source: Any, options: RankingOptions) -> Ranking:
         if options.score is None:
             return open_stored(source, options)
-        from streameval.rankings.scored import open_scored
+        from streameval.rankings.byscore import open_scored
 
         return open_scored(source, options)
 

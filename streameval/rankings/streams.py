@@ -18,9 +18,10 @@ import pyarrow as pa
 from streameval.errors import InputError, did_you_mean
 from streameval.rankings import Ranking
 from streameval.rankings.memory import TableRanking, table_slices
+from streameval.rankings.ordering.groups import row_groups
 from streameval.rankings.ordering.scores import ScoreOrder
 from streameval.rankings.ordering.units import Unit
-from streameval.rankings.scored import ScoredRanking, row_groups
+from streameval.rankings.scored import ScoredRanking
 from streameval.rankings.stored import StoredRanking
 from streameval.rankings.tables import LakeRanking
 
@@ -125,7 +126,7 @@ def labelled_rows(ranking: Ranking, label: str) -> LabelledRows:
     if isinstance(ranking, ScoredRanking):
         return LabelledRows(ranking.units, label, ranking.score, ranking.order)
     if isinstance(ranking, StoredRanking):
-        return LabelledRows(row_groups(ranking, label), label)
+        return LabelledRows(row_groups(ranking.footers, label), label)
     if isinstance(ranking, TableRanking):
         return LabelledRows(table_slices(ranking.table), label)
     raise InputError(f"a {type(ranking).__name__} cannot be read as a stream")

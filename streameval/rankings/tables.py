@@ -10,19 +10,22 @@ import hashlib
 import importlib
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
+from pathlib import Path
 from typing import Any, TypeVar
 
 import pyarrow as pa
 
 from streameval.errors import InputError, OutsideError, StreamevalError
 from streameval.rankings import Fetched, Forecast, Progress, RankingOptions, silent
+from streameval.rankings.byscore import scored_from
 from streameval.rankings.files import DataFile
 from streameval.rankings.footers import check_column, read_footer
 from streameval.rankings.ordering.scores import order_of
-from streameval.rankings.ordering.ties import check_key
-from streameval.rankings.scored import ScoredRanking, describe, scored_from
+from streameval.rankings.ordering.ties import check_key, describe
+from streameval.rankings.scans import ScanState, Shard
+from streameval.rankings.scored import ScoredRanking
 from streameval.rankings.stored import stored_from
 from streameval.types import Int64Array
 
@@ -78,6 +81,7 @@ class LakeRanking:
 
     snapshot: Snapshot
     options: RankingOptions
+    folder: Path | None = None
 
     @cached_property
     def n_items(self) -> int:
@@ -131,6 +135,20 @@ class LakeRanking:
         """
         return self.opened.fetch(ranks, columns, progress, cutoffs)
 
+    def keeping(self, folder: Path) -> LakeRanking:
+        """Return the same ranking, its scans kept in `folder`."""
+        return replace(self, folder=folder)
+
+    def scan(
+        self, ranks: Int64Array, cutoffs: Int64Array | None, shard: Shard, progress: Progress = silent
+    ) -> ScanState:
+        """Do one share of every scan (see `ScoredRanking.scan`)."""
+        return self.opened.scan(ranks, cutoffs, shard, progress)
+
+    def forget_scans(self) -> None:
+        """Remove the kept scans."""
+        self.opened.forget_scans()
+
     def forecast(self, ranks: Int64Array, columns: Sequence[str]) -> Forecast:
         """Say what `fetch` would scan; footers are read for it."""
         return self.opened.forecast(ranks, columns)
@@ -152,7 +170,8 @@ class LakeRanking:
                     f"{one.rows} in {one.size:,}",
                     "the file was overwritten outside its table",
                 )
-        return scored_from(rows, self.options)
+        ranking = scored_from(rows, self.options)
+        return ranking if self.folder is None else ranking.keeping(self.folder)
 
 
 def read_rows(one: TableFile) -> int:

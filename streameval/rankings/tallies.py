@@ -17,7 +17,7 @@ import numpy.typing as npt
 from streameval.errors import InputError
 from streameval.kernels import tally as kernels
 from streameval.rankings import Progress, silent
-from streameval.rankings.ordering.bins import first_stage
+from streameval.rankings.ordering.first import first_stage
 from streameval.rankings.ordering.units import Unit
 from streameval.rankings.streams import LabelledRows, in_order
 from streameval.types import FloatArray, Int64Array
@@ -28,6 +28,7 @@ _MOST_BINS = 1 << 24
 _MOST_PARTS = 1 << 21
 _SAMPLE_ROWS = 1 << 18
 _SAMPLE_UNITS = 32
+_CACHED_ROWS = 1 << 17
 _BYTES_PER_BIN = 40  # two counters, two keys, and what their sums take
 _ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
 
@@ -218,10 +219,14 @@ def count_bins(rows: LabelledRows, memory: float, pool: Executor, threads: int, 
     """Count labels per bin in one scan."""
     sample = _sample(rows)
     most = int(min(_MOST_BINS, max(1 << 12, memory / (_BYTES_PER_BIN * (threads + 1))), max(1 << 12, rows.n_items)))
-    stage = first_stage(sample, most)
+    stage = first_stage(sample, most, most)
+    nothing = np.empty(0, np.uint64)
 
     def work(keys: UInt64Array, labels: npt.NDArray[np.uint8], bins: UInt64Array) -> None:
-        kernels.count_bins_by_label(keys, labels, stage.bounds, stage.first, stage.inner, bins)
+        room = np.empty(min(_CACHED_ROWS, keys.size), np.uint32)
+        for first in range(0, keys.size, _CACHED_ROWS):
+            part = keys[first : first + _CACHED_ROWS]
+            kernels.count_placed(part, labels[first : first + _CACHED_ROWS], stage.place(part, nothing, 0, room), bins)
 
     return _counted(rows, stage.count, work, pool, threads, progress)
 

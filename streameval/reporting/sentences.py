@@ -37,7 +37,8 @@ def band_meaning(claim: Claim) -> str:
     return {
         "exact": "every value is exact",
         "none": "the band is a picture and not a bound",
-        "conditional": "the band holds wherever the assumption does",
+        "conditional": "the band holds wherever the assumption does"
+        + (f", with probability {claim.confidence}" if claim.confidence is not None else ""),
         "pointwise": f"the band holds at each rank on its own with probability {claim.confidence}",
         "simultaneous": f"the band holds at all ranks at once with probability {claim.confidence}",
     }[claim.coverage]

@@ -71,7 +71,8 @@ def _title(name: str, run: Replicates) -> str:
         return f"{name}: {run.labels:,} labels, every item"
     if run.first.claim.coverage == "simultaneous":
         return f"{name}: {run.labels:,} labels, held everywhere in {run.held:,} of {run.count:,} draws"
-    return f"{name}: {run.labels:,} labels, truth inside its bracket at {run.inside:.0%} of cutoffs"
+    bounds = "bracket" if run.first.claim.confidence is None else "bounds"
+    return f"{name}: {run.labels:,} labels, truth inside its {bounds} at {run.inside:.0%} of cutoffs"
 
 
 def _panel(title: str, ranks: Int64Array, low: FloatArray, high: FloatArray, most: float) -> alt.LayerChart:

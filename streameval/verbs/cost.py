@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from streameval.errors import InputError
-from streameval.methods import available, create, parameter_names
+from streameval.methods import Method, available, create, parameter_names
 
 
 def cost(items: int, *, price_per_label: float | None = None, **parameters: Any) -> list[dict[str, Any]]:
@@ -35,11 +35,11 @@ def cost(items: int, *, price_per_label: float | None = None, **parameters: Any)
     if price_per_label is not None and not 0 <= price_per_label < float("inf"):
         raise InputError(f"price per label is {price_per_label}, not a price")
     given = {key: value for key, value in parameters.items() if value is not None}
-    known = {name: parameter_names(method) for name, method in available().items()}
+    known = available()
     for key in given:
-        if not any(key in names for names in known.values()):
+        if not any(key in parameter_names(method) for method in known.values()):
             raise InputError(f"no method has a parameter '{key}'")
-    chosen = {name: create(name, _own(given, names)) for name, names in known.items()}
+    chosen = {name: create(name, _own(given, method)) for name, method in known.items()}
     found, refusals = [], []
     for name, method in chosen.items():
         try:
@@ -55,7 +55,7 @@ def cost(items: int, *, price_per_label: float | None = None, **parameters: Any)
     return found
 
 
-def _own(given: dict[str, Any], names: list[str]) -> dict[str, Any]:
-    """Parameters for one method: an epsilon says what it plans, so alpha and budget are for the others."""
-    settled = {"alpha", "budget"} if "epsilon" in given and "epsilon" in names else set()
-    return {key: value for key, value in given.items() if key in names and key not in settled}
+def _own(given: dict[str, Any], method: type[Method]) -> dict[str, Any]:
+    """Parameters for one method: those it knows, less what others of them settle."""
+    settled = {other for key in given for other in method.settles.get(key, ())}
+    return {key: value for key, value in given.items() if key in parameter_names(method) and key not in settled}

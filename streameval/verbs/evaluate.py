@@ -3,141 +3,176 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import fields, replace
 from pathlib import Path
-from typing import Any
-
-import pyarrow as pa
+from typing import Any, TypedDict, Unpack
 
 from streameval import __version__
-from streameval.curve import Curve, HalfWidth
-from streameval.errors import InputError, StreamevalError
-from streameval.labels import Votes, read_votes, tally
-from streameval.methods import create
+from streameval.curve import Curve
+from streameval.errors import InputError, StreamevalError, did_you_mean
+from streameval.labelerror import check_label_error
+from streameval.labelling import Items, LabelColumns, Tallied, Votes, read_votes, vote_rule
+from streameval.labelling.agreement import agreement
+from streameval.labelling.issues import KINDS, place_of
+from streameval.labelstore import Given
 from streameval.metrics.bounded import metrics
 from streameval.reporting.page import render
 from streameval.stores.transfer import at_hand
 from streameval.study import Evaluation, Study, evaluation_id
-from streameval.types import Labels, Plan
+from streameval.types import Plan
+from streameval.verbs.judging import Judging, curve_of, half_width_of, tally_stored
+
+
+class LabelOptions(TypedDict, total=False):
+    """Fields of `LabelColumns` and `Judging`, as keywords of `evaluate`."""
+
+    on: str | None
+    label: str
+    annotator: str | None
+    time: str | None
+    source: str | None
+    vote: str
+    prefer: Sequence[str]
+    label_error: float
+    strict: bool
 
 
 def evaluate(
     study: str | os.PathLike[str],
     *,
     labels: Sequence[Any] | Any = (),
-    on: str | None = None,
-    label: str = "label",
     misses: int = 0,
+    **options: Unpack[LabelOptions],
 ) -> Evaluation:
     """Evaluate a study with all labels it has been given so far.
 
     Parameters
     ----------
     study : path
-    labels : path or table, or sequence of these
-        Parquet or CSV files, on object stores too, or tables that speak the Arrow PyCapsule protocol. Each row is a
-        vote. A source given before adds nothing; with none, the labels stored before are evaluated.
-    on : str, optional
-        Column that says which item a row is about (default: `rank`, `se_rank` or `se_task`).
-    label : str
-        Column with the label: 1/0, true/false, yes/no; blank where there is none.
+    labels : path, address or table, or sequence of these
+        Parquet, CSV, TSV, JSON or JSONL files, label tools' exports (these on object stores too), `duckdb:FILE#QUERY`, `sqlite:///FILE#QUERY`,
+        `postgresql://…#QUERY`, or tables that speak the Arrow PyCapsule protocol. Each row is a vote. A source given
+        before adds nothing; with none, the labels stored before are evaluated.
     misses : int
         Positives that the ranking never returned: they count in recall, F, average precision and AUC.
+    options
+        `on`, `label`, `annotator`, `time`, `source`: columns (`streameval.labelling.LabelColumns`). `vote`, `prefer`,
+        `label_error`, `strict`: see `Judging`.
 
     Returns
     -------
     Evaluation
-        The same that the study's files hold: labels, curve, metrics, summary.
+        The same that the study's files hold: labels, curve, metrics, issues, summary.
 
     Raises
     ------
     InputError
-        A source or one of its values cannot be read, or `misses` is negative; nothing was written.
+        A source or one of its columns cannot be read, or an option is out of range, or `strict` finds something;
+        no label was stored.
     StudyError
         Labels of another study.
     """
     if misses < 0:
         raise InputError(f"misses is {misses:,}, below 0", "it counts positives that the ranking never returned")
+    columns, judging = _split(options)
     folder = Study(Path(study))
     plan = folder.plan()
     sources = [labels] if _is_one(labels) else list(labels)
-    selection = folder.selection(plan)
-    read = _read(sources, plan, selection, on, label)
-    new = {votes.identity: folder.add_votes(votes.identity, votes.table, _facts(votes)) for votes in read}
-    stored = folder.votes()
+    items = folder.items(plan)
+    read = _read(sources, plan, items, columns)
+    if judging.strict:
+        _refuse_trouble(folder, plan, judging, read)
+    new = folder.labels.add(read)
+    stored = folder.labels.sources()
     if not stored:
         raise InputError(f"{folder.folder}: no labels yet", "give them with --labels FILE")
-    tallied = tally(plan, stored)
-    curve = create(plan.method, dict(plan.parameters)).curve(plan, tallied)
-    curve = curve.with_misses(misses)
+    tallied = tally_stored(folder, plan, judging, stored)
+    curve = curve_of(plan, tallied.labels, judging.label_error).with_misses(misses)
     thresholds = folder.thresholds(plan)
     if thresholds is not None:
         curve = curve.with_score(thresholds)
-    found = _evaluation(plan, tallied, curve, [{**_facts(v), "new": new[v.identity]} for v in read])
+    given = [
+        {**votes.facts(), "id": votes.identity, "new": new[votes.identity], "earlier": _earlier(votes, stored)}
+        for votes in read
+    ]
+    summary = _summary(plan, tallied, curve, judging)
+    people = agreement(tallied.rows, items.extra).as_dict()
+    found = _evaluation(tallied, curve, {**summary, "agreement": people, "sources": given})
     folder.save_evaluation(found, render(plan, found))
     return found
 
 
-def _read(sources: list[Any], plan: Plan, selection: pa.Table | None, on: str | None, label: str) -> list[Votes]:
+def _read(sources: list[Any], plan: Plan, items: Items | None, columns: LabelColumns) -> list[Votes]:
     """Read label tables, those on object stores from a copy under their own name."""
     read = []
     with at_hand(sources) as local:
         for source in sources:
             place = local.get(source, source) if isinstance(source, str) else source
             try:
-                votes = read_votes(place, plan, selection, on, label)
+                votes = read_votes(place, plan, items, columns)
             except StreamevalError as error:
                 raise type(error)(error.what.replace(str(place), str(source)), error.hint) from error
             read.append(replace(votes, source=source) if place is not source else votes)
     return read
 
 
+def _refuse_trouble(folder: Study, plan: Plan, judging: Judging, read: Sequence[Votes]) -> None:
+    tallied = tally_stored(folder, plan, judging, folder.labels.with_new(read))
+    account = tallied.labels.account
+    trouble = [f"{account[kind]:,} {kind}" for kind in KINDS if account[kind]]
+    if trouble:
+        folder.save_refused_issues(tallied.issues, dict(account))
+        first = place_of(tallied.issues.slice(0, 1).to_pylist()[0])
+        raise InputError(
+            f"strict: {', '.join(trouble)} (first: {first}); nothing was stored",
+            f"all of it is in {folder.folder / 'refused_issues.parquet'}",
+        )
+
+
+def _earlier(votes: Votes, stored: Sequence[Given]) -> list[str]:
+    """Ids of sources of the same name but other content: an earlier state of the file, whose rows stay."""
+    return [one.identity for one in stored if one.facts["source"] == votes.source and one.identity != votes.identity]
+
+
+def _split(options: Mapping[str, Any]) -> tuple[LabelColumns, Judging]:
+    """Sort keywords into columns and judging, and check the latter."""
+    names = {kind: {f.name for f in fields(kind)} for kind in (LabelColumns, Judging)}
+    known = names[LabelColumns] | names[Judging]
+    for name in options:
+        if name not in known:
+            raise InputError(f"evaluate has no option '{name}'", did_you_mean(name, known))
+    columns, judging = ({k: v for k, v in options.items() if k in names[kind]} for kind in (LabelColumns, Judging))
+    found = Judging(**judging)
+    check_label_error(found.label_error)
+    vote_rule(found.vote)
+    return LabelColumns(**columns), found
+
+
 def _is_one(labels: Any) -> bool:
-    return isinstance(labels, str | os.PathLike) or hasattr(labels, "__arrow_c_stream__")
+    return isinstance(labels, str | os.PathLike) or hasattr(labels, "__arrow_c_stream__") or hasattr(labels, "collect")
 
 
-def _facts(votes: Votes) -> dict[str, Any]:
-    return {"source": votes.source, "rows": votes.rows, "planned": votes.table.num_rows, "unplanned": votes.unplanned}
+def _evaluation(tallied: Tallied, curve: Curve, summary: Mapping[str, Any]) -> Evaluation:
+    identity = summary["evaluation_id"]
+    return Evaluation(identity, tallied.labels.table, curve, curve.table, metrics(curve), summary, tallied.issues)
 
 
-def _evaluation(plan: Plan, labels: Labels, curve: Curve, sources: list[dict[str, Any]]) -> Evaluation:
-    identity = evaluation_id(plan, labels, curve.misses)
-    summary = {
-        "evaluation_id": identity,
+def _summary(plan: Plan, tallied: Tallied, curve: Curve, judging: Judging) -> dict[str, Any]:
+    return {
+        "evaluation_id": evaluation_id(plan, tallied.labels, curve.misses, judging.label_error),
         "study": plan.plan_id,
         "version": __version__,
         "n_items": plan.n_items,
         "misses": curve.misses,
         "method": plan.method,
         "parameters": dict(plan.parameters),
+        "vote": str(vote_rule(judging.vote)),
+        "prefer": list(judging.prefer),
+        "label_error": judging.label_error,
         "claim": curve.claim.as_dict(),
         "findings": list(curve.findings),
         "diagnostics": dict(curve.diagnostics),
-        "half_width": _half_width(plan, curve),
-        "account": dict(labels.account),
-        "sources": sources,
+        "half_width": half_width_of(plan, curve),
+        "account": dict(tallied.labels.account),
     }
-    return Evaluation(identity, labels.table, curve, curve.table, metrics(curve), summary)
-
-
-def _half_width(plan: Plan, curve: Curve) -> dict[str, Any]:
-    """Half-width that the labels reach, where it is widest, and a forecast of what half of it takes.
-
-    Labels for half of the planned half-width, relative to those for the whole of it, are those for half of what was
-    reached: which precision the list keeps changes both alike.
-    """
-    widest = curve.half_width()
-    at = plan.parameters.get("at")
-    if at is not None:  # one rank was asked for, and nothing before it was meant to be narrow
-        low, high = (curve.at([at]).column(f"yield_{side}")[0].as_py() for side in ("lower", "upper"))
-        widest = HalfWidth((high - low) / (high + low) if high > low else 0.0, int(at))
-    found = {"alpha": widest.alpha, "rank": widest.rank, "labels_for_half": None}
-    if widest.alpha == 0 or curve.claim.coverage in ("exact", "none"):
-        return found
-    method = create(plan.method, dict(plan.parameters))
-    try:
-        halved = method.with_alpha(method.cost(plan.n_items)["accuracy"] / 2)
-        return {**found, "labels_for_half": halved.cost(plan.n_items)["labels"]}
-    except InputError:
-        return found  # out of the method's reach, or everything was planned already

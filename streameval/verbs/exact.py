@@ -29,7 +29,7 @@ from streameval.rankings.streams import LabelledRows, check_unchanged, labelled_
 from streameval.rankings.tables import LakeRanking
 from streameval.reporting.page import render
 from streameval.sliding import Sliding, WindowResult, smallest_window
-from streameval.study import Evaluation, save_exact
+from streameval.study import NO_LABELS, Evaluation, save_exact
 from streameval.sums import UnorderedError
 from streameval.types import Claim, Int64Array
 
@@ -230,8 +230,7 @@ def _evaluation(truth: Truth, summed: Summed, curve: Curve, windows: Sequence[Wi
         "account": {"planned": curve.n_items, "labelled": curve.n_items},
         "sources": [],
     }
-    labels = pa.table({"rank": pa.array([], pa.int64()), "label": pa.array([], pa.int8())})
-    return Evaluation(identity, labels, curve, table, rows, summary)
+    return Evaluation(identity, NO_LABELS, curve, table, rows, summary)
 
 
 def _identity(description: dict[str, Any], label: str, rows: pa.Table, curve: Curve) -> str:

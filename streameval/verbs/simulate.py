@@ -145,11 +145,12 @@ def _variants(methods: str | Sequence[str], given: dict[str, Any]) -> list[tuple
     for key in given:
         if not any(key in own for own in taken.values()):
             raise InputError(f"none of {', '.join(names)} has a parameter '{key}'")
-    found = []
+    found: list[tuple[str, str, dict[str, Any]]] = []
     for name in names:
         own = {key: value for key, value in given.items() if key in taken[name]}
         for variant in known[name].variants:
-            if all(own.get(key, value) == value for key, value in variant.items()):
+            fits = all(own.get(key, value) == value for key, value in variant.items())
+            if fits and (name, {**own, **variant}) not in [row[1:] for row in found]:
                 shown = " ".join([name, *map(str, variant.values())])
                 found.append((shown, name, {**own, **variant}))
     return found

@@ -37,7 +37,14 @@ def cost(
     head = ["method", "labels", "half-width", "claim", *(["price"] if price_per_label is not None else [])]
     lines = columns(head, [_cost_row(row, price_per_label) for row in found])
     lines += [f"{row['method']}: {row['refused']}" for row in found if "refused" in row]
+    lines += [line for row in found if "looks" in row for line in _looks(row)]
     output.say({"items": items, "methods": found}, [*lines, "", *_COST_NOTES])
+
+
+def _looks(row: dict[str, Any]) -> list[str]:
+    """What each look asks for in all: the first is the plan's."""
+    shown = [f"look {one['look']}: {one['labels']:,} (~{one['half_width']:.2%})" for one in row["looks"]]
+    return ["", f"{row['method']}, labels in all and half-width by look: {'; '.join(shown)}"]
 
 
 _COST_NOTES = (

@@ -8,16 +8,15 @@ from typing import Annotated, Any
 from cyclopts import Parameter
 
 from streameval.cli.batch import Batch, job, record
-from streameval.cli.options import Whole
+from streameval.cli.options import JudgingFlags, LabelFlags, Whole
 from streameval.cli.output import Output, columns
 
-_PLAIN = Output()
-_BATCH = Batch()
+_PLAIN, _NAMING, _JUDGING, _BATCH = Output(), LabelFlags(), JudgingFlags(), Batch()
 
 
 # what a terminal shows of metrics.parquet
 _OVERALL = (("average_precision", "positives"), ("roc_auc", ""), ("max_f1", ""), ("r_precision", ""))
-_TROUBLE = ("missing", "blank", "doubled", "contradictory", "undecided")
+_TROUBLE = ("missing", "undecided", "skipped", "doubled", "contradictory", "unreadable", "unknown")
 
 
 @job
@@ -25,8 +24,8 @@ def evaluate(
     study: Path,
     *,
     labels: Annotated[list[str] | None, Parameter(consume_multiple=True, negative_iterable="")] = None,
-    on: str | None = None,
-    label: str = "label",
+    naming: LabelFlags = _NAMING,
+    judging: JudgingFlags = _JUDGING,
     misses: Whole = 0,
     publish: str | None = None,
     batch: Batch = _BATCH,
@@ -41,11 +40,8 @@ def evaluate(
     study
         Folder of the study.
     labels
-        Parquet or CSV label tables; each row is a vote, and a file given again adds nothing.
-    on
-        Column that says which item a row is about (default: rank, se_rank or se_task).
-    label
-        Column with the label: 1/0, true/false, yes/no; blank where there is none.
+        Label tables (Parquet, CSV, TSV, JSON, JSONL), exports of Label Studio and Prodigy, or duckdb:FILE#QUERY,
+        sqlite:///FILE#QUERY, postgresql://...#QUERY; each row is a vote, and what was given before adds nothing.
     misses
         Positives that the ranking never returned.
     publish
@@ -55,7 +51,7 @@ def evaluate(
     from streameval.study import result_files
     from streameval.verbs.evaluate import evaluate as verb
 
-    found = verb(study, labels=labels or [], on=on, label=label, misses=misses)
+    found = verb(study, labels=labels or [], misses=misses, **naming.options(), **judging.options())
     cuts = [row for row in found.metrics.to_pylist() if row["metric"] == "precision_at"]
     output.event("evaluate", evaluation_id=found.evaluation_id, **found.summary["account"])
     sources = [{key: value for key, value in one.items() if key != "new"} for one in found.summary["sources"]]
@@ -69,7 +65,9 @@ def evaluate(
     lines = [
         verdict(found),
         *filter(None, (half_width_sentence(found), *found.curve.findings[1:])),
-        *([f"Labels: {', '.join(notes)}."] if notes else []),
+        *([f"Labels: {', '.join(notes)} (issues.parquet has them all)."] if notes else []),
+        *_agreement(found.summary["agreement"]),
+        *_earlier(study, found.summary["sources"]),
         "",
         *columns(["first k", "lower", "estimate", "upper"], rows),
         f"Precision among the first k items; {band_meaning(found.curve.claim)}.",
@@ -99,3 +97,19 @@ def _overall(rows: list[dict[str, Any]]) -> list[str]:
     shown = [known[name] for name in _OVERALL if name in known and known[name]["lower"] is not None]
     cells = [[row["metric"], *(f"{row[side]:.4f}" for side in ("lower", "estimate", "upper"))] for row in shown]
     return ["", *columns(["metric", "lower", "estimate", "upper"], cells)] if cells else []
+
+
+def _agreement(found: dict[str, Any]) -> list[str]:
+    if not found["items"]:
+        return []
+    alpha = f"; Krippendorff's alpha {found['alpha']:.3f}" if found["alpha"] is not None else ""
+    return [f"Agreement on {found['items']:,} items with several votes: {found['percent']:.1%} of pairs{alpha}."]
+
+
+def _earlier(study: Path, sources: list[dict[str, Any]]) -> list[str]:
+    return [
+        f"{one['source']} was given before with other content, whose rows stay: if it replaces them, "
+        f"`streameval labels {study} --forget {one['earlier'][-1]}`."
+        for one in sources
+        if one["new"] and one["earlier"]
+    ]

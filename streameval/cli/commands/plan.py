@@ -9,12 +9,15 @@ from streameval.cli.batch import Batch, Rehearsal, job, record
 from streameval.cli.forecasts import lines_of, rehearsed
 from streameval.cli.options import MethodOptions, RankingFlags, Whole
 from streameval.cli.output import Output
+from streameval.cli.planning import GrowthFlags, ReuseFlags, enlarge_study, plan_with_key
 
 _PLAIN = Output()
 _METHOD = MethodOptions()
 _RANKING = RankingFlags()
 _BATCH = Batch()
 _ACT = Rehearsal()
+_GROWTH = GrowthFlags()
+_REUSE = ReuseFlags()
 
 
 @job
@@ -23,6 +26,8 @@ def plan(
     study: Path,
     method: str = "paula",
     seed: Whole = 0,
+    growth: GrowthFlags = _GROWTH,
+    reuse: ReuseFlags = _REUSE,
     parameters: MethodOptions = _METHOD,
     flags: RankingFlags = _RANKING,
     rehearsal: Rehearsal = _ACT,
@@ -32,6 +37,8 @@ def plan(
     """Choose which ranks to label.
 
     Example: streameval plan ranking/ --study my-study --score confidence
+    Example: streameval plan --study my-study --labels-more 2000
+    Example: streameval plan v2/ --study v2 --method loguniform --reuse v1.csv --on id --labels-unseen-by-model yes
 
     Parameters
     ----------
@@ -40,10 +47,16 @@ def plan(
     study
         Folder of the study; made if it is not there.
     method
-        paula, loguniform or uniform.
+        paula, loguniform, stratified or uniform.
     seed
         Seed of the draw and of the shuffle of tasks.
     """
+    if growth.given:
+        enlarge_study(ranking, study, growth, output)
+        return
+    if reuse.given:
+        plan_with_key(ranking, study, (reuse, flags), (method, seed), parameters, output)
+        return
     from streameval.study import Study
     from streameval.verbs.plan import draw
     from streameval.verbs.plan import plan as verb

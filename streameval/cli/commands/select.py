@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 
 from streameval.cli.batch import Batch, Rehearsal, job, record
 from streameval.cli.forecasts import lines_of, rehearsed
+from streameval.cli.options import TaskFlags
 from streameval.cli.output import Output, progress
 
-_PLAIN = Output()
-_BATCH = Batch()
-_ACT = Rehearsal()
+_PLAIN, _TASKS, _BATCH, _ACT = Output(), TaskFlags(), Batch(), Rehearsal()
 
 
 @job
@@ -20,6 +20,7 @@ def select(
     *,
     columns: str | None = None,
     export: Path | None = None,
+    tasks: TaskFlags = _TASKS,
     rehearsal: Rehearsal = _ACT,
     batch: Batch = _BATCH,
     output: Output = _PLAIN,
@@ -35,9 +36,9 @@ def select(
     columns
         The items' columns to carry, separated by commas (default: all; an export leaves scores and labels out).
     export
-        Task file; its ending says the format (.csv).
+        Task file; its ending says the format: .csv, .jsonl (Prodigy), .label-studio.json, .html (an offline page).
     """
-    from streameval.verbs.select import forecast
+    from streameval.verbs.forecast import forecast
     from streameval.verbs.select import select as verb
 
     names = [name.strip() for name in columns.split(",")] if columns else None
@@ -46,8 +47,8 @@ def select(
         foreseen = rehearsed(plan, what, [study / "selection.parquet", *([export] if export else [])])
         output.say(foreseen, [f"{plan.table.num_rows:,} items would be fetched.", *lines_of(foreseen)])
         return
-    with progress("reading pages") as bar:
-        made = verb(study, columns=names, export=export, progress=bar)
+    with progress("reading pages", output) as bar:
+        made = verb(study, columns=names, export=export, progress=bar, **tasks.options())
     facts = {
         "items": made.table.num_rows,
         "columns": made.table.column_names,
@@ -60,12 +61,14 @@ def select(
         "missing_scores": made.fetched.missing_scores,
         "rows_scanned": made.fetched.rows_scanned,
         "left_out": list(made.left_out),
+        "tasks": made.tasks,
+        "files": [str(path) for path in made.files],
     }
     for fallback in made.fetched.fallbacks:
         output.event("fallback", **asdict(fallback))
     output.event("select", **facts)
     read = {name: facts[name] for name in ("rows_read", "rows_scanned", "row_groups_read", "pages_read", "bytes_read")}
-    record(study, "select", {**made.source, **read}, made.written, output)
+    record(study, "select", {**made.source, **read}, [study / "selection.parquet", *made.files], output)
     lines = [f"{made.table.num_rows:,} items fetched into {study / 'selection.parquet'}"]
     if made.fetched.tied_ranks:
         lines.append(
@@ -76,9 +79,15 @@ def select(
     if made.fetched.missing_scores:
         lines.append(f"{made.fetched.missing_scores:,} items have no score: they come last.")
     if export is not None:
-        lines.append(f"Tasks in {export}, shuffled: fill in its column 'label' with 1 or 0.")
+        lines.append(_exported(made.tasks, made.files))
         lines += [f"Left out of the tasks: {', '.join(made.left_out)} (--columns names what to keep)."] * bool(
             made.left_out
         )
     output.say({"study": str(study), "export": str(export) if export else None, **facts},
                [*lines, f"Next: streameval evaluate {study} --labels {export or 'labels.csv'}"])  # fmt: skip
+
+
+def _exported(tasks: int, files: Sequence[Path]) -> str:
+    shown = ", ".join(str(path) for path in files[:3]) + (" …" if len(files) > 3 else "")
+    hint = ": fill in its column 'label' with 1 or 0" if files[0].suffix == ".csv" else ""
+    return f"{tasks:,} tasks in {shown}, shuffled{hint}."

@@ -1,4 +1,4 @@
-"""Stages of monotone bins: the first over all keys, each further one inside the bins that hold wanted ranks."""
+"""Further stages of monotone bins: each inside the bins of the stage before that hold wanted ranks."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ import numpy as np
 import numpy.typing as npt
 
 from streameval.kernels.bins import descend, settle
+from streameval.rankings.ordering.first import FirstStage
 from streameval.types import Int64Array
 
 UInt64Array = npt.NDArray[np.uint64]
 KEY, LOW, HASH, POSITION = 0, 1, 2, 3
-_SEGMENT_BITS = 16
 _MOST = (1 << 64) - 1
 
 
@@ -44,47 +44,6 @@ class Words:
         """Of some of the rows only."""
         low = self.low[kept] if self.low.size else self.low
         return Words(self.key[kept], low, self.hash[kept], self.position[kept])
-
-
-@dataclass(frozen=True)
-class FirstStage:
-    """Bins over all keys.
-
-    Attributes
-    ----------
-    bounds : uint64 array, shape (3,)
-        Smallest and largest key of the sample, and the shift that makes a key's segment.
-    first : int64 array, shape (segments + 1,)
-        First bin of each segment; the last entry is the bin of all keys beyond. Bin 0 is that of all keys before.
-    inner : uint64 array, shape (segments,)
-        Shift that makes a key's place in its segment.
-    """
-
-    bounds: UInt64Array
-    first: Int64Array
-    inner: UInt64Array
-
-    @property
-    def count(self) -> int:
-        """Bins in all."""
-        return int(self.first[-1]) + 1
-
-    def ranges(self, bins: Int64Array) -> tuple[Int64Array, UInt64Array, UInt64Array]:
-        """Word kind, and smallest and largest word, of some bins."""
-        low, high, shift = (int(value) for value in self.bounds)
-        starts, ends = np.zeros(bins.size, np.uint64), np.empty(bins.size, np.uint64)
-        segment = np.clip(np.searchsorted(self.first, bins, side="right") - 1, 0, self.inner.size - 1)
-        inner = self.inner[segment]
-        start = (segment.astype(np.uint64) << np.uint64(shift)) + (
-            (bins - self.first[segment]).astype(np.uint64) << inner
-        )
-        starts = start + np.uint64(low)
-        room = np.uint64(high) - np.minimum(starts, np.uint64(high))  # so that start + width cannot pass 2⁶⁴
-        ends = starts + np.minimum((np.uint64(1) << inner) - np.uint64(1), room)
-        before, after = bins == 0, bins == self.first[-1]
-        starts[before], ends[before] = 0, max(low - 1, 0)
-        starts[after], ends[after] = min(high + 1, _MOST), _MOST
-        return np.zeros(bins.size, np.int64), starts, ends
 
 
 @dataclass(frozen=True)
@@ -130,28 +89,6 @@ class Stage:
         for kind in np.unique(self.kind).tolist():
             descend(bins, words.of(kind), self.cell, self.start, self.shift, self.base, self.kind, kind)
         settle(bins)
-
-
-def first_stage(sample: UInt64Array, most: int) -> FirstStage:
-    """Bins of about equal content for keys like those of a sample.
-
-    Parameters
-    ----------
-    sample : uint64 array, not empty
-        A poor sample costs time, never correctness.
-    most : int
-        Bins to make, about.
-    """
-    low, high = int(sample.min()), int(sample.max())
-    shift = max(0, (high - low).bit_length() - _SEGMENT_BITS)
-    segments = ((high - low) >> shift) + 1
-    segment = ((sample - np.uint64(low)) >> np.uint64(shift)).astype(np.int64)
-    share = np.bincount(segment, minlength=segments) / sample.size
-    bits = np.floor(np.log2(np.maximum(share * most, 1))).astype(np.int64)
-    bits = np.minimum(bits, shift)
-    first = 1 + np.concatenate([[0], np.cumsum(np.int64(1) << bits)])
-    bounds = np.array([low, high, shift], dtype=np.uint64)
-    return FirstStage(bounds, first.astype(np.int64), (shift - bits).astype(np.uint64))
 
 
 def next_stage(

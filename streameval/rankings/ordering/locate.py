@@ -7,96 +7,46 @@ then by position, as often as needed.
 
 from __future__ import annotations
 
-import threading
-from dataclasses import dataclass, field
-from typing import Any
-
 import numpy as np
 import numpy.typing as npt
 
 from streameval.errors import InputError
-from streameval.kernels.bins import count_bins, count_first, mark
 from streameval.kernels.orderkeys import LAST
+from streameval.kernels.tiehash import position_hashes
 from streameval.rankings import Progress, silent
-from streameval.rankings.ordering.bins import HASH, LOW, FirstStage, Stage, Words, first_stage, next_stage
-from streameval.rankings.ordering.scores import Keys
-from streameval.rankings.ordering.sieve import Room, Sieve, flags
-from streameval.rankings.ordering.units import Scan, Unit
+from streameval.rankings.ordering.bins import HASH, LOW, Words, next_stage
+from streameval.rankings.ordering.first import FirstStage, first_stage
+from streameval.rankings.ordering.hoard import Hoard
+from streameval.rankings.ordering.keeping import Keeper
+from streameval.rankings.ordering.partials import SUM
+from streameval.rankings.ordering.pick import Located, pick
+from streameval.rankings.ordering.search import Search, lump_bins
+from streameval.rankings.ordering.sieve import NO_HASHES
+from streameval.rankings.ordering.tasks import Collecting, Counting, Sampling
+from streameval.rankings.ordering.units import Scan
 from streameval.types import Int64Array
 
 _MOST_BINS = 1 << 22
 _LEAST_BINS = 1 << 12
-_BYTES_PER_BIN = 16  # a counter and a mark
+_BYTES_PER_BIN = 48  # of the merged counts, their sums and marks, and of two threads
 _BYTES_PER_CANDIDATE = 80  # four words, the sort and its order
-_SAMPLE_UNITS = 32
+_SAMPLE_UNITS = 16
 _SAMPLE_ROWS = 1 << 18
 
 
-@dataclass(frozen=True)
-class Located:
-    """Where wanted ranks are stored.
-
-    Attributes
-    ----------
-    position : int64 array, shape (n,)
-        0-based stored position of each wanted rank, in rank order.
-    keys : Keys
-        Their order keys, from which scores come back.
-    tied : bool array, shape (n,)
-        Whether another item of the list has the same score.
-    equal_keys : int
-        Pairs of neighbours in the order that agree in score and in all key columns, among the candidates read: told
-        apart by stored position only.
-    missing : int
-        Rows whose score is null or NaN.
-    scans : int
-        Times the scores were read.
-    """
-
-    position: Int64Array
-    keys: Keys
-    tied: npt.NDArray[np.bool_]
-    equal_keys: int
-    missing: int
-    scans: int
-
-
-@dataclass
-class _Search:
-    scan: Scan
-    wanted: Int64Array
-    n_items: int
-    most_bins: int
-    most_candidates: int
-    progress: Progress
-    stages: list[FirstStage | Stage] = field(default_factory=list)
-    bins: Int64Array = field(default_factory=lambda: np.empty(0, np.int64))
-    counts: Int64Array = field(default_factory=lambda: np.empty(0, np.int64))
-    base: Int64Array = field(default_factory=lambda: np.empty(0, np.int64))
-    lumped: Int64Array = field(default_factory=lambda: np.empty(0, np.int64))
-    missing: int = 0
-    scans: int = 0
-
-    @property
-    def hashed(self) -> str:
-        """Whether a stage splits by tie hash, so that it is needed of every row."""
-        deep = any(np.any(stage.kind >= HASH) for stage in self.stages if isinstance(stage, Stage))
-        return "now" if deep else "later"
-
-    def sieve(self) -> Sieve:
-        """Lets through the rows in wanted bins of the last but one stage."""
-        first, *rest = self.stages
-        if not isinstance(first, FirstStage):
-            raise TypeError("the first stage comes first")
-        return Sieve.of(self.scan, first, [s for s in rest if isinstance(s, Stage)], self.bins, self.hashed)
-
-
-def least_memory(n_wanted: int, threads: int) -> int:
+def least_memory(n_wanted: int) -> int:
     """Bytes for bins and candidates without which wanted ranks cannot be found."""
-    return 4 * _LEAST_BINS * _BYTES_PER_BIN * (threads + 1) + 2 * n_wanted * _BYTES_PER_CANDIDATE
+    return 4 * _LEAST_BINS * _BYTES_PER_BIN + 2 * n_wanted * _BYTES_PER_CANDIDATE
 
 
-def locate(scan: Scan, wanted: Int64Array, memory: float, nan: str = "refuse", progress: Progress = silent) -> Located:
+def locate(
+    scan: Scan,
+    wanted: Int64Array,
+    memory: float,
+    nan: str = "refuse",
+    progress: Progress = silent,
+    keeper: Keeper | None = None,
+) -> Located:
     """Find the stored positions of wanted ranks.
 
     Parameters
@@ -105,36 +55,45 @@ def locate(scan: Scan, wanted: Int64Array, memory: float, nan: str = "refuse", p
         Units that hold the whole list.
     wanted : int64 array, strictly increasing, in 1..N
     memory : float
-        Bytes for bins and candidates.
+        Bytes for bins and candidates. Bins follow from it and not from the number of threads, so that partials of
+        different machines go together.
     nan : {"refuse", "last"}
         What becomes of scores that are null or NaN.
     progress : callable(done, total), optional
+    keeper : Keeper, optional
+        Keeps the partials of scans.
 
     Raises
     ------
     InputError
         The memory is less than `least_memory`. Scores that are null or NaN, with their count and first
         places. A list that changed between two scans.
+    UnfinishedError
+        Other processes share the scans, and have not done their part.
     """
-    n_items = scan.n_items
-    if memory < least_memory(wanted.size, scan.threads):
+    if memory < least_memory(wanted.size):
         raise InputError(f"{memory / 1e6:g} MB of memory cannot hold the bins of {wanted.size:,} wanted ranks")
     most_candidates = int(memory / 2 / _BYTES_PER_CANDIDATE)
-    most_bins = int(min(_MOST_BINS, memory / 2 / (_BYTES_PER_BIN * (scan.threads + 1))))
+    most_bins = int(min(_MOST_BINS, memory / 2 / _BYTES_PER_BIN))
     # counters that fit a cache are quick to reach: no more of them than the candidates' room asks for
     runs = 1 + int(np.sum(np.diff(wanted) > 1))
-    first_bins = min(most_bins, max(_LEAST_BINS, 2 * runs * n_items // most_candidates, 4 * runs))
-    search = _Search(scan, wanted, n_items, most_bins, most_candidates, progress)
-    search.stages.append(first_stage(_sample(scan), first_bins))
-    _count(search)
+    first_bins = min(most_bins, max(_LEAST_BINS, 2 * runs * scan.n_items // most_candidates, 4 * runs))
+    search = Search(scan, wanted, scan.n_items, most_bins, most_candidates, keeper or Keeper(), progress)
+    # an item's tie hash is at hand where it is that of its position, and comes right after its key
+    ties = "whole" if scan.keys or scan.order.kind == "decimal" else "parted"
+    sample = _sample(search)
+    search.stages.append(first_stage(sample, first_bins, most_bins, ties))
+    hoard = _hoard(search, sample, int(memory))
+    _count(search, hoard)
     if search.missing and nan == "refuse":
         raise _missing(scan, search.missing)
     while (search.counts - search.lumped).sum() > search.most_candidates:
         wide = LOW if scan.order.kind == "decimal" else HASH
         before = search.stages[-1]
-        search.stages.append(next_stage(before, search.bins, search.counts, most_bins, n_items - 1, wide))
+        search.stages.append(next_stage(before, search.bins, search.counts, most_bins, search.n_items - 1, wide))
         _count(search)
-    return _pick(search, _collect(search))
+    kept = _kept(search, hoard)
+    return pick(search, _collect(search) if kept is None else kept)
 
 
 def _missing(scan: Scan, count: int) -> InputError:
@@ -145,46 +104,56 @@ def _missing(scan: Scan, count: int) -> InputError:
     )
 
 
-def _sample(scan: Scan) -> npt.NDArray[np.uint64]:
+def _sample(search: Search) -> npt.NDArray[np.uint64]:
     """Keys of some rows from all over the list."""
-    step = max(1, len(scan.units) // _SAMPLE_UNITS)
-    chosen = list(scan.units[::step])[: 2 * _SAMPLE_UNITS]
-    each = max(1, _SAMPLE_ROWS // len(chosen))
-    keys = [scan.scores(unit).key for unit in chosen]
-    sample = np.concatenate([key[:: max(1, key.size // each)] for key in keys])
+    task = Sampling(_SAMPLE_UNITS, _SAMPLE_ROWS)
+    sample = search.keeper.run(search.scan, task, search.progress).columns["key"]
     known = sample[sample != LAST]
     return known if known.size else sample
 
 
-def _count(search: _Search) -> None:
+def _hoard(search: Search, sample: npt.NDArray[np.uint64], limit: int) -> Hoard | None:
+    """Keep candidates while counting, where this process does all of it and items have two words besides their key."""
+    stage = search.stages[0]
+    if search.keeper.shard is not None or search.scan.order.kind == "decimal" or not isinstance(stage, FirstStage):
+        return None
+    lumps = np.zeros(stage.count, np.int64)
+    at, rows = lump_bins(search, search.sieve())
+    np.add.at(lumps, at, rows)
+    low_bits = 32 if search.scan.order.kind == "float32" else 0
+    n_rows = sum(unit.rows for unit in search.scan.units)
+    hoard = Hoard(search.wanted, lumps, n_rows, limit - stage.count * _BYTES_PER_BIN, low_bits)
+    hoard.start(stage.place(sample, NO_HASHES, 0, np.empty(sample.size, np.uint32)))
+    return hoard
+
+
+def _kept(search: Search, hoard: Hoard | None) -> Words | None:
+    """The items in wanted bins, if all were kept while they were counted."""
+    found = hoard.items(search.bins) if hoard is not None and len(search.stages) == 1 else None
+    if found is None:
+        return None
+    key, position = found
+    if search.scan.order.kind == "float32":
+        gone = key == LAST << np.uint64(32)  # no score has this upper half
+        key |= search.scan.order.flip & np.uint64(0xFFFFFFFF)
+        key[gone] = LAST
+    if key.size != (search.counts - search.lumped).sum():
+        raise InputError("the list changed while it was counted", "run the command again")
+    hashes = np.zeros(key.size, np.uint64) if search.scan.keys else position_hashes(position)
+    return Words(key, np.empty(0, np.uint64), hashes, position.view(np.uint64))
+
+
+def _count(search: Search, hoard: Hoard | None = None) -> None:
     """Scan once, and find the bins of the last stage that hold wanted ranks."""
-    own = threading.local()
-    tables: list[npt.NDArray[Any]] = []
-    stage = search.stages[-1]
-    sieve = search.sieve()
-
-    def work(unit: Unit) -> int:
-        if not hasattr(own, "counts"):
-            # half as wide counters are half as far apart, and none of them can pass the number of items
-            width = np.uint32 if search.n_items < 2**32 else np.int64
-            own.counts, own.room = np.zeros(stage.count, width), Room()
-            tables.append(own.counts)
-        missing, hashes = 0, sieve.hashes(unit)
-        for first_row, keys in search.scan.blocks(unit, own.room.keys):
-            missing += keys.missing
-            if isinstance(stage, FirstStage):
-                count_first(keys.key, stage.bounds, stage.first, stage.inner, own.counts)
-            else:
-                bins, _ = sieve.pass_through(unit, first_row, keys, hashes, own.room)
-                count_bins(bins, own.counts)
-        return missing
-
-    search.missing = search.scan.map(work, search.progress)
+    stage, sieve = search.stages[-1], search.sieve()
+    task = Counting(tuple(search.stages), search.bins, search.hashed, hoard)
+    counted = search.keeper.run(search.scan, task, search.progress)
+    search.missing = counted.missing
     search.scans += 1
     lumps = np.zeros(stage.count, np.int64)
-    at, rows = _lump_bins(search, sieve)
+    at, rows = lump_bins(search, sieve)
     np.add.at(lumps, at, rows)
-    counts: Int64Array = sum((table.astype(np.int64) for table in tables), lumps.copy())
+    counts: Int64Array = counted.columns[SUM] + lumps
     if isinstance(stage, FirstStage):
         before = np.cumsum(counts) - counts
         if counts.sum() != search.n_items:
@@ -202,118 +171,11 @@ def _count(search: _Search) -> None:
     search.counts, search.base, search.lumped = counts[search.bins], before[search.bins], lumps[search.bins]
 
 
-def _lump_bins(search: _Search, sieve: Sieve) -> tuple[Int64Array, Int64Array]:
-    """Bins of the lumps at the last stage, and the rows of each."""
-    lumps, stage = search.scan.lumps, search.stages[0]
-    if isinstance(stage, FirstStage) and len(search.stages) == 1:
-        everything = np.full(stage.count // 64 + 1, np.iinfo(np.uint64).max, np.uint64)
-        rows, bins = np.empty(lumps.key.size, np.int64), np.empty(lumps.key.size, np.int64)
-        mark(lumps.key, stage.bounds, stage.first, stage.inner, everything, rows, bins)
-        return bins, lumps.rows
-    bins, words = sieve.settle(_lump_words(search))
-    return bins, lumps.rows[words.position.astype(np.int64)]
-
-
-def _lump_words(search: _Search) -> Words:
-    """Lumps as items, their number in place of a position."""
-    key = search.scan.lumps.key
-    low = np.zeros(key.size if search.scan.order.kind == "decimal" else 0, np.uint64)
-    return Words(key, low, np.zeros(key.size, np.uint64), np.arange(key.size, dtype=np.uint64))
-
-
-def _collect(search: _Search) -> Words:
+def _collect(search: Search) -> Words:
     """Scan once more, and keep the items in wanted bins."""
-    found: list[Words] = []
-    own = threading.local()
-    wanted, sieve = flags(search.stages[-1].count, search.bins), search.sieve()
-
-    def work(unit: Unit) -> int:
-        if not hasattr(own, "room"):
-            own.room = Room()
-        count, hashes = 0, sieve.hashes(unit)
-        for first_row, keys in search.scan.blocks(unit, own.room.keys):
-            bins, words = sieve.pass_through(unit, first_row, keys, hashes, own.room)
-            if bins.size:
-                found.append(words.where(wanted[bins]))
-                count += found[-1].key.size
-        return count
-
-    count = search.scan.map(work, search.progress)
+    task = Collecting(tuple(search.stages), search.bins, search.hashed)
+    found = search.keeper.run(search.scan, task, search.progress).columns
     search.scans += 1
-    if count != (search.counts - search.lumped).sum():
+    if found["key"].size != (search.counts - search.lumped).sum():
         raise InputError("the list changed between two scans of it", "run the command again")
-    names = ("key", "low", "hash", "position")
-    found = found or [Words(*(np.empty(0, np.uint64) for _ in names))]
-    return Words(*(np.concatenate([getattr(words, name) for words in found]) for name in names))
-
-
-def _pick(search: _Search, items: Words) -> Located:
-    """Sort the candidates, and take those at wanted ranks."""
-    if search.scan.keys and search.hashed == "later":
-        items = _hash_ties(search.scan, items)
-    n_items = items.key.size
-    items, rows = _with_lumps(search, items)
-    words = [items.position, items.hash, *([items.low] if items.low.size else []), items.key]
-    order = np.lexsort(words)
-    bin_of = np.searchsorted(search.base, search.wanted, side="left") - 1
-    # rows of the candidates' bins up to each wanted rank; a lump counts as many as it stands for
-    inside = np.cumsum(search.counts)[bin_of] - search.counts[bin_of] + search.wanted - search.base[bin_of]
-    at = np.searchsorted(np.cumsum(rows[order]), inside, side="left")
-    if np.any(order[at] >= n_items):
-        raise InputError("the statistics of some row group contradict its scores", "they have to be written anew")
-    position, tie = items.position[order], items.hash[order]
-    same = _same_score(items, order)
-    tied = _either(same)
-    # a bin that splits a tie block may hold only one of its items
-    split = [kind >= HASH for kind in search.stages[-1].ranges(search.bins)[0].tolist()]
-    twins = int(np.sum(same & (tie[1:] == tie[:-1])))
-    return Located(
-        position=position[at].astype(np.int64),
-        keys=Keys(items.key[order[at]], items.low[order[at]] if items.low.size else items.low, search.missing),
-        tied=tied[at] | np.array(split, dtype=np.bool_)[bin_of],
-        equal_keys=twins if search.scan.keys else 0,
-        missing=search.missing,
-        scans=search.scans,
-    )
-
-
-def _with_lumps(search: _Search, items: Words) -> tuple[Words, Int64Array]:
-    """Add the lumps in wanted bins to the candidates; how many rows each entry stands for."""
-    wanted = flags(search.stages[-1].count, search.bins)
-    bins, rows = _lump_bins(search, search.sieve())
-    kept = wanted[bins]
-    if not np.any(kept):
-        return items, np.ones(items.key.size, np.int64)
-    words = _lump_words(search)
-    if len(search.stages) > 1:
-        bins, words = search.sieve().settle(words)
-    words = words.where(kept)
-    joined = Words(*(np.concatenate([a, b]) for a, b in zip(items.parts, words.parts, strict=True)))
-    return joined, np.concatenate([np.ones(items.key.size, np.int64), rows[kept]])
-
-
-def _same_score(items: Words, order: Int64Array) -> npt.NDArray[np.bool_]:
-    """Whether each item, in some order, has the score of the one before it; of all but the first."""
-    key = items.key[order]
-    same: npt.NDArray[np.bool_] = key[1:] == key[:-1]
-    if items.low.size:
-        low = items.low[order]
-        same &= low[1:] == low[:-1]
-    return same
-
-
-def _either(same: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
-    tied = np.zeros(same.size + 1, np.bool_)
-    tied[1:] |= same
-    tied[:-1] |= same
-    return tied
-
-
-def _hash_ties(scan: Scan, items: Words) -> Words:
-    """Read the key columns of items that tie in score, and of no others."""
-    order = np.lexsort([*([items.low] if items.low.size else []), items.key])
-    rows = order[_either(_same_score(items, order))] if order.size else order
-    hashes = items.hash.copy()
-    if rows.size:
-        hashes[rows] = scan.key_hashes(items.position[rows].astype(np.int64))
-    return Words(items.key, items.low, hashes, items.position)
+    return Words(found["key"], found.get("low", np.empty(0, np.uint64)), found["hash"], found["position"])

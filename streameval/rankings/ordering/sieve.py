@@ -8,13 +8,15 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from streameval.kernels.bins import mark
-from streameval.rankings.ordering.bins import FirstStage, Stage, Words
+from streameval.kernels.bins import keep_open
+from streameval.rankings.ordering.bins import Stage, Words
+from streameval.rankings.ordering.first import FirstStage
 from streameval.rankings.ordering.scores import Keys
 from streameval.rankings.ordering.units import Scan, Unit
 from streameval.types import Int64Array
 
-BLOCK = 1 << 17  # rows whose keys, rows and bins fit a cache
+BLOCK = 1 << 15  # rows whose keys, bins and counters fit a cache
+NO_HASHES = np.empty(0, np.uint64)
 
 
 @dataclass(frozen=True)
@@ -22,8 +24,8 @@ class Room:
     """What one thread works in, a cache's worth of rows at a time."""
 
     keys: npt.NDArray[np.uint64] = field(default_factory=lambda: np.empty(BLOCK, np.uint64))
-    rows: Int64Array = field(default_factory=lambda: np.empty(BLOCK, np.int64))
-    bins: Int64Array = field(default_factory=lambda: np.empty(BLOCK, np.int64))
+    rows: npt.NDArray[np.uint32] = field(default_factory=lambda: np.empty(BLOCK, np.uint32))
+    bins: npt.NDArray[np.uint32] = field(default_factory=lambda: np.empty(BLOCK, np.uint32))
 
 
 @dataclass(frozen=True)
@@ -37,10 +39,14 @@ class Sieve:
     hashed: str
 
     @staticmethod
-    def of(scan: Scan, first: FirstStage, rest: Sequence[Stage], bins: Int64Array, hashed: str) -> Sieve:
+    def of(scan: Scan, stages: Sequence[FirstStage | Stage], bins: Int64Array, hashed: str) -> Sieve:
         """Lay stages one behind the other; `bins` are those of the last stage that hold wanted ranks."""
+        first = stages[0]
+        if not isinstance(first, FirstStage):
+            raise TypeError("the first stage comes first")
+        rest = tuple(stage for stage in stages[1:] if isinstance(stage, Stage))
         wanted = rest[0].cell >= 0 if rest else flags(first.count, bins)
-        return Sieve(scan, first, tuple(rest), bits(wanted), hashed)
+        return Sieve(scan, first, rest, bits(wanted), hashed)
 
     def hashes(self, unit: Unit) -> npt.NDArray[np.uint64] | None:
         """Tie hashes of a unit from its key columns, where a stage splits by them."""
@@ -50,24 +56,21 @@ class Sieve:
         self, unit: Unit, first_row: int, keys: Keys, hashes: npt.NDArray[np.uint64] | None, room: Room
     ) -> tuple[Int64Array, Words]:
         """Bins at the last stage, and words, of the rows of a block that get there."""
-        first = self.first
-        rows, bins = room.rows, room.bins
-        if keys.key.size > rows.size:
-            rows, bins = np.empty(keys.key.size, np.int64), np.empty(keys.key.size, np.int64)
-        found = mark(keys.key, first.bounds, first.first, first.inner, self.open_bins, rows, bins)
-        bins = bins[:found].copy()
+        position = unit.first_position + first_row
+        bins = self.first.place(keys.key, NO_HASHES, position, room.bins)
+        rows = room.rows[: keep_open(bins, self.open_bins, room.rows)]
         block = hashes[first_row : first_row + keys.key.size] if hashes is not None else None
-        words = self.scan.words(unit.first_position + first_row, keys, rows[:found], block)
-        return self._descend(bins, words)
+        words = self.scan.words(position, keys, rows, block)
+        return self._descend(bins[rows].astype(np.int64), words)
 
     def settle(self, items: Words) -> tuple[Int64Array, Words]:
         """The same for items whose words are known."""
-        first, n = self.first, items.key.size
-        rows, bins = np.empty(n, np.int64), np.empty(n, np.int64)
-        found = mark(items.key, first.bounds, first.first, first.inner, self.open_bins, rows, bins)
-        kept = np.zeros(n, np.bool_)
-        kept[rows[:found]] = True
-        return self._descend(bins[:found], items.where(kept))
+        bins = self.first.place(items.key, items.hash, 0, np.empty(items.key.size, np.uint32))
+        rows = np.empty(items.key.size, np.uint32)
+        rows = rows[: keep_open(bins, self.open_bins, rows)]
+        kept = np.zeros(items.key.size, np.bool_)
+        kept[rows] = True
+        return self._descend(bins[rows].astype(np.int64), items.where(kept))
 
     def _descend(self, bins: Int64Array, words: Words) -> tuple[Int64Array, Words]:
         for stage in self.rest:

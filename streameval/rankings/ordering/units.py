@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -14,7 +15,6 @@ import pyarrow as pa
 
 from streameval.errors import InputError, StreamevalError, outside_trouble
 from streameval.kernels.tiehash import position_hashes
-from streameval.rankings import Progress
 from streameval.rankings.ordering.bins import Words
 from streameval.rankings.ordering.scores import Keys, ScoreOrder
 from streameval.rankings.ordering.skipping import Lumps
@@ -41,6 +41,15 @@ class Unit(Protocol):
         """The place, for messages."""
         ...
 
+    @property
+    def score_bytes(self) -> int:
+        """Bytes that its scores take where they are stored."""
+        ...
+
+    def advise(self) -> None:
+        """Hear that its scores will be read soon."""
+        ...
+
     def read(self, columns: Sequence[str]) -> pa.Table:
         """Read the columns of all its rows."""
         ...
@@ -64,6 +73,8 @@ class RowGroup:
         Size and time of change of the file when the list was opened.
     reader : {"polars", "pyarrow"}
         What decodes a column by itself.
+    score_at, score_bytes : int
+        Where its scores begin in the file, and how many compressed bytes they take.
     """
 
     path: str
@@ -73,11 +84,24 @@ class RowGroup:
     rows: int
     state: tuple[int, int]
     reader: str = "polars"
+    score_at: int = 0
+    score_bytes: int = 0
 
     @property
     def where(self) -> str:
         """The place, for messages."""
         return f"{self.path}: row group {self.index}"
+
+    def advise(self) -> None:
+        """Have the system fetch the scores, for they will be read soon; whatever is wrong shows then."""
+        if not hasattr(os, "posix_fadvise") or not self.score_bytes or is_remote(self.path):
+            return
+        with contextlib.suppress(OSError):
+            handle = os.open(self.path, os.O_RDONLY)
+            try:
+                os.posix_fadvise(handle, self.score_at, self.score_bytes, os.POSIX_FADV_WILLNEED)
+            finally:
+                os.close(handle)
 
     def read(self, columns: Sequence[str]) -> pa.Table:
         """Read columns whole.
@@ -149,34 +173,21 @@ class Scan:
         """N."""
         return sum(unit.rows for unit in self.units) + int(self.lumps.rows.sum())
 
-    def map(self, work: Callable[[Unit], int], progress: Progress) -> int:
-        """Do some work per unit, several at once; returns the sum, and reports rows done of rows in all."""
-        total, done, found = sum(unit.rows for unit in self.units), 0, 0
-        with ThreadPoolExecutor(self.threads) as pool:
-            jobs = [(unit, pool.submit(work, unit)) for unit in self.units]
-            try:
-                for unit, job in jobs:
-                    found += job.result()
-                    done += unit.rows
-                    progress(done, total)
-            except BaseException:
-                pool.shutdown(cancel_futures=True)
-                raise
-        return found
+    def column(self, unit: Unit) -> pa.ChunkedArray:
+        """Scores of a unit's rows."""
+        return unit.read([self.score]).column(0)
 
     def scores(self, unit: Unit) -> Keys:
         """Order keys of a unit's rows."""
-        return self.order.keys(unit.read([self.score]).column(0))
-
-    def blocks(self, unit: Unit, room: npt.NDArray[np.uint64]) -> Iterator[tuple[int, Keys]]:
-        """Order keys of a unit's rows, as many at a time as `room` takes."""
-        return self.order.blocks(unit.read([self.score]).column(0), room)
+        return self.order.keys(self.column(unit))
 
     def hashes(self, unit: Unit) -> npt.NDArray[np.uint64]:
         """Tie hashes of all rows of a unit from its key columns."""
         return key_hashes(unit.read(self.keys).select(list(self.keys)))
 
-    def words(self, first_position: int, keys: Keys, rows: Int64Array, hashes: npt.NDArray[np.uint64] | None) -> Words:
+    def words(
+        self, first_position: int, keys: Keys, rows: npt.NDArray[np.uint32], hashes: npt.NDArray[np.uint64] | None
+    ) -> Words:
         """All words of some rows of a block.
 
         Parameters
@@ -185,12 +196,12 @@ class Scan:
             Where the block begins.
         keys : Keys
             Of the block.
-        rows : int64 array
+        rows : uint32 array
             Within the block.
         hashes : uint64 array or None
             Tie hashes of the block's rows from key columns; None where they are not needed yet, and 0 then.
         """
-        positions = rows + first_position
+        positions = rows.astype(np.int64) + first_position
         low = keys.low[rows] if keys.low.size else keys.low
         if not self.keys:
             tie = position_hashes(positions)
@@ -201,7 +212,7 @@ class Scan:
     def missing_places(self, limit: int = 3) -> Iterator[tuple[Unit, int]]:
         """First rows whose score is null or NaN, in stored order."""
         for unit in self.units:
-            scores = unit.read([self.score]).column(0)
+            scores = self.column(unit)
             gone = scores.is_null(nan_is_null=True).combine_chunks().to_numpy(zero_copy_only=False)
             for row in np.flatnonzero(gone).tolist():
                 yield unit, row

@@ -1,0 +1,110 @@
+"""`streameval labels`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from streameval.cli.output import Output, columns
+
+if TYPE_CHECKING:
+    from streameval.verbs.labels import Progress
+
+_PLAIN = Output()
+_MOST = 12  # open strata that a terminal shows
+
+
+def labels(study: Path, *, forget: str | None = None, output: Output = _PLAIN) -> None:
+    """Show how far the labelling has come, by stratum, annotator and source.
+
+    Example: streameval labels my-study
+
+    Parameters
+    ----------
+    study
+        Folder of the study.
+    forget
+        A source, by the name or id shown, or what a source column says, whose rows are not to count any more.
+    """
+    from streameval.verbs.labels import forget as drop
+    from streameval.verbs.labels import labels as verb
+
+    if forget is not None:
+        rows = drop(study, forget)
+        output.event("forget", source=forget, rows=rows)
+        output.say(
+            {"study": str(study), "forgotten": forget, "rows": rows},
+            [f"{rows:,} rows of {forget} do not count any more.", f"Next: streameval evaluate {study}"],
+        )
+        return
+    found = verb(study)
+    output.event("labels", **found.account)
+    result: dict[str, Any] = {
+        "study": str(study),
+        "account": dict(found.account),
+        "strata": found.strata.to_pylist(),
+        "sources": list(found.sources),
+        "agreement": dict(found.agreement),
+        "half_width": dict(found.half_width),
+        **found.judging,
+    }
+    output.say(result, _lines(found))
+
+
+def _lines(found: Progress) -> list[str]:
+    account = found.account
+    share = account["labelled"] / account["planned"] if account["planned"] else 1.0
+    lines = [f"{account['labelled']:,} of {account['planned']:,} planned items labelled ({share:.1%}), "
+             f"{account['undecided']:,} undecided, {account['skipped']:,} skipped."]  # fmt: skip
+    half = found.half_width
+    if half["coverage"] == "none":
+        lines.append("No half-width: what the labels so far give is a picture and not a bound.")
+    else:
+        lines.append(f"Half-width reached: {half['alpha']:.2%} of precision, at rank {half['rank']:,}.")
+    return [*lines, *_strata(found), *_annotators(found), *_sources(found)]
+
+
+def _strata(found: Progress) -> list[str]:
+    rows = [row for row in found.strata.to_pylist() if row["labelled"] < row["planned"]]
+    done = found.strata.num_rows - len(rows)
+    if not rows:
+        return [f"All {done:,} strata are complete."]
+    cells = [[f"{r['first_rank']:,}–{r['last_rank']:,}", f"{r['planned']:,}", f"{r['labelled']:,}"] for r in rows]
+    more = [f"… and {len(rows) - _MOST:,} more open strata; {done:,} are complete"] if len(rows) > _MOST else []
+    return ["", *columns(["ranks of stratum", "planned", "labelled"], cells[:_MOST]), *more]
+
+
+def _annotators(found: Progress) -> list[str]:
+    people = found.agreement["annotators"]
+    if not people:
+        return []
+    cells = [
+        [name or "(nobody named)", f"{one['votes']:,}", f"{one['skips']:,}", _percent(one["percent"]),
+         _of(one, "repeats_equal", "repeats"), _of(one, "controls_right", "controls")]
+        for name, one in people.items()
+    ]  # fmt: skip
+    lines = ["", *columns(["annotator", "votes", "skips", "agrees", "repeats equal", "controls right"], cells)]
+    if found.agreement["items"]:
+        alpha = found.agreement["alpha"]
+        shown = f"{alpha:.3f}" if alpha is not None else "undefined"
+        agree = _percent(found.agreement["percent"])
+        lines.append(f"On {found.agreement['items']:,} items with several votes {agree} of pairs agree; alpha {shown}.")
+    return lines
+
+
+def _sources(found: Progress) -> list[str]:
+    if not found.sources:
+        return ["", "No labels yet."]
+    cells = [
+        [one["source"], one["id"], *(f"{one[key]:,}" for key in ("rows", "votes", "again", "skips", "unplanned"))]
+        for one in found.sources
+    ]
+    return ["", *columns(["source", "id", "rows", "votes", "again", "skips", "unplanned"], cells)]
+
+
+def _percent(share: float | None) -> str:
+    return "–" if share is None else f"{share:.1%}"
+
+
+def _of(one: dict[str, Any], part: str, whole: str) -> str:
+    return f"{one[part]} of {one[whole]}" if whole in one else "–"

@@ -1,0 +1,126 @@
+"""Options of `plan` that lead to another way of planning, and those ways: growing a study, drawing by key."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from cyclopts import Parameter
+
+from streameval.cli.options import MethodOptions, RankingFlags, Whole
+from streameval.cli.output import Output, progress
+from streameval.errors import InputError
+
+
+@Parameter(name="*")
+@dataclass(frozen=True)
+class GrowthFlags:
+    """Growing a study that was planned with --looks, without naming its ranking again."""
+
+    labels_more: Annotated[Whole | None, Parameter(help="Enlarge the study by at most so many labels.")] = None
+    half_width: Annotated[
+        float | None, Parameter(help="Enlarge the study until it is forecast to reach this, relative to precision.")
+    ] = None
+
+    @property
+    def given(self) -> bool:
+        """Whether the study is to grow."""
+        return self.labels_more is not None or self.half_width is not None
+
+
+@Parameter(name="*")
+@dataclass(frozen=True)
+class ReuseFlags:
+    """Drawing the same items in every version of a ranking."""
+
+    draw_by: Annotated[
+        str | None,
+        Parameter(
+            help="loguniform: columns whose hash draws the items, so that another version draws nearly the same."
+        ),
+    ] = None
+    reuse: Annotated[
+        Path | None, Parameter(help="Labels that items have already, for whatever version; needs --on.")
+    ] = None
+    on: Annotated[str | None, Parameter(help="Column that joins them; items are drawn by it.")] = None
+    label: Annotated[str | None, Parameter(help="Column with the label (default label).")] = None
+    labels_unseen_by_model: Annotated[
+        Literal["yes", "no"] | None,
+        Parameter(
+            help="With --reuse: whether the model was made without these labels; with no, bounds promise nothing."
+        ),
+    ] = None
+
+    @property
+    def given(self) -> bool:
+        """Whether items are to be drawn by key."""
+        said = (self.draw_by, self.reuse, self.on, self.label, self.labels_unseen_by_model)
+        return any(value is not None for value in said)
+
+    def key(self) -> tuple[str, ...]:
+        """Return the columns to draw by."""
+        if self.reuse is not None and self.on is None:
+            raise InputError("labels are reused, but not said by which column", "name it with --on COL")
+        if self.on is not None and self.draw_by not in (None, self.on):
+            raise InputError(f"items cannot be drawn by {self.draw_by} and joined on {self.on}", "leave out one")
+        names = (self.on or self.draw_by or "").split(",")
+        return tuple(name.strip() for name in names if name.strip())
+
+
+def enlarge_study(ranking: Sequence[str], study: Path, flags: GrowthFlags, output: Output) -> None:
+    """Grow a study, and say by how much."""
+    from streameval.study import Study
+    from streameval.verbs.enlarge import enlarge
+
+    if ranking:
+        raise InputError("a study is enlarged on the ranking it was planned for", f"leave out '{ranking[0]}'")
+    before = Study(study).plan().table.num_rows
+    grown = enlarge(study, **asdict(flags))
+    labels = grown.table.num_rows
+    look, looks = grown.notes["look"], grown.parameters["looks"]
+    output.event("plan", labels=labels, n_items=grown.n_items, look=look)
+    result = {
+        "study": str(study),
+        "plan_id": grown.plan_id,
+        "labels": labels,
+        "more": labels - before,
+        **grown.header(),
+    }
+    output.say(
+        result,
+        [
+            f"{grown.method}: {labels - before:,} more items to label, {labels:,} in all (look {look} of {looks})",
+            f"Next: streameval select {study} --export tasks.csv",
+        ],
+    )
+
+
+def plan_with_key(
+    ranking: Sequence[str],
+    study: Path,
+    flags: tuple[ReuseFlags, RankingFlags],
+    chosen: tuple[str, int],
+    parameters: MethodOptions,
+    output: Output,
+) -> None:
+    """Draw by key, take over labels, and say how many are left to ask for."""
+    from streameval.verbs.reuse import ByKey, plan_by_key
+
+    reuse, described = flags
+    method, seed = chosen
+    by = ByKey(reuse.key(), reuse.reuse, reuse.label or "label", reuse.labels_unseen_by_model)
+    with progress("reading keys") as bar:
+        made = plan_by_key(list(ranking), study, by, method=method, seed=seed, options=described.options(),
+                           progress=bar, **asdict(parameters))  # fmt: skip
+    labels = made.plan.table.num_rows
+    output.event("plan", labels=labels, n_items=made.plan.n_items, reused=made.labelled)
+    counts = {"labels": labels, "reused": made.labelled, "to_label": labels - made.labelled}
+    result: dict[str, Any] = {"study": str(study), "plan_id": made.plan.plan_id, **counts, **made.plan.header()}
+    lines = [f"{method}: {labels:,} of {made.plan.n_items:,} items to label, drawn by {', '.join(by.key)}"]
+    if reuse.reuse is not None:
+        lines.append(f"{made.labelled:,} have a label already: {labels - made.labelled:,} are left to ask for.")
+    if reuse.labels_unseen_by_model == "no":
+        lines.append("The model has seen these labels: bounds will promise nothing.")
+    output.say(result, [*lines, f"Next: streameval select {study} --export tasks.csv"])

@@ -1,0 +1,74 @@
+"""Do labels depend on their neighbours, as duplicates and batches do?
+
+Hypothesis: labels are independent, and the probability of a positive never rises with rank. In windows of consecutive
+ranks, match each label with its neighbour (near), and each with the one half a window away (far), and count the pairs
+that differ. For probabilities a, b a pair differs with probability a + b − 2ab, so over a window E(far − near) is
+Σ_far (a−b)² − Σ_near (a−b)² ≤ (pairs)·range². Ranges of disjoint windows sum to at most 1, so over all windows
+E(far − near) ≤ the pairs of one window. One label changes far − near by at most 2: McDiarmid's inequality turns the
+excess into a p-value.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from streameval.monotonicity import SIGNIFICANCE
+
+
+@dataclass(frozen=True)
+class DependenceTest:
+    """Pairs of labels that differ.
+
+    Attributes
+    ----------
+    p_value : float
+    pairs : int
+        Pairs of each kind.
+    near, far : int
+        Adjacent pairs that differ, and pairs half a window apart that do.
+    """
+
+    p_value: float
+    pairs: int
+    near: int
+    far: int
+
+    @property
+    def beyond_noise(self) -> bool:
+        """True where chance would show so many equal neighbours in fewer than one list in a hundred."""
+        return self.p_value < SIGNIFICANCE
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return JSON-ready values."""
+        return {**self.__dict__, "beyond_noise": self.beyond_noise}
+
+
+def dependence_test(windows: npt.NDArray[np.int8]) -> DependenceTest:
+    """Test labels in disjoint windows of consecutive ranks for dependence of neighbours.
+
+    Parameters
+    ----------
+    windows : int8 array, shape (windows, width)
+        1, 0, or -1 for unknown; windows with an unknown label are left out.
+
+    Examples
+    --------
+    >>> dependence_test(np.repeat([[1, 0, 0, 1, 0]], 20, axis=1).repeat(20, axis=0).astype(np.int8)).beyond_noise
+    True
+    >>> dependence_test(np.random.default_rng(0).integers(0, 2, (50, 100)).astype(np.int8)).beyond_noise
+    False
+    """
+    known = windows[np.all(windows >= 0, axis=1)]
+    half = known.shape[1] // 4 * 2  # an even number of labels a half, so that both matchings cover the same labels
+    if not known.shape[0] or not half:
+        return DependenceTest(1.0, 0, 0, 0)
+    used = known[:, : 2 * half]
+    near = int(np.sum(used[:, 0::2] != used[:, 1::2]))
+    far = int(np.sum(used[:, :half] != used[:, half:]))
+    excess = max(0, far - near - half)
+    return DependenceTest(math.exp(-2 * excess**2 / (4 * used.size)), int(used.size // 2), near, far)

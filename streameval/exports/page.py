@@ -1,0 +1,133 @@
+"""An offline labelling page: one HTML file for those who have no tool.
+
+Keys 1, 0 and s (skip), back with the arrow or b; progress is kept in the browser, and the answers are saved as a CSV
+with who said what and when. Items are data and never markup: they are put in as texts, and the page's policy lets no
+script run but its own and no request leave.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from pathlib import Path
+
+import pyarrow as pa
+
+from streameval.exports import Files, unambiguous
+from streameval.exports.cells import dumps, records, text
+
+SUFFIX = ".html"
+_OURS = ("se_study", "se_task")
+
+
+def files(tasks: pa.Table, path: Path) -> Files:
+    """One self-contained file."""
+    return {path: lambda temporary: _write(tasks, temporary)}
+
+
+def _write(tasks: pa.Table, path: str) -> None:
+    shown = unambiguous(tasks)
+    names = [name for name in shown.column_names if name not in _OURS]
+    study = shown.column("se_study")[0].as_py() if shown.num_rows else ""
+    digest = base64.b64encode(hashlib.sha256(_SCRIPT.encode()).digest()).decode()
+    head, tail = _PAGE.replace("%HASH%", digest).replace("%SCRIPT%", _SCRIPT).split("%TASKS%")
+    with open(path, "w", encoding="utf-8", newline="\n", errors="replace") as stream:
+        stream.write(head)
+        stream.write(_inert(f'{{"study": {dumps(study)}, "names": {dumps(names)}, "tasks": ['))
+        for i, record in enumerate(records(shown)):
+            cells = [text(record[name]) for name in names]
+            stream.write(("," if i else "") + "\n" + _inert(dumps([record["se_task"], cells])))
+        stream.write("]}")
+        stream.write(tail)
+
+
+def _inert(json: str) -> str:
+    """JSON that cannot end the element it stands in."""
+    return json.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")
+
+
+_SCRIPT = """
+"use strict";
+const {study, names, tasks} = JSON.parse(document.getElementById("tasks").textContent);
+const by = id => document.getElementById(id);
+const place = "streameval:" + study + ":" + tasks.length + ":" + (tasks.length ? tasks[0][0] : 0);
+let kept = {answers: {}, who: "", at: 0};
+try { kept = Object.assign(kept, JSON.parse(localStorage.getItem(place) || "{}")); } catch (error) { warn(); }
+function warn() { by("trouble").textContent = "This browser does not keep progress: save the CSV before you leave."; }
+function keep() { try { localStorage.setItem(place, JSON.stringify(kept)); } catch (error) { warn(); } }
+function show() {
+  const done = Object.keys(kept.answers).length, card = by("item");
+  card.replaceChildren();
+  by("progress").value = tasks.length ? done / tasks.length : 1;
+  by("count").textContent = done + " of " + tasks.length + " answered";
+  const task = tasks[kept.at];
+  if (!task) { card.textContent = "That was the last one. Save the CSV."; by("said").textContent = ""; return; }
+  names.forEach((name, i) => {
+    const head = document.createElement("h2"), cell = document.createElement("p");
+    head.textContent = name; cell.textContent = task[1][i]; cell.dir = "auto";
+    card.append(head, cell);
+  });
+  const said = kept.answers[task[0]];
+  const words = {"1": "positive", "0": "negative", "skip": "skipped"};
+  by("said").textContent = "Task " + (kept.at + 1) + (said ? ": " + words[said[0]] : "");
+}
+function answer(value) {
+  const task = tasks[kept.at];
+  if (!task) return;
+  kept.answers[task[0]] = [value, new Date().toISOString()];
+  move(1);
+}
+function move(by) { kept.at = Math.min(Math.max(kept.at + by, 0), tasks.length); keep(); show(); }
+function quote(text) { return '"' + text.replace(/"/g, '""') + '"'; }
+function csv() {
+  const who = quote(kept.who.trim().replace(/^[=+@\\-\\t\\r\\n]+/, ""));
+  const rows = Object.entries(kept.answers).map(([task, [value, when]]) => [study, task, value, who, when].join(","));
+  return ["se_study,se_task,label,annotator,time", ...rows].join("\\r\\n") + "\\r\\n";
+}
+by("one").onclick = () => answer("1");
+by("zero").onclick = () => answer("0");
+by("skip").onclick = () => answer("skip");
+by("back").onclick = () => move(-1);
+by("next").onclick = () => move(1);
+by("who").value = kept.who;
+by("who").oninput = () => { kept.who = by("who").value; keep(); };
+by("save").onclick = () => {
+  const link = document.createElement("a");
+  link.href = URL.createObjectURL(new Blob([csv()], {type: "text/csv"}));
+  link.download = "labels-" + study + (kept.who ? "-" + kept.who.replace(/[^A-Za-z0-9]+/g, "_") : "") + ".csv";
+  link.click();
+};
+addEventListener("keydown", event => {
+  if (event.target.tagName === "INPUT" || event.ctrlKey || event.metaKey || event.altKey) return;
+  const keys = {"1": () => answer("1"), "0": () => answer("0"), "s": () => answer("skip"),
+                "b": () => move(-1), "ArrowLeft": () => move(-1), "ArrowRight": () => move(1)};
+  if (keys[event.key]) { event.preventDefault(); keys[event.key](); }
+});
+show();
+"""
+
+_PAGE = """<!DOCTYPE html>
+<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
+<meta http-equiv="Content-Security-Policy"
+ content="default-src 'none'; script-src 'sha256-%HASH%'; style-src 'unsafe-inline'; img-src data:">
+<link rel="icon" href="data:,"><title>Labels</title><style>
+:root{color-scheme:light;--ink:#1b2733;--soft:#5b6b7a;--line:#d9e0e6;--band:#2f6db0}
+body{font:18px/1.5 system-ui,sans-serif;color:var(--ink);max-width:46rem;margin:1.5rem auto;padding:0 1rem}
+#item{border:1px solid var(--line);border-radius:.5rem;padding:.5rem 1.2rem;min-height:10rem}
+h2{font-size:.85rem;color:var(--soft);margin:.8rem 0 0;font-weight:600}
+p{white-space:pre-wrap;overflow-wrap:anywhere;margin:.1rem 0 .6rem;unicode-bidi:isolate}
+button{font:inherit;padding:.5rem 1.2rem;margin:.8rem .4rem .4rem 0;border:1px solid var(--line);border-radius:.4rem;
+background:#fff;cursor:pointer}button:focus-visible,input:focus-visible{outline:3px solid var(--band)}
+#one{background:#e7f4ea}#zero{background:#fbeaea}progress{width:100%}.soft{color:var(--soft);font-size:.9rem}
+input{font:inherit;padding:.2rem .5rem;border:1px solid var(--line);border-radius:.3rem}kbd{color:var(--soft)}
+</style></head><body>
+<progress id="progress" max="1" value="0" aria-label="Progress"></progress>
+<p class="soft"><span id="count"></span> <span id="trouble"></span></p>
+<main id="item" aria-live="polite"></main>
+<p class="soft" id="said"></p>
+<button id="one">positive <kbd>1</kbd></button><button id="zero">negative <kbd>0</kbd></button>
+<button id="skip">skip <kbd>s</kbd></button><button id="back">back <kbd>←</kbd></button>
+<button id="next">forward <kbd>→</kbd></button>
+<p><label class="soft">Your name <input id="who" autocomplete="name"></label> <button id="save">Save CSV</button></p>
+<script type="application/json" id="tasks">%TASKS%</script><script>%SCRIPT%</script></body></html>
+"""

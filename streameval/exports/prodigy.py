@@ -1,0 +1,36 @@
+"""Tasks for Prodigy: one JSON object a line; `answer` comes back as accept (positive), reject or ignore (a skip).
+
+`prodigy mark DATASET tasks.jsonl --view-id text` shows them; `prodigy db-out DATASET` gives what `evaluate` reads.
+Prodigy shows the field `text`: where the items have none, it is made of all their columns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from streameval.exports import Files, unambiguous
+from streameval.exports.cells import dumps, records, text
+
+SUFFIX = ".jsonl"
+_OURS = ("se_study", "se_task")
+
+
+def files(tasks: pa.Table, path: Path) -> Files:
+    """One file, streamed by Prodigy whatever its size."""
+    return {path: lambda temporary: _write(tasks, temporary)}
+
+
+def _write(tasks: pa.Table, path: str) -> None:
+    with open(path, "w", encoding="utf-8", newline="\n", errors="replace") as stream:
+        stream.writelines(dumps(record) + "\n" for record in _tasks(tasks))
+
+
+def _tasks(tasks: pa.Table) -> Iterator[dict[str, Any]]:
+    for record in records(unambiguous(tasks)):
+        if not isinstance(record.get("text"), str):
+            record["text"] = "\n".join(f"{name}: {text(one)}" for name, one in record.items() if name not in _OURS)
+        yield record

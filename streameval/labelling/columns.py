@@ -1,0 +1,137 @@
+"""Which columns of a label table say what."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import duckdb
+
+from streameval.errors import InputError, did_you_mean
+from streameval.labelling.readers import ROW, Opened, distinct
+from streameval.labelling.tools import tool_of
+
+RANK_COLUMNS = ("se_task", "se_rank", "rank")
+
+
+@dataclass(frozen=True)
+class LabelColumns:
+    """Names of a label table's columns, as asked for.
+
+    Attributes
+    ----------
+    on : str, optional
+        Column or columns, separated by commas, that say which item a row is about: a rank column (default: `se_task`,
+        `se_rank` or `rank`, whichever is there first), or columns of the items that tell them apart.
+    label : str
+        The label: 1/0, true/false, yes/no, or a grade; blank where there is none.
+    annotator : str, optional
+        Who answered (default `annotator`, where there is one).
+    time : str, optional
+        When (default `time`): the same annotator's later answer replaces the earlier.
+    source : str, optional
+        What kind of annotator (default `source`): `prefer` names these.
+    """
+
+    on: str | None = None
+    label: str = "label"
+    annotator: str | None = None
+    time: str | None = None
+    source: str | None = None
+
+
+@dataclass(frozen=True)
+class Found:
+    """The same in one source: quoted names, or None, and the SQL type of every column.
+
+    Attributes
+    ----------
+    keys : tuple of str
+        Names as they stand there.
+    role : str
+        "rank", "task" or "key".
+    """
+
+    keys: tuple[str, ...]
+    role: str
+    label: str
+    annotator: str | None
+    time: str | None
+    source: str | None
+    choice: str | None
+    ours: bool
+    types: dict[str, str]
+
+    def kind(self, name: str) -> str:
+        """SQL type of a column."""
+        return self.types[name]
+
+
+def find(connection: duckdb.DuckDBPyConnection, opened: Opened, asked: LabelColumns) -> Found:
+    """Find every column, whatever its capitals.
+
+    Raises
+    ------
+    InputError
+        A column that was asked for, or the label or the key, is not there, or is there twice.
+    """
+    described = connection.execute("DESCRIBE se_given").fetchall()
+    types = {row[0]: row[1] for row in described if row[0] != ROW}
+    search = _Search(opened, dict(zip(distinct(list(opened.columns)), opened.columns, strict=True)))
+    tool = tool_of(opened.columns)
+    names = {"label": ("label",), "annotator": ("annotator",), "time": ("time",), **(tool.COLUMNS if tool else {})}
+    keys = search.keys(asked.on)
+    role = {"se_task": "task", "se_rank": "rank", "rank": "rank"}.get(keys[0].lower(), "key")
+    label = names["label"] if asked.label == "label" else (asked.label,)
+    return Found(
+        keys=keys,
+        role=role if len(keys) == 1 else "key",
+        label=search.one("label", asked.label, (*label, "label") if asked.label == "label" else label),
+        annotator=search.perhaps("annotator", asked.annotator, names["annotator"]),
+        time=search.perhaps("time", asked.time, names["time"]),
+        source=search.perhaps("source", asked.source, ("source",)),
+        choice=search.perhaps("choice", None, names.get("choice", ())),
+        ours="se_study" in types or "se_task" in types,
+        types=types,
+    )
+
+
+@dataclass(frozen=True)
+class _Search:
+    opened: Opened
+    by_alias: dict[str, str]
+
+    def keys(self, on: str | None) -> tuple[str, ...]:
+        if on in (None, "rank"):
+            return (self.one("on", "rank", RANK_COLUMNS if on is None else RANK_COLUMNS[::-1]),)
+        name = str(on)
+        whole = {name.lower() for name in self.opened.columns}
+        parts = [name] if name.lower() in whole else [part.strip() for part in name.split(",")]
+        return tuple(self.one("on", part, (part,)) for part in parts)
+
+    def perhaps(self, option: str, asked: str | None, candidates: Sequence[str]) -> str | None:
+        if asked is not None:
+            return self.one(option, asked, (asked,))
+        there = {name.lower() for name in self.opened.columns}
+        present = [name for name in candidates if name.lower() in there]
+        return self.one(option, present[0], present) if present else None
+
+    def one(self, option: str, asked: str, candidates: Sequence[str]) -> str:
+        count = Counter(name.lower() for name in self.opened.columns)
+        for candidate in candidates:
+            if count[candidate.lower()] > 1 and not self._exact(candidate):
+                raise InputError(
+                    f"{self.opened.name}: the label table has two columns '{candidate}'",
+                    "rename the one that is not meant",
+                )
+            for alias, name in self.by_alias.items():
+                if name == candidate or (name.lower() == candidate.lower() and not self._exact(candidate)):
+                    return alias
+        raise InputError(
+            f"{self.opened.name}: the label table has no column '{asked}'",
+            f"{did_you_mean(asked, self.opened.columns)}; name it with --{option} COL",
+        )
+
+    def _exact(self, name: str) -> bool:
+        return self.opened.columns.count(name) == 1

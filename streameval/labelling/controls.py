@@ -1,0 +1,76 @@
+"""Control items: items of known answer, shown among the tasks to check annotators. They need not be of the list."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from streameval.errors import InputError, did_you_mean, outside_trouble
+from streameval.labelling import expressions as sql
+from streameval.labelling.engine import connected
+from streameval.labelling.readers import ROW, distinct, given, name_of, open_source
+
+
+def read_controls(source: Any, columns: Sequence[str], schema: pa.Schema) -> pa.Table:
+    """Read control items.
+
+    Parameters
+    ----------
+    source : path, address or table
+        Of the kinds that label tables have, with the items' columns and `label`.
+    columns : sequence of str
+        The items' columns that the tasks show.
+    schema : pyarrow.Schema
+        Their types.
+
+    Returns
+    -------
+    pyarrow.Table
+        `columns`, `expected` float64 and `content` (a hash, by which the same item is recognised).
+
+    Raises
+    ------
+    InputError
+        A column is missing or of another type, or a label is not there or cannot be read.
+    """
+    name = name_of(source)
+    with connected() as connection:
+        try:
+            opened = open_source(connection, source)
+            names = dict(zip(opened.columns, distinct(list(opened.columns)), strict=True))
+            for column in (*columns, "label"):
+                if column not in names:
+                    raise InputError(
+                        f"{name}: the control items have no column '{column}'", did_you_mean(column, names)
+                    )
+            kinds = {row[0]: row[1] for row in connection.execute("DESCRIBE se_given").fetchall()}
+            value, state = sql.value_of(given(names["label"]), kinds[names["label"]])
+            shown = "".join(f"{given(names[c])} AS c{i}, " for i, c in enumerate(columns))
+            table = connection.sql(
+                f"SELECT {shown} ({value})::DOUBLE AS expected, {state} AS state FROM se_given ORDER BY {ROW}"
+            ).to_arrow_table()
+        except duckdb.Error as error:
+            raise outside_trouble(error) or InputError(f"{name}: {str(error).splitlines()[0]}") from error
+    state = table.column("state").to_pylist()
+    unknown = [i for i, one in enumerate(state, 1) if one != "answer"]
+    if unknown:
+        raise InputError(f"{name}: row {unknown[0]:,} has no answer in 'label'", "a control item needs a known one")
+    return _typed(table, columns, schema, name)
+
+
+def _typed(table: pa.Table, columns: Sequence[str], schema: pa.Schema, name: str) -> pa.Table:
+    found: dict[str, Any] = {}
+    for i, column in enumerate(columns):
+        try:
+            found[column] = pc.cast(table.column(f"c{i}"), schema.field(column).type)
+        except pa.ArrowException as error:
+            kind = schema.field(column).type
+            raise InputError(f"{name}: column '{column}' of the control items is no {kind} ({error})") from error
+    rows = pa.table({**found, "expected": table.column("expected")})
+    content = [hashlib.sha256(repr(row).encode()).hexdigest()[:16] for row in rows.to_pylist()]
+    return rows.append_column("content", pa.array(content, pa.string()))

@@ -1,0 +1,29 @@
+"""DuckDB as every part of this package uses it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import duckdb
+
+
+@contextmanager
+def connected(spill: str | None = None, memory: str | None = None) -> Iterator[duckdb.DuckDBPyConnection]:
+    """Open a database in memory: moments are UTC, and nothing is printed.
+
+    Parameters
+    ----------
+    spill : str, optional
+        Folder for what does not fit into memory.
+    memory : str, optional
+        Memory that it may take, such as "1GB".
+    """
+    with duckdb.connect() as connection:
+        # the bar would go to standard output, where `--json` promises one object
+        connection.execute("SET enable_progress_bar = false; SET TimeZone = 'UTC'")
+        if spill is not None:
+            connection.execute("SET temp_directory = '" + spill.replace("'", "''") + "'")
+        if memory is not None:
+            connection.execute(f"SET memory_limit = '{memory}'")
+        yield connection

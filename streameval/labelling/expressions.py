@@ -1,0 +1,122 @@
+"""SQL that understands what stands in a column, by the column's type; nothing is cast to text that has a type."""
+
+from __future__ import annotations
+
+from streameval.labelling.votes import BLANK, NEGATIVE, POSITIVE, SKIPPED
+
+_INTEGERS = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT",
+             "UHUGEINT")  # fmt: skip
+_FLOATS = ("FLOAT", "DOUBLE")
+_SECONDS = 1e11  # Unix times beyond this are milliseconds
+
+
+def is_integer(kind: str) -> bool:
+    """Whether a type holds whole numbers."""
+    return kind in _INTEGERS
+
+
+def is_number(kind: str) -> bool:
+    """Whether a type holds numbers."""
+    return is_integer(kind) or kind in _FLOATS or kind.startswith("DECIMAL")
+
+
+def rank_of(column: str, kind: str) -> str:
+    """A rank as BIGINT, null where it is none: '17' and '17.0' are both rank 17.
+
+    Parameters
+    ----------
+    column : str
+        Quoted.
+    kind : str
+        Its SQL type.
+    """
+    if kind == "BIGINT":
+        return column
+    if is_integer(kind):
+        return f"TRY_CAST({column} AS BIGINT)"
+    if not is_number(kind):
+        return _whole(f"trim({column}::VARCHAR)", "BIGINT")
+    number = f"{column}::DOUBLE"
+    return f"CASE WHEN {number} = floor({number}) THEN TRY_CAST({number} AS BIGINT) END"
+
+
+def _whole(text: str, kind: str) -> str:
+    """A whole number, however a program wrote it: '17', or '17.0' where it keeps integers with gaps as floats.
+
+    The cast of a text to an integer rounds, so that only texts without a point or an exponent may take that way, which
+    is several times as fast.
+    """
+    number = f"TRY_CAST({text} AS DECIMAL(38, 9))"
+    odd = f"contains({text}, '.') OR contains({text}, 'e') OR contains({text}, 'E')"
+    exact = f"CASE WHEN {number} = floor({number}) THEN TRY_CAST({number} AS {kind}) END"
+    return f"CASE WHEN {odd} THEN {exact} ELSE TRY_CAST({text} AS {kind}) END"
+
+
+def key_of(column: str, kind: str, known: str) -> str:
+    """A key in the form of the items' column, whose SQL type is `se_known`."""
+    if is_integer(known) and is_integer(kind):
+        return f"{column}::HUGEINT"
+    text = f"trim({column}::VARCHAR)"
+    if is_integer(known):
+        return _whole(text, "HUGEINT")
+    return f"nullif({text}, '')"
+
+
+def known_key(column: str, kind: str) -> str:
+    """The items' own column in the same form."""
+    return f"{column}::HUGEINT" if is_integer(kind) else f"nullif(trim({column}::VARCHAR), '')"
+
+
+def value_of(column: str, kind: str) -> tuple[str, str]:
+    """A label as DOUBLE (null where there is none), and its state: answer, skip, blank or unreadable."""
+    if kind == "BOOLEAN":
+        return f"{column}::INTEGER::DOUBLE", f"CASE WHEN {column} IS NULL THEN 'blank' ELSE 'answer' END"
+    if is_number(kind):
+        number = f"{column}::DOUBLE"
+        state = (
+            f"CASE WHEN {column} IS NULL OR isnan({number}) THEN 'blank' WHEN isfinite({number}) THEN 'answer' "
+            "ELSE 'unreadable' END"
+        )
+        return f"CASE WHEN isfinite({number}) THEN {number} END", state
+    text = f"lower(trim({column}::VARCHAR))"
+    number = f"TRY_CAST({text} AS DOUBLE)"
+    value = (
+        f"CASE WHEN {text} IN {POSITIVE} THEN 1 WHEN {text} IN {NEGATIVE} THEN 0 WHEN {text} IN {BLANK} THEN NULL "
+        f"WHEN isfinite({number}) THEN {number} END"
+    )
+    state = (
+        f"CASE WHEN {text} IS NULL OR {text} IN {BLANK} THEN 'blank' WHEN {text} IN {SKIPPED} THEN 'skip' "
+        f"WHEN ({value}) IS NULL THEN 'unreadable' ELSE 'answer' END"
+    )
+    return value, state
+
+
+def time_of(column: str, kind: str) -> str:
+    """A moment as TIMESTAMPTZ, null where it is none; without a zone it is UTC, and a number is Unix time."""
+    if kind.startswith(("TIMESTAMP", "DATE")):
+        moment = f"{column}::TIMESTAMPTZ"
+    elif is_number(kind):
+        moment = _unix(f"{column}::DOUBLE")
+    else:
+        text = f"trim({column}::VARCHAR)"
+        moment = f"coalesce(TRY_CAST({text} AS TIMESTAMPTZ), {_unix(f'TRY_CAST({text} AS DOUBLE)')})"
+    return f"CASE WHEN isfinite({moment}) THEN {moment} END"
+
+
+def _unix(number: str) -> str:
+    seconds = f"CASE WHEN abs({number}) > {_SECONDS} THEN {number} / 1000 ELSE {number} END"
+    return f"CASE WHEN abs({number}) < 1e14 THEN to_timestamp({seconds}) END"
+
+
+def text_of(column: str) -> str:
+    """A name as text, null where it is blank."""
+    return f"nullif(trim({column}::VARCHAR), '')"
+
+
+def chosen(answer: str, choice: str) -> str:
+    """Prodigy's choice interface: what was chosen if it was submitted; a rejected task says nothing of the item."""
+    single = f"CASE json_array_length({choice}) WHEN 1 THEN json_extract_string({choice}, '$[0]') ELSE {choice} END"
+    listed = f"(json_valid({choice}) AND json_type({choice}) = 'ARRAY')"
+    return (
+        f"CASE WHEN NOT coalesce({listed}, false) THEN {answer} WHEN {answer} = 'accept' THEN {single} ELSE 'skip' END"
+    )

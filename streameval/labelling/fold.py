@@ -1,0 +1,132 @@
+"""From stored rows to votes that count: every row meets exactly one fate.
+
+A vote is identified by (rank, annotator, time) where the row has them. The rows of our own tasks that name no annotator
+are one person's; other rows without an annotator are votes of their own, identified by their source and row.
+
+fate           what became of the row
+vote           it counts
+again          another source said the same before: a file that is given again, corrected or longer
+doubled        its own source says the same twice
+superseded     the same annotator answered later (under the rule "latest": anybody)
+contradictory  the same annotator said both, and no time tells which is later
+outranked      a source of higher precedence has a vote on the item
+repeat         the second answer to a repeated task, for agreement only
+control        an answer to a control item
+skipped, blank, unreadable, unknown
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from streameval.labelling.engine import connected
+from streameval.labelling.rules import VoteRule
+from streameval.labelling.votes import SCHEMA
+
+STORED = SCHEMA.append(pa.field("given", pa.int32())).append(pa.field("origin", pa.string()))
+
+
+@dataclass(frozen=True)
+class Folded:
+    """Every stored row with its fate.
+
+    Attributes
+    ----------
+    table : pyarrow.Table
+        Columns of `STORED`, `id` int64 (order of arrival), `voter` (null: a row of its own), `fate`.
+    """
+
+    table: pa.Table
+
+
+def fold(stored: pa.Table, rule: VoteRule, prefer: Sequence[str] = (), extra: pa.Table | None = None) -> Folded:
+    """Decide what becomes of every row.
+
+    Parameters
+    ----------
+    stored : pyarrow.Table
+        Columns of `STORED`: rows in the order of arrival; `given` numbers the sources, `origin` names the row's
+        source: what its column says, else the name of the table.
+    rule : VoteRule
+        A rule without threshold makes values other than 0 and 1 unreadable; "latest" lets the order decide.
+    prefer : sequence of str
+        Sources, the best first; on each item only the best that has a vote counts. Those not named come last.
+    extra : pyarrow.Table, optional
+        `se_task`, `kind` ("repeat" or "control") of tasks beyond one per item.
+    """
+    with connected() as connection:
+        connection.register("stored", stored.append_column("id", pa.array(np.arange(stored.num_rows))))
+        connection.register("extra", extra.select(["se_task", "kind"]) if extra is not None else _NO_EXTRA)
+        binary = "true" if rule.threshold is not None or rule.name == "mean" else "coalesce(value IN (0, 1), true)"
+        connection.execute(f"CREATE TEMP TABLE rows AS {_ROWS.format(binary=binary)}")
+        latest = "true" if rule.name == "latest" else "false"
+        connection.execute(f"CREATE TEMP TABLE spoken AS {_SPOKEN.format(latest=latest)}")
+        connection.execute("CREATE TEMP TABLE preferred (origin VARCHAR, place INTEGER)")
+        for place, name in enumerate(prefer):
+            connection.execute("INSERT INTO preferred VALUES (?, ?)", [name, place])
+        last = _LAST if rule.name == "latest" else "SELECT id, fate FROM ranked"
+        table = connection.sql(_FATES.format(last=last)).to_arrow_table()
+    return Folded(table)
+
+
+# what a row is, before rows meet: skips and answers about planned items go on
+_ROWS = """
+SELECT stored.*, CASE WHEN annotator IS NOT NULL THEN 'a' || annotator WHEN ours THEN '' END AS voter,
+       CASE WHEN state IN ('blank', 'unreadable', 'unknown') THEN state
+            WHEN NOT {binary} THEN 'unreadable'
+            WHEN kind IS NOT NULL THEN kind
+            WHEN rank IS NULL THEN 'unknown'
+       END AS settled
+FROM stored LEFT JOIN extra ON stored.task = extra.se_task"""
+
+# what every annotator says of every item
+_SPOKEN = """
+WITH mine AS (
+    SELECT id, rank, voter, given, value, time, state,
+           CASE WHEN bool_and(time IS NOT NULL) OVER saying THEN max(time) OVER saying END AS latest
+    FROM rows WHERE settled IS NULL AND voter IS NOT NULL WINDOW saying AS (PARTITION BY rank, voter)
+), current AS (
+    SELECT *, latest IS NULL OR time = latest AS counts FROM mine
+), said AS (
+    SELECT rank, voter, min(value) <> max(value) OR (any_value(latest) IS NOT NULL AND count(value) > 0
+           AND count(*) > count(value)) AS torn, min(id) FILTER (value IS NOT NULL) AS first,
+           max(id) FILTER (value IS NOT NULL) AS last, arg_max(value, id) FILTER (value IS NOT NULL) AS at_last
+    FROM current WHERE counts GROUP BY rank, voter
+)
+SELECT id, CASE
+    WHEN NOT counts THEN 'superseded'
+    WHEN torn AND NOT {latest} THEN 'contradictory'
+    WHEN state = 'skip' THEN 'skipped'
+    WHEN value <> at_last THEN 'superseded'
+    WHEN id = CASE WHEN {latest} THEN last ELSE first END THEN 'vote'
+    WHEN row_number() OVER (PARTITION BY rank, voter, given, value ORDER BY id) > 1 THEN 'doubled'
+    ELSE 'again' END AS fate
+FROM current JOIN said USING (rank, voter)"""
+
+# the last vote of an item, by time where all have one; of those of one moment, all
+_LAST = """
+SELECT id, CASE WHEN fate = 'vote' AND NOT (CASE WHEN timed THEN time = latest ELSE id = newest END)
+           THEN 'superseded' ELSE fate END AS fate
+FROM (SELECT ranked.*, bool_and(time IS NOT NULL) OVER item AS timed, max(time) OVER item AS latest,
+             max(id) OVER item AS newest
+      FROM ranked WINDOW item AS (PARTITION BY rank, fate = 'vote'))"""
+
+_FATES = """
+WITH fates AS (
+    SELECT rows.id, rank, time, origin, coalesce(settled, spoken.fate,
+           CASE state WHEN 'answer' THEN 'vote' ELSE 'skipped' END) AS fate
+    FROM rows LEFT JOIN spoken USING (id)
+), placed AS (
+    SELECT fates.*, coalesce(place, 2147483647) AS place FROM fates LEFT JOIN preferred USING (origin)
+), ranked AS (
+    SELECT id, rank, time, CASE WHEN fate = 'vote' AND place > min(place) OVER (PARTITION BY rank, fate = 'vote')
+           THEN 'outranked' ELSE fate END AS fate
+    FROM placed
+), final AS ({last})
+SELECT rows.* EXCLUDE (settled), final.fate FROM rows JOIN final USING (id) ORDER BY id"""
+
+_NO_EXTRA = pa.table({"se_task": pa.array([], pa.int64()), "kind": pa.array([], pa.string())})

@@ -1,0 +1,106 @@
+"""The account in full: one row per thing that is not as it should be, with its place.
+
+kind           what, and of which row or rank
+missing        a planned rank without a label
+undecided      a planned rank whose votes leave it open (it is missing too)
+skipped        a person would not say
+doubled        the same said twice in one source, or by rows that name nobody
+contradictory  both said by one annotator without a time that tells which is later, or by rows that name nobody
+unreadable     a value, a moment or a whole row that cannot be understood
+unknown        a rank or key that is none of this study
+
+`issues.parquet`: kind, rank (null where unknown), source, row (1-based, the table's head not counted), line (of the
+text file, from 1; null elsewhere), annotator, value (as it was read, else as it stands there).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from streameval.labelling.engine import connected
+from streameval.types import Labels
+
+KINDS = ("missing", "undecided", "skipped", "doubled", "contradictory", "unreadable", "unknown")
+SCHEMA = pa.schema(
+    {
+        "kind": pa.string(),
+        "rank": pa.int64(),
+        "source": pa.string(),
+        "row": pa.int64(),
+        "line": pa.int64(),
+        "annotator": pa.string(),
+        "value": pa.string(),
+    }
+)
+
+
+def issues_of(labels: Labels, rows: pa.Table, strangers: pa.Table) -> pa.Table:
+    """List every issue: of ranks first, then of rows in the order in which they came.
+
+    Parameters
+    ----------
+    labels : Labels
+    rows : pyarrow.Table
+        With `fate`, as `streameval.labelling.fold` gives them.
+    strangers : pyarrow.Table
+        As `trouble_between_strangers` gives it.
+    """
+    missing = labels.rank[~labels.known]
+    undecided = labels.rank[~labels.known & (labels.votes > 0)]
+    found = rows.filter(pc.is_in(rows.column("fate"), value_set=pa.array(KINDS)))
+    return pa.concat_tables(
+        [_of_ranks("missing", missing), _of_ranks("undecided", undecided), _of_rows(found, found.column("fate")),
+         strangers]
+    )  # fmt: skip
+
+
+def trouble_between_strangers(rows: pa.Table) -> pa.Table:
+    """Rows that name nobody and speak of one rank: doubled from the second on where they agree, else contradictory."""
+    votes = rows.filter(pc.and_(pc.equal(rows.column("fate"), "vote"), pc.is_null(rows.column("voter"))))
+    with connected() as connection:
+        connection.register("votes", votes)
+        found = connection.sql(
+            """SELECT * EXCLUDE (many, apart, nth), CASE WHEN apart THEN 'contradictory' ELSE 'doubled' END AS kind
+               FROM (SELECT *, count(*) OVER item AS many, min(value) OVER item <> max(value) OVER item AS apart,
+                            row_number() OVER (PARTITION BY rank ORDER BY id) AS nth
+                     FROM votes WINDOW item AS (PARTITION BY rank))
+               WHERE many > 1 AND (apart OR nth > 1) ORDER BY id"""
+        ).to_arrow_table()
+    return _of_rows(found, found.column("kind"))
+
+
+def _of_ranks(kind: str, ranks: np.ndarray) -> pa.Table:
+    columns = {name: pa.nulls(ranks.size, SCHEMA.field(name).type) for name in SCHEMA.names}
+    columns |= {"kind": pa.array([kind] * ranks.size, pa.string()), "rank": pa.array(ranks, pa.int64())}
+    return pa.table(columns, schema=SCHEMA)
+
+
+def _of_rows(rows: pa.Table, kind: pa.ChunkedArray) -> pa.Table:
+    value = pc.coalesce(rows.column("said"), rows.column("value").cast(pa.string()))
+    return pa.table(
+        {
+            "kind": kind,
+            "rank": rows.column("rank"),
+            "source": rows.column("origin"),
+            "row": rows.column("row"),
+            "line": rows.column("line"),
+            "annotator": rows.column("annotator"),
+            "value": value,
+        }
+    ).cast(SCHEMA)
+
+
+def place_of(issue: Mapping[str, Any]) -> str:
+    """Say in words which issue it is, and where."""
+    where = [f"rank {issue['rank']:,}"] if issue["rank"] is not None else []
+    if issue["source"] is not None:
+        where.append(f"{issue['source']} row {issue['row']:,}")
+    if issue["line"] is not None:
+        where.append(f"line {issue['line']:,}")
+    said = f" '{issue['value'][:40]}'" if issue["value"] is not None else ""
+    return f"{issue['kind']}{said} at {', '.join(where)}"

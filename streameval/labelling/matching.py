@@ -1,0 +1,115 @@
+"""Which planned item a row is about: by rank, by the number of one of our tasks, or by columns of the items."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import duckdb
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from streameval.errors import InputError, did_you_mean
+from streameval.labelling import expressions as sql
+from streameval.labelling.columns import Found
+from streameval.labelling.readers import given, quote
+from streameval.types import Plan
+
+OURS = ("rank", "stratum", "se_task")
+
+
+@dataclass(frozen=True)
+class Items:
+    """What a study knows of its items.
+
+    Attributes
+    ----------
+    selection : pyarrow.Table, optional
+        `rank`, `se_task` and the items' columns.
+    extra : pyarrow.Table, optional
+        Tasks beyond one per item: `se_task`, `rank` (null for a control item, which is not of the list).
+    """
+
+    selection: pa.Table | None = None
+    extra: pa.Table | None = None
+
+
+def match_keys(
+    connection: duckdb.DuckDBPyConnection, plan: Plan, items: Items, found: Found, name: str
+) -> tuple[str, str]:
+    """Make the table `se_known` (rank, task, key0 …).
+
+    Returns
+    -------
+    join, unknown : str
+        SQL that joins `source` to `se_known`; SQL that is true of rows whose key cannot be any item's.
+
+    Raises
+    ------
+    InputError
+        The items have no such columns, or these do not tell them apart.
+    """
+    if found.role == "rank":
+        connection.register("se_known", _known(plan.ranks, np.full(plan.ranks.size, -1), plan.ranks))
+        key = sql.rank_of(given(found.keys[0]), found.kind(found.keys[0]))
+        return f"se_known.key0 = {key}", f"coalesce({key} NOT BETWEEN 1 AND {plan.n_items}, true)"
+    if found.role == "task":
+        if items.selection is None:
+            raise InputError(f"{name}: its rows are tasks, but this study has no selection", "run `streameval select`")
+        connection.register("se_known", _tasks(items.selection, items.extra))
+        key = sql.rank_of(given(found.keys[0]), found.kind(found.keys[0]))
+        return f"se_known.key0 = {key}", f"coalesce({key} NOT IN (SELECT key0 FROM se_known), true)"
+    return _by_items(connection, items.selection, found, name)
+
+
+def _known(rank: object, task: object, key: object) -> pa.Table:
+    task_numbers = pa.array(task, pa.int64())
+    missing = pc.if_else(pc.less(task_numbers, 0), None, task_numbers)
+    return pa.table({"rank": rank, "task": missing, "key0": key})
+
+
+def _tasks(selection: pa.Table, extra: pa.Table | None) -> pa.Table:
+    """Every task's number, and its rank where it is about a planned item."""
+    table = selection.select(["rank", "se_task"])
+    if extra is not None:
+        table = pa.concat_tables([table, extra.select(["rank", "se_task"]).cast(table.schema)])
+    numbers = table.column("se_task")
+    return pa.table({"rank": table.column("rank"), "task": numbers, "key0": numbers})
+
+
+def _by_items(
+    connection: duckdb.DuckDBPyConnection, selection: pa.Table | None, found: Found, name: str
+) -> tuple[str, str]:
+    have = [] if selection is None else [n for n in selection.column_names if n not in OURS]
+    by_lower = {n.lower(): n for n in reversed(have)}
+    for key in found.keys:
+        if key.lower() not in by_lower:
+            raise InputError(
+                f"{name}: labels come with '{key}', which the study's selection does not have",
+                f"run `streameval select` first; {did_you_mean(key, have)}",
+            )
+    names = [key if key in have else by_lower[key.lower()] for key in found.keys]
+    connection.register("se_selection", selection.select(["rank", *names]) if selection is not None else None)
+    kinds = {row[0]: row[1] for row in connection.execute("DESCRIBE se_selection").fetchall()}
+    keys = [sql.known_key(quote(n), kinds[n]) for n in names]
+    listed = ", ".join(f"{key} AS key{i}" for i, key in enumerate(keys))
+    whole = " AND ".join(f"{key} IS NOT NULL" for key in keys)
+    connection.execute(
+        f"CREATE TEMP TABLE se_known AS SELECT rank, NULL::BIGINT AS task, {listed} FROM se_selection WHERE {whole}"
+    )
+    grouped = ", ".join(f"key{i}" for i in range(len(keys)))
+    ((twice,),) = connection.execute(
+        f"SELECT count(*) FROM (SELECT 1 FROM se_known GROUP BY {grouped} HAVING count(*) > 1)"
+    ).fetchall()
+    if twice:
+        raise InputError(
+            f"column '{', '.join(names)}' does not tell items apart: {twice:,} of its values stand at several planned "
+            "ranks",
+            "join on columns that are unique together, or on the rank",
+        )
+    theirs = [sql.key_of(given(k), found.kind(k), kinds[n]) for k, n in zip(found.keys, names, strict=True)]
+    join = " AND ".join(f"se_known.key{i} = {key}" for i, key in enumerate(theirs))
+    unknown = " OR ".join(f"{key} IS NULL" for key in theirs)
+    if found.ours:  # a task of ours that matches nothing was damaged
+        unknown = f"({unknown}) OR NOT EXISTS (SELECT 1 FROM se_known WHERE {join})"
+    return join, unknown

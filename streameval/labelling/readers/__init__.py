@@ -1,0 +1,217 @@
+"""Readers of label tables: one file here per kind of source, found by name.
+
+A reader is a module with two functions:
+
+- `accepts(source, head)`: whether it is this reader's; `head` is the first bytes of a file, None for what is no file.
+  For every source at most one reader accepts, whatever order they are asked in.
+- `read(connection, source)`: make the view or table `se_given` in DuckDB, its rows numbered from 1 in `se_row`, and
+  return an `Opened`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import os
+import pkgutil
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import duckdb
+import numpy as np
+import pyarrow as pa
+
+from streameval.errors import InputError
+from streameval.types import Int64Array
+
+ROW = "se_row"
+REJECTED = pa.schema({"row": pa.int64(), "said": pa.string()})
+LISTED = 10_000  # rows of one kind of trouble that are listed; all are counted
+_HEAD = 4096
+
+
+@dataclass(frozen=True)
+class Rejected:
+    """Rows that could not be split into columns.
+
+    Attributes
+    ----------
+    table : pyarrow.Table
+        `row` int64, `said` text.
+    uncounted : int64 array, sorted
+        Rows that `se_row` passes over, in the file's own count.
+    """
+
+    table: pa.Table
+    uncounted: Int64Array
+
+    @staticmethod
+    def none() -> Rejected:
+        """Return no rows."""
+        return Rejected(REJECTED.empty_table(), np.empty(0, dtype=np.int64))
+
+    def renumber(self, rows: Int64Array) -> Int64Array:
+        """Turn `se_row` into rows of the file.
+
+        Examples
+        --------
+        >>> found = Rejected(REJECTED.empty_table(), np.array([1, 3]))
+        >>> found.renumber(np.array([1, 2, 3]))
+        array([2, 4, 5])
+        """
+        before = self.uncounted - np.arange(1, self.uncounted.size + 1)
+        return rows + np.searchsorted(before, rows, side="left")
+
+
+@dataclass(frozen=True)
+class Opened:
+    """A source that stands ready as `se_given` in DuckDB.
+
+    Attributes
+    ----------
+    name : str
+        For messages.
+    digest : callable
+        Content hash; None where only the rows read can tell (a query has no bytes of its own).
+    columns : tuple of str
+        Names as they stand in the source: a name that stands there twice is here twice.
+    rejected : callable
+        Rows that could not be split into columns; to be asked after the source was read once.
+    lines : callable, optional
+        Lines of a text file on which rows begin, from 1; -1 where that would take too long to find out.
+    """
+
+    name: str
+    digest: Callable[[], str] | None
+    columns: tuple[str, ...]
+    rejected: Callable[[], Rejected] = lambda: Rejected.none()
+    lines: Callable[[Int64Array], Int64Array] | None = None
+
+
+def open_source(connection: duckdb.DuckDBPyConnection, source: Any) -> Opened:
+    """Find the reader of a source, and let it open it.
+
+    Raises
+    ------
+    InputError
+        Nothing reads it, or it is damaged.
+    """
+    head = _head(source)
+    for info in pkgutil.iter_modules(__path__):
+        module = importlib.import_module(f"{__name__}.{info.name}")
+        if module.accepts(source, head):
+            opened: Opened = module.read(connection, source)
+            return opened
+    kinds = "Parquet, CSV, TSV, JSON or JSONL, or a database by URL"
+    raise InputError(f"{name_of(source)}: no label table that can be read", f"give {kinds}")
+
+
+def name_of(source: Any) -> str:
+    """Name of a source, for messages."""
+    return os.fspath(source) if isinstance(source, str | os.PathLike) else "labels in memory"
+
+
+def is_url(source: Any) -> bool:
+    """Whether a source is a database and a query rather than a path."""
+    return isinstance(source, str) and source.startswith(("duckdb:", "sqlite:", "postgresql:", "postgres:"))
+
+
+def split_query(source: str) -> tuple[str, str]:
+    """Split URL#QUERY.
+
+    Raises
+    ------
+    InputError
+        There is no query.
+    """
+    address, _, query = source.partition("#")
+    if not query.strip():
+        raise InputError(f"{address}: no query", f"write it behind a #, such as '{address}#SELECT rank, label FROM t'")
+    return address, query.strip().rstrip(";")
+
+
+def _head(source: Any) -> bytes | None:
+    if not isinstance(source, str | os.PathLike) or is_url(source):
+        return None
+    path = os.fspath(source)
+    if os.path.exists(path) and not os.path.isfile(path):
+        raise InputError(f"{path}: not a file", "give a file of labels")
+    try:
+        with open(path, "rb") as stream:
+            head = stream.read(_HEAD)
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise InputError(f"{path[:200]!s}: label table cannot be read ({reason})") from error
+    if not head:
+        raise InputError(f"{path}: the label table is empty (0 bytes)")
+    return head
+
+
+def file_digest(path: str) -> Callable[[], str]:
+    """Content hash of a file, taken when asked for."""
+
+    def digest() -> str:
+        with open(path, "rb") as stream:
+            return hashlib.file_digest(stream, "sha256").hexdigest()
+
+    return digest
+
+
+def first_byte(head: bytes) -> bytes:
+    """First byte of a text that is neither space nor byte order mark."""
+    return head.removeprefix(b"\xef\xbb\xbf").lstrip()[:1]
+
+
+def is_binary(head: bytes) -> bool:
+    """Whether a file is certainly no text."""
+    return head[:2] in (b"PK", b"\x1f\x8b") or b"\0" in head
+
+
+def quote(name: str) -> str:
+    """Quote an identifier."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+def given(name: str) -> str:
+    """Quote a column of the source."""
+    return f"se_given.{quote(name)}"
+
+
+def literal(text: str) -> str:
+    """Quote a text."""
+    return "'" + text.replace("'", "''") + "'"
+
+
+def never_build(connection: duckdb.DuckDBPyConnection) -> None:
+    """Keep a text file on the streamed side of a join.
+
+    DuckDB cannot know how many rows it has, guesses a few, and would hold all of them in memory.
+    """
+    connection.execute("SET disabled_optimizers = 'join_order,build_side_probe_side'")
+
+
+def one_path(path: str) -> str:
+    """Quote a path as one file: DuckDB takes stars and brackets for patterns."""
+    return literal("".join(f"[{c}]" if c in "[*?" else c for c in path))
+
+
+def distinct(names: list[str]) -> list[str]:
+    """Names for SQL: none empty, none twice whatever its capitals.
+
+    Examples
+    --------
+    >>> distinct(["rank", "Rank", ""])
+    ['rank', 'Rank_1', 'column_3']
+    """
+    found: list[str] = []
+    taken: set[str] = {ROW}
+    for i, name in enumerate(names, 1):
+        base = name or f"column_{i}"
+        chosen, k = base, 0
+        while chosen.lower() in taken:
+            k += 1
+            chosen = f"{base}_{k}"
+        taken.add(chosen.lower())
+        found.append(chosen)
+    return found

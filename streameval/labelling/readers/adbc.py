@@ -1,0 +1,78 @@
+"""sqlite:///FILE#QUERY and postgresql://…#QUERY: any query, by ADBC, straight into Arrow (extra `[db]`)."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import re
+from typing import Any
+
+import duckdb
+
+from streameval.errors import InputError, OutsideError
+from streameval.labelling.readers import ROW, Opened, distinct, quote, split_query
+
+_DRIVERS = {
+    "sqlite": "adbc_driver_sqlite.dbapi",
+    "postgresql": "adbc_driver_postgresql.dbapi",
+    "postgres": "adbc_driver_postgresql.dbapi",
+}
+
+
+_DOWN = ("could not connect", "connection refused", "connection to server", "timeout", "server closed")
+
+
+def accepts(source: Any, head: bytes | None) -> bool:
+    """Whether it is an address of one of the databases."""
+    return isinstance(source, str) and source.partition(":")[0] in _DRIVERS and ":" in source
+
+
+def read(connection: duckdb.DuckDBPyConnection, source: Any) -> Opened:
+    """Stream the query's rows into a temporary table, which may spill to disk.
+
+    Raises
+    ------
+    InputError
+        A driver that is not installed, a file that is not there, a query that fails.
+    OutsideError
+        A server that does not answer.
+    """
+    address, query = split_query(source)
+    kind = address.partition(":")[0]
+    shown = re.sub(r"(//[^:/@]*):[^@]*@", r"\1:***@", address)  # passwords stay out of messages and files
+    driver = _driver(kind, shown)
+    try:
+        with driver.connect(_target(kind, address)) as database, database.cursor() as cursor:
+            cursor.execute(query)
+            stream = cursor.fetch_record_batch()
+            names = list(stream.schema.names)
+            connection.register("stream", stream)
+            aliases = ", ".join(quote(name) for name in distinct(names))
+            connection.execute(
+                f"CREATE TEMP TABLE se_given AS SELECT *, row_number() OVER () AS {ROW} FROM stream AS asked({aliases})"
+            )
+            connection.unregister("stream")
+    except driver.Error as error:
+        text = " ".join(str(error).split())[:300].replace(address, shown)
+        if any(sign in text.lower() for sign in _DOWN):
+            raise OutsideError(f"{shown}: {text}", "is the server up?") from error
+        raise InputError(f"{shown}: {text}", "check the address and the query") from error
+    return Opened(shown, None, tuple(names))
+
+
+def _driver(kind: str, shown: str) -> Any:
+    try:
+        return importlib.import_module(_DRIVERS[kind])
+    except ImportError as error:
+        raise InputError(f"{shown}: no driver for {kind} is installed", "pip install 'streameval[db]'") from error
+
+
+def _target(kind: str, address: str) -> str:
+    """What the driver takes; SQLite would make a file that is not there."""
+    if kind != "sqlite":
+        return address
+    path = address.removeprefix("sqlite:///")
+    if not os.path.isfile(path):
+        hint = "an address is sqlite:///FILE#QUERY, with four slashes where FILE begins at the root"
+        raise InputError(f"{path}: no such SQLite file", hint)
+    return path

@@ -1,0 +1,72 @@
+"""A JSON array of objects: what label tools export, taken apart object by object."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+
+from streameval.errors import InputError
+from streameval.labelling.readers import Opened, file_digest, first_byte
+from streameval.labelling.readers.memory import register
+from streameval.labelling.tools import flatten
+
+_SPACE = " \t\r\n"
+
+
+def accepts(source: Any, head: bytes | None) -> bool:
+    """Whether a text begins with an array."""
+    return head is not None and b"\0" not in head and first_byte(head) == b"["
+
+
+def read(connection: duckdb.DuckDBPyConnection, source: Any) -> Opened:
+    """Register one row per object, or per annotation where a tool nests them."""
+    path = os.fspath(source)
+    rows = [row for record in _records(path) for row in flatten(record)]
+    names = list(dict.fromkeys(name for row in rows for name in row))
+    if not names:
+        raise InputError(f"{path}: the label table has no rows")
+    table = pa.table({name: pa.array([_text(row.get(name)) for row in rows], pa.string()) for name in names})
+    opened = register(connection, table, path)
+    return Opened(path, file_digest(path), opened.columns)
+
+
+def _records(path: str) -> Iterator[dict[str, Any]]:
+    """Decode one object after another, so that only one stands in memory beside the text."""
+    try:
+        with open(path, encoding="utf-8-sig") as stream:
+            text = stream.read()
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path}: not UTF-8 at byte {error.start:,}", "export the labels again") from error
+    decode, at, number = json.JSONDecoder().raw_decode, text.index("[") + 1, 0
+    while (at := _past(text, at, _SPACE)) < len(text) and text[at] != "]":
+        number += 1
+        try:
+            record, at = decode(text, at)
+        except (ValueError, RecursionError) as error:
+            raise InputError(f"{path}: object {number:,} is no JSON ({error})", "export the labels again") from error
+        if not isinstance(record, dict):
+            raise InputError(f"{path}: entry {number:,} is no object", "a label table is an array of objects")
+        yield record
+        at = _past(text, at, _SPACE)
+        if text[at : at + 1] not in (",", "]"):
+            raise InputError(f"{path}: cut off after object {number:,}", "export the labels again")
+        at += text[at] == ","
+    if text[at : at + 1] != "]":
+        raise InputError(f"{path}: cut off after object {number:,}", "export the labels again")
+
+
+def _past(text: str, at: int, characters: str) -> int:
+    while at < len(text) and text[at] in characters:
+        at += 1
+    return at
+
+
+def _text(value: Any) -> str | None:
+    """A value as text; lone surrogates, which JSON can spell and UTF-8 cannot, are replaced."""
+    text = value if value is None or isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    return None if text is None else text.encode("utf-8", "replace").decode()

@@ -1,0 +1,138 @@
+"""CSV and TSV: RFC 4180, the delimiter told from the first line.
+
+DuckDB's own guessing is switched off: a label table must not be read otherwise because of what people wrote into it.
+"""
+
+from __future__ import annotations
+
+import csv
+import os
+from dataclasses import dataclass
+from typing import Any
+
+import duckdb
+import numpy as np
+import pyarrow as pa
+
+from streameval.errors import InputError
+from streameval.labelling.readers import (
+    REJECTED,
+    ROW,
+    Opened,
+    Rejected,
+    distinct,
+    file_digest,
+    first_byte,
+    is_binary,
+    literal,
+    never_build,
+    one_path,
+)
+from streameval.types import Int64Array
+
+_LINE = 16 << 20  # bytes of a row: items may carry whole documents
+_MOST_LINES = 1_000_000
+_DELIMITERS = ",\t;|"
+
+
+def accepts(source: Any, head: bytes | None) -> bool:
+    """Whether it is a text that is not JSON."""
+    return head is not None and not head.startswith(b"PAR1") and not is_binary(head) and first_byte(head) not in b"{["
+
+
+def read(connection: duckdb.DuckDBPyConnection, source: Any) -> Opened:
+    """Make the view; every column is text."""
+    path = os.fspath(source)
+    delimiter, names = _header(path)
+    columns = ", ".join(f"{literal(name)}: 'VARCHAR'" for name in distinct(names))
+    reader = (
+        f"read_csv({one_path(path)}, auto_detect = false, header = true, delim = {literal(delimiter)}, quote = '\"', "
+        f"escape = '\"', columns = {{{columns}}}, max_line_size = {_LINE}, "
+        f"buffer_size = {_LINE}, ignore_errors = true, store_rejects = true)"
+    )
+    never_build(connection)
+    connection.execute(f"CREATE TEMP VIEW se_given AS SELECT *, row_number() OVER () AS {ROW} FROM {reader}")
+    return Opened(
+        name=path,
+        digest=file_digest(path),
+        columns=tuple(names),
+        rejected=lambda: _rejected(connection, path, delimiter),
+        lines=lambda rows: _Lines.of(path, delimiter, int(rows.max(initial=0))).at(rows),
+    )
+
+
+def _header(path: str) -> tuple[str, list[str]]:
+    """Delimiter and column names."""
+    csv.field_size_limit(_LINE)
+    try:
+        with open(path, encoding="utf-8-sig", newline="", errors="replace") as stream:
+            first = next(line for line in stream if line.strip())
+            delimiter = max(_DELIMITERS, key=first.count)
+            stream.seek(0)
+            names = next(row for row in csv.reader(stream, delimiter=delimiter) if row)
+    except StopIteration:
+        raise InputError(f"{path}: the label table has no column names") from None
+    except csv.Error as error:
+        raise InputError(f"{path}: its first line is no row of column names ({error})") from error
+    return delimiter, [name.strip() for name in names]
+
+
+@dataclass(frozen=True)
+class _Lines:
+    """Where rows begin: a cell may hold line breaks, and a blank line is no row, so that they have to be counted.
+
+    Attributes
+    ----------
+    begins : int64 array
+        Line on which row i begins, from 1; the head is row 0. Ends with the last row asked for.
+    blank : int64 array
+        Places of blank lines among rows and blank lines, the head at 1: DuckDB counts them.
+    """
+
+    begins: Int64Array
+    blank: Int64Array
+
+    @staticmethod
+    def of(path: str, delimiter: str, last: int) -> _Lines:
+        begins, blank, line = [], [], 1
+        with open(path, encoding="utf-8-sig", newline="", errors="replace") as stream:
+            reader = csv.reader(stream, delimiter=delimiter)
+            try:
+                for place, row in enumerate(reader, 1):
+                    if row:
+                        begins.append(line)
+                    else:
+                        blank.append(place)
+                    if len(begins) > min(last, _MOST_LINES):
+                        break
+                    line = reader.line_num + 1
+            except csv.Error:
+                pass  # lines beyond this one stay unknown
+        return _Lines(np.array(begins, dtype=np.int64), np.array(blank, dtype=np.int64))
+
+    def at(self, rows: Int64Array) -> Int64Array:
+        near = (rows >= 0) & (rows < self.begins.size)
+        return np.where(near, self.begins[np.where(near, rows, 0)], -1)
+
+
+def _rejected(connection: duckdb.DuckDBPyConnection, path: str, delimiter: str) -> Rejected:
+    found = rejected(connection)
+    if not found.uncounted.size:
+        return found
+    place = found.uncounted + 1
+    blank = _Lines.of(path, delimiter, int(place[-1])).blank
+    rows = found.uncounted - np.searchsorted(blank, place)
+    return Rejected(found.table.set_column(0, "row", pa.array(rows)), rows)
+
+
+def rejected(connection: duckdb.DuckDBPyConnection, head: int = 1) -> Rejected:
+    """Rows that DuckDB put aside, in the file's own count; `head` lines are no rows."""
+    tables = {row[0] for row in connection.execute("SHOW TABLES").fetchall()}
+    if "reject_errors" not in tables:
+        return Rejected.none()
+    # a source is scanned several times, and every scan puts the same rows aside
+    found = connection.sql(
+        f"""SELECT line::BIGINT - {head} AS row, left(min(error_type::VARCHAR || ': ' || csv_line), 200) AS said
+            FROM reject_errors GROUP BY line ORDER BY row"""
+    ).to_arrow_table()
+    return Rejected(found.cast(REJECTED), found.column("row").to_numpy())

@@ -1,0 +1,32 @@
+"""duckdb:FILE#QUERY: a query over a DuckDB file, opened read-only."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import duckdb
+
+from streameval.errors import InputError
+from streameval.labelling.readers import ROW, Opened, distinct, literal, quote, split_query
+
+
+def accepts(source: Any, head: bytes | None) -> bool:
+    """Whether it is a DuckDB address."""
+    return isinstance(source, str) and source.startswith("duckdb:")
+
+
+def read(connection: duckdb.DuckDBPyConnection, source: Any) -> Opened:
+    """Make the view over the query; the database streams it."""
+    address, query = split_query(source)
+    path = address.removeprefix("duckdb:").removeprefix("//")
+    if not os.path.isfile(path):
+        raise InputError(f"{path}: no such DuckDB file", "an address is duckdb:FILE#QUERY")
+    connection.execute(f"ATTACH {literal(path)} AS given (READ_ONLY)")
+    connection.execute("USE given")  # its own names are the query's; what is temporary comes before them
+    names = [row[0] for row in connection.execute(f"DESCRIBE {query}").fetchall()]
+    aliases = ", ".join(quote(name) for name in distinct(names))
+    connection.execute(
+        f"CREATE TEMP VIEW se_given AS SELECT *, row_number() OVER () AS {ROW} FROM ({query}) AS asked({aliases})"
+    )
+    return Opened(address, None, tuple(names))

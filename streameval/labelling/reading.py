@@ -1,0 +1,244 @@
+"""Read one label table: joined to the plan by rank, task or key in DuckDB, out of core, and every row accounted for.
+
+The join comes first, so that only rows about planned items are parsed; of the others, only their number is needed, and
+where a rank column has statistics (Parquet) even that costs no scan. Nothing is cast to text that has a type.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import tempfile
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from streameval.errors import InputError, StudyError, outside_trouble
+from streameval.labelling import expressions as sql
+from streameval.labelling.columns import Found, LabelColumns, find
+from streameval.labelling.engine import connected
+from streameval.labelling.matching import Items, match_keys
+from streameval.labelling.readers import LISTED, ROW, Opened, Rejected, given, name_of, open_source
+from streameval.labelling.votes import SCHEMA, Votes
+from streameval.types import Plan
+
+_MEMORY = "1GB"
+
+
+def read_votes(source: Any, plan: Plan, items: Items | None = None, columns: LabelColumns | None = None) -> Votes:
+    """Read one label table.
+
+    Parameters
+    ----------
+    source : path, address, or any table that speaks the Arrow PyCapsule protocol
+        Parquet, CSV, TSV, JSONL or JSON, told apart by content; `duckdb:FILE#QUERY`, `sqlite:///FILE#QUERY`,
+        `postgresql://…#QUERY`.
+    plan : Plan
+    items : Items, optional
+        What the study knows of its items: its selection, and tasks beyond one per item.
+    columns : LabelColumns, optional
+
+    Raises
+    ------
+    InputError
+        A source that cannot be read, lacks a column, or says nothing about this study.
+    StudyError
+        A source whose `se_study` names another study.
+    """
+    with tempfile.TemporaryDirectory(prefix="streameval-") as spill, connected(spill, _MEMORY) as connection:
+        try:
+            with ThreadPoolExecutor(1) as beside:
+                opened = open_source(connection, source)
+                digest = beside.submit(opened.digest) if opened.digest else None
+                reading = _Reading(connection, opened, plan, find(connection, opened, columns or LabelColumns()))
+                table, counts = reading.run(items or Items())
+                content = digest.result() if digest else _content(table)
+        except duckdb.Error as error:
+            raise outside_trouble(error) or InputError(f"{name_of(source)}: {_first_line(error)}") from error
+    identity = hashlib.sha256("\0".join((content, *reading.read_columns())).encode()).hexdigest()[:16]
+    return Votes(opened.name, identity, table, **counts)
+
+
+@dataclass(frozen=True)
+class _Reading:
+    connection: duckdb.DuckDBPyConnection
+    opened: Opened
+    plan: Plan
+    found: Found
+
+    def read_columns(self) -> tuple[str, ...]:
+        f = self.found
+        return tuple(map(str, (*f.keys, f.label, f.annotator, f.time, f.source)))
+
+    def run(self, items: Items) -> tuple[pa.Table, dict[str, Any]]:
+        """Table of votes, and the counts that `Votes` holds."""
+        self._check_study()
+        join, unknown = match_keys(self.connection, self.plan, items, self.found, self.opened.name)
+        rows, strange = self._count(unknown)
+        self.connection.execute(f"CREATE TEMP TABLE se_hits AS {self._hits(join)}")
+        table = self._parsed()
+        listed = self._unknown(unknown) if strange else SCHEMA.empty_table()
+        rejected = self.opened.rejected()
+        broken = _broken(rejected, self.found.ours)
+        unplanned = rows - table.num_rows - strange
+        table = _renumbered(pa.concat_tables([table, listed]), rejected)
+        counts = {
+            "rows": rows + rejected.table.num_rows,
+            "unplanned": unplanned,
+            "unlisted": {
+                "unknown": strange - listed.num_rows,
+                "unreadable": rejected.table.num_rows - broken.num_rows,
+            },
+        }
+        self._check_any(table, broken, counts["rows"])
+        return self._with_lines(pa.concat_tables([table, broken])), counts
+
+    def _with_lines(self, table: pa.Table) -> pa.Table:
+        if self.opened.lines is None:
+            return table
+        line = self.opened.lines(table.column("row").to_numpy())
+        at = table.column_names.index("line")
+        return table.set_column(at, SCHEMA.field("line"), pa.array(line, mask=line < 0))
+
+    def _check_study(self) -> None:
+        if "se_study" not in self.found.types:
+            return
+        rows = self.connection.execute(
+            "SELECT DISTINCT se_study::VARCHAR FROM se_given WHERE se_study IS NOT NULL LIMIT 1000"
+        ).fetchall()
+        foreign = sorted(study for (study,) in rows if study not in self.plan.study_ids)
+        if foreign:
+            raise StudyError(
+                f"{self.opened.name}: its labels belong to study {foreign[0][:40]}, this one is {self.plan.plan_id}",
+                "evaluate the study that these tasks were exported from",
+            )
+
+    def _count(self, unknown: str) -> tuple[int, int]:
+        """Rows, and rows whose key is none of this study."""
+        (key,) = self.found.keys if len(self.found.keys) == 1 else (None,)
+        if self.found.role == "rank" and key is not None and sql.is_integer(self.found.kind(key)):
+            # answered from the statistics of a Parquet file
+            count, present, least, most = self.connection.execute(
+                f"SELECT count(*), count({given(key)}), min({given(key)}), max({given(key)}) FROM se_given"
+            ).fetchall()[0]
+            if count == present and (not count or (least >= 1 and most <= self.plan.n_items)):
+                return count, 0
+        count, strange = self.connection.execute(
+            f"SELECT count(*), count(*) FILTER (WHERE {unknown}) FROM se_given"
+        ).fetchall()[0]
+        return count, strange
+
+    def _hits(self, join: str) -> str:
+        f = self.found
+        label = given(f.label) if f.choice is None else sql.chosen(given(f.label), given(f.choice))
+        return (
+            f"SELECT se_known.rank AS rank, se_known.task AS task, {label} AS label, "
+            f"{_perhaps(f.annotator)} AS annotator, {_perhaps(f.time)} AS time, {_perhaps(f.source)} AS source, "
+            f"{ROW} AS row "
+            f"FROM se_given JOIN se_known ON {join}"
+        )
+
+    def _parsed(self) -> pa.Table:
+        f = self.found
+        value, state = sql.value_of("label", "VARCHAR" if f.choice else f.kind(f.label))
+        time = "NULL::TIMESTAMPTZ" if f.time is None else sql.time_of("time", f.kind(f.time))
+        late = "false"
+        if f.time is not None:  # an answer at no known moment; what is no answer needs none
+            late = f"(({state}) <> 'blank' AND ({time}) IS NULL AND {sql.text_of('time')} IS NOT NULL)"
+        said = f"CASE WHEN {late} THEN 'time ' || time::VARCHAR WHEN ({state}) = 'unreadable' THEN label::VARCHAR END"
+        found = self.connection.sql(
+            f"""SELECT rank::BIGINT AS rank, CASE WHEN NOT {late} THEN ({value})::DOUBLE END AS value,
+                CASE WHEN {late} THEN 'unreadable' ELSE {state} END AS state, left({said}, 200) AS said,
+                {sql.text_of("annotator")} AS annotator, {time} AS time, {sql.text_of("source")} AS source,
+                row::BIGINT AS row, NULL::BIGINT AS line, task::BIGINT AS task, {f.ours} AS ours
+                FROM se_hits ORDER BY row"""
+        ).to_arrow_table()
+        return found.cast(SCHEMA)
+
+    def _unknown(self, unknown: str) -> pa.Table:
+        said = " || ', ' || ".join(f"coalesce({given(k)}::VARCHAR, '')" for k in self.found.keys)
+        found = self.connection.sql(
+            f"SELECT left({said}, 200) AS said, {ROW}::BIGINT AS row FROM se_given WHERE {unknown} LIMIT {LISTED}"
+        ).to_arrow_table()
+        return _rows("unknown", found, self.found.ours)
+
+    def _check_any(self, table: pa.Table, broken: pa.Table, rows: int) -> None:
+        """A table that says nothing about this study was given by mistake."""
+        name, key = self.opened.name, ", ".join(self.found.keys)
+        states = table.column("state").to_pylist()
+        if {"answer", "skip"} & set(states):
+            return
+        if not rows:
+            raise InputError(f"{name}: the label table has no rows")
+        ranks = f"it is none of this list's 1..{self.plan.n_items:,}; is this label table of another ranking?"
+        hint = ranks if self.found.role == "rank" else "give the table that was made from this study's tasks"
+        self._refuse_first(table, "unreadable", self.found.label, "labels are 1/0, true/false, yes/no or a grade")
+        self._refuse_first(table, "unknown", key, hint)
+        if broken.num_rows:
+            first = broken.slice(0, 1).to_pylist()[0]
+            raise InputError(f"{name}: row {first['row']:,} cannot be read ({first['said'][:80]})")
+        if states:
+            raise InputError(f"{name}: none of its {len(states):,} rows about planned items has a label yet")
+        raise InputError(
+            f"{name}: none of its {rows:,} rows is about a planned item ({key} matches nothing)",
+            "give the table that was made from this study's tasks, or name the column with --on COL",
+        )
+
+    def _refuse_first(self, table: pa.Table, state: str, what: str, hint: str) -> None:
+        found = table.filter(pc.equal(table.column("state"), state))
+        if found.num_rows:
+            row = found.slice(0, 1).to_pylist()[0]
+            raise InputError(
+                f"{self.opened.name}: row {row['row']:,} has {what} '{(row['said'] or '')[:40]}'"
+                f"{_and_more(found.num_rows)}, and no row is a label of a planned item",
+                hint,
+            )
+
+
+def _perhaps(name: str | None) -> str:
+    """A column of the source; NULL where there is none."""
+    return "NULL" if name is None else given(name)
+
+
+def _rows(state: str, found: pa.Table, ours: bool) -> pa.Table:
+    """Rows of which only the number and what stood there is known."""
+    columns = {name: pa.nulls(found.num_rows, SCHEMA.field(name).type) for name in SCHEMA.names}
+    columns |= {"row": found.column("row"), "said": found.column("said")}
+    columns |= {"state": pa.array([state] * found.num_rows, pa.string()), "ours": pa.array([ours] * found.num_rows)}
+    return pa.table(columns).cast(SCHEMA)
+
+
+def _broken(rejected: Rejected, ours: bool) -> pa.Table:
+    return _rows("unreadable", rejected.table.slice(0, LISTED), ours)
+
+
+def _renumbered(table: pa.Table, rejected: Rejected) -> pa.Table:
+    if not rejected.uncounted.size:
+        return table
+    rows = pa.array(rejected.renumber(table.column("row").to_numpy()))
+    return table.set_column(table.column_names.index("row"), "row", rows)
+
+
+def _content(table: pa.Table) -> str:
+    """Hash of what a query said about this study, in whatever order it said it."""
+    keys = [(name, "ascending") for name in SCHEMA.names if name not in ("row", "line", "ours")]
+    ordered = table.take(pc.sort_indices(table, sort_keys=keys)).drop_columns(["row"]).combine_chunks()
+    found = hashlib.sha256()
+    for batch in ordered.to_batches():
+        found.update(batch.serialize())
+    return found.hexdigest()
+
+
+def _and_more(count: int) -> str:
+    return f", and {count - 1:,} more rows like it" if count > 1 else ""
+
+
+def _first_line(error: BaseException) -> str:
+    """What DuckDB says, without the query it was asked and the advice for its own interface."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    kept = list(itertools.takewhile(lambda line: not line.startswith(("LINE ", "Possible", "*", "CREATE ")), lines))
+    return "; ".join(kept[:3])[:300] if kept else type(error).__name__

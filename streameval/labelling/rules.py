@@ -1,0 +1,128 @@
+"""Rules that turn the votes of an item into its label.
+
+A rule is `NAME` or `NAME>=X`: with a threshold, votes of at least X are positive and the scale may be any; without one,
+votes must be 0 or 1.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from streameval.errors import InputError, did_you_mean
+from streameval.types import FloatArray, Int64Array
+
+Decided = npt.NDArray[np.int8]
+_DIGITS = 9  # a mean of decimals such as .1 and .2 is compared after rounding to this many decimals
+
+
+@dataclass(frozen=True)
+class Counts:
+    """Votes of every planned rank.
+
+    Attributes
+    ----------
+    votes, positive : int64 arrays, shape (n_planned,)
+        Votes that count, and those of them that are positive.
+    total : float64 array, shape (n_planned,)
+        Sum of the values.
+    """
+
+    votes: Int64Array
+    positive: Int64Array
+    total: FloatArray
+
+
+def _majority(counts: Counts, threshold: float) -> Decided:
+    return _three_ways(2 * counts.positive > counts.votes, 2 * counts.positive < counts.votes)
+
+
+def _mean(counts: Counts, threshold: float) -> Decided:
+    with np.errstate(invalid="ignore", divide="ignore"):
+        enough = np.round(counts.total / counts.votes - threshold, _DIGITS) >= 0
+    return _three_ways((counts.votes > 0) & enough, (counts.votes > 0) & ~enough)
+
+
+def _any(counts: Counts, threshold: float) -> Decided:
+    return _three_ways(counts.positive > 0, (counts.votes > 0) & (counts.positive == 0))
+
+
+def _all(counts: Counts, threshold: float) -> Decided:
+    whole = (counts.votes > 0) & (counts.positive == counts.votes)
+    return _three_ways(whole, (counts.votes > 0) & ~whole)
+
+
+def _three_ways(positive: npt.NDArray[np.bool_], negative: npt.NDArray[np.bool_]) -> Decided:
+    return np.where(positive, 1, np.where(negative, 0, -1)).astype(np.int8)
+
+
+# "latest" counts one vote per item, unless two of the same moment differ: then a majority of them
+_RULES: dict[str, Callable[[Counts, float], Decided]] = {
+    "majority": _majority,
+    "mean": _mean,
+    "any": _any,
+    "all": _all,
+    "latest": _majority,
+}
+
+
+@dataclass(frozen=True)
+class VoteRule:
+    """How votes become a label.
+
+    Attributes
+    ----------
+    name : {"majority", "mean", "any", "all", "latest"}
+        "majority": more votes for than against; a tie is no label. "mean": the mean vote reaches the threshold. "any",
+        "all": one vote for it is enough, or none may be against it. "latest": the last vote alone counts, by time where
+        all votes of the item have one, else by the order in which they were given.
+    threshold : float or None
+        Least value of a positive vote; None: votes are 0 or 1.
+    """
+
+    name: str
+    threshold: float | None
+
+    def __str__(self) -> str:
+        return self.name if self.threshold is None else f"{self.name}>={self.threshold:g}"
+
+    @property
+    def least(self) -> float:
+        """Least value of a positive vote."""
+        if self.threshold is not None:
+            return self.threshold
+        return 0.5 if self.name == "mean" else 1.0
+
+    def decide(self, counts: Counts) -> Decided:
+        """Label every item: 1, 0, or -1 where the votes leave it open."""
+        return _RULES[self.name](counts, self.least)
+
+
+def vote_rule(text: Any) -> VoteRule:
+    """Read a rule.
+
+    Raises
+    ------
+    InputError
+        There is no such rule.
+
+    Examples
+    --------
+    >>> vote_rule("mean>=3")
+    VoteRule(name='mean', threshold=3.0)
+    """
+    if isinstance(text, VoteRule):
+        return text
+    found = re.fullmatch(r"\s*([a-z]+)\s*(?:(?:>=|≥)\s*([-+]?[0-9.]+(?:e[-+]?[0-9]+)?))?\s*", str(text).lower())
+    if found is None or found[1] not in _RULES:
+        name = re.split(r"\W", str(text))[0]
+        raise InputError(f"there is no vote rule '{text}'", f"{did_you_mean(name, _RULES)}; each takes >=X")
+    try:
+        return VoteRule(found[1], None if found[2] is None else float(found[2]))
+    except ValueError:
+        raise InputError(f"vote rule '{text}': '{found[2]}' is no number") from None

@@ -1,0 +1,100 @@
+"""From votes to labels, and the account of every row and every planned rank."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from streameval.labelling.fold import fold
+from streameval.labelling.issues import issues_of, trouble_between_strangers
+from streameval.labelling.rules import Counts, VoteRule, vote_rule
+from streameval.types import Labels, Plan
+
+_FATES = ("again", "superseded", "outranked", "repeat", "control", "skipped", "blank", "unreadable", "unknown")
+
+
+@dataclass(frozen=True)
+class Tallied:
+    """What the stored votes come to.
+
+    Attributes
+    ----------
+    labels : Labels
+    rows : pyarrow.Table
+        Every stored row with its `fate` (see `streameval.labelling.fold`).
+    issues : pyarrow.Table
+        See `streameval.labelling.issues`.
+    """
+
+    labels: Labels
+    rows: pa.Table
+    issues: pa.Table
+
+
+def tally(
+    plan: Plan,
+    stored: pa.Table,
+    rule: str | VoteRule = "majority",
+    prefer: Sequence[str] = (),
+    extra: pa.Table | None = None,
+) -> Tallied:
+    """Count the votes of every planned rank, and let the rule decide.
+
+    Parameters
+    ----------
+    stored, prefer, extra
+        As in `streameval.labelling.fold.fold`.
+
+    Returns
+    -------
+    Tallied
+        `labels.account` counts ranks: planned, labelled, missing (planned ranks without a label), positive, undecided
+        (ranks whose votes leave it open); and rows: votes, doubled, contradictory, and every other fate of a row.
+        Rows that name no annotator and agree on a rank are doubled as well, and contradictory where they do not agree,
+        though each of them is a vote.
+    """
+    chosen = vote_rule(rule)
+    rows = fold(stored, chosen, prefer, extra).table
+    counts = _counts(plan, rows, chosen)
+    label = chosen.decide(counts)
+    strangers = trouble_between_strangers(rows)
+    fates = dict(zip(*(column.to_pylist() for column in _value_counts(rows.column("fate"))), strict=True))
+    account = {
+        "planned": int(label.size),
+        "labelled": int(np.sum(label >= 0)),
+        "missing": int(np.sum(label < 0)),
+        "positive": int(np.sum(label == 1)),
+        "undecided": int(np.sum((counts.votes > 0) & (label < 0))),
+        "votes": int(counts.votes.sum()),
+        "doubled": fates.get("doubled", 0) + strangers.column("kind").to_pylist().count("doubled"),
+        "contradictory": fates.get("contradictory", 0) + strangers.column("kind").to_pylist().count("contradictory"),
+        **{fate: int(fates.get(fate, 0)) for fate in _FATES},
+    }
+    labels = Labels(plan.ranks, label, counts.votes, counts.positive, account)
+    return Tallied(labels, rows, issues_of(labels, rows, strangers))
+
+
+def with_unlisted(account: Mapping[str, int], unlisted: Sequence[Mapping[str, int]], unplanned: int) -> dict[str, int]:
+    """Add the rows that sources counted without listing them."""
+    more = {kind: sum(one.get(kind, 0) for one in unlisted) for kind in ("unknown", "unreadable")}
+    return {**{key: value + more.get(key, 0) for key, value in account.items()}, "unplanned": unplanned}
+
+
+def _value_counts(column: pa.ChunkedArray) -> tuple[pa.Array, pa.Array]:
+    counted = pc.value_counts(column)
+    return counted.field("values"), counted.field("counts")
+
+
+def _counts(plan: Plan, rows: pa.Table, rule: VoteRule) -> Counts:
+    counting = rows.filter(pc.equal(rows.column("fate"), "vote"))
+    at = np.searchsorted(plan.ranks, counting.column("rank").to_numpy())
+    value = counting.column("value").to_numpy().astype(np.float64)
+    n = plan.ranks.size
+    votes = np.bincount(at, minlength=n)
+    positive = np.bincount(at[value >= rule.least], minlength=n)
+    total = np.bincount(at, weights=value, minlength=n)
+    return Counts(votes.astype(np.int64), positive.astype(np.int64), total.astype(np.float64))

@@ -1,0 +1,87 @@
+"""What a vote is: one row of a label table, as it is stored for good."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import pyarrow as pa
+
+SCHEMA = pa.schema(
+    {
+        "rank": pa.int64(),  # planned rank it is about; null where it is about none
+        "value": pa.float64(),  # 1, 0 or a grade; null unless `state` is "answer"
+        "state": pa.string(),
+        "said": pa.string(),  # what stood there, where it could not be understood
+        "annotator": pa.string(),
+        "time": pa.timestamp("us", tz="UTC"),
+        "source": pa.string(),  # of the row's own column `source`, else null
+        "row": pa.int64(),  # 1-based row of the source, its head not counted
+        "line": pa.int64(),  # of a text file, from 1; null elsewhere
+        "task": pa.int64(),  # number of one of our tasks, where the row answers one
+        "ours": pa.bool_(),  # whether the table is made of our tasks
+    }
+)
+STATES = ("answer", "skip", "blank", "unreadable", "unknown")
+POSITIVE = ("1", "true", "t", "yes", "y", "positive", "pos", "accept")
+NEGATIVE = ("0", "false", "f", "no", "n", "negative", "neg", "reject")
+SKIPPED = ("skip", "skipped", "ignore")
+BLANK = ("", "nan", "null", "none", "na", "n/a")
+
+
+@dataclass(frozen=True)
+class Votes:
+    """What one source says about the plan.
+
+    Attributes
+    ----------
+    source : str
+        Its name, for messages.
+    identity : str
+        Hash of its content and of the columns that were read: the same votes given again are the same.
+    table : pyarrow.Table
+        Columns of `SCHEMA`: every row about a planned rank or one of our tasks, and the first of those that nothing is
+        known of. `state`: "answer"; "skip" (a person would not say); "blank" (not answered yet); "unreadable" (`said`
+        holds it); "unknown" (its rank or key is none of this study).
+    rows : int
+        Rows of the source.
+    unplanned : int
+        Rows about items that exist, or may exist, but are not planned.
+    unlisted : mapping of str to int
+        Rows of a state that were counted but are not in `table`, because there are too many of them.
+    """
+
+    source: str
+    identity: str
+    table: pa.Table
+    rows: int
+    unplanned: int
+    unlisted: Mapping[str, int] = field(default_factory=dict)
+
+    def facts(self) -> dict[str, Any]:
+        """Everything but the table, as JSON-ready values."""
+        return {
+            "source": self.source,
+            "rows": self.rows,
+            "planned": int(self.table.num_rows - _count(self.table, "unknown")),
+            "unplanned": self.unplanned,
+            "unlisted": dict(self.unlisted),
+        }
+
+
+def _count(table: pa.Table, state: str) -> int:
+    return int(table.column("state").to_pylist().count(state))
+
+
+def conform(table: pa.Table) -> pa.Table:
+    """Return a stored table of votes with the columns of `SCHEMA`, whichever version wrote it."""
+    if "value" not in table.column_names and "label" in table.column_names:
+        label = table.column("label")
+        state = pa.array(["blank" if v is None else "answer" for v in label.to_pylist()], pa.string())
+        table = table.append_column("value", label.cast(pa.float64())).append_column("state", state)
+    columns = [
+        table.column(f.name).cast(f.type) if f.name in table.column_names else pa.nulls(table.num_rows, f.type)
+        for f in SCHEMA
+    ]
+    return pa.table(columns, schema=SCHEMA)

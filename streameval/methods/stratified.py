@@ -1,0 +1,246 @@
+"""Logarithmic stratified sampling (PAULA paper, Algorithm 1, Theorem 2), with what is proven told from what is printed.
+
+Labels: every rank 1..g_ℓ, and the distinct ranks that s slots hold at the grid points g_ℓ … g_L. A slot holds one rank;
+at g_{k+1} it keeps it with probability g_k/g_{k+1}, and otherwise takes a fresh uniform rank of g_k+1..g_{k+1}. By
+induction the s ranks held at g_k are independent and uniform in 1..g_k, so q(g_k), their share of positives, obeys
+Hoeffding's inequality. That fails if slots that hold one rank are merged, or fresh ranks are drawn without replacement:
+"X_k is a set" must be read as an ordered multiset.
+
+- Proven, for any list: |q(g_k) − p(g_k)| ≤ t = √(ln(2(L−ℓ)/δ)/(2s)) at all grid points at once, with probability ≥ 1−δ.
+  The curve is this band, lifted to every rank: "simultaneous".
+- Printed: (2−β)p ≤ q ≤ βp at grid points, from s = ⌈ln(2(L−ℓ)/δ)/(2(β−1)²p_min²)⌉. It is the band above wherever
+  p ≥ p_min, an assumption about the list (`claim="printed"`).
+- What Theorem 2 needs from it is p/β ≤ q ≤ βp, which takes s = ⌈ln(2(L−ℓ)/δ)/(2(1−1/β)²p_min²)⌉ (`claim="factor"`).
+  Then, under A.1, the step function of q is within a factor β(1+ε) of p everywhere.
+
+The paper counts ε(L−ℓ)s/(1+ε) draws, approximately; what costs is the number of distinct ranks, here in expectation.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+import numpy as np
+import pyarrow as pa
+
+from streameval.curve import Curve
+from streameval.envelope import Points, close
+from streameval.errors import InputError, did_you_mean
+from streameval.grid import parse_epsilon
+from streameval.methods import ASSUMES_THE_DRAW, check_alpha, check_budget, check_claim, check_items
+from streameval.methods.stratified_design import CANDIDATES, DEFAULT_EPSILON, Design, afforded, designed, radius_of
+from streameval.monotonicity import assumptions, warnings
+from streameval.types import Claim, FloatArray, Int64Array, Labels, Plan
+
+CLAIMS = ("printed", "factor")
+
+
+@dataclass(frozen=True)
+class Stratified:
+    """The paper's stratified sampling.
+
+    What holds: with probability ≥ `confidence` over the draw, the true yield lies in the bounds at every rank at once,
+    for any 0/1 list, also where labels are missing for any reason.
+
+    Parameters
+    ----------
+    alpha : float
+        Half-width to plan for, relative to a precision of `min_precision`: β = (1 + α)/(1 + ε) must exceed 1.
+    confidence : float
+        In (0, 1).
+    min_precision : float
+        p_min in (0, 1]: what the paper takes to bound p(g_k) from below beyond the head.
+    epsilon : str or float, optional
+        ε, the grid ratio minus one, as the decimal that was typed; .03 by default, or what suits `budget` best.
+    head : int, optional
+        r̃ ≥ ⌈2/ε⌉ (default ⌈102/ε⌉): ranks 1..g_ℓ, the grid point at or after it, are all labelled.
+    tail : {"open", "closed"}
+        Whether the ranks after the last grid point stay unknown, or N becomes a grid point too.
+    claim : {"printed", "factor"}
+        Which of the paper's two readings sets the number of slots.
+    budget : int, optional
+        Labels to spend at most; replaces `alpha`.
+
+    Raises
+    ------
+    InputError
+        If a parameter is out of range.
+    """
+
+    name: ClassVar[str] = "stratified"
+    summary: ClassVar[str] = "the paper's stratified sampling on a geometric grid; bounds hold for every list"
+    variants: ClassVar[tuple[dict[str, Any], ...]] = ({},)
+    settles: ClassVar[dict[str, tuple[str, ...]]] = {}
+
+    alpha: float = 0.08
+    confidence: float = 0.95
+    min_precision: float = 0.5
+    epsilon: str | float | None = None
+    head: int | None = None
+    tail: str = "open"
+    claim: str = "printed"
+    budget: int | None = None
+
+    def __post_init__(self) -> None:
+        """Check every parameter that can be checked without N."""
+        check_alpha(self.alpha)
+        check_budget(self.budget)
+        check_claim(self.confidence, self.min_precision)
+        parse_epsilon(self.epsilon if self.epsilon is not None else DEFAULT_EPSILON)
+        if self.claim not in CLAIMS:
+            raise InputError(f"there is no claim '{self.claim}'", did_you_mean(self.claim, CLAIMS))
+        if self.tail not in ("open", "closed"):
+            raise InputError(f"tail is '{self.tail}'", "it is 'open' or 'closed'")
+
+    def plan(self, n_items: int, seed: int = 0) -> Plan:
+        """Draw the ranks to label.
+
+        Returns
+        -------
+        Plan
+            `stratum` 0 is the head, then one per gap of the grid. Column of its own: `held_until` list of int64, for
+            each slot that takes the rank the last grid point at which it holds it. A slot takes a rank at the first
+            grid point at or after it.
+        """
+        from streameval.kernels.slots import draw_slots
+
+        design = self._design(n_items)
+        for attempt in range(64):  # over the budget in fewer than one draw in a million
+            held, until = draw_slots(design.points, design.slots, np.uint64((seed + attempt * 2**40) % 2**64))
+            plan = self._recorded(design, n_items, seed, held, until)
+            if self.budget is None or plan.table.num_rows <= self.budget:
+                break
+        return plan
+
+    def _recorded(self, design: Design, n_items: int, seed: int, held: Int64Array, until: Int64Array) -> Plan:
+        order = np.lexsort((until, held))
+        held, until = held[order], design.points[until[order]] if held.size else until
+        rank = np.union1d(np.arange(1, design.head_end + 1, dtype=np.int64), held)
+        starts = np.append(np.searchsorted(held, rank), held.size).astype(np.int32)
+        table = pa.table(
+            {
+                "rank": rank,
+                "stratum": np.searchsorted(design.points, rank).astype(np.int32),
+                "held_until": pa.ListArray.from_arrays(pa.array(starts), pa.array(until)),
+            }
+        )
+        parameters = {**self.__dict__, "epsilon": design.epsilon, "head": design.head}
+        return Plan(self.name, parameters, n_items, seed, table, notes=design.notes(n_items))
+
+    def cost(self, n_items: int) -> dict[str, Any]:
+        """Count distinct labels in expectation, with s, β and the grid beside them."""
+        design = self._design(n_items)
+        everything = design.labels >= n_items
+        return {
+            "method": self.name,
+            "labels": round(design.labels),
+            "accuracy": 0.0 if everything else design.beta * (1 + float(design.epsilon)) - 1,
+            "forecast": not everything,
+            "claim": "exact" if everything else "simultaneous",
+            "epsilon": design.epsilon,
+            **design.notes(n_items),
+        }
+
+    def with_alpha(self, alpha: float) -> Stratified:
+        """Return the same method, planned for another half-width; ε keeps its share of it."""
+        epsilon = float(self.epsilon if self.epsilon is not None else DEFAULT_EPSILON) * alpha / self.alpha
+        return replace(self, alpha=alpha, epsilon=f"{epsilon:.4f}", head=None, budget=None)
+
+    def curve(self, plan: Plan, labels: Labels) -> Curve:
+        """Turn labels into the band, with the paper's q and its printed claim as columns.
+
+        Bounds: "simultaneous" with probability `confidence`, assuming nothing but the draw; "exact" where every item is
+        labelled. A missing label counts negative below and positive above. Columns at grid points: `sampled_precision`
+        (q, null while labels are missing), and `claimed_lower`, `claimed_upper`, what the paper's claim says of p,
+        which assumes p ≥ p_min there.
+        """
+        design = self._design(plan.n_items)
+        exact = bool(plan.table.num_rows == plan.n_items and np.all(labels.known))
+        slots = int(plan.notes["slots"])
+        low, high = _shares(plan, labels, design.points, slots)
+        radius = radius_of(design.points.size - 1, slots, 1 - self.confidence)
+        points = _bounds(design.points[1:], low[1:] - radius, high[1:] + radius)
+        envelope = close(plan.n_items, points, labels.rank, labels.label)
+        claim = Claim("exact", 1.0, "nothing") if exact else Claim("simultaneous", self.confidence, ASSUMES_THE_DRAW)
+        head = np.arange(1, design.head_end + 1, dtype=np.int64)
+        curve = Curve(
+            n_items=plan.n_items,
+            envelope=envelope,
+            grid=np.unique(np.concatenate([head, design.points, [plan.n_items]])).astype(np.int64),
+            claim=claim,
+            diagnostics={
+                "consistent": envelope.consistent,
+                "labelled_head": design.head_end,
+                "radius": radius,
+                "below_min_precision": int(np.sum(high[1:] + radius < self.min_precision)),
+                "assumptions": assumptions(labels, design.head_end),
+            },
+            columns=_claimed(design.points[1:], low[1:], high[1:], (float(plan.notes["beta"]), self.claim)),
+        )
+        return curve if exact else curve.with_findings(self._findings(curve, plan))
+
+    def _findings(self, curve: Curve, plan: Plan) -> tuple[str, ...]:
+        if not curve.envelope.consistent:
+            return (
+                f"The band contradicts itself, which happens in fewer than {1 - self.confidence:.1%} of draws: check "
+                "that these labels belong to these ranks.",
+            )
+        sentences = [
+            f"With probability {self.confidence:g}, the truth lies inside the bounds at every rank at once, whatever "
+            "the list."
+        ]
+        below = curve.diagnostics["below_min_precision"]
+        if below:
+            sentences.append(
+                f"Precision is below the {self.min_precision:g} of --min-precision at {below:,} of "
+                f"{plan.notes['grid_points']:,} grid points: the paper's own claim (claimed_lower, claimed_upper) does "
+                "not hold there."
+            )
+        if plan.notes["unknown_tail"]:
+            sentences.append(
+                f"The last {plan.notes['unknown_tail']:,} ranks are never labelled (open tail); --tail closed draws "
+                "from them too."
+            )
+        return (*sentences, *warnings(curve.diagnostics["assumptions"]))
+
+    def _design(self, n_items: int) -> Design:
+        check_items(n_items)
+        setting = (n_items, 1 - self.confidence, self.min_precision, self.tail, self.claim)
+        if self.budget is None:
+            return designed(self.epsilon or DEFAULT_EPSILON, self.head, self.alpha, setting)
+        tried = CANDIDATES if self.epsilon is None else (str(self.epsilon),)
+        return afforded(tried, self.head, self.budget, setting)
+
+
+def _shares(plan: Plan, labels: Labels, points: Int64Array, slots: int) -> tuple[FloatArray, FloatArray]:
+    """Share of positives among the slots at each grid point, a missing label as 0 and as 1."""
+    held = plan.table.column("held_until").combine_chunks()
+    copies = np.diff(held.offsets.to_numpy())
+    taken = np.searchsorted(points, np.repeat(labels.rank, copies))
+    left = np.searchsorted(points, held.flatten().to_numpy()) + 1
+    found = []
+    for value in (labels.label == 1, labels.label != 0):
+        weight = np.repeat(value, copies).astype(np.float64)
+        steps = np.bincount(taken, weight, points.size + 1) - np.bincount(left, weight, points.size + 1)
+        found.append(np.cumsum(steps)[: points.size] / max(1, slots))
+    return found[0], found[1]
+
+
+def _bounds(ranks: Int64Array, low: FloatArray, high: FloatArray) -> Points:
+    """Whole-number bounds on Y from bounds on p, outward against rounding."""
+    slack = 1e-6 + 1e-12 * ranks
+    lower, upper = np.ceil(low * ranks - slack), np.floor(high * ranks + slack)
+    return Points(ranks, np.maximum(lower, 0.0), np.minimum(upper, ranks))
+
+
+def _claimed(ranks: Int64Array, low: FloatArray, high: FloatArray, reading: tuple[float, str]) -> pa.Table:
+    """q, and what the paper's claim says of p."""
+    beta, claim = reading
+    below = 2 - beta if claim == "printed" else 1 / beta
+    upper = high / below if below > 0 else np.ones(high.size)
+    sampled = pa.array(low, mask=low != high)
+    return pa.table({"rank": ranks, "sampled_precision": sampled, "claimed_lower": low / beta, "claimed_upper": upper})
+
+
+METHOD = Stratified

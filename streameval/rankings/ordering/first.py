@@ -1,0 +1,179 @@
+"""The first stage of monotone bins: over all keys, with bins by tie hash for keys that many items share."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from streameval.kernels.bins import even_bins, part_heavy, segment_bins
+from streameval.types import Int64Array
+
+UInt64Array = npt.NDArray[np.uint64]
+UInt32Array = npt.NDArray[np.uint32]
+_KEY, _HASH = 0, 2  # as in `bins`
+_SEGMENT_BITS = 16
+_MOST = (1 << 64) - 1
+# bins of equal width are quicker than segments: worth so many times as many bins
+_EVEN_BITS = 3
+_GROUP_BITS = 12
+_HEAVY_BINS = 16  # a key that takes so many bins' worth of items is heavy
+
+
+@dataclass(frozen=True)
+class FirstStage:
+    """Bins over all keys.
+
+    Attributes
+    ----------
+    bounds : uint64 array, shape (3,)
+        Smallest and largest key of the sample, and the shift that makes a key's segment, or its bin where all bins are
+        of equal width.
+    first : int64 array, shape (segments + 1,)
+        First bin of each segment; the last entry is the bin of all keys beyond. Bin 0 is that of all keys before.
+        Bins of equal width: 1, and the last bin; the outermost bins take what lies before and beyond.
+    inner : uint64 array, shape (segments,)
+        Shift that makes a key's place in its segment; empty where all bins are of equal width.
+    heavy, hash_shift : uint64 arrays, shape (heavy keys,)
+        Keys that many items share, at most one to a bin, and the shift of a tie hash that makes its bin.
+    start : int64 array, shape (bins + 1,)
+        Where each bin begins once those with heavy keys are parted; empty where there are none.
+    heavy_of : int32 array, shape (bins,)
+        Number of the heavy key in each bin, or −1.
+    """
+
+    bounds: UInt64Array
+    first: Int64Array
+    inner: UInt64Array
+    heavy: UInt64Array = field(default_factory=lambda: np.empty(0, np.uint64))
+    hash_shift: UInt64Array = field(default_factory=lambda: np.empty(0, np.uint64))
+    start: Int64Array = field(default_factory=lambda: np.empty(0, np.int64))
+    heavy_of: npt.NDArray[np.int32] = field(default_factory=lambda: np.empty(0, np.int32))
+
+    @property
+    def count(self) -> int:
+        """Bins in all."""
+        return int(self.start[-1]) if self.start.size else int(self.first[-1]) + 1
+
+    def place(self, keys: UInt64Array, hashes: UInt64Array, first_position: int, out: UInt32Array) -> UInt32Array:
+        """Bins of keys, put into `out`; `hashes` are their tie hashes, or empty where positions are hashed."""
+        bins = out[: keys.size]
+        self._place_key(keys, bins)
+        if self.heavy.size:
+            part_heavy(keys, hashes, first_position, self.start, self.heavy_of, self.heavy, self.hash_shift, bins)
+        return bins
+
+    def _place_key(self, keys: UInt64Array, bins: UInt32Array) -> None:
+        if self.inner.size:
+            segment_bins(keys, self.bounds, self.first, self.inner, bins)
+        else:
+            even_bins(keys, self.bounds[0], self.bounds[1], self.bounds[2], bins)
+
+    def ranges(self, bins: Int64Array) -> tuple[Int64Array, UInt64Array, UInt64Array]:
+        """Word kind, and smallest and largest word, of some bins that hold items."""
+        kind = np.full(bins.size, _KEY, np.int64)
+        if not self.heavy.size:
+            return kind, *self._key_ranges(bins)
+        at = np.searchsorted(self.start, bins, side="right") - 1
+        starts, ends = self._key_ranges(at)
+        inside, h = bins - self.start[at], self.heavy_of[at]
+        after = bins == self.start[at + 1] - 1
+        for i in np.flatnonzero(h >= 0).tolist():
+            key, shift = int(self.heavy[h[i]]), int(self.hash_shift[h[i]])
+            if inside[i] == 0:
+                ends[i] = max(key - 1, 0)
+            elif after[i]:
+                starts[i] = min(key + 1, _MOST)
+            else:
+                kind[i], starts[i] = _HASH, (int(inside[i]) - 1) << shift
+                ends[i] = int(starts[i]) + (1 << shift) - 1
+        return kind, starts, ends
+
+    def _key_ranges(self, bins: Int64Array) -> tuple[UInt64Array, UInt64Array]:
+        low, high, shift = (int(value) for value in self.bounds)
+        if not self.inner.size:
+            starts = np.uint64(low) + (np.maximum(bins - 1, 0).astype(np.uint64) << np.uint64(shift))
+            room = np.uint64(_MOST) - starts  # so that start + width cannot pass 2⁶⁴
+            ends = starts + np.minimum(np.uint64((1 << shift) - 1), room)
+            starts[bins <= 1], ends[bins == self.first[-1]] = 0, _MOST
+            return starts, ends
+        segment = np.clip(np.searchsorted(self.first, bins, side="right") - 1, 0, self.inner.size - 1)
+        inner = self.inner[segment]
+        start = (segment.astype(np.uint64) << np.uint64(shift)) + (
+            (bins - self.first[segment]).astype(np.uint64) << inner
+        )
+        starts = start + np.uint64(low)
+        room = np.uint64(high) - np.minimum(starts, np.uint64(high))
+        ends = starts + np.minimum((np.uint64(1) << inner) - np.uint64(1), room)
+        before, after = bins == 0, bins == self.first[-1]
+        starts[before], ends[before] = 0, max(low - 1, 0)
+        starts[after], ends[after] = min(high + 1, _MOST), _MOST
+        return starts, ends
+
+
+def first_stage(sample: UInt64Array, most: int, room: int, ties: str = "whole") -> FirstStage:
+    """Bins of about equal content for keys like those of a sample.
+
+    Parameters
+    ----------
+    sample : uint64 array, not empty
+        A poor sample costs time, never correctness.
+    most : int
+        Bins to make, about, if their content is equal.
+    room : int
+        Bins that there is room for.
+    ties : {"whole", "parted"}
+        Whether keys that many items share get bins by tie hash.
+    """
+    keys, counts = np.unique(sample, return_counts=True)
+    heavy = counts * (most / sample.size) >= _HEAVY_BINS if ties == "parted" else np.zeros(keys.size, np.bool_)
+    light = ~heavy if not heavy.all() else heavy
+    plain = _even(keys, counts * light, most, room)
+    if plain is None:
+        plain = _segments(keys, counts * light, most)
+    return _parted(plain, keys[heavy], counts[heavy] * np.float64(most / sample.size)) if heavy.any() else plain
+
+
+def _even(keys: UInt64Array, counts: Int64Array, most: int, room: int) -> FirstStage | None:
+    """Bins of equal width, if none of them would hold much more than its share."""
+    low, high = int(keys[0]), int(keys[-1])
+    bits = min(most.bit_length() + _EVEN_BITS, room.bit_length() - 1)
+    shift = min(63, max(0, (high - low).bit_length() - bits))
+    last = ((high - low) >> shift) + 1
+    group = ((keys - np.uint64(low)) >> np.uint64(shift)).astype(np.int64) >> max(0, bits - _GROUP_BITS)
+    share = np.bincount(group, counts).max() / max(1, counts.sum())
+    if shift and share * most > 4 << max(0, bits - _GROUP_BITS):
+        return None
+    bounds = np.array([low, high, shift], dtype=np.uint64)
+    return FirstStage(bounds, np.array([1, last], dtype=np.int64), np.empty(0, np.uint64))
+
+
+def _segments(keys: UInt64Array, counts: Int64Array, most: int) -> FirstStage:
+    """Bins as wide as the sample says, in segments of equal width."""
+    low, high = int(keys[0]), int(keys[-1])
+    shift = max(0, (high - low).bit_length() - _SEGMENT_BITS)
+    segments = ((high - low) >> shift) + 1
+    segment = ((keys - np.uint64(low)) >> np.uint64(shift)).astype(np.int64)
+    share = np.bincount(segment, counts, minlength=segments) / max(1, counts.sum())
+    bits = np.floor(np.log2(np.maximum(share * most, 1))).astype(np.int64)
+    bits = np.minimum(bits, shift)
+    first = 1 + np.concatenate([[0], np.cumsum(np.int64(1) << bits)])
+    bounds = np.array([low, high, shift], dtype=np.uint64)
+    return FirstStage(bounds, first.astype(np.int64), (shift - bits).astype(np.uint64))
+
+
+def _parted(plain: FirstStage, heavy: UInt64Array, bins: npt.NDArray[np.floating[Any]]) -> FirstStage:
+    """Part the bins of heavy keys; `bins` is how many by tie hash each is worth."""
+    at = np.empty(heavy.size, np.uint32)
+    plain._place_key(heavy, at)
+    heaviest = np.lexsort((-bins, at))
+    chosen = np.sort(heaviest[np.unique(at[heaviest], return_index=True)[1]])
+    bits = np.clip(np.floor(np.log2(bins[chosen])), 1, 30).astype(np.int64)
+    heavy_of = np.full(plain.count, -1, np.int32)
+    heavy_of[at[chosen]] = np.arange(chosen.size, dtype=np.int32)
+    width = np.ones(plain.count, np.int64)
+    width[at[chosen]] = 2 + (np.int64(1) << bits)
+    start = np.concatenate([[0], np.cumsum(width)]).astype(np.int64)
+    return replace(plain, heavy=heavy[chosen], hash_shift=(64 - bits).astype(np.uint64), start=start, heavy_of=heavy_of)

@@ -1,0 +1,85 @@
+"""What a comparison says, in sentences and as a picture."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import altair as alt
+import numpy as np
+
+from streameval import atomic
+from streameval.reporting.charts import rank_axis
+from streameval.reporting.sentences import band_meaning
+from streameval.reporting.simulation import kind_of
+from streameval.verbs.compare import Comparison
+
+_POINTS = 700
+_COLOURS = {"a": "#2f6db0", "b": "#b4532a"}
+
+
+def verdict(found: Comparison) -> str:
+    """Where which list is established to be more precise."""
+    if found.claim.coverage == "none":
+        return "Nothing is established: the bounds of one side promise nothing."
+    rank = found.curves.column("rank").to_numpy()
+    higher = np.array([one or "" for one in found.curves.column("higher").to_pylist()])
+    said = []
+    for name, side in (("a", found.a), ("b", found.b)):
+        at = rank[higher == name]
+        if at.size:
+            where = (
+                f"at {at.size:,} of {rank.size:,} cutoffs compared, from the first {at[0]:,} to the first {at[-1]:,}"
+            )
+            said.append(f"{name} ({side.name}) is more precise {where}.")
+    return "Established: " + " ".join(said) if said else "No difference in precision is established at any cutoff."
+
+
+def claim_sentence(found: Comparison) -> str:
+    """What the bounds on the differences promise."""
+    meaning = band_meaning(found.claim).replace("the band holds", "all bounds hold")
+    return f"{meaning[0].upper()}{meaning[1:]} ({found.lists}); assumed: {found.claim.assumes}."
+
+
+def save_comparison(found: Comparison, out: Path | None, plot: Path | None) -> None:
+    """Write the tables into a folder and the picture into a file, where asked for."""
+    files: dict[Path, atomic.Writer] = {}
+    if out is not None:
+        facts = {"claim": found.claim.as_dict(), "a": found.a.name, "b": found.b.name}
+        files[out / "curves.parquet"] = atomic.parquet(found.curves, facts)
+        files[out / "differences.parquet"] = atomic.parquet(found.differences, facts)
+    if plot is not None:
+        chart, kind = figure(found), kind_of(plot)
+        options: dict[str, Any] = {"inline": True} if kind == "html" else {"scale_factor": 2} if kind == "png" else {}
+        files[plot] = lambda temporary: chart.save(temporary, format=kind, **options)
+    if files:
+        atomic.write_all(files)
+
+
+def figure(found: Comparison) -> alt.VConcatChart:
+    """Draw both curves with their bands, and the band of their difference below."""
+    ranks = found.curves.column("rank").to_numpy()
+    wanted = np.unique(np.rint(np.geomspace(1, ranks[-1], _POINTS)).astype(np.int64))
+    rows = found.curves.take(np.unique(np.searchsorted(ranks, wanted))).to_pylist()
+    curves = [
+        {"rank": row["rank"], "list": name, "low": round(row[f"precision_{name}_lower"], 5),
+         "precision": round(row[f"precision_{name}"], 5), "high": round(row[f"precision_{name}_upper"], 5)}
+        for row in rows for name in ("a", "b")
+    ]  # fmt: skip
+    axis = rank_axis(1, int(ranks[-1]))
+    colour = alt.Color("list:N", scale=alt.Scale(domain=list(_COLOURS), range=list(_COLOURS.values())))
+    base = alt.Chart(alt.InlineData(values=curves)).encode(x=axis, color=colour)
+    band = base.mark_area(opacity=0.35).encode(y=alt.Y("low:Q", title="precision"), y2="high:Q")
+    line = base.mark_line(strokeWidth=1).encode(y="precision:Q")
+    gaps = [
+        {"rank": row["rank"], "low": round(row["difference_lower"], 5), "high": round(row["difference_upper"], 5)}
+        for row in rows
+    ]
+    difference = alt.Chart(alt.InlineData(values=gaps)).mark_area(
+        opacity=0.5, color="#7a8fa3", stroke="#7a8fa3", strokeWidth=1
+    )
+    lower = difference.encode(x=axis, y=alt.Y("low:Q", title="a − b"), y2="high:Q")
+    zero = alt.Chart().mark_rule(color="#111").encode(y=alt.YDatum(0))
+    top: alt.LayerChart = (band + line).properties(width=640, height=260)
+    chart: alt.VConcatChart = alt.vconcat(top, (lower + zero).properties(width=640, height=140))
+    return chart

@@ -1,0 +1,290 @@
+"""Compare: two rankings by what their studies hold, with bounds on every difference at one joint confidence."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from streameval.curve import Curve
+from streameval.envelope import Points, lift
+from streameval.errors import InputError, StudyError
+from streameval.methods import create, parameter_names
+from streameval.metrics import cutoffs
+from streameval.metrics.bounded import metrics
+from streameval.study import Evaluation, Study
+from streameval.types import Claim, Int64Array, Labels, Plan
+
+_STRENGTH = ("none", "conditional", "pointwise", "simultaneous", "exact")
+
+
+@dataclass(frozen=True)
+class Side:
+    """One of the two rankings.
+
+    Attributes
+    ----------
+    name : str
+        Folder of its results.
+    method : str
+        That of its study, or "exact".
+    ranking : mapping
+        What the ranking is: fingerprint, order, score …
+    labels : int
+        Ranks with a label.
+    curve : Curve
+        At its share of the joint confidence.
+    counted : pyarrow.Table or None
+        Metrics counted from all labels, where every item has one.
+    """
+
+    name: str
+    method: str
+    ranking: Mapping[str, Any]
+    labels: int
+    curve: Curve
+    counted: pa.Table | None = None
+
+    @property
+    def descending(self) -> bool:
+        """Whether large scores come first."""
+        return not self.ranking.get("ascending", False)
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Two rankings side by side.
+
+    Attributes
+    ----------
+    a, b : Side
+    claim : Claim
+        What the bounds on all differences promise together.
+    lists : str
+        "the same list", "two orders of the same items" or "two lists".
+    curves : pyarrow.Table
+        `rank` int64, then float64 `precision_a_lower`, `precision_a`, `precision_a_upper`, the same for b, and for
+        `difference` (a − b); `higher` "a", "b" or null where the sign is not established.
+    differences : pyarrow.Table
+        `metric`, `argument`, `a`, `b` (estimates), `lower`, `estimate`, `upper` of a − b, `higher` likewise. At equal
+        rank, at equal recall, of the whole lists, and `precision_at_score` at equal threshold where both have scores.
+    """
+
+    a: Side
+    b: Side
+    claim: Claim
+    lists: str
+    curves: pa.Table = field(repr=False)
+    differences: pa.Table = field(repr=False)
+
+
+def compare(a: str | os.PathLike[str], b: str | os.PathLike[str], *, confidence: float = 0.95) -> Comparison:
+    """Compare two evaluated studies or exact results, of the same items or not.
+
+    Each side's curve is computed anew at 1 − δ/2 (1 − δ where the other promises nothing by chance, or is exact), so
+    that with probability ≥ 1 − δ the bounds of both hold, whatever one draw or list has to do with the other. Two
+    orders of the same items have the same number of positives, on which the bounds of both are brought to bear.
+
+    Parameters
+    ----------
+    a, b : path
+    confidence : float
+        1 − δ, in (0, 1).
+
+    Returns
+    -------
+    Comparison
+
+    Raises
+    ------
+    InputError
+        A confidence outside (0, 1), or a study compared with itself.
+    StudyError
+        No results, or those of a study that has grown since.
+    """
+    if not 0 < confidence < 1:
+        raise InputError(f"confidence is {confidence}, outside (0, 1)", "0.95 is usual")
+    if Path(a).resolve() == Path(b).resolve():
+        raise InputError(f"{a} would be compared with itself", "give two studies")
+    found = [_read(path) for path in (a, b)]
+    chances = sum(_by_chance(evaluation) for _, _, evaluation in found)
+    share = 1 - (1 - confidence) / max(1, chances)
+    left, right = (_side(*one, share) for one in found)
+    lists = _lists(left, right)
+    if lists != "two lists" and "none" not in (left.curve.claim.coverage, right.curve.claim.coverage):
+        left, right = _sharing_positives(left, right)
+    claim = _joint(left.curve.claim, right.curve.claim, confidence if chances else None)
+    table = _differences(left, right)
+    told = claim.coverage != "none"
+    return Comparison(
+        a=left,
+        b=right,
+        claim=claim,
+        lists=lists,
+        curves=_with_higher(_curves(left.curve, right.curve), "difference_", told),
+        differences=_with_higher(table, "", told),
+    )
+
+
+def _read(path: str | os.PathLike[str]) -> tuple[str, Plan | None, Evaluation]:
+    """Results, and their plan; results of `exact` have none."""
+    folder = Study(Path(path))
+    if not folder.exists and (folder.folder / "evaluation.json").exists():
+        return os.fspath(path), None, folder.evaluation()
+    plan, found = folder.plan(), folder.evaluation()
+    if found.summary["study"] != plan.plan_id:
+        raise StudyError(f"{path}: the plan has grown since the results were written", "run evaluate again")
+    return os.fspath(path), plan, found
+
+
+def _lists(a: Side, b: Side) -> str:
+    if a.ranking.get("fingerprint") != b.ranking.get("fingerprint"):
+        return "two lists"
+    same = all(a.ranking.get(key) == b.ranking.get(key) for key in ("score", "ascending"))
+    return "the same list" if same else "two orders of the same items"
+
+
+def _by_chance(found: Evaluation) -> bool:
+    return found.curve.claim.confidence is not None and found.curve.claim.coverage != "exact"
+
+
+def _side(name: str, plan: Plan | None, found: Evaluation, share: float) -> Side:
+    """Compute a side's curve anew at its share of the confidence."""
+    labelled = int(found.summary["account"]["labelled"])
+    if plan is None:
+        return Side(name, "exact", found.summary["ranking"], labelled, found.curve, found.metrics)
+    parameters = dict(plan.parameters)
+    curve = found.curve
+    if _by_chance(found):
+        method = create(plan.method, parameters)
+        if "confidence" not in parameter_names(type(method)):
+            raise StudyError(f"{name}: method {plan.method} has no confidence to share")
+        label = found.labels.column("label").fill_null(-1).to_numpy().astype(np.int8)
+        votes, positive = (found.labels.column(key).to_numpy() for key in ("votes", "positive_votes"))
+        labels = Labels(plan.ranks, label, votes, positive)
+        curve = create(plan.method, {**parameters, "confidence": share}).curve(plan, labels)
+        curve = replace(curve, misses=found.curve.misses, score=found.curve.score)
+    return Side(name, plan.method, plan.ranking, labelled, curve)
+
+
+def _sharing_positives(a: Side, b: Side) -> tuple[Side, Side]:
+    """Let each side use what the other says of the positives among all items: they are the same items."""
+    bounds = [side.curve.envelope.at([side.curve.n_items]) for side in (a, b)]
+    low, high = max(float(one[0][0]) for one in bounds), min(float(one[1][0]) for one in bounds)
+    if low > high:
+        return a, b  # one of the two bands has failed, or their labels disagree: say no more than each alone
+    shared = []
+    for side in (a, b):
+        e = side.curve.envelope
+        lower, upper = np.append(e.lower[:-1], low), np.append(e.upper[:-1], high)
+        envelope = lift(side.curve.n_items, Points(e.rank, lower, upper))
+        shared.append(replace(side, curve=replace(side.curve, envelope=envelope)))
+    return shared[0], shared[1]
+
+
+def _joint(a: Claim, b: Claim, confidence: float | None) -> Claim:
+    """What holds of both together: the weaker of the two, under the assumptions of both."""
+    coverage = min(a.coverage, b.coverage, key=_STRENGTH.index)
+    assumes = a.assumes if a.assumes == b.assumes else f"of the first: {a.assumes}; of the second: {b.assumes}"
+    return Claim(coverage, 1.0 if coverage == "exact" else confidence, assumes)
+
+
+def _curves(a: Curve, b: Curve) -> pa.Table:
+    """Precision of both at every rank that either curve shows, as far as both reach."""
+    ranks = np.unique(np.concatenate([a.grid, b.grid]))
+    ranks = ranks[ranks <= min(a.n_items, b.n_items)]
+    left, right = a.at(ranks), b.at(ranks)
+    columns: dict[str, Any] = {"rank": ranks}
+    for name, table in (("a", left), ("b", right)):
+        columns |= {f"precision_{name}{end}": table.column(f"precision{end}") for end in ("_lower", "", "_upper")}
+    low, middle, high = (
+        left.column(f"precision{one}").to_numpy() - right.column(f"precision{other}").to_numpy()
+        for one, other in (("_lower", "_upper"), ("", ""), ("_upper", "_lower"))
+    )
+    return pa.table({**columns, "difference_lower": low, "difference": middle, "difference_upper": high})
+
+
+def _with_higher(table: pa.Table, prefix: str, told: bool) -> pa.Table:
+    """Add which side is higher, where both bounds of the difference agree and promise something."""
+    low = table.column(f"{prefix}lower").to_numpy(zero_copy_only=False)
+    high = table.column(f"{prefix}upper").to_numpy(zero_copy_only=False)
+    higher = np.where(low > 0, "a", np.where(high < 0, "b", ""))
+    open_ = (higher == "") | (not told)
+    return table.append_column("higher", pa.array(higher.tolist(), pa.string(), mask=open_))
+
+
+_DIFFERENCES = pa.schema(
+    [
+        ("metric", pa.string()), ("argument", pa.string()), ("a", pa.float64()), ("b", pa.float64()),
+        ("lower", pa.float64()), ("estimate", pa.float64()), ("upper", pa.float64()),
+    ]
+)  # fmt: skip
+
+
+def _differences(a: Side, b: Side) -> pa.Table:
+    """Every metric that both lists have, under the same argument, and precision at equal thresholds."""
+    own, others = (side.counted if side.counted is not None else metrics(side.curve) for side in (a, b))
+    theirs = {(row["metric"], row["argument"]): row for row in others.to_pylist()}
+    rows = []
+    for mine in own.to_pylist():
+        other = theirs.get((mine["metric"], mine["argument"]))
+        if other is not None:
+            values = [row[key] for row in (mine, other) for key in ("lower", "estimate", "upper")]
+            rows.append(_row(mine["metric"], mine["argument"], values))
+    return pa.Table.from_pylist([*rows, *_at_thresholds(a, b)], schema=_DIFFERENCES)
+
+
+def _row(metric: str, argument: str, values: list[float | None]) -> dict[str, Any]:
+    """Difference of two metrics; a bound of it is open where a bound of either is."""
+    a_low, a, a_high, b_low, b, b_high = (math.nan if value is None else value for value in values)
+    numbers = {"a": a, "b": b, "lower": a_low - b_high, "estimate": a - b, "upper": a_high - b_low}
+    known = {key: None if math.isnan(value) else value for key, value in numbers.items()}
+    return {"metric": metric, "argument": argument, **known}
+
+
+def _at_thresholds(a: Side, b: Side) -> list[dict[str, Any]]:
+    """Precision among the items that score at least as well as one at a power of ten of either list."""
+    scores = [side.curve.score for side in (a, b) if side.curve.score is not None]
+    numbers = [score for score in scores if _is_number(score.column("score").type)]
+    if len(numbers) < 2 or a.descending != b.descending:
+        return []  # no threshold means the same to both
+    thresholds: set[float] = set()
+    for side, score in zip((a, b), numbers, strict=True):
+        at = np.isin(score.column("rank").to_numpy(), cutoffs(side.curve.n_items)[:-1])
+        thresholds |= set(score.column("score").to_numpy(zero_copy_only=False)[at].astype(np.float64).tolist())
+    rows = []
+    for threshold in sorted(thresholds, reverse=a.descending):
+        bounds = [_precision_from(side, threshold) for side in (a, b)]
+        if None not in bounds:
+            values = [value for low, high in bounds for value in (low, (low + high) / 2, high)]  # type: ignore[misc]
+            rows.append(_row("precision_at_score", f"{threshold:g}", values))
+    return rows
+
+
+def _is_number(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind))
+
+
+def _precision_from(side: Side, threshold: float) -> tuple[float, float] | None:
+    """Bounds on precision among the items at or above a threshold, whose number is known between two cutoffs."""
+    table = side.curve.score
+    if table is None:
+        return None
+    rank: Int64Array = table.column("rank").to_numpy()
+    score = table.column("score").to_numpy(zero_copy_only=False).astype(np.float64)
+    inside = score >= threshold if side.descending else score <= threshold
+    if not inside[0]:
+        return None  # not even the first item is known to be inside
+    count = int(np.sum(inside))
+    first = int(rank[count - 1])
+    last = int(rank[count]) - 1 if count < rank.size else side.curve.n_items
+    kinks = side.curve.envelope.kinks
+    ranks = np.concatenate([[first, last], kinks[(kinks > first) & (kinks < last)]])
+    low, high = side.curve.envelope.at(ranks)
+    return float(np.min(low / ranks)), float(np.max(high / ranks))

@@ -1,0 +1,91 @@
+"""Enlarge: more labels for a study that was planned for several looks; all earlier ones count."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from pathlib import Path
+
+from streameval.errors import InputError, StudyError
+from streameval.methods import Look, Sequential, create
+from streameval.study import Study
+from streameval.types import Plan
+
+
+def enlarge(study: str | os.PathLike[str], *, labels_more: int | None = None, half_width: float | None = None) -> Plan:
+    """Grow the plan of a study to a later look.
+
+    Parameters
+    ----------
+    study : path
+    labels_more : int, optional
+        Take the furthest look that asks for at most so many further labels.
+    half_width : float, optional
+        Take the nearest look that is forecast to reach this half-width, relative to precision. Where the study has been
+        evaluated, the forecast starts from the half-width reached.
+
+    Returns
+    -------
+    Plan
+
+    Raises
+    ------
+    InputError
+        Not exactly one of the two, or out of reach of the looks that are left.
+    StudyError
+        No study, or one that was planned for a single look.
+    """
+    if (labels_more is None) == (half_width is None):
+        raise InputError("enlarging takes either labels-more or half-width", "give one of them")
+    folder = Study(Path(study))
+    plan = folder.plan()
+    method = create(plan.method, dict(plan.parameters))
+    looks = method.later_looks(plan) if isinstance(method, Sequential) else []
+    if not isinstance(method, Sequential) or not looks:
+        raise StudyError(
+            f"{study}: a plan of {plan.method} that has no further look",
+            "looks are part of the first plan: --method loguniform --looks K",
+        )
+    if labels_more is not None:
+        look = _affordable(looks, labels_more, plan.table.num_rows)
+    else:
+        look = _narrow_enough(looks, half_width or 0.0, _calibration(folder, plan, method))
+    grown = method.enlarged(plan, look.look)
+    grown = replace(grown, notes={**grown.notes, "grown_from": list(plan.study_ids)})
+    folder.grow_plan(grown)
+    return grown
+
+
+def _affordable(looks: list[Look], more: int, planned: int) -> Look:
+    within = [look for look in looks if look.labels - planned <= more]
+    if not within:
+        raise InputError(
+            f"{more:,} more labels are below the next look", f"it takes {looks[0].labels - planned:,} more"
+        )
+    return within[-1]
+
+
+def _narrow_enough(looks: list[Look], half_width: float, calibration: float) -> Look:
+    if not 0 < half_width < 1:
+        raise InputError(f"half-width is {half_width}, outside (0, 1)", "0.05 is 5 % of precision")
+    within = [look for look in looks if look.half_width * calibration <= half_width]
+    if not within:
+        best = looks[-1]
+        raise InputError(
+            f"a half-width of {half_width:.2%} is out of reach of the looks that are left",
+            f"the last one takes {best.labels:,} labels in all for about {best.half_width * calibration:.2%}",
+        )
+    return within[0]
+
+
+def _calibration(folder: Study, plan: Plan, method: Sequential) -> float:
+    """Half-width reached over the one forecast for this look; 1 before the study's plan was evaluated."""
+    try:
+        found = folder.evaluation().summary
+    except StudyError:
+        return 1.0
+    now = int(plan.notes.get("look", 1))
+    before = replace(plan, notes={**plan.notes, "look": now - 1})
+    forecast = method.later_looks(before)[0].half_width
+    current = found["study"] == plan.plan_id and found["account"]["missing"] == 0 and forecast > 0
+    return float(found["half_width"]["alpha"]) / forecast if current else 1.0

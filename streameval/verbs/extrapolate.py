@@ -1,0 +1,96 @@
+"""Extrapolate: what the precision of a study at its cutoffs says of the precision at another recall."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+
+from streameval.curve import Curve
+from streameval.errors import InputError, StudyError
+from streameval.extrapolation import Counts, documents, extrapolate, interval
+from streameval.metrics import cutoffs
+from streameval.study import Study
+
+
+def extrapolate_study(
+    study: str | os.PathLike[str],
+    *,
+    to: float,
+    ranks: Sequence[int] | None = None,
+    population: int | None = None,
+) -> tuple[pa.Table, Curve]:
+    """Extrapolate from every cutoff of an evaluated study to one target recall, with bounds.
+
+    Parameters
+    ----------
+    study : path
+    to : float
+        R_T in (0, 1).
+    ranks : sequence of int, optional
+        Cutoffs to extrapolate from; by default the powers of ten below N.
+    population : int, optional
+        Items that the ranking was drawn from; by default its items and the misses that `evaluate` was told of.
+
+    Returns
+    -------
+    table : pyarrow.Table
+        `rank` int64; `recall`, `precision` estimated there; `extrapolated_lower`, `extrapolated`, `extrapolated_upper`
+        and `documents_lower`, `documents`, `documents_upper` float64: precision at recall `to`, and how many documents
+        to review for it. Bounds hold as the curve's claim does, for all cutoffs at once. An estimate is null where no
+        reference curve passes. `outside_model` bool: the paper has no curve there.
+    curve : Curve
+
+    Raises
+    ------
+    InputError
+        A target outside (0, 1), a rank outside 1..N, a population too small.
+    StudyError
+        No results, or bounds that contradict themselves.
+    """
+    curve = Study(Path(study)).evaluation().curve
+    least = curve.n_items + curve.misses
+    everything = least if population is None else population
+    if everything < least:
+        raise InputError(
+            f"a population of {everything:,} cannot hold {curve.n_items:,} items and {curve.misses:,} misses"
+        )
+    if not curve.envelope.consistent:
+        raise StudyError(f"{study}: its bounds contradict themselves", "see the findings of `streameval evaluate`")
+    chosen = np.asarray(cutoffs(curve.n_items)[:-1] if ranks is None else ranks, dtype=np.int64)
+    rows = [_row(curve, int(rank), to, everything) for rank in chosen]
+    return pa.Table.from_pylist(rows, schema=_SCHEMA), curve
+
+
+_FLOATS = ("recall", "precision", "extrapolated_lower", "extrapolated", "extrapolated_upper",
+           "documents_lower", "documents", "documents_upper")  # fmt: skip
+_SCHEMA = pa.schema([("rank", pa.int64()), *((name, pa.float64()) for name in _FLOATS), ("outside_model", pa.bool_())])
+
+
+def _row(curve: Curve, rank: int, to: float, population: int) -> dict[str, float | bool | None]:
+    found = curve.at([rank, curve.n_items])
+    low, middle, high = (found.column(name).to_pylist() for name in ("yield_lower", "yield", "yield_upper"))
+    positives = middle[1] + curve.misses
+    bounds = interval(Counts(rank, (low[0], high[0]), (low[1] + curve.misses, high[1] + curve.misses), population), to)
+    row: dict[str, float | bool | None] = {
+        "rank": rank,
+        "recall": middle[0] / positives if positives else None,
+        "precision": middle[0] / rank,
+        "extrapolated_lower": bounds.precision[0],
+        "extrapolated": None,
+        "extrapolated_upper": bounds.precision[1],
+        "documents_lower": bounds.documents[0],
+        "documents": None,
+        "documents_upper": bounds.documents[1],
+        "outside_model": None,
+    }
+    prevalence = positives / population
+    if 0 < middle[0] < positives and middle[0] / rank > prevalence:
+        answer = extrapolate(middle[0] / rank, middle[0] / positives, prevalence, to)
+        row["extrapolated"] = float(answer.precision)
+        row["documents"] = float(documents(prevalence, population, to, answer.precision))
+        row["outside_model"] = bool(answer.outside_model)
+    return row

@@ -1,0 +1,86 @@
+"""What the stored votes come to: shared by the verbs that read them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from streameval.curve import Curve, HalfWidth
+from streameval.errors import InputError
+from streameval.labelerror import method_parameters, widen
+from streameval.labelling import Tallied, tally
+from streameval.labelling.tally import with_unlisted
+from streameval.labelstore import Given, rows_of
+from streameval.methods import create
+from streameval.study import Study
+from streameval.types import Labels, Plan
+
+
+@dataclass(frozen=True)
+class Judging:
+    """How votes become labels, and how far labels are believed.
+
+    Attributes
+    ----------
+    vote : str
+        Rule: majority, any, all or latest (votes are 0 or 1), or with >=X for grades, such as `mean>=3`.
+    prefer : sequence of str
+        Sources, the best first: on each item only the best that has a vote counts.
+    label_error : float
+        Probability that an item's label is wrong; every bound is widened for it.
+    strict : bool
+        Whether anything that is not as it should be (`streameval.labelling.issues`) is an error, and nothing is stored.
+    """
+
+    vote: str = "majority"
+    prefer: Sequence[str] = ()
+    label_error: float = 0.0
+    strict: bool = False
+
+
+def last_judging(folder: Study) -> Judging:
+    """How the last evaluation judged; the defaults where there is none."""
+    try:
+        found = json.loads((folder.folder / "evaluation.json").read_text(encoding="utf-8"))
+        return Judging(str(found["vote"]), tuple(found["prefer"]), float(found["label_error"]))
+    except (OSError, ValueError, KeyError, TypeError):
+        return Judging()
+
+
+def tally_stored(folder: Study, plan: Plan, judging: Judging, stored: Sequence[Given]) -> Tallied:
+    """Count the stored votes; rows that sources counted without listing them are in the account too."""
+    found = tally(plan, rows_of(stored), judging.vote, judging.prefer, folder.extra_tasks())
+    unplanned = sum(one.facts["unplanned"] for one in stored)
+    account = with_unlisted(found.labels.account, [one.facts["unlisted"] for one in stored], unplanned)
+    return replace(found, labels=replace(found.labels, account=account))
+
+
+def curve_of(plan: Plan, labels: Labels, label_error: float = 0.0) -> Curve:
+    """Turn labels into the curve, widened for a label error rate."""
+    parameters = method_parameters(plan.parameters, label_error)
+    curve = create(plan.method, parameters).curve(plan, labels)
+    return widen(curve, label_error, plan.parameters.get("confidence"))
+
+
+def half_width_of(plan: Plan, curve: Curve) -> dict[str, Any]:
+    """Half-width that the labels reach, where it is widest, and a forecast of what half of it takes.
+
+    Labels for half of the planned half-width, relative to those for the whole of it, are those for half of what was
+    reached: which precision the list keeps changes both alike.
+    """
+    widest = curve.half_width()
+    at = plan.parameters.get("at")
+    if at is not None:  # one rank was asked for, and nothing before it was meant to be narrow
+        low, high = (curve.at([at]).column(f"yield_{side}")[0].as_py() for side in ("lower", "upper"))
+        widest = HalfWidth((high - low) / (high + low) if high > low else 0.0, int(at))
+    found = {"alpha": widest.alpha, "rank": widest.rank, "labels_for_half": None}
+    if widest.alpha == 0 or curve.claim.coverage in ("exact", "none"):
+        return found
+    method = create(plan.method, dict(plan.parameters))
+    try:
+        halved = method.with_alpha(method.cost(plan.n_items)["accuracy"] / 2)
+        return {**found, "labels_for_half": halved.cost(plan.n_items)["labels"]}
+    except InputError:
+        return found  # out of the method's reach, or everything was planned already

@@ -1,0 +1,126 @@
+"""Labels: how far the labelling has come, and what becomes of a source that should not count."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from streameval.labelling.agreement import agreement
+from streameval.labelstore import Given
+from streameval.study import Study
+from streameval.types import Plan
+from streameval.verbs.judging import curve_of, half_width_of, last_judging, tally_stored
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far the labelling has come.
+
+    Attributes
+    ----------
+    account : mapping of str to int
+        As `evaluate` gives it.
+    strata : pyarrow.Table
+        `stratum`, `first_rank`, `last_rank`, `planned`, `labelled`.
+    sources : sequence of mapping
+        Per stored source, in the order in which they came: `id`, `source`, `rows`, `votes`, `skips`, `unplanned`.
+    agreement : mapping
+        As `evaluate` gives it: `percent`, `alpha`, and `annotators` by name.
+    half_width : mapping
+        As `evaluate` gives it: `alpha`, `rank`, `labels_for_half`.
+    judging : mapping
+        `vote`, `prefer`, `label_error` of the last evaluation, by which labels were counted.
+    """
+
+    account: Mapping[str, int]
+    strata: pa.Table
+    sources: Sequence[Mapping[str, Any]]
+    agreement: Mapping[str, Any]
+    half_width: Mapping[str, Any]
+    judging: Mapping[str, Any]
+
+
+def labels(study: str | os.PathLike[str]) -> Progress:
+    """Say how far the labelling of a study has come, judged as in its last evaluation.
+
+    Parameters
+    ----------
+    study : path
+
+    Raises
+    ------
+    StudyError
+        No study there, or its votes are damaged.
+    """
+    folder = Study(Path(study))
+    plan = folder.plan()
+    judging, stored = last_judging(folder), folder.labels.sources()
+    tallied = tally_stored(folder, plan, judging, stored)
+    curve = curve_of(plan, tallied.labels, judging.label_error)
+    return Progress(
+        account=tallied.labels.account,
+        strata=_strata(plan, tallied.labels.known),
+        sources=[_source(one, tallied.rows) for one in stored],
+        agreement=agreement(tallied.rows, folder.extra_tasks()).as_dict(),
+        half_width={**half_width_of(plan, curve), "coverage": curve.claim.coverage},
+        judging={"vote": judging.vote, "prefer": list(judging.prefer), "label_error": judging.label_error},
+    )
+
+
+def forget(study: str | os.PathLike[str], source: str) -> int:
+    """Let a source's rows count no longer; they stay stored, and count again when the source is given again.
+
+    Parameters
+    ----------
+    study : path
+    source : str
+        Name or id of a source as `labels` shows it, or what a `source` column says.
+
+    Returns
+    -------
+    int
+        Rows that do not count any more.
+
+    Raises
+    ------
+    InputError
+        There is no such source.
+    """
+    folder = Study(Path(study))
+    folder.plan()
+    return folder.labels.forget(source)
+
+
+def _strata(plan: Plan, known: np.ndarray) -> pa.Table:
+    stratum, rank = plan.table.column("stratum").to_numpy(), plan.ranks
+    numbers, start, planned = np.unique(stratum, return_index=True, return_counts=True)
+    labelled = np.add.reduceat(known.astype(np.int64), start)
+    return pa.table(
+        {
+            "stratum": numbers,
+            "first_rank": rank[start],
+            "last_rank": rank[start + planned - 1],
+            "planned": planned,
+            "labelled": labelled,
+        }
+    )
+
+
+def _source(one: Given, rows: pa.Table) -> dict[str, Any]:
+    own = rows.filter(pc.equal(rows.column("given"), one.facts["given"])).column("fate").to_pylist()
+    return {
+        "id": one.identity,
+        "source": one.facts["source"],
+        "rows": one.facts["rows"],
+        "votes": own.count("vote"),
+        "skips": own.count("skipped"),
+        "again": own.count("again"),
+        "unplanned": one.facts["unplanned"],
+    }

@@ -1,0 +1,148 @@
+"""Plan by key: draw the same items in every version of a ranking, and reuse the labels they have."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from streameval.errors import InputError
+from streameval.labelling import Items, LabelColumns, Votes, read_votes
+from streameval.methods import DrawsStrata, create
+from streameval.rankings import Progress, Ranking, RankingOptions, open_ranking, silent
+from streameval.rankings.hashdraw import draw_by_key
+from streameval.study import Study
+from streameval.types import Plan
+
+
+@dataclass(frozen=True)
+class ByKey:
+    """How items are drawn by their key, and which labels they bring.
+
+    Attributes
+    ----------
+    key : tuple of str
+        Columns that tell items apart, whatever the version of the ranking. Labels are joined by the first.
+    labels : path or table, optional
+        Labels that items got before, for whatever version.
+    label : str
+        Column with the label.
+    unseen_by_model : {"yes", "no"}, optional
+        Whether the model that made this ranking has seen none of these labels; must be said where there are labels. If
+        it has, the curve's coverage is "none".
+    """
+
+    key: tuple[str, ...]
+    labels: Any = None
+    label: str = "label"
+    unseen_by_model: str | None = None
+
+    def __post_init__(self) -> None:
+        """Check what can be checked without the files."""
+        if not self.key:
+            raise InputError("no column to draw by", "name one that tells items apart")
+        if self.labels is not None and self.unseen_by_model not in ("yes", "no"):
+            raise InputError(
+                "labels are reused, but not said whether the model has seen them",
+                "--labels-unseen-by-model yes if it was trained and tuned on none of them, no otherwise",
+            )
+        if self.labels is None and self.unseen_by_model is not None:
+            raise InputError("there are no labels that the model could have seen", "give them with --reuse FILE")
+
+
+@dataclass(frozen=True)
+class Reused:
+    """What `plan_by_key` did.
+
+    Attributes
+    ----------
+    plan : Plan
+    labelled : int
+        Planned items that had a label already: nobody has to be asked for these.
+    """
+
+    plan: Plan
+    labelled: int
+
+
+def plan_by_key(
+    ranking: Any,
+    study: str | os.PathLike[str],
+    by: ByKey,
+    *,
+    method: str = "loguniform",
+    seed: int = 0,
+    options: RankingOptions | None = None,
+    progress: Progress = silent,
+    **parameters: Any,
+) -> Reused:
+    """Choose the ranks to label by the hashes of their items' keys, and take over labels that items have already.
+
+    Parameters
+    ----------
+    ranking, study, options, **parameters
+        As for `plan`.
+    by : ByKey
+    method : str
+        One that draws from strata: loguniform.
+    seed : int
+        The same for every version of the ranking, or the draws have nothing in common.
+    progress : callable(done, total), optional
+
+    Returns
+    -------
+    Reused
+
+    Raises
+    ------
+    InputError
+        A method that draws nothing, a key that does not tell items apart, labels that cannot be read or contradict one
+        another.
+    StudyError
+        The folder holds a different plan.
+    """
+    chosen = create(method, parameters)
+    if not isinstance(chosen, DrawsStrata):
+        raise InputError(
+            f"method {method} does not draw from strata", "items are drawn by key with --method loguniform"
+        )
+    if parameters.get("looks") not in (None, 1):
+        raise InputError("a plan that was drawn by key cannot be enlarged", "leave out looks")
+    opened = open_ranking(ranking, options)
+    memory = options.memory if options is not None else 2.0
+    strata = chosen.strata(opened.n_items)
+    drawn = chosen.drawn(opened.n_items, seed, draw_by_key(opened, strata, by.key, seed, memory, progress))
+    notes: dict[str, Any] = {**drawn.notes, "draw_by": list(by.key)}
+    if by.labels is not None:
+        notes["labels_seen_by_model"] = by.unseen_by_model == "no"
+    made = replace(drawn, notes=notes, ranking=opened.description(), location=opened.location())
+    votes = None if by.labels is None else _votes(opened, made, by)
+    folder = Study(Path(study))
+    folder.save_plan(made)
+    if votes is None:
+        return Reused(made, 0)
+    folder.labels.add([votes])
+    return Reused(made, int(np.unique(votes.table.column("rank").to_numpy()).size))
+
+
+def _votes(ranking: Ranking, plan: Plan, by: ByKey) -> Votes:
+    """Join labels to the planned items by key; labels that contradict one another are refused."""
+    keys = ranking.fetch(plan.ranks, [by.key[0]]).table
+    known = pa.table({"rank": plan.ranks, by.key[0]: keys.column(keys.num_columns - 1)})
+    votes = read_votes(by.labels, plan, Items(known), LabelColumns(on=by.key[0], label=by.label))
+    said = votes.table.filter(pc.equal(votes.table.column("state"), "answer"))
+    per_item = said.group_by("rank").aggregate([("value", "min"), ("value", "max")]).sort_by("rank")
+    mixed = np.flatnonzero(per_item.column("value_min").to_numpy() != per_item.column("value_max").to_numpy())
+    if mixed.size:
+        rank = per_item.column("rank")[int(mixed[0])].as_py()
+        first = known.column(by.key[0])[int(np.searchsorted(plan.ranks, rank))].as_py()
+        raise InputError(
+            f"{votes.source}: {mixed.size:,} items have contradictory labels (first: {by.key[0]} {first})",
+            "reuse one label per item",
+        )
+    return replace(votes, table=said)

@@ -1,0 +1,48 @@
+"""Scan: do one share of the scans that find the planned ranks of a list by score."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from streameval.errors import StudyError
+from streameval.rankings import Progress, silent
+from streameval.rankings.scans import Scanned, ScanState, Shard
+from streameval.study import Study
+from streameval.verbs.select import method_cutoffs, planned_ranking
+
+
+def scan(study: str | os.PathLike[str], *, shard: str = "1/1", progress: Progress = silent) -> ScanState:
+    """Do one share of the scans that `select` needs, and keep what comes of it in the study.
+
+    Scans follow one another, and each needs all shares of the one before. Shares may be done in any order, at once by
+    several processes that see the study's folder, again, or in different numbers of shares: the ranks are the same.
+
+    Parameters
+    ----------
+    study : path
+    shard : str
+        "i/n": the i-th of n shares of the list's rows. "1/1": all that is left.
+    progress : callable(done, total), optional
+
+    Returns
+    -------
+    ScanState
+        The scan that it came to, and the shares of it that are missing: none when `select` can go on.
+
+    Raises
+    ------
+    StudyError
+        The ranking is not the one that was planned, or it is not ordered by score.
+    InputError
+        A shard that does not exist; scores that are missing; a damaged file.
+    """
+    share = Shard.parse(shard)
+    folder = Study(Path(study))
+    plan = folder.plan()
+    opened = planned_ranking(folder, plan)
+    if not isinstance(opened, Scanned):
+        raise StudyError(f"{study}: the stored order is the ranking, so there is nothing to scan", "run select")
+    if folder.selection(plan) is not None:
+        return ScanState("selection", 0, 0)
+    return opened.scan(plan.ranks, method_cutoffs(plan), share, progress)

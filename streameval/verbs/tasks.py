@@ -1,0 +1,214 @@
+"""Tasks: what people are shown of the planned items, in which order, and what is put among them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, TypedDict
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from streameval.errors import InputError, did_you_mean
+from streameval.labelling.controls import read_controls
+from streameval.study import Study
+from streameval.types import Int64Array, Plan
+from streameval.verbs.judging import last_judging, tally_stored
+
+# an export must not tell a person what the model or somebody before them thought
+_TELLING = {
+    "label", "labels", "y", "truth", "gold", "target", "class", "judgment", "judgments", "judgement", "judgements",
+    "relevance", "relevant", "correct", "positive", "vote", "votes", "annotation", "rating", "score", "scores",
+    "confidence", "probability", "prob", "similarity", "rank", "stratum",
+}  # fmt: skip
+_PLACES = np.uint64(0x7365_7461_736B_0001)  # keeps the places of extra tasks apart from every other draw of a seed
+
+EXTRA_TASKS = pa.schema(
+    {
+        "se_task": pa.int64(),
+        "rank": pa.int64(),  # null for a control item: it is none of the list
+        "kind": pa.string(),  # "repeat" or "control"
+        "expected": pa.float64(),  # answer of a control item
+        "content": pa.string(),  # hash of a control item
+    }
+)
+
+
+class TaskOptions(TypedDict, total=False):
+    """What an export holds beside one task per planned item.
+
+    remaining : bool
+        Leave out items that have a label, judged as in the last evaluation; undecided items stay.
+    repeats : int
+        Tasks shown twice, under another number: whether somebody agrees with themselves. The second answer is no vote.
+    controls : path, address or table
+        Items of known answer, with the items' columns and `label`: how often somebody is right.
+    """
+
+    remaining: bool
+    repeats: int
+    controls: Any
+
+
+@dataclass(frozen=True)
+class Tasks:
+    """What an export holds.
+
+    Attributes
+    ----------
+    table : pyarrow.Table
+        `se_study`, `se_task`, then the items' columns, in the order in which people see them.
+    left_out : tuple of str
+        Columns left out because they give the answer away.
+    extra : pyarrow.Table
+        Every task beyond one per item that was ever exported: columns of `EXTRA_TASKS`.
+    """
+
+    table: pa.Table
+    left_out: tuple[str, ...]
+    extra: pa.Table
+
+
+def task_options(options: TaskOptions, exporting: bool) -> TaskOptions:
+    """Check options of an export.
+
+    Raises
+    ------
+    InputError
+        There is no such option, or no export for it, or repeats are negative.
+    """
+    known = TaskOptions.__annotations__
+    for name, value in options.items():
+        if name not in known:
+            raise InputError(f"select has no option '{name}'", did_you_mean(name, known))
+        if value and not exporting:
+            raise InputError(f"{name} says what an export holds, and there is none", "name a file with --export")
+    if options.get("repeats", 0) < 0:
+        raise InputError(f"repeats is {options['repeats']:,}, below 0")
+    return options
+
+
+def task_numbers(plan: Plan) -> Int64Array:
+    """Number planned ranks 1..n in a seeded shuffle: `se_task`, in the plan's order.
+
+    A plan that has grown numbers its batches one after another, so that tasks keep the numbers they had.
+    """
+    from streameval.kernels.draw import draws
+
+    count = plan.ranks.size
+    grown = "batch" in plan.table.column_names
+    batch = plan.table.column("batch").to_numpy() if grown else np.ones(count, dtype=np.int32)
+    within = np.empty(count, dtype=np.uint64)
+    for one in np.unique(batch):
+        within[batch == one] = draws(np.uint64(plan.seed % 2**64), int(np.sum(batch == one)))
+    order = np.lexsort((within, batch))
+    numbers = np.empty(count, dtype=np.int64)
+    numbers[order] = np.arange(1, count + 1)
+    return numbers
+
+
+def make_tasks(folder: Study, plan: Plan, table: pa.Table, named: set[str], options: TaskOptions) -> Tasks:
+    """Make the tasks of an export.
+
+    Parameters
+    ----------
+    table : pyarrow.Table
+        The selection.
+    named : set of str
+        Columns that are shown although they look like an answer.
+    options : TaskOptions
+    """
+    names, left_out = _columns(plan, table, named)
+    ours = np.asarray(table.column("se_task").to_numpy())
+    shown = table.select(["rank", "se_task", *names]).take(pa.array(np.argsort(ours)))
+    if options.get("remaining"):
+        shown = shown.filter(pc.is_in(shown.column("rank"), value_set=pa.array(_open_ranks(folder, plan))))
+    registry = folder.extra_tasks()
+    if plan.parameters.get("looks", 1) != 1 and (options.get("repeats") or options.get("controls") is not None):
+        raise InputError("a plan with looks may grow, and its new tasks need the numbers of repeats and controls",
+                         "leave out repeats and controls, or plan with looks 1")  # fmt: skip
+    extra = _Extra(plan, EXTRA_TASKS.empty_table() if registry is None else registry.cast(EXTRA_TASKS))
+    more = [extra.repeats(shown, options.get("repeats", 0))]
+    if options.get("controls") is not None:
+        more.append(extra.controls(read_controls(options["controls"], names, table.schema)))
+    tasks = _mixed(shown.drop_columns(["rank"]), [one for one in more if one.num_rows], plan.seed)
+    study = pa.array([plan.plan_id] * tasks.num_rows, pa.string())
+    return Tasks(tasks.add_column(0, "se_study", study), left_out, extra.table)
+
+
+def _columns(plan: Plan, table: pa.Table, named: set[str]) -> tuple[list[str], tuple[str, ...]]:
+    ours = {"rank", "stratum", "se_task"} | ({"score"} if plan.ranking.get("score") else set())
+    items = [name for name in table.column_names if name not in ours]
+    left_out = tuple(n for n in items if n not in named and (n == plan.ranking.get("score") or _tells(n)))
+    if "score" in named and "score" in ours:
+        items.insert(0, "score")
+    return [name for name in items if name not in left_out], left_out
+
+
+def _tells(name: str) -> bool:
+    return any(part in _TELLING for part in re.split(r"[^a-z0-9]+", name.lower()))
+
+
+def _open_ranks(folder: Study, plan: Plan) -> Int64Array:
+    """Planned ranks that have no label yet."""
+    labels = tally_stored(folder, plan, last_judging(folder), folder.labels.sources()).labels
+    return labels.rank[~labels.known]
+
+
+class _Extra:
+    """Tasks beyond one per item; the same asked for again gets the same numbers."""
+
+    def __init__(self, plan: Plan, table: pa.Table) -> None:
+        self.table = table
+        self._first = plan.ranks.size + 1
+        self._plan = plan
+
+    def repeats(self, shown: pa.Table, count: int) -> pa.Table:
+        """The first `count` of a seeded shuffle of what is shown, under other numbers."""
+        from streameval.kernels.draw import draws
+
+        order = np.argsort(draws(np.uint64(self._plan.seed % 2**64) ^ _PLACES, shown.num_rows), kind="stable")
+        chosen = shown.take(pa.array(order[:count]))
+        known = self._known("repeat", "rank")
+        ranks = chosen.column("rank").to_pylist()
+        new = [{"rank": rank, "kind": "repeat"} for rank in ranks if rank not in known]
+        known |= self._add(new, "rank")
+        numbers = pa.array([known[rank] for rank in ranks], pa.int64())
+        return chosen.drop_columns(["rank"]).set_column(0, "se_task", numbers)
+
+    def controls(self, items: pa.Table) -> pa.Table:
+        """Every control item once."""
+        known = self._known("control", "content")
+        rows = zip(items.column("content").to_pylist(), items.column("expected").to_pylist(), strict=True)
+        first = dict(reversed(list(rows)))
+        new = [{"kind": "control", "content": c, "expected": e} for c, e in first.items() if c not in known]
+        known |= self._add(new, "content")
+        numbers = pa.array([known[content] for content in items.column("content").to_pylist()], pa.int64())
+        once = np.unique(numbers.to_numpy(), return_index=True)[1]
+        shown = items.drop_columns(["expected", "content"])
+        return shown.add_column(0, "se_task", numbers).take(pa.array(once))
+
+    def _known(self, kind: str, by: str) -> dict[Any, int]:
+        mine = self.table.filter(pc.equal(self.table.column("kind"), kind))
+        return dict(zip(mine.column(by).to_pylist(), mine.column("se_task").to_pylist(), strict=True))
+
+    def _add(self, new: list[dict[str, Any]], by: str) -> dict[Any, int]:
+        start = max([self._first - 1, *self.table.column("se_task").to_pylist()]) + 1
+        rows: list[Mapping[str, Any]] = [{**row, "se_task": start + i} for i, row in enumerate(new)]
+        self.table = pa.concat_tables([self.table, pa.Table.from_pylist(rows, schema=EXTRA_TASKS)])
+        return {row[by]: row["se_task"] for row in rows}
+
+
+def _mixed(shown: pa.Table, more: list[pa.Table], seed: int) -> pa.Table:
+    """Put extra tasks at random places; the others keep their order."""
+    from streameval.kernels.draw import draws
+
+    if not more:
+        return shown
+    extra = pa.concat_tables(one.cast(shown.schema) for one in more)
+    place = np.arange(shown.num_rows, dtype=np.float64)
+    random = draws(np.uint64(seed % 2**64) ^ (_PLACES + np.uint64(1)), extra.num_rows).astype(np.float64) / 2.0**64
+    order = np.argsort(np.concatenate([place, random * shown.num_rows]), kind="stable")
+    return pa.concat_tables([shown, extra]).take(pa.array(order))

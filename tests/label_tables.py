@@ -1,0 +1,30 @@
+"""A small study to label, and tables of votes as they are stored."""
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+import streameval
+from streameval.labelling.fold import STORED
+
+N_ITEMS = 60
+
+
+def small_study(folder, n_items=N_ITEMS):
+    """A study that plans every rank: `id` is an integer key, `name` a text key."""
+    ranking = folder / "items.parquet"
+    table = {"id": np.arange(n_items) * 7 + 3, "name": [f"n{i}" for i in range(n_items)], "text": ["t"] * n_items}
+    pq.write_table(pa.table(table), ranking)
+    study = folder / "study"
+    streameval.plan(str(ranking), study, epsilon=1.0, window=n_items)
+    streameval.select(study)
+    return study
+
+
+def stored(rows):
+    """Rows of dicts as a stored table; what is not said is null, `state` follows from `value`."""
+    whole = []
+    for i, row in enumerate(rows):
+        state = "answer" if row.get("value") is not None else "skip"
+        whole.append({"state": state, "row": i + 1, "ours": False, "given": 1, "origin": "t", **row})
+    return pa.table({f.name: pa.array([r.get(f.name) for r in whole], f.type) for f in STORED}, schema=STORED)

@@ -1,0 +1,206 @@
+"""Comparing two studies: the truth inside every bound, shared confidence, equal thresholds, what cannot be compared."""
+
+import json
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import streameval
+from streameval.cli import run
+from streameval.errors import InputError, StudyError
+from streameval.methods import create
+from streameval.verbs.compare import compare
+
+N = 8_000
+
+
+@pytest.fixture
+def items(tmp_path):
+    """Items scored by two models, the first the better one, and their truth in either order."""
+    rng = np.random.default_rng(11)
+    good = rng.permutation(N) / N
+    truth = (rng.random(N) < good**1.5).astype(np.int8)
+    noisy = good + 1.5 * rng.random(N)
+    path = tmp_path / "items.parquet"
+    pq.write_table(pa.table({"item": np.arange(N), "good": good, "noisy": noisy, "label": truth}), path)
+    return path, {name: truth[np.argsort(-score, kind="stable")] for name, score in (("good", good), ("noisy", noisy))}
+
+
+def study_of(path, folder, score, truth, **parameters):
+    """A study of a score column, labelled from the truth in that order."""
+    options = streameval.RankingOptions(score=score)
+    plan = streameval.plan(str(path), folder, options=options, **{"method": "loguniform", "alpha": 0.2, **parameters})
+    streameval.select(folder, columns=[])
+    return streameval.evaluate(folder, labels=pa.table({"rank": plan.ranks, "label": truth[plan.ranks - 1]}))
+
+
+@pytest.fixture
+def studies(items, tmp_path):
+    path, truth = items
+    for name in ("good", "noisy"):
+        study_of(path, tmp_path / name, name, truth[name])
+    return tmp_path / "good", tmp_path / "noisy", truth
+
+
+def test_the_truth_is_inside_every_difference(studies):
+    good, noisy, truth = studies
+    found = compare(good, noisy)
+    rank = found.curves.column("rank").to_numpy()
+    p = {name: np.cumsum(labels)[rank - 1] / rank for name, labels in truth.items()}
+    low, high = (found.curves.column(f"difference_{side}").to_numpy() for side in ("lower", "upper"))
+    assert np.all((low <= p["good"] - p["noisy"] + 1e-12) & (p["good"] - p["noisy"] <= high + 1e-12))
+    rows = {(row["metric"], row["argument"]): row for row in found.differences.to_pylist()}
+    recall = rows["recall_at", "1000"]
+    exact = (truth["good"][:1000].sum() - truth["noisy"][:1000].sum()) / truth["good"].sum()
+    assert recall["lower"] <= exact <= recall["upper"]
+    assert rows["precision_at", "1000"]["higher"] == "a"
+    assert rows["precision_at_recall", "0.2"]["higher"] == "a"
+    assert {"average_precision", "roc_auc"} <= {metric for metric, _ in rows}
+    assert found.claim.coverage == "simultaneous"
+    assert found.claim.confidence == 0.95
+    assert found.lists == "two orders of the same items"
+
+
+def test_two_orders_of_the_same_items_share_their_positives(studies):
+    good, noisy, truth = studies
+    found = compare(good, noisy)
+    (low_a, high_a), (low_b, high_b) = (side.curve.envelope.at([N]) for side in (found.a, found.b))
+    assert (low_a, high_a) == (low_b, high_b)
+    assert low_a <= truth["good"].sum() <= high_a
+    for side, name in ((found.a, "good"), (found.b, "noisy")):
+        low, high = side.curve.envelope.at(np.arange(1, N + 1))
+        assert np.all((low <= np.cumsum(truth[name])) & (np.cumsum(truth[name]) <= high))
+
+
+def test_each_side_has_half_of_delta(studies):
+    good, noisy, truth = studies
+    found = compare(good, noisy, confidence=0.9)
+    assert (found.a.curve.claim.confidence, found.b.curve.claim.confidence) == pytest.approx((0.95, 0.95))
+    plan = streameval.Study(good).plan()
+    method = create("loguniform", {**plan.parameters, "confidence": 0.95})
+    own = method.curve(plan, streameval.Labels.of(plan, truth["good"][plan.ranks - 1]))
+    narrow, wide = (curve.envelope.at(np.arange(1, N + 1)) for curve in (found.a.curve, own))
+    assert np.all((wide[0] <= narrow[0]) & (narrow[1] <= wide[1]))
+    assert np.mean(wide[0] == narrow[0]) > 0.5  # all but what the other side knows of the whole
+
+
+def test_an_exact_side_leaves_all_of_delta_to_the_other(items, tmp_path):
+    path, truth = items
+    study_of(path, tmp_path / "exact", "good", truth["good"], alpha=0.001)
+    study_of(path, tmp_path / "sampled", "noisy", truth["noisy"])
+    found = compare(tmp_path / "exact", tmp_path / "sampled")
+    assert found.a.curve.claim.coverage == "exact"
+    assert found.b.curve.claim.confidence == pytest.approx(0.95)
+    assert found.claim.coverage == "simultaneous"
+
+
+def test_exact_results_are_a_side(studies, tmp_path):
+    good, noisy, truth = studies
+    streameval.exact(
+        str(good.parent / "items.parquet"), label="label", out=tmp_path / "whole",
+        options=streameval.RankingOptions(score="noisy"),
+    )  # fmt: skip
+    found = compare(good, tmp_path / "whole")
+    assert found.lists == "two orders of the same items"
+    assert found.a.curve.claim.confidence == pytest.approx(0.95)
+    rank = found.curves.column("rank").to_numpy()
+    exact = (np.cumsum(truth["good"])[rank - 1] - np.cumsum(truth["noisy"])[rank - 1]) / rank
+    low, high = (found.curves.column(f"difference_{side}").to_numpy() for side in ("lower", "upper"))
+    assert np.all((low <= exact + 1e-12) & (exact <= high + 1e-12))
+    (row,) = [r for r in found.differences.to_pylist() if (r["metric"], r["argument"]) == ("roc_auc", "")]
+    assert row["higher"] == "a"
+    same = compare(noisy, tmp_path / "whole")
+    assert same.lists == "the same list"
+    assert same.curves.column("higher").null_count == same.curves.num_rows
+
+
+def test_equal_thresholds(studies):
+    good, noisy, truth = studies
+    found = compare(good, noisy)
+    table = pq.read_table(good.parent / "items.parquet")
+    label = table.column("label").to_numpy()
+    rows = [row for row in found.differences.to_pylist() if row["metric"] == "precision_at_score"]
+    assert rows
+    for row in rows:
+        at = [label[table.column(name).to_numpy() >= float(row["argument"]) - 1e-9].mean() for name in truth]
+        assert row["lower"] - 1e-6 <= at[0] - at[1] <= row["upper"] + 1e-6
+
+
+@pytest.mark.parametrize("method", ["uniform", "stratified", "paula"])
+def test_every_method_can_be_a_side(method, items, tmp_path):
+    path, truth = items
+    parameters = {"method": method} | ({"assume": "independent", "alpha": None} if method == "paula" else {})
+    study_of(path, tmp_path / "a", "good", truth["good"], **parameters)
+    study_of(path, tmp_path / "b", "noisy", truth["noisy"], min_precision=0.7, looks=2)
+    found = compare(tmp_path / "a", tmp_path / "b")
+    assert found.claim.coverage == ("conditional" if method == "paula" else "simultaneous")
+    assert found.claim.confidence == 0.95
+    assert ("of the first" in found.claim.assumes) == (method == "paula")
+
+
+def test_a_picture_of_a_bound_establishes_nothing(items, tmp_path, capsys):
+    path, truth = items
+    study_of(path, tmp_path / "a", "good", np.sort(truth["good"]), method="paula", alpha=None)
+    study_of(path, tmp_path / "b", "noisy", truth["noisy"])
+    assert run(["compare", str(tmp_path / "a"), str(tmp_path / "b")]) == 0
+    assert "Nothing is established" in capsys.readouterr().out
+    found = compare(tmp_path / "a", tmp_path / "b")
+    assert found.differences.column("higher").null_count == found.differences.num_rows
+
+
+def test_a_list_against_itself_differs_nowhere(items, tmp_path, capsys):
+    path, truth = items
+    study_of(path, tmp_path / "a", "good", truth["good"], seed=1)
+    study_of(path, tmp_path / "b", "good", truth["good"], seed=2)
+    found = compare(tmp_path / "a", tmp_path / "b")
+    assert found.lists == "the same list"
+    assert found.curves.column("higher").null_count == found.curves.num_rows
+    assert run(["compare", str(tmp_path / "a"), str(tmp_path / "b")]) == 0
+    assert "No difference in precision is established" in capsys.readouterr().out
+
+
+def test_the_command(studies, tmp_path, capsys):
+    good, noisy, _ = studies
+    arguments = ["compare", str(good), str(noisy), "--out", str(tmp_path / "out"), "--plot", str(tmp_path / "both.svg")]
+    assert run([*arguments, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert "is more precise" in found["verdict"]
+    assert pq.read_table(tmp_path / "out" / "differences.parquet").num_rows == len(found["differences"])
+    assert (tmp_path / "both.svg").read_text().startswith("<svg")
+    assert run(arguments) == 0
+    said = capsys.readouterr().out
+    assert "precision_at 1000" in said
+    assert "All bounds hold at all ranks at once with probability 0.95 (two orders of the same items)" in said
+
+
+def test_two_rankings_of_the_same_real_items(real, tmp_path):
+    """clef_tar2017_amc, ordered by either of its scores: ties make orders that only the studies know."""
+    path = real("clef_tar2017_amc")
+    truths = {}
+    for score in ("score", "score_uwaterloo"):
+        options = streameval.RankingOptions(score=score)
+        opened = streameval.open_ranking(str(path), options)
+        truth = opened.fetch(np.arange(1, opened.n_items + 1), ["label"]).table.column("label").to_numpy()
+        truths[score] = np.cumsum(truth, dtype=np.int64)
+        study_of(path, tmp_path / score, score, truth.astype(np.int8), alpha=0.3, min_precision=0.05, budget=6_000)
+    found = compare(tmp_path / "score", tmp_path / "score_uwaterloo")
+    rank = found.curves.column("rank").to_numpy()
+    exact = (truths["score"][rank - 1] - truths["score_uwaterloo"][rank - 1]) / rank
+    low, high = (found.curves.column(f"difference_{side}").to_numpy() for side in ("lower", "upper"))
+    assert np.all((low <= exact + 1e-12) & (exact <= high + 1e-12))
+
+
+def test_bad_input(studies, items, tmp_path, capsys):
+    good, noisy, _ = studies
+    with pytest.raises(InputError, match="compared with itself"):
+        compare(good, good)
+    with pytest.raises(InputError, match="outside"):
+        compare(good, noisy, confidence=95)
+    with pytest.raises(StudyError, match="no study"):
+        compare(good, tmp_path / "nothing")
+    streameval.plan(str(items[0]), tmp_path / "planned")
+    assert run(["compare", str(good), str(tmp_path / "planned")]) == 2
+    assert "no results yet" in capsys.readouterr().err
+    assert run(["compare", str(good), str(noisy), "--plot", "x.doc"]) == 2

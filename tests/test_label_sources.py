@@ -1,0 +1,284 @@
+"""Label tables of every kind say the same, and nothing in them is a traceback or goes unaccounted for."""
+
+import json
+import os
+import shutil
+import sqlite3
+import tempfile
+from collections import Counter
+
+import duckdb
+import numpy as np
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from label_tables import small_study
+
+import streameval
+from streameval.cli import run
+from streameval.errors import InputError, StreamevalError
+from streameval.labelling import Items, LabelColumns, read_votes
+from streameval.labelling.engine import connected
+from streameval.labelling.readers import open_source
+from streameval.study import Study
+
+KEYS = np.arange(60) * 7 + 3
+TRUTH = (np.arange(60) % 3 == 0).astype(int)
+TABLE = pa.table({"id": KEYS, "label": TRUTH, "annotator": ["ann"] * 60})
+
+
+@pytest.fixture(scope="module")
+def study(tmp_path_factory):
+    return small_study(tmp_path_factory.mktemp("labels"))
+
+
+@pytest.fixture(scope="module")
+def plan(study):
+    return Study(study).plan()
+
+
+def duckdb_file(path):
+    with duckdb.connect(path) as connection:
+        connection.register("t", TABLE)
+        connection.execute("CREATE TABLE votes AS SELECT * FROM t")
+
+
+def sqlite_file(path):
+    with sqlite3.connect(path) as connection:
+        connection.execute("CREATE TABLE votes (id INTEGER, label INTEGER, annotator TEXT)")
+        connection.executemany("INSERT INTO votes VALUES (?, ?, ?)", [tuple(row.values()) for row in TABLE.to_pylist()])
+    connection.close()
+
+
+def source(kind, folder):
+    frame, path = TABLE.to_pandas(), folder / "labels.dat"  # the name says nothing
+    if kind == "parquet":
+        pq.write_table(TABLE, path)
+    elif kind in ("csv", "tsv", "semicolons"):
+        frame.to_csv(path, index=False, sep={"csv": ",", "tsv": "\t", "semicolons": ";"}[kind])
+    elif kind == "excel":
+        frame.to_csv(path, index=False, encoding="utf-8-sig", lineterminator="\r\n")
+    elif kind == "jsonl":
+        frame.to_json(path, orient="records", lines=True)
+    elif kind == "json":
+        path.write_text(json.dumps(TABLE.to_pylist(), indent=1))
+    elif kind == "duckdb":
+        duckdb_file(path)
+        return f"duckdb:{path}#SELECT * FROM votes"
+    elif kind == "sqlite":
+        pytest.importorskip("adbc_driver_sqlite", reason="needs the extra [db]")
+        sqlite_file(path)
+        return f"sqlite:///{path}#SELECT * FROM votes"
+    else:
+        return {"arrow": TABLE, "polars": pl.from_arrow(TABLE), "lazy": pl.from_arrow(TABLE).lazy(), "pandas": frame}[
+            kind
+        ]
+    return path
+
+
+KINDS = ["parquet", "csv", "tsv", "semicolons", "excel", "jsonl", "json", "duckdb", "sqlite", "arrow", "polars", "lazy",
+         "pandas"]  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_kind_of_source_says_the_same(kind, study, plan, tmp_path):
+    selection = Study(study).selection(plan)
+    votes = read_votes(source(kind, tmp_path), plan, Items(selection), LabelColumns(on="id"))
+    assert votes.table.column("rank").to_pylist() == list(range(1, 61))
+    assert votes.table.column("value").to_pylist() == TRUTH.tolist()
+    assert set(votes.table.column("annotator").to_pylist()) == {"ann"}
+    assert (votes.rows, votes.unplanned) == (60, 0)
+    again = read_votes(source_again(kind, tmp_path), plan, Items(selection), LabelColumns(on="id"))
+    assert again.identity == votes.identity
+
+
+def source_again(kind, folder):
+    path = folder / "labels.dat"
+    prefix = {"duckdb": "duckdb:", "sqlite": "sqlite:///"}.get(kind)
+    if prefix:
+        return f"{prefix}{path}#SELECT * FROM votes ORDER BY id DESC"
+    return path if path.exists() else source(kind, folder)
+
+
+def test_postgresql_by_query(plan):
+    pgserver = pytest.importorskip("pgserver", reason="a real PostgreSQL comes with the package pgserver")
+    pytest.importorskip("adbc_driver_postgresql", reason="needs the extra [db]")
+    folder = tempfile.mkdtemp(prefix="streameval-pg-", dir="/tmp")  # the server's own user must get there
+    os.chmod(folder, 0o755)
+    server = pgserver.get_server(f"{folder}/pg")
+    try:
+        server.psql(
+            "CREATE TABLE votes AS SELECT r AS rank, r % 3 = 1 AS label, 'ann' AS annotator, now() AS time, "
+            "(r % 5)::numeric AS grade FROM generate_series(1, 1000000) r;"
+        )
+        address = server.get_uri()
+        votes = read_votes(f"{address}#SELECT * FROM votes WHERE rank <= 60", plan)
+        assert votes.table.column("value").to_pylist() == TRUTH.tolist()
+        assert votes.table.column("time").null_count == 0
+        whole = streameval.Plan("x", {}, 10**6, 0, pa.table({"rank": np.arange(1, 10**6 + 1)}))
+        many = read_votes(f"{address}#SELECT rank, label FROM votes", whole)
+        assert many.table.num_rows == many.rows == 10**6
+        with pytest.raises(InputError, match="nothing_here"):
+            read_votes(f"{address}#SELECT * FROM nothing_here", plan)
+    finally:
+        server.cleanup()
+        shutil.rmtree(folder)
+
+
+def test_duckdb_prints_nothing_and_streams_texts(plan, tmp_path):
+    with connected(str(tmp_path), "1GB") as connection:
+        assert connection.execute("SELECT current_setting('enable_progress_bar')").fetchall() == [(False,)]
+        for name, text in (("l.csv", "rank,label\n1,1\n"), ("l.jsonl", '{"rank": 1, "label": 1}\n')):
+            (tmp_path / name).write_text(text)
+            open_source(connection, tmp_path / name)
+            connection.register("se_known", pa.table({"key0": plan.ranks}))
+            query = "SELECT 1 FROM se_given JOIN se_known ON key0 = TRY_CAST(rank AS BIGINT)"
+            ((_, tree),) = connection.execute(f"EXPLAIN (FORMAT json) {query}").fetchall()
+            node = json.loads(tree)[0]
+            while len(node["children"]) == 1:
+                (node,) = node["children"]
+            streamed, built = (json.dumps(child) for child in node["children"])
+            assert "ARROW" not in streamed.upper()
+            assert "ARROW" in built.upper()
+            connection.execute("DROP VIEW se_given")
+
+
+def test_sources_at_once_and_keys_of_several_columns(study, tmp_path):
+    half = TABLE.slice(0, 30).append_column("name", pa.array([f"n{i}" for i in range(30)]))
+    rest = tmp_path / "rest.csv"
+    rest.write_text("ID,Name,Label,annotator\n" + "".join(f"{k}.0,n{i},{t},ann\n" for i, (k, t) in
+                    enumerate(zip(KEYS, TRUTH, strict=True)) if i >= 30))  # fmt: skip
+    found = streameval.evaluate(study, labels=[half, rest], on="id,name")
+    assert found.labels.column("label").to_pylist() == TRUTH.tolist()
+    with pytest.raises(InputError, match="does not tell items apart"):
+        streameval.evaluate(study, labels=half.append_column("text", pa.array(["t"] * 30)), on="text")
+    with pytest.raises(InputError, match="no column 'nme'"):
+        streameval.evaluate(study, labels=half, on="id,nme")
+
+
+def test_a_million_rows_by_query_from_sqlite(plan, tmp_path):
+    pytest.importorskip("adbc_driver_sqlite", reason="needs the extra [db]")
+    path = tmp_path / "many.db"
+    with sqlite3.connect(path) as connection:
+        connection.execute("CREATE TABLE votes (rank INTEGER, label INTEGER)")
+        connection.executemany("INSERT INTO votes VALUES (?, ?)", ((r, r % 3 == 1) for r in range(1, 10**6 + 1)))
+    connection.close()
+    longer = streameval.Plan("x", {}, 10**6, 0, plan.table)
+    votes = read_votes(f"sqlite:///{path}#SELECT * FROM votes", longer)
+    assert (votes.rows, votes.table.num_rows, votes.unplanned) == (10**6, 60, 10**6 - 60)
+    assert votes.table.column("value").to_pylist() == TRUTH.tolist()
+    short = read_votes(f"sqlite:///{path}#SELECT * FROM votes", plan)
+    assert short.table.num_rows + short.unlisted["unknown"] == 10**6
+
+
+@pytest.mark.parametrize("kind", ["int8", "int64", "uint8", "bool", "double", "string"])
+def test_typed_columns_are_read_by_their_type(kind, plan, tmp_path):
+    label = pa.array([1, 0, None]).cast(pa.bool_() if kind == "bool" else getattr(pa, kind, pa.float64)()
+                                        if kind != "double" else pa.float64())  # fmt: skip
+    for rank in (pa.array([1, 2, 3], pa.int32()), pa.array([1.0, 2.0, 3.0]), pa.array(["1", "2.0", " 3 "])):
+        pq.write_table(pa.table({"rank": rank, "label": label}), tmp_path / "l.parquet")
+        votes = read_votes(tmp_path / "l.parquet", plan)
+        assert votes.table.column("value").to_pylist() == [1.0, 0.0, None]
+        assert votes.table.column("state").to_pylist() == ["answer", "answer", "blank"]
+
+
+def test_ranks_outside_the_list_are_counted_whatever_the_type(plan, tmp_path):
+    for rank in (pa.array([1, 0, 61, None]), pa.array([1.0, 1.5, float("nan"), 1e300]), pa.array(["1", "x", "", "-4"])):
+        pq.write_table(pa.table({"rank": rank, "label": [1, 1, 1, 1]}), tmp_path / "l.parquet")
+        votes = read_votes(tmp_path / "l.parquet", plan)
+        assert Counter(votes.table.column("state").to_pylist()) == {"answer": 1, "unknown": 3}
+
+
+def test_addresses_that_lead_nowhere_are_named(study, tmp_path, capsys):
+    (tmp_path / "x.db").write_bytes(b"SQLite format 3\0" + bytes(100))
+    (tmp_path / "text.csv").write_text("no labels here")
+    wrong = {
+        f"duckdb:{tmp_path}/none.db#SELECT 1": "no such DuckDB file",
+        f"duckdb:{tmp_path}/none.db": "no query",
+        f"{tmp_path}/x.db": "no label table that can be read",
+        f"duckdb:{tmp_path}/text.csv#SELECT 1": "text.csv",
+        f"{tmp_path}/text.csv": "no column",
+    }
+    if pytest.importorskip("adbc_driver_sqlite", reason="needs the extra [db]"):
+        wrong |= {f"sqlite:///{tmp_path}/none.db#SELECT 1": "no such SQLite file"}
+    for address, message in wrong.items():
+        assert run(["evaluate", str(study), "--labels", address]) == 2
+        error = capsys.readouterr().err
+        assert message in error
+        assert len(error.strip().splitlines()) == 1
+
+
+def test_lines_are_those_of_the_file_though_cells_hold_line_breaks(plan, tmp_path):
+    path = tmp_path / "l.csv"
+    path.write_text('rank,label,note\n1,1,"two\nlines"\n\n2,maybe,x\n3,0\n4,1,y\n5,huh,z\n')
+    votes = read_votes(path, plan).table.sort_by("row")
+    states = dict(zip(votes.column("row").to_pylist(), zip(votes.column("state").to_pylist(),
+                  votes.column("line").to_pylist(), strict=True), strict=True))  # fmt: skip
+    assert states == {1: ("answer", 2), 2: ("unreadable", 5), 3: ("unreadable", 6), 4: ("answer", 7),
+                      5: ("unreadable", 8)}  # fmt: skip
+
+
+CELL = st.one_of(
+    st.sampled_from(["1", "0", "yes", "No", "", "skip", "maybe", "3", "61", "-1", "1.5", "nan", "1e400", "inf"]),
+    st.text(max_size=6),
+    st.binary(max_size=4).map(lambda raw: raw.decode("latin-1")),
+)
+LINES = st.lists(st.lists(CELL, min_size=0, max_size=4), max_size=8)
+SEARCH = settings(max_examples=30, suppress_health_check=list(HealthCheck))
+
+
+def read_or_refuse(path, plan):
+    """Every row accounted for, or a refusal."""
+    try:
+        votes = read_votes(path, plan)
+    except StreamevalError:  # anything else fails the test
+        return None
+    assert votes.table.num_rows + votes.unplanned + sum(votes.unlisted.values()) == votes.rows
+    return votes
+
+
+@SEARCH
+@given(st.sampled_from(",\t;|"), LINES, st.sampled_from(["utf-8", "latin-1", "utf-8-sig", "utf-16"]), st.booleans())
+def test_made_up_delimited_files(tmp_path_factory, plan, delimiter, lines, encoding, quoted):
+    text = "".join(delimiter.join(json.dumps(c) if quoted else c for c in line) + "\n" for line in lines)
+    path = tmp_path_factory.getbasetemp() / "made-up"
+    path.write_bytes(f"rank{delimiter}label\n{text}".encode(encoding, "replace"))
+    votes = read_or_refuse(path, plan)
+    plain = not quoted and encoding == "utf-8" and not set('"\n\r\0') & set("".join(c for line in lines for c in line))
+    if votes is not None and plain and all(len(line) == 2 for line in lines):
+        assert votes.rows == len(lines)
+
+
+@SEARCH
+@given(
+    st.binary(max_size=200), st.sampled_from([b"", b"rank,label\n1,1\n", b'{"rank": 1, "label": 1}\n', b"[", b"PAR1"])
+)
+def test_bytes_of_any_kind(tmp_path_factory, plan, raw, head):
+    path = tmp_path_factory.getbasetemp() / "bytes"
+    path.write_bytes(head + raw)
+    read_or_refuse(path, plan)
+
+
+JSON = st.recursive(
+    st.one_of(st.none(), st.booleans(), st.integers(), st.floats(), st.text(max_size=5)),
+    lambda inner: st.one_of(st.lists(inner, max_size=2), st.dictionaries(st.text(max_size=4), inner, max_size=2)),
+    max_leaves=4,
+)
+RECORD = st.dictionaries(
+    st.sampled_from(["rank", "label", "annotator", "time", "answer", "accept", "_timestamp", "annotations", "data"]),
+    st.one_of(st.integers(-1, 70), JSON), max_size=7,
+)  # fmt: skip
+
+
+@SEARCH
+@given(st.lists(st.one_of(RECORD, RECORD, JSON), max_size=6), st.booleans())
+def test_made_up_json(tmp_path_factory, plan, records, lines):
+    path = tmp_path_factory.getbasetemp() / "made-up-json"
+    texts = [json.dumps(record) for record in records]
+    path.write_text("\n".join(texts) if lines else json.dumps(records))
+    votes = read_or_refuse(path, plan)
+    if votes is not None and lines:
+        assert votes.rows == len(records)

@@ -1,0 +1,149 @@
+"""What people labelled is kept: stored once, whole, in order, and forgotten only when asked to."""
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from contextlib import suppress
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from label_tables import N_ITEMS, small_study
+
+import streameval
+from streameval.cli import run
+from streameval.errors import InputError
+from streameval.study import Study
+
+
+def write(path, *rows, head="se_study,se_task,label"):
+    path.write_text("\n".join([head, *rows]) + "\n")
+    return path
+
+
+def account(study, *labels, **options):
+    return streameval.evaluate(study, labels=list(labels), **options).summary["account"]
+
+
+def test_a_corrected_task_file_replaces_nothing_silently_and_adds_only_what_is_new(tmp_path):
+    study = small_study(tmp_path)
+    name = Study(study).plan().plan_id
+    first = write(tmp_path / "a.csv", f"{name},1,1", f"{name},2,0", f"{name},3,")
+    assert account(study, first)["labelled"] == 2
+    assert account(study, first)["votes"] == 2
+    longer = write(tmp_path / "b.csv", f"{name},1,1", f"{name},2,0", f"{name},3,1")
+    found = account(study, longer)
+    assert (found["votes"], found["again"], found["doubled"], found["contradictory"]) == (3, 2, 0, 0)
+    corrected = write(tmp_path / "c.csv", f"{name},1,0", f"{name},2,0", f"{name},3,1")
+    assert account(study, corrected)["contradictory"] == 3
+    assert account(study, vote="latest")["labelled"] == 3
+    stored = [pq.read_table(path) for path in (study / "votes").glob("*.parquet")]
+    assert sum(table.num_rows for table in stored) == 9
+
+
+def test_an_earlier_state_of_a_plain_table_is_pointed_out(tmp_path, capsys):
+    study = small_study(tmp_path)
+    table = write(tmp_path / "t.csv", "1,1", "2,0", head="rank,label")
+    assert run(["labels", str(study)]) == 0
+    assert "No labels yet." in capsys.readouterr().out
+    (first,) = (one["id"] for one in streameval.evaluate(study, labels=table).summary["sources"])
+    write(table, "1,0", "2,0", head="rank,label")
+    assert run(["evaluate", str(study), "--labels", str(table)]) == 0
+    assert f"--forget {first}`" in capsys.readouterr().out
+    assert run(["labels", str(study), "--forget", first]) == 0
+    assert (account(study)["votes"], account(study)["positive"]) == (2, 0)
+
+
+def test_labels_shows_progress_and_forgets_a_source(tmp_path, capsys):
+    study = small_study(tmp_path)
+    head = "id,label,annotator,source"
+    people = write(
+        tmp_path / "p.csv", "3,1,ann,person", "10,0,ann,person", "10,1,judge,llm", "17,1,judge,llm", head=head
+    )
+    streameval.evaluate(study, labels=people, on="id")
+    capsys.readouterr()
+    assert run(["labels", str(study), "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert (found["account"]["labelled"], found["account"]["undecided"]) == (2, 1)
+    assert found["agreement"]["annotators"]["ann"]["votes"] == 2
+    assert sum(row["planned"] for row in found["strata"]) == N_ITEMS
+    assert sum(row["labelled"] for row in found["strata"]) == 2
+    assert found["sources"][0]["votes"] == 4
+    assert found["half_width"]["alpha"] > 0
+    assert run(["labels", str(study)]) == 0
+    assert "ann" in capsys.readouterr().out
+    assert run(["labels", str(study), "--forget", "llm"]) == 0
+    assert "2 rows of llm" in capsys.readouterr().out
+    assert account(study)["labelled"] == 2
+    assert streameval.evaluate(study, labels=people, on="id").summary["sources"][0]["new"]
+    assert account(study)["undecided"] == 1
+    assert run(["labels", str(study), "--forget", "p.csv"]) == 0
+    with pytest.raises(InputError, match="no labels yet"):
+        streameval.evaluate(study)
+    assert run(["labels", str(study), "--forget", "nobody"]) == 2
+    assert "no source 'nobody'" in capsys.readouterr().err
+
+
+def test_votes_of_the_first_version_still_count(tmp_path):
+    study = small_study(tmp_path)
+    (study / "votes").mkdir()
+    old = pa.table({"rank": [1, 2, 3], "label": pa.array([1, 0, None], pa.int8()), "row": [1, 2, 3]})
+    pq.write_table(old, study / "votes" / "abc.parquet")
+    found = account(study)
+    assert (found["labelled"], found["positive"], found["blank"]) == (2, 1, 1)
+
+
+def test_strict_stores_nothing_and_lists_everything(tmp_path, capsys):
+    study = small_study(tmp_path)
+    rows = ["1,1,ann", "2,perhaps,ann", "9999,1,ann", "4,1,ann", "4,0,ann", "5,skip,ann", "6,1,ann", "6,1,ann"]
+    table = write(tmp_path / "t.csv", *rows, head="rank,label,annotator")
+    assert run(["evaluate", str(study), "--labels", str(table), "--strict"]) == 2
+    message = capsys.readouterr().err
+    assert "58 missing, 1 skipped, 1 doubled, 2 contradictory, 1 unreadable, 1 unknown" in message
+    assert not (study / "votes").exists()
+    issues = {(i["kind"], i["row"]): i for i in pq.read_table(study / "refused_issues.parquet").to_pylist() if i["row"]}
+    assert issues["unreadable", 2]["line"] == 3
+    assert issues["unreadable", 2]["value"] == "perhaps"
+    assert issues["unknown", 3]["value"] == "9999"
+    assert {kind for kind, _ in issues} == {"unreadable", "unknown", "contradictory", "skipped", "doubled"}
+    whole = write(tmp_path / "w.csv", *(f"{r},1" for r in range(1, N_ITEMS + 1)), head="rank,label")
+    assert run(["evaluate", str(study), "--labels", str(whole), "--strict"]) == 0
+    assert run(["evaluate", str(study), "--labels", str(whole), "--strict"]) == 0
+
+
+KILLED = """
+import sys, streameval.verbs.evaluate as e, streameval.labelling.fold, streameval.reporting.page, altair, vl_convert
+print("ready", flush=True)
+sys.stdin.readline()
+e.evaluate(sys.argv[1], labels=sys.argv[2:])
+"""
+
+
+def test_a_kill_at_any_moment_loses_no_vote_and_mixes_no_results(tmp_path):
+    study = small_study(tmp_path)
+    first = write(tmp_path / "a.csv", *(f"{r},1,ann" for r in range(1, 21)), head="rank,label,annotator")
+    streameval.evaluate(study, labels=first)
+    chance, kept = random.Random(5), 20
+    for i in range(int(os.environ.get("STREAMEVAL_KILLS", "3"))):
+        rank = 21 + i % 40
+        more = write(tmp_path / f"m{i}.csv", f"{rank},1,ann", head="rank,label,annotator")
+        process = subprocess.Popen([sys.executable, "-c", KILLED, str(study), str(more)], stdin=subprocess.PIPE,
+                                   stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)  # fmt: skip
+        assert process.stdout.readline() == b"ready\n"
+        process.stdin.write(b"\n")
+        process.stdin.flush()
+        time.sleep(chance.random() * 0.5)  # the moment is what is tested, not how long anything takes
+        process.send_signal(signal.SIGKILL)
+        process.communicate()
+        stored = {r for one in Study(study).labels.sources() for r in one.table.column("rank").to_pylist()}
+        assert len(stored) in (kept, kept + 1) or rank in stored
+        assert set(range(1, 21)) <= stored
+        kept = len(stored)
+        with suppress(streameval.StudyError):  # refused as mixed: "run evaluate again"
+            positive = Study(study).evaluation().labels.column("label").to_pylist().count(1)
+            assert positive <= kept
+    assert account(study)["labelled"] == kept

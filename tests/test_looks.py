@@ -1,0 +1,168 @@
+"""Looks: plans that grow after their labels were seen, and a claim that holds over all of them."""
+
+import json
+from math import comb
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.csv as csv
+import pyarrow.parquet as pq
+import pytest
+
+import streameval
+from streameval.cli import run
+from streameval.errors import InputError, StudyError
+from streameval.logdesign import look_share
+from streameval.methods import create
+from streameval.types import Labels
+
+N = 600
+LISTS = {
+    "flat": lambda rng: rng.random(N) < 0.6,
+    "falling": lambda rng: rng.random(N) < np.linspace(0.95, 0.1, N),
+    "rising tail": lambda rng: rng.random(N) < np.where(np.arange(N) < N // 2, 0.2, 0.9),
+}
+
+
+def labelled(plan, truth):
+    return Labels.of(plan, truth[plan.ranks - 1])
+
+
+def test_shares_never_exceed_the_whole():
+    assert look_share(0.05, 1, 1) == 0.05
+    assert sum(look_share(0.05, look, 64) for look in range(1, 65)) < 0.05
+
+
+@pytest.mark.parametrize("shape", LISTS)
+def test_the_claim_holds_over_all_looks_whatever_stops(shape):
+    """The band is missed at some look, or where a greedy reader stops, no more often than promised (binomial, 1e-4)."""
+    truth = LISTS[shape](np.random.default_rng(3)).astype(np.int8)
+    y, ranks = np.cumsum(truth), np.arange(1, N + 1)
+    delta, replicates = 0.5, 1_000
+    method = create("loguniform", {"alpha": 0.5, "confidence": 1 - delta, "looks": 4})
+    missed = 0
+    for seed in range(replicates):
+        plan, wrong = method.plan(N, seed), False
+        for look in (2, 4, None):
+            curve = method.curve(plan, labelled(plan, truth))
+            low, high = curve.envelope.at(ranks)
+            wrong |= not (np.all(low <= y) and np.all(y <= high))
+            if look is None or curve.half_width().alpha < 0.35:  # what was seen decides
+                break
+            plan = method.enlarged(plan, look)
+        missed += wrong
+    tail = sum(comb(replicates, i) * delta**i * (1 - delta) ** (replicates - i) for i in range(missed, replicates + 1))
+    assert tail > 1e-4
+
+
+def test_every_look_keeps_what_was_drawn_and_narrows():
+    truth = LISTS["falling"](np.random.default_rng(1)).astype(np.int8)
+    method = create("loguniform", {"alpha": 0.3, "looks": 4})
+    plan = method.plan(N, 7)
+    straight = method.enlarged(plan, 3)
+    stepwise = method.enlarged(method.enlarged(plan, 2), 3)
+    assert straight.table.drop(["batch"]).equals(stepwise.table.drop(["batch"]))
+    assert set(plan.ranks) < set(method.enlarged(plan, 2).ranks) < set(straight.ranks)
+    assert straight.table.num_rows == [look.labels for look in method.later_looks(plan)][1]
+    before = method.curve(plan, labelled(plan, truth)).envelope.at(np.arange(1, N + 1))
+    after = method.curve(straight, labelled(straight, truth)).envelope.at(np.arange(1, N + 1))
+    assert np.all(before[0] <= after[0])
+    assert np.all(after[1] <= before[1])
+    assert [look.look for look in method.later_looks(straight)] == [4]
+
+
+def test_one_look_is_as_before():
+    plan = create("loguniform", {}).plan(10_000)
+    assert plan.parameters.keys() == {"alpha", "confidence", "min_precision", "budget"}
+    assert plan.table.column_names == ["rank", "stratum", "stratum_last"]
+    assert create("loguniform", {}).later_looks(plan) == []
+
+
+def test_looks_cost_labels_and_each_look_narrows():
+    one, four = (create("loguniform", {"looks": looks}).cost(2 * 10**9) for looks in (1, 4))
+    assert one["labels"] < four["labels"] < 1.2 * one["labels"]
+    widths = [look["half_width"] for look in four["looks"]]
+    assert widths == sorted(widths, reverse=True)
+
+
+@pytest.fixture
+def study(ranking, tmp_path):
+    folder, labels, truth = ranking
+    path = tmp_path / "study"
+    streameval.plan(str(folder), path, method="loguniform", alpha=0.3, looks=4)
+    streameval.select(path, export=tmp_path / "first.csv")
+    return path, labels, truth, tmp_path
+
+
+def test_a_study_grows_and_all_labels_count(study, capsys):
+    path, labels, truth, folder = study
+    first = streameval.Study(path).plan()
+    streameval.evaluate(path, labels=labels)
+    assert run(["plan", "--study", str(path), "--labels-more", "900", "--json"]) == 0
+    made = json.loads(capsys.readouterr().out)
+    assert 0 < made["more"] <= 900
+    grown = streameval.Study(path).plan()
+    assert grown.plan_id == made["plan_id"]
+    assert set(first.ranks) < set(grown.ranks)
+    assert pq.read_table(path / "plans" / f"{first.plan_id}.parquet").num_rows == first.table.num_rows
+    with pytest.raises(StudyError, match="has grown since"):
+        streameval.report(path)
+    # the first plan's command given again is harmless
+    streameval.plan(first.location["source"], path, method="loguniform", alpha=0.3, looks=4)
+    assert streameval.Study(path).plan().plan_id == grown.plan_id
+    streameval.select(path, export=folder / "second.csv")
+    found = streameval.evaluate(path)
+    assert found.summary["account"]["labelled"] == first.table.num_rows
+    assert found.summary["account"]["missing"] == made["more"]
+    # the same table of labels for the whole list says more to the grown plan, and nothing is counted twice
+    found = streameval.evaluate(path, labels=labels)
+    assert found.summary["account"]["votes"] == grown.table.num_rows
+    low, high = found.curve.envelope.at(np.arange(1, truth.size + 1))
+    assert np.all((low <= np.cumsum(truth)) & (np.cumsum(truth) <= high))
+    assert "at all 4 looks" in found.curve.findings[0]
+    assert streameval.report(path).exists()
+
+
+def test_tasks_of_the_smaller_plan_stay_good(study):
+    path, _, truth, folder = study
+    streameval.enlarge(path, labels_more=600)
+    streameval.select(path)
+    tasks = csv.read_csv(folder / "first.csv")
+    rank = np.array([int(name.split()[1]) for name in tasks.column("item").to_pylist()])
+    done = tasks.drop(["label"]).append_column("label", pa.array(truth[rank - 1]))
+    found = streameval.evaluate(path, labels=done)
+    known = found.labels.filter(pc.is_valid(found.labels.column("label")))
+    assert known.num_rows == rank.size
+    assert known.column("label").to_numpy().tolist() == truth[known.column("rank").to_numpy() - 1].tolist()
+
+
+def test_a_half_width_is_reached_by_forecast(study):
+    path, labels, _, _ = study
+    reached = streameval.evaluate(path, labels=labels).summary["half_width"]["alpha"]
+    streameval.enlarge(path, half_width=0.9 * reached)
+    streameval.select(path)
+    after = streameval.evaluate(path, labels=labels).summary["half_width"]["alpha"]
+    assert after < reached
+    with pytest.raises(InputError, match="out of reach of the looks that are left"):
+        streameval.enlarge(path, half_width=0.001)
+
+
+def test_bad_input(study, ranking, tmp_path, capsys):
+    path = str(study[0])
+    for arguments, says in [
+        (["--labels-more", "1"], "1 more labels are below the next look"),
+        (["--labels-more", "9", "--half-width", "0.1"], "either labels-more or half-width"),
+        (["--half-width", "2"], "outside (0, 1)"),
+        ([str(ranking[0]), "--labels-more", "999"], "leave out"),
+    ]:
+        assert run(["plan", *arguments, "--study", path]) == 2
+        assert says in capsys.readouterr().err
+    single = str(tmp_path / "single")
+    assert run(["plan", str(ranking[0]), "--study", single, "--method", "paula", "--looks", "3"]) == 2
+    assert "method paula has no parameter 'looks'" in capsys.readouterr().err
+    assert run(["plan", str(ranking[0]), "--study", single]) == 0
+    assert run(["plan", "--study", single, "--labels-more", "100"]) == 2
+    assert "no further look" in capsys.readouterr().err
+    with pytest.raises(InputError, match="looks is 0"):
+        create("loguniform", {"looks": 0})

@@ -1,0 +1,181 @@
+"""Drawing by key, and labels taken over from another version of a ranking."""
+
+import json
+from itertools import pairwise
+from math import comb
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import streameval
+from streameval.cli import run
+from streameval.errors import InputError
+from streameval.kernels.draw import mix64
+from streameval.kernels.samplehash import SAMPLE_SEED, sample_hashes
+from streameval.methods import create
+from streameval.rankings.hashdraw import draw_by_key, smallest
+from streameval.rankings.ordering.ties import key_hashes
+from streameval.types import Labels
+from streameval.verbs.reuse import ByKey, plan_by_key
+
+N = 6_000
+
+
+@pytest.fixture
+def versions(tmp_path):
+    """One list of items under two models, and their truth."""
+    rng = np.random.default_rng(5)
+    truth = (rng.random(N) < np.linspace(0.95, 0.1, N)).astype(np.int8)
+    base = np.linspace(1, 0, N)
+    table = {"id": np.array([f"item {i}" for i in range(N)]), "label": truth}
+    path = tmp_path / "items.parquet"
+    second = base + 0.05 * rng.standard_normal(N)
+    pq.write_table(pa.table({**table, "v1": base, "v2": second}), path, row_group_size=1_000)
+    return path, truth, np.argsort(-second, kind="stable")
+
+
+def test_hashes_are_golden():
+    keys = np.array([0, 1, 2**63], dtype=np.uint64)
+    expected = [int(mix64(k ^ mix64(SAMPLE_SEED ^ np.uint64(7)))) for k in keys]
+    assert sample_hashes(keys, np.uint64(7)).tolist() == expected
+    assert expected[0] == 1_361_791_969_079_430_639
+
+
+@given(seed=st.integers(0, 2**32), count=st.integers(1, 30), cuts=st.lists(st.integers(0, 60), max_size=4))
+def test_parts_merge_into_the_whole(seed, count, cuts):
+    rng = np.random.default_rng(seed)
+    hashes = rng.integers(0, 50, 60).astype(np.uint64)  # with ties
+    ranks = np.arange(1, 61)
+    whole = smallest(hashes, ranks, count)
+    kept = (np.empty(0, np.uint64), np.empty(0, np.int64))
+    edges = [0, *sorted(cuts), 60]
+    for a, b in pairwise(edges):
+        kept = smallest(np.concatenate([kept[0], hashes[a:b]]), np.concatenate([kept[1], ranks[a:b]]), count)
+    assert [x.tolist() for x in whole] == [x.tolist() for x in kept]
+    assert whole[1].tolist() == sorted(ranks.tolist(), key=lambda r: (hashes[r - 1], r))[:count]
+
+
+@pytest.mark.parametrize("score", [None, "v2"])
+def test_the_draw_is_the_naive_one_whatever_the_runs(versions, score, monkeypatch):
+    path, _, _ = versions
+    opened = streameval.open_ranking(str(path), streameval.RankingOptions(score=score))
+    strata = create("loguniform", {"alpha": 0.3}).strata(N)
+    monkeypatch.setattr("streameval.rankings.hashdraw._LEAST_RUN", 700)
+    drawn = draw_by_key(opened, strata, ("id",), 3, memory=1e-9)
+    keys = opened.fetch(np.arange(1, N + 1), ["id"]).table.column("id")
+    hashes = sample_hashes(key_hashes(pa.table({"id": keys})), np.uint64(3))
+    naive, start = [], 0
+    for end, n in zip(*(x.tolist() for x in strata), strict=True):
+        naive += sorted(sorted(range(start + 1, end + 1), key=lambda r: hashes[r - 1])[:n])
+        start = end
+    assert drawn.tolist() == naive
+
+
+def test_runs_of_any_length_draw_the_same(versions, monkeypatch):
+    from streameval.rankings import hashdraw
+
+    strata = create("loguniform", {"alpha": 0.3}).strata(N)
+    rng = np.random.default_rng(0)
+    hashes = rng.integers(0, 2**63, N).astype(np.uint64)
+    whole, parts = hashdraw._Scan(*strata), hashdraw._Scan(*strata)
+    whole.take(hashes, 1)
+    at = 0
+    while at < N:
+        step = int(rng.integers(1, 500))
+        parts.take(hashes[at : at + step], at + 1)
+        at += step
+    assert np.array_equal(np.concatenate(whole.found), np.concatenate(parts.found))
+
+
+def test_the_band_holds_for_draws_by_key(versions):
+    """Over seeds, for one order that has nothing to do with the hashes (binomial, p = 1e-4)."""
+    path, truth, _ = versions
+    opened = streameval.open_ranking(str(path))
+    method = create("loguniform", {"alpha": 0.4, "confidence": 0.5})
+    y, missed, replicates = np.cumsum(truth), 0, 150
+    for seed in range(replicates):
+        plan = method.drawn(N, seed, draw_by_key(opened, method.strata(N), ("id",), seed))
+        low, high = method.curve(plan, Labels.of(plan, truth[plan.ranks - 1])).envelope.at(np.arange(1, N + 1))
+        missed += not (np.all(low <= y) and np.all(y <= high))
+    assert sum(comb(replicates, i) for i in range(missed, replicates + 1)) / 2**replicates > 1e-4
+
+
+@pytest.fixture
+def first(versions, tmp_path):
+    """The first version's study, and its labels by id."""
+    path, truth, _ = versions
+    options = streameval.RankingOptions(score="v1")
+    made = plan_by_key(str(path), tmp_path / "v1", ByKey(("id",)), options=options, alpha=0.2)
+    ids = [f"item {rank - 1}" for rank in made.plan.ranks]
+    labels = tmp_path / "labels.parquet"
+    pq.write_table(pa.table({"id": ids, "label": truth[made.plan.ranks - 1]}), labels)
+    return labels
+
+
+def test_most_labels_are_reused_and_the_truth_is_inside(versions, first, tmp_path, capsys):
+    path, truth, order = versions
+    study = str(tmp_path / "v2")
+    arguments = ["plan", str(path), "--study", study, "--method", "loguniform", "--alpha", "0.2", "--score", "v2",
+                 "--reuse", str(first), "--on", "id"]  # fmt: skip
+    assert run([*arguments, "--labels-unseen-by-model", "yes", "--json"]) == 0
+    made = json.loads(capsys.readouterr().out)
+    assert made["reused"] > 0.6 * made["labels"]
+    position_drawn = create("loguniform", {"alpha": 0.2}).plan(N).ranks
+    by_chance = np.isin(order[position_drawn - 1], np.array([int(i.split()[1]) for i in
+                        pq.read_table(first).column("id").to_pylist()])).sum()  # fmt: skip
+    assert made["reused"] > 1.5 * by_chance
+    assert made["to_label"] == made["labels"] - made["reused"]
+    found = streameval.evaluate(study)
+    assert found.summary["account"]["labelled"] == made["reused"]
+    y = np.cumsum(truth[order])
+    low, high = found.curve.envelope.at(np.arange(1, N + 1))
+    assert np.all((low <= y) & (y <= high))
+    assert found.curve.claim.coverage == "simultaneous"
+    assert run([*arguments, "--labels-unseen-by-model", "yes"]) == 0  # again is harmless
+    assert "are left to ask for" in capsys.readouterr().out
+
+
+def test_labels_that_the_model_has_seen_promise_nothing(versions, first, tmp_path, capsys):
+    path, _, _ = versions
+    by = ByKey(("id",), str(first), unseen_by_model="no")
+    plan_by_key(str(path), tmp_path / "v2", by, options=streameval.RankingOptions(score="v2"), alpha=0.2)
+    found = streameval.evaluate(tmp_path / "v2")
+    assert found.curve.claim.coverage == "none"
+    assert "has seen labels" in found.curve.findings[0]
+
+
+def test_bad_input(versions, first, tmp_path, capsys):
+    path, _, _ = versions
+    base = ["plan", str(path), "--study", str(tmp_path / "x"), "--score", "v2"]
+    twice = tmp_path / "twice.csv"
+    ids = pq.read_table(first).column("id").to_pylist()[:3]
+    twice.write_text("id,label\n" + "".join(f"{i},1\n{i},0\n" for i in ids))
+    reuse = ["--method", "loguniform", "--reuse", str(first)]
+    for arguments, says in [
+        (["--draw-by", "id"], "method paula does not draw from strata"),
+        (["--method", "loguniform", "--draw-by", "idd"], "no column 'idd'. Hint: did you mean 'id'"),
+        (["--method", "loguniform", "--draw-by", "label"], "does not tell items apart"),
+        (["--method", "loguniform", "--draw-by", "id", "--looks", "2"], "cannot be enlarged"),
+        (reuse, "name it with --on COL"),
+        (["--method", "loguniform", "--label", "label"], "no column to draw by"),
+        ([*reuse, "--on", "id"], "not said whether the model has seen them"),
+        ([*reuse, "--on", "id", "--draw-by", "v1"], "cannot be drawn by v1 and joined on id"),
+        (["--method", "loguniform", "--reuse", str(twice), "--on", "id", "--labels-unseen-by-model", "yes"],
+         "3 items have contradictory labels"),
+    ]:  # fmt: skip
+        assert run([*base, *arguments]) == 2, arguments
+        said = capsys.readouterr().err
+        assert says in said
+        assert said.count("\n") == 1
+    assert not (tmp_path / "x").exists()
+
+
+def test_keys_that_are_null_are_refused(tmp_path):
+    table = pa.table({"id": pa.array([1, None, 3])})
+    opened = streameval.open_ranking(table)
+    with pytest.raises(InputError, match="null at 1 items"):
+        draw_by_key(opened, create("loguniform", {}).strata(3), ("id",), 0)
