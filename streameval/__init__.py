@@ -23,6 +23,8 @@ _HOMES = {
     "labels": "verbs.labels",
     "cut": "verbs.cut",
     "report": "verbs.report",
+    "publish": "verbs.publish",
+    "growth": "verbs.growth",
     "cost": "verbs.cost",
     "simulate": "verbs.simulate",
     "average_precision_score": "arrays",

@@ -5,6 +5,7 @@
     plan.parquet, plan.json      what was drawn; plan.json is written last and makes it a study
     plans/ID.parquet, ID.json    smaller plans that it grew from
     selection.parquet            the items to label; thresholds.parquet: scores at the curve's cutoffs
+    manifests/VERB.json          what the verb read and wrote
     scan/                        what `select` and `scan` have read of a list by score, until the selection is there
     votes/                       every label that ever came in (see `streameval.labelstore`)
     extra_tasks.parquet          repeated tasks and control items, where there are any
@@ -44,6 +45,14 @@ if TYPE_CHECKING:  # DuckDB is only needed once there are labels
 NO_LABELS = pa.table({"rank": pa.array([], pa.int64()), "label": pa.array([], pa.int8())})
 _FROM_VOTES = ("labels.parquet", "issues.parquet")
 _RESULTS = (*_FROM_VOTES, "envelope.parquet", "curve.parquet", "metrics.parquet")
+# what others need of a study, in the order in which it is best read
+EXACT = ("envelope.parquet", "curve.parquet", "metrics.parquet", "report.html", "study.duckdb", "evaluation.json")
+PUBLISHED = ("plan.parquet", "plan.json", *_RESULTS, "report.html", "study.duckdb", "evaluation.json")
+
+
+def result_files(folder: Path) -> list[Path]:
+    """Files that `evaluate` writes."""
+    return [folder / name for name in PUBLISHED if not name.startswith("plan.")]
 
 
 @dataclass(frozen=True)

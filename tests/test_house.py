@@ -17,6 +17,7 @@ FLOORS = {
         "curve",
         "monotonicity",
         "atomic",
+        "stores",
         "logdesign",
         "samplesize",
         "intervals",
@@ -39,6 +40,8 @@ FLOORS = {
 HOMES = {
     "polars": ("rankings",),
     "duckdb": ("labelling", "database"),
+    "pyiceberg": ("rankings",),
+    "deltalake": ("rankings",),
     "numba": ("kernels",),
     "altair": ("reporting",),
     "vl_convert": ("reporting",),

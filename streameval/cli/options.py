@@ -94,6 +94,9 @@ class RankingFlags:
     file_order: Annotated[
         Literal["natural", "lexical"] | None, Parameter(help="Order of files where part_2 and part_10 make it unclear.")
     ] = None
+    where: Annotated[
+        str | None, Parameter(help="Condition on partition keys, in SQL: day >= '2026-11-01'. Other files are no part.")
+    ] = None
     memory: Annotated[float, Parameter(help="GB that reading may take beyond what is selected.")] = 2.0
     threads: Annotated[Whole | None, Parameter(help="Readers at work at once (default: one per core).")] = None
 

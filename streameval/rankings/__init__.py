@@ -9,7 +9,7 @@ from __future__ import annotations
 import importlib
 import pkgutil
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any, Protocol
 
 import numpy as np
@@ -41,6 +41,8 @@ class RankingOptions:
         What becomes of items whose score is null or NaN.
     file_order : {None, "natural", "lexical"}
         Order of a folder's files where `part_2`, `part_10` and their like make the two differ.
+    where : str or None
+        Condition on partition keys, in SQL: files that it rules out are no part of the ranking.
     memory : float
         GB that reading may take beyond what is selected.
     threads : int or None
@@ -52,6 +54,7 @@ class RankingOptions:
     key: tuple[str, ...] = ()
     nan: str = "refuse"
     file_order: str | None = None
+    where: str | None = None
     memory: float = 2.0
     threads: int | None = None
 
@@ -77,6 +80,7 @@ class RankingOptions:
             key=tuple(plan.ranking.get("key", ())),
             nan=plan.ranking.get("nan", "refuse"),
             file_order=plan.location.get("file_order"),
+            where=plan.ranking.get("where"),
             memory=float(plan.location.get("memory", 2.0)),
             threads=plan.location.get("threads"),
         )
@@ -146,6 +150,41 @@ class Fetched:
     thresholds: pa.Table | None = None
 
 
+@dataclass(frozen=True)
+class Forecast:
+    """What fetching would read.
+
+    Attributes
+    ----------
+    files, row_groups : int
+        That hold wanted items; those that may, in an order by score.
+    pages : int
+        Of all columns; 0 where a scan has to find the items first.
+    bytes : int
+        Of these pages, and of the column chunks that have no page index.
+    whole_chunks : int
+        Column chunks without a page index.
+    rows_to_scan : int
+        Rows whose scores have to be read to find the items.
+    least_scans : int
+        Times that they are read at least.
+    """
+
+    files: int = 0
+    row_groups: int = 0
+    pages: int = 0
+    bytes: int = 0
+    whole_chunks: int = 0
+    rows_to_scan: int = 0
+    least_scans: int = 0
+
+
+def total(forecasts: Sequence[Forecast]) -> Forecast:
+    """Add up forecasts of parts of one fetch."""
+    names = [field.name for field in fields(Forecast)]
+    return Forecast(**{name: sum(getattr(one, name) for one in forecasts) for name in names})
+
+
 class Ranking(Protocol):
     """A list of items in rank order that is never loaded."""
 
@@ -179,6 +218,10 @@ class Ranking(Protocol):
         cutoffs: Int64Array | None = None,
     ) -> Fetched:
         """Items at `ranks` (strictly increasing, 1-based), in rank order, and the scores at `cutoffs`."""
+        ...
+
+    def forecast(self, ranks: Int64Array, columns: Sequence[str]) -> Forecast:
+        """Say what `fetch` would read, without reading it."""
         ...
 
 
@@ -219,7 +262,8 @@ def open_ranking(source: Any, options: RankingOptions | None = None) -> Ranking:
     Parameters
     ----------
     source : str, path or list of these; or a table
-        A Parquet file, a folder of partitions, a glob, or a list of them; a pyarrow Table, a Polars DataFrame or
+        A Parquet file, a folder of partitions, a glob, or a list of them, on disk or on an object store;
+        `iceberg:CATALOG.NAMESPACE.TABLE[@SNAPSHOT]`, `delta:PATH[@VERSION]`; a pyarrow Table, a Polars DataFrame or
         LazyFrame, a pandas DataFrame.
     options : RankingOptions, optional
 

@@ -6,12 +6,12 @@ from collections.abc import Iterator
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 
-from streameval.errors import InputError, outside_trouble
+from streameval.errors import InputError, StreamevalError, outside_trouble
 from streameval.rankings.footers import refuse_changed
 from streameval.rankings.paging.schema import wide_type
 from streameval.rankings.parts import Part
+from streameval.stores import store_of
 
 _SHARE = 4  # a page is decoded four times as quickly with its neighbours as by itself
 # pages are read as they are decoded: by default pyarrow fetches the whole row group ahead, whatever it takes
@@ -56,11 +56,11 @@ def _decoded(part: Part, rows: int) -> Iterator[pa.Table]:
     wide = pa.schema([field.with_type(wide_type(field.type)) for field in schema])
     try:
         refuse_changed(part.footer)
-        with pq.ParquetFile(part.footer.file.path, **_STREAMED) as file:
+        with store_of(part.footer.file.path).parquet(part.footer.file.path, **_STREAMED) as file:
             for batch in file.iter_batches(rows, row_groups=[part.row_group]):
                 yield pa.Table.from_batches([batch]).cast(wide)
         refuse_changed(part.footer)
-    except InputError:
+    except StreamevalError:
         raise
     except (pa.ArrowException, OSError) as error:
         text = " ".join(str(error).split())[:160]

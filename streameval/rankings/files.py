@@ -11,6 +11,7 @@ from pathlib import Path
 from urllib.parse import unquote
 
 from streameval.errors import InputError
+from streameval.stores import is_remote
 
 _SUFFIXES = (".parquet", ".pq", ".parq")
 _GLOB = re.compile(r"[*?\[]")
@@ -25,7 +26,7 @@ class DataFile:
     Attributes
     ----------
     path : str
-        Where it lies.
+        Where it lies: a path, or the URI of an object store.
     name : str
         Its path relative to the source, with forward slashes: part of the fingerprint, so a moved lake is the same.
     keys : tuple of (str, str or None)
@@ -61,7 +62,7 @@ def list_files(
     found = [file for one in sources for file in _expand(os.fspath(one), file_order)]
     seen: set[str] = set()
     for file in found:
-        real = os.path.realpath(file.path)
+        real = file.path if is_remote(file.path) else os.path.realpath(file.path)
         if real in seen:
             raise InputError(f"{file.path}: named twice in the ranking", "each file may be listed once")
         seen.add(real)
@@ -70,10 +71,8 @@ def list_files(
 
 def _expand(source: str, file_order: str | None) -> list[DataFile]:
     path = source.removeprefix("file://")
-    if "://" in path:
-        raise InputError(
-            f"{source}: this version reads local files only", "copy or mount the files, and give that path"
-        )
+    if is_remote(path):
+        return _objects(path.rstrip("/"), file_order)
     if os.path.isdir(path):
         return _folder(path, file_order)
     if os.path.exists(path):
@@ -83,18 +82,51 @@ def _expand(source: str, file_order: str | None) -> list[DataFile]:
     raise InputError(f"{source}: no such file or folder")
 
 
+def _objects(path: str, file_order: str | None) -> list[DataFile]:
+    """The same of an object store, from one listing."""
+    from streameval.stores.listing import kind_of, matches, walk
+
+    kind = kind_of(path)
+    if kind == "file":
+        return [DataFile(path, path.rsplit("/", 1)[1], _hive_keys(path.rsplit("/", 1)[0]))]
+    if kind == "nothing" and not _GLOB.search(path):
+        raise InputError(f"{path}: no such file or folder")
+    root = path if kind == "folder" else _GLOB.split(path, maxsplit=1)[0].rsplit("/", 1)[0]
+    names = [one.removeprefix(f"{root}/") for one in walk(root)]
+    for name in names:
+        _refuse_table_file(root, name)
+    if kind == "folder":
+        return _named(path, [name for name in names if _is_data(name)], file_order)
+    chosen = [name for name in names if matches(f"{root}/{name}", path)]
+    if not chosen:
+        raise InputError(f"{path}: no file matches this pattern")
+    return _in_order(root, chosen, path, file_order)
+
+
+def _is_data(name: str) -> bool:
+    return name.lower().endswith(_SUFFIXES) and not any(part.startswith(("_", ".")) for part in name.split("/"))
+
+
 def _folder(path: str, file_order: str | None) -> list[DataFile]:
     _refuse_table_formats(path)
-    names = sorted(_walk(path, path))
+    return _named(path, sorted(_walk(path, path)), file_order)
+
+
+def _named(path: str, names: list[str], file_order: str | None) -> list[DataFile]:
     if not names:
         raise InputError(
             f"{path}: no Parquet file in this folder",
             f"files end in {', '.join(_SUFFIXES)}, and names that begin with '_' or '.' are skipped",
         )
+    return _in_order(path, names, path, file_order)
+
+
+def _in_order(path: str, names: list[str], where: str, file_order: str | None) -> list[DataFile]:
+    """Files of a folder, by their names in it."""
     outer = _hive_keys(path)
     return [
         DataFile(os.path.join(path, name), name, outer + _hive_keys(os.path.dirname(name)))
-        for name in _ordered(names, path, file_order)
+        for name in _ordered(names, where, file_order)
     ]
 
 
@@ -125,15 +157,26 @@ def _walk(folder: str, root: str) -> Iterator[str]:
 
 def _refuse_table_formats(folder: str) -> None:
     if os.path.isdir(os.path.join(folder, "_delta_log")):
-        raise InputError(
-            f"{folder}: a Delta table; read as plain Parquet, rows deleted from it would come back",
-            "export the version you mean to Parquet files",
-        )
+        raise _is_table(folder, "Delta")
     if glob.glob(os.path.join(glob.escape(folder), "metadata", "*.metadata.json")):
-        raise InputError(
-            f"{folder}: an Iceberg table; read as plain Parquet, rows deleted from it would come back",
-            "export the snapshot you mean to Parquet files",
-        )
+        raise _is_table(folder, "Iceberg")
+
+
+def _refuse_table_file(root: str, name: str) -> None:
+    """The same by the name of one of its files."""
+    parts = f"{root}/{name}".split("/")
+    if "_delta_log" in parts:
+        raise _is_table("/".join(parts[: parts.index("_delta_log")]), "Delta")
+    if parts[-2] == "metadata" and parts[-1].endswith(".metadata.json"):
+        raise _is_table("/".join(parts[:-2]), "Iceberg")
+
+
+def _is_table(folder: str, kind: str) -> InputError:
+    return InputError(
+        f"{folder}: {'an' if kind == 'Iceberg' else 'a'} {kind} table; read as plain Parquet, "
+        "rows deleted from it would come back",
+        f"give delta:{folder}" if kind == "Delta" else "give iceberg:CATALOG.NAMESPACE.TABLE",
+    )
 
 
 def _ordered(names: list[str], where: str, file_order: str | None) -> list[str]:

@@ -6,7 +6,6 @@ Of each footer only row counts, the score's minima and maxima and a digest are k
 from __future__ import annotations
 
 import hashlib
-import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
@@ -19,6 +18,7 @@ import pyarrow.parquet as pq
 from streameval.errors import InputError, did_you_mean
 from streameval.rankings.files import DataFile
 from streameval.rankings.paging.schema import wide_type
+from streameval.stores import LAST, State, store_of
 from streameval.types import Int64Array
 
 T = TypeVar("T")
@@ -39,7 +39,7 @@ class Footer:
     size : int
         Bytes.
     changed_ns : int
-        Time of change, guarding within a run only.
+        Time of change (of an object: a hash of its tag), guarding within a run only.
     digest : str
         SHA-256 of the footer's bytes, its length and the magic number, hex.
     length : int
@@ -85,12 +85,11 @@ def read_footer(file: DataFile, score: str | None) -> Footer:
     """Read and check one footer."""
     state, raw = _footer_bytes(file.path)
     metadata = _parse(file.path, raw)
-    rows = check_claims(file.path, metadata, state.st_size)
+    rows = check_claims(file.path, metadata, state[0])
     schema = _arrow_schema(file.path, metadata)
     return Footer(
         file,
-        state.st_size,
-        state.st_mtime_ns,
+        *state,
         hashlib.sha256(raw).hexdigest(),
         len(raw) - 8,
         schema,
@@ -101,22 +100,20 @@ def read_footer(file: DataFile, score: str | None) -> Footer:
     )
 
 
-def _footer_bytes(path: str) -> tuple[os.stat_result, bytes]:
+def _footer_bytes(path: str) -> tuple[State, bytes]:
+    def need(size: int, last: bytes) -> int:
+        if size < 12:
+            raise InputError(f"{path}: {size} bytes are no Parquet file", "it is truncated or empty")
+        if last[4:] != _MAGIC:
+            what = "an encrypted Parquet footer" if last[4:] == b"PARE" else "no Parquet file, or a truncated one"
+            raise InputError(f"{path}: {what} (it ends in {last[4:]!r}, not {_MAGIC!r})")
+        length = int.from_bytes(last[:4], "little")
+        if not 0 < length <= min(size - 12, _MAX_FOOTER):
+            raise InputError(f"{path}: claims a footer of {length:,} bytes in a file of {size:,}")
+        return length + LAST
+
     try:
-        with open(path, "rb") as stream:
-            state = os.fstat(stream.fileno())
-            if state.st_size < 12:
-                raise InputError(f"{path}: {state.st_size} bytes are no Parquet file", "it is truncated or empty")
-            stream.seek(-8, os.SEEK_END)
-            tail = stream.read(8)
-            if tail[4:] != _MAGIC:
-                what = "an encrypted Parquet footer" if tail[4:] == b"PARE" else "no Parquet file, or a truncated one"
-                raise InputError(f"{path}: {what} (it ends in {tail[4:]!r}, not {_MAGIC!r})")
-            length = int.from_bytes(tail[:4], "little")
-            if not 0 < length <= min(state.st_size - 12, _MAX_FOOTER):
-                raise InputError(f"{path}: claims a footer of {length:,} bytes in a file of {state.st_size:,}")
-            stream.seek(-8 - length, os.SEEK_END)
-            return state, stream.read(length) + tail
+        return store_of(path).tail(path, need)
     except OSError as error:
         raise InputError(f"{path}: cannot be read ({error.strerror or error})") from error
 
@@ -244,9 +241,9 @@ def _type(schema: pa.Schema, name: str) -> str:
 
 def refuse_changed(footer: Footer) -> None:
     """Refuse a file that is not what its footer was read from."""
-    state = os.stat(footer.file.path)
-    if (state.st_size, state.st_mtime_ns) != (footer.size, footer.changed_ns):
-        raise InputError(f"{footer.file.path}: changed while it was read", "run the command again")
+    path = footer.file.path
+    if store_of(path).state(path) != (footer.size, footer.changed_ns):
+        raise InputError(f"{path}: changed while it was read", "run the command again")
 
 
 def check_column(schema: pa.Schema, name: str, where: str) -> None:

@@ -27,6 +27,7 @@ from streameval.rankings.ordering.units import Scan, Unit
 from streameval.rankings.scored import ScoredRanking
 from streameval.rankings.spill import Spill, matrix
 from streameval.rankings.stored import StoredRanking, free_name
+from streameval.rankings.tables import LakeRanking
 from streameval.types import Int64Array
 
 _MOST_ROWS = 1 << 20  # of one table
@@ -129,6 +130,8 @@ def leading(ranking: Ranking, last_rank: int, order: str, folder: Path, memory: 
     InputError
         What `Ranking.fetch` raises, and a list that changed while it was read.
     """
+    if isinstance(ranking, LakeRanking):
+        ranking = ranking.opened
     items = _Items(ranking, memory)
     if not isinstance(ranking, ScoredRanking):
         return _ranked(items, _stored(items, last_rank))

@@ -14,9 +14,9 @@ from typing import Any
 import pyarrow as pa
 
 from streameval.errors import InputError, did_you_mean
-from streameval.rankings import Fetched, Progress, Ranking, RankingOptions, check_ranks, silent
+from streameval.rankings import Fetched, Forecast, Progress, Ranking, RankingOptions, check_ranks, silent
+from streameval.rankings.byscore import by_score
 from streameval.rankings.footers import check_column
-from streameval.rankings.scored import by_score
 from streameval.rankings.stored import free_name
 from streameval.types import Int64Array
 
@@ -64,6 +64,10 @@ class TableRanking:
     def columns(self) -> list[str]:
         """Names of the columns."""
         return list(self.table.column_names)
+
+    def forecast(self, ranks: Int64Array, columns: Sequence[str]) -> Forecast:
+        """Nothing is read: the table is in memory."""
+        return Forecast()
 
     def fetch(
         self,
@@ -142,6 +146,8 @@ class _Opener:
             raise InputError(f"a {type(source).__module__}.{type(source).__name__} is no ranking")
         if table.num_rows == 0:
             raise InputError("the table has no rows", "a ranking needs at least one item")
+        if options.where is not None:
+            raise InputError("--where chooses files by partition", "filter the table before it is given")
         rows = TableRanking(table, options)
         if options.score is None:
             return rows

@@ -19,20 +19,17 @@ import pyarrow as pa
 
 from streameval.errors import InputError
 from streameval.kernels.orderkeys import UInt64Array
-from streameval.rankings import Fetched, Progress, Ranking, RankingOptions, check_ranks, silent
-from streameval.rankings.footers import check_column
-from streameval.rankings.ordering.groups import key_bounds, row_groups
+from streameval.rankings import Fetched, Forecast, Progress, Ranking, RankingOptions, check_ranks, silent
 from streameval.rankings.ordering.keeping import Keeper, UnfinishedError, forget
 from streameval.rankings.ordering.locate import least_memory, locate
-from streameval.rankings.ordering.scores import ScoreOrder, order_of, widest
+from streameval.rankings.ordering.scores import ScoreOrder
 from streameval.rankings.ordering.skipping import Lumps, must_be_read
-from streameval.rankings.ordering.ties import TIE_RULE, check_key, key_hashes
+from streameval.rankings.ordering.ties import describe, key_hashes
 from streameval.rankings.ordering.units import Scan, Unit
 from streameval.rankings.scans import ScanState, Shard, Step, announce
-from streameval.rankings.stored import free_name, open_stored
+from streameval.rankings.stored import StoredRanking, free_name
 from streameval.types import Int64Array
 
-_LEAST_MEMORY = 0.05  # GB: bins and a few row groups
 _BYTES_PER_ROW = 48  # of a row group that is being decoded
 
 
@@ -79,16 +76,7 @@ class ScoredRanking:
 
     def description(self) -> dict[str, Any]:
         """What the ranking is, JSON-ready."""
-        by = ", ".join(self.options.key) if self.options.key else "the stored position"
-        return {
-            **self.rows.description(),
-            "order": "score",
-            "score": self.score,
-            "ascending": self.options.ascending,
-            "key": list(self.options.key),
-            "nan": self.options.nan,
-            "tie_rule": TIE_RULE.format(what=by),
-        }
+        return {**self.rows.description(), **describe(self.options)}
 
     def location(self) -> dict[str, Any]:
         """Where it lies and how to read it, JSON-ready."""
@@ -128,6 +116,8 @@ class ScoredRanking:
         keeper = self._keeper(wanted, None)
         try:
             found = locate(scan, wanted, self.budget(wanted.size), self.options.nan, progress, keeper)
+            if isinstance(self.rows, StoredRanking):
+                self.rows.check_unchanged(self.rows.footers)
             mine = np.searchsorted(wanted, ranks)
             announce(progress, Step("items"))
             items = self._items(found.position[mine], list(dict.fromkeys(columns)), progress)
@@ -185,6 +175,13 @@ class ScoredRanking:
         except UnfinishedError as unfinished:
             return unfinished.state
         return keeper.state
+
+    def forecast(self, ranks: Int64Array, columns: Sequence[str]) -> Forecast:
+        """Say what `fetch` would scan; which pages it would read then, only the scan can tell."""
+        units = self.scan_for(ranks).units
+        files = len({unit.where.rsplit(": row group", 1)[0] for unit in units})
+        rows = sum(unit.rows for unit in units)
+        return Forecast(files=files, row_groups=len(units), rows_to_scan=rows, least_scans=2)
 
     def forget_scans(self) -> None:
         """Remove the kept scans."""
@@ -258,59 +255,3 @@ def _at(ranks: Int64Array, scores: pa.Array, cutoffs: Int64Array | None) -> pa.T
     if cutoffs is None:
         return None
     return pa.table({"rank": cutoffs, "score": scores.take(pa.array(np.searchsorted(ranks, cutoffs)))})
-
-
-def open_scored(source: Any, options: RankingOptions) -> ScoredRanking:
-    """Open Parquet files as a ranking by score.
-
-    Raises
-    ------
-    InputError
-        See `open_stored`; a score or key column that is missing, or of a type that cannot be ordered or hashed.
-    """
-    score = options.score or ""
-    rows = open_stored(source, options)
-    check_column(rows.schema, score, rows.source[0])
-    types = [(footer.file.path, footer.schema.field(score).type) for footer in rows.footers]
-    ranking = by_score(rows, row_groups(rows.footers, score), rows.schema, types, options)
-    # a NaN that comes last can lie in any row group: a float's statistics do not tell
-    anywhere = options.nan == "last" and ranking.order.kind.startswith("float")
-    return replace(ranking, bounds=None if anywhere else key_bounds(rows.footers, ranking.order, score))
-
-
-def by_score(
-    rows: Ranking,
-    units: Sequence[Unit],
-    schema: pa.Schema,
-    types: list[tuple[str, pa.DataType]],
-    options: RankingOptions,
-) -> ScoredRanking:
-    """Order a list by score.
-
-    Parameters
-    ----------
-    rows : Ranking
-        The list in stored order.
-    units : sequence of Unit
-        All of it, in stored order.
-    schema : pyarrow.Schema
-    types : list of (place, type)
-        Of the score column, wherever it may differ.
-    options : RankingOptions
-        With a score.
-
-    Raises
-    ------
-    InputError
-        A score or key column that is missing, or of a type that cannot be ordered or hashed; too little memory.
-    """
-    score, (where, _) = options.score or "", types[0]
-    order = order_of(types, score, options.ascending, options.nan)
-    for name in options.key:
-        check_column(schema, name, where)
-        check_key(schema.field(name).type, name)
-    if options.memory < _LEAST_MEMORY:
-        raise InputError(
-            f"{options.memory:g} GB of memory is too little to count scores", f"give --memory {_LEAST_MEMORY} or more"
-        )
-    return ScoredRanking(rows, tuple(units), options, order, score, widest([kind for _, kind in types], order))

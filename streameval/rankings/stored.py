@@ -7,19 +7,22 @@ The list itself is never loaded.
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 
 from streameval.errors import InputError, did_you_mean
-from streameval.rankings import Fetched, Progress, Ranking, RankingOptions, check_ranks, silent
-from streameval.rankings.files import list_files
+from streameval.rankings import Fetched, Forecast, Progress, Ranking, RankingOptions, check_ranks, silent, total
+from streameval.rankings.files import DataFile, list_files
 from streameval.rankings.footers import Footer, common_schema, fingerprint, read_footers, refuse_changed
 from streameval.rankings.parts import Part
+from streameval.rankings.where import chosen, keys_table
+from streameval.stores import is_remote, store_of
 from streameval.types import Int64Array
 
 if TYPE_CHECKING:
@@ -67,7 +70,7 @@ class StoredRanking:
     @property
     def threads(self) -> int:
         """Readers at work at once."""
-        return _threads(self.options)
+        return _threads(self.options, self.footers[0].file.path)
 
     def description(self) -> dict[str, Any]:
         """What the ranking is, JSON-ready."""
@@ -75,6 +78,7 @@ class StoredRanking:
             "fingerprint": self.fingerprint,
             "files": len(self.footers),
             "order": "stored",
+            **({} if self.options.where is None else {"where": self.options.where}),
         }
 
     def location(self) -> dict[str, Any]:
@@ -136,6 +140,15 @@ class StoredRanking:
             fallbacks=fallbacks(slabs),
         )
 
+    def forecast(self, ranks: Int64Array, columns: Sequence[str]) -> Forecast:
+        """Say what `fetch` would read; footers and page indexes are read for it."""
+        from streameval.rankings.paging.forecast import measure
+
+        parts = self.parts(ranks)
+        files = [list(of) for _, of in groupby(parts, key=lambda part: part.footer)]
+        with ThreadPoolExecutor(self.threads) as pool:
+            return total(list(pool.map(lambda mine: measure(mine, columns), files)))
+
     def parts(self, ranks: Int64Array) -> list[Part]:
         """Group planned ranks by the row group that holds them."""
         group = np.searchsorted(self.last_rank, ranks)
@@ -178,9 +191,19 @@ class StoredRanking:
             except BaseException:
                 pool.shutdown(cancel_futures=True)
                 raise
-        for footer in {part.footer.file.path: part.footer for part in parts}.values():
-            refuse_changed(footer)
+        self.check_unchanged({part.footer.file.path: part.footer for part in parts}.values())
         return slabs
+
+    def check_unchanged(self, footers: Iterable[Footer]) -> None:
+        """Refuse files that changed since the ranking was opened.
+
+        Raises
+        ------
+        InputError
+            One did; named.
+        """
+        with ThreadPoolExecutor(self.threads) as pool:
+            list(pool.map(refuse_changed, footers))
 
 
 def _joined(tables: list[pa.Table]) -> pa.Table:
@@ -221,7 +244,7 @@ class _Opener:
     def open(self, source: Any, options: RankingOptions) -> Ranking:
         if options.score is None:
             return open_stored(source, options)
-        from streameval.rankings.scored import open_scored
+        from streameval.rankings.byscore import open_scored
 
         return open_scored(source, options)
 
@@ -232,25 +255,47 @@ def open_stored(source: Any, options: RankingOptions) -> StoredRanking:
     Raises
     ------
     InputError
-        See `list_files`, `read_footers`, `common_schema`.
+        See `list_files`, `chosen`, `stored_from`.
     """
     files = list_files(source, options.file_order)
-    footers = tuple(read_footers(files, options.score, _threads(options)))
+    given = [source] if isinstance(source, str | os.PathLike) else list(source)
+    places = tuple(os.fspath(p) if is_remote(os.fspath(p)) else os.path.abspath(p) for p in given)
+    if options.where is not None:
+        kept = chosen(keys_table([file.keys for file in files]), options.where, os.fspath(given[0]))
+        files = [file for file, wanted in zip(files, kept, strict=True) if wanted]
+    return stored_from(files, places, options)
+
+
+def stored_from(files: Sequence[DataFile], source: tuple[str, ...], options: RankingOptions) -> StoredRanking:
+    """Open files as a ranking in the order given.
+
+    Parameters
+    ----------
+    files : sequence of DataFile
+    source : tuple of str
+        What finds them again.
+
+    Raises
+    ------
+    InputError
+        See `read_footers`, `common_schema`; no rows.
+    """
+    footers = tuple(read_footers(files, options.score, _threads(options, files[0].path)))
     schema = common_schema(footers, options.score)
     keys = [tuple(key for key, _ in footer.file.keys) for footer in footers]
     for footer, own in zip(footers, keys, strict=True):
         if own != keys[0]:
             raise InputError(f"{footer.file.path}: partition keys {list(own)}, but {list(keys[0])} elsewhere")
     rows = np.concatenate([footer.row_group_rows for footer in footers])
-    given = [source] if isinstance(source, str | os.PathLike) else list(source)
-    ranking = StoredRanking(tuple(os.path.abspath(p) for p in given), options, footers, schema, np.cumsum(rows))
+    ranking = StoredRanking(source, options, footers, schema, np.cumsum(rows))
     if ranking.n_items == 0:
-        raise InputError(f"{given[0]}: no rows in {len(footers):,} file(s)", "a ranking needs at least one item")
+        raise InputError(f"{source[0]}: no rows in {len(footers):,} file(s)", "a ranking needs at least one item")
     return ranking
 
 
-def _threads(options: RankingOptions) -> int:
-    return options.threads or os.cpu_count() or 1
+def _threads(options: RankingOptions, path: str) -> int:
+    """As asked; else one per core, and more where readers wait for a store rather than for a core."""
+    return options.threads or max(os.cpu_count() or 1, store_of(path).readers)
 
 
 def free_name(name: str, taken: Collection[str]) -> str:

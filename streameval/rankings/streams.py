@@ -23,6 +23,7 @@ from streameval.rankings.ordering.scores import ScoreOrder
 from streameval.rankings.ordering.units import Unit
 from streameval.rankings.scored import ScoredRanking
 from streameval.rankings.stored import StoredRanking
+from streameval.rankings.tables import LakeRanking
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -120,6 +121,8 @@ def labelled_rows(ranking: Ranking, label: str) -> LabelledRows:
     """
     if label not in ranking.columns():
         raise InputError(f"the ranking has no column '{label}'", did_you_mean(label, ranking.columns()))
+    if isinstance(ranking, LakeRanking):
+        return labelled_rows(ranking.opened, label)
     if isinstance(ranking, ScoredRanking):
         return LabelledRows(ranking.units, label, ranking.score, ranking.order)
     if isinstance(ranking, StoredRanking):
@@ -127,6 +130,21 @@ def labelled_rows(ranking: Ranking, label: str) -> LabelledRows:
     if isinstance(ranking, TableRanking):
         return LabelledRows(table_slices(ranking.table), label)
     raise InputError(f"a {type(ranking).__name__} cannot be read as a stream")
+
+
+def check_unchanged(ranking: Ranking) -> None:
+    """Refuse files that changed since the list was opened.
+
+    Raises
+    ------
+    InputError
+        One did; named.
+    """
+    if isinstance(ranking, LakeRanking):
+        ranking = ranking.opened
+    rows = ranking.rows if isinstance(ranking, ScoredRanking) else ranking
+    if isinstance(rows, StoredRanking):
+        rows.check_unchanged(rows.footers)
 
 
 @dataclass(frozen=True)

@@ -23,6 +23,7 @@ from streameval.errors import InputError, StudyError
 from streameval.partitioned import write_parts
 from streameval.proven import best_precision, deepest_rank, parse_share
 from streameval.rankings import Progress, Ranking, RankingOptions, silent
+from streameval.stores import is_remote
 from streameval.study import Study
 from streameval.types import Claim, Plan
 from streameval.verbs.select import open_planned
@@ -124,6 +125,8 @@ class Cut:
 
         if order not in ORDERS:
             raise InputError(f"order is '{order}'", "it is 'storage' or 'rank'")
+        if is_remote(os.fspath(out)):
+            raise InputError(f"{os.fspath(out)}: a cut is written to a folder of this machine", "copy it from there")
         folder = Path(os.path.abspath(out))
         _refuse_inside(folder, self.plan)
         atomic.refuse_taken(folder)

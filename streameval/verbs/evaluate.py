@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any, TypedDict, Unpack
 
 from streameval import __version__
 from streameval.curve import Curve
-from streameval.errors import InputError, did_you_mean
+from streameval.errors import InputError, StreamevalError, did_you_mean
 from streameval.labelerror import check_label_error
-from streameval.labelling import LabelColumns, Tallied, Votes, read_votes, vote_rule
+from streameval.labelling import Items, LabelColumns, Tallied, Votes, read_votes, vote_rule
 from streameval.labelling.agreement import agreement
 from streameval.labelling.issues import KINDS, place_of
 from streameval.labelstore import Given
 from streameval.metrics.bounded import metrics
 from streameval.reporting.page import render
+from streameval.stores.transfer import at_hand
 from streameval.study import Evaluation, Study, evaluation_id
 from streameval.types import Plan
 from streameval.verbs.judging import Judging, curve_of, half_width_of, tally_stored
@@ -51,7 +52,7 @@ def evaluate(
     ----------
     study : path
     labels : path, address or table, or sequence of these
-        Parquet, CSV, TSV, JSON or JSONL files, label tools' exports, `duckdb:FILE#QUERY`, `sqlite:///FILE#QUERY`,
+        Parquet, CSV, TSV, JSON or JSONL files, label tools' exports (these on object stores too), `duckdb:FILE#QUERY`, `sqlite:///FILE#QUERY`,
         `postgresql://…#QUERY`, or tables that speak the Arrow PyCapsule protocol. Each row is a vote. A source given
         before adds nothing; with none, the labels stored before are evaluated.
     misses : int
@@ -80,7 +81,7 @@ def evaluate(
     plan = folder.plan()
     sources = [labels] if _is_one(labels) else list(labels)
     items = folder.items(plan)
-    read = [read_votes(source, plan, items, columns) for source in sources]
+    read = _read(sources, plan, items, columns)
     if judging.strict:
         _refuse_trouble(folder, plan, judging, read)
     new = folder.labels.add(read)
@@ -101,6 +102,20 @@ def evaluate(
     found = _evaluation(tallied, curve, {**summary, "agreement": people, "sources": given})
     folder.save_evaluation(found, render(plan, found), database_of(folder, plan, found))
     return found
+
+
+def _read(sources: list[Any], plan: Plan, items: Items | None, columns: LabelColumns) -> list[Votes]:
+    """Read label tables, those on object stores from a copy under their own name."""
+    read = []
+    with at_hand(sources) as local:
+        for source in sources:
+            place = local.get(source, source) if isinstance(source, str) else source
+            try:
+                votes = read_votes(place, plan, items, columns)
+            except StreamevalError as error:
+                raise type(error)(error.what.replace(str(place), str(source)), error.hint) from error
+            read.append(replace(votes, source=source) if place is not source else votes)
+    return read
 
 
 def _refuse_trouble(folder: Study, plan: Plan, judging: Judging, read: Sequence[Votes]) -> None:

@@ -24,7 +24,9 @@ from streameval.metrics.counted import Counted, metrics
 from streameval.metrics.places import Places
 from streameval.rankings import Progress, Ranking, RankingOptions, open_ranking, silent
 from streameval.rankings.scored import ScoredRanking
-from streameval.rankings.streams import LabelledRows, labelled_rows
+from streameval.rankings.stored import StoredRanking
+from streameval.rankings.streams import LabelledRows, check_unchanged, labelled_rows
+from streameval.rankings.tables import LakeRanking
 from streameval.reporting.page import render
 from streameval.sliding import Sliding, WindowResult, smallest_window
 from streameval.study import NO_LABELS, Evaluation, Study, save_exact
@@ -132,6 +134,7 @@ def exact(
             raise InputError("windows slide over ranks, and this list is not stored in the order of its scores",
                              "store it sorted, or leave --window out")  # fmt: skip
         slide(truth.rows, sliding, truth.threads)
+    check_unchanged(truth.ranking)
     curve = _curve(summed, ranks, misses)
     found = _evaluation(truth, summed, curve, sliding.result() if sliding else ())
     if out is not None:
@@ -150,16 +153,24 @@ def curve_cutoffs(n_items: int) -> Int64Array:
 
 def _open(source: Any, label: str, options: RankingOptions) -> Truth:
     ranking = open_ranking(source, options)
-    threads = options.threads or os.cpu_count() or 1
+    threads = _threads(ranking, options)
     return Truth(ranking, labelled_rows(ranking, label), threads, options.memory * 1e9 * (1 - _BASE_MEMORY))
 
 
+def _threads(ranking: Ranking, options: RankingOptions) -> int:
+    """As many as the ranking's own readers: more than cores, where they wait for a store."""
+    rows = ranking.opened if isinstance(ranking, LakeRanking) else ranking
+    rows = rows.rows if isinstance(rows, ScoredRanking) else rows
+    return rows.threads if isinstance(rows, StoredRanking) else options.threads or os.cpu_count() or 1
+
+
 def _sum(truth: Truth, ranks: Int64Array, tolerance: float, progress: Progress) -> Summed:
-    if not isinstance(truth.ranking, ScoredRanking):
+    ranking = truth.ranking.opened if isinstance(truth.ranking, LakeRanking) else truth.ranking
+    if not isinstance(ranking, ScoredRanking):
         return streamed(truth.rows, ranks, truth.threads, None, progress)
-    order, kind = truth.ranking.order, truth.ranking.kind
+    order, kind = ranking.order, ranking.kind
     scores: Scores = lambda keys: order.scores(keys, kind)  # noqa: E731
-    if _looks_sorted(truth.ranking):
+    if _looks_sorted(ranking):
         try:
             return streamed(truth.rows, ranks, truth.threads, scores, progress)
         except UnorderedError:

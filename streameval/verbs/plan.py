@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from streameval.methods import create
-from streameval.rankings import RankingOptions, open_ranking
+from streameval.rankings import Ranking, RankingOptions, open_ranking
 from streameval.study import Study
 from streameval.types import Plan
 
@@ -51,8 +51,22 @@ def plan(
     StudyError
         The folder holds a different plan.
     """
+    drawn, _ = draw(ranking, method, seed, options, parameters)
+    Study(Path(study)).save_plan(drawn)
+    return drawn
+
+
+def draw(
+    ranking: Any, method: str, seed: int, options: RankingOptions | None, parameters: dict[str, Any]
+) -> tuple[Plan, Ranking]:
+    """Choose ranks and write nothing: the plan, and the ranking that was opened for it.
+
+    Raises
+    ------
+    InputError
+        See `plan`.
+    """
     chosen = create(method, parameters)
     opened = open_ranking(ranking, options)
     drawn = replace(chosen.plan(opened.n_items, seed), ranking=opened.description(), location=opened.location())
-    Study(Path(study)).save_plan(drawn)
-    return drawn
+    return drawn, opened

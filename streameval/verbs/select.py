@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Unpack
 
@@ -38,6 +38,8 @@ class Selection:
         Tasks exported.
     files : tuple of Path
         Files of the export.
+    source : mapping
+        Where the ranking lies, and its fingerprint.
     """
 
     table: pa.Table
@@ -45,6 +47,7 @@ class Selection:
     left_out: tuple[str, ...] = ()
     tasks: int = 0
     files: tuple[Path, ...] = ()
+    source: Mapping[str, Any] = field(default_factory=dict)
 
 
 def select(
@@ -86,23 +89,35 @@ def select(
     files = format_of(os.fspath(export)) if export is not None else None
     asked = task_options(tasks, export is not None)
     opened = planned_ranking(folder, plan, ranking)
+    names = shown_columns(plan, opened, columns)
+    fetched = opened.fetch(plan.ranks, names, progress, method_cutoffs(plan))
+    table = _with_ours(plan, fetched.table)
+    folder.save_selection(plan, table, fetched.thresholds, {"tied_ranks": fetched.tied_ranks})
+    if isinstance(opened, Scanned):
+        opened.forget_scans()
+    source = {"source": plan.location["source"], "fingerprint": plan.ranking["fingerprint"]}
+    if files is None or export is None:
+        return Selection(table, fetched, source=source)
+    made = make_tasks(folder, plan, table, set(columns or ()), asked)
+    exported = files(made.table, Path(export))
+    atomic.write_all({**folder.extra_task_files(made.extra), **exported})
+    return Selection(table, fetched, made.left_out, made.table.num_rows, tuple(exported), source)
+
+
+def shown_columns(plan: Plan, opened: Ranking, columns: Sequence[str] | None) -> list[str]:
+    """Columns to fetch: as asked, without a score that comes anyway.
+
+    Raises
+    ------
+    InputError
+        One is not there.
+    """
     known = opened.columns()
     names = list(columns) if columns is not None else known
     if strangers := sorted(set(names) - set(known)):
         raise InputError(f"the ranking has no column '{strangers[0]}'", did_you_mean(strangers[0], known))
     own = "score" if plan.ranking.get("score") == "score" else None
-    shown = [name for name in dict.fromkeys(names) if name != own]
-    fetched = opened.fetch(plan.ranks, shown, progress, method_cutoffs(plan))
-    table = _with_ours(plan, fetched.table)
-    folder.save_selection(plan, table, fetched.thresholds, {"tied_ranks": fetched.tied_ranks})
-    if isinstance(opened, Scanned):
-        opened.forget_scans()
-    if files is None or export is None:
-        return Selection(table, fetched)
-    made = make_tasks(folder, plan, table, set(columns or ()), asked)
-    exported = files(made.table, Path(export))
-    atomic.write_all({**folder.extra_task_files(made.extra), **exported})
-    return Selection(table, fetched, made.left_out, made.table.num_rows, tuple(exported))
+    return [name for name in dict.fromkeys(names) if name != own]
 
 
 def planned_ranking(folder: Study, plan: Plan, ranking: Any = None) -> Ranking:

@@ -17,7 +17,7 @@ def cut(
     precision: str | None = None,
     recall: str | None = None,
     rank: Whole | None = None,
-    out: Path | None = None,
+    out: str | None = None,
     order: Literal["storage", "rank"] = "storage",
     misses: Whole | None = None,
     output: Output = _PLAIN,

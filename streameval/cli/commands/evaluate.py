@@ -7,10 +7,11 @@ from typing import Annotated, Any
 
 from cyclopts import Parameter
 
+from streameval.cli.batch import Batch, job, record
 from streameval.cli.options import JudgingFlags, LabelFlags, Whole
 from streameval.cli.output import Output, columns
 
-_PLAIN, _NAMING, _JUDGING = Output(), LabelFlags(), JudgingFlags()
+_PLAIN, _NAMING, _JUDGING, _BATCH = Output(), LabelFlags(), JudgingFlags(), Batch()
 
 
 # what a terminal shows of metrics.parquet
@@ -18,6 +19,7 @@ _OVERALL = (("average_precision", "positives"), ("roc_auc", ""), ("max_f1", ""),
 _TROUBLE = ("missing", "undecided", "skipped", "doubled", "contradictory", "unreadable", "unknown")
 
 
+@job
 def evaluate(
     study: Path,
     *,
@@ -25,6 +27,8 @@ def evaluate(
     naming: LabelFlags = _NAMING,
     judging: JudgingFlags = _JUDGING,
     misses: Whole = 0,
+    publish: str | None = None,
+    batch: Batch = _BATCH,
     output: Output = _PLAIN,
 ) -> None:
     """Join labels back and write the curve with its bounds, the metrics and the report.
@@ -40,14 +44,20 @@ def evaluate(
         sqlite:///FILE#QUERY, postgresql://...#QUERY; each row is a vote, and what was given before adds nothing.
     misses
         Positives that the ranking never returned.
+    publish
+        Folder or object store (s3://bucket/folder) to copy the results to, their manifest.json last.
     """
     from streameval.cli.picture import picture
     from streameval.reporting.sentences import band_meaning, half_width_sentence, verdict
+    from streameval.study import result_files
     from streameval.verbs.evaluate import evaluate as verb
 
     found = verb(study, labels=labels or [], misses=misses, **naming.options(), **judging.options())
     cuts = [row for row in found.metrics.to_pylist() if row["metric"] == "precision_at"]
     output.event("evaluate", evaluation_id=found.evaluation_id, **found.summary["account"])
+    sources = [{key: value for key, value in one.items() if key != "new"} for one in found.summary["sources"]]
+    read = {"study": found.summary["study"], "evaluation_id": found.evaluation_id, "labels": sources}
+    record(study, "evaluate", read, result_files(study), output)
     rows = [[f"{int(r['argument']):,}", *(f"{r[k]:.4f}" for k in ("lower", "estimate", "upper"))] for r in cuts]
     account = found.summary["account"]
     notes = [f"{value:,} {key}" for key, value in account.items() if value and key in _TROUBLE]
@@ -67,7 +77,20 @@ def evaluate(
         "",
         f"Report: {study / 'report.html'}",
     ]
-    output.say({**found.summary, "precision_at": cuts, "report": str(study / "report.html")}, lines)
+    result = {**found.summary, "precision_at": cuts, "report": str(study / "report.html")}
+    if publish is not None:
+        result["published"] = _publish(study, publish, output)
+        lines.append(f"Published: {publish}")
+    output.say(result, lines)
+
+
+def _publish(study: Path, place: str, output: Output) -> dict[str, Any]:
+    from streameval.verbs.publish import publish as verb
+
+    done = verb(study, place)
+    facts = {"place": done.place, "already_there": done.already_there, "files": done.manifest["files"]}
+    output.event("publish", **facts)
+    return facts
 
 
 def _overall(rows: list[dict[str, Any]]) -> list[str]:

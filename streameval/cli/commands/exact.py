@@ -6,11 +6,14 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from streameval.cli.batch import Batch, job
 from streameval.cli.options import RankingFlags, Whole
 from streameval.cli.output import Output, columns, progress
+from streameval.errors import InputError
 
 _PLAIN = Output()
 _RANKING = RankingFlags()
+_BATCH = Batch()
 # what a terminal shows of metrics.parquet
 _OVERALL = (
     ("average_precision", "positives"), ("average_precision", "tie_order"), ("average_precision", "grouped"),
@@ -18,6 +21,7 @@ _OVERALL = (
 )  # fmt: skip
 
 
+@job
 def exact(
     *ranking: str,
     label: str,
@@ -26,7 +30,9 @@ def exact(
     window: str | None = None,
     epsilon: str = "0.03",
     out: Path | None = None,
+    publish: str | None = None,
     flags: RankingFlags = _RANKING,
+    batch: Batch = _BATCH,
     output: Output = _PLAIN,
 ) -> None:
     """Evaluate a list whose every item has a label: exactly, in one stream, in fixed memory.
@@ -49,10 +55,14 @@ def exact(
         Grid ratios minus one for these windows, separated by commas.
     out
         Folder for curve.parquet, envelope.parquet, metrics.parquet, evaluation.json, report.html and study.duckdb.
+    publish
+        Folder or object store (s3://bucket/folder) to copy these files to, their manifest.json last; needs --out.
     """
     from streameval.verbs.exact import Windows
     from streameval.verbs.exact import exact as verb
 
+    if publish is not None and out is None:
+        raise InputError("--publish copies the files of a folder", "name the folder with --out DIR")
     windows = Windows(tuple(_whole(text) for text in (window or "").split(",") if text.strip()),
                       tuple(text.strip() for text in epsilon.split(",")))  # fmt: skip
     with progress("items") as bar:
@@ -74,6 +84,12 @@ def exact(
         *_windows(summary["diagnostics"]),
         *([f"Report: {out / 'report.html'}"] if out else []),
     ]
+    if publish is not None and out is not None:
+        from streameval.verbs.publish import publish_exact
+
+        done = publish_exact(found, out, publish)
+        output.event("publish", place=done.place, already_there=done.already_there, files=done.manifest["files"])
+        lines.append(f"Published: {publish}")
     output.say({**summary, "metrics": rows, "report": str(out / "report.html") if out else None}, lines)
 
 

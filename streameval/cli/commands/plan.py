@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import asdict
 from pathlib import Path
 
+from streameval.cli.batch import Batch, Rehearsal, job, record
+from streameval.cli.forecasts import lines_of, rehearsed
 from streameval.cli.options import MethodOptions, RankingFlags, Whole
 from streameval.cli.output import Output
 from streameval.cli.planning import GrowthFlags, ReuseFlags, enlarge_study, plan_with_key
@@ -12,10 +14,13 @@ from streameval.cli.planning import GrowthFlags, ReuseFlags, enlarge_study, plan
 _PLAIN = Output()
 _METHOD = MethodOptions()
 _RANKING = RankingFlags()
+_BATCH = Batch()
+_ACT = Rehearsal()
 _GROWTH = GrowthFlags()
 _REUSE = ReuseFlags()
 
 
+@job
 def plan(
     *ranking: str,
     study: Path,
@@ -25,6 +30,8 @@ def plan(
     reuse: ReuseFlags = _REUSE,
     parameters: MethodOptions = _METHOD,
     flags: RankingFlags = _RANKING,
+    rehearsal: Rehearsal = _ACT,
+    batch: Batch = _BATCH,
     output: Output = _PLAIN,
 ) -> None:
     """Choose which ranks to label.
@@ -51,8 +58,15 @@ def plan(
         plan_with_key(ranking, study, (reuse, flags), (method, seed), parameters, output)
         return
     from streameval.study import Study
+    from streameval.verbs.plan import draw
     from streameval.verbs.plan import plan as verb
 
+    if rehearsal.dry_run:
+        drawn, opened = draw(list(ranking), method, seed, flags.options(), asdict(parameters))
+        facts = rehearsed(drawn, opened.forecast(drawn.ranks, opened.columns()), _files(study))
+        head = f"{method}: {drawn.table.num_rows:,} of {drawn.n_items:,} items would be planned; to select them:"
+        output.say(facts, [head, *lines_of(facts)])
+        return
     before = Study(study).exists
     made = verb(list(ranking), study, method=method, seed=seed, options=flags.options(),
                 **asdict(parameters))  # fmt: skip
@@ -60,6 +74,8 @@ def plan(
     unknown = int(made.notes.get("unknown_tail", 0))
     result = {"study": str(study), "plan_id": made.plan_id, "labels": labels, "already_there": before, **made.header()}
     output.event("plan", labels=labels, n_items=made.n_items)
+    read = {"source": made.location["source"], "n_items": made.n_items, **made.ranking}
+    record(study, "plan", read, _files(study), output)
     lines = [
         f"{method}: {labels:,} of {made.n_items:,} items to label ({labels / made.n_items:.2%})"
         + (", as planned before" if before else ""),
@@ -69,3 +85,7 @@ def plan(
             f"The last {unknown:,} ranks stay unknown (0 to {unknown:,} positives); --tail closed labels a last window."
         )
     output.say(result, [*lines, f"Next: streameval select {study} --export tasks.csv"])
+
+
+def _files(study: Path) -> list[Path]:
+    return [study / "plan.parquet", study / "plan.json"]

@@ -6,18 +6,23 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 
+from streameval.cli.batch import Batch, Rehearsal, job, record
+from streameval.cli.forecasts import lines_of, rehearsed
 from streameval.cli.options import TaskFlags
 from streameval.cli.output import Output, progress
 
-_PLAIN, _TASKS = Output(), TaskFlags()
+_PLAIN, _TASKS, _BATCH, _ACT = Output(), TaskFlags(), Batch(), Rehearsal()
 
 
+@job
 def select(
     study: Path,
     *,
     columns: str | None = None,
     export: Path | None = None,
     tasks: TaskFlags = _TASKS,
+    rehearsal: Rehearsal = _ACT,
+    batch: Batch = _BATCH,
     output: Output = _PLAIN,
 ) -> None:
     """Fetch exactly the planned items, and write them as tasks for people.
@@ -33,11 +38,17 @@ def select(
     export
         Task file; its ending says the format: .csv, .jsonl (Prodigy), .label-studio.json, .html (an offline page).
     """
+    from streameval.verbs.forecast import forecast
     from streameval.verbs.select import select as verb
 
+    names = [name.strip() for name in columns.split(",")] if columns else None
+    if rehearsal.dry_run:
+        plan, what = forecast(study, columns=names)
+        foreseen = rehearsed(plan, what, [study / "selection.parquet", *([export] if export else [])])
+        output.say(foreseen, [f"{plan.table.num_rows:,} items would be fetched.", *lines_of(foreseen)])
+        return
     with progress("reading pages", output) as bar:
-        names = [name.strip() for name in columns.split(",")] if columns else None
-        made = verb(study, columns=names, export=export, progress=bar, **tasks.options())  # fmt: skip
+        made = verb(study, columns=names, export=export, progress=bar, **tasks.options())
     facts = {
         "items": made.table.num_rows,
         "columns": made.table.column_names,
@@ -56,6 +67,8 @@ def select(
     for fallback in made.fetched.fallbacks:
         output.event("fallback", **asdict(fallback))
     output.event("select", **facts)
+    read = {name: facts[name] for name in ("rows_read", "rows_scanned", "row_groups_read", "pages_read", "bytes_read")}
+    record(study, "select", {**made.source, **read}, [study / "selection.parquet", *made.files], output)
     lines = [f"{made.table.num_rows:,} items fetched into {study / 'selection.parquet'}"]
     if made.fetched.tied_ranks:
         lines.append(

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
 from streameval.errors import InputError
 from streameval.kernels.tiehash import NULL_WORD, SEED, add_strings, add_words
+from streameval.rankings import RankingOptions
 
 TIE_RULE = "score, then the 64-bit tie hash of {what}, then the stored position"
 
@@ -54,3 +57,17 @@ def _words(array: pa.Array, valid: npt.NDArray[np.bool_]) -> npt.NDArray[np.uint
     else:
         words = filled.astype(np.uint64 if pa.types.is_unsigned_integer(array.type) else np.int64).view(np.uint64)
     return np.where(valid, words, NULL_WORD)
+
+
+def describe(options: RankingOptions) -> dict[str, Any]:
+    """Describe an order by score, JSON-ready."""
+    by = ", ".join(options.key) if options.key else "the stored position"
+    return {
+        "order": "score",
+        "score": options.score,
+        "ascending": options.ascending,
+        "key": list(options.key),
+        "nan": options.nan,
+        "tie_rule": TIE_RULE.format(what=by),
+        **({} if options.where is None else {"where": options.where}),
+    }

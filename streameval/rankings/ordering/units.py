@@ -12,14 +12,14 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 import pyarrow as pa
-import pyarrow.parquet as pq
 
-from streameval.errors import InputError, outside_trouble
+from streameval.errors import InputError, StreamevalError, outside_trouble
 from streameval.kernels.tiehash import position_hashes
 from streameval.rankings.ordering.bins import Words
 from streameval.rankings.ordering.scores import Keys, ScoreOrder
 from streameval.rankings.ordering.skipping import Lumps
 from streameval.rankings.ordering.ties import key_hashes
+from streameval.stores import is_remote, store_of
 from streameval.types import Int64Array
 
 
@@ -94,7 +94,7 @@ class RowGroup:
 
     def advise(self) -> None:
         """Have the system fetch the scores, for they will be read soon; whatever is wrong shows then."""
-        if not hasattr(os, "posix_fadvise") or not self.score_bytes:
+        if not hasattr(os, "posix_fadvise") or not self.score_bytes or is_remote(self.path):
             return
         with contextlib.suppress(OSError):
             handle = os.open(self.path, os.O_RDONLY)
@@ -112,11 +112,11 @@ class RowGroup:
             A damaged file, named with the row group, or one that changed since the list was opened.
         """
         try:
-            stat = os.stat(self.path)
-            if (stat.st_size, stat.st_mtime_ns) != self.state:
+            # an object is asked for its state once, after the scans: a request a row group would double them
+            if not is_remote(self.path) and store_of(self.path).state(self.path) != self.state:
                 raise InputError(f"{self.path}: changed while it was read", "run the command again")
             table = self._read(list(columns))
-        except InputError:
+        except StreamevalError:
             raise
         except (pl.exceptions.PolarsError, pa.ArrowException, OSError, pl.exceptions.PanicException) as error:
             trouble = outside_trouble(error)
@@ -129,10 +129,11 @@ class RowGroup:
         return table
 
     def _read(self, columns: list[str]) -> pa.Table:
-        if self.reader == "polars" and len(columns) == 1 and self.first_row + self.rows < 2**32:
+        plain = self.reader == "polars" and not is_remote(self.path)
+        if plain and len(columns) == 1 and self.first_row + self.rows < 2**32:
             lazy = pl.scan_parquet(self.path, glob=False, hive_partitioning=False).select(columns)
             return lazy.slice(self.first_row, self.rows).collect().to_arrow()
-        with pq.ParquetFile(self.path) as file:
+        with store_of(self.path).parquet(self.path) as file:
             return file.read_row_group(self.index, columns=columns, use_threads=False)
 
 

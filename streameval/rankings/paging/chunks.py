@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from types import TracebackType
@@ -14,12 +13,9 @@ from streameval.errors import InputError, outside_trouble
 from streameval.kernels import parquet as kernels
 from streameval.rankings.footers import Footer
 from streameval.rankings.paging.schema import Leaf, leaves_of
+from streameval.stores import store_of
+from streameval.stores.ranges import Range
 from streameval.types import Int64Array
-
-Range = tuple[int, int]
-
-# two ranges this close are one read: a second system call costs more than these bytes
-_GAP = 4096
 
 
 class UnfitError(Exception):
@@ -166,18 +162,22 @@ class OpenFile:
     def __init__(self, footer: Footer) -> None:
         self.path = footer.file.path
         self.size = footer.size
-        self.bytes_read = 0
         try:
-            self._handle = os.open(self.path, os.O_RDONLY)
+            self._file = store_of(self.path).open(self.path)
         except OSError as error:
             raise outside_trouble(error) or InputError(f"{self.path}: cannot be read ({error.strerror})") from error
-        os.posix_fadvise(self._handle, 0, 0, os.POSIX_FADV_RANDOM)
+
+    @property
+    def bytes_read(self) -> int:
+        """Bytes read from it so far."""
+        return self._file.bytes_read
 
     def __enter__(self) -> OpenFile:
+        self._file.__enter__()
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        os.close(self._handle)
+        self._file.__exit__(kind, error, at)
 
     def chunks(self, footer: Footer, groups: Sequence[int], columns: Sequence[str]) -> list[list[list[Chunk]]]:
         """Column chunks, by column, leaf and row group.
@@ -201,6 +201,8 @@ class OpenFile:
         facts = np.empty((len(groups), wanted.size, kernels.N_FACTS), dtype=np.int64)
         if kernels.chunk_facts(np.frombuffer(raw, np.uint8), np.array(groups, dtype=np.int64), wanted, facts) < 0:
             raise InputError(f"{self.path}: its Parquet footer is corrupt (it lacks a column chunk)")
+        index = facts[..., [kernels.INDEX_AT, kernels.INDEX_SIZE]].reshape(-1, 2)
+        self._file.hold([(at, size) for at, size in index.tolist() if at > 0 and size > 0])
         slot = {int(index): i for i, index in enumerate(wanted)}
         return [
             [
@@ -226,8 +228,11 @@ class OpenFile:
 
     def advise(self, ranges: Sequence[Range]) -> None:
         """Have the system fetch ranges ahead, many at once."""
-        for at, size in _joined(ranges):
-            os.posix_fadvise(self._handle, at, size, os.POSIX_FADV_WILLNEED)
+        self._file.advise(ranges)
+
+    def stream(self, at: int, end: int) -> None:
+        """Read small steps within a stretch as is best for where the file lies."""
+        self._file.stream(at, end)
 
     def read(self, ranges: Sequence[Range]) -> list[memoryview]:
         """Read (offset, bytes) ranges, near ones in one go.
@@ -237,38 +242,15 @@ class OpenFile:
         InputError
             A range goes past the end of the file.
         OutsideError
-            The disk fails.
+            The disk fails, or the store does not answer.
         """
-        found: dict[Range, memoryview] = {}
-        joined = iter(_joined(ranges))
-        base, block = 0, memoryview(b"")
-        for at, size in sorted(set(ranges)):
-            if not base <= at <= at + size <= base + len(block):
-                base, length = next(joined)
-                block = memoryview(self._pread(length, base))
-            found[at, size] = block[at - base : at - base + size]
-        return [found[one] for one in ranges]
-
-    def _pread(self, size: int, at: int) -> bytes:
-        if not 0 <= at <= at + size <= self.size:
-            raise InputError(f"{self.path}: bytes {at:,}..{at + size:,} of a file of {self.size:,} were asked for")
+        for at, size in ranges:
+            if not 0 <= at <= at + size <= self.size:
+                raise InputError(f"{self.path}: bytes {at:,}..{at + size:,} of a file of {self.size:,} were asked for")
         try:
-            got = os.pread(self._handle, size, at)
-            while len(got) < size and (more := os.pread(self._handle, size - len(got), at + len(got))):
-                got += more
+            found = self._file.read(ranges)
         except OSError as error:
             raise outside_trouble(error) or InputError(f"{self.path}: cannot be read ({error.strerror})") from error
-        if len(got) < size:
+        if any(len(got) < size for got, (_, size) in zip(found, ranges, strict=True)):
             raise InputError(f"{self.path}: changed while it was read (it is shorter now)", "run the command again")
-        self.bytes_read += size
-        return got
-
-
-def _joined(ranges: Sequence[Range]) -> list[Range]:
-    joined: list[Range] = []
-    for at, size in sorted(set(ranges)):
-        if joined and at <= joined[-1][0] + joined[-1][1] + _GAP:
-            joined[-1] = (joined[-1][0], max(joined[-1][1], at + size - joined[-1][0]))
-        else:
-            joined.append((at, size))
-    return joined
+        return found

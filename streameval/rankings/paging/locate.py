@@ -91,7 +91,7 @@ def _walk(file: OpenFile, chunk: Chunk, last_row: int) -> Int64Array:
             raise InputError(f"{chunk.where}: a page at {at:,} ends after its column's bytes", _LIES)
         if kind in (DATA_PAGE, DATA_PAGE_V2):
             if not found and size <= _HOP:
-                file.advise([(at, chunk.end - at)])
+                file.stream(at, chunk.end)
             rows = int(header[headers.PAGE_ROWS if kind == DATA_PAGE_V2 else headers.PAGE_VALUES])
             if kind == DATA_PAGE and chunk.leaf.max_rep:
                 raise UnfitError("no page index, and its pages do not say how many rows they hold")

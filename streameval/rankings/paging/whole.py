@@ -9,6 +9,7 @@ import pyarrow.parquet as pq
 from streameval.errors import InputError, outside_trouble
 from streameval.rankings.footers import Footer
 from streameval.rankings.paging.schema import wide_type
+from streameval.stores import store_of
 from streameval.types import Int64Array
 
 _BATCH_ROWS = 1 << 16
@@ -46,7 +47,7 @@ def read_whole(
     kind = wide_type(footer.schema.field(column).type)
     path, taken, begin = footer.file.path, [], 0
     try:
-        with pq.ParquetFile(
+        with store_of(path).parquet(
             path, pre_buffer=False, buffer_size=_STREAM, page_checksum_verification=True
         ) as file:  # fmt: skip
             chunks = _chunks(file.metadata.row_group(group), column)

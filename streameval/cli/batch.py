@@ -1,0 +1,106 @@
+"""Manners of a batch job: a limit of time, a rehearsal, a record of what was read and written."""
+
+from __future__ import annotations
+
+import functools
+import re
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+from cyclopts import Parameter
+
+from streameval.cli.output import Output
+from streameval.errors import OutsideError
+
+_UNITS = {"": 1, "s": 1, "m": 60, "h": 3600}
+
+
+def duration(kind: Any, tokens: Sequence[Any]) -> float:
+    """Read a length of time: 90, 90s, 45m, 1.5h."""
+    found = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?)\s*([smh]?)", tokens[0].value.strip())
+    if found is None or float(found[1]) <= 0:
+        raise ValueError(f"{tokens[0].value!r} is no length of time: 90, 45m and 2h are")
+    return float(found[1]) * _UNITS[found[2]]
+
+
+@Parameter(name="*")
+@dataclass(frozen=True)
+class Batch:
+    """How to behave as a job."""
+
+    time_limit: Annotated[
+        float | None, Parameter(converter=duration, help="Stop after so long (90, 45m, 2h) with exit status 3.")
+    ] = None
+
+
+@Parameter(name="*")
+@dataclass(frozen=True)
+class Rehearsal:
+    """Whether to act."""
+
+    dry_run: Annotated[bool, Parameter(negative="", help="Say what would be read and written, and write nothing.")] = (
+        False
+    )
+
+
+def job(verb: Callable[..., None]) -> Callable[..., None]:
+    """Make a verb with parameters `batch` and `output` obey the time limit, and log how long it took."""
+
+    @functools.wraps(verb)
+    def run(*arguments: Any, **named: Any) -> None:
+        batch, output = named.get("batch", Batch()), named.get("output", Output())
+        began = time.monotonic()
+        with _limit(batch.time_limit):
+            verb(*arguments, **named)
+        output.event("done", verb=verb.__name__, seconds=round(time.monotonic() - began, 3), exit_status=0)
+
+    return run
+
+
+@contextmanager
+def _limit(seconds: float | None) -> Iterator[None]:
+    """Interrupt what is inside after some time.
+
+    Raises
+    ------
+    OutsideError
+        The time is over.
+    """
+    if seconds is None or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    over = OutsideError(
+        f"the time limit of {seconds:g} s was reached",
+        "nothing half-written was left behind; give more time, or run the same command again",
+    )
+    reached = threading.Event()
+
+    def stop(number: int, frame: Any) -> None:
+        reached.set()
+        raise over
+
+    before = signal.signal(signal.SIGALRM, stop)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    except Exception as error:
+        # a library may have turned the interruption into an error of its own
+        if reached.is_set() and error is not over:
+            raise over from error
+        raise
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def record(study: Path, verb: str, read: dict[str, Any], written: Sequence[Path], output: Output) -> None:
+    """Keep what a verb read and wrote in `STUDY/manifests/VERB.json`, and log it."""
+    from streameval.verbs.manifest import save
+
+    output.event("manifest", verb=verb, **save(study, verb, read, written))

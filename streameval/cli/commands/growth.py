@@ -1,0 +1,52 @@
+"""`streameval growth`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from streameval.cli.output import Output, columns
+
+_PLAIN = Output()
+
+
+def growth(
+    before: Path,
+    after: Path,
+    *,
+    on: str | None = None,
+    out: Path | None = None,
+    output: Output = _PLAIN,
+) -> None:
+    """Say what a study of an earlier list is worth for a later one: what stays valid, what moved, what to label.
+
+    Example: streameval growth studies/monday studies/tuesday --on item_id --out known.parquet
+
+    Parameters
+    ----------
+    before
+        Folder of the earlier study.
+    after
+        Folder of the later study, planned and selected; nobody has to have labelled anything.
+    on
+        Columns, separated by commas, that tell items apart (default: the later plan's --key).
+    out
+        Parquet file for the labels that the later study's items have already, to give to evaluate.
+    """
+    from streameval.verbs.growth import growth as verb
+
+    names = [name.strip() for name in on.split(",")] if on else None
+    found = verb(before, after, on=names, out=out).summary
+    output.event("growth", **{key: found[key] for key in ("planned", "known", "labelled", "to_label")})
+    moved = found["moved"]
+    rows = [[f"{one['rank']:,}", f"{one['first_rank']:,}", f"{one['last_rank']:,}"] for one in found["cutoffs"]]
+    lines = [
+        f"{found['items_before']:,} items before, {found['items_after']:,} now.",
+        found["valid"],
+        f"{found['planned']:,} items are planned now: {found['known']:,} were selected before, {found['labelled']:,} "
+        f"of them labelled. To label: {found['to_label']:,}.",
+        f"Of those known, {moved['same_rank']:,} keep their rank, {moved['up']:,} rose and {moved['down']:,} fell, by "
+        f"{moved['median_shift']:,.0f} ranks in the median and {moved['largest_shift']:,} at most.",
+        *(["", *columns(["rank before", "now from", "to"], rows)] if rows else []),
+        *([f"Next: streameval evaluate {after} --labels {out} LABELS"] if out else []),
+    ]
+    output.say({**found, "out": str(out) if out else None}, lines)

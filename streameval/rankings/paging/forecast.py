@@ -1,0 +1,44 @@
+"""What reading wanted rows would take, found out by reading footers and page indexes alone."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import groupby
+
+from streameval.kernels import parquet as kernels
+from streameval.rankings import Forecast
+from streameval.rankings.paging.chunks import Chunk, OpenFile
+from streameval.rankings.paging.locate import find_pages
+from streameval.rankings.parts import Part
+from streameval.types import Int64Array
+
+
+def measure(parts: Sequence[Part], columns: Sequence[str]) -> Forecast:
+    """Add up the pages that hold wanted rows; a chunk without a page index counts whole.
+
+    Raises
+    ------
+    InputError
+        A file that changed or is damaged.
+    """
+    files = pages = size = whole = 0
+    for footer, group in groupby(parts, key=lambda part: part.footer):
+        mine = list(group)
+        stored = [name for name in dict.fromkeys(columns) if name in footer.schema.names]
+        files += 1
+        if not stored:
+            continue
+        with OpenFile(footer) as file:
+            for leaf in (leaf for of in file.chunks(footer, [part.row_group for part in mine], stored) for leaf in of):
+                for chunk, part in zip(leaf, mine, strict=True):
+                    n_pages, n_bytes = _chunk(file, chunk, part.rows)
+                    pages, size, whole = pages + n_pages, size + n_bytes, whole + (not n_pages)
+    return Forecast(files=files, row_groups=len(parts), pages=pages, bytes=size, whole_chunks=whole)
+
+
+def _chunk(file: OpenFile, chunk: Chunk, rows: Int64Array) -> tuple[int, int]:
+    """Pages of one column chunk that would be read, and their bytes; no pages where they are not known."""
+    if not chunk.indexed:
+        return 0, int(chunk.facts[kernels.COMPRESSED])
+    found = find_pages(file, [chunk], [rows])[0]
+    return len(found.places), sum(size for _, size in found.ranges)

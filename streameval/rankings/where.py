@@ -1,0 +1,57 @@
+"""`--where`: a condition on partition keys, which keeps or drops whole files."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pyarrow as pa
+
+from streameval.errors import InputError, did_you_mean
+
+
+def chosen(keys: pa.Table, condition: str, where: str) -> list[bool]:
+    """Say which files a condition keeps.
+
+    Parameters
+    ----------
+    keys : pyarrow.Table
+        Partition keys: a row per file, a column per key.
+    condition : str
+        SQL, such as `day >= '2026-11-01' and region in ('eu', 'us')`; a key that is null satisfies no comparison.
+    where : str
+        The place, for messages.
+
+    Raises
+    ------
+    InputError
+        It cannot be read, names anything but partition keys, is no condition, or keeps nothing.
+    """
+    import polars as pl
+
+    try:
+        expression = pl.sql_expr(condition)
+        strangers = sorted(set(expression.meta.root_names()) - set(keys.column_names))
+        if strangers:
+            raise InputError(
+                f"{where}: '{strangers[0]}' in --where is no partition key",
+                f"a condition chooses whole files; {did_you_mean(strangers[0], keys.column_names)}",
+            )
+        kept = pl.DataFrame(pl.from_arrow(keys)).select(kept=expression).to_series()
+    except pl.exceptions.PolarsError as error:
+        raise InputError(f'{where}: --where "{condition}" cannot be understood ({_first_line(error)})') from error
+    if kept.dtype != pl.Boolean or len(kept) != keys.num_rows:
+        raise InputError(f'{where}: --where "{condition}" is no condition', "compare a partition key with a value")
+    if not kept.any():
+        raise InputError(f'{where}: --where "{condition}" leaves none of {keys.num_rows:,} files')
+    return [bool(one) for one in kept.to_list()]
+
+
+def keys_table(rows: Sequence[Sequence[tuple[str, Any]]]) -> pa.Table:
+    """Make a table of partition keys, given for each file as (name, value) pairs."""
+    names = [name for name, _ in rows[0]] if rows else []
+    return pa.table({name: pa.array([dict(row).get(name) for row in rows], pa.large_string()) for name in names})
+
+
+def _first_line(error: Exception) -> str:
+    return " ".join(str(error).splitlines()[0].split())[:120] if str(error) else type(error).__name__

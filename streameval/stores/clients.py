@@ -1,0 +1,112 @@
+"""How to reach each object store: one function a scheme, with settings and credentials from where they usually are.
+
+Paths name buckets and objects and nothing else. A credential in a path would be kept in plan.json, in logs and in shell
+histories, so it is refused.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable
+from typing import Any
+
+from streameval.errors import InputError
+
+_CONNECT, _ANSWER = 10.0, 60.0  # seconds before a connection, and an answer, count as lost
+_SDK_TRIES = 1  # `trouble` tries again, with the same patience for every store
+
+
+def root_of(path: str) -> tuple[str, str]:
+    """Split a path's scheme and bucket (or container) off.
+
+    Raises
+    ------
+    InputError
+        A scheme that is not known, no bucket, credentials before it or settings after it.
+    """
+    scheme, rest = path.split("://", 1)
+    if scheme not in _CLIENTS:
+        shown = re.sub(r"[^/@]*@", "…@", path)
+        raise InputError(f"{shown}: no store has the scheme '{scheme}'", f"there are: {', '.join(_CLIENTS)}")
+    if asked := re.search(r"\?[A-Za-z_][\w.-]*=", rest):
+        raise InputError(
+            f"{scheme}://{rest[: asked.start()]}: settings after a '?'",
+            "give them by the environment, such as AWS_ENDPOINT_URL: a path is kept and shown, and must hold no secret",
+        )
+    root = rest.split("/", 1)[0]
+    if "@" in root:
+        shown = f"{scheme}://…@{rest.split('@', 1)[1]}"
+        raise InputError(
+            f"{shown}: a name or secret before the bucket",
+            "leave it out: credentials are taken from the environment, and are never written down",
+        )
+    if not root:
+        raise InputError(f"{path}: there is no bucket in it")
+    return scheme, root
+
+
+def is_known(path: str) -> bool:
+    """Whether a path's scheme is that of an object store: databases have addresses too."""
+    return path.split("://", 1)[0] in _CLIENTS
+
+
+def connect(scheme: str, root: str) -> Any:
+    """Return the pyarrow filesystem of a bucket."""
+    return _CLIENTS[scheme](root)
+
+
+def _s3(bucket: str) -> Any:
+    from pyarrow import fs
+
+    endpoint = os.environ.get("AWS_ENDPOINT_URL_S3") or os.environ.get("AWS_ENDPOINT_URL")
+    region = os.environ.get("AWS_REGION") or os.environ.get("AWS_DEFAULT_REGION")
+    if region is None and endpoint is None:
+        try:
+            region = fs.resolve_s3_region(bucket)
+        except OSError:
+            region = None  # the SDK knows its own files and the machine's metadata
+    return fs.S3FileSystem(
+        endpoint_override=endpoint,
+        region=region,
+        anonymous=_yes("AWS_NO_SIGN_REQUEST"),
+        retry_strategy=fs.AwsStandardS3RetryStrategy(max_attempts=_SDK_TRIES),
+        connect_timeout=_CONNECT,
+        request_timeout=_ANSWER,
+    )
+
+
+def _gcs(bucket: str) -> Any:
+    from datetime import timedelta
+
+    from pyarrow import fs
+
+    endpoint = os.environ.get("STORAGE_EMULATOR_HOST", "")
+    return fs.GcsFileSystem(
+        anonymous=_yes("GS_NO_SIGN_REQUEST") or bool(endpoint),
+        endpoint_override=endpoint.split("://")[-1] or None,
+        scheme="http" if endpoint.startswith("http://") else None,
+        retry_time_limit=timedelta(seconds=1),  # `trouble` is patient,
+    )
+
+
+def _azure(container: str) -> Any:
+    from pyarrow import fs
+
+    account = os.environ.get("AZURE_STORAGE_ACCOUNT")
+    if not account:
+        raise InputError(
+            f"az://{container}: the storage account is not known", "set AZURE_STORAGE_ACCOUNT, as for the az tool"
+        )
+    return fs.AzureFileSystem(
+        account,
+        account_key=os.environ.get("AZURE_STORAGE_KEY"),
+        sas_token=os.environ.get("AZURE_STORAGE_SAS_TOKEN"),
+    )
+
+
+def _yes(name: str) -> bool:
+    return os.environ.get(name, "").lower() in ("1", "true", "yes")
+
+
+_CLIENTS: dict[str, Callable[[str], Any]] = {"s3": _s3, "gs": _gcs, "az": _azure}

@@ -1,0 +1,75 @@
+"""Folders and patterns of an object store."""
+
+from __future__ import annotations
+
+import fnmatch
+import re
+from collections.abc import Sequence
+from typing import cast
+
+from streameval.errors import InputError
+from streameval.stores import store_of
+from streameval.stores.objects import ObjectStore
+from streameval.stores.trouble import tried
+
+
+def kind_of(path: str) -> str:
+    """Say what lies there: "file", "folder" or "nothing".
+
+    Raises
+    ------
+    InputError
+        There is no such bucket; access denied.
+    OutsideError
+        The store does not answer.
+    """
+    from pyarrow.fs import FileType
+
+    store = cast(ObjectStore, store_of(path))
+    kinds = {FileType.File: "file", FileType.Directory: "folder"}
+    found = tried(path, lambda: store.filesystem.get_file_info(store.key(path))).type
+    if found == FileType.NotFound:
+        root = path[: len(path) - len(store.key(path))] + store.key(path).split("/", 1)[0]
+        there = tried(root, lambda: store.filesystem.get_file_info(store.key(root))).type
+        if there == FileType.NotFound:
+            raise InputError(f"{path}: there is no such bucket")
+    return kinds.get(found, "nothing")
+
+
+def walk(folder: str) -> list[str]:
+    """Paths of all files below a folder, sorted; one request a thousand of them.
+
+    Raises
+    ------
+    InputError, OutsideError
+        See `kind_of`.
+    """
+    from pyarrow.fs import FileSelector, FileType
+
+    store = cast(ObjectStore, store_of(folder))
+    selector = FileSelector(store.key(folder), allow_not_found=True, recursive=True)
+    found = tried(folder, lambda: store.filesystem.get_file_info(selector))
+    return sorted(f"{store.scheme}://{one.path}" for one in found if one.type == FileType.File)
+
+
+def matches(path: str, pattern: str) -> bool:
+    """Whether a path matches a pattern as a shell would have it: `*` stays within a folder, `**` does not.
+
+    Examples
+    --------
+    >>> matches("s3://b/a/2.parquet", "s3://b/*/*.parquet"), matches("s3://b/a/c/2.parquet", "s3://b/*.parquet")
+    (True, False)
+    >>> matches("s3://b/a/c/2.parquet", "s3://b/**/*.parquet")
+    True
+    """
+    return _matches(path.split("/"), pattern.split("/"))
+
+
+def _matches(parts: Sequence[str], patterns: Sequence[str]) -> bool:
+    if not patterns:
+        return not parts
+    if patterns[0] == "**":
+        return any(_matches(parts[i:], patterns[1:]) for i in range(len(parts) + 1))
+    if not parts or (parts[0].startswith(".") and not patterns[0].startswith(".")):
+        return False
+    return bool(re.match(fnmatch.translate(patterns[0]), parts[0])) and _matches(parts[1:], patterns[1:])

@@ -1,0 +1,100 @@
+"""Files of this machine: positioned reads, and hints to the system's page cache."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from types import TracebackType
+from typing import Any
+
+from streameval.stores import LAST, Need, State
+from streameval.stores.ranges import Range, join
+
+# two ranges this close are one read: a second system call costs more than these bytes
+_GAP = 4096
+
+
+class LocalFile:
+    """A file of this machine."""
+
+    def __init__(self, path: str) -> None:
+        self._handle = os.open(path, os.O_RDONLY)
+        self.bytes_read = 0
+        os.posix_fadvise(self._handle, 0, 0, os.POSIX_FADV_RANDOM)
+
+    @property
+    def state(self) -> State:
+        """Size, and time of change."""
+        return _state(os.fstat(self._handle))
+
+    def __enter__(self) -> LocalFile:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        os.close(self._handle)
+
+    def read(self, ranges: Sequence[Range]) -> list[memoryview]:
+        """Read ranges."""
+        found: dict[Range, memoryview] = {}
+        joined = iter(join(ranges, _GAP))
+        base, block = 0, memoryview(b"")
+        for at, size in sorted(set(ranges)):
+            if not base <= at <= at + size <= base + len(block):
+                base, length = next(joined)
+                block = memoryview(self._pread(length, base))
+            found[at, size] = block[at - base : at - base + size]
+        return [found[one] for one in ranges]
+
+    def _pread(self, size: int, at: int) -> bytes:
+        got = os.pread(self._handle, size, at)
+        while len(got) < size and (more := os.pread(self._handle, size - len(got), at + len(got))):
+            got += more
+        self.bytes_read += len(got)
+        return got
+
+    def advise(self, ranges: Sequence[Range]) -> None:
+        """Have the system fetch ranges ahead, many at once."""
+        for at, size in join(ranges, _GAP):
+            os.posix_fadvise(self._handle, at, size, os.POSIX_FADV_WILLNEED)
+
+    def hold(self, ranges: Sequence[Range]) -> None:
+        """Nothing: a small read costs little here."""
+
+    def stream(self, at: int, end: int) -> None:
+        """Have the system fetch the stretch ahead."""
+        self.advise([(at, end - at)])
+
+
+class LocalStore:
+    """The disks of this machine."""
+
+    readers = 1
+
+    def open(self, path: str) -> LocalFile:
+        """Open a file."""
+        return LocalFile(path)
+
+    def tail(self, path: str, need: Need) -> tuple[State, bytes]:
+        """Read the end of a file."""
+        with open(path, "rb") as stream:
+            state = _state(os.fstat(stream.fileno()))
+            stream.seek(max(0, state[0] - LAST))
+            stream.seek(max(0, state[0] - need(state[0], stream.read())))
+            return state, stream.read()
+
+    def state(self, path: str) -> State:
+        """Size, and time of change."""
+        return _state(os.stat(path))
+
+    def parquet(self, path: str, **options: Any) -> Any:
+        """Open a Parquet file."""
+        import pyarrow.parquet as pq
+
+        return pq.ParquetFile(path, **options)
+
+
+def _state(found: os.stat_result) -> State:
+    return found.st_size, found.st_mtime_ns
+
+
+LOCAL = LocalStore()

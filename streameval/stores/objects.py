@@ -1,0 +1,248 @@
+"""Files of object stores: ranged requests, many at once, each tried again while the store is in trouble.
+
+A file takes one request to find and one for its end, which is kept while there is room: the footer that is read again,
+and the page index that lies before it, then cost nothing.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import threading
+from collections import OrderedDict
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import cached_property
+from types import TracebackType
+from typing import Any
+
+from streameval.stores import LAST, Need, State
+from streameval.stores.ranges import Blocks, Range, join, join_sparingly, split
+from streameval.stores.trouble import tried
+
+_READERS = 16
+_TAIL = 1 << 16  # what is read of a file's end before its footer's length is known
+_MOST_TAIL = 1 << 24
+_KEPT_TAILS = 1 << 26
+_KEPT_HANDLES = 4096
+# a request takes as long as a megabyte or so; but of what is read, a tenth at most may be unwanted
+_GAP, _UNWANTED = 1 << 20, 0.1
+_HOLD_GAP = 1 << 16
+_PIECE = 1 << 24  # larger reads are several requests at once
+_STEP = 1 << 22
+
+
+class _Object:
+    """What is known of an object: its handle, which remembers its size, and its end."""
+
+    def __init__(self, path: str, handle: Any) -> None:
+        self.path, self.handle = path, handle
+        self.size = int(handle.size())
+        self.state: State = (self.size, _version(handle))
+        self.tail = b""
+
+
+def _version(handle: Any) -> int:
+    """A number for what the store says of an object's content: its tag, else the time of its change."""
+    said = {str(key).lower(): value for key, value in (handle.metadata() or {}).items()}
+    facts = [(key, said[key]) for key in ("etag", "generation", "last-modified", "updated") if key in said]
+    return int.from_bytes(hashlib.sha256(repr(facts).encode()).digest()[:7], "big")
+
+
+class ObjectFile:
+    """An object at work."""
+
+    def __init__(self, store: ObjectStore, found: _Object) -> None:
+        self._store, self._found = store, found
+        self._held = Blocks()
+        if found.tail:
+            self._held.add(found.size - len(found.tail), found.tail)
+        self._streamed = (0, 0)
+        self.bytes_read = 0
+
+    @property
+    def state(self) -> State:
+        """Size, and a hash of the object's tag."""
+        return self._found.state
+
+    def __enter__(self) -> ObjectFile:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        """Forget what was held."""
+        self._held = Blocks()
+
+    def read(self, ranges: Sequence[Range]) -> list[memoryview]:
+        """Read ranges, near ones in one request and several at once."""
+        wanted = [(at, max(0, min(size, self._found.size - at))) for at, size in ranges]
+        if len(wanted) == 1 and self._streamed[0] <= wanted[0][0] < self._streamed[1]:
+            self._step(*wanted[0])
+        found = {one: self._held.find(one) for one in wanted}
+        missing = [one for one, block in found.items() if block is None]
+        fresh = self._get(join_sparingly(missing, _GAP, _UNWANTED)) if missing else Blocks()
+        blocks = [fresh.find(one) if found[one] is None else found[one] for one in wanted]
+        return [memoryview(b"") if block is None else block for block in blocks]
+
+    def advise(self, ranges: Sequence[Range]) -> None:
+        """Nothing: there is no cache but this process's memory, and that has a limit."""
+
+    def hold(self, ranges: Sequence[Range]) -> None:
+        """Read small pieces, with what lies between them, and keep them until the file is closed."""
+        inside = [(at, size) for at, size in ranges if at >= 0 and 0 < size <= self._found.size - at]
+        missing = [one for one in inside if self._held.find(one) is None]
+        if missing:
+            self._held = self._get(join(missing, _HOLD_GAP), self._held)
+
+    def stream(self, at: int, end: int) -> None:
+        """Read small steps within a stretch in large ones."""
+        self._streamed = (at, end)
+
+    def _step(self, at: int, size: int) -> None:
+        if self._held.find((at, size)) is None:
+            step = min(max(size, _STEP), self._streamed[1] - at)
+            self._held = Blocks() if step <= 0 else self._get([(at, max(step, size))])
+
+    def _get(self, ranges: Sequence[Range], into: Blocks | None = None) -> Blocks:
+        """Make requests, several at once."""
+        blocks = into or Blocks()
+        pieces = [split(one, _PIECE) for one in ranges]
+        flat = [piece for of in pieces for piece in of]
+        self.bytes_read += sum(size for _, size in flat)
+        got = iter(self._store.map(self._request, flat) if len(flat) > 1 else [self._request(one) for one in flat])
+        for (at, _), of in zip(ranges, pieces, strict=True):
+            parts = [next(got) for _ in of]
+            blocks.add(at, parts[0] if len(parts) == 1 else b"".join(parts))
+        return blocks
+
+    def _request(self, one: Range) -> bytes:
+        at, size = one
+
+        def get() -> bytes:
+            body: bytes = self._found.handle.read_at(size, at)
+            if len(body) < size:
+                raise ConnectionError(f"{len(body)} bytes came of {size}")
+            return body
+
+        return tried(self._found.path, get)
+
+
+class ObjectStore:
+    """The objects of one root: a bucket's region, an account.
+
+    Parameters
+    ----------
+    scheme : str
+    filesystem : pyarrow.fs.FileSystem
+    """
+
+    readers = _READERS
+
+    def __init__(self, scheme: str, filesystem: Any) -> None:
+        self.scheme, self.filesystem = scheme, filesystem
+        self._objects: OrderedDict[str, _Object] = OrderedDict()
+        self._tails = 0
+        self._guess = _TAIL
+        self._lock = threading.Lock()
+
+    @cached_property
+    def _pool(self) -> ThreadPoolExecutor:
+        return ThreadPoolExecutor(2 * _READERS, thread_name_prefix="streameval-requests")
+
+    def map(self, work: Any, items: Sequence[Any]) -> list[Any]:
+        """Do some requests at once, in order."""
+        return list(self._pool.map(work, items))
+
+    def key(self, path: str) -> str:
+        """The path as the filesystem takes it."""
+        return path.split("://", 1)[1]
+
+    def open(self, path: str) -> ObjectFile:
+        """Find an object, or take it as it was found before."""
+        with self._lock:
+            known = self._objects.get(path)
+            if known is not None:
+                self._objects.move_to_end(path)
+        return ObjectFile(self, known or self._find(path))
+
+    def _find(self, path: str) -> _Object:
+        found = _Object(path, tried(path, lambda: self.filesystem.open_input_file(self.key(path))))
+        with self._lock:
+            before = self._objects.pop(path, None)
+            self._tails -= len(before.tail) if before else 0
+            self._objects[path] = found
+            while len(self._objects) > _KEPT_HANDLES:
+                _, gone = self._objects.popitem(last=False)
+                self._tails -= len(gone.tail)
+        return found
+
+    def tail(self, path: str, need: Need) -> tuple[State, bytes]:
+        """Find an object anew and read its end, in one request where that is no longer than the longest seen so far."""
+        file = ObjectFile(self, self._find(path))
+        size = file.state[0]
+        guess = min(size, self._guess)
+        raw = bytes(file.read([(size - guess, guess)])[0])
+        length = min(size, need(size, raw[-LAST:]))
+        if length > len(raw):
+            raw = bytes(file.read([(size - length, length - len(raw))])[0]) + raw
+        self._keep(path, raw)
+        return file.state, raw[len(raw) - length :]
+
+    def _keep(self, path: str, raw: bytes) -> None:
+        with self._lock:
+            self._guess = max(self._guess, min(_MOST_TAIL, len(raw)))
+            found = self._objects.get(path)
+            if found is None or len(found.tail) >= len(raw):
+                return
+            self._tails += len(raw) - len(found.tail)
+            found.tail = raw
+            for older in self._objects.values():
+                if self._tails <= _KEPT_TAILS:
+                    break
+                if older is not found:
+                    self._tails -= len(older.tail)
+                    older.tail = b""
+
+    def state(self, path: str) -> State:
+        """Ask the store anew."""
+        return _Object(path, tried(path, lambda: self.filesystem.open_input_file(self.key(path)))).state
+
+    def parquet(self, path: str, **options: Any) -> Any:
+        """Open a Parquet file whose reads go through `ObjectFile`."""
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        return pq.ParquetFile(pa.PythonFile(Stream(self.open(path)), mode="r"), **options)
+
+
+class Stream(io.RawIOBase):
+    """An object as a file of Python's, for readers that seek."""
+
+    def __init__(self, file: ObjectFile) -> None:
+        super().__init__()
+        self._file, self._at = file, 0
+
+    def readable(self) -> bool:
+        """Yes."""
+        return True
+
+    def seekable(self) -> bool:
+        """Yes."""
+        return True
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+        """Go somewhere."""
+        base = {io.SEEK_SET: 0, io.SEEK_CUR: self._at, io.SEEK_END: self._file.state[0]}[whence]
+        self._at = base + offset
+        return self._at
+
+    def tell(self) -> int:
+        """Where it is."""
+        return self._at
+
+    def read(self, size: int = -1) -> bytes:
+        """Read from there."""
+        left = max(0, self._file.state[0] - self._at)
+        size = left if size is None or size < 0 else min(size, left)
+        body = bytes(self._file.read([(self._at, size)])[0]) if size else b""
+        self._at += len(body)
+        return body

@@ -1,0 +1,73 @@
+"""Byte ranges: which of them are worth one request."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+Range = tuple[int, int]
+
+
+def join(ranges: Sequence[Range], gap: int) -> list[Range]:
+    """Join (offset, bytes) ranges that lie at most `gap` bytes apart.
+
+    Examples
+    --------
+    >>> join([(0, 10), (12, 8), (90, 10)], 4)
+    [(0, 20), (90, 10)]
+    """
+    joined: list[Range] = []
+    for at, size in sorted(set(ranges)):
+        if joined and at <= joined[-1][0] + joined[-1][1] + gap:
+            joined[-1] = (joined[-1][0], max(joined[-1][1], at + size - joined[-1][0]))
+        else:
+            joined.append((at, size))
+    return joined
+
+
+def join_sparingly(ranges: Sequence[Range], gap: int, share: float) -> list[Range]:
+    """Join ranges over their narrowest gaps, at most `gap` wide and together at most `share` of what is wanted.
+
+    Examples
+    --------
+    >>> join_sparingly([(0, 100), (105, 100), (400, 100)], 1000, 0.1)
+    [(0, 205), (400, 100)]
+    """
+    apart = join(ranges, 0)
+    if len(apart) < 2:
+        return apart
+    at, size = np.array(apart, dtype=np.int64).T
+    gaps = at[1:] - (at + size)[:-1]
+    order = np.argsort(gaps, kind="stable")
+    within = (gaps[order] <= gap) & (np.cumsum(gaps[order]) <= share * int(size.sum()))
+    bridged = np.zeros(gaps.size, np.bool_)
+    bridged[order[within]] = True
+    first = np.concatenate([[True], ~bridged])
+    ends = np.concatenate([~bridged, [True]])
+    return list(zip(at[first].tolist(), ((at + size)[ends] - at[first]).tolist(), strict=True))
+
+
+def split(one: Range, most: int) -> list[Range]:
+    """Cut a range into pieces of at most `most` bytes."""
+    at, size = one
+    return [(begin, min(most, at + size - begin)) for begin in range(at, at + size, most)]
+
+
+class Blocks:
+    """Pieces of a file that are in memory, found by the ranges they hold."""
+
+    def __init__(self) -> None:
+        self._blocks: list[tuple[int, memoryview]] = []
+
+    def add(self, at: int, block: bytes | memoryview) -> None:
+        """Keep a piece."""
+        self._blocks.append((at, memoryview(block)))
+
+    def find(self, one: Range) -> memoryview | None:
+        """Take a range out of a piece that holds all of it."""
+        at, size = one
+        for begin, block in reversed(self._blocks):
+            if begin <= at and at + size <= begin + len(block):
+                return block[at - begin : at - begin + size]
+        return None

@@ -1,0 +1,118 @@
+"""Whole small files to and from any store: results to publish, label tables to read."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, cast
+
+from streameval.errors import InputError, OutsideError
+from streameval.stores import is_remote, store_of
+from streameval.stores.clients import is_known
+from streameval.stores.listing import kind_of
+from streameval.stores.objects import ObjectStore
+from streameval.stores.trouble import tried
+
+
+def put(path: str, body: bytes) -> None:
+    """Write a file whole: an object appears when its last byte came, a local file when it was synced.
+
+    Raises
+    ------
+    InputError
+        It cannot be written there.
+    OutsideError
+        The store does not answer; the disk is full.
+    """
+    if not is_remote(path):
+        from streameval import atomic
+
+        atomic.write_all({Path(path): lambda temporary: _write(temporary, body)})
+        return
+    store = cast(ObjectStore, store_of(path))
+
+    def send() -> int:
+        # in one piece: a stream that is closed after a failed write would leave what came so far
+        with store.filesystem.open_output_stream(store.key(path), buffer_size=0) as stream:
+            stream.write(body)
+        return int(store.filesystem.get_file_info(store.key(path)).size or 0)
+
+    if tried(path, send) != len(body):
+        raise OutsideError(f"{path}: arrived incomplete", "run the same command again")
+
+
+def _write(path: str, body: bytes) -> None:
+    with open(path, "wb") as stream:
+        stream.write(body)
+
+
+def get(path: str) -> bytes | None:
+    """Read a file whole; None where there is none.
+
+    Raises
+    ------
+    InputError, OutsideError
+        The store refuses, or does not answer.
+    """
+    if not is_remote(path):
+        return Path(path).read_bytes() if os.path.exists(path) else None
+    if kind_of(path) != "file":
+        return None
+    store = cast(ObjectStore, store_of(path))
+
+    def read() -> bytes:
+        with store.filesystem.open_input_stream(store.key(path)) as stream:
+            body: bytes = stream.read()
+        return body
+
+    return tried(path, read)
+
+
+def remove(path: str) -> None:
+    """Remove a file."""
+    if not is_remote(path):
+        Path(path).unlink(missing_ok=True)
+        return
+    store = cast(ObjectStore, store_of(path))
+    tried(path, lambda: store.filesystem.delete_file(store.key(path)))
+
+
+@contextmanager
+def at_hand(sources: list[Any]) -> Iterator[dict[str, str]]:
+    """Copy those of some sources that lie on object stores to this machine for a while.
+
+    Yields
+    ------
+    dict of str to str
+        Local path of each such source.
+
+    Raises
+    ------
+    InputError
+        There is no such object.
+    """
+    remote = [one for one in sources if isinstance(one, str) and is_remote(one) and is_known(one)]
+    if not remote:
+        yield {}
+        return
+    with tempfile.TemporaryDirectory(prefix="streameval-") as folder:
+        local = {}
+        for i, path in enumerate(dict.fromkeys(remote)):
+            place = Path(folder) / str(i) / path.rsplit("/", 1)[1]
+            place.parent.mkdir()
+            _download(path, place)
+            local[path] = str(place)
+        yield local
+
+
+def _download(path: str, place: Path) -> None:
+    if kind_of(path) != "file":
+        raise InputError(f"{path}: no such file")
+    step = 1 << 24
+    with store_of(path).open(path) as file, open(place, "wb") as stream:
+        size = file.state[0]
+        for at in range(0, size, step):
+            stream.write(file.read([(at, min(step, size - at))])[0])

@@ -1,0 +1,112 @@
+"""Publish: copy a finished evaluation to where others read it, its manifest last."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from streameval import __version__
+from streameval.errors import StudyError
+from streameval.stores.transfer import get, put, remove
+from streameval.study import EXACT, PUBLISHED, Evaluation, Study
+
+MANIFEST = "manifest.json"
+
+
+@dataclass(frozen=True)
+class Published:
+    """What was published.
+
+    Attributes
+    ----------
+    place : str
+    manifest : dict
+        `evaluation_id`, `study`, `version`, and for each of `files` its `name`, `bytes` and `sha256`.
+    already_there : bool
+        Whether the same set was there before: nothing was written.
+    """
+
+    place: str
+    manifest: dict[str, Any]
+    already_there: bool
+
+
+def publish(study: str | os.PathLike[str], place: str | os.PathLike[str]) -> Published:
+    """Copy the plan and results of an evaluated study to a folder or an object store.
+
+    The manifest goes last, and a former one goes first: where it lies, the set is whole, and every file has the hash it
+    names. The same evaluation again writes nothing; remove the manifest to have it written once more.
+
+    Parameters
+    ----------
+    study : path
+    place : path or URI
+        Folder, made if need be, or `s3://…`, `gs://…`, `az://…`.
+
+    Raises
+    ------
+    StudyError
+        There are no results, or they are a mixed set.
+    InputError, OutsideError
+        The place cannot be written to; the store does not answer.
+    """
+    folder = Study(Path(study))
+    found = folder.evaluation()
+    return _copy(folder.folder, PUBLISHED, found.evaluation_id, folder.plan().plan_id, place)
+
+
+def publish_exact(found: Evaluation, folder: str | os.PathLike[str], place: str | os.PathLike[str]) -> Published:
+    """Copy what `exact` wrote into a folder, in the same way.
+
+    Raises
+    ------
+    InputError, OutsideError
+        See `publish`.
+    """
+    return _copy(Path(folder), EXACT, found.evaluation_id, None, place)
+
+
+def _copy(
+    folder: Path, names: Sequence[str], identity: str, study: str | None, place: str | os.PathLike[str]
+) -> Published:
+    root = os.fspath(place).rstrip("/")
+    bodies = {name: _body(folder / name) for name in names}
+    manifest = {
+        "evaluation_id": identity,
+        "study": study,
+        "version": __version__,
+        "files": [
+            {"name": name, "bytes": len(body), "sha256": hashlib.sha256(body).hexdigest()}
+            for name, body in bodies.items()
+        ],
+    }
+    there = get(f"{root}/{MANIFEST}")
+    former = _parsed(there)
+    if all(former.get(key) == manifest[key] for key in ("evaluation_id", "study", "version")):
+        return Published(root, former, True)
+    if there is not None:
+        remove(f"{root}/{MANIFEST}")
+    for name, body in bodies.items():
+        put(f"{root}/{name}", body)
+    put(f"{root}/{MANIFEST}", (json.dumps(manifest, indent=2) + "\n").encode())
+    return Published(root, manifest, False)
+
+
+def _parsed(raw: bytes | None) -> dict[str, Any]:
+    try:
+        found = json.loads(raw or b"{}")
+    except ValueError:
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _body(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise StudyError(f"{path}: cannot be read ({error.strerror})", "make it again") from error

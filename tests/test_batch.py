@@ -1,0 +1,130 @@
+"""Manners of a batch job: limits, rehearsals, records, and runs that are repeated."""
+
+import hashlib
+import json
+import threading
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+
+from streameval.cli import run
+from streameval.cli.batch import duration
+
+SMALL = ["--epsilon", "0.1", "--window", "20"]
+
+
+def events(capsys):
+    return [json.loads(line) for line in capsys.readouterr().err.splitlines()]
+
+
+@pytest.fixture
+def study(ranking, tmp_path):
+    folder, _, _ = ranking
+    home = tmp_path / "study"
+    assert run(["plan", str(folder), "--study", str(home), *SMALL]) == 0
+    return home
+
+
+def test_a_rehearsal_says_what_is_then_read_and_writes_nothing(study, capsys):
+    before = sorted(study.iterdir())
+    capsys.readouterr()
+    assert run(["select", str(study), "--dry-run", "--json"]) == 0
+    foreseen = json.loads(capsys.readouterr().out)
+    assert sorted(study.iterdir()) == before
+    assert run(["select", str(study), "--json"]) == 0
+    done = json.loads(capsys.readouterr().out)
+    assert foreseen["would_read"]["row_groups"] == done["row_groups_read"]
+    assert foreseen["items"] == done["items"]
+    assert foreseen["would_read"]["whole_chunks"] > 0  # these files have no page index
+    assert foreseen["would_write"] == [str(study / "selection.parquet")]
+
+
+def test_a_rehearsal_counts_pages_and_bytes(tmp_path, capsys):
+    import pyarrow as pa
+
+    path = tmp_path / "r.parquet"
+    n = 20_000
+    table = pa.table({"id": range(n), "conf": [1 - i / n for i in range(n)]})
+    pq.write_table(table, path, max_rows_per_page=100, write_page_index=True, use_dictionary=False)
+    assert run(["plan", str(path), "--study", str(tmp_path / "s"), *SMALL]) == 0
+    capsys.readouterr()
+    assert run(["select", str(tmp_path / "s"), "--dry-run", "--json"]) == 0
+    foreseen = json.loads(capsys.readouterr().out)["would_read"]
+    assert run(["select", str(tmp_path / "s"), "--json"]) == 0
+    done = json.loads(capsys.readouterr().out)
+    assert foreseen["pages"] == done["pages_read"]
+    assert 0 < foreseen["bytes"] <= done["bytes_read"]
+    assert run(["plan", str(path), "--study", str(tmp_path / "new"), "--score", "conf", "--dry-run"]) == 0
+    assert "the scores of 20,000 rows, 2 times or more" in capsys.readouterr().out
+    assert not (tmp_path / "new").exists()
+
+
+def test_a_manifest_names_what_was_read_and_written(study, ranking, capsys):
+    _, labels, _ = ranking
+    capsys.readouterr()
+    for verb in (["select", str(study)], ["evaluate", str(study), "--labels", str(labels)]):
+        assert run([*verb, "--log", "json"]) == 0
+        seen = events(capsys)
+        kept = json.loads((study / "manifests" / f"{verb[0]}.json").read_text())
+        logged = next(event for event in seen if event["event"] == "manifest")
+        assert (logged["read"], logged["written"]) == (kept["read"], kept["written"])
+        for one in kept["written"]:
+            assert hashlib.sha256(Path(one["path"]).read_bytes()).hexdigest() == one["sha256"]
+        assert seen[-1]["event"] == "done"
+        assert (seen[-1]["verb"], seen[-1]["exit_status"]) == (verb[0], 0)
+        assert seen[-1]["seconds"] >= 0
+    assert kept["read"]["labels"][0]["source"] == str(labels)
+    assert json.loads((study / "manifests" / "select.json").read_text())["read"]["rows_read"] > 0
+
+
+def test_the_same_run_again_leaves_the_same_bytes(study, ranking):
+    folder, labels, _ = ranking
+    first = None
+    for time in range(3):
+        assert run(["plan", str(folder), "--study", str(study), *SMALL]) == 0
+        assert run(["select", str(study), "--export", str(study / "tasks.csv")]) == 0
+        assert run(["evaluate", str(study), "--labels", str(labels)]) == 0
+        files = {path: path.read_bytes() for path in study.rglob("*") if path.is_file()}
+        # the first run says that its labels were new
+        assert time < 2 or files == first
+        first = files
+
+
+def test_a_limit_of_time_ends_with_status_three(study, capsys, monkeypatch):
+    import streameval.verbs.select as verb
+
+    monkeypatch.setattr(verb, "open_ranking", lambda *arguments: threading.Event().wait())
+    capsys.readouterr()
+    assert run(["select", str(study), "--time-limit", "0.05", "--log", "json"]) == 3
+    last = events(capsys)[-1]
+    assert (last["event"], last["exit_status"]) == ("error", 3)
+    assert last["message"].startswith("the time limit of 0.05 s was reached")
+    assert not (study / "selection.parquet").exists()
+
+
+def test_a_limit_that_a_library_reports_in_its_own_words_is_still_a_limit(study, capsys, monkeypatch):
+    import streameval.verbs.select as verb
+
+    def stubborn(*arguments):
+        try:
+            threading.Event().wait()
+        except ValueError:
+            raise RuntimeError("Query interrupted") from None
+
+    monkeypatch.setattr(verb, "open_ranking", stubborn)
+    assert run(["select", str(study), "--time-limit", "0.05s"]) == 3
+    monkeypatch.undo()
+    assert run(["select", str(study), "--time-limit", "10m"]) == 0
+
+
+@pytest.mark.parametrize(("text", "seconds"), [("90", 90), ("1.5m", 90), ("2h", 7200), ("3 s", 3)])
+def test_lengths_of_time(text, seconds):
+    assert duration(None, [type("Token", (), {"value": text})]) == seconds
+
+
+@pytest.mark.parametrize("text", ["0", "-3", "soon", "3d", ""])
+def test_what_is_no_length_of_time(text, study, capsys):
+    capsys.readouterr()
+    assert run(["select", str(study), "--time-limit", text]) == 2
+    assert len(capsys.readouterr().err.strip().splitlines()) == 1

@@ -1,0 +1,302 @@
+"""Iceberg and Delta tables made by their own libraries: the plan's snapshot is what is read, whatever comes after."""
+
+import json
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from lake import ENVIRONMENT, client, serve
+
+import streameval
+from streameval import stores
+from streameval.cli import run
+from streameval.errors import InputError
+from streameval.rankings import RankingOptions, open_ranking
+
+SMALL = ["--epsilon", "0.1", "--window", "20", "--score", "conf"]
+
+
+def items(first, n, day):
+    """Items whose order by score is shuffled, and differs from one batch to the next."""
+    rows = np.arange(first, first + n)
+    score = np.random.default_rng(first + 1).permutation(n) / n + first / 1e7
+    odd = (np.random.default_rng(first + 2).random(n) < score).astype(np.int8).astype(np.int64)
+    return pa.table({"id": rows, "conf": score, "day": [day] * n, "good": odd})
+
+
+class Delta:
+    """A Delta table partitioned by day."""
+
+    def __init__(self, folder):
+        self.place, self.name = str(folder / "table"), f"delta:{folder / 'table'}"
+
+    def write(self, table, mode="append"):
+        deltalake = pytest.importorskip("deltalake", reason="pip install 'streameval[delta]'")
+        deltalake.write_deltalake(self.place, table, mode=mode, partition_by=["day"])
+        return deltalake.DeltaTable(self.place).version()
+
+
+class Iceberg:
+    """An Iceberg table partitioned by day, in an SQLite catalog."""
+
+    name = "iceberg:local.lake.ranked"
+
+    def __init__(self, folder, monkeypatch):
+        pytest.importorskip("pyiceberg", reason="pip install 'streameval[iceberg]'")
+        for key, value in {
+            "TYPE": "sql",
+            "URI": f"sqlite:///{folder}/catalog.db",
+            "WAREHOUSE": f"file://{folder}",
+        }.items():
+            monkeypatch.setenv(f"PYICEBERG_CATALOG__LOCAL__{key}", value)
+        from pyiceberg.catalog import load_catalog
+        from pyiceberg.transforms import IdentityTransform
+        from pyiceberg.utils.config import Config
+
+        monkeypatch.setattr("pyiceberg.catalog._ENV_CONFIG", Config())  # read once a process
+        catalog = load_catalog("local")
+        catalog.create_namespace("lake")
+        self.table = catalog.create_table("lake.ranked", schema=items(0, 1, "").schema)
+        with self.table.update_spec() as update:
+            update.add_field("day", IdentityTransform(), "day")
+
+    def write(self, table, mode="append"):
+        (self.table.append if mode == "append" else self.table.overwrite)(table)
+        return self.table.current_snapshot().snapshot_id
+
+
+@pytest.fixture(params=["delta", "iceberg"])
+def made(request, tmp_path, monkeypatch):
+    """A table of 3,000 items in two days."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        table = Delta(tmp_path) if request.param == "delta" else Iceberg(tmp_path, monkeypatch)
+        table.write(items(0, 2_000, "2026-11-20"))
+        table.first = table.write(items(2_000, 1_000, "2026-11-21"))
+        yield table
+
+
+def best(*tables, ranks):
+    whole = pa.concat_tables(tables)
+    order = np.argsort(-whole.column("conf").to_numpy(), kind="stable")
+    return whole.column("id").to_numpy()[order][np.asarray(ranks) - 1].tolist()
+
+
+def test_the_plans_snapshot_is_read_after_appends_and_overwrites(made, tmp_path):
+    study = tmp_path / "study"
+    assert run(["plan", made.name, "--study", str(study), *SMALL]) == 0
+    plan = json.loads((study / "plan.json").read_text())
+    assert plan["location"]["source"][0].endswith(f"@{made.first}")
+    assert plan["ranking"]["snapshot"] == made.first
+    made.write(items(3_000, 500, "2026-11-22"))
+    made.write(items(9_000, 10, "2026-11-20"), mode="overwrite")
+    assert run(["select", str(study)]) == 0
+    found = pq.read_table(study / "selection.parquet")
+    before = (items(0, 2_000, "2026-11-20"), items(2_000, 1_000, "2026-11-21"))
+    assert found.column("id").to_pylist() == best(*before, ranks=found.column("rank").to_pylist())
+    assert set(found.column("day").to_pylist()) <= {"2026-11-20", "2026-11-21"}
+
+
+def test_items_above_a_cutoff_come_out_of_the_plans_snapshot(made, tmp_path):
+    study = tmp_path / "study"
+    method = ["--method", "loguniform", "--alpha", "0.2", "--score", "conf"]
+    assert run(["plan", made.name, "--study", str(study), *method]) == 0
+    assert run(["select", str(study)]) == 0
+    selection = pq.read_table(study / "selection.parquet").select(["rank", "good"])
+    streameval.evaluate(study, labels=selection, label="good")
+    made.write(items(3_000, 500, "2026-11-22"))
+    assert run(["cut", str(study), "--rank", "40", "--out", str(tmp_path / "best"), "--order", "rank"]) == 0
+    tables = (items(0, 2_000, "2026-11-20"), items(2_000, 1_000, "2026-11-21"))
+    found = pq.read_table(tmp_path / "best").column("id").to_pylist()
+    assert found == best(*tables, ranks=np.arange(1, 41))
+
+
+def test_a_fully_labelled_table_is_evaluated_exactly(made):
+    options = RankingOptions(score="conf")
+    tables = [items(0, 2_000, "2026-11-20"), items(2_000, 1_000, "2026-11-21")]
+    there = streameval.exact(made.name, label="good", options=options)
+    here = streameval.exact(pa.concat_tables(tables), label="good", options=options)
+    assert there.metrics.equals(here.metrics)
+    assert there.summary["ranking"]["snapshot"] == made.first
+
+
+def test_the_same_plan_on_a_table_that_grew_names_the_snapshot(made, tmp_path, capsys):
+    study = tmp_path / "study"
+    assert run(["plan", made.name, "--study", str(study), *SMALL]) == 0
+    assert run(["plan", made.name, "--study", str(study), *SMALL]) == 0
+    second = made.write(items(3_000, 500, "2026-11-22"))
+    capsys.readouterr()
+    assert run(["plan", made.name, "--study", str(study), *SMALL]) == 2
+    assert "n_items is 3000 there, and 3500 now" in capsys.readouterr().err
+    assert run(["plan", f"{made.name}@{made.first}", "--study", str(study), *SMALL]) == 0
+    assert open_ranking(f"{made.name}@{second}", RankingOptions(score="conf")).n_items == 3_500
+
+
+def test_where_prunes_partitions_and_restricts_the_ranking(made, tmp_path, capsys):
+    study = tmp_path / "study"
+    where = ["--where", "day = '2026-11-20'"]
+    assert run(["plan", made.name, "--study", str(study), *SMALL, *where]) == 0
+    assert json.loads((study / "plan.json").read_text())["n_items"] == 2_000
+    assert run(["select", str(study)]) == 0
+    found = pq.read_table(study / "selection.parquet")
+    only = items(0, 2_000, "2026-11-20")
+    assert found.column("id").to_pylist() == best(only, ranks=found.column("rank").to_pylist())
+    for bad in ("conf > 0.5", "day = 'never'", "dya = '2026-11-20'", "day = '2026-11-20' and conf > 0.5", "((", "day"):
+        capsys.readouterr()
+        assert run(["plan", made.name, "--study", str(tmp_path / "x"), *SMALL, "--where", bad]) == 2, bad
+        message = capsys.readouterr().err
+        assert len(message.strip().splitlines()) == 1, message
+
+
+def test_a_plan_reads_no_data_file(made, monkeypatch):
+    from streameval.rankings import stored, tables
+
+    monkeypatch.setattr(stored, "read_footers", None)
+    monkeypatch.setattr(tables, "read_footer", None)
+    ranking = open_ranking(made.name, RankingOptions(score="conf"))
+    assert (ranking.n_items, ranking.columns()) == (3_000, ["id", "conf", "day", "good"])
+
+
+def test_what_cannot_be_read_says_why(made, tmp_path, capsys, monkeypatch):
+    def refused(source, *flags):
+        capsys.readouterr()
+        assert run(["plan", source, "--study", str(tmp_path / "x"), *flags]) == 2
+        message = capsys.readouterr().err
+        assert len(message.strip().splitlines()) == 1
+        assert "Traceback" not in message
+        return message
+
+    assert "no order of its own" in refused(made.name)
+    assert "did you mean 'conf'" in refused(made.name, "--score", "cnf")
+    assert "@77" in refused(f"{made.name}@77", "--score", "conf")
+    assert "nowhere" in refused(f"{made.name}-nowhere", "--score", "conf")
+    for library in ("deltalake", "pyiceberg.catalog"):
+        monkeypatch.setitem(__import__("sys").modules, library, None)
+    assert "pip install 'streameval[" in refused(made.name, "--score", "conf")
+
+
+def test_files_that_vanished_are_named(made, tmp_path, capsys):
+    study = tmp_path / "study"
+    assert run(["plan", made.name, "--study", str(study), *SMALL]) == 0
+    gone = next(path for path in tmp_path.rglob("*.parquet") if "2026-11-20" in str(path))
+    gone.unlink()
+    capsys.readouterr()
+    assert run(["select", str(study)]) == 2
+    message = capsys.readouterr().err
+    assert gone.name in message
+    assert "expired or was vacuumed" in message
+    assert len(message.strip().splitlines()) == 1
+
+
+def test_an_expired_snapshot_is_said_to_be_gone(tmp_path, monkeypatch, capsys):
+    table, study = Iceberg(tmp_path, monkeypatch), tmp_path / "study"
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        first = table.write(items(0, 2_000, "2026-11-20"))
+        assert run(["plan", table.name, "--study", str(study), *SMALL]) == 0
+        table.write(items(0, 10, "2026-11-20"), mode="overwrite")
+        table.table.maintenance.expire_snapshots().by_id(first).commit()
+    capsys.readouterr()
+    assert run(["select", str(study)]) == 2
+    assert f"no snapshot '{first}' (any more: snapshots expire)" in capsys.readouterr().err
+
+
+def test_deleted_rows_of_delta_are_refused_until_rewritten(tmp_path):
+    table = Delta(tmp_path)
+    table.write(items(0, 100, "2026-11-20"))
+    log = Path(table.place) / "_delta_log"
+    lines = [json.loads(line) for line in (log / "00000000000000000000.json").read_text().splitlines()]
+    add = next(line["add"] for line in lines if "add" in line)
+    vector = {
+        "storageType": "u",
+        "pathOrInlineDv": "ab^-aqEH.-t@S}K{vb[*k^",
+        "offset": 4,
+        "sizeInBytes": 40,
+        "cardinality": 6,
+    }
+    features = {"readerFeatures": ["deletionVectors"], "writerFeatures": ["deletionVectors"]}
+    protocol = {"minReaderVersion": 3, "minWriterVersion": 7, **features}
+    commit = [
+        {"protocol": protocol},
+        {"remove": {**add, "deletionTimestamp": 1}},
+        {"add": {**add, "deletionVector": vector}},
+    ]
+    (log / "00000000000000000001.json").write_text("\n".join(json.dumps(line) for line in commit))
+    with pytest.raises(InputError, match=r"deletion vectors.*Hint: rewrite"):
+        open_ranking(table.name, RankingOptions(score="conf"))
+    assert open_ranking(f"{table.name}@0", RankingOptions(score="conf")).n_items == 100
+
+
+def test_delete_files_of_iceberg_are_refused(tmp_path, monkeypatch):
+    from streameval.rankings import iceberg
+
+    task = type("Task", (), {"delete_files": {"x"}, "file": None})()
+    with pytest.raises(InputError, match=r"1 of its 1 files have delete files.*rewrite_data_files"):
+        iceberg._refuse_what_files_do_not_show([task], None, "iceberg:a.b.c@1")
+
+
+def test_renamed_columns_of_iceberg_are_refused(tmp_path, monkeypatch):
+    table = Iceberg(tmp_path, monkeypatch)
+    table.write(items(0, 100, "2026-11-20"))
+    with table.table.update_schema() as update:
+        update.rename_column("id", "item")
+    with pytest.raises(InputError, match="'item' was 'id' when older files were written"):
+        open_ranking(table.name, RankingOptions(score="conf"))
+
+
+def test_partition_values_of_delta_come_back_as_columns(tmp_path):
+    table = Delta(tmp_path)
+    odd = items(0, 100, "a b%/=é")
+    table.write(odd)
+    table.write(items(100, 50, None).set_column(2, "day", pa.array([None] * 50, pa.string())))
+    found = open_ranking(table.name, RankingOptions(score="conf")).fetch(np.arange(1, 151), ["id", "day"]).table
+    days = dict(zip(found.column("id").to_pylist(), found.column("day").to_pylist(), strict=True))
+    assert days == {i: "a b%/=é" if i < 100 else None for i in range(150)}
+
+
+def test_row_counts_come_from_footers_where_delta_does_not_say(tmp_path):
+    table = Delta(tmp_path)
+    table.write(items(0, 100, "2026-11-20"))
+    log = Path(table.place) / "_delta_log" / "00000000000000000000.json"
+    lines = [json.loads(line) for line in log.read_text().splitlines()]
+    for line in lines:
+        line.get("add", {}).pop("stats", None)
+    log.write_text("\n".join(json.dumps(line) for line in lines))
+    assert open_ranking(table.name, RankingOptions(score="conf")).n_items == 100
+
+
+def test_hive_folders_are_restricted_by_where(tmp_path):
+    for i, day in enumerate(("2026-11-19", "2026-11-20", "2026-11-21")):
+        folder = tmp_path / f"day={day}"
+        folder.mkdir()
+        pq.write_table(items(i * 100, 100, day).drop_columns(["day"]), folder / "0.parquet")
+    some = open_ranking(str(tmp_path), RankingOptions(where="day >= '2026-11-20'"))
+    assert some.n_items == 200
+    assert some.description()["where"] == "day >= '2026-11-20'"
+    assert some.fingerprint != open_ranking(str(tmp_path)).fingerprint
+    with pytest.raises(InputError, match="'conf' in --where is no partition key"):
+        open_ranking(str(tmp_path), RankingOptions(where="conf > 0"))
+
+
+def test_a_delta_table_on_s3(tmp_path, monkeypatch):
+    deltalake = pytest.importorskip("deltalake", reason="pip install 'streameval[delta]'")
+    pytest.importorskip("moto", reason="moto[server] is a development dependency")
+    with serve() as lake:
+        for name, value in {**ENVIRONMENT, "AWS_ENDPOINT_URL": lake.url}.items():
+            monkeypatch.setenv(name, value)
+        stores._remote.cache_clear()
+        client(lake).create_dir("lake")
+        settings = {"AWS_ENDPOINT_URL": lake.url, "AWS_ALLOW_HTTP": "true"}
+        for first in (0, 500):
+            deltalake.write_deltalake(
+                "s3://lake/t", items(first, 500, "2026-11-20"), mode="append", storage_options=settings
+            )
+        ranking = open_ranking("delta:s3://lake/t", RankingOptions(score="conf"))
+        assert ranking.location()["source"] == ["delta:s3://lake/t@1"]
+        found = ranking.fetch(np.array([1, 2, 999]), ["id"]).table
+        tables = (items(0, 500, ""), items(500, 500, ""))
+        assert found.column("id").to_pylist() == best(*tables, ranks=[1, 2, 999])
+    stores._remote.cache_clear()
