@@ -2,6 +2,7 @@
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.csv
 import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
@@ -267,3 +268,56 @@ def test_real_lists_agree_with_scikit_learn(real, name):
     expected = average_precision_score(labels, scores)
     assert value(found, "average_precision", "grouped") == pytest.approx(expected, rel=1e-12)
     assert value(found, "roc_auc", "grouped") == pytest.approx(roc_auc_score(labels, scores), rel=1e-12)
+
+
+@pytest.mark.parametrize("form", ["parquet", "csv", "table"])
+def test_labels_beside_the_list_are_joined_by_rank_or_key(tmp_path, form):
+    rng = np.random.default_rng(3)
+    labels, scores = list_of(3, 4_000, 50)
+    ids = rng.permutation(4_000) + 10
+    pq.write_table(pa.table({"id": ids, "score": scores}), tmp_path / "list.parquet", row_group_size=700)
+    whole = pa.table({"id": ids, "score": scores, "good": labels})
+    shuffled = rng.permutation(4_000)
+    table = pa.table({"rank": shuffled + 1, "id": ids[shuffled], "good": labels[shuffled]})
+    source = table
+    if form == "parquet":
+        source = str(tmp_path / "labels.parquet")
+        pq.write_table(table, source)
+    if form == "csv":
+        source = str(tmp_path / "labels.csv")
+        pa.csv.write_csv(table, source)
+    for score, on in ((None, None), (None, "id"), ("score", "id")):
+        options = streameval.RankingOptions(score=score)
+        inside = streameval.exact(whole, label="good", options=options)
+        for ranking in (str(tmp_path / "list.parquet"), whole.drop_columns(["good"])):
+            beside = streameval.exact(ranking, label="good", labels=source, on=on, options=options)
+            assert beside.metrics.equals(inside.metrics)
+
+
+@pytest.mark.parametrize(
+    ("table", "on", "message"),
+    [
+        ({"rank": [1, 2], "y": [1, 0]}, None, "1 of 3 items have no label .first: stored row 2"),
+        ({"rank": [1, 2, 3, 3], "y": [1, 0, 1, 0]}, None, "stored row 2 has two labels that differ"),
+        ({"rank": [1, 2, 4], "y": [1, 0, 1]}, None, r"rank 4 is outside 1\.\.3"),
+        ({"rank": [1, 2, 3], "y": [1, 0, 3]}, None, "stored row 2 has label 3, not 0 or 1"),
+        ({"rank": [1, 2, 3], "y": ["1", "0", "maybe"]}, None, "label 'maybe' is not 0 or 1"),
+        ({"id": [1, 2, 3], "y": [1, 0, 1]}, "id", "3 of 3 items have no label"),
+        ({"key": [1, 2, 3], "y": [1, 0, 1]}, "key", "labels come with 'key', which the list does not have"),
+    ],
+)
+def test_a_label_table_that_does_not_fit_is_refused(table, on, message):
+    ranking = pa.table({"id": [7, 8, 9]})
+    with pytest.raises(streameval.InputError, match=message):
+        streameval.exact(ranking, label="y", labels=pa.table(table), on=on)
+
+
+def test_labels_by_rank_need_ranks_that_are_stored():
+    ranking = pa.table({"s": [0.1, 0.5, 0.3]})
+    with pytest.raises(streameval.InputError, match="do not lie in the order of their ranks"):
+        streameval.exact(
+            ranking,
+            label="y",
+            labels=pa.table({"rank": [1, 2, 3], "y": [1, 0, 1]}),
+            options=streameval.RankingOptions(score="s"),
+        )

@@ -78,7 +78,7 @@ def streamed(
 
 def slide(rows: LabelledRows, sliding: Sliding, threads: int) -> None:
     """Slide windows over a list in its stored order: one more pass over its labels alone."""
-    labels = LabelledRows(rows.units, rows.label)
+    labels = LabelledRows(rows.units, rows.label, beside=rows.beside)
     with ThreadPoolExecutor(threads) as pool:
         for stretch in labels.stream(pool, threads + 2):
             sliding.add(stretch.labels)

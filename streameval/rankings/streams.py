@@ -63,12 +63,15 @@ class LabelledRows:
     label : str
     score : str or None
     order : ScoreOrder or None
+    beside : uint8 array or None
+        The label of every row, by stored position, where the list itself has none.
     """
 
     units: Sequence[Unit]
     label: str
     score: str | None = None
     order: ScoreOrder | None = None
+    beside: UInt8Array | None = None
 
     @property
     def n_items(self) -> int:
@@ -83,7 +86,10 @@ class LabelledRows:
         InputError
             A label that is missing or not 0/1, a score that is missing; names the place.
         """
-        labels = _labels(unit.read([self.label]).column(0), self.label, unit)
+        if self.beside is not None:
+            labels = np.asarray(self.beside[unit.first_position : unit.first_position + unit.rows])
+        else:
+            labels = _labels(unit.read([self.label]).column(0), self.label, unit)
         if self.order is None or self.score is None:
             return Stretch(unit.first_position, labels)
         keys = self.order.keys(unit.read([self.score]).column(0))
@@ -102,6 +108,13 @@ class LabelledRows:
         """Decode units in their order, `ahead` of them at a time."""
         return in_order(pool, self.read, self.units if units is None else units, ahead)
 
+    def columns(self, names: Sequence[str]) -> Iterator[pa.Table]:
+        """Read columns unit by unit, with the stored position of every row as `se_position`."""
+        for unit in self.units:
+            table = unit.read(names).select(list(names))
+            position = np.arange(unit.first_position, unit.first_position + unit.rows)
+            yield table.append_column("se_position", pa.array(position))
+
     def rows(self, first: int, last: int) -> Stretch:
         """Decode rows `first` up to, and without, `last`."""
         parts = [self.read(unit) for unit in self.units if unit.first_position < last
@@ -111,22 +124,30 @@ class LabelledRows:
         return Stretch(first, whole.labels[cut], None if whole.keys is None else whole.keys[cut])
 
 
-def labelled_rows(ranking: Ranking, label: str) -> LabelledRows:
+def labelled_rows(ranking: Ranking, label: str, place: str = "inside") -> LabelledRows:
     """Open the labels of a list, and its scores where these are its order.
+
+    Parameters
+    ----------
+    ranking : Ranking
+    label : str
+    place : {"inside", "beside"}
+        Whether the label is a column of the list, or is still to be joined from elsewhere.
 
     Raises
     ------
     InputError
         There is no such column.
     """
-    if label not in ranking.columns():
+    if place == "inside" and label not in ranking.columns():
         raise InputError(f"the ranking has no column '{label}'", did_you_mean(label, ranking.columns()))
     if isinstance(ranking, LakeRanking):
-        return labelled_rows(ranking.opened, label)
+        return labelled_rows(ranking.opened, label, place)
     if isinstance(ranking, ScoredRanking):
         return LabelledRows(ranking.units, label, ranking.score, ranking.order)
     if isinstance(ranking, StoredRanking):
-        return LabelledRows(row_groups(ranking.footers, label), label)
+        some = label if place == "inside" else ranking.schema.names[0]
+        return LabelledRows(row_groups(ranking.footers, some), label)
     if isinstance(ranking, TableRanking):
         return LabelledRows(table_slices(ranking.table), label)
     raise InputError(f"a {type(ranking).__name__} cannot be read as a stream")

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import os
+import tempfile
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +25,6 @@ from streameval.metrics.counted import Counted, metrics
 from streameval.metrics.places import Places
 from streameval.rankings import Progress, Ranking, RankingOptions, open_ranking, silent
 from streameval.rankings.scored import ScoredRanking
-from streameval.rankings.stored import StoredRanking
 from streameval.rankings.streams import LabelledRows, check_unchanged, labelled_rows
 from streameval.rankings.tables import LakeRanking
 from streameval.reporting.page import render
@@ -81,6 +81,8 @@ def exact(
     ranking: Any,
     *,
     label: str,
+    labels: Any = None,
+    on: str | None = None,
     misses: int = 0,
     tolerance: float = 1e-6,
     windows: Windows = NO_WINDOWS,
@@ -95,7 +97,12 @@ def exact(
     ranking : path or paths, or a table
         As for `plan`. With a score its rows may lie in any order: they are counted, not sorted.
     label : str
-        Column with every item's label: 0/1 or a boolean.
+        Column with every item's label: 0/1 or a boolean; of the ranking, or of `labels`.
+    labels : path, address or table, optional
+        Label table beside the ranking, as for `evaluate`; one label for every item.
+    on : str, optional
+        Columns, separated by commas, by which it is joined to the items; by default its rank, where the list is stored
+        in the order of its ranks.
     misses : int
         Positives that the list never returned.
     tolerance : float
@@ -125,9 +132,20 @@ def exact(
         raise InputError(f"misses is {misses:,}, below 0", "it counts positives that the list never returned")
     if not 0 <= tolerance < 1:
         raise InputError(f"tolerance is {tolerance:g}, outside [0, 1)", "it is a width, such as 1e-6")
-    truth = _open(ranking, label, options or RankingOptions())
-    ranks = curve_cutoffs(truth.rows.n_items)
     sliding = Sliding(windows.lengths, windows.epsilons) if windows.lengths else None
+    with tempfile.TemporaryDirectory(prefix="streameval-") as spill:
+        truth = _open(
+            ranking, label, options or RankingOptions(), None if labels is None else (labels, on, Path(spill))
+        )
+        found = _evaluated(truth, misses, tolerance, sliding, progress)
+    if out is not None:
+        folder = Path(out)
+        save_exact(folder, found, render(None, found), database_of(Study(folder), None, found))
+    return found
+
+
+def _evaluated(truth: Truth, misses: int, tolerance: float, sliding: Sliding | None, progress: Progress) -> Evaluation:
+    ranks = curve_cutoffs(truth.rows.n_items)
     summed = _sum(truth, ranks, tolerance, progress)
     if sliding is not None:
         if not summed.stored:
@@ -136,11 +154,7 @@ def exact(
         slide(truth.rows, sliding, truth.threads)
     check_unchanged(truth.ranking)
     curve = _curve(summed, ranks, misses)
-    found = _evaluation(truth, summed, curve, sliding.result() if sliding else ())
-    if out is not None:
-        folder = Path(out)
-        save_exact(folder, found, render(None, found), database_of(Study(folder), None, found))
-    return found
+    return _evaluation(truth, summed, curve, sliding.result() if sliding else ())
 
 
 def curve_cutoffs(n_items: int) -> Int64Array:
@@ -151,17 +165,18 @@ def curve_cutoffs(n_items: int) -> Int64Array:
     return ranks[ranks <= n_items]
 
 
-def _open(source: Any, label: str, options: RankingOptions) -> Truth:
+def _open(source: Any, label: str, options: RankingOptions, beside: tuple[Any, str | None, Path] | None) -> Truth:
     ranking = open_ranking(source, options)
-    threads = _threads(ranking, options)
-    return Truth(ranking, labelled_rows(ranking, label), threads, options.memory * 1e9 * (1 - _BASE_MEMORY))
+    rows = labelled_rows(ranking, label, "inside" if beside is None else "beside")
+    if beside is not None:
+        from streameval.labelling import LabelColumns
+        from streameval.labelling.beside import ItemKeys, labels_beside
 
-
-def _threads(ranking: Ranking, options: RankingOptions) -> int:
-    """As many as the ranking's own readers: more than cores, where they wait for a store."""
-    rows = ranking.opened if isinstance(ranking, LakeRanking) else ranking
-    rows = rows.rows if isinstance(rows, ScoredRanking) else rows
-    return rows.threads if isinstance(rows, StoredRanking) else options.threads or os.cpu_count() or 1
+        keys = ItemKeys(ranking.columns(), rows.columns, "stored" if rows.order is None else "scored")
+        columns = LabelColumns(on=beside[1], label=label)
+        rows = replace(rows, beside=labels_beside(beside[0], columns, rows.n_items, keys, beside[2]))
+    threads = options.threads or os.cpu_count() or 1
+    return Truth(ranking, rows, threads, options.memory * 1e9 * (1 - _BASE_MEMORY))
 
 
 def _sum(truth: Truth, ranks: Int64Array, tolerance: float, progress: Progress) -> Summed:

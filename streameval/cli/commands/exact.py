@@ -25,6 +25,8 @@ _OVERALL = (
 def exact(
     *ranking: str,
     label: str,
+    labels: str | None = None,
+    on: str | None = None,
     misses: Whole = 0,
     tolerance: float = 1e-6,
     window: str | None = None,
@@ -44,7 +46,11 @@ def exact(
     ranking
         Parquet files, folders or globs; their stored order is the ranking, best first, without --score.
     label
-        Column with every item's label: 0/1 or a boolean.
+        Column with every item's label: 0/1 or a boolean; of the ranking, or of --labels.
+    labels
+        Label table beside the ranking (any source that evaluate takes): one label for every item.
+    on
+        Columns by which it is joined to the items, separated by commas (default: its rank).
     misses
         Positives that the list never returned.
     tolerance
@@ -66,8 +72,8 @@ def exact(
     windows = Windows(tuple(_whole(text) for text in (window or "").split(",") if text.strip()),
                       tuple(text.strip() for text in epsilon.split(",")))  # fmt: skip
     with progress("items") as bar:
-        found = verb(list(ranking), label=label, misses=misses, tolerance=tolerance, windows=windows, out=out,
-                     options=flags.options(), progress=bar)  # fmt: skip
+        found = verb(list(ranking), label=label, labels=labels, on=on, misses=misses, tolerance=tolerance,
+                     windows=windows, out=out, options=flags.options(), progress=bar)  # fmt: skip
     summary, rows = found.summary, found.metrics.to_pylist()
     output.event("exact", n_items=summary["n_items"], positives=summary["positives"], how=summary["how"])
     cuts = [row for row in rows if row["metric"] == "precision_at"]

@@ -1,0 +1,153 @@
+"""The label of every item of a list from a table beside it, joined by rank or by key out of core."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from streameval.errors import InputError, outside_trouble
+from streameval.kernels.placing import MISSING, place_labels
+from streameval.labelling import expressions as sql
+from streameval.labelling.columns import Found, LabelColumns, find
+from streameval.labelling.engine import connected
+from streameval.labelling.readers import given, name_of, open_source, quote
+
+_MEMORY = "1GB"
+_POSITION = "se_position"
+_ROWS = 1 << 20
+
+
+@dataclass(frozen=True)
+class ItemKeys:
+    """Key columns of a list, as it is stored.
+
+    Attributes
+    ----------
+    names : tuple of str
+        The columns that the list has.
+    batches : callable(names) -> iterator of pyarrow.Table
+        Those columns of consecutive rows.
+    ranked : {"stored", "scored"}
+        Whether the stored order is that of the ranks.
+    """
+
+    names: Sequence[str]
+    batches: Any
+    ranked: str
+
+
+def labels_beside(
+    source: Any, columns: LabelColumns, n_items: int, keys: ItemKeys, folder: Path
+) -> npt.NDArray[np.uint8]:
+    """Read the label of every item.
+
+    Parameters
+    ----------
+    source : path, address, or any table that speaks the Arrow PyCapsule protocol
+        See `read_votes`.
+    columns : LabelColumns
+        `on`: the rank, where the stored order is that of the ranks, or key columns of the items.
+    n_items : int
+    keys : ItemKeys
+    folder : Path
+        Where the labels, a byte for each item, and what the join spills may lie.
+
+    Returns
+    -------
+    uint8 array, shape (n_items,)
+        By stored position, 0 or 1; mapped from a file.
+
+    Raises
+    ------
+    InputError
+        A source that cannot be read; a label that is not 0/1, an item without a label or with two that differ.
+    """
+    out = np.memmap(folder / "labels", dtype=np.uint8, mode="w+", shape=(n_items,))
+    out[:] = MISSING
+    with tempfile.TemporaryDirectory(dir=folder) as spill, connected(spill, _MEMORY) as connection:
+        try:
+            opened = open_source(connection, source)
+            found = find(connection, opened, columns)
+            for batch in _joined(connection, found, keys, opened.name):
+                _place(batch, out, opened.name)
+        except duckdb.Error as error:
+            text = " ".join(str(error).split())[:200]
+            raise outside_trouble(error) or InputError(f"{name_of(source)}: {text}") from error
+    missing = int(np.sum(out == MISSING))
+    if missing:
+        first = int(np.argmax(out == MISSING))
+        raise InputError(
+            f"{name_of(source)}: {missing:,} of {n_items:,} items have no label (first: stored row {first:,})",
+            "an exact evaluation needs the label of every item",
+        )
+    return out
+
+
+def _joined(connection: duckdb.DuckDBPyConnection, found: Found, keys: ItemKeys, name: str) -> Iterator[pa.RecordBatch]:
+    """Position and label of every row that has one."""
+    value, state = sql.value_of(given(found.label), found.kind(found.label))
+    if found.role == "key":
+        join = _by_keys(connection, found, keys, name)
+        rows = f"SELECT {_POSITION}, ({value})::DOUBLE AS value FROM se_given JOIN se_items ON {join}"
+    elif found.role == "rank" and keys.ranked == "stored":
+        rank = sql.rank_of(given(found.keys[0]), found.kind(found.keys[0]))
+        rows = f"SELECT ({rank}) - 1 AS {_POSITION}, ({value})::DOUBLE AS value FROM se_given"
+    else:
+        raise InputError(
+            f"{name}: labels by {found.keys[0]}, but the rows of this list do not lie in the order of their ranks",
+            "join labels by columns of the items, with --on COL",
+        )
+    odd = connection.execute(
+        f"SELECT {given(found.label)}::VARCHAR FROM se_given WHERE ({state}) = 'unreadable' LIMIT 1"
+    )
+    unreadable = odd.fetchall()
+    if unreadable:
+        raise InputError(f"{name}: label '{str(unreadable[0][0])[:40]}' is not 0 or 1")
+    yield from connection.sql(f"SELECT * FROM ({rows}) WHERE value IS NOT NULL").to_arrow_reader(_ROWS)
+
+
+def _by_keys(connection: duckdb.DuckDBPyConnection, found: Found, keys: ItemKeys, name: str) -> str:
+    """Make the table `se_items` of positions and keys; returns the condition that joins it."""
+    by_lower = {column.lower(): column for column in reversed(list(keys.names))}
+    names = []
+    for key in found.keys:
+        column = key if key in keys.names else by_lower.get(key.lower())
+        if column is None:
+            raise InputError(f"{name}: labels come with '{key}', which the list does not have")
+        names.append(column)
+    tables = keys.batches(names)
+    first = next(tables)
+    connection.register("se_first", first)
+    kinds = {row[0]: row[1] for row in connection.execute("DESCRIBE se_first").fetchall()}
+    listed = ", ".join(f"{sql.known_key(quote(n), kinds[n])} AS key{i}" for i, n in enumerate(names))
+    connection.execute(f"CREATE TEMP TABLE se_items AS SELECT {_POSITION}, {listed} FROM se_first")
+    for table in tables:
+        connection.register("se_first", table)
+        connection.execute(f"INSERT INTO se_items SELECT {_POSITION}, {listed} FROM se_first")
+    theirs = [sql.key_of(given(key), found.kind(key), kinds[n]) for key, n in zip(found.keys, names, strict=True)]
+    return " AND ".join(f"se_items.key{i} = {key}" for i, key in enumerate(theirs))
+
+
+def _place(batch: pa.RecordBatch, out: npt.NDArray[np.uint8], name: str) -> None:
+    positions = batch.column(0).cast(pa.int64())
+    if positions.null_count:
+        raise InputError(f"{name}: a row has no rank that can be read")
+    at = positions.to_numpy()
+    if at.size and (at.min() < 0 or at.max() >= out.size):
+        bad = int(at[(at < 0) | (at >= out.size)][0])
+        raise InputError(f"{name}: rank {bad + 1:,} is outside 1..{out.size:,}", "is this label table of another list?")
+    values = batch.column(1).to_numpy(zero_copy_only=False)
+    wrong = place_labels(at, values, out)
+    if wrong >= 0:
+        where = f"the item of stored row {int(at[wrong]):,}"
+        if values[wrong] in (0.0, 1.0):
+            raise InputError(f"{name}: {where} has two labels that differ", "give one label per item")
+        raise InputError(f"{name}: {where} has label {values[wrong]:g}, not 0 or 1")
