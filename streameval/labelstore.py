@@ -86,6 +86,8 @@ class LabelStore:
     def with_new(self, votes: Sequence[Votes]) -> list[Given]:
         """Return what `sources` would be after `add`."""
         there = self.sources()
+        new = {one.identity: one.table.num_rows for one in votes}
+        there = [one for one in there if one.table.num_rows >= new.get(one.identity, 0)]
         known = {one.identity for one in there}
         return there + [
             _given(one.identity, {**one.facts(), "given": number}, one.table)
@@ -105,10 +107,11 @@ class LabelStore:
         files = {}
         for number, one in enumerate(_distinct(votes), self._next()):
             path = self.folder / f"{one.identity}.parquet"
-            if not path.exists():
-                files[path] = atomic.parquet(one.table, {**one.facts(), "given": number})
-            elif pq.read_metadata(path).num_rows < one.table.num_rows:  # the plan has grown: the source says more to it
-                files[path] = atomic.parquet(one.table, {**one.facts(), "given": atomic.facts_of(path)["given"]})
+            stored = _stored(path)
+            # the same source says more to a plan that has grown since; what it said before is among it
+            if stored is None or stored[0] < one.table.num_rows:
+                place = number if stored is None else stored[1]
+                files[path] = atomic.parquet(one.table, {**one.facts(), "given": place})
         forgotten = self._forgotten()
         kept = {identity: names for identity, names in forgotten.items() if identity not in {v.identity for v in votes}}
         if kept != forgotten:
@@ -168,6 +171,13 @@ class LabelStore:
 def rows_of(sources: Sequence[Given]) -> pa.Table:
     """All rows, in the order in which they came."""
     return pa.concat_tables([STORED.empty_table(), *(one.table for one in sources)])
+
+
+def _stored(path: Path) -> tuple[int, int] | None:
+    """Rows of a stored source and its number; None where it is not stored."""
+    if not path.exists():
+        return None
+    return pq.read_metadata(path).num_rows, int(atomic.facts_of(path).get("given", 0))
 
 
 def _distinct(votes: Sequence[Votes]) -> list[Votes]:

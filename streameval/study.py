@@ -41,8 +41,8 @@ if TYPE_CHECKING:  # DuckDB is only needed once there are labels
     from streameval.labelstore import LabelStore
 
 NO_LABELS = pa.table({"rank": pa.array([], pa.int64()), "label": pa.array([], pa.int8())})
-_RESULTS = ("labels.parquet", "envelope.parquet", "curve.parquet", "metrics.parquet", "issues.parquet")
-_OF_PEOPLE = ("labels.parquet", "issues.parquet")
+_FROM_VOTES = ("labels.parquet", "issues.parquet")
+_RESULTS = (*_FROM_VOTES, "envelope.parquet", "curve.parquet", "metrics.parquet")
 # what others need of a study, in the order in which it is best read
 EXACT = ("envelope.parquet", "curve.parquet", "metrics.parquet", "report.html", "evaluation.json")
 PUBLISHED = ("plan.parquet", "plan.json", *_RESULTS, "report.html", "evaluation.json")
@@ -237,7 +237,7 @@ class Study:
     def save_evaluation(self, found: Evaluation, report: str) -> None:
         """Write all results; `evaluation.json` last."""
         facts = {"evaluation_id": found.evaluation_id}
-        tables = (found.labels, found.curve.envelope.table, found.curve_table, found.metrics, found.issues)
+        tables = (found.labels, found.issues, found.curve.envelope.table, found.curve_table, found.metrics)
         files = {self.folder / name: atomic.parquet(t, facts) for name, t in zip(_RESULTS, tables, strict=True)}
         files[self.folder / "report.html"] = atomic.text(report)
         summary = json.dumps(dict(found.summary), indent=2, ensure_ascii=False)
@@ -255,11 +255,10 @@ class Study:
         try:
             summary = json.loads((self.folder / "evaluation.json").read_text(encoding="utf-8"))
             fully = summary["method"] == "exact"  # its labels stay where they are: there is one for every item
-            paths = [self.folder / name for name in _RESULTS if not (fully and name in _OF_PEOPLE)]
+            paths = [self.folder / name for name in _RESULTS if not (fully and name in _FROM_VOTES)]
             ids = {path.name: atomic.facts_of(path).get("evaluation_id") for path in paths}
-            tables = {path.name: pq.read_table(path) for path in paths}
-            labels, issues = (tables.get(name, NO_LABELS) for name in _OF_PEOPLE)
-            envelope, curve_table, metrics = (tables[name] for name in _RESULTS[1:4])
+            envelope, curve_table, metrics = (pq.read_table(path) for path in paths[-3:])
+            labels, issues = (NO_LABELS, pa.table({})) if fully else map(pq.read_table, paths[:2])
             curve = _curve(summary, envelope, curve_table)
             identity = str(summary["evaluation_id"])
         except FileNotFoundError as error:

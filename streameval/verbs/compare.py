@@ -20,6 +20,7 @@ from streameval.metrics import cutoffs
 from streameval.metrics.bounded import metrics
 from streameval.study import Evaluation, Study
 from streameval.types import Claim, Int64Array, Labels, Plan
+from streameval.verbs.judging import curve_of
 
 _STRENGTH = ("none", "conditional", "pointwise", "simultaneous", "exact")
 
@@ -168,7 +169,8 @@ def _side(name: str, plan: Plan | None, found: Evaluation, share: float) -> Side
         label = found.labels.column("label").fill_null(-1).to_numpy().astype(np.int8)
         votes, positive = (found.labels.column(key).to_numpy() for key in ("votes", "positive_votes"))
         labels = Labels(plan.ranks, label, votes, positive)
-        curve = create(plan.method, {**parameters, "confidence": share}).curve(plan, labels)
+        error = float(found.summary.get("label_error", 0.0))
+        curve = curve_of(replace(plan, parameters={**parameters, "confidence": share}), labels, error)
         curve = replace(curve, misses=found.curve.misses, score=found.curve.score)
     return Side(name, plan.method, plan.ranking, labelled, curve)
 

@@ -23,6 +23,7 @@ _TELLING = {
     "relevance", "relevant", "correct", "positive", "vote", "votes", "annotation", "rating", "score", "scores",
     "confidence", "probability", "prob", "similarity", "rank", "stratum",
 }  # fmt: skip
+_EXTRA = 10**12  # numbers beyond those of planned items, however far a plan grows
 _PLACES = np.uint64(0x7365_7461_736B_0001)  # keeps the places of extra tasks apart from every other draw of a seed
 
 EXTRA_TASKS = pa.schema(
@@ -126,9 +127,6 @@ def make_tasks(folder: Study, plan: Plan, table: pa.Table, named: set[str], opti
     if options.get("remaining"):
         shown = shown.filter(pc.is_in(shown.column("rank"), value_set=pa.array(_open_ranks(folder, plan))))
     registry = folder.extra_tasks()
-    if plan.parameters.get("looks", 1) != 1 and (options.get("repeats") or options.get("controls") is not None):
-        raise InputError("a plan with looks may grow, and its new tasks need the numbers of repeats and controls",
-                         "leave out repeats and controls, or plan with looks 1")  # fmt: skip
     extra = _Extra(plan, EXTRA_TASKS.empty_table() if registry is None else registry.cast(EXTRA_TASKS))
     more = [extra.repeats(shown, options.get("repeats", 0))]
     if options.get("controls") is not None:
@@ -162,7 +160,6 @@ class _Extra:
 
     def __init__(self, plan: Plan, table: pa.Table) -> None:
         self.table = table
-        self._first = plan.ranks.size + 1
         self._plan = plan
 
     def repeats(self, shown: pa.Table, count: int) -> pa.Table:
@@ -195,7 +192,7 @@ class _Extra:
         return dict(zip(mine.column(by).to_pylist(), mine.column("se_task").to_pylist(), strict=True))
 
     def _add(self, new: list[dict[str, Any]], by: str) -> dict[Any, int]:
-        start = max([self._first - 1, *self.table.column("se_task").to_pylist()]) + 1
+        start = max([_EXTRA, *self.table.column("se_task").to_pylist()]) + 1
         rows: list[Mapping[str, Any]] = [{**row, "se_task": start + i} for i, row in enumerate(new)]
         self.table = pa.concat_tables([self.table, pa.Table.from_pylist(rows, schema=EXTRA_TASKS)])
         return {row[by]: row["se_task"] for row in rows}
