@@ -34,6 +34,7 @@ _HOMES = {
     "compare": "verbs.compare",
     "extrapolate": "extrapolation",
     "extrapolate_study": "verbs.extrapolate",
+    "sql": "verbs.sql",
     "Study": "study",
     "Evaluation": "study",
     "Cut": "verbs.cut",

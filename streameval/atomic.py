@@ -157,6 +157,16 @@ def text(content: str) -> Writer:
     return write
 
 
+def content(raw: bytes) -> Writer:
+    """Writer of bytes."""
+
+    def write(path: str) -> None:
+        with open(path, "wb") as stream:
+            stream.write(raw)
+
+    return write
+
+
 def facts_of(path: Path) -> dict[str, Any]:
     """JSON facts that `parquet` put into a file."""
     raw = (pq.read_schema(path).metadata or {}).get(b"streameval", b"{}")

@@ -10,27 +10,14 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from streameval.bounds.cutoffs import Known, bounds_at
+from streameval import notebook
+from streameval.bounds.cutoffs import Known, bounds_at, f_bounds
+from streameval.bounds.middle import Bounds, estimate
+from streameval.bounds.targets import rank_at_precision, rank_at_recall, target
+from streameval.bounds.walk import Extremes
 from streameval.envelope import Envelope
 from streameval.errors import InputError
-from streameval.types import Claim, FloatArray, Int64Array
-
-
-def estimate(lower: FloatArray, upper: FloatArray) -> FloatArray:
-    """Give the value whose worst relative error over [lower, upper] is least: 2·lo·hi/(lo+hi).
-
-    It is then within (hi − lo)/(hi + lo) of the truth, relatively, wherever the bounds hold.
-
-    Examples
-    --------
-    >>> estimate(np.array([0.0, 90.0, 5.0]), np.array([0.0, 110.0, 5.0]))
-    array([ 0., 99.,  5.])
-    """
-    total = lower + upper
-    with np.errstate(invalid="ignore", divide="ignore"):
-        harmonic = 2.0 * lower * (upper / total)
-    middle = np.where(total > 0, harmonic, 0.0)
-    return np.where(lower == upper, lower, middle)
+from streameval.types import Claim, Int64Array
 
 
 @dataclass(frozen=True)
@@ -103,28 +90,115 @@ class Curve:
         InputError
             If a rank is outside 1..N.
         """
+        wanted = self._inside(ranks)
+        lower, upper = self.envelope.at(wanted)
+        found: dict[str, Any] = {"rank": wanted}
+        if self.score is not None:
+            found["score"] = _look_up(self.score, wanted, "score")
+        found |= {"yield_lower": lower, "yield": estimate(lower, upper), "yield_upper": upper}
+        known = Known.of(self.envelope, self.misses, wanted)
+        for name in ("precision", "recall", "f1"):
+            low, high = bounds_at(known, name)
+            middle = np.where(np.isnan(low + high), np.nan, estimate(low, high))
+            sides = {f"{name}_lower": low, name: middle, f"{name}_upper": high}
+            found |= {side: pa.array(values, from_pandas=True) for side, values in sides.items()}
+        return pa.table(found)
+
+    def yield_at(self, rank: int) -> Bounds:
+        """Positives among the first `rank` items."""
+        return self._at(rank, "yield")
+
+    def precision_at(self, rank: int) -> Bounds:
+        """Share of positives among the first `rank` items."""
+        return self._at(rank, "precision")
+
+    def recall_at(self, rank: int) -> Bounds:
+        """Share of all positives, misses included, that are among the first `rank` items; NaN without positives."""
+        return self._at(rank, "recall")
+
+    def f_measure(self, rank: int, beta: float = 1.0) -> Bounds:
+        """(1 + β²)·Y/(rank + β²·P) of the first `rank` items.
+
+        Raises
+        ------
+        InputError
+            If `rank` is outside 1..N, or `beta` is negative or not finite.
+        """
+        if not 0 <= beta < np.inf:
+            raise InputError(f"beta is {beta}", "it is a weight of 0 or more; 1 weighs precision and recall alike")
+        known = Known.of(self.envelope, self.misses, self._inside([rank]))
+        (lower,), (upper,) = f_bounds(known, beta)
+        return Bounds.of(float(lower), float(upper))
+
+    def rank_at_precision(self, precision: object) -> Bounds:
+        """Deepest cutoff whose precision is at least `precision`; `lower` is the one that is proven to hold it.
+
+        Parameters
+        ----------
+        precision : str, float or Decimal
+            In (0, 1], the decimal as typed.
+
+        Returns
+        -------
+        Bounds
+            0 where no rank has it; NaN where the curve's coverage is "none", or it contradicts itself.
+        """
+        share = target(precision, "precision")
+        return Bounds.of(*rank_at_precision(self._extremes(), share)) if self.proves else Bounds(*[np.nan] * 3)
+
+    def rank_at_recall(self, recall: object) -> Bounds:
+        """First cutoff whose recall is at least `recall`; by `upper` it is proven to be reached.
+
+        Parameters
+        ----------
+        recall : str, float or Decimal
+            In (0, 1], the decimal as typed.
+
+        Returns
+        -------
+        Bounds
+            Infinite where no rank may reach it; NaN where the curve's coverage is "none", or it contradicts itself.
+        """
+        share = target(recall, "recall")
+        return Bounds.of(*rank_at_recall(self._extremes(), share)) if self.proves else Bounds(*[np.nan] * 3)
+
+    def threshold_at(self, rank: int) -> tuple[Any, Any, Any]:
+        """Score of the item at `rank`, between the scores of its neighbours that were read.
+
+        Returns
+        -------
+        lower, score, upper : as the column's type, or None
+            `score` is None where that item was not read; all three where the order has no scores, or there is none
+            at or after `rank`.
+        """
+        (wanted,) = self._inside([rank]).tolist()
+        if self.score is None:
+            return None, None, None
+        ranks, scores = known_scores(self.score)
+        after, before = int(np.searchsorted(ranks, wanted)), int(np.searchsorted(ranks, wanted, side="right")) - 1
+        if before < 0 or after == ranks.size:  # beyond the last item that has a score
+            return None, None, None
+        sides = [scores[before].as_py(), scores[after].as_py()]
+        return min(sides), sides[0] if after == before else None, max(sides)
+
+    @property
+    def proves(self) -> bool:
+        """Whether the bounds are bounds: a claim is made, and they do not contradict each other."""
+        return self.claim.coverage != "none" and self.envelope.consistent
+
+    def _extremes(self) -> Extremes:
+        return Extremes.of(self.envelope, self.misses)
+
+    def _at(self, rank: int, name: str) -> Bounds:
+        (row,) = self.at([rank]).select([f"{name}_lower", name, f"{name}_upper"]).to_pylist()
+        return Bounds(*(np.nan if value is None else value for value in row.values()))
+
+    def _inside(self, ranks: npt.ArrayLike) -> Int64Array:
         wanted = np.atleast_1d(np.asarray(ranks, dtype=np.int64))
         if wanted.size and (wanted.min() < 1 or wanted.max() > self.n_items):
             bad = wanted[(wanted < 1) | (wanted > self.n_items)][0]
             raise InputError(f"rank {bad:,} is outside 1..{self.n_items:,}")
-        lower, upper = self.envelope.at(wanted)
-        middle = estimate(lower, upper)
-        found: dict[str, Any] = {"rank": wanted}
-        if self.score is not None:
-            found["score"] = _look_up(self.score, wanted, "score")
-        found |= {"yield_lower": lower, "yield": middle, "yield_upper": upper}
-        found |= {
-            "precision_lower": lower / wanted,
-            "precision": middle / wanted,
-            "precision_upper": upper / wanted,
-        }
-        known = Known.of(self.envelope, self.misses, wanted)
-        for name in ("recall", "f1"):
-            low, high = bounds_at(known, name)
-            middle = np.where(np.isnan(low), np.nan, estimate(low, high))
-            sides = {f"{name}_lower": low, name: middle, f"{name}_upper": high}
-            found |= {side: pa.array(values, from_pandas=True) for side, values in sides.items()}
-        return pa.table(found)
+        return wanted
 
     @property
     def table(self) -> pa.Table:
@@ -159,6 +233,19 @@ class Curve:
         """Return the same curve with the scores of planned ranks."""
         return replace(self, score=score)
 
+    def _repr_html_(self) -> str:
+        """Show the claim, a picture and a few cutoffs in a notebook."""
+        claim = self.claim
+        chance = "" if claim.confidence is None else f" with probability {claim.confidence:g}"
+        head = f"{claim.coverage}{chance}; assumed: {claim.assumes}"
+        sides = ["precision_lower", "precision", "precision_upper"]
+        ranks = np.unique(np.rint(np.geomspace(1, self.n_items, 200)).astype(np.int64))
+        drawn = [self.at(ranks).column(name).to_numpy() for name in sides]
+        few = np.unique(np.append(10 ** np.arange(np.log10(self.n_items) + 1e-9, dtype=np.int64), self.n_items))
+        rows = [[f"{row['rank']:,}", *(f"{row[side]:.4f}" for side in sides)] for row in self.at(few).to_pylist()]
+        picture = notebook.band(f"Precision by rank, {self.n_items:,} items", ranks, *drawn)
+        return notebook.table(f"Precision by rank. {head}", ["first k", "lower", "estimate", "upper"], rows) + picture
+
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
         """Hand the curve's table to any Arrow reader (PyCapsule protocol)."""
         return self.table.__arrow_c_stream__(requested_schema)
@@ -171,3 +258,13 @@ def _look_up(table: pa.Table, ranks: Int64Array, name: str) -> pa.ChunkedArray:
         return pa.nulls(ranks.size, table.schema.field(name).type)
     at = np.minimum(np.searchsorted(known, ranks), known.size - 1)
     return table.column(name).take(pa.array(at, mask=known[at] != ranks))
+
+
+def known_scores(score: pa.Table) -> tuple[Int64Array, pa.ChunkedArray]:
+    """Ranks whose score was read, and those scores; no score (null or NaN) is none."""
+    import pyarrow.compute as pc
+
+    column = score.column("score")
+    kept = pc.fill_null(pc.invert(pc.is_null(column, nan_is_null=pa.types.is_floating(column.type))), False)
+    known = score.filter(kept)
+    return known.column("rank").to_numpy(), known.column("score")

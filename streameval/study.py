@@ -12,8 +12,10 @@
     labels.parquet               one row per planned rank
     issues.parquet               every row and rank that is not as it should be
     curve.parquet, envelope.parquet, metrics.parquet, evaluation.json, report.html
+    study.duckdb                 all of it for SQL
 
-The last three lines are results: they carry one `evaluation_id`, and are refused when they do not agree on it.
+What stands from labels.parquet on are results: they carry one `evaluation_id`, and are refused when they do not agree
+on it.
 """
 
 from __future__ import annotations
@@ -44,8 +46,8 @@ NO_LABELS = pa.table({"rank": pa.array([], pa.int64()), "label": pa.array([], pa
 _FROM_VOTES = ("labels.parquet", "issues.parquet")
 _RESULTS = (*_FROM_VOTES, "envelope.parquet", "curve.parquet", "metrics.parquet")
 # what others need of a study, in the order in which it is best read
-EXACT = ("envelope.parquet", "curve.parquet", "metrics.parquet", "report.html", "evaluation.json")
-PUBLISHED = ("plan.parquet", "plan.json", *_RESULTS, "report.html", "evaluation.json")
+EXACT = ("envelope.parquet", "curve.parquet", "metrics.parquet", "report.html", "evaluation.json", "study.duckdb")
+PUBLISHED = ("plan.parquet", "plan.json", *_RESULTS, "report.html", "evaluation.json", "study.duckdb")
 
 
 def result_files(folder: Path) -> list[Path]:
@@ -234,12 +236,13 @@ class Study:
         """Write refused_issues.parquet, for labels that were refused because of them: results stay as they are."""
         atomic.write_all({self.folder / "refused_issues.parquet": atomic.parquet(issues, {"account": dict(account)})})
 
-    def save_evaluation(self, found: Evaluation, report: str) -> None:
-        """Write all results; `evaluation.json` last."""
+    def save_evaluation(self, found: Evaluation, report: str, database: atomic.Writer) -> None:
+        """Write all results, `study.duckdb` among them; `evaluation.json` last."""
         facts = {"evaluation_id": found.evaluation_id}
         tables = (found.labels, found.issues, found.curve.envelope.table, found.curve_table, found.metrics)
         files = {self.folder / name: atomic.parquet(t, facts) for name, t in zip(_RESULTS, tables, strict=True)}
         files[self.folder / "report.html"] = atomic.text(report)
+        files[self.folder / "study.duckdb"] = database
         summary = json.dumps(dict(found.summary), indent=2, ensure_ascii=False)
         files[self.folder / "evaluation.json"] = atomic.text(summary + "\n")
         atomic.write_all(files)
@@ -271,7 +274,7 @@ class Study:
         return Evaluation(identity, labels, curve, curve_table, metrics, summary, issues)
 
 
-def save_exact(folder: Path, found: Evaluation, report: str) -> None:
+def save_exact(folder: Path, found: Evaluation, report: str, database: atomic.Writer) -> None:
     """Write the results of a fully labelled list, which need no plan; `evaluation.json` last.
 
     Raises
@@ -289,6 +292,7 @@ def save_exact(folder: Path, found: Evaluation, report: str) -> None:
     }
     files = {folder / name: atomic.parquet(table, facts) for name, table in tables.items()}
     files[folder / "report.html"] = atomic.text(report)
+    files[folder / "study.duckdb"] = database
     summary = json.dumps(dict(found.summary), indent=2, ensure_ascii=False)
     files[folder / "evaluation.json"] = atomic.text(summary + "\n")
     atomic.write_all(files)

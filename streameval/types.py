@@ -156,6 +156,18 @@ class Labels:
             }
         )
 
+    def _repr_html_(self) -> str:
+        """Show the account in a notebook."""
+        from streameval.notebook import table
+
+        counts = {
+            "planned": self.label.size,
+            "labelled": int(self.known.sum()),
+            "positive": int(np.sum(self.label == 1)),
+        }
+        rows = [[key, f"{value:,}"] for key, value in {**counts, **self.account}.items()]
+        return table("Labels", ["account", "ranks"], rows)
+
     @staticmethod
     def of(plan: Plan, label: npt.ArrayLike) -> Labels:
         """One vote per planned rank.

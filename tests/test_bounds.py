@@ -67,6 +67,11 @@ def naive_recall_at_precision(v, m, x):
     return max((y[r - 1] / p for r in range(1, v.size + 1) if Fraction(int(y[r - 1]), r) >= x), default=0.0)
 
 
+def naive_rank_at_precision(v, x):
+    y = np.cumsum(v)
+    return max((r for r in range(1, v.size + 1) if Fraction(int(y[r - 1]), r) >= x), default=0)
+
+
 def naive_interpolated_area(v, m):
     f, p = int(v.sum()), int(v.sum()) + m
     return sum(naive_interpolated(v, m, Fraction(j, p)) for j in range(1, f + 1)) / p if p else NAN
@@ -97,6 +102,10 @@ for _x in (Fraction(1, 10), Fraction(1, 2), Fraction(2, 3), Fraction(1)):
     WHOLE[f"recall_at_precision {_x}"] = (
         lambda e, x=_x: targets.recall_at_precision(e, x),
         lambda v, m, x=_x: naive_recall_at_precision(v, m, x),
+    )
+    WHOLE[f"rank_at_precision {_x}"] = (
+        lambda e, x=_x: targets.rank_at_precision(e, x),
+        lambda v, m, x=_x: naive_rank_at_precision(v, x),
     )
 
 

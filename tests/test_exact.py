@@ -188,7 +188,14 @@ def test_results_are_written_and_read_like_a_study(tmp_path):
     options = streameval.RankingOptions(score="score")
     found = streameval.exact(table, label="label", out=tmp_path / "out", options=options, misses=4)
     names = {path.name for path in (tmp_path / "out").iterdir()}
-    assert names == {"curve.parquet", "envelope.parquet", "metrics.parquet", "evaluation.json", "report.html"}
+    assert names == {
+        "curve.parquet",
+        "envelope.parquet",
+        "metrics.parquet",
+        "evaluation.json",
+        "report.html",
+        "study.duckdb",
+    }
     curve = pq.read_table(tmp_path / "out" / "curve.parquet")
     assert curve.column("score").to_numpy()[0] == scores.max()
     assert curve.column("recall").to_numpy()[-1] == pytest.approx(labels.sum() / (labels.sum() + 4))

@@ -9,7 +9,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[1] / "streameval"
 FLOORS = {
-    0: ("errors", "types"),
+    0: ("errors", "types", "printable", "notebook"),
     1: (
         "kernels",
         "grid",
@@ -32,14 +32,14 @@ FLOORS = {
         "planfiles",
         "extrapolation",
     ),
-    2: ("methods", "rankings", "labelling", "metrics", "exports", "arrays"),
+    2: ("methods", "rankings", "labelling", "metrics", "exports", "arrays", "database", "provenance"),
     3: ("verbs", "study", "labelstore", "replicates", "counting"),
     4: ("reporting",),
     5: ("cli", "demo", "__main__", "__init__"),
 }
 HOMES = {
     "polars": ("rankings",),
-    "duckdb": ("labelling",),
+    "duckdb": ("labelling", "database"),
     "pyiceberg": ("rankings",),
     "deltalake": ("rankings",),
     "numba": ("kernels",),

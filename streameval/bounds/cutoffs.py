@@ -53,9 +53,15 @@ def recall(at: Cutoffs) -> FloatArray:
     return _quotient(at.found, at.positives + at.misses)
 
 
+def f_beta(at: Cutoffs, beta: float) -> FloatArray:
+    """(1 + β²)·Y(r)/(r + β²·P): recall counts β times as much as precision."""
+    square = beta * beta
+    return (1.0 + square) * at.found / (at.rank + square * (at.positives + at.misses))
+
+
 def f1(at: Cutoffs) -> FloatArray:
     """2·Y(r)/(r + P)."""
-    return 2.0 * at.found / (at.rank + at.positives + at.misses)
+    return f_beta(at, 1.0)
 
 
 def accuracy(at: Cutoffs) -> FloatArray:
@@ -153,3 +159,8 @@ def bounds_at(known: Known, metric: str) -> tuple[FloatArray, FloatArray]:
     """
     low, high = METRICS[metric](known.worst), METRICS[metric](known.best)
     return (high, low) if metric in _SMALL_IS_GOOD else (low, high)
+
+
+def f_bounds(known: Known, beta: float) -> tuple[FloatArray, FloatArray]:
+    """Sharp bounds on F_β at some cutoffs: one more positive adds 1 + β² above and at most β² below, and F_β ≤ 1."""
+    return f_beta(known.worst, beta), f_beta(known.best, beta)

@@ -1,10 +1,11 @@
-"""Metrics at a recall that is asked for: the rank that reaches it, and the best precision from there on.
+"""Metrics at a recall or precision that is asked for: the rank that has it, and the best of the other from there on.
 
 With F positives in the list, recall t is first reached at positive j = ⌈t·(F + M)⌉ (at least the first).
 """
 
 from __future__ import annotations
 
+from decimal import Decimal, InvalidOperation
 from fractions import Fraction
 
 import numpy as np
@@ -12,6 +13,31 @@ import numpy as np
 from streameval.bounds.areas import UNDEFINED, Interval
 from streameval.bounds.points import crossing
 from streameval.bounds.walk import Extremes, Walk
+from streameval.errors import InputError
+
+_DECIMALS = 12  # of a target, here and in SQL: then both are whole numbers over 10¹²
+
+
+def target(value: object, name: str) -> Fraction:
+    """Read a precision or recall as the decimal that was typed, to twelve places.
+
+    Raises
+    ------
+    InputError
+        It is no number in (0, 1].
+
+    Examples
+    --------
+    >>> target(0.9, "recall"), target("0.07", "recall")
+    (Fraction(9, 10), Fraction(7, 100))
+    """
+    try:
+        share = Fraction(round(Decimal(str(value)), _DECIMALS))
+    except (InvalidOperation, ValueError, OverflowError):
+        raise InputError(f"{name} is '{value}', not a number", "give a decimal such as 0.9") from None
+    if not 0 < share <= 1:
+        raise InputError(f"{name} is {value}, outside (0, 1]", "0.9 is nine in ten")
+    return share
 
 
 def wanted(recall: Fraction, positives: float) -> int:
@@ -72,6 +98,19 @@ def interpolated_precision(extremes: Extremes, recall: Fraction) -> Interval:
         return float(best_after[np.searchsorted(y, wanted(recall, found + extremes.misses))])
 
     return crossing(falling, lambda found: found / extremes.n_items, least, most), high
+
+
+def rank_at_precision(extremes: Extremes, precision: Fraction) -> Interval:
+    """Bounds on the deepest rank whose precision is at least `precision`; 0 where no rank has it.
+
+    The lower bound is the cutoff that is proven to hold it. After the last run whose end has the precision, every item
+    is a negative until the precision is lost: at rank ⌊Y/precision⌋, or never.
+    """
+    deepest = []
+    for walk in (extremes.late, extremes.early):
+        kept = _kept(walk, precision)
+        deepest.append(min(extremes.n_items, float(int(kept) * precision.denominator // precision.numerator)))
+    return deepest[0], deepest[1]
 
 
 def recall_at_precision(extremes: Extremes, precision: Fraction) -> Interval:

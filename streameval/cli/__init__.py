@@ -22,6 +22,7 @@ from streameval.errors import (
     outside_trouble,
     unusable_path,
 )
+from streameval.printable import printable
 
 _INTERRUPTED = "interrupted; nothing half-written was left behind"
 
@@ -82,5 +83,5 @@ def _usage(error: CycloptsError) -> str:
 def _fail(arguments: list[str], kind: str, message: str, status: int) -> int:
     as_json = "--log=json" in arguments or ("--log", "json") in pairwise(arguments)
     event: dict[str, Any] = {"event": "error", "kind": kind, "message": message, "exit_status": status}
-    print(json.dumps(event) if as_json else f"streameval: {message}", file=sys.stderr)
+    print(json.dumps(event) if as_json else printable(f"streameval: {message}"), file=sys.stderr)
     return status

@@ -13,6 +13,11 @@ from typing import Annotated, Any, Literal
 from cyclopts import Parameter
 
 from streameval.cli.meter import Meter, bar
+from streameval.printable import json_safe, printable
+
+
+class Drawn(str):
+    """A line that was drawn for the terminal: its escapes are ours."""
 
 
 @Parameter(name="*")
@@ -27,7 +32,10 @@ class Output:
 
     def say(self, result: dict[str, Any], lines: Sequence[str]) -> None:
         """Print the result, as JSON or as lines."""
-        print(json.dumps(finite(result), ensure_ascii=False) if self.json else "\n".join(lines))
+        if self.json:
+            print(json_safe(json.dumps(finite(result), ensure_ascii=False)))
+        else:
+            print("\n".join(line if isinstance(line, Drawn) else printable(line) for line in lines))
 
     def event(self, stage: str, **facts: Any) -> None:
         """Log one event as a JSON line on stderr, under `--log json` only."""
@@ -57,11 +65,31 @@ def progress(what: str, output: Output = _PLAIN) -> Iterator[Meter]:
 
 
 def columns(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
-    """Align cells to the right, the first column to the left."""
-    widths = [max(len(row[i]) for row in [head, *rows]) for i in range(len(head))]
+    """Align cells to the right, the first column to the left; on a terminal, draw a table."""
+    shown = [[printable(cell) for cell in row] for row in [head, *rows]]
+    if sys.stdout.isatty():
+        return _drawn(shown[0], shown[1:])
+    widths = [max(len(row[i]) for row in shown) for i in range(len(head))]
     return [
         "  ".join(
             cell.ljust(w) if i == 0 else cell.rjust(w) for i, (cell, w) in enumerate(zip(row, widths, strict=True))
         )
-        for row in [head, *rows]
+        for row in shown
     ]
+
+
+def _drawn(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+    from rich.box import SIMPLE_HEAD
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=SIMPLE_HEAD, pad_edge=False)
+    for i, cell in enumerate(head):
+        table.add_column(Text(cell), justify="left" if i == 0 else "right")
+    for row in rows:
+        table.add_row(*(Text(cell) for cell in row))
+    console = Console()
+    with console.capture() as captured:
+        console.print(table)
+    return [Drawn(line) for line in captured.get().rstrip("\n").splitlines()]

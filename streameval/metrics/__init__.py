@@ -44,23 +44,6 @@ def cutoffs(n_items: int) -> Int64Array:
     return np.append(powers[powers < n_items], n_items)
 
 
-def between(lower: float, upper: float) -> float:
-    """Estimate a metric from its bounds: the value of least worst relative error, the middle where signs differ.
-
-    Examples
-    --------
-    >>> between(0.4, 0.6), between(-0.2, 0.4), between(0.0, 0.5)
-    (0.48, 0.1, 0.0)
-    """
-    if lower == upper or np.isnan(lower) or np.isnan(upper):
-        return lower if lower == upper else float("nan")
-    if lower < 0:
-        return (lower + upper) / 2
-    if np.isinf(upper):
-        return upper
-    return 2.0 * lower * (upper / (lower + upper)) if upper > 0 else 0.0
-
-
 def text(target: Fraction) -> str:
     """Write a recall or precision as a decimal.
 

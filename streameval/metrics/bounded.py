@@ -10,9 +10,10 @@ import pyarrow as pa
 from streameval.bounds import areas, points, targets, tops
 from streameval.bounds.areas import Interval
 from streameval.bounds.cutoffs import METRICS, Known, bounds_at
+from streameval.bounds.middle import between
 from streameval.bounds.walk import Extremes
 from streameval.curve import Curve
-from streameval.metrics import BETAS, ELEVEN, PRECISIONS, RECALLS, Row, between, cutoffs, table, text
+from streameval.metrics import BETAS, ELEVEN, PRECISIONS, RECALLS, Row, cutoffs, table, text
 from streameval.types import FloatArray, Int64Array
 
 
@@ -33,7 +34,8 @@ def metrics(curve: Curve) -> pa.Table:
         average_precision_at (over P; …_found: over the positives among the first k; …_capped: over min(P, k)).
         Of the list: average_precision and roc_auc, pr_area,
         max_f0.5 … with the rank of the best lower bound, breakeven, r_precision, reciprocal_rank. At targets:
-        rank_at_recall, precision_at_recall (the best at or beyond that recall: interpolated precision),
+        rank_at_precision (the deepest rank that has it; 0 where none), rank_at_recall, precision_at_recall (the best at
+        or beyond that recall: interpolated precision),
         recall_at_precision, eleven_point_precision.
 
     Notes
@@ -42,7 +44,7 @@ def metrics(curve: Curve) -> pa.Table:
     assumption of the curve. Where its coverage is "none" there are rows at cutoffs alone, and they are no bounds.
     """
     rows = list(_at_cutoffs(curve))
-    if curve.claim.coverage != "none" and curve.envelope.consistent:
+    if curve.proves:
         rows += _of_the_list(Extremes.of(curve.envelope, curve.misses), curve)
     return table(rows, curve.claim.coverage)
 
@@ -112,4 +114,5 @@ def _at_targets(extremes: Extremes) -> Iterator[Row]:
     yield _row("eleven_point_precision", "", (float(np.mean([low for low, _ in eleven])),
                                               float(np.mean([high for _, high in eleven]))))  # fmt: skip
     for precision in PRECISIONS:
+        yield _row("rank_at_precision", text(precision), targets.rank_at_precision(extremes, precision))
         yield _row("recall_at_precision", text(precision), targets.recall_at_precision(extremes, precision))

@@ -11,11 +11,12 @@ import pyarrow as pa
 
 from streameval.bounds.areas import interpolated_area
 from streameval.bounds.cutoffs import METRICS, Cutoffs
+from streameval.bounds.middle import between
 from streameval.bounds.targets import wanted
 from streameval.bounds.tops import DEEPEST_DCG, discounts
 from streameval.bounds.walk import Extremes
 from streameval.envelope import Envelope
-from streameval.metrics import BETAS, ELEVEN, PRECISIONS, RECALLS, Row, between, cutoffs, table, text
+from streameval.metrics import BETAS, ELEVEN, PRECISIONS, RECALLS, Row, cutoffs, table, text
 from streameval.metrics.places import SIDES, Places
 from streameval.totals import Totals
 from streameval.types import FloatArray
@@ -221,8 +222,11 @@ def _targets(counted: Counted) -> Iterator[Row]:
         yield _row("precision_at_recall", text(recall), *eleven[-1])
     yield _row("eleven_point_precision", "", *(float(value) for value in np.mean(eleven, axis=0)))
     for precision in PRECISIONS:
-        kept = [_over(counted.places.last_kept(precision, order), p) for order in _ORDERS]
-        yield _row("recall_at_precision", text(precision), *kept)
+        kept = [counted.places.last_kept(precision, order) for order in _ORDERS]
+        yield _row("recall_at_precision", text(precision), *(_over(found, p) for found in kept))
+        # up to the next positive, which comes too late, precision only falls
+        deepest = [found * precision.denominator // precision.numerator for found in kept]
+        yield _row("rank_at_precision", text(precision), *(float(min(rank, totals.n_items)) for rank in deepest))
 
 
 def _rank_of(j: int, order: str, counted: Counted) -> float:

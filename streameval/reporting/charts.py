@@ -1,79 +1,175 @@
-"""Charts of one curve, as Vega-Lite."""
+"""Charts of one curve or several, as Vega-Lite.
+
+Every chart draws rows of `drawn`, each with the `study` it belongs to. Colours are those of Okabe and Ito, which
+colour-blind people tell apart, and each study has its own dashes.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
 import altair as alt
-import numpy as np
-import pyarrow as pa
 
-from streameval.curve import Curve
-from streameval.types import Int64Array
+from streameval.reporting.drawn import Rows
+
+BAND, LINE, BARS, POINTS, MARK = "#2f6db0", "#14375e", "#5f7488", "#a2410f", "#333"
+_SEVERAL = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00"]
+_DASHES = [[1, 0], [6, 3], [2, 2], [8, 3, 2, 3], [4, 4], [10, 3]]
 
 
-def thinned(n_items: int, grid: Int64Array) -> Int64Array:
-    """Ranks to draw: 700 along a log axis, and the grid beyond the head."""
-    even = np.unique(np.rint(np.geomspace(1, n_items, 700)).astype(np.int64))
-    jumps = grid[1:][np.diff(grid) > 1] if grid.size > 1 else grid
-    return np.unique(np.concatenate([even, jumps[:2000]]))
+@dataclass(frozen=True)
+class Axis:
+    """What a chart has along one side.
+
+    Attributes
+    ----------
+    field, title : str
+    scale : str
+        "linear" or "log".
+    domain : tuple of float
+    format : str
+        Of numbers, as d3 writes them.
+    """
+
+    field: str
+    title: str
+    scale: str
+    domain: tuple[float, float]
+    format: str = ""
+
+    def x(self) -> alt.X:
+        """Return it as the horizontal axis."""
+        scale = alt.Scale(type=self.scale, nice=False, domain=list(self.domain))  # type: ignore[arg-type]
+        return alt.X(f"{self.field}:Q", scale=scale, title=self.title, axis=alt.Axis(format=self.format, tickCount=6))
 
 
 def rank_axis(first: int, last: int) -> alt.X:
     """Give the axis that all charts by rank share: ranks `first` to `last` on a log scale."""
-    scale = alt.Scale(type="log", nice=False, domain=[first, max(last, first + 1)])
-    return alt.X("rank:Q", scale=scale, title="rank (log scale)", axis=alt.Axis(format="~s"))
+    return by_rank_axis(first, last).x()
 
 
-def precision_chart(curve: Curve) -> alt.LayerChart:
-    """Draw precision by rank with its band."""
-    drawn = curve.at(thinned(curve.n_items, curve.grid))
-    columns = ["rank", "precision_lower", "precision", "precision_upper"]
-    rows = [{key: round(value, 5) for key, value in row.items()} for row in drawn.select(columns).to_pylist()]
-    tips = [alt.Tooltip("rank:Q", format=",")] + [alt.Tooltip(f"{name}:Q", format=".4f") for name in columns[1:]]
-    base = alt.Chart(alt.InlineData(values=rows)).encode(x=rank_axis(1, curve.n_items), tooltip=tips)
+def by_rank_axis(first: int, last: int) -> Axis:
+    """Ranks on a log scale."""
+    return Axis("rank", "rank (log scale)", "log", (first, max(last, first + 1)), "~s")
+
+
+def band_chart(rows: Rows, x: Axis, title: str, height: int) -> alt.LayerChart:
+    """Draw estimates with their bands; several studies in colours of their own.
+
+    Parameters
+    ----------
+    rows : list of dict
+        `study`, the field of `x`, `estimate`, and `lower`, `upper` where they are bounded.
+    x : Axis
+    title : str
+        Of the vertical axis.
+    height : int
+        In pixels.
+    """
+    names = list(dict.fromkeys(row["study"] for row in rows))
     # the first few ranks jump between 0 and 1 and would flatten everything after them
-    settled = [row["precision_upper"] for row in rows if row["rank"] >= 20] or [1.0]
+    settled = [
+        float(row["upper"] if "upper" in row else row["estimate"]) for row in rows if row.get("rank", 20) >= 20
+    ] or [1.0]
     top = min(1.0, 1.1 * max(settled) + 0.005)
-    band = base.mark_area(opacity=0.45, color="#2f6db0", clip=True).encode(
-        y=alt.Y("precision_lower:Q", title="precision", scale=alt.Scale(domain=[0, top])), y2=alt.Y2("precision_upper")
+    scale = alt.Scale(domain=[0, top])
+    tips = [alt.Tooltip(f"{x.field}:Q", format=",.5~r"), *(alt.Tooltip(f"{n}:Q", format=".4f") for n in _SIDES)]
+    if len(names) > 1:
+        tips.insert(0, alt.Tooltip("study:N"))
+    base = alt.Chart(alt.InlineData(values=rows)).encode(x=x.x(), tooltip=tips)
+    order = alt.Order(f"{x.field}:Q") if x.scale == "log" else alt.Order("at:Q")
+    area = base.mark_area(opacity=0.4, clip=True, color=alt.Undefined if len(names) > 1 else BAND)
+    line = base.mark_line(strokeWidth=1.5, clip=True, color=alt.Undefined if len(names) > 1 else LINE)
+    band = area.transform_filter("isValid(datum.lower)").encode(
+        y=alt.Y("lower:Q", title=title, scale=scale), y2=alt.Y2("upper:Q")
     )
-    line = base.mark_line(color="#14375e", strokeWidth=1, clip=True).encode(y="precision:Q")
-    layered: alt.LayerChart = (band + line).properties(width="container", height=320)
+    estimate = line.transform_filter("isValid(datum.estimate)").encode(
+        y=alt.Y("estimate:Q", title=title, scale=scale), order=order
+    )
+    if len(names) > 1:
+        band, estimate = band.encode(color=_color(names)), estimate.encode(color=_color(names), strokeDash=_dash(names))
+    layered: alt.LayerChart = (band + estimate).properties(width="container", height=height)
     return layered
 
 
-def label_chart(ranks: Int64Array, n_items: int) -> alt.Chart:
-    """Count planned labels per quarter of a decade of ranks."""
-    edges = np.unique(np.rint(10 ** np.arange(0, np.log10(n_items) + 0.25, 0.25)).astype(np.int64))
-    edges = edges[edges <= n_items]
-    ends = np.append(edges[1:], n_items + 1)
-    counts, _ = np.histogram(ranks, bins=np.append(edges, n_items + 1))
-    rows = [{"rank": int(a), "end": int(b), "labels": int(n)} for a, b, n in zip(edges, ends, counts, strict=True) if n]
-    chart: alt.Chart = (
-        alt.Chart(alt.InlineData(values=rows))
-        .mark_bar(color="#7a8fa3")
-        .encode(
-            x=rank_axis(1, n_items),
-            x2="end:Q",
-            y=alt.Y("labels:Q", title="labels"),
-            y2=alt.datum(0),
-            tooltip=["rank:Q", "end:Q", "labels:Q"],
-        )
-        .properties(width="container", height=140)
+_SIDES = ("lower", "estimate", "upper")
+_LEGEND = alt.Legend(orient="top", title=None, columns=2, labelLimit=300)
+
+
+def _color(names: Sequence[str]) -> alt.Color:
+    colors = [_SEVERAL[i % len(_SEVERAL)] for i in range(len(names))]
+    return alt.Color("study:N", scale=alt.Scale(domain=list(names), range=colors), legend=_LEGEND)
+
+
+def _dash(names: Sequence[str]) -> alt.StrokeDash:
+    dashes = [_DASHES[i % len(_DASHES)] for i in range(len(names))]
+    return alt.StrokeDash("study:N", scale=alt.Scale(domain=list(names), range=dashes), legend=_LEGEND)
+
+
+def with_pick(chart: alt.LayerChart) -> alt.LayerChart:
+    """Add a line at the rank that the page's cutoff picker moves (data set `pick`)."""
+    rule = alt.Chart(alt.NamedData("pick")).mark_rule(color=MARK, strokeDash=[3, 3]).encode(x="rank:Q")
+    layered: alt.LayerChart = (chart + rule).properties(width="container", height=chart.height)
+    return layered
+
+
+def bar_chart(rows: Rows, last: int) -> alt.Chart:
+    """Draw labels per stretch of ranks; several studies behind one another."""
+    several = len({row["study"] for row in rows}) > 1
+    bars: alt.Chart = alt.Chart(alt.InlineData(values=rows)).mark_bar(
+        opacity=0.55 if several else 1, color=alt.Undefined if several else BARS
     )
+    bars = bars.encode(
+        x=rank_axis(1, last),
+        x2="end:Q",
+        y=alt.Y("labels:Q", title="labels", stack=None),
+        y2=alt.datum(0),
+        tooltip=[alt.Tooltip("rank:Q", format=","), alt.Tooltip("end:Q", format=","), "labels:Q"],
+    )
+    if several:
+        bars = bars.encode(color=_color(list(dict.fromkeys(row["study"] for row in rows))))
+    chart: alt.Chart = bars.properties(width="container", height=140)
     return chart
 
 
-def local_chart(table: pa.Table, n_items: int) -> alt.Chart:
-    """Draw the share of positives in each of PAULA's windows."""
-    rows = [row for row in table.select(["rank", "local_precision"]).to_pylist() if row["local_precision"] is not None]
-    chart: alt.Chart = (
-        alt.Chart(alt.InlineData(values=rows))
-        .mark_point(filled=True, color="#b4532a", size=22)
-        .encode(
-            x=rank_axis(1, n_items),
-            y=alt.Y("local_precision:Q", title="share of positives", scale=alt.Scale(domain=[0, 1])),
-            tooltip=["rank:Q", "local_precision:Q"],
-        )
-        .properties(width="container", height=180)
+def share_chart(rows: Rows, last: int) -> alt.Chart:
+    """Draw the share of positives among the labels of each stretch of ranks."""
+    several = len({row["study"] for row in rows}) > 1
+    points: alt.Chart = alt.Chart(alt.InlineData(values=rows)).mark_point(
+        filled=True, size=30, opacity=1, color=alt.Undefined if several else POINTS
     )
+    points = points.encode(
+        x=rank_axis(1, last),
+        y=alt.Y("share:Q", title="share of positives", scale=alt.Scale(domain=[0, 1])),
+        tooltip=[alt.Tooltip("rank:Q", format=","), alt.Tooltip("share:Q", format=".3f"), "labels:Q"],
+    )
+    if several:
+        points = points.encode(color=_color(list(dict.fromkeys(row["study"] for row in rows))))
+    chart: alt.Chart = points.properties(width="container", height=160)
     return chart
+
+
+def spec(chart: alt.Chart | alt.LayerChart) -> dict[str, Any]:
+    """Return what the page's scripts draw."""
+    found: dict[str, Any] = chart.to_dict()
+    found["background"] = None
+    found["config"] = {"view": {"stroke": None}, "axis": {"labelFontSize": 12, "titleFontSize": 12}, "aria": False}
+    return found
+
+
+def picture(chart: alt.Chart | alt.LayerChart, kind: str) -> bytes:
+    """Draw a chart as a picture of 640 pixels' width.
+
+    Parameters
+    ----------
+    kind : {"svg", "png"}
+        PNG at twice the resolution.
+    """
+    import vl_convert
+
+    found = {**chart.to_dict(), "width": 640}
+    if kind == "svg":
+        return str(vl_convert.vegalite_to_svg(found)).encode()
+    return bytes(vl_convert.vegalite_to_png(found, scale=2))

@@ -3,25 +3,72 @@
 from __future__ import annotations
 
 import html
-import json
 from collections.abc import Sequence
-from typing import Any
+from importlib import resources
 
-from streameval.reporting.charts import label_chart, local_chart, precision_chart
-from streameval.reporting.sentences import band_meaning, half_width_sentence, verdict
+from streameval.printable import printable
+from streameval.reporting import tables
+from streameval.reporting.charts import spec
+from streameval.reporting.figures import Figure, Shown, figures
+from streameval.reporting.packed import Packed, pack_all, zipped
+from streameval.reporting.sentences import band_meaning, half_width_sentence, proof
 from streameval.study import Evaluation
 from streameval.types import Plan
 
-_STYLE = """
-:root{color-scheme:light;--ink:#1b2733;--soft:#5b6b7a;--line:#d9e0e6;--band:#2f6db0}
-body{font:16px/1.5 system-ui,sans-serif;color:var(--ink);max-width:60rem;margin:2rem auto;padding:0 1rem}
-h1{font-size:1.5rem;margin:0 0 .5rem}h2{font-size:1.1rem;margin:2rem 0 .5rem}
-.verdict{font-size:1.15rem;border-left:4px solid var(--band);padding:.2rem 0 .2rem 1rem;margin:1rem 0}
-table{border-collapse:collapse;font-variant-numeric:tabular-nums}
-td,th{padding:.2rem .9rem .2rem 0;text-align:right;border-bottom:1px solid var(--line)}
-td:first-child,th:first-child{text-align:left}
-.soft{color:var(--soft);font-size:.9rem}.chart{width:100%}
-"""
+
+def render(plan: Plan | None, found: Evaluation) -> str:
+    """Draw the report of one study; its plan is None where every item had a label."""
+    return page([Shown(found.summary.get("method") or "exact", plan, found)])
+
+
+def page(shown: Sequence[Shown]) -> str:
+    """Draw the report of one study, or of several over one another.
+
+    Parameters
+    ----------
+    shown : sequence of Shown
+        At least one.
+
+    Returns
+    -------
+    str
+        HTML with its scripts inside; a policy in it forbids any request.
+    """
+    drawn = figures(shown)
+    packed = pack_all({one.name: one.found.curve for one in shown})
+    title = f"streameval: {', '.join(one.name for one in shown)}"
+    body = [f"<main><h1>{_text(_heading(shown))}</h1>", *(_verdict(one, shown) for one in shown)]
+    body += [_section(drawn["precision"], _meaning(shown)), _picker(shown, packed)]
+    body.append(f'<div class="pair">{"".join(_section(drawn[n]) for n in _PAIRED if n in drawn)}</div>')
+    body += ["<h2>Metrics</h2>", tables.metrics(shown)]
+    body += [_section(drawn["labels"])] if "labels" in drawn else []
+    body += [_details(one, len(shown) > 1) for one in shown]
+    charts = {name: spec(one.chart) for name, one in drawn.items()}
+    return _PAGE.format(
+        title=_text(title),
+        evaluation=" ".join(one.found.evaluation_id for one in shown),
+        style=_resource("page.css"),
+        bundle=_bundle(),
+        body="\n".join([*body, "</main>"]),
+        charts=zipped(charts),
+        studies=packed.text,
+        picker=_resource("picker.js"),
+    )
+
+
+_PAIRED = ("recall", "roc", "yield", "local")
+_POLICY = "default-src 'none'; script-src 'unsafe-inline' 'unsafe-eval'; style-src 'unsafe-inline'; img-src data:"
+_PAGE = """<!DOCTYPE html>
+<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
+<meta http-equiv="Content-Security-Policy" content=\"""" + _POLICY + """\">
+<meta name="streameval-evaluation" content="{evaluation}"><link rel="icon" href="data:,">
+<title>{title}</title><style>{style}</style><script type="module">{bundle}
+{{const CHARTS = "{charts}";
+const STUDIES = "{studies}";
+{picker}}}</script></head><body>
+{body}
+</body></html>
+"""  # fmt: skip
 
 
 def _bundle() -> str:
@@ -32,99 +79,58 @@ def _bundle() -> str:
     return script.replace("</script", "<\\/script")
 
 
-def render(plan: Plan | None, found: Evaluation) -> str:
-    """Draw a study's report.
-
-    Parameters
-    ----------
-    plan : Plan or None
-        None for a fully labelled list, which had none.
-    found : Evaluation
-
-    Returns
-    -------
-    str
-        HTML with its scripts inside: no request leaves the page.
-    """
-    n_items, account = found.curve.n_items, found.summary["account"]
-    method = found.summary["method"]
-    charts: dict[str, Any] = {"precision": precision_chart(found.curve)}
-    if plan is not None:
-        charts["labels"] = label_chart(plan.ranks, n_items)
-    if "local_precision" in found.curve_table.column_names:
-        charts["local"] = local_chart(found.curve_table, n_items)
-    body = [
-        f"<h1>{html.escape(method)}: {n_items:,} items, {account['planned']:,} labels</h1>",
-        f'<p class="verdict">{html.escape(verdict(found))}</p>',
-        "".join(f"<p>{html.escape(s)}</p>" for s in (half_width_sentence(found), *found.curve.findings[1:]) if s),
-        _section(
-            "Precision by rank", "precision", f"Precision among the first k items; {band_meaning(found.curve.claim)}."
-        ),
-        _table(("first k", "lower", "estimate", "upper"), _cutoff_rows(found)),
-    ]
-    if "labels" in charts:
-        body.append(_section("Where labels were spent", "labels", "Labels per quarter of a decade of ranks."))
-    if "local" in charts:
-        what = "Share of positives in the last window at each grid point: the assumption says it never rises."
-        body.append(_section("Local precision", "local", what))
-    body += [
-        "<h2>Labels</h2>",
-        _table(("", "rows"), [(key, f"{value:,}") for key, value in account.items()]),
-        "<h2>Provenance</h2>",
-        _table(("", ""), _provenance(plan, found)),
-    ]
-    specs = json.dumps({name: json.loads(chart.to_json()) for name, chart in charts.items()}).replace("</", "<\\/")
-    return _PAGE.format(
-        title=html.escape(f"streameval: {method}"),
-        evaluation=found.evaluation_id,
-        style=_STYLE,
-        bundle=_bundle(),
-        body="\n".join(body),
-        specs=specs,
-    )
+def _resource(name: str) -> str:
+    return (resources.files("streameval.reporting") / name).read_text(encoding="utf-8")
 
 
-_PAGE = """<!DOCTYPE html>
-<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="streameval-evaluation" content="{evaluation}"><link rel="icon" href="data:,">
-<title>{title}</title><style>{style}</style><script type="module">{bundle}
-const specs = {specs};
-for (const [name, spec] of Object.entries(specs))
-  vegaEmbed("#chart-" + name, spec, {{actions: false, renderer: "svg"}});
-</script></head><body>
-{body}
-</body></html>
-"""
+def _text(value: object) -> str:
+    """Write any value as text that is neither markup nor a control character."""
+    return html.escape(printable(str(value)))
 
 
-def _section(title: str, chart: str, caption: str) -> str:
-    label = html.escape(f"{title}. {caption}")
+def _heading(shown: Sequence[Shown]) -> str:
+    if len(shown) > 1:
+        return f"{len(shown)} studies of rankings"
+    account = shown[0].found.summary["account"]
+    return f"{shown[0].name}: {shown[0].found.curve.n_items:,} items, {account['planned']:,} labels planned"
+
+
+def _verdict(one: Shown, shown: Sequence[Shown]) -> str:
+    name = f"<strong>{_text(one.name)}.</strong> " if len(shown) > 1 else ""
+    return f'<p class="verdict">{name}{_text(proof(one.found))}</p>'
+
+
+def _meaning(shown: Sequence[Shown]) -> str:
+    meanings = {band_meaning(one.found.curve.claim) for one in shown}
+    return f" {meanings.pop().capitalize()}." if len(meanings) == 1 else " What each band claims stands above."
+
+
+def _section(figure: Figure, more: str = "") -> str:
+    caption = figure.caption + more
+    label = _text(f"Chart: {figure.title}. {caption} The tables on this page hold its numbers.")
     return (
-        f"<h2>{html.escape(title)}</h2><p class='soft'>{html.escape(caption)}</p>"
-        f"<div class='chart' id='chart-{chart}' role='img' aria-label='{label}'></div>"
+        f"<section><h2>{_text(figure.title)}</h2><p class='soft'>{_text(caption)}</p>"
+        f"<div class='chart' id='chart-{figure.name}' role='img' aria-label='{label}'></div></section>"
     )
 
 
-def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    cells = "".join(f"<th>{html.escape(name)}</th>" for name in head)
-    lines = ["<tr>" + "".join(f"<td>{html.escape(str(cell))}</td>" for cell in row) + "</tr>" for row in rows]
-    return f"<table><thead><tr>{cells}</tr></thead><tbody>{''.join(lines)}</tbody></table>"
+def _picker(shown: Sequence[Shown], packed: Packed) -> str:
+    proves = any(one.found.curve.proves for one in shown)
+    targets = [f'<option value="{one}">{one} is at least</option>' for one in ("precision", "recall")]
+    options = "".join(f'<option value="{i}">{_text(one.name)}</option>' for i, one in enumerate(shown))
+    studies = f'<label>Study<select name="study">{options}</select></label>' if len(shown) > 1 else ""
+    note = "" if proves else " Nothing is proven here, so a precision or recall cannot be asked for."
+    if not packed.whole:
+        note += " To keep the page small, bounds between its points are a little wider than study.duckdb has."
+    return _resource("picker.html").format(note=note, studies=studies, targets="".join(targets) if proves else "")
 
 
-def _cutoff_rows(found: Evaluation) -> list[tuple[str, ...]]:
-    rows = [row for row in found.metrics.to_pylist() if row["metric"] == "precision_at"]
-    return [(f"{int(r['argument']):,}", *(f"{r[key]:.4f}" for key in ("lower", "estimate", "upper"))) for r in rows]
-
-
-def _provenance(plan: Plan | None, found: Evaluation) -> list[tuple[str, str]]:
-    own = {"seed": plan.seed, **plan.ranking, "study": plan.plan_id} if plan else found.summary["ranking"]
-    facts: dict[str, Any] = {
-        "method": found.summary["method"],
-        **found.summary["parameters"],
-        **own,
-        "evaluation": found.evaluation_id,
-        "version": found.summary["version"],
-        "coverage": found.curve.claim.coverage,
-        "assumes": found.curve.claim.assumes,
-    }
-    return [(key, str(value)) for key, value in facts.items() if value is not None]
+def _details(one: Shown, several: bool) -> str:
+    """What belongs to one study alone: width, findings, label account, provenance, items."""
+    parts = [f"<h2>{_text(one.name)}</h2>"] if several else ["<h2>Assumptions</h2>"]
+    said = (half_width_sentence(one.found), *one.found.curve.findings)
+    parts += [f"<p>{_text(sentence)}</p>" for sentence in said if sentence]
+    parts += [tables.assumptions(one), "<h2>Labels</h2>", tables.account(one)]
+    if one.items is not None:
+        parts += ["<h2>Items</h2>", tables.items(one.items, one.found)]
+    return "".join([*parts, "<h2>Provenance</h2>", tables.provenance(one)])

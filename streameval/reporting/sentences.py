@@ -17,6 +17,49 @@ def verdict(found: Evaluation) -> str:
     return f"{band_meaning(claim).capitalize()}; assumed: {claim.assumes} ({labels})."
 
 
+def proof(found: Evaluation) -> str:
+    """Two sentences: what is proven; at what cost, with which probability and under which assumption."""
+    claim, account, curve = found.curve.claim, found.summary["account"], found.curve
+    labels = f"{account['labelled']:,} labels of {curve.n_items:,} items"
+    if claim.coverage == "exact":
+        return f"Every item is labelled, so every number here is exact. That took {labels}."
+    if not curve.proves:
+        return f"Nothing is proven: {_first(found)} The curve from {labels} is a picture, not a bound."
+    low, _, high = curve.precision_at(curve.n_items)
+    chance = "" if claim.confidence is None else f" with probability {claim.confidence:g}"
+    return (
+        f"{_proven_cutoff(found)}among all {curve.n_items:,} items, precision lies between {low:.1%} and {high:.1%}. "
+        f"That took {labels}, and {_holds(claim)}{chance}, assuming {_clause(claim.assumes)}."
+    )
+
+
+def _first(found: Evaluation) -> str:
+    return found.curve.findings[0] if found.curve.findings else "the bounds contradict each other."
+
+
+def _proven_cutoff(found: Evaluation) -> str:
+    """The highest precision of a ladder that is proven for a hundredth of the list, else for any rank."""
+    ladder = ("0.99", "0.95", "0.9", "0.8", "0.7", "0.6", "0.5", "0.4", "0.3", "0.2", "0.1")
+    curve = found.curve
+    deepest = {share: int(curve.rank_at_precision(share).lower) for share in ladder}
+    enough = [share for share in ladder if deepest[share] >= curve.n_items / 100] or [s for s in ladder if deepest[s]]
+    if not enough:
+        return "No cutoff is proven to be even 10% precise; "
+    return f"The first {deepest[enough[0]]:,} items are proven to be at least {float(enough[0]):.0%} precise; "
+
+
+def _holds(claim: Claim) -> str:
+    return {
+        "simultaneous": "all of it holds at once",
+        "pointwise": "each number on its own holds",
+        "conditional": "it holds",
+    }.get(claim.coverage, "it holds")
+
+
+def _clause(assumes: str) -> str:
+    return assumes[:1].lower() + assumes[1:] if assumes[1:2].islower() else assumes
+
+
 def half_width_sentence(found: Evaluation) -> str:
     """How wide the bounds are, where they are widest, and what half of that would cost; empty where nothing bounds."""
     half, account, claim = found.summary["half_width"], found.summary["account"], found.curve.claim

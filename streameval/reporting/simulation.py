@@ -13,7 +13,8 @@ from streameval import atomic
 from streameval.curve import Curve
 from streameval.errors import InputError
 from streameval.replicates import Replicates
-from streameval.reporting.charts import rank_axis, thinned
+from streameval.reporting.charts import rank_axis
+from streameval.reporting.drawn import thinned
 from streameval.types import FloatArray, Int64Array
 from streameval.verbs.simulate import Simulation
 

@@ -22,6 +22,7 @@ from streameval.stores.transfer import at_hand
 from streameval.study import Evaluation, Study, evaluation_id
 from streameval.types import Plan
 from streameval.verbs.judging import Judging, curve_of, half_width_of, tally_stored
+from streameval.verbs.sql import writer as database_of
 
 
 class LabelOptions(TypedDict, total=False):
@@ -99,7 +100,7 @@ def evaluate(
     summary = _summary(plan, tallied, curve, judging)
     people = agreement(tallied.rows, items.extra).as_dict()
     found = _evaluation(tallied, curve, {**summary, "agreement": people, "sources": given})
-    folder.save_evaluation(found, render(plan, found))
+    folder.save_evaluation(found, render(plan, found), database_of(folder, plan, found))
     return found
 
 

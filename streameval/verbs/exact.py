@@ -29,9 +29,10 @@ from streameval.rankings.streams import LabelledRows, check_unchanged, labelled_
 from streameval.rankings.tables import LakeRanking
 from streameval.reporting.page import render
 from streameval.sliding import Sliding, WindowResult, smallest_window
-from streameval.study import NO_LABELS, Evaluation, save_exact
+from streameval.study import NO_LABELS, Evaluation, Study, save_exact
 from streameval.sums import UnorderedError
 from streameval.types import Claim, Int64Array
+from streameval.verbs.sql import writer as database_of
 
 _EVERY_RANK = 10_000
 _RATIO = 1.001
@@ -104,7 +105,8 @@ def exact(
         Window lengths Δ (and values of ε) for which the paper's assumptions A.1 and A.2 are looked into, in one more
         pass; the list has to be stored in its order.
     out : path, optional
-        Folder that receives curve.parquet, envelope.parquet, metrics.parquet, evaluation.json and report.html.
+        Folder that receives curve.parquet, envelope.parquet, metrics.parquet, evaluation.json, report.html and
+        study.duckdb.
     options : RankingOptions, optional
     progress : callable(done, total), optional
 
@@ -136,7 +138,8 @@ def exact(
     curve = _curve(summed, ranks, misses)
     found = _evaluation(truth, summed, curve, sliding.result() if sliding else ())
     if out is not None:
-        save_exact(Path(out), found, render(None, found))
+        folder = Path(out)
+        save_exact(folder, found, render(None, found), database_of(Study(folder), None, found))
     return found
 
 

@@ -1,28 +1,99 @@
-"""Report: draw the report of an evaluated study again from its files."""
+"""Report: draw the report of evaluated studies again from their files, or several over one another."""
 
 from __future__ import annotations
 
 import os
+from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Literal
 
 from streameval import atomic
-from streameval.errors import StudyError
-from streameval.reporting.page import render
+from streameval.errors import InputError, StudyError
+from streameval.reporting.charts import picture
+from streameval.reporting.figures import Shown, figures
+from streameval.reporting.page import page, render
 from streameval.study import Study
 
+Items = Literal["hidden", "shown"]
 
-def report(study: str | os.PathLike[str]) -> Path:
-    """Write report.html anew from the study's result files, and return its path.
+
+def report(
+    *studies: str | os.PathLike[str], out: str | os.PathLike[str] | None = None, items: Items = "hidden"
+) -> Path:
+    """Draw a report from result files, and return its path.
+
+    Parameters
+    ----------
+    *studies : paths
+        One study, or several to be drawn over one another.
+    out : path, optional
+        File to write; by default the report.html of the only study.
+    items : {"hidden", "shown"}
+        Whether the page holds text of items: the highest negatives and the lowest positives.
 
     Raises
     ------
+    InputError
+        No study, or several without `out`.
     StudyError
         There are no results, they are a mixed set, or the plan has grown since.
     """
-    folder = Study(Path(study))
-    plan, found = folder.plan(), folder.evaluation()
-    if found.summary["study"] != plan.plan_id:
-        raise StudyError(f"{folder.folder}: the plan has grown since the results were written", "run evaluate again")
-    path = folder.folder / "report.html"
-    atomic.write_all({path: atomic.text(render(plan, found))})
+    if not studies or (len(studies) > 1 and out is None):
+        raise InputError(f"a report of {len(studies)} studies has no place of its own", "name its file with --out FILE")
+    shown = _shown(studies, items)
+    path = Path(out) if out is not None else Path(studies[0]) / "report.html"
+    one = len(shown) == 1 and shown[0].items is None
+    atomic.write_all({path: atomic.text(render(shown[0].plan, shown[0].found) if one else page(shown))})
     return path
+
+
+def plots(*studies: str | os.PathLike[str], folder: str | os.PathLike[str]) -> list[Path]:
+    """Draw every chart of a report as SVG and as PNG.
+
+    Parameters
+    ----------
+    *studies : paths
+    folder : path
+        Gets precision.svg, precision.png, recall.svg …; made if it is not there.
+
+    Returns
+    -------
+    list of Path
+
+    Raises
+    ------
+    InputError
+        No study.
+    StudyError
+        There are no results, they are a mixed set, or the plan has grown since.
+    """
+    if not studies:
+        raise InputError("no study to draw")
+    drawn = figures(_shown(studies, "hidden"), marks="none")
+    files = {
+        Path(folder) / f"{name}.{kind}": atomic.content(picture(figure.chart, kind))
+        for name, figure in drawn.items()
+        for kind in ("svg", "png")
+    }
+    atomic.write_all(files)
+    return list(files)
+
+
+def _shown(studies: Sequence[str | os.PathLike[str]], items: Items) -> list[Shown]:
+    found = []
+    for path in studies:
+        folder = Study(Path(path))
+        evaluation = folder.evaluation()
+        plan = folder.plan() if folder.exists else None
+        if plan is not None and evaluation.summary["study"] != plan.plan_id:
+            grown = f"{folder.folder}: the plan has grown since the results were written"
+            raise StudyError(grown, "run evaluate again")
+        selection = folder.selection(plan) if plan is not None and items == "shown" else None
+        name = evaluation.summary.get("method") or "exact"
+        found.append(Shown(name if len(studies) == 1 else Path(path).resolve().name, plan, evaluation, selection))
+    twice = Counter(one.name for one in found)
+    return [
+        Shown(f"{one.name} ({i})" if twice[one.name] > 1 else one.name, one.plan, one.found, one.items)
+        for i, one in enumerate(found, 1)
+    ]

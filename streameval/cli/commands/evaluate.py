@@ -47,6 +47,7 @@ def evaluate(
     publish
         Folder or object store (s3://bucket/folder) to copy the results to, their manifest.json last.
     """
+    from streameval.cli.picture import picture
     from streameval.reporting.sentences import band_meaning, half_width_sentence, verdict
     from streameval.study import result_files
     from streameval.verbs.evaluate import evaluate as verb
@@ -70,6 +71,7 @@ def evaluate(
         *_earlier(study, found.summary["sources"]),
         "",
         *columns(["first k", "lower", "estimate", "upper"], rows),
+        *picture(found.curve),
         f"Precision among the first k items; {band_meaning(found.curve.claim)}.",
         *_overall(found.metrics.to_pylist()),
         "",

@@ -54,7 +54,7 @@ def exact(
     epsilon
         Grid ratios minus one for these windows, separated by commas.
     out
-        Folder for curve.parquet, envelope.parquet, metrics.parquet, evaluation.json and report.html.
+        Folder for curve.parquet, envelope.parquet, metrics.parquet, evaluation.json, report.html and study.duckdb.
     publish
         Folder or object store (s3://bucket/folder) to copy these files to, their manifest.json last; needs --out.
     """

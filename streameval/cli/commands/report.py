@@ -3,23 +3,41 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Parameter
 
 from streameval.cli.output import Output
 
 _PLAIN = Output()
 
 
-def report(study: Path, *, output: Output = _PLAIN) -> None:
-    """Draw report.html again from a study's result files.
+def report(
+    *studies: Path,
+    out: Path | None = None,
+    items: Annotated[bool, Parameter(negative="")] = False,
+    plots: Path | None = None,
+    output: Output = _PLAIN,
+) -> None:
+    """Draw report.html again from a study's result files, or several studies over one another.
 
-    Example: streameval report my-study
+    Example: streameval report my-study other-study --out both.html --plots pictures
 
     Parameters
     ----------
-    study
-        Folder of an evaluated study.
+    studies
+        Folders of evaluated studies.
+    out
+        File to write (default: the report.html of the only study).
+    items
+        Show text of items: the highest negatives and the lowest positives.
+    plots
+        Folder to write every chart to, as SVG and PNG.
     """
+    from streameval.verbs.report import plots as draw
     from streameval.verbs.report import report as verb
 
-    path = verb(study)
-    output.say({"report": str(path)}, [f"Report: {path}"])
+    path = verb(*studies, out=out, items="shown" if items else "hidden")
+    pictures = draw(*studies, folder=plots) if plots is not None else []
+    lines = [f"Report: {path}", *([f"Pictures: {len(pictures)} in {plots}"] if pictures else [])]
+    output.say({"report": str(path), "plots": [str(one) for one in pictures]}, lines)

@@ -1,0 +1,82 @@
+"""`streameval at`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from cyclopts import Parameter
+
+from streameval.cli.options import Whole
+from streameval.cli.output import Output, columns
+from streameval.errors import InputError
+
+if TYPE_CHECKING:
+    from streameval.curve import Curve
+
+_PLAIN = Output()
+
+
+def at(
+    study: Path,
+    *,
+    rank: Annotated[list[Whole] | None, Parameter(negative_iterable="")] = None,
+    precision: Annotated[list[str] | None, Parameter(negative_iterable="")] = None,
+    recall: Annotated[list[str] | None, Parameter(negative_iterable="")] = None,
+    beta: float = 1.0,
+    output: Output = _PLAIN,
+) -> None:
+    """What is known at a cutoff, or where a precision or recall is reached, with bounds.
+
+    Example: streameval at my-study --rank 1000 --precision 0.9
+
+    Parameters
+    ----------
+    study
+        Folder of an evaluated study.
+    rank
+        Cutoff: keep the first so many items; may be repeated.
+    precision
+        Find the deepest rank that has at least this precision; may be repeated.
+    recall
+        Find the first rank that has at least this recall; may be repeated.
+    beta
+        Weight of recall in F.
+    """
+    from streameval.reporting.sentences import band_meaning
+    from streameval.study import Study
+
+    if not (rank or precision or recall):
+        raise InputError("nothing is asked for", "give --rank, --precision or --recall")
+    curve = Study(study).evaluation().curve
+    found = [row for one in rank or [] for row in _at_rank(curve, one, beta)]
+    found += [_row("rank_at_precision", one, curve.rank_at_precision(one)) for one in precision or []]
+    found += [_row("rank_at_recall", one, curve.rank_at_recall(one)) for one in recall or []]
+    cells = [[f"{row['metric']}({row['argument']})", *(_text(row[side]) for side in _SIDES)] for row in found]
+    claim = curve.claim
+    lines = [*columns(["", *_SIDES], cells), f"{band_meaning(claim).capitalize()}; assumed: {claim.assumes}."]
+    output.say({"found": found, "claim": claim.as_dict()}, lines)
+
+
+_SIDES = ("lower", "estimate", "upper")
+
+
+def _at_rank(curve: Curve, rank: int, beta: float) -> list[dict[str, Any]]:
+    rows = [_row(name, str(rank), getattr(curve, name)(rank)) for name in ("precision_at", "recall_at", "yield_at")]
+    rows.append(_row("f_measure", f"{rank}, {beta:g}", curve.f_measure(rank, beta)))
+    if curve.score is not None:
+        rows.append(_row("threshold_at", str(rank), curve.threshold_at(rank)))
+    return rows
+
+
+def _row(metric: str, argument: str, bounds: tuple[Any, Any, Any]) -> dict[str, Any]:
+    sides = [one if isinstance(one, int | float) or one is None else str(one) for one in bounds]
+    return {"metric": metric, "argument": argument, **dict(zip(_SIDES, sides, strict=True))}
+
+
+def _text(value: Any) -> str:
+    if value is None or value != value:
+        return "unknown"
+    if isinstance(value, float):
+        return f"{value:,.1f}".removesuffix(".0") if abs(value) >= 1000 else f"{value:.6g}"
+    return str(value)

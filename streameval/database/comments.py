@@ -1,0 +1,90 @@
+"""What the columns of `study.duckdb` mean, for who reads them in a database browser."""
+
+from __future__ import annotations
+
+TABLES = {
+    "plan": "Ranks that the method planned to label.",
+    "selection": "The items to label, with the columns that the ranking's files have.",
+    "labels": "One row per planned rank; label is null where there is none.",
+    "curve": "Bounds at every rank of a fully labelled head, at grid points, and at the last rank.",
+    "envelope": "Breakpoints of the bounds on the yield Y. At rank r, with the row of the largest rank <= r: "
+    "Y >= greatest(yield_lower, next_yield_lower - (next_rank - r)), "
+    "Y <= least(next_yield_upper, yield_upper + (r - rank)).",
+    "metrics": "Every metric with bounds; null where it is undefined.",
+    "provenance": "One row: what was evaluated, and what its bounds claim.",
+}
+
+_SIDES = {
+    "yield": "positives among the items of ranks 1 to rank",
+    "precision": "share of positives among the items of ranks 1 to rank",
+    "recall": "share of all positives, misses included, among the items of ranks 1 to rank",
+    "f1": "harmonic mean of precision and recall of the items of ranks 1 to rank",
+}
+_INTERVALS = {
+    "hoeffding": "by Hoeffding's inequality, at this rank alone",
+    "hypergeometric": "by the exact hypergeometric interval, at this rank alone",
+    "union": "by Hoeffding's inequality, at all grid points at once",
+    "dkwm": "by Dvoretzky, Kiefer, Wolfowitz and Massart, at all ranks at once",
+}
+_COLUMNS = {
+    "rank": "Place in the ranking, 1 is the best.",
+    "stratum": "Stratum that the rank was drawn in, numbered by rank from 0.",
+    "stratum_last": "Last rank of the stratum.",
+    "score": "Score of the item at that rank: the threshold of that cutoff.",
+    "se_task": "Number of the task that people were given; a shuffle, so that it tells no rank.",
+    "label": "1 positive, 0 negative, null none.",
+    "votes": "Votes cast for that rank.",
+    "positive_votes": "Votes that say positive.",
+    "next_rank": "The next breakpoint.",
+    "next_yield_lower": "Lower bound on the yield at the next breakpoint.",
+    "next_yield_upper": "Upper bound on the yield at the next breakpoint.",
+    "bracket_lower": "PAULA's q-: its bracket as the paper gives it; it can cross q+.",
+    "bracket_upper": "PAULA's q+: its bracket as the paper gives it; it can cross q-.",
+    "local_precision": "Share of positives in the window of labels that ends here.",
+    "independent_lower": "Lower bound on precision from PAULA's labels if these are independent and decline.",
+    "independent_upper": "Upper bound on precision from PAULA's labels if these are independent and decline.",
+    "sampled_precision": "Mean label of the stratified sample of the first rank items.",
+    "claimed_lower": "Lower end of the paper's claim for stratified sampling, if precision keeps min_precision.",
+    "claimed_upper": "Upper end of the paper's claim for stratified sampling, if precision keeps min_precision.",
+    "held_until": "For each slot that drew this rank, the last grid point at which it still holds it.",
+    "look": "Look of the labels at which the rank is first needed.",
+    "batch": "Number of the batch of tasks that the rank came with.",
+    "metric": "Name of the metric; *_at are at a cutoff, the rest of the whole list.",
+    "argument": "Cutoff, recall, precision or convention that the metric is asked for.",
+    "lower": "Lower bound.",
+    "estimate": "Value between the bounds whose worst relative error is least.",
+    "upper": "Upper bound.",
+    "coverage": "What the bounds claim: exact, simultaneous, pointwise, conditional (on assumes), none (a picture).",
+    "evaluation_id": "Hash of plan, labels, misses and version: the same in every result file.",
+    "study": "Hash of the plan.",
+    "database_id": "Hash of what this file was made from: streameval makes it anew where that differs.",
+    "version": "Version of streameval.",
+    "method": "Method that planned the ranks.",
+    "parameters": "Its parameters, as JSON.",
+    "seed": "Seed of the draw.",
+    "fingerprint": "Hash over the ranking's files, or of a table in memory.",
+    "n_items": "Items in the ranking: N.",
+    "misses": "Positives that the ranking never returned.",
+    "positives_lower": "Lower bound on the positives in the ranking, Y(N).",
+    "positives_upper": "Upper bound on the positives in the ranking, Y(N).",
+    "confidence": "Probability that the claim holds, over the draw; null where it is not one of chance.",
+    "assumes": "What must be true of the list for the claim to hold.",
+    "proves": "False where the bounds are a picture only, or contradict each other.",
+    "findings": "What the labels say about the assumptions, as JSON.",
+    "command": "Commands that reproduce the study.",
+}
+
+
+def comment_of(table: str, column: str) -> str:
+    """Say what a column means; an item's own are only said to be that."""
+    if table == "selection" and column not in ("rank", "stratum", "score", "se_task"):
+        return "Column of the items."
+    if column in _COLUMNS:
+        return _COLUMNS[column]
+    name, _, side = column.partition("_")
+    if name in _SIDES:
+        what = {"lower": "Lower bound on the", "upper": "Upper bound on the"}.get(side, "Estimate of the")
+        return f"{what} {_SIDES[name]}."
+    if name in _INTERVALS:
+        return f"{'Lower' if side == 'lower' else 'Upper'} bound on the precision, {_INTERVALS[name]}."
+    return "Column of the method's own."

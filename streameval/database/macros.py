@@ -1,0 +1,178 @@
+"""Macros of `study.duckdb`: bounds at any rank by one ASOF lookup and a clamp, ranks at a precision or recall.
+
+Each is a scalar that returns a struct and a table macro of the same name: `SELECT precision_at(1000).lower`, or
+`FROM precision_at(1000)`. They compute what `streameval.curve.Curve` computes, operation by operation, so that the
+numbers are the same to the last bit; targets are whole numbers over 10¹² in both.
+
+A macro pastes its argument into its body, where a column of the caller's (`precision_at(rank)`) must not be taken for
+one of ours: every name in scope of an argument begins with `se_`. Only what DuckDB 1.2 knows is used.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Macro:
+    """One question.
+
+    Attributes
+    ----------
+    name, parameters, comment : str
+    body : str
+        A scalar subquery that yields a struct: lower, estimate, upper; or one value.
+    table : str
+        The same as a table.
+    """
+
+    name: str
+    parameters: str
+    comment: str
+    body: str
+    table: str
+
+    @property
+    def statements(self) -> list[str]:
+        """What creates it."""
+        comment = self.comment.replace("'", "''")
+        made = [f"CREATE MACRO {self.name}({self.parameters}) AS {self.body}"]
+        if self.table:
+            made.append(f"CREATE MACRO {self.name}({self.parameters}) AS TABLE {self.table}")
+            made.append(f"COMMENT ON MACRO TABLE {self.name} IS '{comment}'")
+        return [*made, f"COMMENT ON MACRO {self.name} IS '{comment}'"]
+
+
+# the estimate whose worst relative error over [lower, upper] is least (streameval.bounds.middle.between)
+_TRIPLE = """CREATE MACRO se_triple(se_low, se_high) AS struct_pack(
+    lower := se_low,
+    estimate := CASE WHEN se_low IS NULL OR se_high IS NULL THEN NULL
+                     WHEN se_low = se_high OR isinf(se_high) THEN se_high
+                     WHEN se_high > 0 THEN 2.0::DOUBLE * se_low * (se_high / (se_low + se_high))
+                     ELSE 0.0::DOUBLE END,
+    upper := se_high)"""
+
+# one row: r, bounds on Y(r), N, M, bounds on F = Y(N); none outside 1..N
+_KNOWN = """(
+    SELECT se_k::DOUBLE AS se_r, se_n::DOUBLE AS se_n, se_m::DOUBLE AS se_m, se_least, se_most,
+           greatest(se_lo, se_lo2 - (se_b - se_k)) AS se_low, least(se_hi2, se_hi + (se_k - se_a)) AS se_high
+    FROM (SELECT (k)::BIGINT AS se_k WHERE (k)::BIGINT = (k)) AS se_asked
+    ASOF JOIN (SELECT rank, next_rank, yield_lower, yield_upper, next_yield_lower, next_yield_upper
+               FROM envelope) AS se_step(se_a, se_b, se_lo, se_hi, se_lo2, se_hi2) ON se_k >= se_a
+    CROSS JOIN (SELECT n_items, misses, positives_lower, positives_upper
+                FROM provenance) AS se_list(se_n, se_m, se_least, se_most)
+    WHERE se_k BETWEEN 1 AND se_n) AS se_known"""
+_WORST = "(least(se_most, se_low + se_n - se_r) + se_m)"  # positives in all, where recall is least
+_BEST = "(greatest(se_least, se_high) + se_m)"
+_SQUARE = "((beta)::DOUBLE * (beta)::DOUBLE)"
+
+
+def _at_rank(name: str, lower: str, upper: str, comment: str, parameters: str = "k") -> Macro:
+    triple = f"se_triple({lower}, {upper})"
+    table = f"SELECT se_r::BIGINT AS rank, unnest({triple}) FROM {_KNOWN}"
+    return Macro(name, parameters, comment, f"(SELECT {triple} FROM {_KNOWN})", table)
+
+
+def _share(below: str, positives: str) -> str:
+    return f"CASE WHEN {positives} > 0 THEN {below} / {positives} END"
+
+
+# what a target x is compared with in whole numbers: x = se_num / 10^12; bounds that are no whole numbers are widened
+_DEN = "1000000000000::HUGEINT"
+_TARGET = f"""(SELECT (TRY_CAST((x) AS DECIMAL(18, 12)) * 1000000000000)::HUGEINT AS se_num, {_DEN} AS se_den
+    WHERE (x) > 0 AND (x) <= 1) AS se_asked"""
+_STEPS = """(SELECT rank, next_rank, floor(yield_lower)::BIGINT, ceil(yield_upper)::BIGINT,
+           floor(next_yield_lower)::BIGINT, ceil(next_yield_upper)::BIGINT
+    FROM envelope) AS se_step(se_a, se_b, se_lo, se_hi, se_lo2, se_hi2)"""
+_LIST = """(SELECT n_items::HUGEINT, misses::HUGEINT,
+           greatest(floor(positives_lower)::HUGEINT, CASE WHEN misses = 0 THEN 1 ELSE 0 END),
+           ceil(positives_upper)::HUGEINT
+    FROM provenance WHERE proves) AS se_list(se_n, se_m, se_least, se_most)"""
+
+# the last run of positives whose end keeps the precision; then negatives until it is lost
+_DEEPEST = f"""(
+    SELECT least(se_n, coalesce(max(se_lo2) FILTER (WHERE se_lo2 > se_lo AND se_lo2 * se_den
+                     >= (se_b) * se_num), 0) * se_den // se_num)::DOUBLE AS se_low,
+           least(se_n, coalesce(max(se_hi2) FILTER (WHERE se_hi2 > se_hi AND se_hi2 * se_den
+                     >= (se_a + se_hi2 - se_hi) * se_num), 0) * se_den // se_num)::DOUBLE AS se_high
+    FROM {_TARGET} CROSS JOIN {_STEPS} CROSS JOIN {_LIST} GROUP BY se_n, se_num, se_den) AS se_found"""
+
+# se_j(F): the positive that first reaches recall x where F are in the list (streameval.bounds.targets)
+_J = "greatest(1, (se_num * ({found} + se_m) + se_den - 1) // se_den)"
+_FIRST = f"""(
+    SELECT *, CASE WHEN se_reached IS NOT NULL THEN {_J.format(found="se_reached")} END AS se_first
+    FROM (SELECT * EXCLUDE (se_enough), CASE WHEN se_enough <= se_most THEN se_enough END AS se_reached
+          FROM (SELECT *, CASE WHEN se_m = 0 THEN se_least WHEN se_num < se_den THEN
+                    greatest(se_least, 1, (se_num * se_m + se_den - se_num - 1) // (se_den - se_num)) END AS se_enough
+                FROM {_TARGET} CROSS JOIN {_LIST} WHERE se_least <= se_most) AS se_trying) AS se_reaching
+    ) AS se_wanted"""
+# the largest F whose last wanted positive the lower bound places before the end of the list forces it
+_CROSSING = f"""(
+    SELECT se_num, se_den, se_n, se_m, se_least, se_most, se_reached,
+           min(se_a + se_first - se_hi) FILTER (WHERE se_hi < se_first AND se_hi2 >= se_first) AS se_low,
+           least(se_most, greatest(se_least - 1, coalesce(max(least(se_lo2 * se_den // se_num - se_m,
+                 se_n - (se_b - se_lo2))) FILTER (WHERE se_lo2 > se_lo), se_least - 1))) AS se_cross
+    FROM {_FIRST} CROSS JOIN {_STEPS}
+    GROUP BY se_num, se_den, se_n, se_m, se_least, se_most, se_reached) AS se_crossed"""
+_REACHED = f"""(
+    SELECT CASE WHEN se_reached IS NULL THEN 'inf'::DOUBLE ELSE any_value(se_low)::DOUBLE END AS se_low,
+           CASE WHEN se_reached IS NULL OR se_reached > se_least THEN 'inf'::DOUBLE
+                ELSE greatest(
+                    CASE WHEN se_cross >= se_least THEN
+                        min(se_b - se_lo2 + {_J.format(found="se_cross")})
+                            FILTER (WHERE se_lo2 > se_lo AND se_lo2 >= {_J.format(found="se_cross")}) END,
+                    CASE WHEN se_cross < se_most THEN
+                        se_n - se_cross - 1 + {_J.format(found="(se_cross + 1)")} END)::DOUBLE END AS se_high
+    FROM {_CROSSING} CROSS JOIN {_STEPS}
+    GROUP BY se_num, se_den, se_n, se_m, se_least, se_most, se_reached, se_cross) AS se_found"""
+
+
+def _at_target(name: str, found: str, comment: str) -> Macro:
+    return Macro(name, "x", comment, f"(SELECT se_triple(se_low, se_high) FROM {found})",
+                 f"SELECT x AS target, unnest(se_triple(se_low, se_high)) FROM {found}")  # fmt: skip
+
+
+_THRESHOLD = """(
+    SELECT CASE WHEN se_next IS NOT NULL THEN least(se_next, se_last) END AS se_low,
+           CASE WHEN se_after = se_before THEN se_next END AS se_here,
+           CASE WHEN se_next IS NOT NULL THEN greatest(se_next, se_last) END AS se_high, se_k
+    FROM (SELECT (k)::BIGINT AS se_k WHERE (k)::BIGINT = (k)) AS se_asked
+    ASOF JOIN (SELECT rank, score FROM curve WHERE {known}) AS se_one(se_before, se_last) ON se_k >= se_before
+    ASOF LEFT JOIN (SELECT rank, score FROM curve WHERE {known}) AS se_two(se_after, se_next) ON se_k <= se_after
+    WHERE se_k BETWEEN 1 AND (SELECT n_items FROM provenance)) AS se_scored"""
+
+
+def _threshold(score: str) -> Macro:
+    """Score at a rank; `score` is "float", "other" or "none": the kind of the curve's score column."""
+    comment = "Score of the item at rank k, between the scores of its neighbours that were read."
+    if score == "none":
+        nothing = "struct_pack(lower := NULL::DOUBLE, score := NULL::DOUBLE, upper := NULL::DOUBLE)"
+        return Macro("threshold_at", "k", comment, nothing, f"SELECT (k)::BIGINT AS rank, unnest({nothing})")
+    scored = _THRESHOLD.format(known="score IS NOT NULL" + (" AND NOT isnan(score)" if score == "float" else ""))
+    triple = "struct_pack(lower := se_low, score := se_here, upper := se_high)"
+    return Macro("threshold_at", "k", comment, f"(SELECT {triple} FROM {scored})",
+                 f"SELECT se_k AS rank, unnest({triple}) FROM {scored}")  # fmt: skip
+
+
+def macros(score: str) -> list[Macro]:
+    """Every macro, for a curve whose score is "float", "other" or "none"."""
+    above = f"(1.0::DOUBLE + {_SQUARE})"
+    f_low, f_high = (f"{above} * {y} / (se_r + {_SQUARE} * {p})" for y, p in (("se_low", _WORST), ("se_high", _BEST)))
+    return [
+        _at_rank("yield_at", "se_low", "se_high", "Positives among the first k items."),
+        _at_rank("precision_at", "se_low / se_r", "se_high / se_r", "Share of positives among the first k items."),
+        _at_rank("recall_at", _share("se_low", _WORST), _share("se_high", _BEST),
+                 "Share of all positives, misses included, that are among the first k items."),
+        _at_rank("f_measure", f_low, f_high, "F of the first k items: recall counts beta times as much as precision.",
+                 "k, beta"),
+        _at_target("rank_at_precision", _DEEPEST,
+                   "Deepest rank whose precision is at least x; lower is the rank that is proven to hold it."),
+        _at_target("rank_at_recall", _REACHED,
+                   "First rank whose recall is at least x; by upper it is proven to be reached."),
+        _threshold(score),
+    ]  # fmt: skip
+
+
+def statements(score: str) -> list[str]:
+    """What creates all macros, in order."""
+    return [_TRIPLE, *(one for macro in macros(score) for one in macro.statements)]

@@ -1,0 +1,119 @@
+"""Write the tables of a study as one DuckDB file that DuckDB 1.2 and later open."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+
+import duckdb
+import pyarrow as pa
+
+from streameval.database.comments import TABLES, comment_of
+from streameval.database.macros import statements
+from streameval.errors import InputError, outside_trouble
+
+_STORAGE = "v1.2.0"
+
+
+def database(tables: Mapping[str, pa.Table]) -> Callable[[str], None]:
+    """Give the writer of a study's database.
+
+    Parameters
+    ----------
+    tables : mapping of name to pyarrow.Table
+        Of the names in `comments.TABLES`; those of the macros (curve, envelope, provenance) have to be there.
+
+    Returns
+    -------
+    callable(path)
+        Writes the whole file at a path; what is there is replaced.
+
+    Raises
+    ------
+    OutsideError
+        From the writer: full disk and the like.
+    """
+
+    def write(path: str) -> None:
+        os.unlink(path) if os.path.exists(path) else None
+        try:
+            with duckdb.connect() as connection:
+                connection.execute(f"ATTACH {literal(path)} AS study (STORAGE_VERSION '{_STORAGE}')")
+                connection.execute("USE study")
+                for name, table in tables.items():
+                    _add(connection, name, table)
+                for statement in statements(_kind(tables["curve"])):
+                    connection.execute(statement)
+                connection.execute("USE memory")
+                connection.execute("DETACH study")
+        except duckdb.Error as error:
+            raise outside_trouble(error) or InputError(f"study.duckdb cannot be written ({error})") from error
+        finally:
+            if os.path.exists(f"{path}.wal"):
+                os.unlink(f"{path}.wal")
+
+    return write
+
+
+def literal(text: str) -> str:
+    """Quote a string for SQL."""
+    return "'" + text.replace("'", "''") + "'"
+
+
+def name(text: str) -> str:
+    """Quote an identifier for SQL."""
+    return '"' + text.replace('"', '""') + '"'
+
+
+def _kind(curve: pa.Table) -> str:
+    if "score" not in curve.column_names:
+        return "none"
+    return "float" if pa.types.is_floating(curve.schema.field("score").type) else "other"
+
+
+def _add(connection: duckdb.DuckDBPyConnection, table_name: str, table: pa.Table) -> None:
+    own = storable(connection, table)
+    connection.register("se_given", own)
+    connection.execute(f"CREATE TABLE {table_name} AS SELECT * FROM se_given")
+    connection.unregister("se_given")
+    connection.execute(f"COMMENT ON TABLE {table_name} IS {literal(TABLES[table_name])}")
+    for old, new in zip(table.column_names, own.column_names, strict=True):
+        said = comment_of(table_name, old) + (f" In the files: {old!r}." if new != old else "")
+        connection.execute(f"COMMENT ON COLUMN {table_name}.{name(new)} IS {literal(said)}")
+
+
+def storable(connection: duckdb.DuckDBPyConnection, table: pa.Table) -> pa.Table:
+    """Give columns names that SQL tells apart whatever their capitals, and types that DuckDB 1.2 stores.
+
+    A column of any other type becomes text, or null where Arrow cannot write it as text.
+    """
+    taken: set[str] = set()
+    names, columns = [], []
+    for field, column in zip(table.schema, table.columns, strict=True):
+        plain = field.name.replace("\0", "") or "column"
+        unique = plain
+        number = 2
+        while unique.lower() in taken:
+            unique, number = f"{plain}_{number}", number + 1
+        taken.add(unique.lower())
+        names.append(unique)
+        columns.append(column if _stores(connection, field.type) else _as_text(column))
+    return pa.table(columns, names=names)
+
+
+def _stores(connection: duckdb.DuckDBPyConnection, kind: pa.DataType) -> bool:
+    try:
+        empty = pa.table({"column": pa.array([], kind)})
+        connection.register("se_empty", empty)
+        connection.execute("CREATE OR REPLACE TEMP TABLE se_stored AS SELECT * FROM se_empty")
+        ((said,),) = connection.execute("SELECT column_type FROM (DESCRIBE se_stored)").fetchall()
+        return not str(said).startswith(("VARIANT", "GEOMETRY", "BIGNUM", "VARINT", "TIME_NS"))
+    except (duckdb.Error, pa.ArrowException, NotImplementedError):
+        return False
+
+
+def _as_text(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    try:
+        return column.cast(pa.string())
+    except pa.ArrowException:
+        return pa.chunked_array([pa.nulls(len(column), pa.string())])

@@ -1,0 +1,56 @@
+"""How nouns show themselves in a notebook: a small table, and a picture without scripts."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Sequence
+
+import numpy as np
+
+from streameval.printable import printable
+from streameval.types import FloatArray, Int64Array
+
+_WIDTH, _HEIGHT = 520, 140
+
+
+def table(caption: str, head: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
+    """Write an HTML table; whatever is in it is text.
+
+    Examples
+    --------
+    >>> table("a < b", ["k"], [])
+    '<table><caption>a &lt; b</caption><thead><tr><th>k</th></tr></thead><tbody></tbody></table>'
+    """
+    heads = "".join(f"<th>{_text(name)}</th>" for name in head)
+    lines = "".join(f"<tr>{''.join(f'<td>{_text(cell)}</td>' for cell in row)}</tr>" for row in rows)
+    body = f"<thead><tr>{heads}</tr></thead><tbody>{lines}</tbody>"
+    return f"<table><caption>{_text(caption)}</caption>{body}</table>"
+
+
+def band(title: str, ranks: Int64Array, lower: FloatArray, middle: FloatArray, upper: FloatArray) -> str:
+    """Draw values of 0..1 by rank on a log scale, as SVG.
+
+    Parameters
+    ----------
+    title : str
+        What a screen reader says.
+    ranks : int64 array, shape (k,), increasing
+    lower, middle, upper : float64 arrays, shape (k,)
+    """
+    x = _WIDTH * np.log(ranks) / max(float(np.log(ranks[-1])), 1e-9)
+    around = _points(np.concatenate([x, x[::-1]]), np.concatenate([lower, upper[::-1]]))
+    return (
+        f'<svg role="img" aria-label="{_text(title)}" viewBox="0 0 {_WIDTH} {_HEIGHT}" width="{_WIDTH}">'
+        f'<rect width="{_WIDTH}" height="{_HEIGHT}" fill="none" stroke="#888"/>'
+        f'<polygon points="{around}" fill="#2f6db0" fill-opacity=".4"/>'
+        f'<polyline points="{_points(x, middle)}" fill="none" stroke="#2f6db0"/></svg>'
+    )
+
+
+def _points(x: FloatArray, value: FloatArray) -> str:
+    y = _HEIGHT * (1 - np.clip(value, 0, 1))
+    return " ".join(f"{a:.1f},{b:.1f}" for a, b in zip(x.tolist(), y.tolist(), strict=True))
+
+
+def _text(value: object) -> str:
+    return html.escape(printable(str(value)))

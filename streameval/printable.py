@@ -1,0 +1,40 @@
+"""Text from files as a terminal may show it: nothing in it moves the cursor, sets a colour or turns the writing."""
+
+from __future__ import annotations
+
+import unicodedata
+
+_ESCAPED = {"Cc", "Cf", "Cs", "Zl", "Zp"}  # control, format (bidirectional too), surrogates, line ends
+
+
+def printable(text: str) -> str:
+    r"""Write characters that a terminal would obey as escapes.
+
+    Examples
+    --------
+    >>> print(printable("a" + chr(27) + "[2J" + chr(0x9B) + "b" + chr(0x202E) + chr(10)))
+    a\x1b[2J\x9bb\u202e\n
+    """
+    if text.isascii() and text.isprintable():
+        return text
+    return "".join(_escape(one) if unicodedata.category(one) in _ESCAPED else one for one in text)
+
+
+def _escape(one: str) -> str:
+    return repr(one)[1:-1] if not one.isprintable() else f"\\u{ord(one):04x}"
+
+
+def json_safe(text: str) -> str:
+    r"""Escape in JSON what JSON allows and a terminal obeys: DEL, and controls above it.
+
+    Examples
+    --------
+    >>> json_safe('"' + chr(0x9B) + 'é"')
+    '"\\u009bé"'
+    """
+    if text.isascii() and chr(127) not in text:
+        return text
+    return "".join(
+        f"\\u{ord(one):04x}" if ord(one) > 31 and ord(one) < 0x10000 and unicodedata.category(one) in _ESCAPED else one
+        for one in text
+    )

@@ -1,0 +1,62 @@
+"""What an evaluation was made from, and the commands that make it again."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping
+from typing import Any
+
+from streameval.types import Plan
+
+
+def commands(plan: Plan, sources: list[Mapping[str, Any]], misses: int, study: str = "STUDY") -> list[str]:
+    r"""Give the commands that plan, select and evaluate the same again.
+
+    Parameters
+    ----------
+    plan : Plan
+    sources : list of mapping
+        Label tables, each with its `source`.
+    misses : int
+    study : str
+        Folder to write to.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> plan = Plan("uniform", {"alpha": 0.1}, 9, 0, pa.table({"rank": [1]}), location={"source": ["my list.parquet"]})
+    >>> print(*commands(plan, [{"source": "done.csv"}], 2), sep="\n")
+    streameval plan 'my list.parquet' --study STUDY --method uniform --seed 0 --alpha 0.1
+    streameval select STUDY
+    streameval evaluate STUDY --labels done.csv --misses 2
+    """
+    source = plan.location.get("source") or ["(a table in memory)"]
+    described = {key: plan.ranking.get(key) for key in ("score", "key", "nan")}
+    described |= {"file_order": plan.location.get("file_order")}
+    options = _options({"method": plan.method, "seed": plan.seed, **plan.parameters, **_given(described)})
+    if plan.ranking.get("score") is not None and plan.ranking.get("ascending"):
+        options.append("--ascending")
+    labels = [str(one["source"]) for one in sources]
+    evaluate = ["streameval", "evaluate", study, *(["--labels", *labels] if labels else [])]
+    return [
+        shlex.join(["streameval", "plan", *map(str, source), "--study", study, *options]),
+        shlex.join(["streameval", "select", study]),
+        shlex.join([*evaluate, *(["--misses", str(misses)] if misses else [])]),
+    ]
+
+
+def _given(described: Mapping[str, Any]) -> dict[str, Any]:
+    """Without what is as it is by default; several key columns are one option."""
+    found = {key: value for key, value in described.items() if value and value != "refuse"}
+    if isinstance(found.get("key"), list | tuple):
+        found["key"] = ",".join(found["key"])
+    return found
+
+
+def _options(values: Mapping[str, Any]) -> list[str]:
+    return [
+        text
+        for key, value in values.items()
+        if value is not None
+        for text in (f"--{key.replace('_', '-')}", str(value))
+    ]

@@ -1,0 +1,121 @@
+"""The charts of a report: what each shows of one study or several, by name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Literal
+
+import altair as alt
+import pyarrow as pa
+
+from streameval.curve import Curve
+from streameval.reporting import drawn
+from streameval.reporting.charts import Axis, band_chart, bar_chart, by_rank_axis, share_chart, with_pick
+from streameval.reporting.drawn import Rows
+from streameval.study import Evaluation
+from streameval.types import Plan
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A study as a report shows it.
+
+    Attributes
+    ----------
+    name : str
+    plan : Plan or None
+        None where every item had a label and nothing was planned.
+    found : Evaluation
+    items : pyarrow.Table or None
+        The selected items, where their text is to be shown.
+    """
+
+    name: str
+    plan: Plan | None
+    found: Evaluation
+    items: pa.Table | None = None
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A chart with its words.
+
+    Attributes
+    ----------
+    name, title, caption : str
+    chart : altair chart
+    """
+
+    name: str
+    title: str
+    caption: str
+    chart: Any
+
+
+def figures(shown: Sequence[Shown], marks: Literal["picked", "none"] = "picked") -> dict[str, Figure]:
+    """Draw every chart that the studies have something for.
+
+    Parameters
+    ----------
+    marks : {"picked", "none"}
+        Whether precision by rank has the line that the page's cutoff picker moves.
+    """
+    curves = [one.found.curve for one in shown]
+    last = max(curve.n_items for curve in curves)
+    most = max(float(curve.envelope.upper[-1]) for curve in curves)
+    unit = (0.0, 1.0)
+    mark = with_pick if marks == "picked" else _unmarked
+    candidates = [
+        Figure("precision", "Precision by rank", "Share of positives among the first k items.",
+               lambda rows: mark(band_chart(rows, by_rank_axis(1, last), "precision", 320))),
+        Figure("recall", "Precision and recall", "The best precision at or beyond each recall.",
+               lambda rows: band_chart(rows, Axis("recall", "recall", "linear", unit), "precision", 260)),
+        Figure("roc", "ROC", "Recall by false positive rate: the share of all negatives that are kept.",
+               lambda rows: band_chart(rows, Axis("rate", "false positive rate", "linear", unit), "recall", 260)),
+        Figure("yield", "Precision by yield", "Precision where so many positives have been found.",
+               lambda rows: band_chart(rows, Axis("found", "positives found (log scale)", "log",
+                                                  (1.0, max(most, 2.0)), "~s"), "precision", 260)),
+        Figure("labels", "Where labels were spent", "Labels per quarter of a decade of ranks.",
+               lambda rows: bar_chart(rows, last)),
+        Figure("local", "Local precision", "Share of positives among the labels around each rank, where there are 5 or "
+               "more. That it never rises is what the PAULA paper assumes.", lambda rows: share_chart(rows, last)),
+    ]  # fmt: skip
+    rows = {name: _rows(shown, draw) for name, draw in _DRAWN.items()}
+    return {
+        one.name: Figure(one.name, one.title, one.caption, one.chart(rows[one.name]))
+        for one in candidates
+        if rows[one.name]
+    }
+
+
+def _unmarked(chart: alt.LayerChart) -> alt.LayerChart:
+    return chart
+
+
+def _of_curve(draw: Callable[[Curve], Rows], one: Shown) -> Rows:
+    return draw(one.found.curve)
+
+
+def _labels(one: Shown) -> Rows:
+    return [] if one.plan is None else drawn.labels_spent(one.plan.ranks, one.plan.n_items)
+
+
+def _local(one: Shown) -> Rows:
+    return drawn.local_shares(one.found.labels, one.found.curve.n_items)
+
+
+_DRAWN: dict[str, Callable[[Shown], Rows]] = {
+    "precision": partial(_of_curve, drawn.by_rank),
+    "recall": partial(_of_curve, drawn.by_recall),
+    "roc": partial(_of_curve, drawn.by_false_positive_rate),
+    "yield": partial(_of_curve, drawn.by_yield),
+    "labels": _labels,
+    "local": _local,
+}
+
+
+def _rows(shown: Sequence[Shown], draw: Callable[[Shown], Rows]) -> Rows:
+    """Rows of all studies; `at` keeps the order in which a line visits its points."""
+    return [{"study": one.name, "at": at, **row} for one in shown for at, row in enumerate(draw(one))]

@@ -1,0 +1,106 @@
+"""What the cutoff picker reads: the envelope and the scores of a curve, as small JSON."""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from streameval.curve import Curve, known_scores
+from streameval.envelope import Envelope
+from streameval.types import FloatArray, Int64Array
+
+_SIZE = 600_000  # characters of page
+_SCORES = 6_000
+
+
+@dataclass(frozen=True)
+class Packed:
+    """What the picker reads.
+
+    Attributes
+    ----------
+    text : str
+        JSON of all studies, zipped, in base 64.
+    whole : bool
+        False where envelopes were thinned to make it fit: bounds are then a little wider, never wrong.
+    """
+
+    text: str
+    whole: bool
+
+
+def pack_all(curves: Mapping[str, Curve]) -> Packed:
+    """Pack the curves of several studies, by name, into a size that mail takes."""
+    most = max(curve.envelope.rank.size for curve in curves.values())
+    whole = True
+    while True:
+        studies = [{"name": name, **pack(curve, most)} for name, curve in curves.items()]
+        text = zipped(studies)
+        if len(text) <= _SIZE or most < 1_000:
+            return Packed(text, whole)
+        most, whole = int(most * min(0.9, _SIZE / len(text))), False
+
+
+def zipped(value: Any) -> str:
+    """Write JSON, zipped, in base 64: small, and nothing in it is markup."""
+    plain = json.dumps(value, separators=(",", ":")).encode()
+    return base64.b64encode(gzip.compress(plain, compresslevel=9, mtime=0)).decode()
+
+
+def pack(curve: Curve, most: int) -> dict[str, Any]:
+    """Give rank, bounds, misses and scores of one curve, with so many breakpoints at most, as `picker.js` has them."""
+    envelope = thin(curve.envelope, most)
+    packed: dict[str, Any] = {
+        "misses": curve.misses,
+        "proves": curve.proves,
+        "rank": _runs(envelope.rank, "differences"),
+    }
+    if np.all(envelope.lower == np.rint(envelope.lower)) and np.all(envelope.upper == np.rint(envelope.upper)):
+        packed["lower"] = _runs(envelope.lower, "differences")
+        packed["width"] = _runs(envelope.upper - envelope.lower, "differences")
+    else:  # differences of fractions would be rounded
+        packed["lower"], packed["upper"] = _runs(envelope.lower, "values"), _runs(envelope.upper, "values")
+    packed["scores"] = _scores(curve)
+    return packed
+
+
+def thin(envelope: Envelope, most: int) -> Envelope:
+    """Keep at most so many breakpoints, evenly along a log axis, and both ends: bounds stay valid, and widen."""
+    if envelope.rank.size <= most:
+        return envelope
+    wanted = np.geomspace(1, float(envelope.rank[-1]), most - 2)
+    kept = np.unique(np.concatenate([[0, envelope.rank.size - 1], np.searchsorted(envelope.rank, wanted)]))
+    return Envelope(envelope.rank[kept], envelope.lower[kept], envelope.upper[kept])
+
+
+def _runs(values: Int64Array | FloatArray, of: str) -> dict[str, Any]:
+    """Run lengths of values, or of their differences from a 0 before them: value, length, value, length …"""
+    told = np.diff(values, prepend=0) if of == "differences" else values
+    begins = np.flatnonzero(np.concatenate([[True], told[1:] != told[:-1]]))
+    lengths = np.diff(np.append(begins, told.size))
+    pairs = zip(told[begins].tolist(), lengths.tolist(), strict=True)
+    flat = [_plain(one) for pair in pairs for one in pair]
+    return {"n": int(told.size), "delta": of == "differences", "runs": flat}
+
+
+def _plain(value: float) -> float:
+    return int(value) if value == int(value) else value
+
+
+def _scores(curve: Curve) -> dict[str, Any] | None:
+    if curve.score is None:
+        return None
+    ranks, scores = known_scores(curve.score)
+    if not ranks.size:
+        return None
+    if ranks.size > _SCORES:
+        wanted = np.unique(np.searchsorted(ranks, np.geomspace(1, float(ranks[-1]), _SCORES)))
+        ranks, scores = ranks[wanted], scores.take(wanted)
+    values = [one if isinstance(one, int | float) else str(one) for one in scores.to_pylist()]
+    return {"rank": ranks.tolist(), "score": values}

@@ -1,0 +1,125 @@
+"""The tables of a report, as HTML."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Sequence
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from streameval.printable import printable
+from streameval.provenance import commands
+from streameval.reporting.figures import Shown
+from streameval.study import Evaluation
+
+_OVERALL = (
+    ("average_precision", "positives"), ("roc_auc", ""), ("pr_area", "interpolated"), ("max_f1", ""), ("breakeven", ""),
+    ("r_precision", ""), ("reciprocal_rank", ""), ("rank_at_precision", "0.9"), ("rank_at_recall", "0.9"),
+)  # fmt: skip
+_SIDES = ("lower", "estimate", "upper")
+_EACH = 20  # items of a kind
+_LONG = 300  # characters of an item's column
+
+
+def table(head: Sequence[str], rows: Sequence[Sequence[object]], kind: str = "", label: str = "Table") -> str:
+    """Write rows of text; the first cell of a row names it."""
+    cells = "".join(f'<th scope="col">{_text(name)}</th>' for name in head)
+    lines = "".join(
+        f'<tr><th scope="row">{_text(row[0])}</th>{"".join(f"<td>{_text(cell)}</td>" for cell in row[1:])}</tr>'
+        for row in rows
+    )
+    top = f"<thead><tr>{cells}</tr></thead>" if any(head) else ""
+    inside = f'<table class="{kind}">{top}<tbody>{lines}</tbody></table>'
+    return f'<div class="scroll" tabindex="0" role="region" aria-label="{_text(label)}">{inside}</div>'
+
+
+def metrics(shown: Sequence[Shown]) -> str:
+    """The metrics that people ask for first, then all of them."""
+    several = len(shown) > 1
+    main, every = [], []
+    for one in shown:
+        name = [one.name] if several else []
+        for row in one.found.metrics.to_pylist():
+            cells = [_metric(row), *name, *(_number(row[side], row["metric"]) for side in _SIDES)]
+            every.append(cells)
+            if row["metric"] == "precision_at" or (row["metric"], row["argument"]) in _OVERALL:
+                main.append(cells)
+    order = {name: at for at, name in reversed(list(enumerate(cells[0] for cells in main)))}
+    main.sort(key=lambda cells: order[cells[0]])
+    head = ["metric", *(["study"] if several else []), *_SIDES]
+    return (
+        f"{table(head, main, label='Main metrics')}"
+        f"<details><summary>All {len(every):,} metrics</summary>{table(head, every, label='All metrics')}</details>"
+    )
+
+
+def _metric(row: dict[str, Any]) -> str:
+    argument = f"{int(row['argument']):,}" if row["argument"].isdigit() else row["argument"]
+    return f"{row['metric'].replace('_', ' ')} {argument}".strip()
+
+
+def _number(value: float | None, metric: str) -> str:
+    if value is None:
+        return "undefined"
+    if metric.startswith(("rank_at", "yield_at")) or (metric.endswith("_rank") and metric.startswith("max")):
+        return "never" if value == float("inf") else f"{value:,.0f}"
+    return f"{value:.3g}" if 0 < value < 0.001 else f"{value:.4f}"
+
+
+def account(one: Shown) -> str:
+    """Every label that came in, and what became of it."""
+    rows = [(key.replace("_", " "), f"{value:,}") for key, value in one.found.summary["account"].items()]
+    return table(("account", "rows"), rows, label="Labels")
+
+
+def assumptions(one: Shown) -> str:
+    """What the labels say about A.1 and A.2 of the paper."""
+    tested = one.found.summary.get("diagnostics", {}).get("assumptions", {})
+    rows = [(name, told["verdict"], f"{told['p_value']:.3g}") for name, told in tested.items() if "verdict" in told]
+    if not rows:
+        return ""
+    said = (
+        "<p class='soft'>A.1 and A.2 of the PAULA paper, tested on these labels; small p-values speak against them.</p>"
+    )
+    return said + table(("assumption", "verdict", "p-value"), rows, label="Assumptions")
+
+
+def provenance(one: Shown) -> str:
+    """The command that reproduces the study, and all that it was made from."""
+    found, plan = one.found, one.plan
+    facts: dict[str, Any] = {"method": found.summary.get("method"), **found.summary.get("parameters", {})}
+    if plan is not None:
+        facts |= {"seed": plan.seed, **plan.ranking, "study": plan.plan_id}
+    claim = found.curve.claim
+    facts |= {"items": found.curve.n_items, "misses": found.curve.misses, "evaluation": found.evaluation_id}
+    facts |= {"version": found.summary["version"], "coverage": claim.coverage, "confidence": claim.confidence}
+    facts |= {"assumes": claim.assumes}
+    lines = commands(plan, list(found.summary.get("sources", [])), found.curve.misses) if plan is not None else []
+    again = "".join(f"{_text(line)}\n" for line in lines)
+    shown = table(("", ""), [(key, value) for key, value in facts.items() if value is not None], "facts", "Provenance")
+    return (f"<p>Made again by:</p><pre tabindex='0'>{again}</pre>" if again else "") + shown
+
+
+def items(selected: pa.Table, found: Evaluation) -> str:
+    """The negatives that stand highest, and the positives that stand lowest."""
+    labels = found.labels.select(["rank", "label"])
+    joined = selected.append_column("se_label", pc.take(labels.column("label"), pc.index_in(
+        selected.column("rank"), value_set=labels.column("rank").combine_chunks())))  # fmt: skip
+    parts = []
+    for value, title, end in (
+        (0, "The highest negatives", slice(None, _EACH)),
+        (1, "The lowest positives", slice(-_EACH, None)),
+    ):
+        chosen = joined.filter(pc.equal(joined.column("se_label"), value)).drop_columns(["se_label"])
+        begin, stop, _ = end.indices(chosen.num_rows)
+        names = [name for name in chosen.column_names if name not in ("stratum", "se_task")]
+        columns = [column.to_pylist() for column in chosen.slice(begin, stop - begin).select(names).columns]
+        rows = [[str(cell)[:_LONG] for cell in row] for row in zip(*columns, strict=True)]
+        parts.append(f"<h3>{title}</h3>{table(names, rows, 'items', title)}" if rows else "")
+    return "".join(parts)
+
+
+def _text(value: object) -> str:
+    return html.escape(printable(str(value)))

@@ -1,0 +1,129 @@
+"""SQL: a study's results as a DuckDB file, and answers from it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from streameval import __version__, atomic
+from streameval.database.session import Session
+from streameval.database.writer import database
+from streameval.provenance import commands
+from streameval.study import Evaluation, Study
+from streameval.types import Plan
+
+
+def sql(
+    study: str | os.PathLike[str], query: str, *, files: Mapping[str, str | os.PathLike[str]] | None = None
+) -> pa.Table:
+    """Ask a study in SQL.
+
+    Parameters
+    ----------
+    study : path
+    query : str
+        Of DuckDB's dialect, over the tables plan, selection, labels, curve, envelope, metrics, provenance, and the
+        macros precision_at(k), recall_at(k), yield_at(k), f_measure(k, beta), rank_at_precision(x), rank_at_recall(x),
+        threshold_at(k).
+    files : mapping of name to path, optional
+        Files that the query may read besides, each under its name.
+
+    Returns
+    -------
+    pyarrow.Table
+        Rows of the last statement.
+
+    Raises
+    ------
+    InputError
+        A query that is wrong, or that reads or writes other files.
+    StudyError
+        There are no results, or they are a mixed set.
+    """
+    with connect(study, files=files) as session:
+        return session.ask(query)
+
+
+def connect(study: str | os.PathLike[str], *, files: Mapping[str, str | os.PathLike[str]] | None = None) -> Session:
+    """Open a study's database, made anew where it is missing or older than the results."""
+    folder = Study(Path(study))
+    found = folder.evaluation()
+    path = folder.folder / "study.duckdb"
+    plan = folder.plan() if folder.exists else None
+    if not _is_current(path, database_id(folder, found)):
+        atomic.write_all({path: writer(folder, plan, found)})
+    return Session(path, files)
+
+
+def writer(folder: Study, plan: Plan | None, found: Evaluation) -> Callable[[str], None]:
+    """Give the writer of `study.duckdb`; an evaluation without a plan has no tables plan and selection."""
+    tables: dict[str, pa.Table] = {}
+    if plan is not None:
+        tables["plan"] = plan.table
+        selection = folder.selection(plan)
+        if selection is not None:
+            tables["selection"] = selection.replace_schema_metadata(None)
+    tables["labels"] = found.labels.replace_schema_metadata(None)
+    tables["curve"] = found.curve_table.replace_schema_metadata(None)
+    tables["envelope"] = found.curve.envelope.table
+    tables["metrics"] = found.metrics.replace_schema_metadata(None)
+    tables["provenance"] = _provenance(database_id(folder, found), plan, found)
+    return database(tables)
+
+
+def database_id(folder: Study, found: Evaluation) -> str:
+    """Sixteen hex digits: the hash of the evaluation, the selection and the version."""
+    digest = hashlib.sha256(f"{found.evaluation_id}\0{__version__}\0".encode())
+    path = folder.folder / "selection.parquet"
+    if path.exists():
+        with open(path, "rb") as stream:
+            digest.update(hashlib.file_digest(stream, "sha256").digest())
+    return digest.hexdigest()[:16]
+
+
+def _is_current(path: Path, identity: str) -> bool:
+    if not path.exists():
+        return False
+    try:
+        with Session(path) as session:
+            return bool(session.ask("SELECT database_id FROM provenance").column(0).to_pylist() == [identity])
+    except ValueError:  # not a database, or not one of ours
+        return False
+
+
+def _provenance(identity: str, plan: Plan | None, found: Evaluation) -> pa.Table:
+    curve, summary = found.curve, found.summary
+    ends = [side[-1] for side in (curve.envelope.lower, curve.envelope.upper)]
+    row: dict[str, tuple[Any, pa.DataType]] = {
+        "evaluation_id": (found.evaluation_id, pa.string()),
+        "database_id": (identity, pa.string()),
+        "study": (summary.get("study"), pa.string()),
+        "version": (summary["version"], pa.string()),
+        "method": (summary.get("method"), pa.string()),
+        "parameters": (json.dumps(summary.get("parameters", {})), pa.string()),
+        "seed": (None if plan is None else str(plan.seed), pa.string()),
+        "fingerprint": (None if plan is None else plan.ranking.get("fingerprint"), pa.string()),
+        "n_items": (curve.n_items, pa.int64()),
+        "misses": (curve.misses, pa.int64()),
+        "positives_lower": (ends[0], pa.float64()),
+        "positives_upper": (ends[1], pa.float64()),
+        "coverage": (curve.claim.coverage, pa.string()),
+        "confidence": (curve.claim.confidence, pa.float64()),
+        "assumes": (curve.claim.assumes, pa.string()),
+        "proves": (curve.proves, pa.bool_()),
+        "findings": (json.dumps(list(curve.findings), ensure_ascii=False), pa.string()),
+        "command": (_command(plan, found), pa.string()),
+    }
+    return pa.table({key: pa.array([value], kind) for key, (value, kind) in row.items()})
+
+
+def _command(plan: Plan | None, found: Evaluation) -> str | None:
+    if plan is None:
+        return None
+    return "\n".join(commands(plan, list(found.summary.get("sources", [])), found.curve.misses))

@@ -1,0 +1,318 @@
+"""One question in SQL and in Python has one answer, and a query reaches nothing but the study."""
+
+import json
+
+import duckdb
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import streameval
+from streameval.cli import run
+from streameval.curve import Curve
+from streameval.envelope import Points, close
+from streameval.methods import available
+from streameval.study import Study
+from streameval.types import Claim
+from streameval.verbs.sql import connect
+
+SMALL = {
+    "paula": {"epsilon": 0.1, "window": 20},
+    "loguniform": {"budget": 900},
+    "uniform": {"budget": 900},
+    "stratified": {"epsilon": 0.3, "alpha": 0.5},
+}
+TARGETS = ("0.01", "0.07", "0.3", "0.5", "0.77", "0.9", "0.95", "0.999", "1")
+MACROS = ("precision_at", "recall_at", "yield_at", "f_measure", "rank_at_precision", "rank_at_recall", "threshold_at")
+
+
+def study_of(ranking, folder, method="loguniform", **options):
+    source, labels, _ = ranking
+    options = {"options": streameval.RankingOptions(score="conf")} | options
+    streameval.plan(str(source), folder, method=method, **SMALL[method], **options)
+    streameval.select(folder)
+    streameval.evaluate(folder, labels=labels)
+    return folder
+
+
+def same(asked, found):
+    values = tuple(None if isinstance(one, float) and np.isnan(one) else one for one in asked)
+    return values == (tuple(found.values()) if found else (None, None, None))
+
+
+def check_every_macro(session, curve, ranks):
+    for k in ranks:
+        (row,) = session.ask(
+            f"""SELECT precision_at({k}) AS p, recall_at({k}) AS r, yield_at({k}) AS y, f_measure({k}, 0.5) AS f,
+                       threshold_at({k}) AS t"""
+        ).to_pylist()
+        assert same(curve.precision_at(k), row["p"])
+        assert same(curve.recall_at(k), row["r"])
+        assert same(curve.yield_at(k), row["y"])
+        assert same(curve.f_measure(k, 0.5), row["f"])
+        assert same(curve.threshold_at(k), row["t"])
+    for x in TARGETS:
+        (row,) = session.ask(f"SELECT rank_at_precision({x}) AS p, rank_at_recall({x}) AS r").to_pylist()
+        assert same(curve.rank_at_precision(x), row["p"]), x
+        assert same(curve.rank_at_recall(x), row["r"]), x
+
+
+@pytest.mark.parametrize("misses", [0, 40])
+@pytest.mark.parametrize("method", sorted(available()))
+def test_sql_and_python_agree_to_the_last_bit(method, misses, ranking, tmp_path):
+    study = study_of(ranking, tmp_path / "study", method)
+    streameval.evaluate(study, misses=misses)
+    curve = Study(study).evaluation().curve
+    ranks = [1, 2, 3, curve.n_items, *np.random.default_rng(3).integers(1, curve.n_items, 25).tolist()]
+    with connect(study) as session:
+        check_every_macro(session, curve, ranks)
+
+
+def test_metrics_and_macros_agree(ranking, tmp_path):
+    study = study_of(ranking, tmp_path / "study")
+    with connect(study) as session:
+        rows = session.ask(
+            """SELECT metric, argument, lower, estimate, upper FROM metrics
+               WHERE metric IN ('precision_at', 'recall_at', 'yield_at', 'rank_at_precision', 'rank_at_recall')"""
+        ).to_pylist()
+        assert len({row["metric"] for row in rows}) == 5
+        for row in rows:
+            (asked,) = session.ask(f"SELECT {row['metric']}({row['argument']}) AS found").column("found").to_pylist()
+            assert asked == {key: row[key] for key in ("lower", "estimate", "upper")}, row
+
+
+@settings(max_examples=40)
+@given(n=st.integers(1, 40), seed=st.integers(0, 2**32), misses=st.sampled_from([0, 0, 1, 3, 20]), scores=st.booleans())
+def test_any_envelope_is_answered_alike(n, seed, misses, scores, tmp_path_factory):
+    from streameval.database.session import Session
+    from streameval.database.writer import database
+
+    rng = np.random.default_rng(seed)
+    truth = (rng.random(n) < rng.random()).astype(np.int8)
+    known = np.flatnonzero(rng.random(n) < rng.random() * 0.8)
+    at, total = np.flatnonzero(rng.random(n) < 0.4), np.cumsum(truth)
+    spread = rng.choice([1.0, 1.5])  # brackets need not be whole numbers
+    points = Points(
+        at + 1, total[at] - spread * rng.integers(0, 4, at.size), total[at] + spread * rng.integers(0, 4, at.size)
+    )
+    envelope = close(n, points, known + 1, truth[known])
+    score = pa.table({"rank": np.arange(1, n + 1), "score": np.sort(rng.random(n))[::-1]}) if scores else None
+    grid = np.unique(np.append(rng.integers(1, n + 1, 3), n))
+    curve = Curve(n, envelope, grid, Claim("simultaneous", 0.95, ""), score=score, misses=misses)
+    curve = curve.with_score(curve.table.select(["rank", "score"])) if scores else curve
+    facts = {
+        "n_items": [n],
+        "misses": [misses],
+        "positives_lower": envelope.lower[-1:],
+        "positives_upper": envelope.upper[-1:],
+        "proves": [curve.proves],
+    }
+    path = tmp_path_factory.mktemp("any") / "study.duckdb"
+    database({"curve": curve.table, "envelope": envelope.table, "provenance": pa.table(facts)})(str(path))
+    with Session(path) as session:
+        check_every_macro(session, curve, range(1, n + 1))
+
+
+def test_macros_take_columns_of_any_name_and_many_rows(ranking, tmp_path):
+    study = study_of(ranking, tmp_path / "study")
+    with connect(study) as session:
+        (row,) = session.ask(
+            """SELECT bool_and(precision_at(rank).lower = precision_lower AND precision_at(rank).upper = precision_upper
+                               AND precision_at(rank).estimate = precision AND recall_at(rank).lower = recall_lower
+                               AND f_measure(rank, 1).upper = f1_upper AND threshold_at(rank).score = score) AS alike,
+                      count(*) AS rows FROM curve"""
+        ).to_pylist()
+        assert row["alike"]
+        assert row["rows"] > 100
+        table = session.ask("FROM precision_at(100)").to_pylist()
+        assert table == [{"rank": 100, **session.ask("SELECT precision_at(100) AS p").column("p")[0].as_py()}]
+        nothing = session.ask(
+            "SELECT precision_at(0) AS a, precision_at(10001) AS b, yield_at(1.5) AS c, rank_at_recall(0) AS d"
+        )
+        assert set(nothing.to_pylist()[0].values()) == {None}
+
+
+@pytest.mark.parametrize("method", sorted(available()))
+def test_tables_and_columns_say_what_they_are(method, ranking, tmp_path):
+    study = study_of(ranking, tmp_path / "study", method)
+    with connect(study) as session:
+        names = session.ask("SELECT table_name, comment FROM duckdb_tables()").to_pylist()
+        assert sorted(row["table_name"] for row in names) == [
+            "curve", "envelope", "labels", "metrics", "plan", "provenance", "selection"]  # fmt: skip
+        assert all(row["comment"] for row in names)
+        columns = session.ask("SELECT column_name, comment FROM duckdb_columns() WHERE NOT internal").to_pylist()
+        assert all(row["comment"] for row in columns)
+        assert "Column of the method's own." not in {row["comment"] for row in columns}
+        made = session.ask("SELECT function_name, comment FROM duckdb_functions() WHERE NOT internal").to_pylist()
+        assert {row["function_name"] for row in made if row["comment"]} == set(MACROS)
+        (proof,) = session.ask("SELECT * FROM provenance").to_pylist()
+        assert proof["command"].splitlines()[0].startswith("streameval plan ")
+        assert json.loads(proof["parameters"]) == dict(Study(study).plan().parameters)
+
+
+def test_provenance_reproduces_the_study(ranking, tmp_path, monkeypatch):
+    import shlex
+
+    study = study_of(ranking, tmp_path / "study", seed=5)
+    command = streameval.sql(study, "SELECT command FROM provenance").column(0)[0].as_py()
+    monkeypatch.chdir(tmp_path)
+    for line in command.splitlines():
+        assert run(shlex.split(line)[1:]) == 0
+    assert Study(tmp_path / "STUDY").evaluation().evaluation_id == Study(study).evaluation().evaluation_id
+
+
+def test_the_database_follows_the_results(ranking, tmp_path):
+    study = study_of(ranking, tmp_path / "study")
+    path = study / "study.duckdb"
+    first = path.read_bytes()
+    assert streameval.sql(study, "SELECT count(*) FROM selection JOIN labels USING (rank)").column(0)[0].as_py() > 0
+    assert path.read_bytes() == first
+    streameval.select(study, columns=[])
+    assert "item" not in streameval.sql(study, "FROM selection LIMIT 1").column_names
+    path.write_bytes(b"not a database")
+    assert streameval.sql(study, "SELECT 1 AS one").to_pylist() == [{"one": 1}]
+    path.unlink()
+    assert streameval.sql(study, "SELECT 2 AS two").to_pylist() == [{"two": 2}]
+    with duckdb.connect() as connection:
+        connection.execute(f"ATTACH '{path}' AS mine (READ_ONLY)")
+        connection.execute("USE mine")
+        assert connection.execute("SELECT precision_at(10).lower").fetchall()[0][0] is not None
+
+
+def test_a_query_reaches_nothing_but_the_study(ranking, tmp_path):
+    study = study_of(ranking, tmp_path / "study")
+    secret = tmp_path / "secret's.parquet"
+    pq.write_table(pa.table({"a": [1]}), secret)
+    other = tmp_path / "other.csv"
+    other.write_text("rank,team\n1,red\n2,blue\n")
+    quoted = str(secret).replace("'", "''")
+    for query in (
+        f"FROM '{quoted}'",
+        f"SELECT * FROM read_text('{quoted}')",
+        f"COPY curve TO '{tmp_path}/out.csv'",
+        f"ATTACH '{tmp_path}/new.duckdb'",
+        f"EXPORT DATABASE '{tmp_path}/all'",
+        "DROP TABLE curve",
+        "DELETE FROM labels",
+        "CREATE TABLE x AS SELECT 1",
+        "SET enable_external_access = true",
+        "RESET lock_configuration",
+        "INSTALL httpfs",
+        "FROM secret",
+        "FROM other",
+        "SELEC 1",
+        "SELECT precision_at()",
+    ):
+        with pytest.raises(streameval.InputError):
+            streameval.sql(study, query)
+    files = {"lake": secret, "o;'\"": other}
+    assert streameval.sql(study, "SELECT a FROM lake", files=files).to_pylist() == [{"a": 1}]
+    joined = 'SELECT team FROM "o;\'""" JOIN labels USING (rank) ORDER BY rank'
+    assert streameval.sql(study, joined, files=files).to_pylist() == [{"team": "red"}, {"team": "blue"}]
+    with pytest.raises(streameval.InputError, match="not allowed"):
+        streameval.sql(study, f"FROM '{tmp_path}/truth.parquet'", files=files)
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted(
+        ["ranking", "truth.parquet", "study", "secret's.parquet", "other.csv"])  # fmt: skip
+
+
+def test_hostile_columns_are_stored_as_they_are(tmp_path):
+    hostile = [
+        "<script>alert(1)</script>",
+        'a"; DROP TABLE plan; --',
+        "it's",
+        "\x1b[2J",
+        "Item",
+        "item",
+        "",
+        "new\nline",
+    ]
+    columns = {f"c{i}": [f"{name}{r}" for r in range(50)] for i, name in enumerate(hostile)}
+    table = pa.table(columns).rename_columns(hostile)
+    table = table.append_column("odd", pa.array([1] * 50, pa.decimal256(60, 2)))
+    study = tmp_path / "a 'study'"
+    streameval.plan(table, study, method="uniform", budget=50)
+    streameval.select(study, ranking=table)
+    streameval.evaluate(study, labels=pa.table({"rank": np.arange(1, 51), "label": np.ones(50, np.int8)}))
+    found = streameval.sql(study, "FROM selection ORDER BY rank")
+    assert found.num_rows == 50
+    for name in hostile[:5]:
+        assert found.column(name).to_pylist() == [f"{name}{r}" for r in range(50)]
+    assert {"item_2", "column"} <= set(found.column_names)
+
+
+def test_the_command_asks_and_prints(ranking, tmp_path, capsys, monkeypatch):
+    study = study_of(ranking, tmp_path / "study")
+    curve = Study(study).evaluation().curve
+
+    def printed(*arguments):
+        capsys.readouterr()
+        assert run([str(one) for one in arguments]) == 0
+        return capsys.readouterr().out
+
+    for method, asked in (("precision_at", 777), ("rank_at_precision", 0.5), ("rank_at_recall", 0.5)):
+        (row,) = json.loads(printed("sql", study, f"SELECT {method}({asked}) AS found", "--json"))["rows"]
+        assert same(getattr(curve, method)(asked), row["found"])
+        flag = {"precision_at": "--rank", "rank_at_precision": "--precision", "rank_at_recall": "--recall"}[method]
+        found = json.loads(printed("at", study, flag, asked, "--json"))["found"]
+        (row,) = [one for one in found if one["metric"] == method]
+        assert same(getattr(curve, method)(asked), {key: row[key] for key in ("lower", "estimate", "upper")})
+    assert "f_measure(777, 2)" in printed("at", study, "--rank", 777, "--beta", 2)
+    assert printed("sql", study, "SELECT 1 AS a, NULL AS b, 'x,y' AS c", "--csv") == 'a,b,c\n1,,"x,y"\n'
+    assert printed("sql", study, "SELECT 1 AS a, NULL AS b").split() == ["a", "b", "1", "NULL"]
+    printed("sql", study, "FROM curve", "--parquet", tmp_path / "out.parquet")
+    assert pq.read_table(tmp_path / "out.parquet").column_names == curve.table.column_names
+    assert "red" in printed("sql", study, "FROM t", "--with", f"t={_csv(tmp_path)}")
+    monkeypatch.setattr("sys.stdin.read", lambda: "SELECT 41 + 1 AS answer", raising=False)
+    monkeypatch.setattr("sys.stdin.isatty", lambda: False, raising=False)
+    assert printed("sql", study).split() == ["answer", "42"]
+
+
+def _csv(folder):
+    (folder / "t.csv").write_text("rank,team\n1,red\n")
+    return folder / "t.csv"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["sql", "STUDY", "SELEC"], "syntax error"),
+        (["sql", "STUDY", "FROM 'x.csv'"], "--with NAME=PATH"),
+        (["sql", "STUDY", "SELECT 1", "--with", "x"], "not NAME=PATH"),
+        (["sql", "STUDY", "SELECT 1", "--with", "x=/no/such"], "no such file"),
+        (["sql", "STUDY", "SELECT 1", "--csv", "--json"], "one form"),
+        (["sql", "NOWHERE", "SELECT 1"], "run `streameval evaluate`"),
+        (["at", "STUDY"], "nothing is asked"),
+        (["at", "STUDY", "--rank", "0"], "outside 1..10,000"),
+        (["at", "STUDY", "--recall", "1.5"], "outside (0, 1]"),
+        (["at", "STUDY", "--precision", "high"], "not a number"),
+        (["at", "STUDY", "--rank", "5", "--beta", "-1"], "beta is -1"),
+    ],
+)
+def test_what_cannot_be_asked_is_said_in_one_line(arguments, said, ranking, tmp_path, capsys):
+    study = study_of(ranking, tmp_path / "study")
+    places = {"STUDY": str(study), "NOWHERE": str(tmp_path / "nowhere")}
+    capsys.readouterr()
+    assert run([places.get(one, one) for one in arguments]) == 2
+    message = capsys.readouterr().err
+    assert said in message
+    assert len(message.strip().splitlines()) == 1
+
+
+def test_nothing_in_a_value_reaches_the_terminal(ranking, tmp_path, capsys, monkeypatch):
+    study = study_of(ranking, tmp_path / "study")
+    query = "SELECT chr(27) || '[2J' || chr(155) || chr(8238) || '[red]' AS \"\x1b]0;x\x07\", 1 AS b"
+    for flags in ([], ["--json"]):
+        assert run(["sql", str(study), query, *flags]) == 0
+        assert not set(capsys.readouterr().out) & {"\x1b", "\x07", "\x9b", "\u202e"}
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
+    for flags in ([], ["--csv"]):
+        assert run(["sql", str(study), query, *flags]) == 0
+        out = capsys.readouterr().out
+        assert "\\x1b[2J" in out
+        assert "[red]" in out
+        assert not set(out) & {"\x07", "\x9b", "\u202e"}
+    assert run(["sql", str(study), "SELECT \x1b[2J"]) == 2
+    assert "\x1b" not in capsys.readouterr().err
