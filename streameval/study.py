@@ -46,8 +46,8 @@ NO_LABELS = pa.table({"rank": pa.array([], pa.int64()), "label": pa.array([], pa
 _FROM_VOTES = ("labels.parquet", "issues.parquet")
 _RESULTS = (*_FROM_VOTES, "envelope.parquet", "curve.parquet", "metrics.parquet")
 # what others need of a study, in the order in which it is best read
-EXACT = ("envelope.parquet", "curve.parquet", "metrics.parquet", "report.html", "evaluation.json", "study.duckdb")
-PUBLISHED = ("plan.parquet", "plan.json", *_RESULTS, "report.html", "evaluation.json", "study.duckdb")
+EXACT = ("envelope.parquet", "curve.parquet", "metrics.parquet", "report.html", "study.duckdb", "evaluation.json")
+PUBLISHED = ("plan.parquet", "plan.json", *_RESULTS, "report.html", "study.duckdb", "evaluation.json")
 
 
 def result_files(folder: Path) -> list[Path]:
