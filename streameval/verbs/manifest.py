@@ -13,7 +13,7 @@ from streameval import __version__, atomic
 
 
 def save(study: str | os.PathLike[str], verb: str, read: Mapping[str, Any], written: Sequence[Path]) -> dict[str, Any]:
-    """Write `STUDY/manifests/VERB.json`; it holds no time, so the same run again writes the same bytes.
+    """Write `STUDY/manifests/VERB.json`; it holds no time of day, so equal files make equal manifests.
 
     Parameters
     ----------
