@@ -7,8 +7,9 @@ block by block after, so chunks and threads change no byte of a result.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -110,13 +111,15 @@ def sum_rows(before: int, keys: UInt64Array, labels: UInt8Array, previous: int |
         return _part(before + n, (n, p), np.zeros(1, np.int64), np.zeros(1, np.int64), (0, 0), cutoffs)
     if previous is not None and int(keys[n]) < previous:
         raise UnorderedError(before + n + 1)
-    starts, founds = np.empty(keys.size - n + 1, np.int64), np.empty(keys.size - n + 1, np.int64)
+    starts, founds = _scratch(keys.size - n + 1)
     groups = exact.group_rows(keys[n:], labels[n:], starts, founds)
     if groups < 0:
         if labels.max() > 1:
             raise _bad_label(before, labels)
         raise UnorderedError(before + n + 2 + int(np.argmax(keys[n + 1 :] < keys[n:-1])))
     rest = int(starts[groups] - starts[groups - 1]), int(founds[groups] - founds[groups - 1])
+    if groups == keys.size - n:  # nothing ties: all but the last, which may go on
+        return replace(sum_labels(before + n, labels[n:-1], cutoffs), lead=(n, p), rest=rest)
     return _part(before + n, (n, p), starts[:groups], founds[:groups], rest, cutoffs)
 
 
@@ -158,6 +161,16 @@ def _part(
     before = np.maximum(at - 1, 0)
     cut = np.stack([starts[before], founds[before], starts[at] - starts[before], founds[at] - founds[before]], axis=1)
     return Part(lead, start, rest, whole, real, _hulls(whole, corner), cut)
+
+
+_OWN = threading.local()
+
+
+def _scratch(size: int) -> tuple[Int64Array, Int64Array]:
+    """Room for groups, a thread's own: fresh memory of this size costs more than what is done in it."""
+    if getattr(_OWN, "room", np.empty((2, 0))).shape[1] < size:
+        _OWN.room = np.empty((2, max(size, BLOCK + 1)), np.int64)
+    return _OWN.room[0, :size], _OWN.room[1, :size]
 
 
 def _room() -> tuple[Int64Array, FloatArray, Int64Array]:

@@ -26,6 +26,7 @@ WHOLES = 9
 COMMON, EARLY_SUM, LATE_SUM, EXPECTED_SUM, GROUPED_SUM = 0, 2, 4, 6, 8
 REALS = 10
 _FEW = 16
+_FAR = 1000.0
 
 
 @kernel
@@ -72,11 +73,46 @@ def add_labels(
 
 
 @kernel
+def near_sums(start: float, count: float) -> tuple[float, float]:
+    """Sum over consecutive places start + 1 .. start + count that are few against `start`.
+
+    Returns
+    -------
+    harmonic, spread : float
+        Σ 1/(c + d) and −Σ d/(c + d), with c the middle of the places and d their distances from it.
+
+    Notes
+    -----
+    The series of 1/(c + d) in d/c, whose odd terms cancel; with count < c/1000 its fourth power is the last that
+    counts. One division, however many places.
+    """
+    inverse = 1.0 / (start + 0.5 * (count + 1.0))
+    square, n2 = inverse * inverse, count * count
+    relative = square * ((n2 - 1.0) / 12.0 + square * (n2 * (3.0 * n2 - 10.0) + 7.0) / 240.0)
+    return count * inverse * (1.0 + relative), count * relative
+
+
+@kernel
 def group_sums(before: float, found: float, n: float, p: float) -> tuple[float, float, float, float, float, float]:
     """Σ j/r and Σ 1/r over a group's positives: early, late, expected.
 
     Place i of the group is positive with probability p/n, with (p − 1)(i − 1)/(n − 1) positives expected before it.
     """
+    if n * _FAR < before:
+        first, last = 0.5 * (p + 1.0), 0.5 * (n - 1.0)
+        early1, early = near_sums(before, p)
+        late1, late = near_sums(before + n - p, p)
+        places, spread = near_sums(before, n)
+        slope = (p - 1.0) / (n - 1.0) if n > 1.0 else 0.0
+        expected = (found + 1.0) * places + slope * (last * places - spread)
+        return (
+            (found + first) * early1 - early,
+            early1,
+            (found + first) * late1 - late,
+            late1,
+            p / n * expected,
+            p / n * places,
+        )
     if n > _FEW:
         places = harmonic_difference(before, n)
         spread = (p - 1.0) / (n - 1.0) * (n - (before + 1.0) * places)

@@ -13,6 +13,7 @@ from streameval.kernels.jit import kernel
 from streameval.types import Int64Array
 
 STRETCH = 256
+_SHORT = 16
 
 
 @kernel
@@ -32,34 +33,12 @@ def push_corner(corner: Int64Array, size: int, rank: int, found: int) -> int:
 
 
 @kernel
-def coarse_hull(ranks: Int64Array, founds: Int64Array, corner: Int64Array) -> npt.NDArray[np.bool_]:
-    """Find the stretches that may reach above the hull of their ends.
-
-    Parameters
-    ----------
-    ranks, founds : int64 arrays, shape (n + 1,)
-        Ranks and yield at the ends of n stretches, from (0, 0).
-    corner : int64 array, shape (k, 2)
-        Room for the hull.
-
-    Returns
-    -------
-    bool array, shape (n,)
-    """
-    size = 0
-    for i in range(1, ranks.size):
-        size = push_corner(corner, size, ranks[i], founds[i])
-    wanted = np.zeros(ranks.size - 1, np.bool_)
-    edge, x0, y0 = 0, np.int64(0), np.int64(0)
-    for i in range(ranks.size - 1):
-        gained = founds[i + 1] - founds[i]
-        rank, found = ranks[i] + gained, founds[i] + gained
-        while corner[edge, 0] < rank:
-            x0, y0 = corner[edge, 0], corner[edge, 1]
-            edge += 1
-        x1, y1 = corner[edge, 0], corner[edge, 1]
-        wanted[i] = gained > 0 and (found - y0) * (x1 - x0) >= (y1 - y0) * (rank - x0)
-    return wanted
+def is_above(corner: Int64Array, edge: int, rank: int, found: int) -> bool:
+    """Whether a point lies on or above the chain, on the edge that ends at corner `edge`."""
+    x0, y0 = np.int64(0), np.int64(0)
+    if edge > 0:
+        x0, y0 = corner[edge - 1, 0], corner[edge - 1, 1]
+    return bool((found - y0) * (corner[edge, 0] - x0) >= (corner[edge, 1] - y0) * (rank - x0))
 
 
 @kernel
@@ -74,19 +53,24 @@ def hull_of_labels(labels: npt.NDArray[np.uint8], founds: Int64Array, corner: In
     corner : int64 array, shape (k, 2)
         Receives (ranks, positives).
     """
-    ranks = np.minimum(np.arange(founds.size) * STRETCH, labels.size)
-    wanted = coarse_hull(ranks, founds, corner)
+    coarse = np.empty((founds.size, 2), np.int64)
     size = 0
-    for i in range(wanted.size):
-        if wanted[i]:
-            found = founds[i]
-            for row in range(ranks[i], ranks[i + 1]):
+    for i in range(1, founds.size):
+        size = push_corner(coarse, size, min(i * STRETCH, labels.size), founds[i])
+    size, edge = 0, 0
+    for i in range(founds.size - 1):
+        first, found = i * STRETCH, founds[i]
+        last, gained = min(first + STRETCH, labels.size), founds[i + 1] - found
+        while coarse[edge, 0] < first + gained:
+            edge += 1
+        if gained > 0 and is_above(coarse, edge, first + gained, found + gained):
+            for row in range(first, last):
                 found += labels[row]
                 # the end of a run of positives
                 if labels[row] == 1 and (row + 1 == labels.size or labels[row + 1] == 0):
                     size = push_corner(corner, size, row + 1, found)
-        elif founds[i + 1] > founds[i]:
-            size = push_corner(corner, size, ranks[i + 1], founds[i + 1])
+        elif gained > 0:
+            size = push_corner(corner, size, last, founds[i + 1])
     return size
 
 
@@ -104,16 +88,33 @@ def hull_of_groups(starts: Int64Array, founds: Int64Array, corner: Int64Array, l
         0: a group's positives come first. 1: they have come by its end.
     """
     groups = starts.size - 1
-    every = np.minimum(np.arange((groups + STRETCH - 1) // STRETCH + 1) * STRETCH, groups)
-    wanted = coarse_hull(starts[every], founds[every], corner)
+    coarse = np.empty(((groups + STRETCH - 1) // STRETCH, 2), np.int64)
     size = 0
-    for i in range(wanted.size):
-        if wanted[i]:
-            for g in range(every[i], every[i + 1]):
-                found = founds[g + 1]
-                if found > founds[g]:
-                    rank = starts[g + 1] if late else starts[g] + found - founds[g]
-                    size = push_corner(corner, size, rank, found)
-        elif founds[every[i + 1]] > founds[every[i]]:
-            size = push_corner(corner, size, starts[every[i + 1]], founds[every[i + 1]])
+    for i in range(coarse.shape[0]):
+        end = min((i + 1) * STRETCH, groups)
+        size = push_corner(coarse, size, starts[end], founds[end])
+    size, edge = 0, 0
+    for i in range(0, groups, STRETCH):
+        end = min(i + STRETCH, groups)
+        gained = founds[end] - founds[i]
+        while coarse[edge, 0] < starts[i] + gained:
+            edge += 1
+        if gained > 0 and is_above(coarse, edge, starts[i] + gained, founds[i] + gained):
+            # the same of shorter stretches: little of this one reaches as high as it might
+            near = edge
+            while near > 0 and coarse[near - 1, 0] >= starts[i]:
+                near -= 1
+            for j in range(i, end, _SHORT):
+                after = min(j + _SHORT, end)
+                gained = founds[after] - founds[j]
+                while coarse[near, 0] < starts[j] + gained:
+                    near += 1
+                if gained > 0 and is_above(coarse, near, starts[j] + gained, founds[j] + gained):
+                    for g in range(j, after):
+                        found = founds[g + 1]
+                        if found > founds[g]:
+                            rank = starts[g + 1] if late else starts[g] + found - founds[g]
+                            size = push_corner(corner, size, rank, found)
+        if founds[end] > founds[i]:
+            size = push_corner(corner, size, starts[end], founds[end])
     return size

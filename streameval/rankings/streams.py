@@ -248,6 +248,8 @@ def _labels(column: pa.ChunkedArray, name: str, unit: Unit) -> UInt8Array:
     values: npt.NDArray[Any] = column.to_numpy()
     with np.errstate(invalid="ignore"):
         narrow = values.view(np.uint8) if values.dtype.itemsize == 1 else values.astype(np.uint8)
+    if values.dtype.itemsize == 1 and (not narrow.size or narrow.max() <= 1):
+        return narrow
     odd = narrow > 1 if values.dtype.itemsize == 1 else (values != 0) & (values != 1)
     if np.any(odd):
         row = int(np.argmax(odd))
