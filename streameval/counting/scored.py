@@ -26,6 +26,26 @@ _COLUMNS = ("key", "sizes", "positives")
 _EMPTY = Piece(np.empty(0, np.uint64), np.empty(0, np.int64), np.empty(0, np.int64))
 _BYTES_PER_CELL = 4
 _MOST_SCANS = 8
+_DENSE = "a counter for every score"
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What counting may take.
+
+    Attributes
+    ----------
+    memory : float
+        Bytes for counters.
+    tolerance : float
+        Width of brackets that is small enough.
+    span : pair of int, optional
+        Smallest and largest key, as statistics have them.
+    """
+
+    memory: float
+    tolerance: float
+    span: tuple[int, int] | None = None
 
 
 def counted(
@@ -33,7 +53,7 @@ def counted(
     cutoffs: Int64Array,
     threads: int,
     scores: Scores,
-    limits: tuple[float, float],
+    limits: Limits,
     progress: Progress,
 ) -> Summed:
     """Sum a list in the order of its scores.
@@ -46,17 +66,19 @@ def counted(
     threads : int
     scores : callable
         Turns order keys into scores.
-    limits : pair of float
-        Bytes for counters, and the width of brackets that is small enough.
+    limits : Limits
     progress : callable(done, total)
     """
-    memory, tolerance = limits
+    memory, tolerance, span = limits.memory, limits.tolerance, limits.span
     with ThreadPoolExecutor(threads) as pool:
-        span = span_of(rows, pool, threads)
-        cells = ((span[1] - span[0]) >> grain_of(rows)) + 1
-        if cells * _BYTES_PER_CELL <= memory:
-            tally: Tally = count_dense(rows, span, pool, threads, progress)
-            return _summed(tally, cutoffs, scores, "a counter for every score", None)
+        # statistics may be wrong: then some rows find no counter, and a scan says better
+        for known in (span, None) if span else (None,):
+            low, high = known or span_of(rows, pool, threads)
+            if (((high - low) >> grain_of(rows)) + 1) * _BYTES_PER_CELL > memory:
+                continue
+            summed = _summed(count_dense(rows, (low, high), pool, threads, progress), cutoffs, scores, _DENSE, None)
+            if summed.totals.n_items == rows.n_items:
+                return summed
         bins = count_bins(rows, memory, pool, threads, progress)
         scans = 1
         while scans < _MOST_SCANS and _widest(bins) > tolerance:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 
@@ -46,8 +47,12 @@ def streamed(
     """
     seen: list[npt.NDArray[np.uint64]] = []
 
+    own = threading.local()
+
     def part(held: Held) -> tuple[Part, npt.NDArray[np.uint64] | None]:
-        block = held.joined()
+        if not hasattr(own, "room"):
+            own.room = np.empty(BLOCK if rows.order is not None else 0, np.uint64)
+        block = held.joined(rows, own.room)
         if block.keys is None:
             return sum_labels(block.before, block.labels, cutoffs), None
         first, last = np.searchsorted(cutoffs, [block.before, block.before + block.keys.size], side="right")
@@ -56,7 +61,8 @@ def streamed(
 
     def parts(pool: ThreadPoolExecutor) -> Iterator[Part]:
         done = 0
-        for one, keys in in_order(pool, part, blocks(rows.stream(pool, threads + 2), BLOCK), threads + 1):
+        decoded = in_order(pool, rows.scored, rows.units, threads + 2)
+        for one, keys in in_order(pool, part, blocks(decoded, BLOCK), threads + 1):
             if keys is not None:
                 seen.append(keys)
             done = min(done + BLOCK, rows.n_items)

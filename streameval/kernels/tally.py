@@ -114,6 +114,7 @@ def count_inside(
     end: UInt64Array,
     shift: UInt64Array,
     base: Int64Array,
+    guide: tuple[UInt64Array, Int64Array],
     bins: UInt64Array,
 ) -> None:
     """Count labels per part of some disjoint intervals of keys, ascending; other rows are passed over.
@@ -124,11 +125,17 @@ def count_inside(
         Smallest and largest key of each interval, and the shift that makes a distance from the smallest a part.
     base : int64 array, shape (k + 1,)
         First part of each interval.
+    guide : pair of arrays
+        (smallest key, shift), and for each distance from that key, shifted, how many intervals begin before it.
     bins : uint64 array, shape (parts, 4)
     """
+    origin, coarse, begun = guide[0][0], guide[0][1], guide[1]
     for i in range(keys.size):
         key = keys[i]
-        low, high = 0, start.size
+        cell = np.int64((key - origin) >> coarse)
+        if key < origin or cell >= begun.size - 1:
+            continue
+        low, high = begun[cell], begun[cell + 1]
         while low < high:
             middle = (low + high) >> 1
             if start[middle] <= key:

@@ -19,7 +19,7 @@ from streameval.errors import InputError, did_you_mean
 from streameval.rankings import Ranking
 from streameval.rankings.memory import TableRanking, table_slices
 from streameval.rankings.ordering.groups import row_groups
-from streameval.rankings.ordering.scores import ScoreOrder
+from streameval.rankings.ordering.scores import Keys, ScoreOrder
 from streameval.rankings.ordering.units import Unit
 from streameval.rankings.scored import ScoredRanking
 from streameval.rankings.stored import StoredRanking
@@ -86,13 +86,24 @@ class LabelledRows:
         InputError
             A label that is missing or not 0/1, a score that is missing; names the place.
         """
+        return Stretch(unit.first_position, self.labels(unit), None if self.order is None else self.keys(unit))
+
+    def labels(self, unit: Unit) -> UInt8Array:
+        """Decode the labels of one unit."""
         if self.beside is not None:
-            labels = np.asarray(self.beside[unit.first_position : unit.first_position + unit.rows])
-        else:
-            labels = _labels(unit.read([self.label]).column(0), self.label, unit)
+            return np.asarray(self.beside[unit.first_position : unit.first_position + unit.rows])
+        return _labels(unit.read([self.label]).column(0), self.label, unit)
+
+    def keys(self, unit: Unit) -> UInt64Array:
+        """Decode the scores of one unit, as order keys."""
         if self.order is None or self.score is None:
-            return Stretch(unit.first_position, labels)
+            raise InputError("there is no score to order by")
         keys = self.order.keys(unit.read([self.score]).column(0))
+        self.check(unit, keys)
+        return keys.key
+
+    def check(self, unit: Unit, keys: Keys) -> None:
+        """Refuse scores that are missing, or too wide for one word."""
         if keys.missing:
             raise InputError(
                 f"{unit.where}: {keys.missing:,} items have no {self.score} (null or NaN)",
@@ -102,7 +113,11 @@ class LabelledRows:
             raise InputError(
                 f"column '{self.score}' holds decimals", "cast it to float64 or int64 for an exact evaluation"
             )
-        return Stretch(unit.first_position, labels, keys.key)
+
+    def scored(self, unit: Unit) -> Scored:
+        """Decode the labels and the scores of one unit; nothing is made of the scores yet."""
+        labels = self.labels(unit)
+        return Scored(unit, labels, None if self.score is None else unit.read([self.score]).column(0).combine_chunks())
 
     def stream(self, pool: Executor, ahead: int, units: Sequence[Unit] | None = None) -> Iterator[Stretch]:
         """Decode units in their order, `ahead` of them at a time."""
@@ -169,46 +184,87 @@ def check_unchanged(ranking: Ranking) -> None:
 
 
 @dataclass(frozen=True)
-class Held:
-    """A block of rows, still in the pieces that it was decoded in: whoever sums it joins them.
+class Scored:
+    """Rows as they were decoded.
 
     Attributes
     ----------
-    pieces : list of Stretch
-    previous : int or None
-        Key of the row before.
+    unit : Unit
+        That they are of.
+    labels : uint8 array, shape (n,)
+    scores : pyarrow.Array or None
+    first : int
+        Row of the unit that the first is.
     """
 
-    pieces: list[Stretch]
-    previous: int | None
+    unit: Unit
+    labels: UInt8Array
+    scores: pa.Array | None
+    first: int = 0
 
-    def joined(self) -> Stretch:
-        """One stretch."""
-        whole = _joined(self.pieces)
-        return Stretch(whole.before, whole.labels, whole.keys, self.previous)
+    def cut(self, first: int, last: int) -> Scored:
+        """Some of the rows; nothing is copied."""
+        scores = None if self.scores is None else self.scores.slice(first, last - first)
+        return Scored(self.unit, self.labels[first:last], scores, self.first + first)
 
 
-def blocks(stretches: Iterable[Stretch], size: int) -> Iterator[Held]:
-    """Cut consecutive stretches anew, into blocks of `size` rows and a last one."""
-    held: list[Stretch] = []
-    rows, previous = 0, None
-    for stretch in stretches:
-        at, total = 0, stretch.labels.size
+@dataclass(frozen=True)
+class Held:
+    """A block of rows, still in the pieces that they were decoded in: whoever sums it joins them.
+
+    Attributes
+    ----------
+    pieces : list of Scored
+    last : Scored or None
+        The row before.
+    """
+
+    pieces: list[Scored]
+    last: Scored | None
+
+    def joined(self, rows: LabelledRows, room: UInt64Array) -> Stretch:
+        """One stretch, its order keys made in `room`: fresh memory would cost more than what is done in it."""
+        pieces = self.pieces
+        labels = pieces[0].labels if len(pieces) == 1 else np.concatenate([piece.labels for piece in pieces])
+        before = pieces[0].unit.first_position + pieces[0].first
+        if rows.order is None:
+            return Stretch(before, labels)
+        at = 0
+        for piece in pieces:
+            _keys_into(piece, rows, room[at : at + piece.labels.size])
+            at += piece.labels.size
+        previous = np.empty(1, np.uint64)
+        if self.last is not None:
+            _keys_into(self.last, rows, previous)
+        return Stretch(before, labels, room[:at], int(previous[0]) if self.last is not None else None)
+
+
+def _keys_into(piece: Scored, rows: LabelledRows, out: UInt64Array) -> None:
+    if rows.order is None or piece.scores is None:
+        raise InputError("there is no score to order by")
+    for _, keys in rows.order.blocks(piece.scores, out):
+        rows.check(piece.unit, keys)
+        if not np.may_share_memory(keys.key, out):
+            out[:] = keys.key
+
+
+def blocks(pieces: Iterable[Scored], size: int) -> Iterator[Held]:
+    """Cut consecutive rows anew, into blocks of `size` rows and a last one."""
+    held: list[Scored] = []
+    rows = 0
+    last: Scored | None = None
+    for piece in pieces:
+        at, total = 0, piece.labels.size
         while at < total:
             end = min(total, at + size - rows)
-            held.append(_cut(stretch, at, end))
+            held.append(piece.cut(at, end))
             rows, at = rows + end - at, end
             if rows == size:
-                yield Held(held, previous)
-                last = held[-1].keys
-                held, rows, previous = [], 0, None if last is None else int(last[-1])
+                yield Held(held, last)
+                last = held[-1].cut(held[-1].labels.size - 1, held[-1].labels.size)
+                held, rows = [], 0
     if held:
-        yield Held(held, previous)
-
-
-def _cut(whole: Stretch, first: int, last: int) -> Stretch:
-    keys = None if whole.keys is None else whole.keys[first:last]
-    return Stretch(whole.before + first, whole.labels[first:last], keys)
+        yield Held(held, last)
 
 
 def _joined(parts: list[Stretch]) -> Stretch:

@@ -29,6 +29,7 @@ _MOST_PARTS = 1 << 21
 _SAMPLE_ROWS = 1 << 18
 _SAMPLE_UNITS = 32
 _CACHED_ROWS = 1 << 17
+_GUIDE_BITS = 18
 _BYTES_PER_BIN = 40  # two counters, two keys, and what their sums take
 _ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
 
@@ -181,11 +182,10 @@ def grain_of(rows: LabelledRows) -> int:
 
 
 def span_of(rows: LabelledRows, pool: Executor, threads: int) -> tuple[int, int]:
-    """Smallest and largest key, by a scan."""
+    """Smallest and largest key, by a scan of the scores alone."""
     low, high = int(_ALL), 0
-    for stretch in rows.stream(pool, threads + 1):
-        if stretch.keys is not None and stretch.keys.size:
-            low, high = min(low, int(stretch.keys.min())), max(high, int(stretch.keys.max()))
+    for keys in in_order(pool, rows.keys, rows.units, threads + 1):
+        low, high = min(low, int(keys.min())), max(high, int(keys.max()))
     return low, high
 
 
@@ -247,9 +247,10 @@ def refine(tally: BinTally, weight: FloatArray, rows: LabelledRows, pool: Execut
     span = np.array([int(b - a).bit_length() for a, b in zip(start, end, strict=True)], np.int64)
     shift = np.maximum(0, span - np.floor(np.log2(share)).astype(np.int64)).astype(np.uint64)
     base = np.concatenate([[0], np.cumsum(((end - start) >> shift).astype(np.int64) + 1)])
+    guide = _guide(start, int(end[-1]))
 
     def work(keys: UInt64Array, labels: npt.NDArray[np.uint8], bins: UInt64Array) -> None:
-        kernels.count_inside(keys, labels, start, end, shift, base, bins)
+        kernels.count_inside(keys, labels, start, end, shift, base, guide, bins)
 
     parts = _counted(rows, int(base[-1]), work, pool, threads, silent)
     if parts.sizes.sum() != tally.sizes[chosen].sum():
@@ -259,6 +260,15 @@ def refine(tally: BinTally, weight: FloatArray, rows: LabelledRows, pool: Execut
     order = np.argsort(np.concatenate([tally.start[kept], parts.start]), kind="stable")
     names = ("start", "end", "sizes", "positives")
     return BinTally(*(np.concatenate([getattr(tally, n)[kept], getattr(parts, n)])[order] for n in names))
+
+
+def _guide(start: UInt64Array, last: int) -> tuple[UInt64Array, Int64Array]:
+    """Where to begin looking for the interval of a key."""
+    origin = int(start[0])
+    coarse = max(0, (last - origin).bit_length() - _GUIDE_BITS)
+    edges = origin + (np.arange(((last - origin) >> coarse) + 1, dtype=np.uint64) << np.uint64(coarse))
+    begun = np.append(np.searchsorted(start, edges, side="left"), start.size)
+    return np.array([origin, coarse], np.uint64), begun.astype(np.int64)
 
 
 class _Counting(Protocol):

@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from streameval import __version__
 from streameval.counting import Summed
-from streameval.counting.scored import counted
+from streameval.counting.scored import Limits, counted
 from streameval.counting.streamed import Scores, slide, streamed
 from streameval.curve import Curve
 from streameval.envelope import Points, lift
@@ -190,7 +190,15 @@ def _sum(truth: Truth, ranks: Int64Array, tolerance: float, progress: Progress) 
             return streamed(truth.rows, ranks, truth.threads, scores, progress)
         except UnorderedError:
             pass  # statistics allow for it, but it is not: count scores instead
-    return counted(truth.rows, ranks, truth.threads, scores, (truth.memory, tolerance), progress)
+    limits = Limits(truth.memory, tolerance, _span(ranking))
+    return counted(truth.rows, ranks, truth.threads, scores, limits, progress)
+
+
+def _span(ranking: ScoredRanking) -> tuple[int, int] | None:
+    """Smallest and largest order key that statistics know of."""
+    if ranking.bounds is None:
+        return None
+    return int(ranking.bounds[0].min()), int(ranking.bounds[1].max())
 
 
 def _looks_sorted(ranking: ScoredRanking) -> bool:
