@@ -11,6 +11,7 @@ import streameval
 from streameval.cli import run
 from streameval.errors import InputError, StudyError
 from streameval.methods import create
+from streameval.reporting.comparison import verdict
 from streameval.verbs.compare import compare
 
 N = 8_000
@@ -158,7 +159,7 @@ def test_a_list_against_itself_differs_nowhere(items, tmp_path, capsys):
     assert found.lists == "the same list"
     assert found.curves.column("higher").null_count == found.curves.num_rows
     assert run(["compare", str(tmp_path / "a"), str(tmp_path / "b")]) == 0
-    assert "No difference in precision is established" in capsys.readouterr().out
+    assert "there is no difference to find; their bounds agree" in capsys.readouterr().out
 
 
 def test_the_command(studies, tmp_path, capsys):
@@ -204,3 +205,17 @@ def test_bad_input(studies, items, tmp_path, capsys):
     assert run(["compare", str(good), str(tmp_path / "planned")]) == 2
     assert "no results yet" in capsys.readouterr().err
     assert run(["compare", str(good), str(noisy), "--plot", "x.doc"]) == 2
+
+
+def test_labels_that_disagree_about_one_list_establish_nothing(tmp_path):
+    table = pa.table({"id": np.arange(3_000)})
+    for name, share in (("a", 0.9), ("b", 0.2)):
+        streameval.plan(table, tmp_path / name, method="loguniform", budget=600)
+        ranks = np.arange(1, 3_001)
+        labels = pa.table({"rank": ranks, "label": (np.random.default_rng(1).random(3_000) < share).astype(np.int8)})
+        streameval.evaluate(tmp_path / name, labels=labels)
+    found = compare(tmp_path / "a", tmp_path / "b")
+    assert not found.agree
+    assert found.excluded
+    assert found.curves.column("higher").null_count == found.curves.num_rows
+    assert "their labels disagree" in verdict(found)

@@ -22,6 +22,19 @@ def verdict(found: Comparison) -> str:
     """Where which list is established to be more precise."""
     if found.claim.coverage == "none":
         return "Nothing is established: the bounds of one side promise nothing."
+    if found.lists == "the same list":
+        excluded = found.excluded
+        if not excluded and found.agree:
+            return "Both are of the same list, so there is no difference to find; their bounds agree at every cutoff."
+        return (
+            f"Both are of the same list, so there is no difference to find, yet their bounds exclude each other at "
+            f"{excluded:,} of {found.curves.num_rows:,} cutoffs: their labels disagree, or a band has failed."
+        )
+    if not found.agree:
+        return (
+            "Nothing is established: both hold the same items, but their bounds on how many of these are positive "
+            "exclude each other: their labels disagree, or a band has failed."
+        )
     rank = found.curves.column("rank").to_numpy()
     higher = np.array([one or "" for one in found.curves.column("higher").to_pylist()])
     said = []
@@ -38,7 +51,8 @@ def verdict(found: Comparison) -> str:
 def claim_sentence(found: Comparison) -> str:
     """What the bounds on the differences promise."""
     meaning = band_meaning(found.claim).replace("the band holds", "all bounds hold")
-    return f"{meaning[0].upper()}{meaning[1:]} ({found.lists}); assumed: {found.claim.assumes}."
+    said = f"{meaning[0].upper()}{meaning[1:]} ({found.lists})"
+    return f"{said}." if found.claim.coverage == "none" else f"{said}; assumed: {found.claim.assumes}."
 
 
 def save_comparison(found: Comparison, out: Path | None, plot: Path | None) -> None:

@@ -75,6 +75,9 @@ class Comparison:
     differences : pyarrow.Table
         `metric`, `argument`, `a`, `b` (estimates), `lower`, `estimate`, `upper` of a − b, `higher` likewise. At equal
         rank, at equal recall, of the whole lists, and `precision_at_score` at equal threshold where both have scores.
+    agree : bool
+        False where both are of the same items, but the bounds on how many of these are positive exclude each other:
+        their labels disagree, or a band has failed, and nothing is established. Neither is it of one and the same list.
     """
 
     a: Side
@@ -83,6 +86,13 @@ class Comparison:
     lists: str
     curves: pa.Table = field(repr=False)
     differences: pa.Table = field(repr=False)
+    agree: bool = True
+
+    @property
+    def excluded(self) -> int:
+        """Cutoffs at which the bounds of both sides exclude each other."""
+        low, high = (self.curves.column(f"difference_{end}").to_numpy() for end in ("lower", "upper"))
+        return int(np.sum((low > 0) | (high < 0)))
 
 
 def compare(a: str | os.PathLike[str], b: str | os.PathLike[str], *, confidence: float = 0.95) -> Comparison:
@@ -118,11 +128,13 @@ def compare(a: str | os.PathLike[str], b: str | os.PathLike[str], *, confidence:
     share = 1 - (1 - confidence) / max(1, chances)
     left, right = (_side(*one, share) for one in found)
     lists = _lists(left, right)
+    agree = True
     if lists != "two lists" and "none" not in (left.curve.claim.coverage, right.curve.claim.coverage):
-        left, right = _sharing_positives(left, right)
+        shared = _sharing_positives(left, right)
+        agree, (left, right) = shared is not None, shared or (left, right)
     claim = _joint(left.curve.claim, right.curve.claim, confidence if chances else None)
     table = _differences(left, right)
-    told = claim.coverage != "none"
+    told = claim.coverage != "none" and agree and lists != "the same list"
     return Comparison(
         a=left,
         b=right,
@@ -130,6 +142,7 @@ def compare(a: str | os.PathLike[str], b: str | os.PathLike[str], *, confidence:
         lists=lists,
         curves=_with_higher(_curves(left.curve, right.curve), "difference_", told),
         differences=_with_higher(table, "", told),
+        agree=agree,
     )
 
 
@@ -175,12 +188,12 @@ def _side(name: str, plan: Plan | None, found: Evaluation, share: float) -> Side
     return Side(name, plan.method, plan.ranking, labelled, curve)
 
 
-def _sharing_positives(a: Side, b: Side) -> tuple[Side, Side]:
-    """Let each side use what the other says of the positives among all items: they are the same items."""
+def _sharing_positives(a: Side, b: Side) -> tuple[Side, Side] | None:
+    """Let each side use what the other says of the positives among all items, the same ones; None: they disagree."""
     bounds = [side.curve.envelope.at([side.curve.n_items]) for side in (a, b)]
     low, high = max(float(one[0][0]) for one in bounds), min(float(one[1][0]) for one in bounds)
     if low > high:
-        return a, b  # one of the two bands has failed, or their labels disagree: say no more than each alone
+        return None
     shared = []
     for side in (a, b):
         e = side.curve.envelope

@@ -49,7 +49,12 @@ def enlarge(study: str | os.PathLike[str], *, labels_more: int | None = None, ha
     if labels_more is not None:
         look = _affordable(looks, labels_more, plan.table.num_rows)
     else:
-        look = _narrow_enough(looks, half_width or 0.0, _calibration(folder, plan, method))
+        reached = _reached(folder, plan)
+        if reached is not None and reached <= (half_width or 0.0):
+            raise InputError(
+                f"{folder.folder} has reached {reached:.2%} already", "ask for less than that, or for labels"
+            )
+        look = _narrow_enough(looks, half_width or 0.0, _calibration(reached, plan, method))
     grown = method.enlarged(plan, look.look)
     grown = replace(grown, notes={**grown.notes, "grown_from": list(plan.study_ids)})
     folder.grow_plan(grown)
@@ -78,14 +83,19 @@ def _narrow_enough(looks: list[Look], half_width: float, calibration: float) -> 
     return within[0]
 
 
-def _calibration(folder: Study, plan: Plan, method: Sequential) -> float:
-    """Half-width reached over the one forecast for this look; 1 before the study's plan was evaluated."""
+def _reached(folder: Study, plan: Plan) -> float | None:
+    """Half-width that the whole of the plan's labels reached; None before it was evaluated with all of them."""
     try:
         found = folder.evaluation().summary
     except StudyError:
-        return 1.0
+        return None
+    current = found["study"] == plan.plan_id and found["account"]["missing"] == 0
+    return float(found["half_width"]["alpha"]) if current else None
+
+
+def _calibration(reached: float | None, plan: Plan, method: Sequential) -> float:
+    """Half-width reached over the one forecast for this look; 1 where nothing is known."""
     now = int(plan.notes.get("look", 1))
     before = replace(plan, notes={**plan.notes, "look": now - 1})
     forecast = method.later_looks(before)[0].half_width
-    current = found["study"] == plan.plan_id and found["account"]["missing"] == 0 and forecast > 0
-    return float(found["half_width"]["alpha"]) / forecast if current else 1.0
+    return reached / forecast if reached is not None and forecast > 0 else 1.0

@@ -174,6 +174,6 @@ def _summary(plan: Plan, tallied: Tallied, curve: Curve, judging: Judging) -> di
         "claim": curve.claim.as_dict(),
         "findings": list(curve.findings),
         "diagnostics": dict(curve.diagnostics),
-        "half_width": half_width_of(plan, curve),
+        "half_width": half_width_of(plan, curve, int(tallied.labels.account["missing"])),
         "account": dict(tallied.labels.account),
     }

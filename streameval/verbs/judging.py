@@ -64,11 +64,12 @@ def curve_of(plan: Plan, labels: Labels, label_error: float = 0.0) -> Curve:
     return widen(curve, label_error, plan.parameters.get("confidence"))
 
 
-def half_width_of(plan: Plan, curve: Curve) -> dict[str, Any]:
+def half_width_of(plan: Plan, curve: Curve, missing: int) -> dict[str, Any]:
     """Half-width that the labels reach, where it is widest, and a forecast of what half of it takes.
 
     Labels for half of the planned half-width, relative to those for the whole of it, are those for half of what was
-    reached: which precision the list keeps changes both alike.
+    reached: which precision the list keeps changes both alike. Where planned labels are missing, or a plan has grown
+    beyond what it was first made for, no such forecast is made.
     """
     widest = curve.half_width()
     at = plan.parameters.get("at")
@@ -76,7 +77,8 @@ def half_width_of(plan: Plan, curve: Curve) -> dict[str, Any]:
         low, high = (curve.at([at]).column(f"yield_{side}")[0].as_py() for side in ("lower", "upper"))
         widest = HalfWidth((high - low) / (high + low) if high > low else 0.0, int(at))
     found = {"alpha": widest.alpha, "rank": widest.rank, "labels_for_half": None}
-    if widest.alpha == 0 or curve.claim.coverage in ("exact", "none"):
+    grown = int(plan.notes.get("look", 1)) > 1
+    if widest.alpha == 0 or curve.claim.coverage in ("exact", "none") or missing or grown:
         return found
     method = create(plan.method, dict(plan.parameters))
     try:

@@ -64,12 +64,16 @@ def labels(study: str | os.PathLike[str]) -> Progress:
     judging, stored = last_judging(folder), folder.labels.sources()
     tallied = tally_stored(folder, plan, judging, stored)
     curve = curve_of(plan, tallied.labels, judging.label_error)
+    missing = int(tallied.labels.account["missing"])
     return Progress(
         account=tallied.labels.account,
         strata=_strata(plan, tallied.labels.known),
         sources=[_source(one, tallied.rows) for one in stored],
         agreement=agreement(tallied.rows, folder.extra_tasks()).as_dict(),
-        half_width={**half_width_of(plan, curve), "coverage": curve.claim.coverage},
+        half_width={
+            **half_width_of(plan, curve, missing),
+            "coverage": curve.claim.coverage,
+        },
         judging={"vote": judging.vote, "prefer": list(judging.prefer), "label_error": judging.label_error},
     )
 
