@@ -215,7 +215,7 @@ def _curve(summed: Summed, ranks: Int64Array, misses: int) -> Curve:
     late = found + np.maximum(0, inside - (size - positives))
     early = found + np.minimum(positives, inside)
     points = Points(ranks, late.astype(np.float64), early.astype(np.float64))
-    claim = Claim("exact", None, "Every item has a label.")
+    claim = Claim("exact", None, "every item has a label")
     return Curve(
         n_items=summed.totals.n_items,
         envelope=lift(summed.totals.n_items, points),
