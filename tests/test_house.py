@@ -42,6 +42,7 @@ HOMES = {
     "duckdb": ("labelling", "database"),
     "pyiceberg": ("rankings",),
     "deltalake": ("rankings",),
+    "pyspark": ("rankings",),
     "numba": ("kernels",),
     "altair": ("reporting",),
     "vl_convert": ("reporting",),

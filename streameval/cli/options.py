@@ -11,6 +11,7 @@ from cyclopts import Parameter
 
 if TYPE_CHECKING:
     from streameval.rankings import RankingOptions
+    from streameval.rankings.engines import Engine
 
 
 def whole(kind: Any, tokens: Sequence[Any]) -> int:
@@ -108,6 +109,27 @@ class RankingFlags:
         if self.key is not None:
             values["key"] = tuple(name.strip() for name in self.key.split(","))
         return RankingOptions(**values)
+
+
+@Parameter(name="*")
+@dataclass(frozen=True)
+class EngineFlags:
+    """What runs the scans of a list by score; ranks do not depend on it."""
+
+    engine: Annotated[str, Parameter(help="local (threads of this process), or spark.")] = "local"
+    spark_remote: Annotated[
+        str | None,
+        Parameter(help="sc://HOST:15002 of a Spark Connect or Sail server (default: the session there is, or a new)."),
+    ] = None
+
+    def create(self) -> Engine:
+        """Return what the library takes."""
+        from streameval.errors import InputError
+        from streameval.rankings.engines import create
+
+        if self.spark_remote is not None and self.engine != "spark":
+            raise InputError("a Spark server was named, but another engine", "add --engine spark")
+        return create(self.engine, {"remote": self.spark_remote})
 
 
 @Parameter(name="*")

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from streameval.errors import InputError
 from streameval.rankings import Progress, Ranking
 from streameval.types import Int64Array
+
+if TYPE_CHECKING:  # engines are built of what this file says
+    from streameval.rankings.engines import Engine
 
 
 @dataclass(frozen=True)
@@ -108,6 +111,10 @@ class Scanned(Protocol):
 
     def keeping(self, folder: Path) -> ScannedRanking:
         """Return the same ranking, its scans kept in `folder` as long as they are not done."""
+        ...
+
+    def scanned_by(self, engine: Engine) -> ScannedRanking:
+        """Return the same ranking, its scans run by `engine`."""
         ...
 
     def scan(self, ranks: Int64Array, cutoffs: Int64Array | None, shard: Shard, progress: Progress = ...) -> ScanState:

@@ -10,7 +10,7 @@ import hashlib
 import json
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,8 @@ import pyarrow as pa
 from streameval.errors import InputError
 from streameval.kernels.orderkeys import UInt64Array
 from streameval.rankings import Fetched, Forecast, Progress, Ranking, RankingOptions, check_ranks, silent
+from streameval.rankings.engines import Engine
+from streameval.rankings.engines.local import Local
 from streameval.rankings.ordering.keeping import Keeper, UnfinishedError, forget
 from streameval.rankings.ordering.locate import least_memory, locate
 from streameval.rankings.ordering.scores import ScoreOrder
@@ -53,6 +55,8 @@ class ScoredRanking:
         Smallest and largest order key of each unit, from statistics.
     folder : Path or None
         Where scans are kept as long as they are not done.
+    engine : Engine
+        Runs the scans.
     """
 
     rows: Ranking
@@ -63,6 +67,7 @@ class ScoredRanking:
     kind: pa.DataType
     bounds: tuple[UInt64Array, UInt64Array] | None = None
     folder: Path | None = None
+    engine: Engine = field(default_factory=Local)
 
     @property
     def n_items(self) -> int:
@@ -145,6 +150,10 @@ class ScoredRanking:
         """Return the same ranking, its scans kept in `folder`: what an interrupted run has read is not read again."""
         return replace(self, folder=folder)
 
+    def scanned_by(self, engine: Engine) -> ScoredRanking:
+        """Return the same ranking, its scans run by `engine`."""
+        return replace(self, engine=engine)
+
     def scan(
         self, ranks: Int64Array, cutoffs: Int64Array | None, shard: Shard, progress: Progress = silent
     ) -> ScanState:
@@ -191,7 +200,7 @@ class ScoredRanking:
     def _keeper(self, wanted: Int64Array, shard: Shard | None) -> Keeper:
         what = [self.fingerprint, self.description(), self.budget(wanted.size)]
         digest = hashlib.sha256(json.dumps(what, sort_keys=True).encode() + wanted.tobytes()).hexdigest()
-        return Keeper(digest, self.folder, shard)
+        return Keeper(digest, self.folder, shard, self.engine)
 
     def _wanted(self, ranks: Int64Array, cutoffs: Int64Array | None) -> Int64Array:
         for given in (ranks, cutoffs):

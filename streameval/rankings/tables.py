@@ -10,7 +10,7 @@ import hashlib
 import importlib
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeVar
@@ -20,6 +20,8 @@ import pyarrow as pa
 from streameval.errors import InputError, OutsideError, StreamevalError
 from streameval.rankings import Fetched, Forecast, Progress, RankingOptions, silent
 from streameval.rankings.byscore import scored_from
+from streameval.rankings.engines import Engine
+from streameval.rankings.engines.local import Local
 from streameval.rankings.files import DataFile
 from streameval.rankings.footers import check_column, read_footer
 from streameval.rankings.ordering.scores import order_of
@@ -82,6 +84,7 @@ class LakeRanking:
     snapshot: Snapshot
     options: RankingOptions
     folder: Path | None = None
+    engine: Engine = field(default_factory=Local)
 
     @cached_property
     def n_items(self) -> int:
@@ -139,6 +142,10 @@ class LakeRanking:
         """Return the same ranking, its scans kept in `folder`."""
         return replace(self, folder=folder)
 
+    def scanned_by(self, engine: Engine) -> LakeRanking:
+        """Return the same ranking, its scans run by `engine`."""
+        return replace(self, engine=engine)
+
     def scan(
         self, ranks: Int64Array, cutoffs: Int64Array | None, shard: Shard, progress: Progress = silent
     ) -> ScanState:
@@ -170,7 +177,7 @@ class LakeRanking:
                     f"{one.rows} in {one.size:,}",
                     "the file was overwritten outside its table",
                 )
-        ranking = scored_from(rows, self.options)
+        ranking = scored_from(rows, self.options).scanned_by(self.engine)
         return ranking if self.folder is None else ranking.keeping(self.folder)
 
 
@@ -203,8 +210,13 @@ def open_table(snapshot: Snapshot, options: RankingOptions) -> LakeRanking:
     return ranking
 
 
-def need(module: str, extra: str) -> Any:
+def need(module: str, extra: str, what: str | None = None) -> Any:
     """Import a library that an extra brings.
+
+    Parameters
+    ----------
+    what : str, optional
+        What needs it, in the plural; by default the extra's tables.
 
     Raises
     ------
@@ -215,7 +227,8 @@ def need(module: str, extra: str) -> Any:
         return importlib.import_module(module)
     except ImportError as error:
         raise InputError(
-            f"{extra} tables need {module.split('.')[0]}, which is not installed", f"pip install 'streameval[{extra}]'"
+            f"{what or f'{extra} tables'} need {module.split('.')[0]}, which is not installed",
+            f"pip install 'streameval[{extra}]'",
         ) from error
 
 

@@ -7,12 +7,19 @@ from pathlib import Path
 
 from streameval.errors import StudyError
 from streameval.rankings import Progress, silent
+from streameval.rankings.engines import Engine
 from streameval.rankings.scans import Scanned, ScanState, Shard
 from streameval.study import Study
 from streameval.verbs.select import method_cutoffs, planned_ranking
 
 
-def scan(study: str | os.PathLike[str], *, shard: str = "1/1", progress: Progress = silent) -> ScanState:
+def scan(
+    study: str | os.PathLike[str],
+    *,
+    shard: str = "1/1",
+    engine: Engine | str = "local",
+    progress: Progress = silent,
+) -> ScanState:
     """Do one share of the scans that `select` needs, and keep what comes of it in the study.
 
     Scans follow one another, and each needs all shares of the one before. Shares may be done in any order, at once by
@@ -23,6 +30,10 @@ def scan(study: str | os.PathLike[str], *, shard: str = "1/1", progress: Progres
     study : path
     shard : str
         "i/n": the i-th of n shares of the list's rows. "1/1": all that is left.
+    engine : Engine or str
+        What reads the rows: "local" (threads of this process), "spark" (the session that is there, or a new one on this
+        machine), or one with settings: `streameval.rankings.engines.create("spark", {"remote": "sc://host:15002"})`.
+        Ranks do not depend on it.
     progress : callable(done, total), optional
 
     Returns
@@ -40,7 +51,7 @@ def scan(study: str | os.PathLike[str], *, shard: str = "1/1", progress: Progres
     share = Shard.parse(shard)
     folder = Study(Path(study))
     plan = folder.plan()
-    opened = planned_ranking(folder, plan)
+    opened = planned_ranking(folder, plan, engine=engine)
     if not isinstance(opened, Scanned):
         raise StudyError(f"{study}: the stored order is the ranking, so there is nothing to scan", "run select")
     if folder.selection(plan) is not None:

@@ -16,6 +16,7 @@ from streameval.errors import InputError, StudyError, did_you_mean
 from streameval.exports import format_of
 from streameval.methods import create
 from streameval.rankings import Fetched, Progress, Ranking, RankingOptions, open_ranking, silent
+from streameval.rankings.engines import Engine, engine_of
 from streameval.rankings.scans import Scanned
 from streameval.study import Study
 from streameval.types import Int64Array, Labels, Plan
@@ -56,6 +57,7 @@ def select(
     ranking: Any = None,
     columns: Sequence[str] | None = None,
     export: str | os.PathLike[str] | None = None,
+    engine: Engine | str = "local",
     progress: Progress = silent,
     **tasks: Unpack[TaskOptions],
 ) -> Selection:
@@ -72,6 +74,8 @@ def select(
     export : path, optional
         Task file for people, format by its ending: .csv, .jsonl (Prodigy), .label-studio.json, .html (an offline page).
         Its order is a seeded shuffle, and `se_task` numbers that shuffle, so neither reveals a rank.
+    engine : Engine or str
+        What runs the scans of a list by score: see `scan`.
     progress : callable(done, total), optional
     tasks
         `remaining`, `repeats`, `controls` of the export: see `streameval.verbs.tasks.TaskOptions`.
@@ -88,7 +92,7 @@ def select(
     plan = folder.plan()
     files = format_of(os.fspath(export)) if export is not None else None
     asked = task_options(tasks, export is not None)
-    opened = planned_ranking(folder, plan, ranking)
+    opened = planned_ranking(folder, plan, ranking, engine)
     names = shown_columns(plan, opened, columns)
     fetched = opened.fetch(plan.ranks, names, progress, method_cutoffs(plan))
     table = _with_ours(plan, fetched.table)
@@ -120,16 +124,25 @@ def shown_columns(plan: Plan, opened: Ranking, columns: Sequence[str] | None) ->
     return [name for name in dict.fromkeys(names) if name != own]
 
 
-def planned_ranking(folder: Study, plan: Plan, ranking: Any = None) -> Ranking:
-    """Open the ranking of a study again; where scans find its ranks, they are kept in the study.
+def planned_ranking(folder: Study, plan: Plan, ranking: Any = None, engine: Engine | str = "local") -> Ranking:
+    """Open the ranking of a study again; where scans find its ranks, `engine` runs them, and the study keeps them.
 
     Raises
     ------
     StudyError
         See `open_planned`.
+    InputError
+        An engine that does not exist, or that has nothing to run.
     """
     opened = open_planned(plan, ranking)
-    return opened.keeping(folder.scans) if isinstance(opened, Scanned) else opened
+    runs = engine_of(engine)
+    if isinstance(opened, Scanned):
+        return opened.keeping(folder.scans).scanned_by(runs)
+    if runs != engine_of("local"):
+        raise InputError(
+            "the stored order is the ranking, or it lies in memory: no scan that an engine could run", "leave it out"
+        )
+    return opened
 
 
 def open_planned(plan: Plan, ranking: Any = None) -> Ranking:

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from streameval.cli.options import EngineFlags
 from streameval.cli.output import Output, progress
 
-_PLAIN = Output()
+_PLAIN, _LOCAL = Output(), EngineFlags()
 
 
-def scan(study: Path, *, shard: str = "1/1", output: Output = _PLAIN) -> None:
+def scan(study: Path, *, shard: str = "1/1", engine: EngineFlags = _LOCAL, output: Output = _PLAIN) -> None:
     """Do one share of the scans that find the planned ranks of a list by score, for `select` to merge.
 
     Example: streameval scan my-study --shard 3/8
+    Example: streameval scan my-study --engine spark --spark-remote sc://spark:15002
 
     Each scan needs all shares of the one before: run every shard again until nothing is missing. Shards may run in any
     order, at once, or again. Without --shard, all that is left is done.
@@ -27,7 +29,7 @@ def scan(study: Path, *, shard: str = "1/1", output: Output = _PLAIN) -> None:
     from streameval.verbs.scan import scan as verb
 
     with progress("scanning", output) as bar:
-        state = verb(study, shard=shard, progress=bar)
+        state = verb(study, shard=shard, engine=engine.create(), progress=bar)
     missing = [f"{one.index}/{one.count}" for one in state.missing]
     facts = {"shard": shard, "scan": state.step, "row_groups_done": state.units_done, "row_groups": state.units}
     output.event("scan", **facts, missing=missing)

@@ -8,10 +8,10 @@ from pathlib import Path
 
 from streameval.cli.batch import Batch, Rehearsal, job, record
 from streameval.cli.forecasts import lines_of, rehearsed
-from streameval.cli.options import TaskFlags
+from streameval.cli.options import EngineFlags, TaskFlags
 from streameval.cli.output import Output, progress
 
-_PLAIN, _TASKS, _BATCH, _ACT = Output(), TaskFlags(), Batch(), Rehearsal()
+_PLAIN, _TASKS, _BATCH, _ACT, _LOCAL = Output(), TaskFlags(), Batch(), Rehearsal(), EngineFlags()
 
 
 @job
@@ -21,6 +21,7 @@ def select(
     columns: str | None = None,
     export: Path | None = None,
     tasks: TaskFlags = _TASKS,
+    engine: EngineFlags = _LOCAL,
     rehearsal: Rehearsal = _ACT,
     batch: Batch = _BATCH,
     output: Output = _PLAIN,
@@ -48,7 +49,7 @@ def select(
         output.say(foreseen, [f"{plan.table.num_rows:,} items would be fetched.", *lines_of(foreseen)])
         return
     with progress("reading pages", output) as bar:
-        made = verb(study, columns=names, export=export, progress=bar, **tasks.options())
+        made = verb(study, columns=names, export=export, engine=engine.create(), progress=bar, **tasks.options())
     facts = {
         "items": made.table.num_rows,
         "columns": made.table.column_names,

@@ -21,10 +21,11 @@ import pyarrow.parquet as pq
 from streameval import __version__, atomic
 from streameval.errors import StudyError
 from streameval.rankings import Progress
+from streameval.rankings.engines import Engine
+from streameval.rankings.engines.local import Local
 from streameval.rankings.ordering.partials import Partial, Task, merged
-from streameval.rankings.ordering.sweep import sweep
 from streameval.rankings.ordering.tasks import Sampling
-from streameval.rankings.ordering.units import Scan
+from streameval.rankings.ordering.units import Scan, share_of
 from streameval.rankings.scans import ScanState, Shard
 from streameval.types import Int64Array
 
@@ -82,11 +83,14 @@ class Keeper:
     shard : Shard or None
         The share of each scan that is done here, after which others are waited for; None does all that is left, unless
         other processes share the scans.
+    engine : Engine
+        Reads what is to be read.
     """
 
     identity: str = ""
     folder: Path | None = None
     shard: Shard | None = None
+    engine: Engine = field(default_factory=Local)
     state: ScanState = field(default_factory=lambda: ScanState("sample", 0, 0))
     alone: bool = True
     _run: str = field(default_factory=lambda: uuid.uuid4().hex[:8])
@@ -110,7 +114,7 @@ class Keeper:
         parts = (one.load() for one in kept)
         if mine.size:
             save = None if self.folder is None else lambda partial: self._save(name, partial)
-            made = sweep(scan, task, mine, save, progress)
+            made = self.engine.sweep(scan, task, mine, save, progress)
             self._unsaved[name] = made
             if self.shard is not None:
                 self.save()
@@ -191,11 +195,8 @@ def _covered(kept: list[_Kept]) -> Int64Array:
 
 
 def _shard_of(scan: Scan, count: int) -> Int64Array:
-    """Shard of each row group, from 1 to `count`: shares of about equal rows, of neighbouring files."""
-    rows = np.array([unit.rows for unit in scan.units], dtype=np.int64)
-    middle = np.cumsum(rows) - (rows + 1) // 2
-    shard: Int64Array = np.minimum(1 + (middle / max(1, rows.sum()) * count).astype(np.int64), count)
-    return shard
+    """Shard of each row group, from 1 to `count`."""
+    return 1 + share_of([unit.rows for unit in scan.units], count)
 
 
 def forget(folder: Path) -> None:

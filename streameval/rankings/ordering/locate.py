@@ -115,7 +115,8 @@ def _sample(search: Search) -> npt.NDArray[np.uint64]:
 def _hoard(search: Search, sample: npt.NDArray[np.uint64], limit: int) -> Hoard | None:
     """Keep candidates while counting, where this process does all of it and items have two words besides their key."""
     stage = search.stages[0]
-    if search.keeper.shard is not None or search.scan.order.kind == "decimal" or not isinstance(stage, FirstStage):
+    alone = search.keeper.shard is None and search.keeper.engine.memory == "shared"
+    if not alone or search.scan.order.kind == "decimal" or not isinstance(stage, FirstStage):
         return None
     lumps = np.zeros(stage.count, np.int64)
     at, rows = lump_bins(search, search.sieve())

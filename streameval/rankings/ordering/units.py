@@ -142,6 +142,14 @@ def reader_of(kind: pa.DataType) -> str:
     return "pyarrow" if pa.types.is_temporal(kind) else "polars"
 
 
+def share_of(rows: Sequence[int], count: int) -> Int64Array:
+    """Share of each row group, from 0 to `count` − 1: neighbours go together, and shares have about equal rows."""
+    held = np.array(rows, dtype=np.int64)
+    middle = np.cumsum(held) - (held + 1) // 2
+    share: Int64Array = np.minimum((middle / max(1, held.sum()) * count).astype(np.int64), count - 1)
+    return share
+
+
 @dataclass(frozen=True)
 class Scan:
     """How units are read.

@@ -1,0 +1,257 @@
+"""Scans by Spark: tasks that travel as bytes, partials that come home as integers, and the local engine's ranks."""
+
+import json
+import pickle
+import shutil
+import socket
+import subprocess
+import sys
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import ClassVar
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+import spark_cases
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from score_lists import SCORES
+
+import streameval
+from streameval.cli import run
+from streameval.errors import InputError, OutsideError
+from streameval.rankings import RankingOptions, engines, open_ranking
+from streameval.rankings.engines.spark import _trouble
+from streameval.rankings.ordering import shipping
+from streameval.rankings.ordering.keeping import Keeper
+from streameval.rankings.ordering.locate import least_memory, locate
+from streameval.rankings.ordering.tasks import Sampling
+
+
+@dataclass(frozen=True)
+class Cluster:
+    """Carries parcels as a cluster would, in this process: shares in any order, sums in any grouping."""
+
+    seed: int = 0
+    memory: ClassVar[str] = "apart"
+
+    def sweep(self, scan, task, numbers, save, progress):
+        if isinstance(task, Sampling):
+            return engines.create("local", {}).sweep(scan, task, numbers, save, progress)
+        parcel = shipping.pack(task, scan, numbers)
+        order = np.random.default_rng(self.seed).permutation(parcel.shares)
+        sent = pickle.loads(pickle.dumps(parcel.sent))
+        home = pa.Table.from_batches([batch for part in np.array_split(order, 3) for batch in carried(sent, part)])
+        assert home.column_names == list(parcel.columns)
+        assert set(home.schema.types) == {pa.int64()}
+        if parcel.merge == "sum":
+            home = home.group_by("at").aggregate([(name, "sum") for name in parcel.columns[1:]])
+        return shipping.unpack(task, numbers, home)
+
+
+def carried(sent, shares):
+    return list(shipping.work(sent, shares.tolist()))
+
+
+@pytest.fixture
+def small_shares(monkeypatch):
+    monkeypatch.setattr(shipping, "_LEAST_ROWS", 100)
+
+
+@pytest.mark.parametrize("name", SCORES)
+@settings(max_examples=8, deadline=None)
+@given(seed=st.integers(0, 2**32), key=st.booleans(), ascending=st.booleans(), tight=st.booleans())
+def test_parcels_bring_home_what_the_local_engine_finds(name, seed, key, ascending, tight, tmp_path_factory):
+    """With the least memory as well, so that bins are split by key and by tie hash."""
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(1, 4000))
+    path = tmp_path_factory.mktemp("list") / "a.parquet"
+    pq.write_table(pa.table({"s": SCORES[name](n, rng), "k": rng.permutation(n)}), path, row_group_size=n // 9 + 1)
+    options = RankingOptions(score="s", key=("k",) if key else (), ascending=ascending)
+    wanted = np.unique(rng.integers(1, n + 1, 40))
+    scan = open_ranking(str(path), options).scan_for(wanted)
+    memory = float(least_memory(wanted.size)) if tight else 1e8
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(shipping, "_LEAST_ROWS", 100)
+        there = locate(scan, wanted, memory, keeper=Keeper(engine=Cluster(seed)))
+    here = locate(scan, wanted, memory)
+    assert there.position.tolist() == here.position.tolist()
+    assert there.tied.tolist() == here.tied.tolist()
+    assert there.equal_keys == here.equal_keys
+
+
+@pytest.fixture
+def listed(tmp_path):
+    rng = np.random.default_rng(5)
+    table = pa.table({"s": rng.integers(0, 50, 3000) / 50, "k": np.arange(3000)})
+    pq.write_table(table, tmp_path / "a.parquet", row_group_size=300)
+    return tmp_path / "a.parquet"
+
+
+class Spy(Cluster):
+    """Keeps the task, the scan and the row groups that it was last given."""
+
+    def sweep(self, scan, task, numbers, save, progress):
+        if not isinstance(task, Sampling):
+            Spy.last = scan, task, numbers
+        return super().sweep(scan, task, numbers, save, progress)
+
+
+@pytest.fixture
+def last(listed, small_shares):
+    open_ranking(str(listed), RankingOptions(score="s")).scanned_by(Spy()).fetch(np.array([3, 700]), ["k"])
+    return Spy.last
+
+
+def test_shares_that_are_lost_or_done_twice_are_noticed(last):
+    scan, task, numbers = last
+    parcel = shipping.pack(task, scan, numbers)
+    assert parcel.shares == 10
+    for shares, came in ((range(9), 9), ([*range(10), 4], 11)):
+        home = pa.Table.from_batches(shipping.work(parcel.sent, shares))
+        with pytest.raises(OutsideError, match=f"10 row groups were asked for, and {came} came back"):
+            shipping.unpack(task, numbers, home)
+
+
+def test_what_goes_wrong_at_a_worker_is_told_in_one_line(last, listed, monkeypatch):
+    scan, task, numbers = last
+    parcel = shipping.pack(task, scan, numbers)
+
+    def told(sent=parcel.sent):
+        with pytest.raises(RuntimeError) as caught:
+            list(shipping.work(sent, [0]))
+        return _trouble(ValueError(f"Job aborted\n  RuntimeError: {caught.value}\n at java.lang.Thread"))
+
+    listed.rename(listed.with_suffix(".gone"))
+    error = told()
+    assert isinstance(error, InputError)
+    assert error.what == f"{listed}: the workers do not see this file"
+    assert error.hint == "put the list where all machines see it under one path"
+    pq.write_table(pa.table({"s": [0.5]}), listed)
+    assert "changed while it was read" in told().what
+    monkeypatch.setattr(shipping, "partial_of", lambda *_: (_ for _ in ()).throw(OSError(28, "No space left")))
+    assert isinstance(told(), OutsideError)
+    version, *rest = pickle.loads(parcel.sent)
+    assert "the workers have streameval" in told(pickle.dumps((f"{version}9", *rest))).what
+
+
+def test_other_trouble_of_spark_is_one_line():
+    error = _trouble(ValueError("\n  ModuleNotFoundError: No module named 'streameval'"))
+    assert isinstance(error, InputError)
+    assert str(error).startswith("Spark's workers cannot import streameval. Hint: install streameval")
+    error = _trouble(ValueError("Job 3 cancelled\n\tat org.apache.spark"))
+    assert (type(error), error.what) == (OutsideError, "Spark gave up (Job 3 cancelled)")
+
+
+def test_scans_begun_here_are_finished_there(listed, tmp_path, small_shares):
+    study = tmp_path / "study"
+    streameval.plan(str(listed), study, method="loguniform", budget=100, options=RankingOptions(score="s"))
+    assert streameval.scan(study, shard="1/2").step == "count"
+    assert streameval.scan(study, engine=Cluster(1)).missing == ()
+    assert streameval.scan(study, shard="2/2").step == "candidates"
+    streameval.select(study)
+    streameval.plan(str(listed), tmp_path / "b", method="loguniform", budget=100, options=RankingOptions(score="s"))
+    streameval.select(tmp_path / "b")
+    assert pq.read_table(study / "selection.parquet").equals(pq.read_table(tmp_path / "b" / "selection.parquet"))
+
+
+def test_paths_are_made_absolute_for_workers(listed, last, monkeypatch):
+    scan, task, numbers = last
+    monkeypatch.chdir(listed.parent)
+    units = [replace(unit, path=listed.name) for unit in scan.units]
+    sent = shipping.pack(task, replace(scan, units=units), numbers).sent
+    monkeypatch.chdir("/")
+    assert len(list(shipping.work(sent, [0]))) == 1
+
+
+def test_engines_that_do_not_fit(listed, tmp_path, capsys):
+    with pytest.raises(InputError, match=r"there is no engine 'sparc'.*did you mean 'spark'"):
+        engines.create("sparc", {})
+    with pytest.raises(InputError, match="the engine 'local' has no setting 'remote'"):
+        engines.create("local", {"remote": "sc://x"})
+    table = pq.read_table(listed)
+    with pytest.raises(InputError, match="a table in memory cannot be scanned elsewhere"):
+        open_ranking(table, RankingOptions(score="s")).scanned_by(Cluster()).fetch(np.array([1]), ["k"])
+    study = str(tmp_path / "study")
+    streameval.plan(str(listed), study, method="loguniform", budget=100)
+    for flags, said in (
+        (["--engine", "spark"], "no scan that an engine could run"),
+        (["--spark-remote", "sc://x"], "add --engine spark"),
+    ):
+        assert run(["select", study, *flags]) == 2
+        error = capsys.readouterr().err
+        assert said in error
+        assert error.count("\n") == 1
+
+
+def by_score(listed, tmp_path):
+    study = str(tmp_path / "study")
+    streameval.plan(str(listed), study, method="loguniform", budget=100, options=RankingOptions(score="s"))
+    return study
+
+
+def test_the_extra_is_named_where_it_is_missing(listed, tmp_path, capsys, monkeypatch):
+    monkeypatch.setitem(sys.modules, "pyspark.sql", None)
+    assert run(["select", by_score(listed, tmp_path), "--engine", "spark"]) == 2
+    assert capsys.readouterr().err == (
+        "streameval: scans by Spark need pyspark, which is not installed. Hint: pip install 'streameval[spark]'\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("remote", "code", "said"),
+    [
+        ("sc://127.0.0.1:{port}/;token=secret", 3, "no Spark server answers at 127.0.0.1:{port}"),
+        ("sc://:15002", 2, "is no Spark server. Hint: write --spark-remote sc://HOST:15002"),
+        ("spark://host:7077/;token=secret", 2, "'host:7077' is no Spark server"),
+    ],
+)
+def test_a_spark_that_cannot_be_reached_is_one_line(listed, tmp_path, capsys, remote, code, said, monkeypatch):
+    monkeypatch.setitem(sys.modules, "pyspark.sql", type("pyspark.sql", (), {"SparkSession": None}))
+    for name in ("grpc_proxy", "https_proxy", "http_proxy"):
+        monkeypatch.delenv(name, raising=False)
+    with socket.socket() as free:  # bound and not listening: nobody answers
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+        study = by_score(listed, tmp_path)
+        assert run(["select", study, "--engine", "spark", "--spark-remote", remote.format(port=port)]) == code
+    error = capsys.readouterr().err
+    assert said.format(port=port) in error
+    assert error.count("\n") == 1
+    assert "secret" not in error
+
+
+@pytest.fixture(
+    scope="module", params=["classic", "sail", pytest.param("connect", marks=pytest.mark.slow)], ids=lambda name: name
+)
+def answers(request, tmp_path_factory):
+    """What a real Spark (or Sail) finds in every case."""
+    pytest.importorskip("pyspark", reason="pip install 'streameval[spark]'")
+    if request.param == "sail":
+        pytest.importorskip("pysail", reason="Sail comes with the package pysail")
+    elif shutil.which("java") is None:
+        pytest.skip("Spark needs Java 17")
+    folder = tmp_path_factory.mktemp(request.param)
+    command = [sys.executable, spark_cases.__file__, request.param, str(folder)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=Path(__file__).parents[1])
+    shutil.rmtree(folder)
+    if request.param == "sail" and "unsupported PySpark version" in done.stderr:
+        pytest.skip("this Sail speaks to older clients of Spark only")
+    assert done.returncode == 0, done.stderr[-3000:]
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+@pytest.mark.parametrize("case", [*spark_cases.CASES, "study"])
+def test_spark_finds_the_ranks_of_the_local_engine(answers, case):
+    found = answers[case]
+    if case == "NaN refused":
+        assert found["error"] == "InputError"
+        assert "items have no s (null or NaN; first: " in found["text"]
+    elif case == "damaged":
+        assert found["error"] == "InputError"
+        assert "p2.parquet: row group 1 cannot be decoded" in found["text"]
+    else:
+        assert found["same"]
+        assert found.get("scans", 2) >= (3 if "split" in case else 2)
