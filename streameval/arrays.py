@@ -17,7 +17,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from streameval.errors import InputError
+from streameval.errors import InputError, check_misses
 from streameval.sums import sum_groups
 from streameval.totals import Totals, fold
 from streameval.types import FloatArray, Int64Array
@@ -50,7 +50,13 @@ class _Groups:
 
 def _groups(y_true: npt.ArrayLike, y_score: npt.ArrayLike) -> _Groups:
     """Sort by score, the largest first."""
-    labels, scores = np.asarray(y_true), np.asarray(y_score)
+    try:
+        labels, scores = np.asarray(y_true), np.asarray(y_score)
+    except ValueError as error:
+        raise InputError(f"y_true or y_score is no array ({error})", "give rows of numbers") from None
+    for name, array in (("y_true", labels), ("y_score", scores)):
+        if array.size and array.dtype.kind not in "biuf":
+            raise InputError(f"{name} holds {array.dtype}, no numbers", "give numbers, one for every item")
     if labels.ndim != 1 or labels.shape != scores.shape:
         raise InputError(f"y_true has shape {labels.shape}, y_score {scores.shape}", "both are one row, equally long")
     if labels.size == 0:
@@ -64,6 +70,12 @@ def _groups(y_true: npt.ArrayLike, y_score: npt.ArrayLike) -> _Groups:
     scores, labels = scores[order], labels[order]
     last = np.flatnonzero(np.append(scores[1:] != scores[:-1], True))
     return _Groups(scores[last], last + 1, np.cumsum(labels, dtype=np.int64)[last])
+
+
+def _order(ties: str) -> str:
+    if ties not in _ORDER:
+        raise InputError(f"ties is {ties!r}", f"it is one of {', '.join(_ORDER)}")
+    return _ORDER[ties]
 
 
 def precision_recall_curve(
@@ -90,10 +102,11 @@ def precision_recall_curve(
     Raises
     ------
     InputError
-        Shapes that differ, nothing at all, a label that is not 0/1, a score that is NaN.
+        Shapes that differ, nothing at all, a label that is not 0/1, a score that is NaN or no number, misses that are
+        no count.
     """
     groups = _groups(y_true, y_score)
-    positives = int(groups.found[-1]) + misses
+    positives = int(groups.found[-1]) + check_misses(misses)
     precision = groups.found / groups.ranks
     recall = groups.found / positives if positives else np.ones(groups.found.size)
     return np.append(precision[::-1], 1.0), np.append(recall[::-1], 0.0), groups.score[::-1]
@@ -112,7 +125,7 @@ def roc_curve(
         Infinity, then the distinct scores, descending.
     """
     groups = _groups(y_true, y_score)
-    positives, negatives = int(groups.found[-1]) + misses, int(groups.ranks[-1] - groups.found[-1])
+    positives, negatives = int(groups.found[-1]) + check_misses(misses), int(groups.ranks[-1] - groups.found[-1])
     rates = []
     for counts, total in ((groups.ranks - groups.found, negatives), (groups.found, positives)):
         rates.append(np.append(0.0, counts / total) if total else np.full(counts.size + 1, np.nan))
@@ -137,8 +150,8 @@ def average_precision_score(
         0.0 without positives, as in scikit-learn.
     """
     totals = _groups(y_true, y_score).totals
-    positives = totals.positives + misses
-    return totals.precision_sum[_ORDER[ties]] / positives if positives else 0.0
+    positives = totals.positives + check_misses(misses)
+    return totals.precision_sum[_order(ties)] / positives if positives else 0.0
 
 
 def roc_auc_score(y_true: npt.ArrayLike, y_score: npt.ArrayLike, *, misses: int = 0, ties: Ties = "grouped") -> float:
@@ -153,9 +166,9 @@ def roc_auc_score(y_true: npt.ArrayLike, y_score: npt.ArrayLike, *, misses: int 
     """
     totals = _groups(y_true, y_score).totals
     found, negatives = totals.positives, totals.n_items - totals.positives
-    pairs = (found + misses) * negatives
+    pairs = (found + check_misses(misses)) * negatives
     if not pairs:
         return float("nan")
     lost = {order: totals.rank_sum[order] - found * (found + 1) // 2 for order in ("late", "early")}
-    twice = {"late": 2 * lost["late"], "early": 2 * lost["early"]}.get(_ORDER[ties], lost["late"] + lost["early"])
+    twice = {"late": 2 * lost["late"], "early": 2 * lost["early"]}.get(_order(ties), lost["late"] + lost["early"])
     return float(Fraction(2 * found * negatives - twice, 2 * pairs))

@@ -16,6 +16,7 @@ import difflib
 import errno
 import re
 from collections.abc import Iterable
+from numbers import Integral
 
 EXIT_DONE = 0
 EXIT_DEFECT = 1
@@ -140,3 +141,21 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
         return f"did you mean '{close[0]}'?"
     shown = ", ".join(names[:12])
     return f"there are: {shown}{' …' if len(names) > 12 else ''}" if names else "there are none"
+
+
+def check_misses(misses: object) -> int:
+    """Read a number of positives that were never returned.
+
+    Raises
+    ------
+    InputError
+        It is no whole number, or negative.
+    """
+    if not isinstance(misses, Integral) or isinstance(misses, bool):
+        raise InputError(f"misses is {misses!r}, no whole number", _MISSES)
+    if misses < 0:
+        raise InputError(f"misses is {int(misses):,}, below 0", _MISSES)
+    return int(misses)
+
+
+_MISSES = "it counts positives that the ranking never returned"

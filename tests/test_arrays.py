@@ -64,8 +64,25 @@ def test_ties_and_misses_are_counted():
         ([], [], "empty"),
         ([1, 2], [1, 2], r"y_true\[1\] is 2"),
         ([1, 0], [1, float("nan")], r"y_score\[1\] is NaN"),
+        (["0", "1"], [1, 2], "y_true holds <U1, no numbers"),
+        ([0, 1], np.array([0.3, None], dtype=object), "y_score holds object, no numbers"),
+        ([0, 1], np.array(["2020-01-01", "NaT"], dtype="datetime64[D]"), "no numbers"),
+        ([[0], [1, 1]], [1, 2], "y_true or y_score is no array"),
     ],
 )
 def test_bad_arrays_are_named(y, s, message):
     with pytest.raises(streameval.InputError, match=message):
         streameval.average_precision_score(y, s)
+
+
+@pytest.mark.parametrize("misses", [-1, 1.5, True, float("nan"), "3"])
+def test_misses_are_a_count(misses):
+    for function in (streameval.average_precision_score, streameval.roc_auc_score, streameval.roc_curve,
+                     streameval.precision_recall_curve):  # fmt: skip
+        with pytest.raises(streameval.InputError, match="misses is"):
+            function([0, 1], [1, 2], misses=misses)
+
+
+def test_ties_are_of_four_kinds():
+    with pytest.raises(streameval.InputError, match="one of grouped, pessimistic, expected, optimistic"):
+        streameval.average_precision_score([0, 1], [1, 2], ties="x")

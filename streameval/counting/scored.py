@@ -86,7 +86,9 @@ def counted(
             scans += 1
     average_precision, auc, grouped = _open(bins)
     unresolved = Unresolved(average_precision, auc, grouped) if np.any(bins.open) else None
-    return _summed(bins, cutoffs, scores, f"{bins.sizes.size:,} bins of scores in {scans} scans", unresolved)
+    return _summed(
+        bins, cutoffs, scores, f"{bins.sizes.size:,} bins of scores in {scans} scan{'s' * (scans > 1)}", unresolved
+    )
 
 
 def _shares(bins: BinTally) -> tuple[FloatArray, FloatArray]:

@@ -33,7 +33,8 @@ def metrics(curve: Curve) -> pa.Table:
         recall_at, f1_at, e_measure_at, accuracy_at, specificity_at, false_positive_rate_at, mcc_at, dcg_at,
         average_precision_at (over P; …_found: over the positives among the first k; …_capped: over min(P, k)).
         Of the list: average_precision and roc_auc, pr_area,
-        max_f0.5 … with the rank of the best lower bound, breakeven, r_precision, reciprocal_rank. At targets:
+        max_f0.5 …, max_f1_rank (of the best lower bound: a choice, without bounds), breakeven, r_precision,
+        reciprocal_rank. At targets:
         rank_at_precision (the deepest rank that has it; 0 where none), rank_at_recall, precision_at_recall (the best at
         or beyond that recall: interpolated precision),
         recall_at_precision, eleven_point_precision.
@@ -79,7 +80,7 @@ def _of_the_list(extremes: Extremes, curve: Curve) -> Iterator[Row]:
     for beta in BETAS:
         yield _row(f"max_f{beta:g}", "", points.max_f(extremes, beta))
     rank = _best_proven_f1(extremes, curve)
-    yield "max_f1_rank", "", rank, rank, rank
+    yield "max_f1_rank", "", np.nan, rank, np.nan  # a choice, not a bound on where the largest F1 is
     yield _row("breakeven", "", points.breakeven(extremes))
     yield _row("r_precision", "", points.r_precision(extremes))
     yield _row("reciprocal_rank", "", points.reciprocal_rank(extremes))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import os
+import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
@@ -19,7 +20,7 @@ from streameval import __version__, atomic
 from streameval.bounds.targets import rank_at_recall
 from streameval.bounds.walk import Extremes
 from streameval.curve import Curve
-from streameval.errors import InputError, StudyError
+from streameval.errors import InputError, StudyError, check_misses
 from streameval.partitioned import write_parts
 from streameval.proven import best_precision, deepest_rank, parse_share
 from streameval.rankings import Progress, Ranking, RankingOptions, silent
@@ -143,7 +144,8 @@ class Cut:
         return made
 
     def _manifest(self, made: Written, order: str) -> dict[str, Any]:
-        asked = " ".join(f"--{name} {value}" for name, value in self.asked.items())
+        asked = [part for name, value in self.asked.items() for part in (f"--{name}", value)]
+        study, out = (os.fspath(path.resolve()) for path in (self.study, made.folder))
         return {
             **self.as_dict(),
             "rows": made.rows,
@@ -153,7 +155,7 @@ class Cut:
             "plan_id": self.plan.plan_id,
             "evaluation_id": self.evaluation_id,
             "version": __version__,
-            "command": f"streameval cut {self.study} {asked} --out {made.folder} --order {order}",
+            "command": shlex.join(["streameval", "cut", study, *asked, "--out", out, "--order", order]),
         }
 
 
@@ -199,8 +201,7 @@ def cut(
     if len(asked) != 1:
         what = f"{len(asked)} targets were given: {', '.join(asked)}" if asked else "no target was given"
         raise InputError(what, "give one of precision, recall and rank")
-    if misses is not None and misses < 0:
-        raise InputError(f"misses is {misses:,}, below 0", "it counts positives that the ranking never returned")
+    misses = None if misses is None else check_misses(misses)
     folder = Study(Path(study))
     plan, evaluation = folder.plan(), folder.evaluation()
     curve = evaluation.curve if misses is None else evaluation.curve.with_misses(misses)
@@ -241,7 +242,7 @@ def _chosen(curve: Curve, asked: Mapping[str, Any]) -> int:
         return _deepest(curve, value)
     if name == "recall":
         return _first(curve, value)
-    if not isinstance(value, Integral):
+    if not isinstance(value, Integral) or isinstance(value, bool):
         raise InputError(f"rank is {value!r}, no whole number")
     if not 1 <= int(value) <= curve.n_items:
         raise InputError(f"rank {int(value):,} is outside 1..{curve.n_items:,}")

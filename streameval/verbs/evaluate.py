@@ -10,7 +10,7 @@ from typing import Any, TypedDict, Unpack
 
 from streameval import __version__
 from streameval.curve import Curve
-from streameval.errors import InputError, StreamevalError, did_you_mean
+from streameval.errors import InputError, StreamevalError, check_misses, did_you_mean
 from streameval.labelerror import check_label_error
 from streameval.labelling import Items, LabelColumns, Tallied, Votes, read_votes, vote_rule
 from streameval.labelling.agreement import agreement
@@ -74,8 +74,7 @@ def evaluate(
     StudyError
         Labels of another study.
     """
-    if misses < 0:
-        raise InputError(f"misses is {misses:,}, below 0", "it counts positives that the ranking never returned")
+    misses = check_misses(misses)
     columns, judging = _split(options)
     folder = Study(Path(study))
     plan = folder.plan()

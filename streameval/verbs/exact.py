@@ -19,7 +19,7 @@ from streameval.counting.scored import Limits, counted
 from streameval.counting.streamed import Scores, slide, streamed
 from streameval.curve import Curve
 from streameval.envelope import Points, lift
-from streameval.errors import InputError
+from streameval.errors import InputError, check_misses
 from streameval.metrics import cutoffs
 from streameval.metrics.counted import Counted, metrics
 from streameval.metrics.places import Places
@@ -128,8 +128,7 @@ def exact(
     InputError
         A label that is missing or not 0/1, a score that is missing, negative misses; names the place.
     """
-    if misses < 0:
-        raise InputError(f"misses is {misses:,}, below 0", "it counts positives that the list never returned")
+    misses = check_misses(misses)
     if not 0 <= tolerance < 1:
         raise InputError(f"tolerance is {tolerance:g}, outside [0, 1)", "it is a width, such as 1e-6")
     sliding = Sliding(windows.lengths, windows.epsilons) if windows.lengths else None
@@ -150,7 +149,7 @@ def _evaluated(truth: Truth, misses: int, tolerance: float, sliding: Sliding | N
     if sliding is not None:
         if not summed.stored:
             raise InputError("windows slide over ranks, and this list is not stored in the order of its scores",
-                             "store it sorted, or leave --window out")  # fmt: skip
+                             "store it sorted, or ask for no windows")  # fmt: skip
         slide(truth.rows, sliding, truth.threads)
     check_unchanged(truth.ranking)
     curve = _curve(summed, ranks, misses)

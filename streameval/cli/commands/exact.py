@@ -81,7 +81,7 @@ def exact(
     overall = [known[name] for name in _OVERALL if name in known]
     missed = f", {misses:,} more were never returned" if misses else ""
     lines = [
-        f"{summary['n_items']:,} items, {summary['positives']:,} of them positive{missed} ({summary['how']}).",
+        f"Items: {summary['n_items']:,}, {summary['positives']:,} of them positive{missed} ({summary['how']}).",
         *_open(summary),
         "",
         *columns(["first k", "precision"], [[f"{int(row['argument']):,}", _cell(row)] for row in cuts]),
