@@ -31,6 +31,7 @@ _HOMES = {
     "precision_recall_curve": "arrays",
     "roc_auc_score": "arrays",
     "roc_curve": "arrays",
+    "ScoredPrecisionRecallEvaluation": "metrics.scored",
     "compare": "verbs.compare",
     "extrapolate": "extrapolation",
     "extrapolate_study": "verbs.extrapolate",

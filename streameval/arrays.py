@@ -11,7 +11,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from fractions import Fraction
 from typing import Literal
 
 import numpy as np
@@ -164,11 +163,6 @@ def roc_auc_score(y_true: npt.ArrayLike, y_score: npt.ArrayLike, *, misses: int 
     float
         NaN where there are no positives or no negatives.
     """
-    totals = _groups(y_true, y_score).totals
-    found, negatives = totals.positives, totals.n_items - totals.positives
-    pairs = (found + check_misses(misses)) * negatives
-    if not pairs:
-        return float("nan")
-    lost = {order: totals.rank_sum[order] - found * (found + 1) // 2 for order in ("late", "early")}
-    twice = {"late": 2 * lost["late"], "early": 2 * lost["early"]}.get(_order(ties), lost["late"] + lost["early"])
-    return float(Fraction(2 * found * negatives - twice, 2 * pairs))
+    shares = _groups(y_true, y_score).totals.roc_auc(check_misses(misses))
+    order = _order(ties)
+    return shares["expected" if order == "grouped" else order]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from fractions import Fraction
 
 import numpy as np
 
@@ -57,6 +58,27 @@ class Totals:
     cut: Int64Array = field(repr=False)
     rest: list[tuple[int, int]] = field(repr=False)
     mixed: bool
+
+    def roc_auc(self, misses: int) -> dict[str, float]:
+        """Share of (positive, negative) pairs in the right order, by order of tied items: "late", "expected", "early".
+
+        Parameters
+        ----------
+        misses : int
+            Positives that the list never returned: each loses to every negative.
+
+        Returns
+        -------
+        dict of str to float
+            "expected" counts a tied pair half. NaN where there are no positives or no negatives.
+        """
+        found, negatives = self.positives, self.n_items - self.positives
+        pairs = (found + misses) * negatives
+        if not pairs:
+            return dict.fromkeys(("late", "expected", "early"), float("nan"))
+        lost = {order: self.rank_sum[order] - found * (found + 1) // 2 for order in ("late", "early")}
+        twice = {"late": 2 * lost["late"], "expected": lost["late"] + lost["early"], "early": 2 * lost["early"]}
+        return {order: float(Fraction(2 * found * negatives - one, 2 * pairs)) for order, one in twice.items()}
 
 
 def fold(parts: Iterable[Part], cutoffs: Int64Array) -> Totals:

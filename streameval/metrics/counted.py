@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from fractions import Fraction
 
 import numpy as np
 import pyarrow as pa
@@ -146,14 +145,7 @@ def _interpolated(counted: Counted) -> tuple[float, float]:
 
 
 def _roc_auc(counted: Counted) -> Iterator[Row]:
-    totals = counted.totals
-    found, pairs = totals.positives, counted.positives * (totals.n_items - totals.positives)
-    if not pairs:
-        late = expected = early = _NAN
-    else:
-        right = [found * (totals.n_items - found) - totals.rank_sum[order] + found * (found + 1) // 2
-                 for order in _ORDERS]  # fmt: skip
-        late, early, expected = (float(Fraction(one, 2 * pairs)) for one in (2 * right[0], 2 * right[1], sum(right)))
+    late, expected, early = (counted.totals.roc_auc(counted.misses)[order] for order in ("late", "expected", "early"))
     yield _row("roc_auc", "", late, early)
     if counted.score_at is not None:
         yield "roc_auc", "tie_order", late, expected, early
@@ -164,26 +156,50 @@ def _points(counted: Counted) -> Iterator[Row]:
     totals, p = counted.totals, float(counted.positives)
     corner = {order: totals.corner[side][0].astype(np.float64) for order, side in SIDES.items()}
     for beta in BETAS:
-        values = {order: _f(points, beta, p) for order, points in corner.items()}
+        values = {order: f_measure(points, beta, p) for order, points in corner.items()}
         best = [float(values[order].max(initial=0.0)) if p else _NAN for order in _ORDERS]
         yield _row(f"max_f{beta:g}", "", *best)
         if beta == 1.0:
             yield from _where_f1_is_best(values["late"], corner["late"][:, 0], counted)
-    yield _row("breakeven", "", *(_breakeven(counted, order) for order in _ORDERS))
+    yield _row("breakeven", "", *(breakeven(counted.places, counted.positives, order) for order in _ORDERS))
     rank = min(counted.positives, totals.n_items)
     yield _row("r_precision", "", *(_over(counted.places.yield_at(rank, order), p) for order in _ORDERS))
     firsts = [1.0 / counted.places.rank_of(1, order) if totals.positives else 0.0 for order in _ORDERS]
     yield _row("reciprocal_rank", "", *firsts)
 
 
-def _breakeven(counted: Counted, order: str) -> float:
-    """Largest min(precision, recall): recall rises up to rank P, and beyond it precision is the smaller."""
-    if not 0 < counted.positives <= counted.totals.n_items:
-        return _over(counted.totals.positives, counted.positives)
-    return counted.places.best_from_rank(counted.positives, order)
+def breakeven(places: Places, positives: int, order: str) -> float:
+    """Largest min(precision, recall): recall rises up to rank P, and beyond it precision is the smaller.
+
+    Parameters
+    ----------
+    places : Places
+    positives : int
+        P; NaN where it is 0.
+    order : {"late", "early"}
+        Of tied items. "late" is the value over thresholds on scores too: with positives last, nothing inside a tie
+        is above both its ends.
+    """
+    if not 0 < positives <= places.totals.n_items:
+        return _over(places.totals.positives, positives)
+    return places.best_from_rank(positives, order)
 
 
-def _f(points: FloatArray, beta: float, positives: float) -> FloatArray:
+def f_measure(points: FloatArray, beta: float, positives: float) -> FloatArray:
+    """F_β at (rank, yield).
+
+    Parameters
+    ----------
+    points : float64 array, shape (k, 2)
+    beta : float
+        Weight of recall against precision.
+    positives : float
+        P.
+
+    Returns
+    -------
+    float64 array, shape (k,)
+    """
     with np.errstate(invalid="ignore", divide="ignore"):
         found: FloatArray = (1 + beta**2) * points[:, 1] / (points[:, 0] + beta**2 * positives)
     return found

@@ -1,0 +1,114 @@
+"""Scored cases: kept as they come, and ranked."""
+
+from __future__ import annotations
+
+import math
+from array import array
+from dataclasses import dataclass, field
+from functools import cached_property
+from numbers import Real
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from streameval.errors import InputError
+from streameval.metrics.places import Places
+from streameval.sums import sum_groups
+from streameval.totals import fold
+from streameval.types import FloatArray, Int64Array
+
+_NO_CUTS = np.empty(0, np.int64)
+
+
+@dataclass(frozen=True)
+class Ranked:
+    """Cases as groups, best first: tied ones together, or each alone in the order that they came in.
+
+    Attributes
+    ----------
+    score : float64 array, shape (groups,)
+    ranks, found : int64 arrays, shape (groups,)
+        Cases, and positives, up to the end of each group.
+    """
+
+    score: FloatArray
+    ranks: Int64Array = field(repr=False)
+    found: Int64Array = field(repr=False)
+
+    @cached_property
+    def places(self) -> Places:
+        """Sums and look-ups."""
+        sizes, positives = (np.diff(one, prepend=0) for one in (self.ranks, self.found))
+        totals = fold(sum_groups(0, sizes, positives, _NO_CUTS), _NO_CUTS)
+        starts = self.ranks - sizes
+
+        def look(block: int) -> tuple[Int64Array, Int64Array]:
+            first, last = np.searchsorted(starts, totals.start[block : block + 2])
+            return sizes[first:last], positives[first:last]
+
+        return Places(totals, look)
+
+    @cached_property
+    def steps(self) -> tuple[Int64Array, Int64Array, FloatArray]:
+        """Positives, cases and score at the end of each group that holds a positive."""
+        hits = np.flatnonzero(np.diff(self.found, prepend=0))
+        return self.found[hits], self.ranks[hits], self.score[hits]
+
+
+class Cases:
+    """Labels and scores, nine bytes a case."""
+
+    def __init__(self) -> None:
+        self._label = bytearray()
+        self._score = array("d")
+        self.positives = 0
+
+    def __len__(self) -> int:
+        return len(self._score)
+
+    def add(self, positive: bool, score: float) -> None:
+        """Keep one case; InputError, and nothing is kept, where it is none."""
+        if not isinstance(positive, (bool, int, np.bool_, np.integer)) or positive not in (0, 1):
+            raise InputError(f"positive={positive!r}", "it is True or False, or 1 or 0")
+        try:
+            number = float(score) if isinstance(score, Real) else math.nan
+        except OverflowError:
+            raise InputError("the score is too large for a float64") from None
+        if math.isnan(number):
+            raise InputError(f"score={score!r}", "every case needs a number; infinities are numbers")
+        self._label.append(int(positive))
+        self._score.append(number)
+        self.positives += int(positive)
+
+    def extend(self, positive: npt.ArrayLike, score: npt.ArrayLike) -> None:
+        """Keep many cases; InputError, and nothing is kept, where one is none."""
+        labels, given = np.asarray(positive), np.asarray(score)
+        if labels.ndim != 1 or labels.shape != given.shape:
+            raise InputError(
+                f"positive has shape {labels.shape}, score {given.shape}", "both are one row, equally long"
+            )
+        if not labels.size:
+            return
+        odd = (labels != 0) & (labels != 1)
+        if np.any(odd):
+            raise InputError(f"positive[{int(np.argmax(odd)):,}] is {labels[np.argmax(odd)]}, not 0 or 1")
+        if given.dtype.kind not in "biuf":
+            raise InputError(f"score has type {given.dtype}", "every case needs a number")
+        scores = given.astype(np.float64)
+        if np.isnan(scores).any():
+            raise InputError(f"score[{int(np.argmax(np.isnan(scores))):,}] is NaN", "every case needs a score")
+        self._label += labels.astype(np.uint8).tobytes()
+        self._score.frombytes(scores.tobytes())
+        self.positives += int(np.count_nonzero(labels))
+
+    def ranked(self, ties: Literal["grouped", "first come"]) -> Ranked:
+        """Rank by score, the largest first: tied cases together, or each alone as it came."""
+        labels, scores = np.array(self._label, dtype=np.uint8), np.array(self._score)
+        order = np.argsort(-scores, kind="stable")
+        scores, labels = scores[order], labels[order]
+        if ties == "grouped":
+            last = np.flatnonzero(np.append(scores[1:] != scores[:-1], True)[: scores.size])
+        else:
+            last = np.arange(scores.size)
+        return Ranked(scores[last], last + 1, np.cumsum(labels, dtype=np.int64)[last])
