@@ -282,3 +282,15 @@ def test_made_up_json(tmp_path_factory, plan, records, lines):
     votes = read_or_refuse(path, plan)
     if votes is not None and lines:
         assert votes.rows == len(records)
+
+
+def test_a_key_that_appears_late_in_json_lines_is_a_column(plan, tmp_path):
+    rows = [{"rank": i % 60 + 1, "label": 1} for i in range(1500)]
+    rows[1200] |= {"annotator": "late", "time": "2026-01-31T09:30:00Z"}
+    path = tmp_path / "l.jsonl"
+    path.write_text("\n".join(map(json.dumps, rows)))
+    votes = read_votes(path, plan).table.to_pylist()
+    assert [(v["row"], v["annotator"], v["time"].hour) for v in votes if v["annotator"]] == [(1201, "late", 9)]
+    path.write_text("\n".join(json.dumps({"rank": 1, "label": 1, f"k{i}": 1}) for i in range(10_001)))
+    with pytest.raises(InputError, match="more than 10,000 different keys"):
+        read_votes(path, plan)
