@@ -294,3 +294,32 @@ def test_a_key_that_appears_late_in_json_lines_is_a_column(plan, tmp_path):
     path.write_text("\n".join(json.dumps({"rank": 1, "label": 1, f"k{i}": 1}) for i in range(10_001)))
     with pytest.raises(InputError, match="more than 10,000 different keys"):
         read_votes(path, plan)
+
+
+@pytest.mark.parametrize(
+    ("raw", "says"),
+    [
+        ("rank,label,note\n1,1,caf\xe9\n".encode("cp1252"), "line 2 is not UTF-8. Hint: save the table as CSV UTF-8"),
+        (b"rank,label,note\n" + b"1,1,x\n" * 300_000 + b"2,1,\xe9\n", "line 300,002 is not UTF-8"),
+        (b"rank,label\n1,1\n2,\xc3", "line 3 is not UTF-8"),
+        ("rank,label\n1,1\n".encode("utf-16"), "this is a text in UTF-16. Hint: save it as CSV UTF-8"),
+        (b"PK\3\4" + bytes(40), "this is an Excel workbook"),
+    ],
+)
+def test_texts_that_are_not_utf8_are_refused_whole(raw, says, plan, tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_bytes(raw)
+    with pytest.raises(InputError, match=says.replace(".", "\\.")):
+        read_votes(path, plan)
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+@pytest.mark.parametrize("lead", ["", "\n\n", "sep=;\n", '\n"sep=;"\n\n', "\ufeffsep=;\n"])
+def test_what_stands_before_the_column_names_is_no_row(lead, end, plan, tmp_path):
+    path = tmp_path / "s.csv"
+    path.write_text(lead + "rank;label\n1;1\n\n2;0;9\n3;maybe\n4;Käse\n", newline=end, encoding="utf-8")
+    votes = read_votes(path, plan).table.sort_by("row").to_pylist()
+    before = lead.count("\n")
+    assert [(v["row"], v["state"], v["line"]) for v in votes] == [
+        (1, "answer", 2 + before), (2, "unreadable", 4 + before), (3, "unreadable", 5 + before),
+        (4, "unreadable", 6 + before)]  # fmt: skip
