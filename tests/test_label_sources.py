@@ -323,3 +323,19 @@ def test_what_stands_before_the_column_names_is_no_row(lead, end, plan, tmp_path
     assert [(v["row"], v["state"], v["line"]) for v in votes] == [
         (1, "answer", 2 + before), (2, "unreadable", 4 + before), (3, "unreadable", 5 + before),
         (4, "unreadable", 6 + before)]  # fmt: skip
+
+
+@pytest.mark.parametrize("key", ["rank", "id", "se_task"])
+@pytest.mark.parametrize("rounded", ["1e1", "1.7E+01", "1.23457E+11", "1,23457E+11", "1.7e2"])
+def test_numbers_that_a_spreadsheet_shortened_are_refused(key, rounded, study, plan, tmp_path):
+    path, items = tmp_path / "t.csv", Study(study).items(plan)
+    path.write_text(f"{key};label\n3;1\n{rounded};1\n")
+    if rounded == "1.7E+01":  # all its digits are there
+        assert read_votes(path, plan, items, LabelColumns(key)).rows == 2
+        return
+    with pytest.raises(InputError, match="lost its last digits, in 1 rows"):
+        read_votes(path, plan, items, LabelColumns(key))
+    by_text = read_votes(pa.table({"name": ["n1", rounded], "label": [1, 0]}), plan, items, LabelColumns("name"))
+    assert (by_text.table.num_rows, by_text.unplanned) == (1, 1)
+    floats = pa.table({"id": [3.0, 1e16], "label": [1, 0]})  # a number that has a type has all its digits
+    assert read_votes(floats, plan, items, LabelColumns("id")).unplanned == 1

@@ -21,7 +21,7 @@ from streameval.errors import InputError, StudyError, outside_trouble
 from streameval.labelling import expressions as sql
 from streameval.labelling.columns import Found, LabelColumns, find
 from streameval.labelling.engine import connected
-from streameval.labelling.matching import Items, match_keys
+from streameval.labelling.matching import Items, Join, match_keys, refuse_shortened
 from streameval.labelling.readers import LISTED, ROW, Opened, Rejected, given, name_of, open_source
 from streameval.labelling.votes import SCHEMA, Votes
 from streameval.types import Plan
@@ -77,11 +77,11 @@ class _Reading:
     def run(self, items: Items) -> tuple[pa.Table, dict[str, Any]]:
         """Table of votes, and the counts that `Votes` holds."""
         self._check_study()
-        join, unknown = match_keys(self.connection, self.plan, items, self.found, self.opened.name)
-        rows, strange = self._count(unknown)
-        self.connection.execute(f"CREATE TEMP TABLE se_hits AS {self._hits(join)}")
+        join = match_keys(self.connection, self.plan, items, self.found, self.opened.name)
+        rows, strange = self._count(join)
+        self.connection.execute(f"CREATE TEMP TABLE se_hits AS {self._hits(join.on)}")
         table = self._parsed()
-        listed = self._unknown(unknown) if strange else SCHEMA.empty_table()
+        listed = self._unknown(join.unknown) if strange else SCHEMA.empty_table()
         rejected = self.opened.rejected()
         broken = _broken(rejected, self.found.ours)
         unplanned = rows - table.num_rows - strange
@@ -117,7 +117,7 @@ class _Reading:
                 "evaluate the study that these tasks were exported from",
             )
 
-    def _count(self, unknown: str) -> tuple[int, int]:
+    def _count(self, join: Join) -> tuple[int, int]:
         """Rows, and rows whose key is none of this study."""
         (key,) = self.found.keys if len(self.found.keys) == 1 else (None,)
         if self.found.role == "rank" and key is not None and sql.is_integer(self.found.kind(key)):
@@ -127,9 +127,12 @@ class _Reading:
             ).fetchall()[0]
             if count == present and (not count or (least >= 1 and most <= self.plan.n_items)):
                 return count, 0
-        count, strange = self.connection.execute(
-            f"SELECT count(*), count(*) FILTER (WHERE {unknown}) FROM se_given"
+        count, strange, rounded = self.connection.execute(
+            f"SELECT count(*), count(*) FILTER (WHERE {join.unknown}), count(*) FILTER (WHERE {join.shortened}) "
+            "FROM se_given"
         ).fetchall()[0]
+        if rounded:
+            refuse_shortened(self.connection, self.found, join.shortened, self.opened.name)
         return count, strange
 
     def _hits(self, join: str) -> str:
