@@ -147,3 +147,17 @@ def test_a_kill_at_any_moment_loses_no_vote_and_mixes_no_results(tmp_path):
             positive = Study(study).evaluation().labels.column("label").to_pylist().count(1)
             assert positive <= kept
     assert account(study)["labelled"] == kept
+
+
+def test_an_answer_whose_moment_cannot_be_read_counts_without_one(tmp_path, capsys):
+    study = small_study(tmp_path)
+    rows = ["1,1,ann,31.1.26 half nine", "2,0,ann,2026-01-31T09:30:00Z", "3,skip,ann,soon", "4,1,ann,"]
+    table = write(tmp_path / "t.csv", *rows, head="rank,label,annotator,time")
+    assert run(["evaluate", str(study), "--labels", str(table)]) == 0
+    shown = capsys.readouterr().out
+    assert "2 untimed" in shown
+    assert "write them in ISO 8601" in shown
+    found = Study(study).evaluation()
+    assert (found.summary["account"]["labelled"], found.summary["account"]["unreadable"]) == (3, 0)
+    issues = {row["row"]: row["value"] for row in found.issues.to_pylist() if row["kind"] == "untimed"}
+    assert issues == {1: "time 31.1.26 half nine", 3: "time soon"}

@@ -150,12 +150,11 @@ class _Reading:
         value, state = sql.value_of("label", "VARCHAR" if f.choice else f.kind(f.label))
         time = "NULL::TIMESTAMPTZ" if f.time is None else sql.time_of("time", f.kind(f.time))
         late = "false"
-        if f.time is not None:  # an answer at no known moment; what is no answer needs none
-            late = f"(({state}) <> 'blank' AND ({time}) IS NULL AND {sql.text_of('time')} IS NOT NULL)"
+        if f.time is not None:  # an answer at no known moment is an answer; what is none needs no moment
+            late = f"(({state}) IN ('answer', 'skip') AND ({time}) IS NULL AND {sql.text_of('time')} IS NOT NULL)"
         said = f"CASE WHEN {late} THEN 'time ' || time::VARCHAR WHEN ({state}) = 'unreadable' THEN label::VARCHAR END"
         found = self.connection.sql(
-            f"""SELECT rank::BIGINT AS rank, CASE WHEN NOT {late} THEN ({value})::DOUBLE END AS value,
-                CASE WHEN {late} THEN 'unreadable' ELSE {state} END AS state, left({said}, 200) AS said,
+            f"""SELECT rank::BIGINT AS rank, ({value})::DOUBLE AS value, {state} AS state, left({said}, 200) AS said,
                 {sql.text_of("annotator")} AS annotator, {time} AS time, {sql.text_of("source")} AS source,
                 row::BIGINT AS row, NULL::BIGINT AS line, task::BIGINT AS task, {f.ours} AS ours
                 FROM se_hits ORDER BY row"""

@@ -16,7 +16,7 @@ _PLAIN, _NAMING, _JUDGING, _BATCH = Output(), LabelFlags(), JudgingFlags(), Batc
 
 # what a terminal shows of metrics.parquet
 _OVERALL = (("average_precision", "positives"), ("roc_auc", ""), ("max_f1", ""), ("r_precision", ""))
-_TROUBLE = ("missing", "undecided", "skipped", "doubled", "contradictory", "unreadable", "unknown")
+_TROUBLE = ("missing", "undecided", "skipped", "doubled", "contradictory", "untimed", "unreadable", "unknown")
 
 
 @job
@@ -67,6 +67,7 @@ def evaluate(
         verdict(found),
         *filter(None, (half_width_sentence(found), *found.curve.findings[1:])),
         *([f"Labels: {', '.join(notes)} (issues.parquet has them all)."] if notes else []),
+        *_kept(account),
         *_agreement(found.summary["agreement"]),
         *_earlier(study, found.summary["sources"]),
         "",
@@ -99,6 +100,14 @@ def _overall(rows: list[dict[str, Any]]) -> list[str]:
     shown = [known[name] for name in _OVERALL if name in known and known[name]["lower"] is not None]
     cells = [[row["metric"], *(f"{row[side]:.4f}" for side in ("lower", "estimate", "upper"))] for row in shown]
     return ["", *columns(["metric", "lower", "estimate", "upper"], cells)] if cells else []
+
+
+def _kept(account: dict[str, int]) -> list[str]:
+    """What became of answers that do not count as they stand, though nothing is wrong with them."""
+    lines = [f"{account['superseded']:,} answers were superseded by later ones."] if account["superseded"] else []
+    if account["untimed"]:
+        lines.append("Moments that cannot be read count as none: write them in ISO 8601, as in 2026-01-31T09:30:00Z.")
+    return lines
 
 
 def _agreement(found: dict[str, Any]) -> list[str]:
