@@ -1,8 +1,8 @@
 """From stored rows to votes that count: every row meets exactly one fate.
 
 A vote is identified by (rank, annotator, time) where the row has them. The rows of our own tasks that name no annotator
-are one person's, but what one source says no later source takes back; other rows without an annotator are votes of their
-own, identified by their source and row.
+are one person's, but no source takes back what another says; other rows without an annotator are votes of their own,
+identified by their source and row.
 
 fate           what became of the row
 vote           it counts

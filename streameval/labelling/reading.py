@@ -59,8 +59,9 @@ def read_votes(source: Any, plan: Plan, items: Items | None = None, columns: Lab
                 content = digest.result() if digest else _content(table)
         except duckdb.Error as error:
             raise outside_trouble(error) or InputError(f"{name_of(source)}: {_first_line(error)}") from error
-    identity = hashlib.sha256("\0".join((content, *reading.read_columns())).encode()).hexdigest()[:16]
-    return Votes(opened.name, identity, table, **counts)
+    read = map(str, reading.columns_read().values())
+    identity = hashlib.sha256("\0".join((content, *read)).encode()).hexdigest()[:16]
+    return Votes(opened.name, identity, table, content=content, columns=reading.columns_read(), **counts)
 
 
 @dataclass(frozen=True)
@@ -70,9 +71,10 @@ class _Reading:
     plan: Plan
     found: Found
 
-    def read_columns(self) -> tuple[str, ...]:
+    def columns_read(self) -> dict[str, str | None]:
+        """Names by option, as they stand in the source."""
         f = self.found
-        return tuple(map(str, (*f.keys, f.label, f.annotator, f.time, f.source)))
+        return {"on": "\0".join(f.keys), "label": f.label, "annotator": f.annotator, "time": f.time, "source": f.source}
 
     def run(self, items: Items) -> tuple[pa.Table, dict[str, Any]]:
         """Table of votes, and the counts that `Votes` holds."""
@@ -105,7 +107,7 @@ class _Reading:
         return table.set_column(at, SCHEMA.field("line"), pa.array(line, mask=line < 0))
 
     def _check_study(self) -> None:
-        if "se_study" not in self.found.types:
+        if not self.found.ours or "se_study" not in self.found.types:
             return
         rows = self.connection.execute(
             "SELECT DISTINCT se_study::VARCHAR FROM se_given WHERE se_study IS NOT NULL LIMIT 1000"

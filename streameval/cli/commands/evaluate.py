@@ -70,6 +70,7 @@ def evaluate(
         *_kept(account),
         *_agreement(found.summary["agreement"]),
         *_earlier(study, found.summary["sources"]),
+        *_otherwise(study, found.summary["sources"]),
         "",
         *columns(["first k", "lower", "estimate", "upper"], rows),
         *picture(found.curve),
@@ -124,3 +125,20 @@ def _earlier(study: Path, sources: list[dict[str, Any]]) -> list[str]:
         for one in sources
         if one["new"] and one["earlier"]
     ]
+
+
+def _otherwise(study: Path, sources: list[dict[str, Any]]) -> list[str]:
+    """Sources whose rows count twice, because they were read before with other columns."""
+    return [
+        f"{one['source']} was read before with {_flags(before['columns'], one['columns'])}, and those votes stay: if "
+        f"that was a mistake, `streameval labels {study} --forget {before['id']}`."
+        for one in sources
+        if one["new"]
+        for before in one["otherwise"]
+    ]
+
+
+def _flags(before: dict[str, Any], now: dict[str, Any]) -> str:
+    """The options that differed."""
+    differ = {option: name for option, name in before.items() if name != now[option]}
+    return " ".join(f"no {o}" if name is None else f"--{o} {name.replace(chr(0), ',')}" for o, name in differ.items())
