@@ -136,11 +136,13 @@ class LabelStore:
         Raises
         ------
         InputError
-            There is no such source.
+            There is no such source, or files of several folders have this name.
         """
         forgotten, rows = self._forgotten(), 0
         known: dict[str, None] = {}
-        for one in self.sources():
+        sources = self.sources()
+        self._check_one_file(sources, name)
+        for one in sources:
             origins = one.table.column("origin").to_pylist()
             known |= dict.fromkeys([_short(one.facts["source"]), *origins])
             whole = name in (one.identity, one.facts["source"], _short(one.facts["source"]))
@@ -152,6 +154,13 @@ class LabelStore:
         text = json.dumps(forgotten, indent=2, ensure_ascii=False) + "\n"
         atomic.write_all({self.folder / "forgotten.json": atomic.text(text)})
         return rows
+
+    def _check_one_file(self, sources: Sequence[Given], name: str) -> None:
+        """Files of one name in several folders are not the same source."""
+        meant = [one for one in sources if _short(one.facts["source"]) == name]
+        if len({one.facts["source"] for one in meant}) > 1 and name not in {one.facts["source"] for one in meant}:
+            several = ", ".join(f"{one.identity} ({one.facts['source']})" for one in meant)
+            raise InputError(f"{self.folder}: several sources are called '{name}': {several}", "forget one by its id")
 
     def _forgotten(self) -> dict[str, list[str]]:
         path = self.folder / "forgotten.json"
@@ -185,7 +194,8 @@ def _distinct(votes: Sequence[Votes]) -> list[Votes]:
 
 
 def _given(identity: str, facts: Mapping[str, Any], table: pa.Table) -> Given:
-    whole = {"source": identity, "given": 0, "unplanned": 0, "unlisted": {}, "rows": table.num_rows, **facts}
+    absent = {"source": identity, "given": 0, "unplanned": 0, "unlisted": {}, "content": "", "columns": {}}
+    whole = {**absent, "rows": table.num_rows, **facts}
     number = pa.array([whole["given"]] * table.num_rows, pa.int32())
     origin = pc.coalesce(table.column("source"), pa.scalar(_short(whole["source"])))
     stored = table.append_column("given", number).append_column("origin", origin)

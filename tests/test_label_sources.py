@@ -282,3 +282,60 @@ def test_made_up_json(tmp_path_factory, plan, records, lines):
     votes = read_or_refuse(path, plan)
     if votes is not None and lines:
         assert votes.rows == len(records)
+
+
+def test_a_key_that_appears_late_in_json_lines_is_a_column(plan, tmp_path):
+    rows = [{"rank": i % 60 + 1, "label": 1} for i in range(1500)]
+    rows[1200] |= {"annotator": "late", "time": "2026-01-31T09:30:00Z"}
+    path = tmp_path / "l.jsonl"
+    path.write_text("\n".join(map(json.dumps, rows)))
+    votes = read_votes(path, plan).table.to_pylist()
+    assert [(v["row"], v["annotator"], v["time"].hour) for v in votes if v["annotator"]] == [(1201, "late", 9)]
+    path.write_text("\n".join(json.dumps({"rank": 1, "label": 1, f"k{i}": 1}) for i in range(10_001)))
+    with pytest.raises(InputError, match="more than 10,000 different keys"):
+        read_votes(path, plan)
+
+
+@pytest.mark.parametrize(
+    ("raw", "says"),
+    [
+        ("rank,label,note\n1,1,caf\xe9\n".encode("cp1252"), "line 2 is not UTF-8. Hint: save the table as CSV UTF-8"),
+        (b"rank,label,note\n" + b"1,1,x\n" * 300_000 + b"2,1,\xe9\n", "line 300,002 is not UTF-8"),
+        (b"rank,label\n1,1\n2,\xc3", "line 3 is not UTF-8"),
+        ("rank,label\n1,1\n".encode("utf-16"), "this is a text in UTF-16. Hint: save it as CSV UTF-8"),
+        (b"PK\3\4" + bytes(40), "this is an Excel workbook"),
+    ],
+)
+def test_texts_that_are_not_utf8_are_refused_whole(raw, says, plan, tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_bytes(raw)
+    with pytest.raises(InputError, match=says.replace(".", "\\.")):
+        read_votes(path, plan)
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+@pytest.mark.parametrize("lead", ["", "\n\n", "sep=;\n", '\n"sep=;"\n\n', "\ufeffsep=;\n"])
+def test_what_stands_before_the_column_names_is_no_row(lead, end, plan, tmp_path):
+    path = tmp_path / "s.csv"
+    path.write_text(lead + "rank;label\n1;1\n\n2;0;9\n3;maybe\n4;Käse\n", newline=end, encoding="utf-8")
+    votes = read_votes(path, plan).table.sort_by("row").to_pylist()
+    before = lead.count("\n")
+    assert [(v["row"], v["state"], v["line"]) for v in votes] == [
+        (1, "answer", 2 + before), (2, "unreadable", 4 + before), (3, "unreadable", 5 + before),
+        (4, "unreadable", 6 + before)]  # fmt: skip
+
+
+@pytest.mark.parametrize("key", ["rank", "id", "se_task"])
+@pytest.mark.parametrize("rounded", ["1e1", "1.7E+01", "1.23457E+11", "1,23457E+11", "1.7e2"])
+def test_numbers_that_a_spreadsheet_shortened_are_refused(key, rounded, study, plan, tmp_path):
+    path, items = tmp_path / "t.csv", Study(study).items(plan)
+    path.write_text(f"{key};label\n3;1\n{rounded};1\n")
+    if rounded == "1.7E+01":  # all its digits are there
+        assert read_votes(path, plan, items, LabelColumns(key)).rows == 2
+        return
+    with pytest.raises(InputError, match="lost its last digits, in 1 rows"):
+        read_votes(path, plan, items, LabelColumns(key))
+    by_text = read_votes(pa.table({"name": ["n1", rounded], "label": [1, 0]}), plan, items, LabelColumns("name"))
+    assert (by_text.table.num_rows, by_text.unplanned) == (1, 1)
+    floats = pa.table({"id": [3.0, 1e16], "label": [1, 0]})  # a number that has a type has all its digits
+    assert read_votes(floats, plan, items, LabelColumns("id")).unplanned == 1

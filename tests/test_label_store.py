@@ -147,3 +147,61 @@ def test_a_kill_at_any_moment_loses_no_vote_and_mixes_no_results(tmp_path):
             positive = Study(study).evaluation().labels.column("label").to_pylist().count(1)
             assert positive <= kept
     assert account(study)["labelled"] == kept
+
+
+def test_an_answer_whose_moment_cannot_be_read_counts_without_one(tmp_path, capsys):
+    study = small_study(tmp_path)
+    rows = ["1,1,ann,31.1.26 half nine", "2,0,ann,2026-01-31T09:30:00Z", "3,skip,ann,soon", "4,1,ann,"]
+    table = write(tmp_path / "t.csv", *rows, head="rank,label,annotator,time")
+    assert run(["evaluate", str(study), "--labels", str(table)]) == 0
+    shown = capsys.readouterr().out
+    assert "2 untimed" in shown
+    assert "write them in ISO 8601" in shown
+    found = Study(study).evaluation()
+    assert (found.summary["account"]["labelled"], found.summary["account"]["unreadable"]) == (3, 0)
+    issues = {row["row"]: row["value"] for row in found.issues.to_pylist() if row["kind"] == "untimed"}
+    assert issues == {1: "time 31.1.26 half nine", 3: "time soon"}
+
+
+def test_grades_without_a_threshold_are_refused_before_anything_is_stored(tmp_path, capsys):
+    study = small_study(tmp_path)
+    table = write(tmp_path / "t.csv", "1,1,ann", "2,4,ann", "3,5,ann", head="rank,label,annotator")
+    for rule in ("majority", "any", "latest", "mean"):
+        assert run(["evaluate", str(study), "--labels", str(table), "--vote", rule]) == 2
+        said = capsys.readouterr().err
+        assert f"t.csv row 2: label 4 is a grade (of 2), and vote rule '{rule}' takes 0 or 1" in said
+        assert "--vote 'mean>=3'" in said
+        assert said.count("\n") == 1
+    assert not (study / "votes").exists()
+    assert account(study, table, vote="mean>=3")["positive"] == 2
+    share = write(tmp_path / "p.csv", "4,0.25,ann", head="rank,label,annotator")
+    Study(study).labels.forget("t.csv")
+    assert account(study, share, vote="mean")["labelled"] == 1
+
+
+def test_the_same_table_read_with_other_columns_is_pointed_out(tmp_path, capsys):
+    study = small_study(tmp_path)
+    table = write(tmp_path / "t.csv", "1,1,0,ann", "2,0,1,ann", head="rank,pred,gold,annotator")
+    (first,) = (one["id"] for one in streameval.evaluate(study, labels=table, label="pred").summary["sources"])
+    assert run(["evaluate", str(study), "--labels", str(table), "--label", "gold"]) == 0
+    said = capsys.readouterr().out
+    assert "t.csv was read before with --label pred, and those votes stay" in said
+    assert f"--forget {first}`" in said
+    assert "given before with other content" not in said
+    assert run(["labels", str(study), "--forget", first]) == 0
+    assert account(study)["votes"] == 2
+
+
+def test_a_name_that_several_folders_have_is_not_forgotten_by_it(tmp_path, capsys):
+    study = small_study(tmp_path)
+    for i, folder in enumerate(("anna", "bob"), 1):
+        (tmp_path / folder).mkdir()
+        table = write(tmp_path / folder / "t.csv", f"{i},1,{folder}", head="rank,label,annotator")
+        found = streameval.evaluate(study, labels=table).summary["sources"]
+    assert run(["labels", str(study), "--forget", "t.csv"]) == 2
+    said = capsys.readouterr().err
+    assert "several sources are called 't.csv'" in said
+    assert found[0]["id"] in said
+    assert account(study)["votes"] == 2
+    assert Study(study).labels.forget(str(tmp_path / "anna" / "t.csv")) == 1
+    assert Study(study).labels.forget("t.csv") == 1

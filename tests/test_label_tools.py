@@ -77,6 +77,7 @@ def test_payloads_survive_every_export(suffix, texts, tmp_path_factory):
 
 def test_numbers_in_csv_stay_numbers(tmp_path):
     (path,) = written(".csv", tasks_of(["x"]), tmp_path)
+    assert path.read_bytes().startswith("\ufeffse_study".encode())  # by this Excel knows UTF-8
     assert path.read_text().splitlines()[1] == "s,1,x,x,-1.5,"
 
 

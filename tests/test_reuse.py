@@ -179,3 +179,21 @@ def test_keys_that_are_null_are_refused(tmp_path):
     opened = streameval.open_ranking(table)
     with pytest.raises(InputError, match="null at 1 items"):
         draw_by_key(opened, create("loguniform", {}).strata(3), ("id",), 0)
+
+
+def test_a_tasks_file_of_another_study_is_reused_by_key(versions, tmp_path, capsys):
+    path, _, _ = versions
+    old = tmp_path / "v1"
+    options = streameval.RankingOptions(score="v1")
+    plan_by_key(str(path), old, ByKey(("id",)), options=options, alpha=0.2)
+    streameval.select(old, export=tmp_path / "tasks.csv")
+    text = (tmp_path / "tasks.csv").read_text(encoding="utf-8-sig").splitlines()
+    filled = tmp_path / "filled.csv"
+    filled.write_text("\n".join([text[0], *(line + "1" for line in text[1:])]) + "\n")
+    arguments = ["plan", str(path), "--study", str(tmp_path / "v2"), "--method", "loguniform", "--alpha", "0.2",
+                 "--score", "v2", "--reuse", str(filled), "--on", "id", "--labels-unseen-by-model", "yes"]  # fmt: skip
+    assert run([*arguments, "--json"]) == 0
+    made = json.loads(capsys.readouterr().out)
+    assert made["reused"] > 0.6 * made["labels"]
+    found = streameval.evaluate(tmp_path / "v2").summary["account"]
+    assert (found["labelled"], found["unknown"]) == (made["reused"], 0)

@@ -42,6 +42,17 @@ def test_a_task_file_given_again_corrected_and_longer_doubles_nothing():
     assert fates(first + corrected, "latest") == ["superseded", "again", "vote", "vote"]
 
 
+def test_nobodys_answers_in_two_sources_may_be_two_persons_whatever_their_times():
+    anna = [{"rank": 1, "value": v, "ours": True, "time": moment(t)} for v, t in ((0, 1), (1, 2))]
+    bob = [{"rank": 1, "value": 0, "ours": True, "given": 2, "time": moment(9)}]
+    assert fates(anna) == ["superseded", "vote"]
+    assert fates(anna + bob) == ["superseded", "contradictory", "contradictory"]
+    assert fates(anna + bob, "latest") == ["superseded", "superseded", "vote"]
+    assert fates(anna + [{**row, "value": 1} for row in bob]) == ["superseded", "vote", "again"]
+    assert fates(anna + [{**row, "value": None} for row in bob]) == ["superseded", "vote", "skipped"]
+    assert labels(anna + bob)[1].labels.account["superseded"] == 1
+
+
 def test_the_same_annotators_later_answer_wins_where_there_is_a_time():
     rows = [{"rank": 1, "annotator": "a", "value": v, "time": moment(t)} for v, t in ((1, 5), (0, 9), (1, 2))]
     assert fates(rows) == ["superseded", "vote", "superseded"]
@@ -128,14 +139,20 @@ def naive(rows, rule):
             who = row["annotator"] or ("" if row["ours"] else ("row", i))
             said.setdefault(who, []).append((i, row))
         counted = []
-        for one in said.values():
-            current = one
-            if all(row["time"] is not None for _, row in one):
-                last = max(row["time"] for _, row in one)
-                current = [(i, row) for i, row in one if row["time"] == last]
-                if {row["value"] is None for _, row in current} == {True, False} and rule != "latest":
-                    continue
-            answers = [(i, row) for i, row in current if row["value"] is not None]
+        for who, one in said.items():
+            groups = {}
+            for i, row in one:
+                groups.setdefault(row["given"] if who == "" and rule != "latest" else None, []).append((i, row))
+            current, mixed = [], False
+            for group in groups.values():
+                timed = all(row["time"] is not None for _, row in group)
+                last = max(row["time"] for _, row in group) if timed else None
+                now = [(i, row) for i, row in group if row["time"] == last or not timed]
+                mixed |= timed and {row["value"] is None for _, row in now} == {True, False}
+                current += now
+            if mixed and rule != "latest":
+                continue
+            answers = sorted([(i, row) for i, row in current if row["value"] is not None], key=lambda pair: pair[0])
             values = {row["value"] for _, row in answers}
             if len(values) == 1 or (values and rule == "latest"):
                 counted.append(answers[-1])

@@ -1,4 +1,4 @@
-"""Tasks as CSV: RFC 4180, UTF-8, one row a task, an empty `label` column to fill in.
+"""Tasks as CSV: RFC 4180, UTF-8 with the mark by which Excel knows it, an empty `label` column to fill in.
 
 A spreadsheet runs a cell that begins with =, +, -, @, a tab or a line break as a formula. Texts that do so get an
 apostrophe before them, which spreadsheets take for "this is text"; numbers stay as they are.
@@ -25,7 +25,7 @@ def files(tasks: pa.Table, path: Path) -> Files:
 
 
 def _write(tasks: pa.Table, path: str) -> None:
-    with open(path, "w", encoding="utf-8", newline="", errors="replace") as stream:
+    with open(path, "w", encoding="utf-8-sig", newline="", errors="replace") as stream:
         out = csv.writer(stream)
         out.writerow([*(_harmless(name) for name in unambiguous(tasks).column_names), "label"])
         for batch in tasks.to_batches(max_chunksize=4096):

@@ -18,6 +18,7 @@ from streameval.kernels.placing import MISSING, place_labels
 from streameval.labelling import expressions as sql
 from streameval.labelling.columns import Found, LabelColumns, find
 from streameval.labelling.engine import connected
+from streameval.labelling.matching import refuse_shortened, shortened
 from streameval.labelling.readers import given, name_of, open_source, quote
 
 _MEMORY = "1GB"
@@ -95,10 +96,11 @@ def _joined(connection: duckdb.DuckDBPyConnection, found: Found, keys: ItemKeys,
     """Position and label of every row that has one."""
     value, state = sql.value_of(given(found.label), found.kind(found.label))
     if found.role == "key":
-        join = _by_keys(connection, found, keys, name)
+        join, rounded = _by_keys(connection, found, keys, name)
         rows = f"SELECT {_POSITION}, ({value})::DOUBLE AS value FROM se_given JOIN se_items ON {join}"
     elif found.role == "rank" and keys.ranked == "stored":
         rank = sql.rank_of(given(found.keys[0]), found.kind(found.keys[0]))
+        rounded = shortened(found, ["BIGINT"])
         rows = f"SELECT ({rank}) - 1 AS {_POSITION}, ({value})::DOUBLE AS value FROM se_given"
     else:
         raise InputError(
@@ -106,16 +108,18 @@ def _joined(connection: duckdb.DuckDBPyConnection, found: Found, keys: ItemKeys,
             "join labels by columns of the items, with --on COL",
         )
     odd = connection.execute(
-        f"SELECT {given(found.label)}::VARCHAR FROM se_given WHERE ({state}) = 'unreadable' LIMIT 1"
+        f"SELECT {given(found.label)}::VARCHAR, {rounded} FROM se_given WHERE ({state}) = 'unreadable' OR {rounded} "
+        "LIMIT 1"
     )
-    unreadable = odd.fetchall()
-    if unreadable:
-        raise InputError(f"{name}: label '{str(unreadable[0][0])[:40]}' is not 0 or 1")
+    for label, lost in odd.fetchall():
+        if lost:
+            refuse_shortened(connection, found, rounded, name)
+        raise InputError(f"{name}: label '{str(label)[:40]}' is not 0 or 1")
     yield from connection.sql(f"SELECT * FROM ({rows}) WHERE value IS NOT NULL").to_arrow_reader(_ROWS)
 
 
-def _by_keys(connection: duckdb.DuckDBPyConnection, found: Found, keys: ItemKeys, name: str) -> str:
-    """Make the table `se_items` of positions and keys; returns the condition that joins it."""
+def _by_keys(connection: duckdb.DuckDBPyConnection, found: Found, keys: ItemKeys, name: str) -> tuple[str, str]:
+    """Make the table `se_items`; returns what joins it, and what is true of keys that lost digits."""
     by_lower = {column.lower(): column for column in reversed(list(keys.names))}
     names = []
     for key in found.keys:
@@ -133,7 +137,8 @@ def _by_keys(connection: duckdb.DuckDBPyConnection, found: Found, keys: ItemKeys
         connection.register("se_first", table)
         connection.execute(f"INSERT INTO se_items SELECT {_POSITION}, {listed} FROM se_first")
     theirs = [sql.key_of(given(key), found.kind(key), kinds[n]) for key, n in zip(found.keys, names, strict=True)]
-    return " AND ".join(f"se_items.key{i} = {key}" for i, key in enumerate(theirs))
+    join = " AND ".join(f"se_items.key{i} = {key}" for i, key in enumerate(theirs))
+    return join, shortened(found, [kinds[n] for n in names])
 
 
 def _place(batch: pa.RecordBatch, out: npt.NDArray[np.uint8], name: str) -> None:

@@ -32,6 +32,8 @@ class LabelColumns:
         When (default `time`): the same annotator's later answer replaces the earlier.
     source : str, optional
         What kind of annotator (default `source`): `prefer` names these.
+    study : {"this", "any"}
+        Whose tasks rows may be. "any": they are about items, joined by `on`, and `se_study` and `se_task` say nothing.
     """
 
     on: str | None = None
@@ -39,6 +41,12 @@ class LabelColumns:
     annotator: str | None = None
     time: str | None = None
     source: str | None = None
+    study: str = "this"
+
+    def __post_init__(self) -> None:
+        """Check what can be checked without a source."""
+        if self.study not in ("this", "any"):
+            raise InputError(f"labels of study '{self.study}'", "it is 'this' or 'any'")
 
 
 @dataclass(frozen=True)
@@ -92,7 +100,7 @@ def find(connection: duckdb.DuckDBPyConnection, opened: Opened, asked: LabelColu
         time=search.perhaps("time", asked.time, names["time"]),
         source=search.perhaps("source", asked.source, ("source",)),
         choice=search.perhaps("choice", None, names.get("choice", ())),
-        ours="se_study" in types or "se_task" in types,
+        ours=asked.study == "this" and ("se_study" in types or "se_task" in types),
         types=types,
     )
 

@@ -7,6 +7,7 @@ from streameval.labelling.votes import BLANK, NEGATIVE, POSITIVE, SKIPPED
 _INTEGERS = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT",
              "UHUGEINT")  # fmt: skip
 _FLOATS = ("FLOAT", "DOUBLE")
+_EXPONENT = r"^[-+]?[0-9]+[.,]?([0-9]*)[eE][+]?([0-9]+)$"
 _SECONDS = 1e11  # Unix times beyond this are milliseconds
 
 
@@ -50,6 +51,14 @@ def _whole(text: str, kind: str) -> str:
     odd = f"contains({text}, '.') OR contains({text}, 'e') OR contains({text}, 'E')"
     exact = f"CASE WHEN {number} = floor({number}) THEN TRY_CAST({number} AS {kind}) END"
     return f"CASE WHEN {odd} THEN {exact} ELSE TRY_CAST({text} AS {kind}) END"
+
+
+def shortened(column: str) -> str:
+    """Whether a text is a number whose digits end before the units place: '1.23457E+11' may have been any of 10⁶."""
+    text = f"trim({column}::VARCHAR)"
+    decimals, exponent = (f"regexp_extract({text}, '{_EXPONENT}', {group})" for group in (1, 2))
+    odd = f"contains({text}, 'e') OR contains({text}, 'E')"
+    return f"coalesce(({odd}) AND length({decimals}) < TRY_CAST({exponent} AS INTEGER), false)"
 
 
 def key_of(column: str, kind: str, known: str) -> str:

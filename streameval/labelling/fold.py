@@ -1,14 +1,15 @@
 """From stored rows to votes that count: every row meets exactly one fate.
 
 A vote is identified by (rank, annotator, time) where the row has them. The rows of our own tasks that name no annotator
-are one person's; other rows without an annotator are votes of their own, identified by their source and row.
+are one person's, but no source takes back what another says; other rows without an annotator are votes of their own,
+identified by their source and row.
 
 fate           what became of the row
 vote           it counts
 again          another source said the same before: a file that is given again, corrected or longer
 doubled        its own source says the same twice
 superseded     the same annotator answered later (under the rule "latest": anybody)
-contradictory  the same annotator said both, and no time tells which is later
+contradictory  the same annotator said both, and no time tells which is later; or two sources that name nobody did
 outranked      a source of higher precedence has a vote on the item
 repeat         the second answer to a repeated task, for agreement only
 control        an answer to a control item
@@ -83,19 +84,24 @@ SELECT stored.*, CASE WHEN annotator IS NOT NULL THEN 'a' || annotator WHEN ours
        END AS settled
 FROM stored LEFT JOIN extra ON stored.task = extra.se_task"""
 
-# what every annotator says of every item
+# what every annotator says of every item; of rows that name nobody, each source's last: a later one may be another's
 _SPOKEN = """
 WITH mine AS (
-    SELECT id, rank, voter, given, value, time, state,
-           CASE WHEN bool_and(time IS NOT NULL) OVER saying THEN max(time) OVER saying END AS latest
-    FROM rows WHERE settled IS NULL AND voter IS NOT NULL WINDOW saying AS (PARTITION BY rank, voter)
+    SELECT *, CASE WHEN bool_and(time IS NOT NULL) OVER saying THEN max(time) OVER saying END AS latest
+    FROM (SELECT id, rank, voter, given, value, time, state, CASE WHEN voter = '' AND NOT {latest} THEN given END
+          AS place FROM rows WHERE settled IS NULL AND voter IS NOT NULL)
+    WINDOW saying AS (PARTITION BY rank, voter, place)
 ), current AS (
     SELECT *, latest IS NULL OR time = latest AS counts FROM mine
+), placed AS (
+    SELECT rank, voter, min(value) AS low, max(value) AS high, min(id) FILTER (value IS NOT NULL) AS first,
+           max(id) FILTER (value IS NOT NULL) AS last, arg_max(value, id) FILTER (value IS NOT NULL) AS at_last,
+           any_value(latest) IS NOT NULL AND count(value) > 0 AND count(*) > count(value) AS mixed
+    FROM current WHERE counts GROUP BY rank, voter, place
 ), said AS (
-    SELECT rank, voter, min(value) <> max(value) OR (any_value(latest) IS NOT NULL AND count(value) > 0
-           AND count(*) > count(value)) AS torn, min(id) FILTER (value IS NOT NULL) AS first,
-           max(id) FILTER (value IS NOT NULL) AS last, arg_max(value, id) FILTER (value IS NOT NULL) AS at_last
-    FROM current WHERE counts GROUP BY rank, voter
+    SELECT rank, voter, min(low) <> max(high) OR bool_or(mixed) AS torn, min(first) AS first, max(last) AS last,
+           arg_max(at_last, last) AS at_last
+    FROM placed GROUP BY rank, voter
 )
 SELECT id, CASE
     WHEN NOT counts THEN 'superseded'

@@ -6,7 +6,8 @@ undecided      a planned rank whose votes leave it open (it is missing too)
 skipped        a person would not say
 doubled        the same said twice in one source, or by rows that name nobody
 contradictory  both said by one annotator without a time that tells which is later, or by rows that name nobody
-unreadable     a value, a moment or a whole row that cannot be understood
+untimed        an answer whose moment cannot be understood: it counts, with no time
+unreadable     a value or a whole row that cannot be understood
 unknown        a rank or key that is none of this study
 
 `issues.parquet`: kind, rank (null where unknown), source, row (1-based, the table's head not counted), line (of the
@@ -25,7 +26,7 @@ import pyarrow.compute as pc
 from streameval.labelling.engine import connected
 from streameval.types import Labels
 
-KINDS = ("missing", "undecided", "skipped", "doubled", "contradictory", "unreadable", "unknown")
+KINDS = ("missing", "undecided", "skipped", "doubled", "contradictory", "untimed", "unreadable", "unknown")
 SCHEMA = pa.schema(
     {
         "kind": pa.string(),
@@ -54,9 +55,21 @@ def issues_of(labels: Labels, rows: pa.Table, strangers: pa.Table) -> pa.Table:
     undecided = labels.rank[~labels.known & (labels.votes > 0)]
     found = rows.filter(pc.is_in(rows.column("fate"), value_set=pa.array(KINDS)))
     return pa.concat_tables(
-        [_of_ranks("missing", missing), _of_ranks("undecided", undecided), _of_rows(found, found.column("fate")),
-         strangers]
-    )  # fmt: skip
+        [
+            _of_ranks("missing", missing),
+            _of_ranks("undecided", undecided),
+            _of_rows(found, found.column("fate")),
+            strangers,
+            untimed(rows),
+        ]
+    )
+
+
+def untimed(rows: pa.Table) -> pa.Table:
+    """Answers of which something could not be understood, though they are answers: the moment."""
+    spoken = pc.is_in(rows.column("state"), value_set=pa.array(["answer", "skip"]))
+    found = rows.filter(pc.and_(spoken, pc.is_valid(rows.column("said"))))
+    return _of_rows(found, pa.chunked_array([pa.array(["untimed"] * found.num_rows, pa.string())]))
 
 
 def trouble_between_strangers(rows: pa.Table) -> pa.Table:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import duckdb
@@ -34,15 +35,27 @@ class Items:
     extra: pa.Table | None = None
 
 
-def match_keys(
-    connection: duckdb.DuckDBPyConnection, plan: Plan, items: Items, found: Found, name: str
-) -> tuple[str, str]:
-    """Make the table `se_known` (rank, task, key0 …).
+@dataclass(frozen=True)
+class Join:
+    """How the rows of a source join `se_known`, as SQL.
 
-    Returns
-    -------
-    join, unknown : str
-        SQL that joins `source` to `se_known`; SQL that is true of rows whose key cannot be any item's.
+    Attributes
+    ----------
+    on : str
+        Joins `se_given` to `se_known`.
+    unknown : str
+        True of rows whose key cannot be any item's.
+    shortened : str
+        True of rows whose key lost digits.
+    """
+
+    on: str
+    unknown: str
+    shortened: str
+
+
+def match_keys(connection: duckdb.DuckDBPyConnection, plan: Plan, items: Items, found: Found, name: str) -> Join:
+    """Make the table `se_known` (rank, task, key0 …).
 
     Raises
     ------
@@ -52,13 +65,15 @@ def match_keys(
     if found.role == "rank":
         connection.register("se_known", _known(plan.ranks, np.full(plan.ranks.size, -1), plan.ranks))
         key = sql.rank_of(given(found.keys[0]), found.kind(found.keys[0]))
-        return f"se_known.key0 = {key}", f"coalesce({key} NOT BETWEEN 1 AND {plan.n_items}, true)"
+        unknown = f"coalesce({key} NOT BETWEEN 1 AND {plan.n_items}, true)"
+        return Join(f"se_known.key0 = {key}", unknown, shortened(found, ["BIGINT"]))
     if found.role == "task":
         if items.selection is None:
             raise InputError(f"{name}: its rows are tasks, but this study has no selection", "run `streameval select`")
         connection.register("se_known", _tasks(items.selection, items.extra))
         key = sql.rank_of(given(found.keys[0]), found.kind(found.keys[0]))
-        return f"se_known.key0 = {key}", f"coalesce({key} NOT IN (SELECT key0 FROM se_known), true)"
+        unknown = f"coalesce({key} NOT IN (SELECT key0 FROM se_known), true)"
+        return Join(f"se_known.key0 = {key}", unknown, shortened(found, ["BIGINT"]))
     return _by_items(connection, items.selection, found, name)
 
 
@@ -77,9 +92,7 @@ def _tasks(selection: pa.Table, extra: pa.Table | None) -> pa.Table:
     return pa.table({"rank": table.column("rank"), "task": numbers, "key0": numbers})
 
 
-def _by_items(
-    connection: duckdb.DuckDBPyConnection, selection: pa.Table | None, found: Found, name: str
-) -> tuple[str, str]:
+def _by_items(connection: duckdb.DuckDBPyConnection, selection: pa.Table | None, found: Found, name: str) -> Join:
     have = [] if selection is None else [n for n in selection.column_names if n not in OURS]
     by_lower = {n.lower(): n for n in reversed(have)}
     for key in found.keys:
@@ -112,4 +125,21 @@ def _by_items(
     unknown = " OR ".join(f"{key} IS NULL" for key in theirs)
     if found.ours:  # a task of ours that matches nothing was damaged
         unknown = f"({unknown}) OR NOT EXISTS (SELECT 1 FROM se_known WHERE {join})"
-    return join, unknown
+    return Join(join, unknown, shortened(found, [kinds[n] for n in names]))
+
+
+def shortened(found: Found, known: Sequence[str]) -> str:
+    """SQL that is true of rows whose key lost digits; `known` are the SQL types of the items' own columns."""
+    texts = [key for key, kind in zip(found.keys, known, strict=True)
+             if sql.is_integer(kind) and not sql.is_number(found.kind(key))]  # fmt: skip
+    return " OR ".join(sql.shortened(given(key)) for key in texts) or "false"
+
+
+def refuse_shortened(connection: duckdb.DuckDBPyConnection, found: Found, rows: str, name: str) -> None:
+    """Refuse a source because of the rows of which `rows` is true: rounded keys would join other items."""
+    said = " || ', ' || ".join(f"coalesce({given(key)}::VARCHAR, '')" for key in found.keys)
+    ((first, count),) = connection.execute(f"SELECT any_value({said}), count(*) FROM se_given WHERE {rows}").fetchall()
+    raise InputError(
+        f"{name}: {', '.join(found.keys)} '{first[:40]}' lost its last digits, in {count:,} rows",
+        "a spreadsheet shortened these numbers: give the column as it was, formatted as text there",
+    )

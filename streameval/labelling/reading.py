@@ -21,7 +21,7 @@ from streameval.errors import InputError, StudyError, outside_trouble
 from streameval.labelling import expressions as sql
 from streameval.labelling.columns import Found, LabelColumns, find
 from streameval.labelling.engine import connected
-from streameval.labelling.matching import Items, match_keys
+from streameval.labelling.matching import Items, Join, match_keys, refuse_shortened
 from streameval.labelling.readers import LISTED, ROW, Opened, Rejected, given, name_of, open_source
 from streameval.labelling.votes import SCHEMA, Votes
 from streameval.types import Plan
@@ -59,8 +59,9 @@ def read_votes(source: Any, plan: Plan, items: Items | None = None, columns: Lab
                 content = digest.result() if digest else _content(table)
         except duckdb.Error as error:
             raise outside_trouble(error) or InputError(f"{name_of(source)}: {_first_line(error)}") from error
-    identity = hashlib.sha256("\0".join((content, *reading.read_columns())).encode()).hexdigest()[:16]
-    return Votes(opened.name, identity, table, **counts)
+    read = map(str, reading.columns_read().values())
+    identity = hashlib.sha256("\0".join((content, *read)).encode()).hexdigest()[:16]
+    return Votes(opened.name, identity, table, content=content, columns=reading.columns_read(), **counts)
 
 
 @dataclass(frozen=True)
@@ -70,18 +71,19 @@ class _Reading:
     plan: Plan
     found: Found
 
-    def read_columns(self) -> tuple[str, ...]:
+    def columns_read(self) -> dict[str, str | None]:
+        """Names by option, as they stand in the source."""
         f = self.found
-        return tuple(map(str, (*f.keys, f.label, f.annotator, f.time, f.source)))
+        return {"on": "\0".join(f.keys), "label": f.label, "annotator": f.annotator, "time": f.time, "source": f.source}
 
     def run(self, items: Items) -> tuple[pa.Table, dict[str, Any]]:
         """Table of votes, and the counts that `Votes` holds."""
         self._check_study()
-        join, unknown = match_keys(self.connection, self.plan, items, self.found, self.opened.name)
-        rows, strange = self._count(unknown)
-        self.connection.execute(f"CREATE TEMP TABLE se_hits AS {self._hits(join)}")
+        join = match_keys(self.connection, self.plan, items, self.found, self.opened.name)
+        rows, strange = self._count(join)
+        self.connection.execute(f"CREATE TEMP TABLE se_hits AS {self._hits(join.on)}")
         table = self._parsed()
-        listed = self._unknown(unknown) if strange else SCHEMA.empty_table()
+        listed = self._unknown(join.unknown) if strange else SCHEMA.empty_table()
         rejected = self.opened.rejected()
         broken = _broken(rejected, self.found.ours)
         unplanned = rows - table.num_rows - strange
@@ -105,7 +107,7 @@ class _Reading:
         return table.set_column(at, SCHEMA.field("line"), pa.array(line, mask=line < 0))
 
     def _check_study(self) -> None:
-        if "se_study" not in self.found.types:
+        if not self.found.ours or "se_study" not in self.found.types:
             return
         rows = self.connection.execute(
             "SELECT DISTINCT se_study::VARCHAR FROM se_given WHERE se_study IS NOT NULL LIMIT 1000"
@@ -117,7 +119,7 @@ class _Reading:
                 "evaluate the study that these tasks were exported from",
             )
 
-    def _count(self, unknown: str) -> tuple[int, int]:
+    def _count(self, join: Join) -> tuple[int, int]:
         """Rows, and rows whose key is none of this study."""
         (key,) = self.found.keys if len(self.found.keys) == 1 else (None,)
         if self.found.role == "rank" and key is not None and sql.is_integer(self.found.kind(key)):
@@ -127,9 +129,12 @@ class _Reading:
             ).fetchall()[0]
             if count == present and (not count or (least >= 1 and most <= self.plan.n_items)):
                 return count, 0
-        count, strange = self.connection.execute(
-            f"SELECT count(*), count(*) FILTER (WHERE {unknown}) FROM se_given"
+        count, strange, rounded = self.connection.execute(
+            f"SELECT count(*), count(*) FILTER (WHERE {join.unknown}), count(*) FILTER (WHERE {join.shortened}) "
+            "FROM se_given"
         ).fetchall()[0]
+        if rounded:
+            refuse_shortened(self.connection, self.found, join.shortened, self.opened.name)
         return count, strange
 
     def _hits(self, join: str) -> str:
@@ -147,12 +152,11 @@ class _Reading:
         value, state = sql.value_of("label", "VARCHAR" if f.choice else f.kind(f.label))
         time = "NULL::TIMESTAMPTZ" if f.time is None else sql.time_of("time", f.kind(f.time))
         late = "false"
-        if f.time is not None:  # an answer at no known moment; what is no answer needs none
-            late = f"(({state}) <> 'blank' AND ({time}) IS NULL AND {sql.text_of('time')} IS NOT NULL)"
+        if f.time is not None:  # an answer at no known moment is an answer; what is none needs no moment
+            late = f"(({state}) IN ('answer', 'skip') AND ({time}) IS NULL AND {sql.text_of('time')} IS NOT NULL)"
         said = f"CASE WHEN {late} THEN 'time ' || time::VARCHAR WHEN ({state}) = 'unreadable' THEN label::VARCHAR END"
         found = self.connection.sql(
-            f"""SELECT rank::BIGINT AS rank, CASE WHEN NOT {late} THEN ({value})::DOUBLE END AS value,
-                CASE WHEN {late} THEN 'unreadable' ELSE {state} END AS state, left({said}, 200) AS said,
+            f"""SELECT rank::BIGINT AS rank, ({value})::DOUBLE AS value, {state} AS state, left({said}, 200) AS said,
                 {sql.text_of("annotator")} AS annotator, {time} AS time, {sql.text_of("source")} AS source,
                 row::BIGINT AS row, NULL::BIGINT AS line, task::BIGINT AS task, {f.ours} AS ours
                 FROM se_hits ORDER BY row"""

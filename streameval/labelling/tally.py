@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from streameval.labelling.fold import fold
-from streameval.labelling.issues import issues_of, trouble_between_strangers
+from streameval.labelling.issues import issues_of, trouble_between_strangers, untimed
 from streameval.labelling.rules import Counts, VoteRule, vote_rule
 from streameval.types import Labels, Plan
 
@@ -72,6 +72,7 @@ def tally(
         "votes": int(counts.votes.sum()),
         "doubled": fates.get("doubled", 0) + strangers.column("kind").to_pylist().count("doubled"),
         "contradictory": fates.get("contradictory", 0) + strangers.column("kind").to_pylist().count("contradictory"),
+        "untimed": untimed(rows).num_rows,
         **{fate: int(fates.get(fate, 0)) for fate in _FATES},
     }
     labels = Labels(plan.ranks, label, counts.votes, counts.positive, account)

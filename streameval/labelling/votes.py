@@ -50,6 +50,10 @@ class Votes:
         Rows about items that exist, or may exist, but are not planned.
     unlisted : mapping of str to int
         Rows of a state that were counted but are not in `table`, because there are too many of them.
+    content : str
+        Hash of its content alone.
+    columns : mapping of str to str or None
+        Columns that were read: on, label, annotator, time, source.
     """
 
     source: str
@@ -58,6 +62,8 @@ class Votes:
     rows: int
     unplanned: int
     unlisted: Mapping[str, int] = field(default_factory=dict)
+    content: str = ""
+    columns: Mapping[str, str | None] = field(default_factory=dict)
 
     def facts(self) -> dict[str, Any]:
         """Everything but the table, as JSON-ready values."""
@@ -67,6 +73,8 @@ class Votes:
             "planned": int(self.table.num_rows - _count(self.table, "unknown")),
             "unplanned": self.unplanned,
             "unlisted": dict(self.unlisted),
+            "content": self.content,
+            "columns": dict(self.columns),
         }
 
 

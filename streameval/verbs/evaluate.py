@@ -14,8 +14,9 @@ from streameval.errors import InputError, StreamevalError, check_misses, did_you
 from streameval.labelerror import check_label_error
 from streameval.labelling import Items, LabelColumns, Tallied, Votes, read_votes, vote_rule
 from streameval.labelling.agreement import agreement
+from streameval.labelling.grades import refuse_grades
 from streameval.labelling.issues import KINDS, place_of
-from streameval.labelstore import Given
+from streameval.labelstore import Given, rows_of
 from streameval.metrics.bounded import metrics
 from streameval.reporting.page import render
 from streameval.stores.transfer import at_hand
@@ -70,7 +71,8 @@ def evaluate(
     ------
     InputError
         A source or one of its columns cannot be read, or an option is out of range, or `strict` finds something;
-        no label was stored.
+        or a vote is a grade and the rule has
+        no threshold; no label was stored.
     StudyError
         Labels of another study.
     """
@@ -81,8 +83,10 @@ def evaluate(
     sources = [labels] if _is_one(labels) else list(labels)
     items = folder.items(plan)
     read = _read(sources, plan, items, columns)
+    whole = folder.labels.with_new(read)
+    refuse_grades(rows_of(whole), vote_rule(judging.vote))
     if judging.strict:
-        _refuse_trouble(folder, plan, judging, read)
+        _refuse_trouble(folder, plan, judging, whole)
     new = folder.labels.add(read)
     stored = folder.labels.sources()
     if not stored:
@@ -93,7 +97,13 @@ def evaluate(
     if thresholds is not None:
         curve = curve.with_score(thresholds)
     given = [
-        {**votes.facts(), "id": votes.identity, "new": new[votes.identity], "earlier": _earlier(votes, stored)}
+        {
+            **votes.facts(),
+            "id": votes.identity,
+            "new": new[votes.identity],
+            "earlier": _earlier(votes, stored),
+            "otherwise": _otherwise(votes, stored),
+        }
         for votes in read
     ]
     summary = _summary(plan, tallied, curve, judging)
@@ -117,8 +127,8 @@ def _read(sources: list[Any], plan: Plan, items: Items | None, columns: LabelCol
     return read
 
 
-def _refuse_trouble(folder: Study, plan: Plan, judging: Judging, read: Sequence[Votes]) -> None:
-    tallied = tally_stored(folder, plan, judging, folder.labels.with_new(read))
+def _refuse_trouble(folder: Study, plan: Plan, judging: Judging, whole: Sequence[Given]) -> None:
+    tallied = tally_stored(folder, plan, judging, whole)
     account = tallied.labels.account
     trouble = [f"{account[kind]:,} {kind}" for kind in KINDS if account[kind]]
     if trouble:
@@ -132,7 +142,22 @@ def _refuse_trouble(folder: Study, plan: Plan, judging: Judging, read: Sequence[
 
 def _earlier(votes: Votes, stored: Sequence[Given]) -> list[str]:
     """Ids of sources of the same name but other content: an earlier state of the file, whose rows stay."""
-    return [one.identity for one in stored if one.facts["source"] == votes.source and one.identity != votes.identity]
+    return [
+        one.identity
+        for one in stored
+        if one.facts["source"] == votes.source
+        and one.facts["content"] != votes.content
+        and one.identity != votes.identity
+    ]
+
+
+def _otherwise(votes: Votes, stored: Sequence[Given]) -> list[dict[str, Any]]:
+    """Id and columns of sources that are the same bytes, read with other columns."""
+    return [
+        {"id": one.identity, "columns": one.facts["columns"]}
+        for one in stored
+        if one.facts["content"] == votes.content and one.identity != votes.identity
+    ]
 
 
 def _split(options: Mapping[str, Any]) -> tuple[LabelColumns, Judging]:

@@ -16,7 +16,7 @@ _PLAIN, _NAMING, _JUDGING, _BATCH = Output(), LabelFlags(), JudgingFlags(), Batc
 
 # what a terminal shows of metrics.parquet
 _OVERALL = (("average_precision", "positives"), ("roc_auc", ""), ("max_f1", ""), ("r_precision", ""))
-_TROUBLE = ("missing", "undecided", "skipped", "doubled", "contradictory", "unreadable", "unknown")
+_TROUBLE = ("missing", "undecided", "skipped", "doubled", "contradictory", "untimed", "unreadable", "unknown")
 
 
 @job
@@ -67,8 +67,10 @@ def evaluate(
         verdict(found),
         *filter(None, (half_width_sentence(found), *found.curve.findings[1:])),
         *([f"Labels: {', '.join(notes)} (issues.parquet has them all)."] if notes else []),
+        *_kept(account),
         *_agreement(found.summary["agreement"]),
         *_earlier(study, found.summary["sources"]),
+        *_otherwise(study, found.summary["sources"]),
         "",
         *columns(["first k", "lower", "estimate", "upper"], rows),
         *picture(found.curve),
@@ -101,6 +103,14 @@ def _overall(rows: list[dict[str, Any]]) -> list[str]:
     return ["", *columns(["metric", "lower", "estimate", "upper"], cells)] if cells else []
 
 
+def _kept(account: dict[str, int]) -> list[str]:
+    """What became of answers that do not count as they stand, though nothing is wrong with them."""
+    lines = [f"{account['superseded']:,} answers were superseded by later ones."] if account["superseded"] else []
+    if account["untimed"]:
+        lines.append("Moments that cannot be read count as none: write them in ISO 8601, as in 2026-01-31T09:30:00Z.")
+    return lines
+
+
 def _agreement(found: dict[str, Any]) -> list[str]:
     if not found["items"]:
         return []
@@ -115,3 +125,20 @@ def _earlier(study: Path, sources: list[dict[str, Any]]) -> list[str]:
         for one in sources
         if one["new"] and one["earlier"]
     ]
+
+
+def _otherwise(study: Path, sources: list[dict[str, Any]]) -> list[str]:
+    """Sources whose rows count twice, because they were read before with other columns."""
+    return [
+        f"{one['source']} was read before with {_flags(before['columns'], one['columns'])}, and those votes stay: if "
+        f"that was a mistake, `streameval labels {study} --forget {before['id']}`."
+        for one in sources
+        if one["new"]
+        for before in one["otherwise"]
+    ]
+
+
+def _flags(before: dict[str, Any], now: dict[str, Any]) -> str:
+    """The options that differed."""
+    differ = {option: name for option, name in before.items() if name != now[option]}
+    return " ".join(f"no {o}" if name is None else f"--{o} {name.replace(chr(0), ',')}" for o, name in differ.items())

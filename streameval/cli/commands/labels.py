@@ -55,7 +55,8 @@ def _lines(found: Progress) -> list[str]:
     account = found.account
     share = account["labelled"] / account["planned"] if account["planned"] else 1.0
     lines = [f"{account['labelled']:,} of {account['planned']:,} planned items labelled ({share:.1%}), "
-             f"{account['undecided']:,} undecided, {account['skipped']:,} skipped."]  # fmt: skip
+             f"{account['undecided']:,} undecided, {account['skipped']:,} skipped, "
+             f"{account['superseded']:,} superseded."]  # fmt: skip
     half = found.half_width
     if half["coverage"] == "none":
         lines.append("No half-width: what the labels so far give is a picture and not a bound.")

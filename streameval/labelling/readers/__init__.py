@@ -29,6 +29,11 @@ ROW = "se_row"
 REJECTED = pa.schema({"row": pa.int64(), "said": pa.string()})
 LISTED = 10_000  # rows of one kind of trouble that are listed; all are counted
 _HEAD = 4096
+_FOREIGN = {
+    b"PK": "an Excel workbook (.xlsx) or another ZIP archive",
+    b"\xff\xfe": "a text in UTF-16",
+    b"\xfe\xff": "a text in UTF-16",
+}
 
 
 @dataclass(frozen=True)
@@ -145,6 +150,9 @@ def _head(source: Any) -> bytes | None:
         raise InputError(f"{path[:200]!s}: label table cannot be read ({reason})") from error
     if not head:
         raise InputError(f"{path}: the label table is empty (0 bytes)")
+    for start, kind in _FOREIGN.items():
+        if head.startswith(start):
+            raise InputError(f"{path}: this is {kind}", "save it as CSV UTF-8")
     return head
 
 

@@ -5,8 +5,13 @@ DuckDB's own guessing is switched off: a label table must not be read otherwise 
 
 from __future__ import annotations
 
+import codecs
 import csv
+import hashlib
+import itertools
 import os
+import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,7 +26,6 @@ from streameval.labelling.readers import (
     Opened,
     Rejected,
     distinct,
-    file_digest,
     first_byte,
     is_binary,
     literal,
@@ -33,6 +37,8 @@ from streameval.types import Int64Array
 _LINE = 16 << 20  # bytes of a row: items may carry whole documents
 _MOST_LINES = 1_000_000
 _DELIMITERS = ",\t;|"
+_SEPARATOR = re.compile(r'"?sep=([,\t;|])"?\s*', re.IGNORECASE)
+_CHUNK = 1 << 20
 
 
 def accepts(source: Any, head: bytes | None) -> bool:
@@ -43,38 +49,78 @@ def accepts(source: Any, head: bytes | None) -> bool:
 def read(connection: duckdb.DuckDBPyConnection, source: Any) -> Opened:
     """Make the view; every column is text."""
     path = os.fspath(source)
-    delimiter, names = _header(path)
+    delimiter, names, lead = _header(path)
     columns = ", ".join(f"{literal(name)}: 'VARCHAR'" for name in distinct(names))
     reader = (
-        f"read_csv({one_path(path)}, auto_detect = false, header = true, delim = {literal(delimiter)}, quote = '\"', "
-        f"escape = '\"', columns = {{{columns}}}, max_line_size = {_LINE}, "
+        f"read_csv({one_path(path)}, auto_detect = false, header = true, skip = {lead}, "
+        f"delim = {literal(delimiter)}, quote = '\"', escape = '\"', columns = {{{columns}}}, max_line_size = {_LINE}, "
         f"buffer_size = {_LINE}, ignore_errors = true, store_rejects = true)"
     )
     never_build(connection)
     connection.execute(f"CREATE TEMP VIEW se_given AS SELECT *, row_number() OVER () AS {ROW} FROM {reader}")
     return Opened(
         name=path,
-        digest=file_digest(path),
+        digest=_digest(path),
         columns=tuple(names),
-        rejected=lambda: _rejected(connection, path, delimiter),
-        lines=lambda rows: _Lines.of(path, delimiter, int(rows.max(initial=0))).at(rows),
+        rejected=lambda: _rejected(connection, path, delimiter, lead),
+        lines=lambda rows: _Lines.of(path, delimiter, lead, int(rows.max(initial=0))).at(rows),
     )
 
 
-def _header(path: str) -> tuple[str, list[str]]:
-    """Delimiter and column names."""
+def _header(path: str) -> tuple[str, list[str], int]:
+    """Delimiter, column names, and how many lines stand before them: blank ones, and the `sep=;` of spreadsheets."""
     csv.field_size_limit(_LINE)
     try:
-        with open(path, encoding="utf-8-sig", newline="", errors="replace") as stream:
-            first = next(line for line in stream if line.strip())
-            delimiter = max(_DELIMITERS, key=first.count)
-            stream.seek(0)
-            names = next(row for row in csv.reader(stream, delimiter=delimiter) if row)
+        with open(path, encoding="utf-8-sig", newline="") as stream:
+            lead, delimiter = 0, None
+            for line in stream:
+                said = _SEPARATOR.fullmatch(line)
+                if line.strip() and (said is None or delimiter is not None):
+                    break
+                delimiter, lead = said[1] if said else delimiter, lead + 1
+            else:
+                raise StopIteration
+            delimiter = delimiter or max(_DELIMITERS, key=line.count)
+            names = next(csv.reader(itertools.chain([line], stream), delimiter=delimiter))
     except StopIteration:
         raise InputError(f"{path}: the label table has no column names") from None
+    except UnicodeDecodeError:
+        raise _not_utf8(path) from None
     except csv.Error as error:
         raise InputError(f"{path}: its first line is no row of column names ({error})") from error
-    return delimiter, [name.strip() for name in names]
+    return delimiter, [name.strip() for name in names], lead
+
+
+def _digest(path: str) -> Callable[[], str]:
+    """Content hash, taken when asked for, of what must be UTF-8: read as anything else it says other things."""
+
+    def digest() -> str:
+        found, decoder, clean = hashlib.sha256(), codecs.getincrementaldecoder("utf-8")(), True
+        with open(path, "rb") as stream:
+            while chunk := stream.read(_CHUNK):
+                found.update(chunk)
+                try:
+                    if not (clean and chunk.isascii()):
+                        decoder.decode(chunk)
+                        clean = not decoder.getstate()[0]
+                except UnicodeDecodeError:
+                    raise _not_utf8(path) from None
+        if not clean:
+            raise _not_utf8(path)
+        return found.hexdigest()
+
+    return digest
+
+
+def _not_utf8(path: str) -> InputError:
+    """Say on which line a text stops being UTF-8."""
+    with open(path, "rb") as stream:
+        for number, line in enumerate(stream, 1):  # noqa: B007 - a file that ends amid a character ends on this line
+            try:
+                line.decode()
+            except UnicodeDecodeError:
+                break
+    return InputError(f"{path}: line {number:,} is not UTF-8", "save the table as CSV UTF-8")
 
 
 @dataclass(frozen=True)
@@ -93,9 +139,11 @@ class _Lines:
     blank: Int64Array
 
     @staticmethod
-    def of(path: str, delimiter: str, last: int) -> _Lines:
-        begins, blank, line = [], [], 1
+    def of(path: str, delimiter: str, lead: int, last: int) -> _Lines:
+        begins, blank, line = [], [], lead + 1
         with open(path, encoding="utf-8-sig", newline="", errors="replace") as stream:
+            for _ in range(lead):
+                next(stream)
             reader = csv.reader(stream, delimiter=delimiter)
             try:
                 for place, row in enumerate(reader, 1):
@@ -105,7 +153,7 @@ class _Lines:
                         blank.append(place)
                     if len(begins) > min(last, _MOST_LINES):
                         break
-                    line = reader.line_num + 1
+                    line = lead + reader.line_num + 1
             except csv.Error:
                 pass  # lines beyond this one stay unknown
         return _Lines(np.array(begins, dtype=np.int64), np.array(blank, dtype=np.int64))
@@ -115,12 +163,12 @@ class _Lines:
         return np.where(near, self.begins[np.where(near, rows, 0)], -1)
 
 
-def _rejected(connection: duckdb.DuckDBPyConnection, path: str, delimiter: str) -> Rejected:
-    found = rejected(connection)
+def _rejected(connection: duckdb.DuckDBPyConnection, path: str, delimiter: str, lead: int) -> Rejected:
+    found = rejected(connection, lead + 1)
     if not found.uncounted.size:
         return found
     place = found.uncounted + 1
-    blank = _Lines.of(path, delimiter, int(place[-1])).blank
+    blank = _Lines.of(path, delimiter, lead, int(place[-1])).blank
     rows = found.uncounted - np.searchsorted(blank, place)
     return Rejected(found.table.set_column(0, "row", pa.array(rows)), rows)
 

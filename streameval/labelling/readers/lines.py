@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import os
-from itertools import islice
 from typing import Any
 
 import duckdb
@@ -26,7 +24,7 @@ from streameval.labelling.readers import (
 from streameval.labelling.readers.delimited import rejected
 
 _LINE = 16 << 20  # bytes of a row: items may carry whole documents
-_SNIFFED = 1000  # objects whose keys become columns
+_MOST_KEYS = 10_000  # a table has columns; objects that are keyed by their content have none
 
 
 def accepts(source: Any, head: bytes | None) -> bool:
@@ -35,9 +33,8 @@ def accepts(source: Any, head: bytes | None) -> bool:
 
 
 def read(connection: duckdb.DuckDBPyConnection, source: Any) -> Opened:
-    """Make the view; every key of the first objects is a column of text, nested values as JSON."""
+    """Make the view; every key of any object is a column of text, nested values as JSON."""
     path = os.fspath(source)
-    names = _names(path)
     reader = (
         f"read_csv({one_path(path)}, auto_detect = false, header = false, delim = '\x01', quote = '', escape = '', "
         f"columns = {{'line': 'VARCHAR'}}, max_line_size = {_LINE}, buffer_size = {_LINE}, "
@@ -48,6 +45,7 @@ def read(connection: duckdb.DuckDBPyConnection, source: Any) -> Opened:
         f"CREATE TEMP VIEW lines AS SELECT CASE WHEN json_valid(line) AND json_type(line) = 'OBJECT' THEN line END AS"
         f" object, line, row_number() OVER () AS {ROW} FROM {reader}"
     )
+    names = _names(connection, path)
     columns = ", ".join(
         f"json_extract_string(object, {_path(name)}) AS {quote(alias)}"
         for name, alias in zip(names, distinct(names), strict=True)
@@ -62,18 +60,21 @@ def _path(name: str) -> str:
     return "'" + pointer.replace("'", "''") + "'"
 
 
-def _names(path: str) -> list[str]:
+def _names(connection: duckdb.DuckDBPyConnection, path: str) -> list[str]:
+    """Keys of all objects, in the order in which they first stand there: one that appears late is no less a column."""
     found: dict[str, None] = {}
-    with open(path, encoding="utf-8-sig", errors="replace") as stream:
-        for line in islice(stream, _SNIFFED):
-            try:
-                record = json.loads(line)
-            except (ValueError, RecursionError):
-                continue
-            if isinstance(record, dict):
-                found |= dict.fromkeys(name for name in record if name and "\0" not in name)
+    alike = connection.execute(  # objects of a table have few sets of keys
+        f"SELECT keys FROM (SELECT json_keys(object) AS keys, {ROW} FROM lines WHERE object IS NOT NULL) "
+        f"GROUP BY keys ORDER BY min({ROW})"
+    )
+    while sets := alike.fetchmany(1000):
+        found |= dict.fromkeys(name for (keys,) in sets for name in keys if name and "\0" not in name)
+        if len(found) > _MOST_KEYS:
+            raise InputError(
+                f"{path}: its objects have more than {_MOST_KEYS:,} different keys", "give every object the same keys"
+            )
     if not found:
-        raise InputError(f"{path}: none of its first lines is a JSON object", "write one object a line")
+        raise InputError(f"{path}: none of its lines is a JSON object", "write one object a line")
     return list(found)
 
 
