@@ -3,6 +3,9 @@
 import csv
 import json
 import re
+import shutil
+import subprocess
+from html import unescape
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -195,3 +198,44 @@ def test_repeats_and_controls_tell_of_people_and_never_vote(tmp_path, capsys):
     assert "no column 'name'" in capsys.readouterr().err
     assert run(["select", str(study), "--remaining"]) == 2
     assert "--export" in capsys.readouterr().err
+
+
+DRIVEN = """
+const said = {}, who = document.getElementById("who");
+const name = text => { who.value = text; who.dispatchEvent(new Event("change")); };
+let saved = null;
+URL.createObjectURL = blob => { saved = blob; return "data:,"; };
+window.confirm = () => true;
+const press = id => document.getElementById(id).click(), count = () => document.getElementById("count").textContent;
+(async () => {
+  press("one"); press("save");
+  said.nameless = [count(), saved, document.getElementById("trouble").textContent];
+  name("Anna"); press("one"); press("zero");
+  name("=Bob"); said.bob = count(); press("skip"); press("save");
+  said.bobs = await saved.text();
+  name("Anna"); said.anna = count(); press("save"); said.annas = await saved.text();
+  press("again"); said.over = count();
+  name("Bob"); said.after = count();
+  const pre = document.createElement("pre"); pre.id = "found"; pre.textContent = JSON.stringify(said);
+  document.body.append(pre);
+})();
+"""
+
+
+@pytest.mark.slow
+def test_people_who_share_a_computer_do_not_share_their_answers(tmp_path):
+    chromium = shutil.which("chromium") or shutil.which("google-chrome")
+    if chromium is None:
+        pytest.skip("no chromium here")
+    (path,) = written(".html", tasks_of(["a", "b", "c"]), tmp_path)
+    text = re.sub(r'<meta http-equiv="Content-Security-Policy"[^>]*>', "", path.read_text(encoding="utf-8"))
+    path.write_text(text.replace("</body>", f"<script>{DRIVEN}</script></body>"), encoding="utf-8")
+    command = [chromium, "--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--virtual-time-budget=5000",
+               f"--user-data-dir={tmp_path / 'profile'}", "--dump-dom", f"file://{path}"]  # fmt: skip
+    dom = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True).stdout
+    said = json.loads(unescape(re.search(r'<pre id="found">(.*?)</pre>', dom, re.DOTALL)[1]))
+    assert said["nameless"] == ["0 of 3 answered", None, "Your name first: answers are kept and saved under it."]
+    assert (said["bob"], said["anna"], said["over"], said["after"]) == (
+        "0 of 3 answered", "2 of 3 answered", "0 of 3 answered", "1 of 3 answered")  # fmt: skip
+    assert [line.split(",")[1:4] for line in said["annas"].split()[1:]] == [["1", "1", '"Anna"'], ["2", "0", '"Anna"']]
+    assert [line.split(",")[1:4] for line in said["bobs"].split()[1:]] == [["1", "skip", '"Bob"']]

@@ -1,8 +1,9 @@
 """An offline labelling page: one HTML file for those who have no tool.
 
-Keys 1, 0 and s (skip), back with the arrow or b; progress is kept in the browser, and the answers are saved as a CSV
-with who said what and when. Items are data and never markup: they are put in as texts, and the page's policy lets no
-script run but its own and no request leave.
+Keys 1, 0 and s (skip), back with the arrow or b; progress is kept in the browser, under the name of whoever answers, so
+that people who share a computer do not share their answers; these are saved as a CSV with who said what and when. Items
+are data and never markup: they are put in as texts, and the page's policy lets no script run but its own and no request
+leave.
 """
 
 from __future__ import annotations
@@ -51,13 +52,29 @@ _SCRIPT = """
 const {study, names, tasks} = JSON.parse(document.getElementById("tasks").textContent);
 const by = id => document.getElementById(id);
 const place = "streameval:" + study + ":" + tasks.length + ":" + (tasks.length ? tasks[0][0] : 0);
-let kept = {answers: {}, who: "", at: 0};
-try { kept = Object.assign(kept, JSON.parse(localStorage.getItem(place) || "{}")); } catch (error) { warn(); }
+const people = {};  // where the browser keeps nothing, a change of name must lose nothing
+let who = "", kept = {answers: {}, at: 0};
+function load(name) {
+  who = named(name);
+  const before = people["+" + who] || {answers: {}, at: 0};
+  try { kept = Object.assign(before, JSON.parse(localStorage.getItem(place + ":" + who) || "{}")); }
+  catch (error) { kept = before; warn(); }
+  people["+" + who] = kept;
+  show();
+}
+function named(name) { return name.trim().replace(/^[=+@\\-\\s]+/, ""); }
+function nameless() {
+  if (who) return false;
+  by("trouble").textContent = "Your name first: answers are kept and saved under it.";
+  by("who").focus();
+  return true;
+}
 function warn() { by("trouble").textContent = "This browser does not keep progress: save the CSV before you leave."; }
-function keep() { try { localStorage.setItem(place, JSON.stringify(kept)); } catch (error) { warn(); } }
+function keep() { try { localStorage.setItem(place + ":" + who, JSON.stringify(kept)); } catch (error) { warn(); } }
 function show() {
   const done = Object.keys(kept.answers).length, card = by("item");
   card.replaceChildren();
+  by("again").disabled = !done;
   by("progress").value = tasks.length ? done / tasks.length : 1;
   by("count").textContent = done + " of " + tasks.length + " answered";
   const task = tasks[kept.at];
@@ -73,15 +90,15 @@ function show() {
 }
 function answer(value) {
   const task = tasks[kept.at];
-  if (!task) return;
+  if (!task || nameless()) return;
   kept.answers[task[0]] = [value, new Date().toISOString()];
   move(1);
 }
 function move(by) { kept.at = Math.min(Math.max(kept.at + by, 0), tasks.length); keep(); show(); }
 function quote(text) { return '"' + text.replace(/"/g, '""') + '"'; }
 function csv() {
-  const who = quote(kept.who.trim().replace(/^[=+@\\-\\t\\r\\n]+/, ""));
-  const rows = Object.entries(kept.answers).map(([task, [value, when]]) => [study, task, value, who, when].join(","));
+  const rows = Object.entries(kept.answers).map(
+    ([task, [value, when]]) => [study, task, value, quote(who), when].join(","));
   return ["se_study,se_task,label,annotator,time", ...rows].join("\\r\\n") + "\\r\\n";
 }
 by("one").onclick = () => answer("1");
@@ -89,12 +106,17 @@ by("zero").onclick = () => answer("0");
 by("skip").onclick = () => answer("skip");
 by("back").onclick = () => move(-1);
 by("next").onclick = () => move(1);
-by("who").value = kept.who;
-by("who").oninput = () => { kept.who = by("who").value; keep(); };
+by("who").onchange = () => { by("trouble").textContent = ""; load(by("who").value); };
+by("again").onclick = () => {
+  const many = Object.keys(kept.answers).length;
+  if (!confirm("Start over? The " + many + " answers of " + who + " kept here go: save them first.")) return;
+  kept.answers = {}; kept.at = 0; keep(); show();
+};
 by("save").onclick = () => {
+  if (nameless()) return;
   const link = document.createElement("a");
   link.href = URL.createObjectURL(new Blob([csv()], {type: "text/csv"}));
-  link.download = "labels-" + study + (kept.who ? "-" + kept.who.replace(/[^A-Za-z0-9]+/g, "_") : "") + ".csv";
+  link.download = "labels-" + study + "-" + who.replace(/[^A-Za-z0-9]+/g, "_") + ".csv";
   link.click();
 };
 addEventListener("keydown", event => {
@@ -103,7 +125,8 @@ addEventListener("keydown", event => {
                 "b": () => move(-1), "ArrowLeft": () => move(-1), "ArrowRight": () => move(1)};
   if (keys[event.key]) { event.preventDefault(); keys[event.key](); }
 });
-show();
+by("who").value = "";  // whoever comes next says who they are
+load("");
 """
 
 _PAGE = """<!DOCTYPE html>
@@ -128,6 +151,7 @@ input{font:inherit;padding:.2rem .5rem;border:1px solid var(--line);border-radiu
 <button id="one">positive <kbd>1</kbd></button><button id="zero">negative <kbd>0</kbd></button>
 <button id="skip">skip <kbd>s</kbd></button><button id="back">back <kbd>←</kbd></button>
 <button id="next">forward <kbd>→</kbd></button>
-<p><label class="soft">Your name <input id="who" autocomplete="name"></label> <button id="save">Save CSV</button></p>
+<p><label class="soft">Your name <input id="who" autocomplete="name"></label>
+<button id="save">Save CSV</button> <button id="again">Start over</button></p>
 <script type="application/json" id="tasks">%TASKS%</script><script>%SCRIPT%</script></body></html>
 """
