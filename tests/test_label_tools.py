@@ -200,7 +200,7 @@ def test_repeats_and_controls_tell_of_people_and_never_vote(tmp_path, capsys):
     assert "--export" in capsys.readouterr().err
 
 
-DRIVEN = """
+DRIVEN = """{
 const said = {}, who = document.getElementById("who");
 const name = text => { who.value = text; who.dispatchEvent(new Event("change")); };
 let saved = null;
@@ -219,7 +219,7 @@ const press = id => document.getElementById(id).click(), count = () => document.
   const pre = document.createElement("pre"); pre.id = "found"; pre.textContent = JSON.stringify(said);
   document.body.append(pre);
 })();
-"""
+}"""
 
 
 @pytest.mark.slow
