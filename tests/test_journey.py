@@ -279,7 +279,7 @@ def test_an_items_own_label_does_not_answer_for_people(tmp_path, capsys):
     pq.write_table(pa.table({"label": [0] * 50, "se_study": ["x"] * 50, "text": ["t"] * 50}), path)
     assert run(["plan", str(path), "--study", str(study), *SMALL]) == 0
     assert run(["select", str(study), "--columns", "label,se_study,text", "--export", str(study / "tasks.csv")]) == 0
-    head, *rows = (study / "tasks.csv").read_text().splitlines()
+    head, *rows = (study / "tasks.csv").read_text(encoding="utf-8-sig").splitlines()
     assert head == "se_study,se_task,label_item,se_study_item,text,label"
     (study / "tasks.csv").write_text("\n".join([head, *(row + "1" for row in rows)]))
     assert streameval.evaluate(study, labels=study / "tasks.csv").summary["account"]["positive"] == 50
