@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from streameval.bounds.areas import interpolated_area
-from streameval.bounds.cutoffs import METRICS, Cutoffs
+from streameval.bounds.cutoffs import METRICS, Cutoffs, f_beta
 from streameval.bounds.middle import between
 from streameval.bounds.targets import wanted
 from streameval.bounds.tops import DEEPEST_DCG, discounts
@@ -200,9 +200,8 @@ def f_measure(points: FloatArray, beta: float, positives: float) -> FloatArray:
     -------
     float64 array, shape (k,)
     """
-    with np.errstate(invalid="ignore", divide="ignore"):
-        found: FloatArray = (1 + beta**2) * points[:, 1] / (points[:, 0] + beta**2 * positives)
-    return found
+    nothing = np.zeros(points.shape[0])  # F needs neither N nor misses beside P
+    return f_beta(Cutoffs(points[:, 0], points[:, 1], nothing + positives, 0.0, 0.0), beta)
 
 
 def _where_f1_is_best(values: FloatArray, ranks: FloatArray, counted: Counted) -> Iterator[Row]:

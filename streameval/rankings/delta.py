@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import os
 import re
-from dataclasses import dataclass
 from typing import Any
 from urllib.parse import unquote
 
 import pyarrow as pa
 
 from streameval.errors import InputError
-from streameval.rankings import Ranking, RankingOptions
 from streameval.rankings.files import DataFile
-from streameval.rankings.tables import Snapshot, TableFile, asked, need, open_table
+from streameval.rankings.tables import Snapshot, TableFile, TableOpener, asked, need
 from streameval.rankings.where import chosen
 from streameval.stores import is_remote
 
@@ -118,15 +116,4 @@ def _text(value: Any) -> str | None:
     return None if value is None else str(value)
 
 
-@dataclass(frozen=True)
-class _Opener:
-    def accepts(self, source: Any) -> bool:
-        one = source[0] if isinstance(source, list | tuple) and len(source) == 1 else source
-        return isinstance(one, str) and one.startswith(_SCHEME)
-
-    def open(self, source: Any, options: RankingOptions) -> Ranking:
-        one = source if isinstance(source, str) else source[0]
-        return open_table(read_snapshot(one, options.where), options)
-
-
-OPENER = _Opener()
+OPENER = TableOpener(_SCHEME, read_snapshot)

@@ -6,15 +6,13 @@ The catalog is set up where pyiceberg looks for it: `~/.pyiceberg.yaml`, or `PYI
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
 
 from streameval.errors import InputError
-from streameval.rankings import Ranking, RankingOptions
 from streameval.rankings.files import DataFile
-from streameval.rankings.tables import Snapshot, TableFile, asked, need, open_table
+from streameval.rankings.tables import Snapshot, TableFile, TableOpener, asked, need
 
 _SCHEME = "iceberg:"
 
@@ -131,15 +129,4 @@ def _place(path: str) -> str:
     return re.sub(r"^s3[an]://", "s3://", re.sub(r"^file:(//)?(?=/)", "", path))
 
 
-@dataclass(frozen=True)
-class _Opener:
-    def accepts(self, source: Any) -> bool:
-        one = source[0] if isinstance(source, list | tuple) and len(source) == 1 else source
-        return isinstance(one, str) and one.startswith(_SCHEME)
-
-    def open(self, source: Any, options: RankingOptions) -> Ranking:
-        one = source if isinstance(source, str) else source[0]
-        return open_table(read_snapshot(one, options.where), options)
-
-
-OPENER = _Opener()
+OPENER = TableOpener(_SCHEME, read_snapshot)

@@ -18,7 +18,7 @@ from typing import Any, TypeVar
 import pyarrow as pa
 
 from streameval.errors import InputError, OutsideError, StreamevalError
-from streameval.rankings import Fetched, Forecast, Progress, RankingOptions, silent
+from streameval.rankings import Fetched, Forecast, Progress, Ranking, RankingOptions, silent
 from streameval.rankings.byscore import scored_from
 from streameval.rankings.engines import Engine
 from streameval.rankings.engines.local import Local
@@ -208,6 +208,31 @@ def open_table(snapshot: Snapshot, options: RankingOptions) -> LakeRanking:
     if not ranking.n_items:
         raise InputError(f"{where}: no rows in {len(snapshot.files):,} files", "a ranking needs at least one item")
     return ranking
+
+
+@dataclass(frozen=True)
+class TableOpener:
+    """Opens tables that are named by a scheme.
+
+    Attributes
+    ----------
+    scheme : str
+        Such as "delta:".
+    read_snapshot : callable(source, where) -> Snapshot
+    """
+
+    scheme: str
+    read_snapshot: Callable[[str, Any], Snapshot]
+
+    def accepts(self, source: Any) -> bool:
+        """Whether it is one name, of this scheme."""
+        one = source[0] if isinstance(source, list | tuple) and len(source) == 1 else source
+        return isinstance(one, str) and one.startswith(self.scheme)
+
+    def open(self, source: Any, options: RankingOptions) -> Ranking:
+        """Open the table at the snapshot it names, or at its newest."""
+        one = source if isinstance(source, str) else source[0]
+        return open_table(self.read_snapshot(one, options.where), options)
 
 
 def need(module: str, extra: str, what: str | None = None) -> Any:

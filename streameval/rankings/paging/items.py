@@ -45,13 +45,6 @@ class Located:
     pages: tuple[tuple[Pages, ...], ...] = ()
     why: str = ""
 
-    def all_rows(self) -> Located:
-        """Want every row of the chosen pages, if the column has one leaf: decoding the wanted shows them all."""
-        if len(self.pages) != 1:
-            return self
-        pages = tuple(replace(one, wanted=one.rows) for one in self.pages[0])
-        return replace(self, rows=tuple(one.wanted for one in pages), pages=(pages,))
-
 
 @dataclass
 class Tally:
