@@ -1,4 +1,7 @@
-"""A plan as two files: plan.parquet, its table, and plan.json, all else; the JSON is written last."""
+"""A plan as two files: plan.parquet, its table, and plan.json, all else; the JSON is written last.
+
+A plan by slices has a third, slices.parquet: how many items of each slice are among the first items of the list.
+"""
 
 from __future__ import annotations
 
@@ -28,8 +31,10 @@ def read_plan(folder: Path) -> Plan:
     path = folder / "plan.json"
     try:
         header = json.loads(path.read_text(encoding="utf-8"))
-        table = pq.read_table(folder / "plan.parquet")
-        plan = Plan(table=table.replace_schema_metadata(None), **{key: header[key] for key in _PLAN_KEYS})
+        table = pq.read_table(folder / "plan.parquet").replace_schema_metadata(None)
+        sliced = "slices" in header["notes"]
+        marks = pq.read_table(folder / "slices.parquet").replace_schema_metadata(None) if sliced else None
+        plan = Plan(table=table, marks=marks, **{key: header[key] for key in _PLAN_KEYS})
     except FileNotFoundError as error:
         raise StudyError(
             f"{error.filename or folder / 'plan.parquet'}: no such file, so {folder} is no study",
@@ -48,8 +53,11 @@ def read_plan(folder: Path) -> Plan:
 def plan_files(folder: Path, plan: Plan, name: str) -> dict[Path, atomic.Writer]:
     """Both files of a plan; the JSON last, because it makes the study."""
     header = {"plan_id": plan.plan_id, **plan.header(), "location": dict(plan.location), "version": __version__}
+    tags = {"plan_id": plan.plan_id}
+    marks = {} if plan.marks is None else {folder / "slices.parquet": atomic.parquet(plan.marks, tags)}
     return {
-        folder / f"{name}.parquet": atomic.parquet(plan.table, {"plan_id": plan.plan_id}),
+        **marks,
+        folder / f"{name}.parquet": atomic.parquet(plan.table, tags),
         folder / f"{name}.json": atomic.text(json.dumps(header, indent=2, ensure_ascii=False) + "\n"),
     }
 

@@ -12,6 +12,7 @@
     labels.parquet               one row per planned rank
     issues.parquet               every row and rank that is not as it should be
     curve.parquet, envelope.parquet, metrics.parquet, evaluation.json, report.html
+    slices.parquet, slice_….parquet   of a plan by slices (see `streameval.slices`, `streameval.slicefiles`)
     study.duckdb                 all of it for SQL
 
 What stands from labels.parquet on are results: they carry one `evaluation_id`, and are refused when they do not agree
@@ -36,6 +37,8 @@ from streameval.curve import Curve
 from streameval.envelope import Envelope
 from streameval.errors import StudyError
 from streameval.planfiles import difference, plan_files, read_plan
+from streameval.slicefiles import NAMES as SLICE_FILES
+from streameval.slicefiles import SliceFound, read_slices, slice_tables
 from streameval.types import Claim, Labels, Plan
 
 if TYPE_CHECKING:  # DuckDB is only needed once there are labels
@@ -50,9 +53,16 @@ EXACT = ("envelope.parquet", "curve.parquet", "metrics.parquet", "report.html", 
 PUBLISHED = ("plan.parquet", "plan.json", *_RESULTS, "report.html", "study.duckdb", "evaluation.json")
 
 
-def result_files(folder: Path) -> list[Path]:
+def published(found: Evaluation) -> list[str]:
+    """Files of a study that others need."""
+    sliced = ["slices.parquet", *SLICE_FILES] if found.slices else []
+    return [*sliced, *PUBLISHED]
+
+
+def result_files(folder: Path, found: Evaluation) -> list[Path]:
     """Files that `evaluate` writes."""
-    return [folder / name for name in PUBLISHED if not name.startswith("plan.")]
+    planned = ("plan.parquet", "plan.json", "slices.parquet")
+    return [folder / name for name in published(found) if name not in planned]
 
 
 @dataclass(frozen=True)
@@ -71,6 +81,8 @@ class Evaluation:
         What `evaluation.json` and `--json` say.
     issues : pyarrow.Table
         See `streameval.labelling.issues`.
+    slices : tuple of SliceFound
+        The largest first; none where the plan has none.
     """
 
     evaluation_id: str
@@ -80,6 +92,7 @@ class Evaluation:
     metrics: pa.Table
     summary: Mapping[str, Any]
     issues: pa.Table = field(default_factory=lambda: pa.table({}))
+    slices: tuple[SliceFound, ...] = ()
 
 
 def evaluation_id(plan: Plan, labels: Labels, misses: int = 0, label_error: float = 0.0) -> str:
@@ -241,6 +254,7 @@ class Study:
         facts = {"evaluation_id": found.evaluation_id}
         tables = (found.labels, found.issues, found.curve.envelope.table, found.curve_table, found.metrics)
         files = {self.folder / name: atomic.parquet(t, facts) for name, t in zip(_RESULTS, tables, strict=True)}
+        files |= {self.folder / name: atomic.parquet(t, facts) for name, t in slice_tables(found.slices).items()}
         files[self.folder / "report.html"] = atomic.text(report)
         files[self.folder / "study.duckdb"] = database
         summary = json.dumps(dict(found.summary), indent=2, ensure_ascii=False)
@@ -259,10 +273,12 @@ class Study:
             summary = json.loads((self.folder / "evaluation.json").read_text(encoding="utf-8"))
             fully = summary["method"] == "exact"  # its labels stay where they are: there is one for every item
             paths = [self.folder / name for name in _RESULTS if not (fully and name in _FROM_VOTES)]
-            ids = {path.name: atomic.facts_of(path).get("evaluation_id") for path in paths}
+            sliced = [self.folder / name for name in SLICE_FILES if "slices" in summary]
+            ids = {path.name: atomic.facts_of(path).get("evaluation_id") for path in [*paths, *sliced]}
             envelope, curve_table, metrics = (pq.read_table(path) for path in paths[-3:])
             labels, issues = (NO_LABELS, pa.table({})) if fully else map(pq.read_table, paths[:2])
             curve = _curve(summary, envelope, curve_table)
+            slices = read_slices(self.folder, summary.get("slices", ()))
             identity = str(summary["evaluation_id"])
         except FileNotFoundError as error:
             raise StudyError(f"{error.filename}: no results yet", "run `streameval evaluate`") from error
@@ -271,7 +287,7 @@ class Study:
         for name, own in ids.items():
             if own != identity:
                 raise StudyError(f"{self.folder / name}: is of another evaluation than the rest", "run evaluate again")
-        return Evaluation(identity, labels, curve, curve_table, metrics, summary, issues)
+        return Evaluation(identity, labels, curve, curve_table, metrics, summary, issues, slices)
 
 
 def save_exact(folder: Path, found: Evaluation, report: str, database: atomic.Writer) -> None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -18,6 +18,8 @@ import pyarrow as pa
 Int64Array = npt.NDArray[np.int64]
 FloatArray = npt.NDArray[np.float64]
 Coverage = Literal["exact", "conditional", "pointwise", "simultaneous", "none"]
+STRENGTH: tuple[Coverage, ...] = ("none", "conditional", "pointwise", "simultaneous", "exact")
+"""What holds, from the weakest to the strongest."""
 
 
 @dataclass(frozen=True)
@@ -69,6 +71,9 @@ class Plan:
     location : mapping of str to JSON values
         Where the ranking lies and how to read it (source, file order, memory, threads); no part of `plan_id`, so that
         a lake may move.
+    marks : pyarrow.Table or None
+        Of a plan by slices: how many items of each slice are among the first items of the list
+        (`streameval.slices.marks_table`).
     """
 
     method: str
@@ -79,6 +84,7 @@ class Plan:
     ranking: Mapping[str, Any] = field(default_factory=dict)
     notes: Mapping[str, Any] = field(default_factory=dict)
     location: Mapping[str, Any] = field(default_factory=dict)
+    marks: pa.Table | None = None
 
     @property
     def ranks(self) -> Int64Array:
@@ -89,13 +95,11 @@ class Plan:
     def plan_id(self) -> str:
         """Sixteen hex digits that differ whenever anything that was planned differs."""
         digest = hashlib.sha256(json.dumps(self.header(), sort_keys=True).encode())
-        for name in self.table.column_names:
-            column = self.table.column(name).combine_chunks()
-            digest.update(name.encode())
-            if pa.types.is_list(column.type):  # by lengths and values: offsets depend on how the table was cut
-                digest.update(np.ascontiguousarray(column.value_lengths().to_numpy()).tobytes())
-                column = column.flatten()
-            digest.update(np.ascontiguousarray(column.to_numpy()).tobytes())
+        for table in (self.table, *([] if self.marks is None else [self.marks])):
+            for name in table.column_names:
+                digest.update(name.encode())
+                for part in _content(table.column(name).combine_chunks()):
+                    digest.update(part)
         return digest.hexdigest()[:16]
 
     @property
@@ -117,6 +121,17 @@ class Plan:
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
         """Hand the plan's table to any Arrow reader (PyCapsule protocol)."""
         return self.table.__arrow_c_stream__(requested_schema)
+
+
+def _content(column: pa.Array) -> Iterator[bytes]:
+    """The bytes of a column, however its table was cut."""
+    if pa.types.is_list(column.type):  # by lengths and values: offsets depend on the cut
+        yield np.ascontiguousarray(column.value_lengths().to_numpy()).tobytes()
+        column = column.flatten()
+    if pa.types.is_string(column.type):
+        yield json.dumps(column.to_pylist()).encode()
+    else:
+        yield np.ascontiguousarray(column.to_numpy(zero_copy_only=False)).tobytes()
 
 
 @dataclass(frozen=True)

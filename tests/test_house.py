@@ -31,9 +31,10 @@ FLOORS = {
         "dependence",
         "planfiles",
         "extrapolation",
+        "slices",
     ),
     2: ("methods", "rankings", "labelling", "metrics", "exports", "arrays", "database", "provenance"),
-    3: ("verbs", "study", "labelstore", "replicates", "counting"),
+    3: ("verbs", "study", "labelstore", "slicefiles", "replicates", "counting"),
     4: ("reporting",),
     5: ("cli", "demo", "__main__", "__init__"),
 }

@@ -19,10 +19,8 @@ from streameval.methods import create, parameter_names
 from streameval.metrics import cutoffs
 from streameval.metrics.bounded import metrics
 from streameval.study import Evaluation, Study
-from streameval.types import Claim, Int64Array, Labels, Plan
+from streameval.types import STRENGTH, Claim, Int64Array, Labels, Plan
 from streameval.verbs.judging import curve_of
-
-_STRENGTH = ("none", "conditional", "pointwise", "simultaneous", "exact")
 
 
 @dataclass(frozen=True)
@@ -205,7 +203,7 @@ def _sharing_positives(a: Side, b: Side) -> tuple[Side, Side] | None:
 
 def _joint(a: Claim, b: Claim, confidence: float | None) -> Claim:
     """What holds of both together: the weaker of the two, under the assumptions of both."""
-    coverage = min(a.coverage, b.coverage, key=_STRENGTH.index)
+    coverage = min(a.coverage, b.coverage, key=STRENGTH.index)
     assumes = a.assumes if a.assumes == b.assumes else f"of the first: {a.assumes}; of the second: {b.assumes}"
     return Claim(coverage, 1.0 if coverage == "exact" else confidence, assumes)
 

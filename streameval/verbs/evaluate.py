@@ -19,10 +19,12 @@ from streameval.labelling.issues import KINDS, place_of
 from streameval.labelstore import Given, rows_of
 from streameval.metrics.bounded import metrics
 from streameval.reporting.page import render
+from streameval.slicefiles import SliceFound
 from streameval.stores.transfer import at_hand
 from streameval.study import Evaluation, Study, evaluation_id
 from streameval.types import Plan
 from streameval.verbs.judging import Judging, curve_of, half_width_of, tally_stored
+from streameval.verbs.slicing import refuse_misses, slices_found
 from streameval.verbs.sql import writer as database_of
 
 
@@ -80,6 +82,7 @@ def evaluate(
     columns, judging = _split(options)
     folder = Study(Path(study))
     plan = folder.plan()
+    refuse_misses(plan, misses)
     sources = [labels] if _is_one(labels) else list(labels)
     items = folder.items(plan)
     read = _read(sources, plan, items, columns)
@@ -92,8 +95,9 @@ def evaluate(
     if not stored:
         raise InputError(f"{folder.folder}: no labels yet", "give them with --labels FILE")
     tallied = tally_stored(folder, plan, judging, stored)
-    curve = curve_of(plan, tallied.labels, judging.label_error).with_misses(misses)
     thresholds = folder.thresholds(plan)
+    slices = slices_found(plan, tallied.labels, judging.label_error, thresholds)
+    curve = curve_of(plan, tallied.labels, judging.label_error).with_misses(misses)
     if thresholds is not None:
         curve = curve.with_score(thresholds)
     given = [
@@ -108,7 +112,8 @@ def evaluate(
     ]
     summary = _summary(plan, tallied, curve, judging)
     people = agreement(tallied.rows, items.extra).as_dict()
-    found = _evaluation(tallied, curve, {**summary, "agreement": people, "sources": given})
+    said = {"by": plan.notes["by"], "slices": [one.facts() for one in slices]} if slices else {}
+    found = _evaluation(tallied, curve, {**summary, "agreement": people, "sources": given, **said}, slices)
     folder.save_evaluation(found, render(plan, found), database_of(folder, plan, found))
     return found
 
@@ -178,9 +183,11 @@ def _is_one(labels: Any) -> bool:
     return isinstance(labels, str | os.PathLike) or hasattr(labels, "__arrow_c_stream__") or hasattr(labels, "collect")
 
 
-def _evaluation(tallied: Tallied, curve: Curve, summary: Mapping[str, Any]) -> Evaluation:
-    identity = summary["evaluation_id"]
-    return Evaluation(identity, tallied.labels.table, curve, curve.table, metrics(curve), summary, tallied.issues)
+def _evaluation(
+    tallied: Tallied, curve: Curve, summary: Mapping[str, Any], slices: tuple[SliceFound, ...]
+) -> Evaluation:
+    identity, table = summary["evaluation_id"], tallied.labels.table
+    return Evaluation(identity, table, curve, curve.table, metrics(curve), summary, tallied.issues, slices)
 
 
 def _summary(plan: Plan, tallied: Tallied, curve: Curve, judging: Judging) -> dict[str, Any]:

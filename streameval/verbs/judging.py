@@ -9,11 +9,12 @@ from typing import Any
 
 from streameval.curve import Curve, HalfWidth
 from streameval.errors import InputError
-from streameval.labelerror import method_parameters, widen
+from streameval.labelerror import CONFIDENCE, method_parameters, widen
 from streameval.labelling import Tallied, tally
 from streameval.labelling.tally import with_unlisted
 from streameval.labelstore import Given, rows_of
 from streameval.methods import create
+from streameval.slices import parts, pooled, shared
 from streameval.study import Study
 from streameval.types import Labels, Plan
 
@@ -58,14 +59,30 @@ def tally_stored(folder: Study, plan: Plan, judging: Judging, stored: Sequence[G
 
 
 def curve_of(plan: Plan, labels: Labels, label_error: float = 0.0) -> Curve:
-    """Turn labels into the curve, widened for a label error rate."""
+    """Turn labels into the curve, widened for a label error rate; of the whole list, where it is in slices."""
+    if plan.marks is not None:
+        return pooled(plan, slice_curves(plan, labels, label_error), labels, label_error)
+    return _curve(plan, labels, label_error, plan.parameters.get("confidence"))
+
+
+def slice_curves(plan: Plan, labels: Labels, label_error: float = 0.0) -> dict[str, Curve]:
+    """Curve of every slice by name, the largest first; none where the plan has no slices."""
+    if plan.marks is None:
+        return {}
+    found = parts(plan)
+    level = shared(plan.parameters.get("confidence") or CONFIDENCE, len(found))
+    return {part.name: _curve(part.plan, part.labels(labels), label_error, level) for part in found}
+
+
+def _curve(plan: Plan, labels: Labels, label_error: float, confidence: float | None) -> Curve:
     parameters = method_parameters(plan.parameters, label_error)
-    curve = create(plan.method, parameters).curve(plan, labels)
-    return widen(curve, label_error, plan.parameters.get("confidence"))
+    return widen(create(plan.method, parameters).curve(plan, labels), label_error, confidence)
 
 
 def half_width_of(plan: Plan, curve: Curve, missing: int) -> dict[str, Any]:
     """Half-width that the labels reach, where it is widest, and a forecast of what half of it takes.
+
+    In slices it is that of the whole list, without a forecast.
 
     Labels for half of the planned half-width, relative to those for the whole of it, are those for half of what was
     reached: which precision the list keeps changes both alike. Where planned labels are missing, or a plan has grown
@@ -78,7 +95,7 @@ def half_width_of(plan: Plan, curve: Curve, missing: int) -> dict[str, Any]:
         widest = HalfWidth((high - low) / (high + low) if high > low else 0.0, int(at))
     found = {"alpha": widest.alpha, "rank": widest.rank, "labels_for_half": None}
     grown = int(plan.notes.get("look", 1)) > 1
-    if widest.alpha == 0 or curve.claim.coverage in ("exact", "none") or missing or grown:
+    if plan.marks is not None or widest.alpha == 0 or curve.claim.coverage in ("exact", "none") or missing or grown:
         return found
     method = create(plan.method, dict(plan.parameters))
     try:

@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from streameval.methods import create
-from streameval.rankings import Ranking, RankingOptions, open_ranking
+from streameval.rankings import Progress, Ranking, RankingOptions, open_ranking, silent
 from streameval.study import Study
 from streameval.types import Plan
+from streameval.verbs.slicing import draw_by_slices
 
 
 def plan(
@@ -20,6 +21,8 @@ def plan(
     method: str = "paula",
     seed: int = 0,
     options: RankingOptions | None = None,
+    by: str | None = None,
+    progress: Progress = silent,
     **parameters: Any,
 ) -> Plan:
     """Choose the ranks of a ranking to label, and write them to a study.
@@ -37,6 +40,10 @@ def plan(
         Seed of what is random: the draw, and the shuffle of the tasks.
     options : RankingOptions, optional
         Score, key, order of files, memory, threads.
+    by : str, optional
+        Column whose values are slices: each gets ranks, a curve and metrics of its own (`draw_by_slices`).
+    progress : callable(done, total), optional
+        Rows read, of a list in slices: nothing is read of any other.
     **parameters
         Of the method (`streameval.methods`).
 
@@ -51,7 +58,10 @@ def plan(
     StudyError
         The folder holds a different plan.
     """
-    drawn, _ = draw(ranking, method, seed, options, parameters)
+    if by is None:
+        drawn, _ = draw(ranking, method, seed, options, parameters)
+    else:
+        drawn, _ = draw_by_slices(ranking, by, method, seed, options, parameters, progress)
     Study(Path(study)).save_plan(drawn)
     return drawn
 

@@ -13,7 +13,7 @@ from typing import Any
 from streameval import __version__
 from streameval.errors import StudyError
 from streameval.stores.transfer import get, put, remove
-from streameval.study import EXACT, PUBLISHED, Evaluation, Study
+from streameval.study import EXACT, Evaluation, Study, published
 
 MANIFEST = "manifest.json"
 
@@ -57,7 +57,7 @@ def publish(study: str | os.PathLike[str], place: str | os.PathLike[str]) -> Pub
     """
     folder = Study(Path(study))
     found = folder.evaluation()
-    return _copy(folder.folder, PUBLISHED, found.evaluation_id, folder.plan().plan_id, place)
+    return _copy(folder.folder, published(found), found.evaluation_id, folder.plan().plan_id, place)
 
 
 def publish_exact(found: Evaluation, folder: str | os.PathLike[str], place: str | os.PathLike[str]) -> Published:

@@ -175,6 +175,8 @@ def method_cutoffs(plan: Plan) -> Int64Array | None:
     """Ranks that the curve's table will show, where the order has scores: the plan decides them, not the labels."""
     if plan.ranking.get("score") is None:
         return None
+    if plan.marks is not None:
+        return np.unique(plan.marks.column("rank").to_numpy())
     unknown = Labels.of(plan, np.full(plan.ranks.size, -1))
     return create(plan.method, dict(plan.parameters)).curve(plan, unknown).grid
 

@@ -57,7 +57,7 @@ def evaluate(
     output.event("evaluate", evaluation_id=found.evaluation_id, **found.summary["account"])
     sources = [{key: value for key, value in one.items() if key != "new"} for one in found.summary["sources"]]
     read = {"study": found.summary["study"], "evaluation_id": found.evaluation_id, "labels": sources}
-    record(study, "evaluate", read, result_files(study), output)
+    record(study, "evaluate", read, result_files(study, found), output)
     rows = [[f"{int(r['argument']):,}", *(f"{r[k]:.4f}" for k in ("lower", "estimate", "upper"))] for r in cuts]
     account = found.summary["account"]
     notes = [f"{value:,} {key}" for key, value in account.items() if value and key in _TROUBLE]

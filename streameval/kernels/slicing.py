@@ -1,0 +1,96 @@
+"""Ranks within slices of a list: a slice is the items that share a value of some column, in the list's order."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from streameval.kernels.jit import kernel
+from streameval.types import Int64Array
+
+UInt8Array = npt.NDArray[np.uint8]
+UInt64Array = npt.NDArray[np.uint64]
+
+
+@kernel
+def find_in_order(
+    codes: UInt8Array, first: int, seen: Int64Array, wanted: Int64Array, at: Int64Array, ends: Int64Array,
+    found: Int64Array,
+) -> None:  # fmt: skip
+    """Find the list's ranks of wanted ranks of slices, where rows lie in the list's order.
+
+    Parameters
+    ----------
+    codes : uint8 array, shape (n,)
+        Slice of each row.
+    first : int
+        Rows before these.
+    seen : int64 array, shape (slices,)
+        Items of each slice before these rows; moved on.
+    wanted : int64 array
+        Ranks within slices, one slice after another, ascending within each.
+    at, ends : int64 arrays, shape (slices,)
+        Where the next wanted rank of each slice stands in `wanted`, moved on, and where its last one ends.
+    found : int64 array, like `wanted`
+        Rank in the list.
+    """
+    for i in range(codes.size):
+        code = codes[i]
+        seen[code] += 1
+        here = at[code]
+        if here < ends[code] and wanted[here] == seen[code]:
+            found[here] = first + i + 1
+            at[code] = here + 1
+
+
+@kernel
+def count_between(codes: UInt8Array, first: int, cutoffs: Int64Array, counts: Int64Array) -> None:
+    """Count the items of each slice between cutoffs, where rows lie in the list's order.
+
+    Parameters
+    ----------
+    codes : uint8 array, shape (n,)
+    first : int
+        Rows before these.
+    cutoffs : int64 array, shape (k,), ascending
+        The last of them is no less than any row's rank.
+    counts : int64 array, shape (k, slices)
+        Row j: items whose rank is at most `cutoffs[j]`, and beyond the cutoff before.
+    """
+    j = np.searchsorted(cutoffs, first + 1)
+    for i in range(codes.size):
+        while cutoffs[j] < first + i + 1:
+            j += 1
+        counts[j, codes[i]] += 1
+
+
+@kernel
+def count_among(codes: UInt8Array, rows: UInt64Array, marks: UInt64Array, counts: Int64Array) -> None:
+    """Count the items of each slice between marks, rows in any order.
+
+    Parameters
+    ----------
+    codes : uint8 array, shape (n,)
+    rows : uint64 array, shape (words, n)
+        Words that order the rows, the one that is compared first in the first row.
+    marks : uint64 array, shape (words, k)
+        Of the marks, ascending in that order.
+    counts : int64 array, shape (k + 1, slices)
+        Row j: items that are at or before mark j, and after the mark before; the last row is for those after all marks.
+    """
+    words, n = rows.shape
+    size = marks.shape[1]
+    for i in range(n):
+        low, high = 0, size  # the first mark that is not before the row
+        while low < high:
+            middle = (low + high) // 2
+            before = False
+            for word in range(words):
+                if marks[word, middle] != rows[word, i]:
+                    before = marks[word, middle] < rows[word, i]
+                    break
+            if before:
+                low = middle + 1
+            else:
+                high = middle
+        counts[low, codes[i]] += 1

@@ -1,0 +1,155 @@
+"""Which slice every item of a list is in: one column, read once, kept as a byte an item in a mapped file."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from streameval.errors import InputError, did_you_mean
+from streameval.rankings import Progress, Ranking, silent
+from streameval.rankings.memory import TableRanking, table_slices
+from streameval.rankings.ordering.groups import row_groups
+from streameval.rankings.ordering.units import RowGroup, Unit
+from streameval.rankings.scored import ScoredRanking
+from streameval.rankings.stored import StoredRanking
+from streameval.rankings.streams import check_unchanged, in_order
+from streameval.rankings.tables import LakeRanking
+from streameval.types import Int64Array
+
+MOST_SLICES = 200
+NONE = "(none)"
+"""Name of the slice of items whose value is null."""
+_BLOCK = 1 << 22
+
+
+@dataclass(frozen=True)
+class Slices:
+    """The slices of a list, the largest first, and which one each item is in.
+
+    Attributes
+    ----------
+    names : tuple of str
+        Values of the column, as text.
+    n_items : int64 array, shape (slices,)
+    codes : uint8 array, shape (N,)
+        Slice of the item at each stored position; mapped from a file.
+    """
+
+    names: tuple[str, ...]
+    n_items: Int64Array
+    codes: npt.NDArray[np.uint8]
+
+    def blocks(self) -> Iterator[tuple[int, npt.NDArray[np.uint8]]]:
+        """Some rows at a time: how many are before them, and their slices."""
+        for first in range(0, self.codes.size, _BLOCK):
+            yield first, np.asarray(self.codes[first : first + _BLOCK])
+
+
+def read_slices(ranking: Ranking, column: str, folder: Path, progress: Progress = silent) -> Slices:
+    """Read the slice of every item.
+
+    Parameters
+    ----------
+    ranking : Ranking
+    column : str
+        Strings, integers, booleans or dates; a partition key is not read at all.
+    folder : Path
+        Where the codes may lie: a byte for each item.
+    progress : callable(done, total), optional
+        Told rows.
+
+    Raises
+    ------
+    InputError
+        No such column, a type that names nothing, more than `MOST_SLICES` values, or a file that is damaged or changed.
+    """
+    if column not in ranking.columns():
+        raise InputError(f"the ranking has no column '{column}'", did_you_mean(column, ranking.columns()))
+    units, fixed = _units(ranking, column)
+    total, done = sum(unit.rows for unit in units), 0
+    codes = np.memmap(folder / "slices", dtype=np.uint8, mode="w+", shape=(total,))
+    known: dict[str, int] = {}
+    counts = np.zeros(MOST_SLICES, np.int64)
+    threads = os.cpu_count() or 1
+    with ThreadPoolExecutor(threads) as pool:
+        for unit, names, own in in_order(pool, lambda unit: _read(unit, column, fixed), units, 2 * threads):
+            table = _codes_of(names, known, column)
+            mine = table[own]
+            codes[unit.first_position : unit.first_position + unit.rows] = mine
+            counts += np.bincount(mine, minlength=MOST_SLICES)
+            done += unit.rows
+            progress(done, total)
+    check_unchanged(ranking)
+    return _largest_first(tuple(known), counts[: len(known)], codes)
+
+
+def _units(ranking: Ranking, column: str) -> tuple[Sequence[Unit], Mapping[str, str | None]]:
+    """Stretches of rows in stored order, and the value of every file where it is a partition key."""
+    if isinstance(ranking, LakeRanking):
+        ranking = ranking.opened
+    rows = ranking.rows if isinstance(ranking, ScoredRanking) else ranking
+    if isinstance(rows, TableRanking):
+        _check_type(rows.table.schema.field(column).type, column)
+        return table_slices(rows.table), {}
+    if not isinstance(rows, StoredRanking):
+        raise InputError(f"a {type(ranking).__name__} has no slices")
+    if column in rows.schema.names:
+        _check_type(rows.schema.field(column).type, column)
+        return row_groups(rows.footers, column), {}
+    fixed = {footer.file.path: dict(footer.file.keys)[column] for footer in rows.footers}
+    return row_groups(rows.footers, rows.schema.names[0]), fixed
+
+
+def _check_type(kind: pa.DataType, column: str) -> None:
+    plain = kind.value_type if pa.types.is_dictionary(kind) else kind
+    tests = (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view, pa.types.is_integer,
+             pa.types.is_boolean, pa.types.is_date)  # fmt: skip
+    if not any(test(plain) for test in tests):
+        raise InputError(f"column '{column}' is {kind}", "slices are named by strings, integers, booleans or dates")
+
+
+def _read(unit: Unit, column: str, fixed: Mapping[str, str | None]) -> tuple[Unit, list[str], Int64Array]:
+    """Values of a unit's rows: their names, and which of them each row has."""
+    if isinstance(unit, RowGroup) and fixed:
+        name = fixed[unit.path]
+        return unit, [NONE if name is None else name], np.zeros(unit.rows, np.int64)
+    values = unit.read([column]).column(0).combine_chunks()
+    if isinstance(values, pa.ChunkedArray):  # more text than one chunk can hold
+        values = pa.concat_arrays(values.cast(pa.large_string()).chunks)
+    if not pa.types.is_dictionary(values.type):
+        values = values.dictionary_encode()
+    names = [NONE if name is None else name for name in values.dictionary.cast(pa.large_string()).to_pylist()]
+    if not values.null_count:
+        return unit, names, values.indices.to_numpy()
+    return unit, [*names, NONE], values.indices.fill_null(len(names)).to_numpy()
+
+
+def _codes_of(names: list[str], known: dict[str, int], column: str) -> npt.NDArray[np.uint8]:
+    """Code of each name; new ones are numbered on."""
+    for name in names:
+        if name not in known:
+            if len(known) == MOST_SLICES:
+                raise InputError(
+                    f"column '{column}' has more than {MOST_SLICES} values",
+                    "every slice takes labels of its own: use a coarser column",
+                )
+            known[name] = len(known)
+    return np.array([known[name] for name in names], np.uint8)
+
+
+def _largest_first(names: tuple[str, ...], counts: Int64Array, codes: npt.NDArray[np.uint8]) -> Slices:
+    """Number the slices by size, those that are alike by name: whatever order they were met in."""
+    kept = [code for code in range(len(names)) if counts[code]]  # a dictionary may name what no row has
+    order = sorted(kept, key=lambda code: (-int(counts[code]), names[code]))
+    table = np.zeros(max(1, len(names)), np.uint8)
+    table[order] = np.arange(len(order), dtype=np.uint8)
+    for first in range(0, codes.size, _BLOCK):
+        codes[first : first + _BLOCK] = table[codes[first : first + _BLOCK]]
+    return Slices(tuple(names[code] for code in order), counts[order], codes)

@@ -1,0 +1,165 @@
+"""Where the ranks of slices lie in the list, and how many of each slice lie among its first k items."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, fields, replace
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from streameval.errors import InputError
+from streameval.kernels.slicing import count_among, count_between, find_in_order
+from streameval.kernels.tiehash import position_hashes
+from streameval.rankings import Progress, Ranking, silent
+from streameval.rankings.ordering.bins import Words
+from streameval.rankings.ordering.locate import locate
+from streameval.rankings.ordering.pick import Located
+from streameval.rankings.ordering.units import Scan, Unit
+from streameval.rankings.scored import ScoredRanking
+from streameval.rankings.slicing.column import Slices
+from streameval.rankings.spill import matrix
+from streameval.rankings.streams import check_unchanged, in_order
+from streameval.rankings.tables import LakeRanking
+from streameval.types import Int64Array
+
+
+@dataclass(frozen=True)
+class Placed:
+    """Ranks of slices in the list.
+
+    Attributes
+    ----------
+    rank : list of int64 arrays, one per slice
+        Rank in the list of each wanted rank of the slice.
+    inside : int64 array, shape (k, slices)
+        Items of each slice among the first `cutoffs[j]` of the list.
+    """
+
+    rank: list[Int64Array]
+    inside: Int64Array
+
+
+def place(
+    ranking: Ranking, slices: Slices, wanted: Sequence[Int64Array], cutoffs: Int64Array, progress: Progress = silent
+) -> Placed:
+    """Find wanted ranks of slices in the list.
+
+    Parameters
+    ----------
+    ranking : Ranking
+        In stored order, no file is read again. By score, its scores are read once or a little more for every slice, and
+        once more to count.
+    slices : Slices
+    wanted : sequence of int64 arrays, one per slice
+        Ranks within the slice, strictly increasing.
+    cutoffs : int64 array, strictly increasing
+        Ranks of the list; the last is N.
+    progress : callable(done, total), optional
+
+    Raises
+    ------
+    InputError
+        Scores that are null or NaN, and whatever `ScoredRanking.fetch` refuses.
+    """
+    opened = ranking.opened if isinstance(ranking, LakeRanking) else ranking
+    if isinstance(opened, ScoredRanking):
+        return _by_score(opened, slices, wanted, cutoffs, progress)
+    return _as_stored(slices, wanted, cutoffs)
+
+
+def _as_stored(slices: Slices, wanted: Sequence[Int64Array], cutoffs: Int64Array) -> Placed:
+    ends = np.cumsum([ranks.size for ranks in wanted]).astype(np.int64)
+    at = np.concatenate([[0], ends[:-1]]).astype(np.int64)
+    flat = np.concatenate([np.empty(0, np.int64), *wanted])
+    found, seen = np.zeros(flat.size, np.int64), np.zeros(len(slices.names), np.int64)
+    counts = np.zeros((cutoffs.size, len(slices.names)), np.int64)
+    for first, codes in slices.blocks():
+        find_in_order(codes, first, seen, flat, at, ends, found)
+        count_between(codes, first, cutoffs, counts)
+    return Placed(np.split(found, ends[:-1]), np.cumsum(counts, axis=0))
+
+
+@dataclass(frozen=True)
+class _OneSlice(Scan):
+    """A scan to which the items of all other slices have no score, so that they come last."""
+
+    slices: Slices | None = None
+    code: int = 0
+
+    def column(self, unit: Unit) -> pa.ChunkedArray:
+        """Scores of a unit's rows; null outside the slice."""
+        scores = super().column(unit)
+        if self.slices is None:
+            return scores
+        codes = self.slices.codes[unit.first_position : unit.first_position + unit.rows]
+        plain = scores.combine_chunks()
+        return pa.chunked_array([pc.if_else(pa.array(codes == self.code), plain, pa.scalar(None, plain.type))])
+
+
+def _by_score(
+    ranking: ScoredRanking, slices: Slices, wanted: Sequence[Int64Array], cutoffs: Int64Array, progress: Progress
+) -> Placed:
+    """Find every slice's ranks by scans of its own, then count what lies between all that was found."""
+    memory = ranking.budget(max([cutoffs.size, *(ranks.size for ranks in wanted)]))
+    scan = replace(ranking, bounds=None).scan_for(cutoffs)  # statistics say nothing of a slice
+    located = [locate(scan, cutoffs, memory, ranking.options.nan, progress)]
+    if located[0].missing:
+        raise InputError(f"{located[0].missing:,} items have no {scan.score}", "in slices every item needs a score")
+    for code, ranks in enumerate(wanted):
+        own = _OneSlice(**{one.name: getattr(scan, one.name) for one in fields(Scan)}, slices=slices, code=code)
+        located.append(locate(own, ranks, memory, "last", progress))
+    words, order = _marks(scan, located)
+    counts = _count(scan, slices, words[:, order], progress)
+    check_unchanged(ranking)
+    inside = np.cumsum(counts, axis=0)
+    back = np.empty(order.size, np.int64)
+    back[order] = np.arange(order.size)
+    places = np.split(back, np.cumsum([one.position.size for one in located])[:-1])
+    rank = inside.sum(axis=1)
+    _check([inside[own, code] for code, own in enumerate(places[1:])], wanted, rank[places[0]], cutoffs)
+    return Placed([rank[own] for own in places[1:]], inside[places[0]])
+
+
+def _marks(scan: Scan, located: Sequence[Located]) -> tuple[npt.NDArray[np.uint64], Int64Array]:
+    """Words of all items that were found, and the order that sorts them."""
+    position: Int64Array = np.concatenate([one.position for one in located])
+    key, low = np.concatenate([one.keys.key for one in located]), np.concatenate([one.keys.low for one in located])
+    hashes = scan.key_hashes(position) if scan.keys else position_hashes(position)
+    words = matrix(Words(key, low, hashes, position.view(np.uint64)))
+    return words, np.lexsort(words[::-1])
+
+
+def _count(scan: Scan, slices: Slices, marks: npt.NDArray[np.uint64], progress: Progress) -> Int64Array:
+    """Items of each slice up to each mark, and after the mark before."""
+
+    def work(unit: Unit) -> Int64Array:
+        keys = scan.scores(unit)
+        everything = np.arange(unit.rows, dtype=np.uint32)
+        hashes = scan.hashes(unit) if scan.keys else None
+        rows = matrix(scan.words(unit.first_position, keys, everything, hashes))
+        counts = np.zeros((marks.shape[1] + 1, len(slices.names)), np.int64)
+        codes = np.asarray(slices.codes[unit.first_position : unit.first_position + unit.rows])
+        count_among(codes, rows, marks, counts)
+        return counts
+
+    whole = np.zeros((marks.shape[1] + 1, len(slices.names)), np.int64)
+    done, total = 0, sum(unit.rows for unit in scan.units)
+    with ThreadPoolExecutor(scan.threads) as pool:
+        for unit, counts in zip(scan.units, in_order(pool, work, scan.units, 2 * scan.threads), strict=True):
+            whole += counts
+            done += unit.rows
+            progress(done, total)
+    return whole
+
+
+def _check(inside: Sequence[Int64Array], wanted: Sequence[Int64Array], rank: Int64Array, cutoffs: Int64Array) -> None:
+    """Refuse what was found unless it is what was wanted, counted anew: a list that changed, for one."""
+    if not all(np.array_equal(*pair) for pair in [*zip(inside, wanted, strict=True), (rank, cutoffs)]):
+        raise InputError(
+            "ranks of slices could not be told apart",
+            "the list changed while it was read, or its scores reach the end of their integer type: cast them wider",
+        )

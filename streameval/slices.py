@@ -1,0 +1,264 @@
+"""Slices of one plan: shares of its confidence and labels, its parts, and the bounds of the whole from theirs.
+
+A plan by slices holds a plan for each slice of the list, the items that share a value of some column, in the list's
+order. Each is made for 1 − δ/S, where the list's bounds are to hold with probability 1 − δ and there are S slices; so
+the bounds of all slices, whatever else they assume, hold together with probability ≥ 1 − δ (a union bound, whether or
+not the draws depend on each other).
+
+The whole. Let n_s(r) of the list's first r items be in slice s: these numbers are counted when the plan is made. Then
+Y(r) = Σ Y_s(n_s(r)), so that the sums of the slices' bounds at n_s(r) bound Y at every r at once, with the same
+probability. Between the ranks r at which they were counted the walk's own logic holds (`streameval.envelope.close`).
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from streameval.curve import Curve
+from streameval.envelope import Points, close, lift
+from streameval.errors import StudyError
+from streameval.types import STRENGTH, Claim, Int64Array, Labels, Plan
+
+_RATIO = 1.005  # of the list's cutoffs at which slices are counted
+
+
+@dataclass(frozen=True)
+class Part:
+    """A slice of a plan.
+
+    Attributes
+    ----------
+    name : str
+    plan : Plan
+        Of the slice as a list of its own: its ranks are those within the slice.
+    rows : int64 array
+        Where they stand in the table of the whole plan.
+    """
+
+    name: str
+    plan: Plan
+    rows: Int64Array
+
+    def labels(self, whole: Labels) -> Labels:
+        """Of the slice, from those of the whole plan."""
+        kept = (whole.label[self.rows], whole.votes[self.rows], whole.positive_votes[self.rows])
+        return Labels(self.plan.ranks, *kept)
+
+
+def shared(confidence: float, slices: int) -> float:
+    """Confidence of each slice, so that all of them hold together with `confidence`.
+
+    Examples
+    --------
+    >>> round(shared(0.95, 10), 6)
+    0.995
+    """
+    return 1 - (1 - confidence) / slices
+
+
+def budgets(budget: int, n_items: Sequence[int]) -> list[int]:
+    """Share labels out equally, except that no slice is given more than it has items.
+
+    Examples
+    --------
+    >>> budgets(100, [1_000, 500, 10])
+    [45, 45, 10]
+    """
+    given = [0] * len(n_items)
+    for left, at in enumerate(sorted(range(len(n_items)), key=lambda at: n_items[at])):
+        given[at] = min(n_items[at], (budget - sum(given)) // (len(n_items) - left))
+    return given
+
+
+def seed_of(seed: int, name: str) -> int:
+    """Seed of a slice: one slice more or less leaves the draws of the others as they are."""
+    return int.from_bytes(hashlib.sha256(f"{seed}\0{name}".encode()).digest()[:8], "little")
+
+
+def list_cutoffs(n_items: int) -> Int64Array:
+    """Ranks of the list at which slices are counted: 1 to 100, then a grid, powers of ten, and N."""
+    steps = int(np.ceil(np.log(max(n_items, 2)) / np.log(_RATIO)))
+    grid = np.floor(_RATIO ** np.arange(steps)).astype(np.int64)
+    powers = 10 ** np.arange(0, 16, dtype=np.int64)
+    found = np.unique(np.concatenate([np.arange(1, 101), grid, powers, [n_items]]))
+    return found[found <= n_items]
+
+
+def joined(
+    parts: Sequence[Plan], names: Sequence[str], rank: Sequence[Int64Array], parameters: Mapping[str, Any]
+) -> tuple[pa.Table, list[dict[str, Any]]]:
+    """Put plans of slices into one table, in the list's order, and what else is to be remembered of each.
+
+    Parameters
+    ----------
+    parts : sequence of Plan
+        One for each slice.
+    names : sequence of str
+    rank : sequence of int64 arrays
+        Rank in the list of every planned rank of the slice.
+    parameters : mapping
+        As they were asked for: kept for a slice is only what differs.
+
+    Returns
+    -------
+    table : pyarrow.Table
+        `rank`, `stratum` (within the slice), the method's own columns, `slice`, `slice_rank`.
+    slices : list of dict
+    """
+    tables, notes = [], []
+    for part, name, ranks in zip(parts, names, rank, strict=True):
+        own = part.table.drop_columns(["rank"])
+        table = pa.table({"rank": ranks, **{key: own.column(key) for key in own.column_names}})
+        table = table.append_column("slice", pa.array([name] * ranks.size, pa.string()))
+        tables.append(table.append_column("slice_rank", pa.array(part.ranks)))
+        differ = {key: value for key, value in part.parameters.items() if value != parameters.get(key)}
+        notes.append({"name": name, "n_items": part.n_items, "seed": part.seed, "parameters": differ,
+                      "notes": dict(part.notes)})  # fmt: skip
+    whole = pa.concat_tables(tables, promote_options="default")
+    return whole.take(pc.sort_indices(whole, sort_keys=[("rank", "ascending")])).combine_chunks(), notes
+
+
+def parts(plan: Plan) -> list[Part]:
+    """Slices of a plan, the largest first, each with its share of the confidence."""
+    slices = plan.notes["slices"]
+    names = plan.table.column("slice").to_numpy(zero_copy_only=False)
+    own = [name for name in plan.table.column_names if name not in ("rank", "slice", "slice_rank")]
+    confidence = plan.parameters.get("confidence")
+    found = []
+    for one in slices:
+        rows = np.flatnonzero(names == one["name"])
+        taken = plan.table.take(pa.array(rows))
+        table = pa.table({"rank": taken.column("slice_rank"), **{key: taken.column(key) for key in own}})
+        parameters = {**plan.parameters, **one["parameters"]}
+        if confidence is not None:
+            parameters["confidence"] = shared(confidence, len(slices))
+        part = Plan(plan.method, parameters, one["n_items"], one["seed"], table, plan.ranking, one["notes"])
+        found.append(Part(one["name"], part, rows))
+    return found
+
+
+def marks_table(
+    names: Sequence[str], within: Sequence[Int64Array], rank: Sequence[Int64Array], kinds: Sequence[str]
+) -> pa.Table:
+    """Facts "the first `rank` items of the list hold `slice_rank` of the slice", by rank and slice.
+
+    Parameters
+    ----------
+    names : sequence of str
+        A slice may be named more than once.
+    within, rank : sequences of int64 arrays
+        For each name.
+    kinds : sequence of {"item", "cutoff"}
+        For each name: whether the item at `rank` is the very one at `slice_rank`, or any.
+
+    Returns
+    -------
+    pyarrow.Table
+        `slice`, `slice_rank`, `rank`, `is_item`.
+    """
+    sizes = [some.size for some in rank]
+    made = pa.table(
+        {
+            "slice": pa.array(np.repeat(np.array(names, dtype=object), sizes), pa.string()),
+            "slice_rank": np.concatenate([np.empty(0, np.int64), *within]),
+            "rank": np.concatenate([np.empty(0, np.int64), *rank]),
+            "is_item": np.repeat(np.array([kind == "item" for kind in kinds], np.bool_), sizes),
+        }
+    )  # fmt: skip
+    return made.sort_by([("rank", "ascending"), ("slice", "ascending"), ("slice_rank", "ascending")]).combine_chunks()
+
+
+def slice_scores(marks: pa.Table, name: str, scores: pa.Table) -> pa.Table:
+    """Scores at ranks of a slice, from those of the list.
+
+    Parameters
+    ----------
+    marks : pyarrow.Table
+        See `marks_table`.
+    name : str
+        Of the slice.
+    scores : pyarrow.Table
+        `rank`, `score` of the list.
+
+    Returns
+    -------
+    pyarrow.Table
+        `rank` (within the slice), `score`: of the items of the slice that stand at these ranks.
+    """
+    own = marks.filter(pc.and_(pc.equal(marks.column("slice"), name), marks.column("is_item")))
+    at = pc.index_in(own.column("rank"), value_set=scores.column("rank").combine_chunks())
+    found = pa.table({"rank": own.column("slice_rank"), "score": scores.column("score").take(at)})
+    return found.filter(pc.is_valid(at))
+
+
+def pooled(plan: Plan, curves: Mapping[str, Curve], labels: Labels, label_error: float) -> Curve:
+    """Bounds on the whole list from those of its slices.
+
+    Parameters
+    ----------
+    plan : Plan
+        By slices.
+    curves : mapping of name to Curve
+        Of all slices.
+    labels : Labels
+        Of the whole plan.
+    label_error : float
+        Where it is not 0, a label is not the truth of its item, and only the slices' bounds are used.
+    """
+    cutoffs, inside = _counted(plan, list(curves))
+    bounds = [curve.envelope.at(inside[:, at]) for at, curve in enumerate(curves.values())]
+    lower, upper = (np.sum([one[side] for one in bounds], axis=0) for side in (0, 1))
+    points = Points(cutoffs, lower, upper)
+    if label_error == 0:
+        envelope = close(plan.n_items, points, labels.rank, labels.label)
+    else:
+        envelope = lift(plan.n_items, points)
+    diagnostics = {
+        "consistent": envelope.consistent,
+        "slices": {name: dict(curve.diagnostics) for name, curve in curves.items()},
+    }
+    claim = _claim(curves, plan.parameters.get("confidence"))
+    return Curve(plan.n_items, envelope, cutoffs, claim, diagnostics, findings=_findings(curves))
+
+
+def _counted(plan: Plan, names: Sequence[str]) -> tuple[Int64Array, Int64Array]:
+    """Ranks of the list at which every slice was counted, and the counts, shape (ranks, slices)."""
+    if plan.marks is None:
+        raise StudyError("a plan by slices has lost its slices.parquet", "restore it")
+    marks = plan.marks.filter(pc.invert(plan.marks.column("is_item")))
+    rank, which = marks.column("rank").to_numpy(), marks.column("slice").to_numpy(zero_copy_only=False)
+    within = marks.column("slice_rank").to_numpy()
+    return np.unique(rank), np.stack([within[which == name] for name in names], axis=1)
+
+
+def _claim(curves: Mapping[str, Curve], confidence: float | None) -> Claim:
+    """What holds of all slices together: the weakest claim among them, under all of their assumptions."""
+    claims = [curve.claim for curve in curves.values()]
+    coverage = min((claim.coverage for claim in claims), key=STRENGTH.index)
+    if coverage == "exact":
+        return replace(claims[0], coverage="exact", confidence=1.0)
+    weakest = next(claim for claim in claims if claim.coverage == coverage)
+    chance = any(claim.confidence is not None and claim.coverage != "exact" for claim in claims)
+    assumes = list(dict.fromkeys(claim.assumes for claim in claims if claim.coverage != "exact"))
+    said = assumes[0] if len(assumes) == 1 else "of each slice what its own bounds assume"
+    if not chance:
+        return replace(weakest, assumes=said)
+    level = confidence if confidence is not None else 1 - sum(1 - (c.confidence or 1.0) for c in claims)
+    return Claim(coverage, level, said)
+
+
+def _findings(curves: Mapping[str, Curve]) -> tuple[str, ...]:
+    """Why slices promise nothing, where they do not."""
+    lost = {name: curve for name, curve in curves.items() if not curve.proves}
+    if not lost:
+        return ()
+    name, curve = next(iter(lost.items()))
+    why = f" ({name}: {curve.findings[0]})" if curve.findings else ""
+    return (f"{len(lost)} of {len(curves)} slices promise nothing, so the whole does not{why}",)
