@@ -1,6 +1,6 @@
 """A plan as two files: plan.parquet, its table, and plan.json, all else; the JSON is written last.
 
-A plan by slices has a third, slices.parquet: how many items of each slice are among the first items of the list.
+A plan by slices has a third, slice_counts.parquet: how many items of each slice are among the first items of the list.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def read_plan(folder: Path) -> Plan:
         header = json.loads(path.read_text(encoding="utf-8"))
         table = pq.read_table(folder / "plan.parquet").replace_schema_metadata(None)
         sliced = "slices" in header["notes"]
-        marks = pq.read_table(folder / "slices.parquet").replace_schema_metadata(None) if sliced else None
+        marks = pq.read_table(folder / "slice_counts.parquet").replace_schema_metadata(None) if sliced else None
         plan = Plan(table=table, marks=marks, **{key: header[key] for key in _PLAN_KEYS})
     except FileNotFoundError as error:
         raise StudyError(
@@ -54,7 +54,7 @@ def plan_files(folder: Path, plan: Plan, name: str) -> dict[Path, atomic.Writer]
     """Both files of a plan; the JSON last, because it makes the study."""
     header = {"plan_id": plan.plan_id, **plan.header(), "location": dict(plan.location), "version": __version__}
     tags = {"plan_id": plan.plan_id}
-    marks = {} if plan.marks is None else {folder / "slices.parquet": atomic.parquet(plan.marks, tags)}
+    marks = {} if plan.marks is None else {folder / "slice_counts.parquet": atomic.parquet(plan.marks, tags)}
     return {
         **marks,
         folder / f"{name}.parquet": atomic.parquet(plan.table, tags),

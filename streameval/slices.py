@@ -231,7 +231,7 @@ def pooled(plan: Plan, curves: Mapping[str, Curve], labels: Labels, label_error:
 def _counted(plan: Plan, names: Sequence[str]) -> tuple[Int64Array, Int64Array]:
     """Ranks of the list at which every slice was counted, and the counts, shape (ranks, slices)."""
     if plan.marks is None:
-        raise StudyError("a plan by slices has lost its slices.parquet", "restore it")
+        raise StudyError("a plan by slices has lost its slice_counts.parquet", "restore it")
     marks = plan.marks.filter(pc.invert(plan.marks.column("is_item")))
     rank, which = marks.column("rank").to_numpy(), marks.column("slice").to_numpy(zero_copy_only=False)
     within = marks.column("slice_rank").to_numpy()

@@ -12,7 +12,7 @@
     labels.parquet               one row per planned rank
     issues.parquet               every row and rank that is not as it should be
     curve.parquet, envelope.parquet, metrics.parquet, evaluation.json, report.html
-    slices.parquet, slice_….parquet   of a plan by slices (see `streameval.slices`, `streameval.slicefiles`)
+    slice_….parquet              of a plan by slices (see `streameval.slices`, `streameval.slicefiles`)
     study.duckdb                 all of it for SQL
 
 What stands from labels.parquet on are results: they carry one `evaluation_id`, and are refused when they do not agree
@@ -55,13 +55,13 @@ PUBLISHED = ("plan.parquet", "plan.json", *_RESULTS, "report.html", "study.duckd
 
 def published(found: Evaluation) -> list[str]:
     """Files of a study that others need."""
-    sliced = ["slices.parquet", *SLICE_FILES] if found.slices else []
+    sliced = ["slice_counts.parquet", *SLICE_FILES] if found.slices else []
     return [*sliced, *PUBLISHED]
 
 
 def result_files(folder: Path, found: Evaluation) -> list[Path]:
     """Files that `evaluate` writes."""
-    planned = ("plan.parquet", "plan.json", "slices.parquet")
+    planned = ("plan.parquet", "plan.json", "slice_counts.parquet")
     return [folder / name for name in published(found) if name not in planned]
 
 

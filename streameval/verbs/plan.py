@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -58,16 +58,34 @@ def plan(
     StudyError
         The folder holds a different plan.
     """
-    if by is None:
-        drawn, _ = draw(ranking, method, seed, options, parameters)
-    else:
-        drawn, _ = draw_by_slices(ranking, by, method, seed, options, parameters, progress)
+    drawn, _ = draw(ranking, Drawing(method, seed, by), options, parameters, progress)
     Study(Path(study)).save_plan(drawn)
     return drawn
 
 
+@dataclass(frozen=True)
+class Drawing:
+    """What chooses the ranks.
+
+    Attributes
+    ----------
+    method : str
+    seed : int
+    by : str or None
+        Column of the slices; None where the list is one.
+    """
+
+    method: str
+    seed: int = 0
+    by: str | None = None
+
+
 def draw(
-    ranking: Any, method: str, seed: int, options: RankingOptions | None, parameters: dict[str, Any]
+    ranking: Any,
+    how: Drawing,
+    options: RankingOptions | None,
+    parameters: dict[str, Any],
+    progress: Progress = silent,
 ) -> tuple[Plan, Ranking]:
     """Choose ranks and write nothing: the plan, and the ranking that was opened for it.
 
@@ -76,7 +94,9 @@ def draw(
     InputError
         See `plan`.
     """
-    chosen = create(method, parameters)
+    chosen = create(how.method, parameters)
     opened = open_ranking(ranking, options)
-    drawn = replace(chosen.plan(opened.n_items, seed), ranking=opened.description(), location=opened.location())
+    if how.by is not None:
+        return draw_by_slices(opened, how.by, chosen, how.seed, progress), opened
+    drawn = replace(chosen.plan(opened.n_items, how.seed), ranking=opened.description(), location=opened.location())
     return drawn, opened

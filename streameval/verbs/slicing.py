@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pyarrow as pa
 
 from streameval.errors import InputError
-from streameval.methods import Method, create, parameter_names
+from streameval.methods import Method, create
 from streameval.metrics.bounded import metrics
-from streameval.rankings import Progress, Ranking, RankingOptions, open_ranking, silent
+from streameval.rankings import Progress, Ranking, silent
 from streameval.rankings.slicing.column import Slices, read_slices
 from streameval.rankings.slicing.place import place
 from streameval.slicefiles import SliceFound
@@ -21,18 +21,11 @@ from streameval.slices import budgets, joined, list_cutoffs, marks_table, parts,
 from streameval.types import Int64Array, Labels, Plan
 from streameval.verbs.judging import slice_curves
 
+_SHARED = ("confidence", "budget")
 _FOR_ALL = {"at": "it is a rank of the whole list", "looks": "a plan by slices is made for one look"}
 
 
-def draw_by_slices(
-    ranking: Any,
-    by: str,
-    method: str,
-    seed: int,
-    options: RankingOptions | None,
-    parameters: Mapping[str, Any],
-    progress: Progress = silent,
-) -> tuple[Plan, Ranking]:
+def draw_by_slices(ranking: Ranking, by: str, method: Method, seed: int, progress: Progress = silent) -> Plan:
     """Choose ranks to label in every slice of a ranking, and write nothing.
 
     Each slice is planned as a list of its own, for `confidence` divided up so that the bounds of all slices, and those
@@ -40,41 +33,38 @@ def draw_by_slices(
 
     Parameters
     ----------
-    ranking, method, seed, options, parameters
-        As for `plan`.
+    ranking : Ranking
     by : str
         Column that names the slice of an item: strings, integers, booleans or dates, of at most 200 values.
+    method : Method
+        As for the whole list.
+    seed : int
     progress : callable(done, total), optional
         Rows read.
 
     Returns
     -------
-    plan : Plan
+    Plan
         Its table has `slice` and `slice_rank` beside `rank`.
-    ranking : Ranking
-        That was opened for it.
 
     Raises
     ------
     InputError
-        See `plan`; a column that names no slices, or parameters that go with none.
+        A column that names no slices, or parameters that go with none; see also `plan`.
     """
-    given = {key: value for key, value in parameters.items() if value is not None}
     for key, why in _FOR_ALL.items():
-        if given.get(key) not in (None, 1):
+        if getattr(method, key, None) not in (None, 1):
             raise InputError(f"{key} does not go with slices: {why}", f"leave out {key}, or slices")
-    chosen = create(method, given)
-    opened = open_ranking(ranking, options)
+    description = ranking.description()
+    scored = description.get("score") is not None
     with tempfile.TemporaryDirectory(prefix="streameval-") as folder:
-        slices = read_slices(opened, by, Path(folder), progress)
-        plans = _plans(chosen, given, slices, seed)
-        scored = opened.description().get("score") is not None
+        slices = read_slices(ranking, by, Path(folder), progress)
+        plans = _plans(method, slices, seed)
         wanted = [np.union1d(one.ranks, _grid(one)) if scored else one.ranks for one in plans]
-        cutoffs = list_cutoffs(opened.n_items)
-        placed = place(opened, slices, wanted, cutoffs, progress)
+        cutoffs = list_cutoffs(ranking.n_items)
+        placed = place(ranking, slices, wanted, cutoffs, progress)
     ranks = [at[np.searchsorted(all_, one.ranks)] for at, all_, one in zip(placed.rank, wanted, plans, strict=True)]
-    own = [key for key in ("confidence", "budget") if key in parameter_names(type(chosen))]
-    asked: dict[str, Any] = {**plans[0].parameters, **{key: given.get(key, getattr(chosen, key)) for key in own}}
+    asked = {**plans[0].parameters, **{key: getattr(method, key) for key in _SHARED if hasattr(method, key)}}
     table, notes = joined(plans, slices.names, ranks, asked)
     items = (slices.names, wanted, placed.rank) if scored else ((), [], [])
     marks = marks_table(
@@ -83,28 +73,25 @@ def draw_by_slices(
         [*[cutoffs] * len(slices.names), *items[2]],
         ["cutoff"] * len(slices.names) + ["item"] * len(items[0]),
     )
-    made = Plan(method, asked, opened.n_items, seed, table, opened.description(), {"by": by, "slices": notes},
-                opened.location(), marks)  # fmt: skip
-    return made, opened
+    remembered = {"by": by, "slices": notes}
+    return Plan(method.name, asked, ranking.n_items, seed, table, description, remembered, ranking.location(), marks)
 
 
-def _plans(chosen: Method, given: Mapping[str, Any], slices: Slices, seed: int) -> list[Plan]:
+def _plans(method: Method, slices: Slices, seed: int) -> list[Plan]:
     """Plan every slice as a list of its own."""
     sizes = slices.n_items.tolist()
-    own: list[dict[str, Any]] = [dict(given) for _ in sizes]
-    if given.get("budget") is not None:
-        if given["budget"] < len(sizes):
-            raise InputError(f"{given['budget']:,} labels for {len(sizes)} slices", "every slice takes at least one")
-        for parameters, budget in zip(own, budgets(given["budget"], sizes), strict=True):
-            parameters["budget"] = budget
-    confidence = getattr(chosen, "confidence", None)
-    for parameters in own:
-        if confidence is not None:
+    own: list[dict[str, Any]] = [{} for _ in sizes]
+    budget, confidence = (getattr(method, key, None) for key in ("budget", "confidence"))
+    if budget is not None:
+        if budget < len(sizes):
+            raise InputError(f"{budget:,} labels for {len(sizes)} slices", "every slice takes at least one")
+        for parameters, share in zip(own, budgets(budget, sizes), strict=True):
+            parameters["budget"] = share
+    if confidence is not None:
+        for parameters in own:
             parameters["confidence"] = shared(confidence, len(sizes))
-    return [
-        create(chosen.name, parameters).plan(size, seed_of(seed, name))
-        for parameters, size, name in zip(own, sizes, slices.names, strict=True)
-    ]
+    made = [replace(cast(Any, method), **parameters) for parameters in own]
+    return [one.plan(size, seed_of(seed, name)) for one, size, name in zip(made, sizes, slices.names, strict=True)]
 
 
 def _grid(plan: Plan) -> Int64Array:

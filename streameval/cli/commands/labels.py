@@ -68,11 +68,16 @@ def _lines(found: Progress) -> list[str]:
 def _strata(found: Progress) -> list[str]:
     rows = [row for row in found.strata.to_pylist() if row["labelled"] < row["planned"]]
     done = found.strata.num_rows - len(rows)
+    head, many = ("slice", "slices") if "slice" in found.strata.column_names else ("ranks of stratum", "strata")
     if not rows:
-        return [f"All {done:,} strata are complete."]
-    cells = [[f"{r['first_rank']:,}–{r['last_rank']:,}", f"{r['planned']:,}", f"{r['labelled']:,}"] for r in rows]
-    more = [f"… and {len(rows) - _MOST:,} more open strata; {done:,} are complete"] if len(rows) > _MOST else []
-    return ["", *columns(["ranks of stratum", "planned", "labelled"], cells[:_MOST]), *more]
+        return [f"All {done:,} {many} are complete."]
+    cells = [[_name_of(row), f"{row['planned']:,}", f"{row['labelled']:,}"] for row in rows]
+    more = [f"… and {len(rows) - _MOST:,} more open {many}; {done:,} are complete"] if len(rows) > _MOST else []
+    return ["", *columns([head, "planned", "labelled"], cells[:_MOST]), *more]
+
+
+def _name_of(row: dict[str, Any]) -> str:
+    return str(row["slice"]) if "slice" in row else f"{row['first_rank']:,}–{row['last_rank']:,}"
 
 
 def _annotators(found: Progress) -> list[str]:

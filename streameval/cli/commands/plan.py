@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import asdict
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from streameval.cli.batch import Batch, Rehearsal, job, record
 from streameval.cli.forecasts import lines_of, rehearsed
 from streameval.cli.options import MethodOptions, RankingFlags, Whole
-from streameval.cli.output import Output
+from streameval.cli.output import Output, progress
+from streameval.errors import InputError
+from streameval.printable import printable
+
+if TYPE_CHECKING:
+    from streameval.types import Plan
 from streameval.cli.planning import GrowthFlags, ReuseFlags, enlarge_study, plan_with_key
 
 _PLAIN = Output()
@@ -18,6 +25,7 @@ _BATCH = Batch()
 _ACT = Rehearsal()
 _GROWTH = GrowthFlags()
 _REUSE = ReuseFlags()
+_SHOWN = 8  # slices that the terminal names
 
 
 @job
@@ -26,6 +34,7 @@ def plan(
     study: Path,
     method: str = "paula",
     seed: Whole = 0,
+    by: str | None = None,
     growth: GrowthFlags = _GROWTH,
     reuse: ReuseFlags = _REUSE,
     parameters: MethodOptions = _METHOD,
@@ -37,6 +46,7 @@ def plan(
     """Choose which ranks to label.
 
     Example: streameval plan ranking/ --study my-study --score confidence
+    Example: streameval plan ranking/ --study my-study --method loguniform --by country
     Example: streameval plan --study my-study --labels-more 2000
     Example: streameval plan v2/ --study v2 --method loguniform --reuse v1.csv --on id --labels-unseen-by-model yes
 
@@ -50,7 +60,13 @@ def plan(
         paula, loguniform, stratified or uniform.
     seed
         Seed of the draw and of the shuffle of tasks.
+    by
+        Column whose values are slices (country, language, source): each gets ranks, a curve and metrics of its own.
     """
+    if by is not None and (growth.given or reuse.given):
+        raise InputError(
+            "slices are planned once, and afresh", "leave out --by, or what enlarges, draws by key or reuses"
+        )
     if growth.given:
         enlarge_study(ranking, study, growth, output)
         return
@@ -58,18 +74,20 @@ def plan(
         plan_with_key(ranking, study, (reuse, flags), (method, seed), parameters, output)
         return
     from streameval.study import Study
-    from streameval.verbs.plan import draw
+    from streameval.verbs.plan import Drawing, draw
     from streameval.verbs.plan import plan as verb
 
     if rehearsal.dry_run:
-        drawn, opened = draw(list(ranking), method, seed, flags.options(), asdict(parameters))
+        with progress("reading slices", output) as bar:
+            drawn, opened = draw(list(ranking), Drawing(method, seed, by), flags.options(), asdict(parameters), bar)
         facts = rehearsed(drawn, opened.forecast(drawn.ranks, opened.columns()), _files(study))
         head = f"{method}: {drawn.table.num_rows:,} of {drawn.n_items:,} items would be planned; to select them:"
         output.say(facts, [head, *lines_of(facts)])
         return
     before = Study(study).exists
-    made = verb(list(ranking), study, method=method, seed=seed, options=flags.options(),
-                **asdict(parameters))  # fmt: skip
+    with progress("reading slices", output) as bar:
+        made = verb(list(ranking), study, method=method, seed=seed, options=flags.options(), by=by, progress=bar,
+                    **asdict(parameters))  # fmt: skip
     labels = made.table.num_rows
     unknown = int(made.notes.get("unknown_tail", 0))
     result = {"study": str(study), "plan_id": made.plan_id, "labels": labels, "already_there": before, **made.header()}
@@ -80,11 +98,21 @@ def plan(
         f"{method}: {labels:,} of {made.n_items:,} items to label ({labels / made.n_items:.2%})"
         + (", as planned before" if before else ""),
     ]
+    if by is not None:
+        lines.append(f"{len(made.notes['slices']):,} slices by {by}: {_largest(made)}.")
     if unknown:
         lines.append(
             f"The last {unknown:,} ranks stay unknown (0 to {unknown:,} positives); --tail closed labels a last window."
         )
     output.say(result, [*lines, f"Next: streameval select {study} --export tasks.csv"])
+
+
+def _largest(made: Plan) -> str:
+    """The largest slices, and what each of them is given."""
+    counts = Counter(made.table.column("slice").to_pylist())
+    names = [one["name"] for one in made.notes["slices"]]
+    said = [f"{printable(name)} {counts[name]:,}" for name in names[:_SHOWN]]
+    return ", ".join([*said, *([f"and {len(names) - _SHOWN:,} more"] if len(names) > _SHOWN else [])])
 
 
 def _files(study: Path) -> list[Path]:
