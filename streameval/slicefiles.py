@@ -17,6 +17,7 @@ import pyarrow.parquet as pq
 
 from streameval.curve import Curve
 from streameval.envelope import Envelope
+from streameval.errors import InputError, did_you_mean
 from streameval.types import Claim
 
 NAMES = ("slice_envelope.parquet", "slice_curve.parquet", "slice_metrics.parquet")
@@ -57,6 +58,21 @@ class SliceFound:
             "findings": list(self.curve.findings),
             "diagnostics": dict(self.curve.diagnostics),
         }
+
+
+def slice_of(slices: Sequence[SliceFound], name: str) -> SliceFound:
+    """Find a slice by its name.
+
+    Raises
+    ------
+    InputError
+        There is no such slice.
+    """
+    known = {one.name: one for one in slices}
+    if name not in known:
+        hint = did_you_mean(name, list(known)) if known else "slices are planned with --by COL"
+        raise InputError(f"there is no slice '{name}'", hint)
+    return known[name]
 
 
 def slice_tables(slices: Sequence[SliceFound]) -> dict[str, pa.Table]:

@@ -290,30 +290,6 @@ class Study:
         return Evaluation(identity, labels, curve, curve_table, metrics, summary, issues, slices)
 
 
-def save_exact(folder: Path, found: Evaluation, report: str, database: atomic.Writer) -> None:
-    """Write the results of a fully labelled list, which need no plan; `evaluation.json` last.
-
-    Raises
-    ------
-    StudyError
-        The folder holds a study.
-    """
-    if (folder / "plan.json").exists():
-        raise StudyError(f"{folder} holds a study with a plan", "give exact results a folder of their own")
-    facts = {"evaluation_id": found.evaluation_id}
-    tables = {
-        "envelope.parquet": found.curve.envelope.table,
-        "curve.parquet": found.curve_table,
-        "metrics.parquet": found.metrics,
-    }
-    files = {folder / name: atomic.parquet(table, facts) for name, table in tables.items()}
-    files[folder / "report.html"] = atomic.text(report)
-    files[folder / "study.duckdb"] = database
-    summary = json.dumps(dict(found.summary), indent=2, ensure_ascii=False)
-    files[folder / "evaluation.json"] = atomic.text(summary + "\n")
-    atomic.write_all(files)
-
-
 def _curve(summary: Mapping[str, Any], envelope: pa.Table, curve_table: pa.Table) -> Curve:
     return Curve(
         n_items=summary["n_items"],

@@ -34,7 +34,7 @@ FLOORS = {
         "slices",
     ),
     2: ("methods", "rankings", "labelling", "metrics", "exports", "arrays", "database", "provenance"),
-    3: ("verbs", "study", "labelstore", "slicefiles", "replicates", "counting"),
+    3: ("verbs", "study", "labelstore", "slicefiles", "exactfiles", "replicates", "counting"),
     4: ("reporting",),
     5: ("cli", "demo", "__main__", "__init__"),
 }

@@ -11,6 +11,11 @@ TABLES = {
     "Y >= greatest(yield_lower, next_yield_lower - (next_rank - r)), "
     "Y <= least(next_yield_upper, yield_upper + (r - rank)).",
     "metrics": "Every metric with bounds; null where it is undefined.",
+    "slices": "One row per slice: its size, its labels, and what its bounds claim; all of them hold together.",
+    "slice_curve": "The curve of every slice; ranks are those within the slice.",
+    "slice_envelope": "Breakpoints of the bounds on the yield of every slice, as in envelope; ranks within the slice.",
+    "slice_metrics": "Every metric of every slice.",
+    "slice_counts": "How many items of each slice are among the first of the list: slice_rank of them among rank.",
     "provenance": "One row: what was evaluated, and what its bounds claim.",
 }
 
@@ -30,6 +35,12 @@ _COLUMNS = {
     "rank": "Place in the ranking, 1 is the best.",
     "stratum": "Stratum that the rank was drawn in, numbered by rank from 0.",
     "stratum_last": "Last rank of the stratum.",
+    "slice": "Value of the column that the plan was made by.",
+    "slice_rank": "Place within the slice, 1 is the best; so many of its items are among the first rank of the list.",
+    "is_item": "Whether the item at rank is the one at slice_rank; otherwise rank is any cutoff of the list.",
+    "planned": "Ranks of the slice that the method planned to label.",
+    "labelled": "Ranks of the slice that have a label.",
+    "positive": "Ranks of the slice that are labelled positive.",
     "score": "Score of the item at that rank: the threshold of that cutoff.",
     "se_task": "Number of the task that people were given; a shuffle, so that it tells no rank.",
     "label": "1 positive, 0 negative, null none.",

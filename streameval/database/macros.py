@@ -154,6 +154,25 @@ def _threshold(score: str) -> Macro:
                  f"SELECT se_k AS rank, unnest({triple}) FROM {scored}")  # fmt: skip
 
 
+# the same questions of one slice: where a macro of the list reads, one of a slice reads its own rows. Their column has
+# another name there, so that `s` may be a column of whoever asks, even one that is called slice
+_ROWS = "FROM (SELECT * EXCLUDE slice, slice AS se_slice FROM {}) WHERE se_slice = (s)"
+_OF_SLICES = (
+    ("FROM envelope)", f"{_ROWS.format('slice_envelope')})"),
+    ("FROM provenance WHERE proves)", f"{_ROWS.format('slices')} AND proves)"),
+    ("FROM provenance)", f"{_ROWS.format('slices')})"),
+    ("FROM curve WHERE", f"{_ROWS.format('slice_curve')} AND"),
+)
+
+
+def _of_slice(macro: Macro) -> Macro:
+    body, table = macro.body, macro.table
+    for whole, part in _OF_SLICES:
+        body, table = body.replace(whole, part), table.replace(whole, part)
+    comment = f"{macro.comment[:-1]}, of slice s: ranks are those within it."
+    return Macro(f"slice_{macro.name}", f"s, {macro.parameters}", comment, body, table)
+
+
 def macros(score: str) -> list[Macro]:
     """Every macro, for a curve whose score is "float", "other" or "none"."""
     above = f"(1.0::DOUBLE + {_SQUARE})"
@@ -173,6 +192,13 @@ def macros(score: str) -> list[Macro]:
     ]  # fmt: skip
 
 
-def statements(score: str) -> list[str]:
-    """What creates all macros, in order."""
-    return [_TRIPLE, *(one for macro in macros(score) for one in macro.statements)]
+def statements(score: str, slices: str = "absent") -> list[str]:
+    """What creates all macros, in order.
+
+    Parameters
+    ----------
+    score, slices : {"float", "other", "none"}
+        Kind of the score column of the curve, and of the curves of slices; "absent" where there are no slices.
+    """
+    asked = [*macros(score), *([] if slices == "absent" else map(_of_slice, macros(slices)))]
+    return [_TRIPLE, *(one for macro in asked for one in macro.statements)]

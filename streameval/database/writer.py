@@ -42,7 +42,8 @@ def database(tables: Mapping[str, pa.Table]) -> Callable[[str], None]:
                 connection.execute("USE study")
                 for name, table in tables.items():
                     _add(connection, name, table)
-                for statement in statements(_kind(tables["curve"])):
+                slices = _kind(tables["slice_curve"]) if "slice_curve" in tables else "absent"
+                for statement in statements(_kind(tables["curve"]), slices):
                     connection.execute(statement)
                 connection.execute("USE memory")
                 connection.execute("DETACH study")

@@ -55,7 +55,15 @@ def by_rank_axis(first: int, last: int) -> Axis:
     return Axis("rank", "rank (log scale)", "log", (first, max(last, first + 1)), "~s")
 
 
-def band_chart(rows: Rows, x: Axis, title: str, height: int) -> alt.LayerChart:
+def top_of(rows: Rows) -> float:
+    """Where the vertical axis of a share ends: the first few ranks jump between 0 and 1 and would flatten the rest."""
+    settled = [
+        float(row["upper"] if "upper" in row else row["estimate"]) for row in rows if row.get("rank", 20) >= 20
+    ] or [1.0]
+    return min(1.0, 1.1 * max(settled) + 0.005)
+
+
+def band_chart(rows: Rows, x: Axis, title: str, height: int, top: float | None = None) -> alt.LayerChart:
     """Draw estimates with their bands; several studies in colours of their own.
 
     Parameters
@@ -67,14 +75,11 @@ def band_chart(rows: Rows, x: Axis, title: str, height: int) -> alt.LayerChart:
         Of the vertical axis.
     height : int
         In pixels.
+    top : float, optional
+        Where the vertical axis ends; by default what these rows need.
     """
     names = list(dict.fromkeys(row["study"] for row in rows))
-    # the first few ranks jump between 0 and 1 and would flatten everything after them
-    settled = [
-        float(row["upper"] if "upper" in row else row["estimate"]) for row in rows if row.get("rank", 20) >= 20
-    ] or [1.0]
-    top = min(1.0, 1.1 * max(settled) + 0.005)
-    scale = alt.Scale(domain=[0, top])
+    scale = alt.Scale(domain=[0, top_of(rows) if top is None else top])
     tips = [alt.Tooltip(f"{x.field}:Q", format=",.5~r"), *(alt.Tooltip(f"{n}:Q", format=".4f") for n in _SIDES)]
     if len(names) > 1:
         tips.insert(0, alt.Tooltip("study:N"))

@@ -28,7 +28,16 @@ def thinned(n_items: int, grid: Int64Array) -> Int64Array:
 
 def by_rank(curve: Curve) -> Rows:
     """`rank`, and `lower`, `estimate`, `upper` of precision."""
-    drawn = curve.at(thinned(curve.n_items, curve.grid))
+    return _precision(curve, thinned(curve.n_items, curve.grid))
+
+
+def by_rank_small(curve: Curve) -> Rows:
+    """The same at fewer ranks: what a small chart of a slice shows."""
+    return _precision(curve, np.unique(np.rint(np.geomspace(1, curve.n_items, 120)).astype(np.int64)))
+
+
+def _precision(curve: Curve, ranks: Int64Array) -> Rows:
+    drawn = curve.at(ranks)
     names = {"rank": "rank", "precision_lower": "lower", "precision": "estimate", "precision_upper": "upper"}
     return _rows(drawn.select(list(names)).rename_columns(list(names.values())))
 

@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from streameval.curve import Curve
 from streameval.reporting import drawn
-from streameval.reporting.charts import Axis, band_chart, bar_chart, by_rank_axis, share_chart, with_pick
+from streameval.reporting.charts import Axis, band_chart, bar_chart, by_rank_axis, share_chart, top_of, with_pick
 from streameval.reporting.drawn import Rows
 from streameval.study import Evaluation
 from streameval.types import Plan
@@ -90,6 +90,23 @@ def figures(shown: Sequence[Shown], marks: Literal["picked", "none"] = "picked")
     }
 
 
+MOST_SMALL = 30
+"""Slices that are drawn; all of them are in the page's table."""
+
+
+def slice_figures(one: Shown) -> list[Figure]:
+    """Draw precision by rank of every slice, small and on the same axes, the largest slices first."""
+    slices = one.found.slices[:MOST_SMALL]
+    rows = [[{"study": each.name, "at": at, **row} for at, row in enumerate(drawn.by_rank_small(each.curve))]
+            for each in slices]  # fmt: skip
+    last, top = max((each.curve.n_items for each in slices), default=1), max(map(top_of, rows), default=1.0)
+    return [
+        Figure(f"slice-{at}", each.name, f"{each.curve.n_items:,} items, {each.labelled:,} labels.",
+               band_chart(own, by_rank_axis(1, last), "precision", 120, top))
+        for at, (each, own) in enumerate(zip(slices, rows, strict=True))
+    ]  # fmt: skip
+
+
 def _unmarked(chart: alt.LayerChart) -> alt.LayerChart:
     return chart
 
@@ -103,6 +120,8 @@ def _labels(one: Shown) -> Rows:
 
 
 def _local(one: Shown) -> Rows:
+    if one.found.slices:
+        return []  # labels of small slices are many more than their share of the list
     return drawn.local_shares(one.found.labels, one.found.curve.n_items)
 
 

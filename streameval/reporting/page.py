@@ -9,7 +9,7 @@ from importlib import resources
 from streameval.printable import printable
 from streameval.reporting import tables
 from streameval.reporting.charts import spec
-from streameval.reporting.figures import Figure, Shown, figures
+from streameval.reporting.figures import Figure, Shown, figures, slice_figures
 from streameval.reporting.packed import Packed, pack_all, zipped
 from streameval.reporting.sentences import band_meaning, half_width_sentence, proof
 from streameval.study import Evaluation
@@ -35,15 +35,17 @@ def page(shown: Sequence[Shown]) -> str:
         HTML with its scripts inside; a policy in it forbids any request.
     """
     drawn = figures(shown)
+    small = slice_figures(shown[0]) if len(shown) == 1 else []
     packed = pack_all({one.name: one.found.curve for one in shown})
     title = f"streameval: {', '.join(one.name for one in shown)}"
     body = [f"<main><h1>{_text(_heading(shown))}</h1>", *(_verdict(one, shown) for one in shown)]
     body += [_section(drawn["precision"], _meaning(shown)), _picker(shown, packed)]
     body.append(f'<div class="pair">{"".join(_section(drawn[n]) for n in _PAIRED if n in drawn)}</div>')
+    body += [_slices(shown[0], small)] if small else []
     body += ["<h2>Metrics</h2>", tables.metrics(shown)]
     body += [_section(drawn["labels"])] if "labels" in drawn else []
     body += [_details(one, len(shown) > 1) for one in shown]
-    charts = {name: spec(one.chart) for name, one in drawn.items()}
+    charts = {one.name: spec(one.chart) for one in [*drawn.values(), *small]}
     return _PAGE.format(
         title=_text(title),
         evaluation=" ".join(one.found.evaluation_id for one in shown),
@@ -112,6 +114,26 @@ def _section(figure: Figure, more: str = "") -> str:
         f"<section><h2>{_text(figure.title)}</h2><p class='soft'>{_text(caption)}</p>"
         f"<div class='chart' id='chart-{figure.name}' role='img' aria-label='{label}'></div></section>"
     )
+
+
+def _slices(one: Shown, small: Sequence[Figure]) -> str:
+    """Small charts of the slices side by side, and a table of all of them."""
+    said = (
+        "Precision by rank within each slice, the largest first, on the same axes. What is claimed of the slices holds "
+        "of all of them together."
+    )
+    more = len(one.found.slices) - len(small)
+    rest = f"<p class='soft'>{more:,} smaller slices are in the table alone.</p>" if more else ""
+    charts = "".join(
+        f"<figure><figcaption>{_text(each.title)} <span class='soft'>{_text(each.caption)}</span></figcaption>"
+        f"<div class='chart' id='chart-{each.name}' role='img' "
+        f"aria-label='{_text(f'Chart: precision by rank of slice {each.title}. The table below holds its numbers.')}'>"
+        "</div></figure>"
+        for each in small
+    )
+    by = _text(one.found.summary.get("by", ""))
+    head = f"<section><h2>Slices by {by}</h2><p class='soft'>{said}</p><div class='small'>{charts}</div>{rest}"
+    return f"{head}{tables.slices(one.found.slices)}</section>"
 
 
 def _picker(shown: Sequence[Shown], packed: Packed) -> str:

@@ -77,11 +77,12 @@ def half_width_sentence(found: Evaluation) -> str:
 
 def band_meaning(claim: Claim) -> str:
     """What the band between lower and upper is, in a clause."""
+    chance = "" if claim.confidence is None else f"{claim.confidence:.6g}"
     return {
         "exact": "every value is exact",
         "none": "the band is a picture and not a bound",
         "conditional": "the band holds wherever the assumption does"
-        + (f", with probability {claim.confidence}" if claim.confidence is not None else ""),
-        "pointwise": f"the band holds at each rank on its own with probability {claim.confidence}",
-        "simultaneous": f"the band holds at all ranks at once with probability {claim.confidence}",
+        + (f", with probability {chance}" if chance else ""),
+        "pointwise": f"the band holds at each rank on its own with probability {chance}",
+        "simultaneous": f"the band holds at all ranks at once with probability {chance}",
     }[claim.coverage]

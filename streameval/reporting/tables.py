@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 from streameval.printable import printable
 from streameval.provenance import commands
 from streameval.reporting.figures import Shown
+from streameval.slicefiles import SliceFound
 from streameval.study import Evaluation
 
 _OVERALL = (
@@ -66,6 +67,40 @@ def _number(value: float | None, metric: str) -> str:
     if metric.startswith(("rank_at", "yield_at")) or (metric.endswith("_rank") and metric.startswith("max")):
         return "never" if value == float("inf") else f"{value:,.0f}"
     return f"{value:.3g}" if 0 < value < 0.001 else f"{value:.4f}"
+
+
+def slices(found: Sequence[SliceFound]) -> str:
+    """Precision of each slice as a whole, where it is proven to reach .9, and average precision."""
+    rows = []
+    for one in found:
+        size = one.curve.n_items
+        known = {(row["metric"], row["argument"]): row for row in one.metrics.to_pylist()}
+        whole = known["precision_at", str(size)]
+        area = known.get(("average_precision", "positives"), dict.fromkeys(_SIDES))
+        deepest = known.get(("rank_at_precision", "0.9"), {"lower": None})["lower"]
+        rows.append([
+            one.name, f"{size:,}", f"{one.labelled:,} of {one.planned:,}", _range(whole), _range(area),
+            "unknown" if deepest is None else f"{deepest:,.0f}", one.curve.claim.coverage,
+        ])  # fmt: skip
+    head = (
+        "slice",
+        "items",
+        "labels",
+        "precision of all",
+        "average precision",
+        "proven 90% precise to rank",
+        "coverage",
+    )
+    return table(head, rows, label="Slices")
+
+
+def _range(row: dict[str, Any]) -> str:
+    low, middle, high = (row[side] for side in _SIDES)
+    return "undefined" if middle is None else f"{_share(middle)} ({_share(low)} to {_share(high)})"
+
+
+def _share(value: float | None) -> str:
+    return "?" if value is None else f"{value:.3f}"
 
 
 def account(one: Shown) -> str:

@@ -20,6 +20,7 @@ from streameval.counting.streamed import Scores, slide, streamed
 from streameval.curve import Curve
 from streameval.envelope import Points, lift
 from streameval.errors import InputError, check_misses
+from streameval.exactfiles import save_exact
 from streameval.metrics import cutoffs
 from streameval.metrics.counted import Counted, metrics
 from streameval.metrics.places import Places
@@ -29,7 +30,7 @@ from streameval.rankings.streams import LabelledRows, check_unchanged, labelled_
 from streameval.rankings.tables import LakeRanking
 from streameval.reporting.page import render
 from streameval.sliding import Sliding, WindowResult, smallest_window
-from streameval.study import NO_LABELS, Evaluation, Study, save_exact
+from streameval.study import NO_LABELS, Evaluation, Study
 from streameval.sums import UnorderedError
 from streameval.types import Claim, Int64Array
 from streameval.verbs.sql import writer as database_of

@@ -12,9 +12,11 @@ from typing import Any
 import pyarrow as pa
 
 from streameval import __version__, atomic
+from streameval.curve import Curve
 from streameval.database.session import Session
 from streameval.database.writer import database
 from streameval.provenance import commands
+from streameval.slicefiles import slice_tables
 from streameval.study import Evaluation, Study
 from streameval.types import Plan
 
@@ -30,7 +32,8 @@ def sql(
     query : str
         Of DuckDB's dialect, over the tables plan, selection, labels, curve, envelope, metrics, provenance, and the
         macros precision_at(k), recall_at(k), yield_at(k), f_measure(k, beta), rank_at_precision(x), rank_at_recall(x),
-        threshold_at(k).
+        threshold_at(k). Of a plan by slices also slices, slice_curve, slice_envelope, slice_metrics, slice_counts, and
+        the same macros of one slice: slice_precision_at(s, k) …
     files : mapping of name to path, optional
         Files that the query may read besides, each under its name.
 
@@ -73,8 +76,42 @@ def writer(folder: Study, plan: Plan | None, found: Evaluation) -> Callable[[str
     tables["curve"] = found.curve_table.replace_schema_metadata(None)
     tables["envelope"] = found.curve.envelope.table
     tables["metrics"] = found.metrics.replace_schema_metadata(None)
+    tables |= _slices(plan, found)
     tables["provenance"] = _provenance(database_id(folder, found), plan, found)
     return database(tables)
+
+
+def _slices(plan: Plan | None, found: Evaluation) -> dict[str, pa.Table]:
+    """Tables of what was found of slices; none without."""
+    if plan is None or plan.marks is None:
+        return {}
+    counted = ("n_items", "planned", "labelled", "positive")
+    kinds = {"name": pa.string(), **dict.fromkeys(counted, pa.int64()), **_BOUNDED, "findings": pa.string()}
+    rows = [
+        {**one.facts(), **_bounded(one.curve), "findings": json.dumps(list(one.curve.findings), ensure_ascii=False)}
+        for one in found.slices
+    ]
+    slices = pa.table({key: pa.array([row[key] for row in rows], kind) for key, kind in kinds.items()})
+    files = {name.removesuffix(".parquet"): table for name, table in slice_tables(found.slices).items()}
+    return {"slices": slices.rename_columns({"name": "slice"}), **files, "slice_counts": plan.marks}
+
+
+_BOUNDED = {
+    "misses": pa.int64(),
+    "positives_lower": pa.float64(),
+    "positives_upper": pa.float64(),
+    "coverage": pa.string(),
+    "confidence": pa.float64(),
+    "assumes": pa.string(),
+    "proves": pa.bool_(),
+}
+
+
+def _bounded(curve: Curve) -> dict[str, Any]:
+    """What macros ask of a list besides its envelope, and what its bounds claim."""
+    e = curve.envelope
+    ends = {"misses": curve.misses, "positives_lower": e.lower[-1], "positives_upper": e.upper[-1]}
+    return {**ends, **curve.claim.as_dict(), "proves": curve.proves}
 
 
 def database_id(folder: Study, found: Evaluation) -> str:
@@ -99,7 +136,6 @@ def _is_current(path: Path, identity: str) -> bool:
 
 def _provenance(identity: str, plan: Plan | None, found: Evaluation) -> pa.Table:
     curve, summary = found.curve, found.summary
-    ends = [side[-1] for side in (curve.envelope.lower, curve.envelope.upper)]
     row: dict[str, tuple[Any, pa.DataType]] = {
         "evaluation_id": (found.evaluation_id, pa.string()),
         "database_id": (identity, pa.string()),
@@ -110,13 +146,7 @@ def _provenance(identity: str, plan: Plan | None, found: Evaluation) -> pa.Table
         "seed": (None if plan is None else str(plan.seed), pa.string()),
         "fingerprint": (None if plan is None else plan.ranking.get("fingerprint"), pa.string()),
         "n_items": (curve.n_items, pa.int64()),
-        "misses": (curve.misses, pa.int64()),
-        "positives_lower": (ends[0], pa.float64()),
-        "positives_upper": (ends[1], pa.float64()),
-        "coverage": (curve.claim.coverage, pa.string()),
-        "confidence": (curve.claim.confidence, pa.float64()),
-        "assumes": (curve.claim.assumes, pa.string()),
-        "proves": (curve.proves, pa.bool_()),
+        **{key: (value, _BOUNDED[key]) for key, value in _bounded(curve).items()},
         "findings": (json.dumps(list(curve.findings), ensure_ascii=False), pa.string()),
         "command": (_command(plan, found), pa.string()),
     }

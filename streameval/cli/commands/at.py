@@ -24,11 +24,13 @@ def at(
     precision: Annotated[list[str] | None, Parameter(negative_iterable="")] = None,
     recall: Annotated[list[str] | None, Parameter(negative_iterable="")] = None,
     beta: float = 1.0,
+    slice: str | None = None,
     output: Output = _PLAIN,
 ) -> None:
     """What is known at a cutoff, or where a precision or recall is reached, with bounds.
 
     Example: streameval at my-study --rank 1000 --precision 0.9
+    Example: streameval at my-study --slice de --rank 1000
 
     Parameters
     ----------
@@ -42,13 +44,17 @@ def at(
         Find the first rank that has at least this recall; may be repeated.
     beta
         Weight of recall in F.
+    slice
+        Ask of one slice of a study planned with --by; ranks are then those within it.
     """
     from streameval.reporting.sentences import band_meaning
+    from streameval.slicefiles import slice_of
     from streameval.study import Study
 
     if not (rank or precision or recall):
         raise InputError("nothing is asked for", "give --rank, --precision or --recall")
-    curve = Study(study).evaluation().curve
+    evaluation = Study(study).evaluation()
+    curve = evaluation.curve if slice is None else slice_of(evaluation.slices, slice).curve
     found = [row for one in rank or [] for row in _at_rank(curve, one, beta)]
     found += [_row("rank_at_precision", one, curve.rank_at_precision(one)) for one in precision or []]
     found += [_row("rank_at_recall", one, curve.rank_at_recall(one)) for one in recall or []]

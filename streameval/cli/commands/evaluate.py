@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
@@ -11,11 +11,15 @@ from streameval.cli.batch import Batch, job, record
 from streameval.cli.options import JudgingFlags, LabelFlags, Whole
 from streameval.cli.output import Output, columns
 
+if TYPE_CHECKING:
+    from streameval.slicefiles import SliceFound
+
 _PLAIN, _NAMING, _JUDGING, _BATCH = Output(), LabelFlags(), JudgingFlags(), Batch()
 
 
 # what a terminal shows of metrics.parquet
 _OVERALL = (("average_precision", "positives"), ("roc_auc", ""), ("max_f1", ""), ("r_precision", ""))
+_SHOWN = 20  # slices
 _TROUBLE = ("missing", "undecided", "skipped", "doubled", "contradictory", "untimed", "unreadable", "unknown")
 
 
@@ -76,6 +80,7 @@ def evaluate(
         *picture(found.curve),
         f"Precision among the first k items; {band_meaning(found.curve.claim)}.",
         *_overall(found.metrics.to_pylist()),
+        *_slices(found.slices, found.summary.get("by")),
         "",
         f"Report: {study / 'report.html'}",
     ]
@@ -101,6 +106,19 @@ def _overall(rows: list[dict[str, Any]]) -> list[str]:
     shown = [known[name] for name in _OVERALL if name in known and known[name]["lower"] is not None]
     cells = [[row["metric"], *(f"{row[side]:.4f}" for side in ("lower", "estimate", "upper"))] for row in shown]
     return ["", *columns(["metric", "lower", "estimate", "upper"], cells)] if cells else []
+
+
+def _slices(slices: tuple[SliceFound, ...], by: str | None) -> list[str]:
+    """Precision of every slice as a whole."""
+    if not slices:
+        return []
+    cells = []
+    for one in slices[:_SHOWN]:
+        size = one.curve.n_items
+        bounds = (f"{value:.4f}" for value in one.curve.precision_at(size))
+        cells.append([one.name, f"{size:,}", f"{one.labelled:,}", *bounds])
+    more = [f"… and {len(slices) - _SHOWN:,} smaller slices (slice_metrics.parquet)."] if len(slices) > _SHOWN else []
+    return ["", *columns([f"slice by {by}", "items", "labels", "lower", "precision", "upper"], cells), *more]
 
 
 def _kept(account: dict[str, int]) -> list[str]:

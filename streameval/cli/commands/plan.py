@@ -64,9 +64,7 @@ def plan(
         Column whose values are slices (country, language, source): each gets ranks, a curve and metrics of its own.
     """
     if by is not None and (growth.given or reuse.given):
-        raise InputError(
-            "slices are planned once, and afresh", "leave out --by, or what enlarges, draws by key or reuses"
-        )
+        raise InputError("slices are planned afresh and once", "leave out --by, or what enlarges or reuses")
     if growth.given:
         enlarge_study(ranking, study, growth, output)
         return

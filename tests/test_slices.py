@@ -1,0 +1,461 @@
+"""Slices: ranks within them are found whatever the order, their bounds hold together, and so do those of the whole."""
+
+import json
+import re
+import shutil
+from dataclasses import replace
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.stats import binom
+
+import streameval
+from streameval.cli import run
+from streameval.errors import InputError, StudyError
+from streameval.kernels.slicing import count_among, count_between, find_in_order
+from streameval.methods import available, create
+from streameval.rankings import RankingOptions, open_ranking
+from streameval.rankings.slicing.column import MOST_SLICES, read_slices
+from streameval.rankings.slicing.place import place
+from streameval.slices import budgets, list_cutoffs, parts, seed_of, shared
+from streameval.study import Study
+from streameval.types import Labels
+from streameval.verbs.judging import curve_of, slice_curves
+from streameval.verbs.slicing import draw_by_slices
+from streameval.verbs.sql import connect
+
+SMALL = {
+    "paula": {"epsilon": 0.2, "window": 10},
+    "loguniform": {"alpha": 0.3},
+    "uniform": {"alpha": 0.3},
+    "stratified": {"epsilon": 0.3, "alpha": 0.5},
+}
+NAMES = np.array(["de", "fr", None, "at's", "<b>"], dtype=object)
+
+
+def listed(rng, n, decimals=2):
+    """A list whose slices differ in size and precision; scores tie."""
+    code = rng.choice(5, n, p=[0.5, 0.3, 0.1, 0.07, 0.03])
+    score = np.round(rng.random(n), decimals).astype(np.float32)
+    truth = (rng.random(n) < score * np.array([1.0, 0.8, 0.6, 0.4, 0.2])[code]).astype(np.int8)
+    country = pa.array(NAMES[code].tolist())
+    return pa.table({"id": np.arange(n), "country": country, "conf": score, "truth": truth})
+
+
+@pytest.fixture
+def sliced(tmp_path):
+    """A list in three files, stored in no order."""
+    table = listed(np.random.default_rng(3), 6_000)
+    for i in range(3):
+        pq.write_table(table.slice(i * 2_000, 2_000), tmp_path / f"part-{i}.parquet", row_group_size=700)
+    return tmp_path, table
+
+
+# --- kernels ---
+
+
+@given(st.lists(st.integers(0, 3), min_size=1, max_size=60), st.data())
+def test_kernels_of_stored_order_agree_with_a_plain_count(codes, data):
+    codes = np.array(codes, np.uint8)
+    sizes = np.bincount(codes, minlength=4)
+    wanted = [np.array(sorted(data.draw(st.sets(st.integers(1, max(1, int(k))), max_size=int(k)))), np.int64)
+              for k in sizes]  # fmt: skip
+    cutoffs = np.array(sorted(data.draw(st.sets(st.integers(1, codes.size))) | {codes.size}), np.int64)
+    cut = data.draw(st.integers(0, codes.size))
+    ends = np.cumsum([one.size for one in wanted]).astype(np.int64)
+    at, seen = np.concatenate([[0], ends[:-1]]).astype(np.int64), np.zeros(4, np.int64)
+    flat, counts = np.concatenate(wanted).astype(np.int64), np.zeros((cutoffs.size, 4), np.int64)
+    found = np.zeros(flat.size, np.int64)
+    for first, own in ((0, codes[:cut]), (cut, codes[cut:])):
+        find_in_order(own, first, seen, flat, at, ends, found)
+        if own.size:
+            count_between(own, first, cutoffs, counts)
+    places = [np.flatnonzero(codes == code) + 1 for code in range(4)]
+    assert found.tolist() == [int(places[code][k - 1]) for code in range(4) for k in wanted[code]]
+    naive = [[int(np.sum(place <= cutoff)) for place in places] for cutoff in cutoffs]
+    assert np.cumsum(counts, axis=0).tolist() == naive
+
+
+@given(st.lists(st.tuples(st.integers(0, 5), st.integers(0, 3), st.integers(0, 2)), min_size=1, max_size=40), st.data())
+def test_counting_among_marks_agrees_with_a_sort(rows, data):
+    keys = np.array([row[:2] for row in rows], np.uint64).T.copy()
+    codes = np.array([row[2] for row in rows], np.uint8)
+    marks = sorted(data.draw(st.sets(st.tuples(st.integers(0, 5), st.integers(0, 3)), min_size=1, max_size=8)))
+    counts = np.zeros((len(marks) + 1, 3), np.int64)
+    count_among(codes, keys, np.array(marks, np.uint64).T.copy(), counts)
+    for j, mark in enumerate(marks):
+        naive = [sum(row[2] == code and row[:2] <= mark for row in rows) for code in range(3)]
+        assert counts[: j + 1].sum(axis=0).tolist() == naive
+
+
+# --- ranks within slices ---
+
+
+def check_places(source, options, column, tmp_path, table=None):
+    opened = open_ranking(source, options)
+    slices = read_slices(opened, column, tmp_path)
+    rng = np.random.default_rng(1)
+    wanted = [np.unique(rng.integers(1, k + 1, 20)).astype(np.int64) for k in slices.n_items]
+    cutoffs = np.unique(np.append(rng.integers(1, opened.n_items, 15), opened.n_items)).astype(np.int64)
+    placed = place(opened, slices, wanted, cutoffs)
+    whole = opened.fetch(np.arange(1, opened.n_items + 1), [column]).table.column(column).to_pylist()
+    names = np.array(["(none)" if one is None else str(one) for one in whole])
+    assert sorted(slices.names) == sorted(set(names))
+    for code, name in enumerate(slices.names):
+        ranks = np.flatnonzero(names == name) + 1
+        assert slices.n_items[code] == ranks.size
+        assert np.array_equal(placed.rank[code], ranks[wanted[code] - 1])
+        assert np.array_equal(placed.inside[:, code], np.searchsorted(ranks, cutoffs, side="right"))
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        RankingOptions(),
+        RankingOptions(score="conf"),
+        RankingOptions(score="conf", ascending=True, threads=1),
+        RankingOptions(score="conf", key=("id",), memory=0.06),
+        RankingOptions(score="id"),
+    ],
+    ids=["stored", "scored", "ascending", "key", "integers"],
+)
+def test_ranks_of_slices_are_those_of_a_full_sort(sliced, options, tmp_path_factory):
+    folder, table = sliced
+    check_places(str(folder), options, "country", tmp_path_factory.mktemp("codes"))
+    check_places(table, options, "country", tmp_path_factory.mktemp("codes"))
+
+
+@pytest.mark.parametrize("kind", [pa.int16(), pa.bool_(), pa.date32(), pa.dictionary(pa.int8(), pa.string())])
+def test_slices_of_other_types(kind, tmp_path):
+    values = pa.array([None if i % 7 == 0 else i % 2 for i in range(500)], pa.int32())
+    column = values.cast(pa.string()).cast(kind) if pa.types.is_dictionary(kind) else values.cast(kind)
+    if kind == pa.bool_():
+        column = column.cast(pa.string()).cast(pa.bool_())
+    pq.write_table(pa.table({"id": np.arange(500), "by": column}), tmp_path / "list.parquet", row_group_size=90)
+    slices = read_slices(open_ranking(str(tmp_path / "list.parquet")), "by", tmp_path)
+    assert slices.n_items.tolist() == sorted(np.unique([0 if i % 7 == 0 else 1 + i % 2 for i in range(500)],
+                                                       return_counts=True)[1].tolist(), reverse=True)  # fmt: skip
+    assert "(none)" in slices.names
+
+
+def test_a_partition_key_is_a_slice(tmp_path):
+    for country in ("de", "fr"):
+        folder = tmp_path / "lake" / f"country={country}"
+        folder.mkdir(parents=True)
+        pq.write_table(pa.table({"id": np.arange(300), "conf": np.linspace(0, 1, 300)}), folder / "part.parquet")
+    check_places(str(tmp_path / "lake"), RankingOptions(), "country", tmp_path)
+    check_places(str(tmp_path / "lake"), RankingOptions(score="conf"), "country", tmp_path)
+
+
+@settings(max_examples=25)
+@given(st.integers(0, 2**32), st.sampled_from([np.float32, np.float64, np.int64, np.uint64]), st.booleans())
+def test_ranks_of_slices_whatever_the_scores(tmp_path_factory, seed, kind, descending):
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(1, 400))
+    table = pa.table({"conf": rng.integers(0, 1 + rng.integers(1, 300), n).astype(kind),
+                      "by": rng.integers(0, 4, n)})  # fmt: skip
+    if kind is np.uint64 and descending and 0 in table.column("conf").to_pylist():
+        table = table.set_column(0, "conf", pa.array(table.column("conf").to_numpy() + np.uint64(1)))
+    check_places(table, RankingOptions(score="conf", ascending=not descending), "by", tmp_path_factory.mktemp("codes"))
+
+
+# --- plans and bounds ---
+
+
+def test_shares():
+    assert shared(0.95, 1) == pytest.approx(0.95)
+    assert 10 * (1 - shared(0.9, 10)) == pytest.approx(0.1)
+    assert seed_of(0, "de") != seed_of(0, "fr") != seed_of(1, "fr")
+
+
+@given(st.lists(st.integers(1, 1_000), min_size=1, max_size=12), st.integers(0, 5_000))
+def test_budgets_are_shared_out(sizes, more):
+    budget = len(sizes) + more
+    given_ = budgets(budget, sizes)
+    assert sum(given_) <= budget
+    assert all(1 <= own <= size for own, size in zip(given_, sizes, strict=True))
+    assert sum(given_) > budget - len(sizes) or given_ == sizes
+
+
+@given(st.integers(1, 10**13))
+def test_cutoffs_of_the_list_reach_its_end(n):
+    found = list_cutoffs(n)
+    assert found[0] == 1
+    assert found[-1] == n
+    assert np.all(np.diff(found) > 0)
+
+
+@pytest.mark.parametrize("method", sorted(available()))
+def test_each_slice_is_bounded_as_a_list_of_its_own(method):
+    table = listed(np.random.default_rng(5), 4_000)
+    ranking = open_ranking(table)
+    own = create(method, SMALL.get(method, {}))
+    plan = draw_by_slices(ranking, "country", own, 1)
+    assert plan.table.column("rank").to_numpy().tolist() == sorted(set(plan.ranks.tolist()))
+    truth, names = table.column("truth").to_numpy(), names_of(table)
+    labels = Labels.of(plan, truth[plan.ranks - 1])
+    curves = slice_curves(plan, labels)
+    for part in parts(plan):
+        within = truth[names == part.name]
+        confidence = getattr(own, "confidence", None)
+        alone = own if confidence is None else replace(own, confidence=shared(confidence, len(curves)))
+        planned = alone.plan(within.size, seed_of(1, part.name))
+        assert part.plan.ranks.tolist() == planned.ranks.tolist()
+        expected = alone.curve(planned, Labels.of(planned, within[planned.ranks - 1]))
+        assert curves[part.name].envelope.lower.tolist() == expected.envelope.lower.tolist()
+        assert curves[part.name].envelope.upper.tolist() == expected.envelope.upper.tolist()
+        assert curves[part.name].claim == expected.claim
+
+
+def names_of(table):
+    return np.array(["(none)" if one is None else one for one in table.column("country").to_pylist()])
+
+
+@pytest.mark.parametrize("method", sorted(available()))
+def test_slices_that_are_labelled_whole_make_the_whole_exact(method):
+    table = listed(np.random.default_rng(6), 300)
+    whole = {"budget": 300} if method in ("loguniform", "uniform") else {}
+    plan = draw_by_slices(open_ranking(table), "country", create(method, whole), 0)
+    if plan.table.num_rows < 300:
+        pytest.skip(f"{method} leaves ranks out of so small a list")
+    truth = table.column("truth").to_numpy()
+    curve = curve_of(plan, Labels.of(plan, truth))
+    lower, upper = curve.envelope.at(np.arange(1, 301))
+    assert lower.tolist() == upper.tolist() == np.cumsum(truth).tolist()
+    assert curve.claim.coverage == "exact"
+
+
+@pytest.mark.parametrize("method", ["loguniform", "uniform", "stratified"])
+def test_slices_and_the_whole_hold_together(method):
+    """All slices at all ranks, and the whole list, with one probability: seeded draws, a binomial test."""
+    runs, confidence = 150, 0.8
+    table = listed(np.random.default_rng(8), 1_500)
+    ranking, truth, names = open_ranking(table), table.column("truth").to_numpy(), names_of(table)
+    own = create(method, {**SMALL[method], "confidence": confidence})
+    missed = 0
+    for seed in range(runs):
+        plan = draw_by_slices(ranking, "country", own, seed)
+        labels = Labels.of(plan, truth[plan.ranks - 1])
+        curves = {**slice_curves(plan, labels), None: curve_of(plan, labels)}
+        missed += not all(inside(curve, truth if name is None else truth[names == name])
+                          for name, curve in curves.items())  # fmt: skip
+    assert binom.sf(missed - 1, runs, 1 - confidence) > 1e-3, missed
+
+
+def inside(curve, truth):
+    lower, upper = curve.envelope.at(np.arange(1, truth.size + 1))
+    yields = np.cumsum(truth)
+    return bool(np.all(lower <= yields) and np.all(yields <= upper))
+
+
+def test_missing_labels_and_wrong_labels_widen_slices_and_the_whole():
+    table = listed(np.random.default_rng(9), 3_000)
+    plan = draw_by_slices(open_ranking(table), "country", create("loguniform", {"alpha": 0.3}), 0)
+    label = table.column("truth").to_numpy()[plan.ranks - 1]
+    few = np.where(np.arange(label.size) % 5 == 0, -1, label).astype(np.int8)
+    known, less, doubted = (curve_of(plan, Labels.of(plan, one), rate).envelope.at(np.arange(1, 3_001))
+                            for one, rate in ((label, 0.0), (few, 0.0), (label, 0.02)))  # fmt: skip
+    for wider in (less, doubted):
+        assert np.all(wider[0] <= known[0])
+        assert np.all(wider[1] >= known[1])
+
+
+# --- the journey ---
+
+
+@pytest.fixture
+def study(sliced, tmp_path_factory):
+    folder, table = sliced
+    made = tmp_path_factory.mktemp("study") / "st"
+    streameval.plan(str(folder), made, method="loguniform", by="country", alpha=0.3,
+                    options=RankingOptions(score="conf"))  # fmt: skip
+    selection = streameval.select(made).table
+    labels = pa.table({"rank": selection.column("rank"), "label": selection.column("truth")})
+    return made, table, streameval.evaluate(made, labels=labels)
+
+
+def test_results_are_read_back_as_they_were_written(study):
+    folder, _table, found = study
+    again = Study(folder).evaluation()
+    assert [one.facts() for one in again.slices] == [one.facts() for one in found.slices]
+    for one, other in zip(again.slices, found.slices, strict=True):
+        assert one.metrics.equals(other.metrics.replace_schema_metadata(None))
+        assert one.curve.precision_at(5) == other.curve.precision_at(5)
+        assert one.curve.threshold_at(5) == other.curve.threshold_at(5)
+    assert sum(one.planned for one in found.slices) == Study(folder).plan().table.num_rows
+    assert sum(one.positive for one in found.slices) == int(np.sum(found.labels.column("label").to_numpy() == 1))
+
+
+def test_truth_and_thresholds_of_every_slice(study):
+    folder, _table, found = study
+    plan = Study(folder).plan()
+    opened = open_ranking(plan.location["source"], RankingOptions.of(plan))
+    whole = opened.fetch(np.arange(1, 6_001), ["country", "truth"]).table
+    names, truth, score = names_of(whole), whole.column("truth").to_numpy(), whole.column("score").to_numpy()
+    for one in found.slices:
+        own = names == one.name
+        assert inside(one.curve, truth[own])
+        shown = one.curve_table
+        assert shown.column("score").to_numpy().tolist() == score[own][shown.column("rank").to_numpy() - 1].tolist()
+    assert inside(found.curve, truth)
+
+
+def test_the_same_plan_again_changes_nothing(study, sliced):
+    folder, _, _ = study
+    before = Study(folder).plan().plan_id
+    again = {"method": "loguniform", "by": "country", "alpha": 0.3, "options": RankingOptions(score="conf")}
+    assert streameval.plan(str(sliced[0]), folder, **again).plan_id == before
+    with pytest.raises(StudyError, match="different plan"):
+        streameval.plan(str(sliced[0]), folder, **{**again, "by": "truth"})
+
+
+def test_sql_says_of_slices_what_python_says(study):
+    folder, _, found = study
+    with connect(folder) as session:
+        for one in found.slices:
+            name, curve = one.name.replace("'", "''"), one.curve
+            for k in (1, 7, one.curve.n_items):
+                (row,) = session.ask(
+                    f"""SELECT slice_precision_at('{name}', {k}) AS precision_at, slice_recall_at('{name}', {k}) AS
+                    recall_at, slice_yield_at('{name}', {k}) AS yield_at, slice_f_measure('{name}', {k}, 2) AS f,
+                    slice_threshold_at('{name}', {k}) AS t"""
+                ).to_pylist()
+                expected = {key: getattr(curve, key)(k) for key in ("precision_at", "recall_at", "yield_at")}
+                expected |= {"f": curve.f_measure(k, 2), "t": curve.threshold_at(k)}
+                for key, values in expected.items():
+                    asked = tuple(None if value != value else value for value in values)
+                    assert tuple((row[key] or {"": None, " ": None, "  ": None}).values()) == asked, (name, k, key)
+            for x in ("0.3", "0.9", "1"):
+                (row,) = session.ask(f"SELECT slice_rank_at_precision('{name}', {x}) AS p, "
+                                     f"slice_rank_at_recall('{name}', {x}) AS r").to_pylist()  # fmt: skip
+                assert tuple(row["p"].values()) == curve.rank_at_precision(x)
+                reached = tuple(None if value != value else value for value in curve.rank_at_recall(x))
+                assert tuple((row["r"] or {"": None, " ": None, "  ": None}).values()) == reached
+        every = session.ask("SELECT slice, slice_precision_at(slice, n_items).lower AS lower FROM slices").to_pylist()
+        assert every == [{"slice": one.name, "lower": one.curve.precision_at(one.curve.n_items).lower}
+                         for one in found.slices]  # fmt: skip
+        assert session.ask("SELECT count(*) FROM slice_precision_at('nowhere', 1)").column(0).to_pylist() == [0]
+        counted = session.ask("SELECT slice_rank FROM slice_counts WHERE rank = 6000 AND NOT is_item ORDER BY 1 DESC")
+        assert counted.column(0).to_pylist() == [one.curve.n_items for one in found.slices]
+
+
+def test_the_command_line_says_it_too(study, capsys):
+    folder, _, found = study
+    assert run(["at", str(folder), "--slice", "at's", "--rank", "7", "--json"]) == 0
+    (row, *_) = json.loads(capsys.readouterr().out)["found"]
+    (one,) = (one for one in found.slices if one.name == "at's")
+    assert (row["lower"], row["estimate"], row["upper"]) == tuple(one.curve.precision_at(7))
+    assert run(["at", str(folder), "--slice", "att", "--rank", "7"]) == 2
+    assert "there is no slice 'att'" in capsys.readouterr().err
+    assert run(["evaluate", str(folder)]) == 0
+    shown = capsys.readouterr().out
+    assert "slice by country" in shown
+    assert f"{found.slices[0].curve.n_items:,}" in shown
+    assert run(["labels", str(folder)]) == 0
+    assert "All 5 slices are complete." in capsys.readouterr().out
+
+
+def test_the_report_shows_every_slice_and_no_markup_of_theirs(study):
+    folder, _, found = study
+    page = (folder / "report.html").read_text(encoding="utf-8")
+    assert "Slices by country" in page
+    for at in range(len(found.slices)):
+        assert f"id='chart-slice-{at}'" in page
+    assert "&lt;b&gt;" in page
+    assert "<b>" not in page.split("</script>")[-1]
+    assert "Local precision" not in page  # labels of small slices are more than their share
+    assert len(page) < 2_000_000
+
+
+def test_slices_are_published_compared_and_cut(study, tmp_path):
+    folder, _, _found = study
+    done = streameval.publish(folder, tmp_path / "there")
+    names = {one["name"] for one in done.manifest["files"]}
+    assert {"slice_counts.parquet", "slice_curve.parquet", "slice_envelope.parquet", "slice_metrics.parquet"} <= names
+    copy = shutil.copytree(folder, tmp_path / "copy")
+    assert streameval.compare(folder, copy).a.curve.claim.confidence == pytest.approx(0.975)
+    assert run(["cut", str(folder), "--rank", "100", "--out", str(folder.parent / "cut.parquet")]) == 0
+    assert pq.read_metadata(folder.parent / "cut.parquet").num_rows == 100
+
+
+def test_a_mixed_set_of_results_is_refused(study):
+    folder, _, _ = study
+    table = pq.read_table(folder / "slice_metrics.parquet")
+    pq.write_table(table.replace_schema_metadata(None), folder / "slice_metrics.parquet")
+    with pytest.raises(StudyError, match="of another evaluation"):
+        Study(folder).evaluation()
+
+
+def test_counts_that_were_changed_are_refused(study):
+    folder, _, _ = study
+    table = pq.read_table(folder / "slice_counts.parquet")
+    pq.write_table(table.slice(1), folder / "slice_counts.parquet")
+    with pytest.raises(StudyError, match="one of them was changed"):
+        Study(folder).plan()
+    (folder / "slice_counts.parquet").unlink()
+    with pytest.raises(StudyError, match="no such file"):
+        Study(folder).plan()
+
+
+def test_a_rehearsal_counts_slices_and_writes_nothing(sliced, tmp_path, capsys):
+    assert run(["plan", str(sliced[0]), "--study", str(tmp_path / "st"), "--by", "country", "--dry-run", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["dry_run"]
+    assert not (tmp_path / "st").exists()
+
+
+def test_a_real_list_by_forecast(real, tmp_path):
+    path = real("fivethirtyeight_all")
+    plan = streameval.plan(str(path), tmp_path / "st", method="loguniform", by="forecast", budget=20_000)
+    assert len(plan.notes["slices"]) == 25
+    assert 0.8 * 20_000 < plan.table.num_rows <= 20_000
+    truth = pq.read_table(path, columns=["label", "forecast"])
+    label, names = truth.column("label").to_numpy(), np.array(truth.column("forecast").to_pylist())
+    streameval.select(tmp_path / "st", columns=[])
+    found = streameval.evaluate(tmp_path / "st", labels=pa.table({"rank": plan.ranks, "label": label[plan.ranks - 1]}))
+    assert all(inside(one.curve, label[names == one.name]) for one in found.slices)
+    assert inside(found.curve, label)
+
+
+# --- bad input ---
+
+
+@pytest.mark.parametrize(
+    ("flags", "said"),
+    [
+        (["--by", "contry"], "no column 'contry'.*did you mean 'country'"),
+        (["--by", "conf"], "column 'conf' is float.*slices are named by strings"),
+        (["--by", "id"], f"more than {MOST_SLICES} values"),
+        (["--by", "country", "--method", "uniform", "--at", "100"], "at does not go with slices"),
+        (["--by", "country", "--method", "loguniform", "--looks", "3"], "looks does not go with slices"),
+        (["--by", "country", "--method", "loguniform", "--budget", "4"], "4 labels for 5 slices"),
+        (["--by", "country", "--draw-by", "id", "--method", "loguniform"], "slices are planned afresh"),
+    ],
+)
+def test_what_slices_refuse(sliced, tmp_path, capsys, flags, said):
+    assert run(["plan", str(sliced[0]), "--study", str(tmp_path / "st"), *flags]) == 2
+    line = capsys.readouterr().err.strip()
+    assert "\n" not in line
+    assert re.search(said, line), line
+    assert not (tmp_path / "st").exists()
+
+
+def test_scores_that_slices_refuse(tmp_path):
+    table = listed(np.random.default_rng(0), 200)
+    conf = table.column("conf").to_numpy().copy()
+    conf[3] = np.nan
+    holed = table.set_column(2, "conf", pa.array(conf))
+    for nan in ("refuse", "last"):
+        with pytest.raises(InputError, match="have no conf"):
+            streameval.plan(holed, tmp_path / "st", by="country", options=RankingOptions(score="conf", nan=nan))
+    edge = pa.table({"conf": np.array([0, 1, 2, 3] * 20, np.uint64), "by": np.arange(80) % 3})
+    with pytest.raises(InputError, match="reach the end of their integer type"):
+        streameval.plan(edge, tmp_path / "st", by="by", method="uniform", options=RankingOptions(score="conf"))
+
+
+def test_misses_belong_to_no_slice(study):
+    with pytest.raises(InputError, match="belong to no slice"):
+        streameval.evaluate(study[0], misses=3)
