@@ -371,12 +371,12 @@ def test_the_report_shows_every_slice_and_no_markup_of_theirs(study):
     assert len(page) < 2_000_000
 
 
-def test_slices_are_published_compared_and_cut(study, tmp_path):
+def test_slices_are_published_compared_and_cut(study):
     folder, _, _found = study
-    done = streameval.publish(folder, tmp_path / "there")
+    done = streameval.publish(folder, folder.parent / "there")
     names = {one["name"] for one in done.manifest["files"]}
     assert {"slice_counts.parquet", "slice_curve.parquet", "slice_envelope.parquet", "slice_metrics.parquet"} <= names
-    copy = shutil.copytree(folder, tmp_path / "copy")
+    copy = shutil.copytree(folder, folder.parent / "copy")
     assert streameval.compare(folder, copy).a.curve.claim.confidence == pytest.approx(0.975)
     assert run(["cut", str(folder), "--rank", "100", "--out", str(folder.parent / "cut.parquet")]) == 0
     assert pq.read_metadata(folder.parent / "cut.parquet").num_rows == 100
