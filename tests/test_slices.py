@@ -379,7 +379,7 @@ def test_slices_are_published_compared_and_cut(study):
     copy = shutil.copytree(folder, folder.parent / "copy")
     assert streameval.compare(folder, copy).a.curve.claim.confidence == pytest.approx(0.975)
     assert run(["cut", str(folder), "--rank", "100", "--out", str(folder.parent / "cut.parquet")]) == 0
-    assert pq.read_metadata(folder.parent / "cut.parquet").num_rows == 100
+    assert pq.read_table(folder.parent / "cut.parquet").num_rows == 100
 
 
 def test_a_mixed_set_of_results_is_refused(study):
