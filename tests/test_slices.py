@@ -16,7 +16,7 @@ from scipy.stats import binom
 import streameval
 from streameval.cli import run
 from streameval.errors import InputError, StudyError
-from streameval.kernels.slicing import count_among, count_between, find_in_order
+from streameval.kernels.slicing import count_between, find_in_order
 from streameval.methods import available, create
 from streameval.rankings import RankingOptions, open_ranking
 from streameval.rankings.slicing.column import MOST_SLICES, read_slices
@@ -78,18 +78,6 @@ def test_kernels_of_stored_order_agree_with_a_plain_count(codes, data):
     assert found.tolist() == [int(places[code][k - 1]) for code in range(4) for k in wanted[code]]
     naive = [[int(np.sum(place <= cutoff)) for place in places] for cutoff in cutoffs]
     assert np.cumsum(counts, axis=0).tolist() == naive
-
-
-@given(st.lists(st.tuples(st.integers(0, 5), st.integers(0, 3), st.integers(0, 2)), min_size=1, max_size=40), st.data())
-def test_counting_among_marks_agrees_with_a_sort(rows, data):
-    keys = np.array([row[:2] for row in rows], np.uint64).T.copy()
-    codes = np.array([row[2] for row in rows], np.uint8)
-    marks = sorted(data.draw(st.sets(st.tuples(st.integers(0, 5), st.integers(0, 3)), min_size=1, max_size=8)))
-    counts = np.zeros((len(marks) + 1, 3), np.int64)
-    count_among(codes, keys, np.array(marks, np.uint64).T.copy(), counts)
-    for j, mark in enumerate(marks):
-        naive = [sum(row[2] == code and row[:2] <= mark for row in rows) for code in range(3)]
-        assert counts[: j + 1].sum(axis=0).tolist() == naive
 
 
 # --- ranks within slices ---

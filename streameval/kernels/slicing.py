@@ -9,7 +9,6 @@ from streameval.kernels.jit import kernel
 from streameval.types import Int64Array
 
 UInt8Array = npt.NDArray[np.uint8]
-UInt64Array = npt.NDArray[np.uint64]
 
 
 @kernel
@@ -62,35 +61,3 @@ def count_between(codes: UInt8Array, first: int, cutoffs: Int64Array, counts: In
         while cutoffs[j] < first + i + 1:
             j += 1
         counts[j, codes[i]] += 1
-
-
-@kernel
-def count_among(codes: UInt8Array, rows: UInt64Array, marks: UInt64Array, counts: Int64Array) -> None:
-    """Count the items of each slice between marks, rows in any order.
-
-    Parameters
-    ----------
-    codes : uint8 array, shape (n,)
-    rows : uint64 array, shape (words, n)
-        Words that order the rows, the one that is compared first in the first row.
-    marks : uint64 array, shape (words, k)
-        Of the marks, ascending in that order.
-    counts : int64 array, shape (k + 1, slices)
-        Row j: items that are at or before mark j, and after the mark before; the last row is for those after all marks.
-    """
-    words, n = rows.shape
-    size = marks.shape[1]
-    for i in range(n):
-        low, high = 0, size  # the first mark that is not before the row
-        while low < high:
-            middle = (low + high) // 2
-            before = False
-            for word in range(words):
-                if marks[word, middle] != rows[word, i]:
-                    before = marks[word, middle] < rows[word, i]
-                    break
-            if before:
-                low = middle + 1
-            else:
-                high = middle
-        counts[low, codes[i]] += 1

@@ -12,8 +12,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from streameval.errors import InputError
-from streameval.kernels.slicing import count_among, count_between, find_in_order
+from streameval.kernels.slicing import count_between, find_in_order
 from streameval.kernels.tiehash import position_hashes
+from streameval.kernels.wordorder import count_before
 from streameval.rankings import Progress, Ranking, silent
 from streameval.rankings.ordering.bins import Words
 from streameval.rankings.ordering.locate import locate
@@ -135,25 +136,25 @@ def _marks(scan: Scan, located: Sequence[Located]) -> tuple[npt.NDArray[np.uint6
 
 def _count(scan: Scan, slices: Slices, marks: npt.NDArray[np.uint64], progress: Progress) -> Int64Array:
     """Items of each slice up to each mark, and after the mark before."""
+    shape = marks.shape[1] + 1, len(slices.names)  # the last row is for items after all marks
+    many = shape[1]
 
     def work(unit: Unit) -> Int64Array:
         keys = scan.scores(unit)
         everything = np.arange(unit.rows, dtype=np.uint32)
         hashes = scan.hashes(unit) if scan.keys else None
         rows = matrix(scan.words(unit.first_position, keys, everything, hashes))
-        counts = np.zeros((marks.shape[1] + 1, len(slices.names)), np.int64)
         codes = np.asarray(slices.codes[unit.first_position : unit.first_position + unit.rows])
-        count_among(codes, rows, marks, counts)
-        return counts
+        return np.bincount(count_before(rows, marks) * many + codes, minlength=shape[0] * many)
 
-    whole = np.zeros((marks.shape[1] + 1, len(slices.names)), np.int64)
+    whole = np.zeros(shape[0] * many, np.int64)
     done, total = 0, sum(unit.rows for unit in scan.units)
     with ThreadPoolExecutor(scan.threads) as pool:
         for unit, counts in zip(scan.units, in_order(pool, work, scan.units, 2 * scan.threads), strict=True):
             whole += counts
             done += unit.rows
             progress(done, total)
-    return whole
+    return whole.reshape(shape)
 
 
 def _check(inside: Sequence[Int64Array], wanted: Sequence[Int64Array], rank: Int64Array, cutoffs: Int64Array) -> None:
