@@ -9,15 +9,17 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.csv
 import pyarrow.parquet as pq
 import pytest
 from lake import ENVIRONMENT, client, serve, upload
 
 from streameval import stores
 from streameval.cli import run
-from streameval.errors import InputError, OutsideError, StudyError
+from streameval.errors import InputError, OutsideError, StreamevalError, StudyError
 from streameval.rankings import RankingOptions, open_ranking
 from streameval.stores import trouble
+from streameval.stores.objects import ObjectFile
 from streameval.study import PUBLISHED
 
 pytest.importorskip("moto", reason="moto[server] is a development dependency")
@@ -303,6 +305,49 @@ def test_results_are_published_manifest_last(lake, ranking, tmp_path, capsys):
     assert run([*evaluate, "--misses", "5"]) == 0
     changes = [(method, path.split("?")[0]) for method, path, _ in lake.requests if method in ("PUT", "DELETE")]
     assert changes[0] == ("DELETE", "/lake/reports/today/manifest.json")
+
+
+def label_object(lake, labels, name, rows):
+    """Put the first rows of a label table on the store."""
+    table = pq.read_table(labels).slice(0, rows)
+    with client(lake).open_output_stream(f"lake/asked/{name}") as stream:
+        stream.write(csv_of(table))
+
+
+def csv_of(table):
+    sink = pa.BufferOutputStream()
+    pa.csv.write_csv(table, sink)
+    return sink.getvalue()
+
+
+def test_labels_that_grew_are_read_whole_by_the_same_process(lake, ranking, tmp_path):
+    folder, labels, _ = ranking
+    study = tmp_path / "study"
+    assert run(["plan", str(folder), "--study", str(study), *SMALL]) == 0
+    for rows in (100, 1_000_000):
+        label_object(lake, labels, "growing.csv", rows)
+        assert run(["evaluate", str(study), "--labels", "s3://lake/asked/growing.csv"]) == 0
+    table = pq.read_table(study / "labels.parquet")
+    assert table.num_rows > 100
+    assert table.column("label").null_count == 0
+
+
+def test_labels_that_change_while_they_are_read_are_refused(lake, ranking, tmp_path, capsys, monkeypatch):
+    folder, labels, _ = ranking
+    study = tmp_path / "study"
+    assert run(["plan", str(folder), "--study", str(study), *SMALL]) == 0
+    label_object(lake, labels, "changing.csv", 100)
+    before = ObjectFile.read
+
+    def read_and_replace(file, ranges):
+        found = before(file, ranges)
+        label_object(lake, labels, "changing.csv", 200)
+        return found
+
+    monkeypatch.setattr(ObjectFile, "read", read_and_replace)
+    said = refused(capsys, 2, "evaluate", study, "--labels", "s3://lake/asked/changing.csv")
+    assert "changed while it was read" in said
+    assert not (study / "labels.parquet").exists()
 
 
 def test_a_fully_labelled_list_is_evaluated_exactly(lake, ranking, tmp_path, capsys):

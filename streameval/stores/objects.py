@@ -164,6 +164,10 @@ class ObjectStore:
                 self._objects.move_to_end(path)
         return ObjectFile(self, known or self._find(path))
 
+    def open_anew(self, path: str) -> ObjectFile:
+        """Find an object as it is now, whatever was known of it."""
+        return ObjectFile(self, self._find(path))
+
     def _find(self, path: str) -> _Object:
         found = _Object(path, tried(path, lambda: self.filesystem.open_input_file(self.key(path))))
         with self._lock:
@@ -177,7 +181,7 @@ class ObjectStore:
 
     def tail(self, path: str, need: Need) -> tuple[State, bytes]:
         """Find an object anew and read its end, in one request where that is no longer than the longest seen so far."""
-        file = ObjectFile(self, self._find(path))
+        file = self.open_anew(path)
         size = file.state[0]
         guess = min(size, self._guess)
         raw = bytes(file.read([(size - guess, guess)])[0])

@@ -112,7 +112,10 @@ def _download(path: str, place: Path) -> None:
     if kind_of(path) != "file":
         raise InputError(f"{path}: no such file")
     step = 1 << 24
-    with store_of(path).open(path) as file, open(place, "wb") as stream:
+    store = cast(ObjectStore, store_of(path))
+    with store.open_anew(path) as file, open(place, "wb") as stream:
         size = file.state[0]
         for at in range(0, size, step):
             stream.write(file.read([(at, min(step, size - at))])[0])
+    if store.state(path) != file.state:
+        raise InputError(f"{path}: changed while it was read", "run the command again when it is complete")
