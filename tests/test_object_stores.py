@@ -350,6 +350,30 @@ def test_labels_that_change_while_they_are_read_are_refused(lake, ranking, tmp_p
     assert not (study / "labels.parquet").exists()
 
 
+@pytest.mark.parametrize(
+    ("said", "status"),
+    [
+        (
+            "When reading key 'credential/SIGNATURES' in bucket 'b': AWS Error SLOW_DOWN during HeadObject operation: ",
+            3,
+        ),
+        ("When reading key 'it's INVALID_' in bucket 'b': AWS Error UNKNOWN (HTTP status 503) during HeadObject", 3),
+        ("google::cloud::Status(UNAVAILABLE: object 'gs://b/credentials' HTTP 503)", 3),
+        ("When reading key 'a' in bucket 'b': AWS Error ACCESS_DENIED during HeadObject operation: ", 2),
+    ],
+)
+def test_names_of_objects_are_no_reasons(monkeypatch, said, status):
+    monkeypatch.setattr(trouble, "_FIRST_PAUSE", 0.0)
+
+    def ask():
+        raise OSError(said)
+
+    with pytest.raises(StreamevalError) as caught:
+        trouble.tried("s3://b/a", ask)
+    assert caught.value.exit_status == status
+    assert "signatures" not in str(caught.value)
+
+
 def test_a_fully_labelled_list_is_evaluated_exactly(lake, ranking, tmp_path, capsys):
     folder, _, _ = ranking
     upload(client(lake), folder, "lake/exact")

@@ -27,6 +27,8 @@ _NO_BUCKET = re.compile(r"NO_SUCH_BUCKET|NoSuchBucket|ContainerNotFound|bucket d
 _REASON = re.compile(
     r"AWS Error ([A-Z_]+(?: \(HTTP status \d+\))?)|(HTTP status \d+|HTTP 5\d\d|[A-Z_]{6,}|timed? ?out)"
 )
+_AWS = "AWS Error "
+_QUOTED = re.compile(r"'[^']*'")
 _PERMANENT = re.compile(r"HTTP status 4(?!08|29)\d\d|NO_SUCH_KEY|RESOURCE_NOT_FOUND|INVALID_|NOT_IMPLEMENTED")
 
 
@@ -53,12 +55,13 @@ def tried(path: str, call: Callable[[], T]) -> T:
         except StreamevalError:
             raise
         except (OSError, TimeoutError) as error:
-            refused = _refusal(path, error)
+            said = _without_names(error)
+            refused = _refusal(path, error, said)
             if refused is not None:
                 raise refused from None
             if not left:
                 raise OutsideError(
-                    f"{path}: the store does not answer ({_reason(error)}; {_TRIES} tries)",
+                    f"{path}: the store does not answer ({_reason(error, said)}; {_TRIES} tries)",
                     "nothing half-written was left behind; run the same command again later",
                 ) from None
             time.sleep(pause * random.uniform(0.5, 1.0))  # so that many readers do not come back at once
@@ -66,8 +69,13 @@ def tried(path: str, call: Callable[[], T]) -> T:
     raise OutsideError(f"{path}: the store does not answer")
 
 
-def _refusal(path: str, error: Exception) -> InputError | None:
+def _without_names(error: Exception) -> str:
+    """What a store says, without the names of buckets and objects before it: these are no reasons."""
     text = str(error)
+    return text[text.rindex(_AWS) :] if _AWS in text else _QUOTED.sub("", text)
+
+
+def _refusal(path: str, error: Exception, text: str) -> InputError | None:
     if _NO_BUCKET.search(text):
         return InputError(f"{path}: there is no such bucket")
     if isinstance(error, FileNotFoundError):
@@ -79,12 +87,12 @@ def _refusal(path: str, error: Exception) -> InputError | None:
             "or the role of the machine",
         )
     if _PERMANENT.search(text):
-        return InputError(f"{path}: the store refuses the request ({_reason(error)})")
+        return InputError(f"{path}: the store refuses the request ({_reason(error, text)})")
     return None
 
 
-def _reason(error: Exception) -> str:
-    found = _REASON.search(str(error))
+def _reason(error: Exception, text: str) -> str:
+    found = _REASON.search(text)
     if found is None:
         return "the connection broke" if isinstance(error, ConnectionError) else type(error).__name__
     return (found[1] or found[2]).lower().replace("_", " ").replace("http", "HTTP")
