@@ -151,6 +151,32 @@ def test_where_prunes_partitions_and_restricts_the_ranking(made, tmp_path, capsy
         assert len(message.strip().splitlines()) == 1, message
 
 
+CONDITIONS = [
+    "day <> '2026-11-20'", "day != '2026-11-20' or day is null", "not day = '2026-11-20'", "day not in ('2026-11-20')",
+    "day not in ('2026-11-19', '2026-11-20')", "day not like '2026-11-20%'", "day like '2026-11-2%'", "day is null",
+    "day is not null", "not (day > '2026-11-20' or day is null)", "day < '2026-11-21' or day is null",
+    "(day = '2026-11-20' or day = '2026-11-21') and not (day < '2026-11-21')",
+    "not (day is null or day >= '2026-11-21')",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("condition", CONDITIONS)
+def test_where_takes_nulls_as_sql_does(made, condition):
+    import duckdb
+
+    nameless = items(3_000, 500, "x").set_column(2, "day", pa.array([None] * 500, pa.string()))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        made.write(nameless)
+    rows = pa.concat_tables([items(0, 2_000, "2026-11-20"), items(2_000, 1_000, "2026-11-21"), nameless])
+    expected = duckdb.from_arrow(rows).filter(condition).order("conf DESC").fetchall()
+    ranking = open_ranking(made.name, RankingOptions(score="conf", where=condition))
+    assert ranking.n_items == len(expected)
+    found = ranking.fetch(np.arange(1, len(expected) + 1), ["id", "conf"]).table
+    assert sorted(found.column("id").to_pylist()) == sorted(row[0] for row in expected)
+    assert found.column("conf").to_pylist() == [row[1] for row in expected]
+
+
 def test_a_plan_reads_no_data_file(made, monkeypatch):
     from streameval.rankings import stored, tables
 

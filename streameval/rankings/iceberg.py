@@ -43,8 +43,7 @@ def read_snapshot(source: str, where: str | None) -> Snapshot:
     pinned = f"{_SCHEME}{name}@{snapshot.snapshot_id}"
     schema = table.schemas()[snapshot.schema_id] if snapshot.schema_id is not None else table.schema()
     _refuse_renamed_columns(table, pinned)
-    filters = {"row_filter": where} if where is not None else {}
-    tasks = asked(pinned, lambda: list(table.scan(snapshot_id=snapshot.snapshot_id, **filters).plan_files()))
+    tasks = asked(pinned, lambda: _tasks(table, snapshot.snapshot_id, where))
     _refuse_what_files_do_not_show(tasks, where, pinned)
     root = table.location().rstrip("/")
     files = sorted((_file(task.file, root) for task in tasks), key=lambda one: one.file.name)
@@ -75,6 +74,44 @@ def _snapshot(table: Any, wanted: str | None, source: str) -> Any:
             f"the latest are {', '.join(known)}; plan a new study on one of them" if known else None,
         )
     return found
+
+
+def _tasks(table: Any, snapshot: int, where: str | None) -> list[Any]:
+    """Files of a snapshot, with what of the condition their partitions leave open."""
+    if where is None:
+        return list(table.scan(snapshot_id=snapshot).plan_files())
+    from pyiceberg.expressions import parser
+    from pyiceberg.expressions.visitors import rewrite_not
+
+    found: dict[str, Any] = {}
+    for one in _alternatives(_as_in_sql(rewrite_not(parser.parse(where)))):
+        for task in table.scan(snapshot_id=snapshot, row_filter=one).plan_files():
+            if _is_decided(task) or task.file.file_path not in found:
+                found[task.file.file_path] = task
+    return list(found.values())
+
+
+def _as_in_sql(condition: Any) -> Any:
+    """A condition without negations that a null satisfies: pyiceberg lets it through `<>`, `not in` and `not like`."""
+    expressions: Any = need("pyiceberg.expressions", "iceberg")
+    if isinstance(condition, expressions.And | expressions.Or):
+        return type(condition)(_as_in_sql(condition.left), _as_in_sql(condition.right))
+    if isinstance(condition, expressions.NotEqualTo | expressions.NotIn | expressions.NotStartsWith):
+        return expressions.And(condition, expressions.NotNull(condition.term))
+    return condition
+
+
+def _alternatives(condition: Any) -> list[Any]:
+    """Conditions joined by `or`, one by one: pyiceberg compares nulls, and fails, where only another one is true."""
+    from pyiceberg.expressions import Or
+
+    if isinstance(condition, Or):
+        return [*_alternatives(condition.left), *_alternatives(condition.right)]
+    return [condition]
+
+
+def _is_decided(task: Any) -> bool:
+    return type(task.residual).__name__ == "AlwaysTrue"
 
 
 def _refuse_renamed_columns(table: Any, where: str) -> None:
@@ -109,7 +146,7 @@ def _refuse_what_files_do_not_show(tasks: list[Any], where: str | None, pinned: 
         return
     if not tasks:
         raise InputError(f'{pinned}: --where "{where}" leaves no file')
-    if any(type(task.residual).__name__ != "AlwaysTrue" for task in tasks):
+    if not all(_is_decided(task) for task in tasks):
         raise InputError(
             f'{pinned}: --where "{where}" does not follow from partitions alone',
             "a condition chooses whole files: name columns that the table is partitioned by",
