@@ -177,6 +177,19 @@ def test_where_takes_nulls_as_sql_does(made, condition):
     assert found.column("conf").to_pylist() == [row[1] for row in expected]
 
 
+def test_a_tag_that_is_a_number_names_a_snapshot(tmp_path, monkeypatch):
+    table = Iceberg(tmp_path, monkeypatch)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        first = table.write(items(0, 100, "2026-11-20"))
+        table.write(items(100, 100, "2026-11-20"))
+    table.table.manage_snapshots().create_tag(first, "2026").commit()
+    assert open_ranking(f"{table.name}@2026", RankingOptions(score="conf")).n_items == 100
+    for nothing in ("²", "2027", "9" * 30):
+        with pytest.raises(InputError, match=f"no snapshot '{nothing}'"):
+            open_ranking(f"{table.name}@{nothing}", RankingOptions(score="conf"))
+
+
 def test_a_plan_reads_no_data_file(made, monkeypatch):
     from streameval.rankings import stored, tables
 

@@ -66,7 +66,8 @@ def _snapshot(table: Any, wanted: str | None, source: str) -> Any:
         if found is None:
             raise InputError(f"{source}: an empty table: it has no snapshot yet")
         return found
-    found = table.snapshot_by_id(int(wanted)) if wanted.isdigit() else table.snapshot_by_name(wanted)
+    found = table.snapshot_by_id(int(wanted)) if re.fullmatch("[0-9]{1,19}", wanted) else None
+    found = found or table.snapshot_by_name(wanted)  # a tag may be a number too
     if found is None:
         known = [str(one.snapshot_id) for one in table.snapshots()[-3:]]
         raise InputError(
