@@ -77,6 +77,28 @@ def test_cutoffs_stand_where_a_sort_puts_them(days):
         assert one["first_rank"] <= true <= one["last_rank"], one
 
 
+@pytest.mark.parametrize("kind", [pa.int64(), pa.uint64(), pa.decimal128(30, 10), pa.float32()])
+def test_cutoffs_of_scores_that_no_float_holds(tmp_path, kind):
+    options = streameval.RankingOptions(score="conf", key=("id",))
+    tables = []
+    for name, n in (("before", 900), ("after", 1_000)):
+        ids = np.arange(n)
+        near = [2**62 + int(i) % 450 for i in np.random.default_rng(5).permutation(n)]  # ties, and neighbours of 2**62
+        score = pa.array(near, pa.int64() if kind != pa.uint64() else kind)
+        score = score.cast(kind, safe=False)
+        tables.append(pa.table({"id": ids, "conf": score}))
+        pq.write_table(tables[-1], tmp_path / f"{name}.parquet")
+        streameval.plan(tmp_path / f"{name}.parquet", tmp_path / name, method="uniform", budget=400, options=options)
+        streameval.select(tmp_path / name)
+    old, new = (np.sort(np.array(t.column("conf").to_pylist(), dtype=object))[::-1] for t in tables)
+    found = streameval.growth(tmp_path / "before", tmp_path / "after").summary["cutoffs"]
+    assert found[0]["rank"] == 1
+    for one in found:
+        here = np.flatnonzero(new == old[one["rank"] - 1]) + 1
+        assert one["first_rank"] <= here[0] <= here[-1] <= one["last_rank"]
+        assert not here.size or one["last_rank"] - one["first_rank"] < 40 or kind == pa.float32()
+
+
 def test_known_labels_are_evaluated_in_the_later_study(days, capsys):
     home, _, new = days
     out = home / "known.parquet"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -144,7 +145,7 @@ def _cutoffs(studies: list[Study], plans: list[Plan]) -> list[dict[str, Any]]:
     tables = [study.thresholds(plan) for study, plan in zip(studies, plans, strict=True)]
     if tables[0] is None or tables[1] is None:
         return []
-    sign = 1.0 if plans[1].ranking.get("ascending") else -1.0
+    sign = 1 if plans[1].ranking.get("ascending") else -1
     (old_ranks, old_scores), (ranks, scores) = (_numbers(table, sign) for table in tables if table is not None)
     if not old_ranks.size:
         return []
@@ -155,14 +156,18 @@ def _cutoffs(studies: list[Study], plans: list[Plan]) -> list[dict[str, Any]]:
         low, high = np.searchsorted(scores, score, side="left"), np.searchsorted(scores, score, side="right")
         first = int(ranks[low - 1]) + 1 if low else 1
         last = int(ranks[high]) - 1 if high < ranks.size else plans[1].n_items
-        found.append({"rank": rank, "score": sign * score, "first_rank": first, "last_rank": max(first, last)})
+        shown = float(score) if isinstance(score, Decimal) else score
+        found.append({"rank": rank, "score": sign * shown, "first_rank": first, "last_rank": max(first, last)})
     return found
 
 
-def _numbers(table: pa.Table, sign: float) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float64]]:
-    """Ranks and scores, ascending; without those that are no numbers."""
+def _numbers(table: pa.Table, sign: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[Any]]:
+    """Ranks and scores, ascending, without those that are no numbers; integers and decimals as exactly as they are."""
     kind = table.column("score").type
-    if not (pa.types.is_floating(kind) or pa.types.is_integer(kind) or pa.types.is_decimal(kind)):
-        return np.empty(0, np.int64), np.empty(0)
     known = table.filter(pc.is_valid(table.column("score")))
-    return known.column("rank").to_numpy(), sign * known.column("score").cast(pa.float64()).to_numpy()
+    ranks, scores = known.column("rank").to_numpy(), known.column("score")
+    if pa.types.is_floating(kind):
+        return ranks, sign * scores.cast(pa.float64()).to_numpy()
+    if pa.types.is_integer(kind) or pa.types.is_decimal(kind):
+        return ranks, sign * np.array(scores.to_pylist(), dtype=object)
+    return np.empty(0, np.int64), np.empty(0)
