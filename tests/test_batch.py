@@ -2,6 +2,8 @@
 
 import hashlib
 import json
+import subprocess
+import sys
 import threading
 from pathlib import Path
 
@@ -118,6 +120,25 @@ def test_a_limit_that_a_library_reports_in_its_own_words_is_still_a_limit(study,
     assert run(["select", str(study), "--time-limit", "0.05s"]) == 3
     monkeypatch.undo()
     assert run(["select", str(study), "--time-limit", "10m"]) == 0
+
+
+TERMINATED_WHILE_WRITING = """
+import os, signal, sys
+from streameval import atomic, cli
+atomic._sync = lambda path: os.kill(os.getpid(), signal.SIGTERM)
+sys.argv[1:] = {arguments}
+cli.main()
+"""
+
+
+def test_a_scheduler_that_ends_the_job_finds_one_line_and_no_rest(ranking, tmp_path):
+    folder, _, _ = ranking
+    arguments = ["plan", str(folder), "--study", str(tmp_path / "ended"), *SMALL, "--log", "json"]
+    code = TERMINATED_WHILE_WRITING.format(arguments=arguments)
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    last = json.loads(ended.stderr.splitlines()[-1])
+    assert (ended.returncode, last["event"], last["exit_status"]) == (130, "error", 130)
+    assert [path for path in (tmp_path / "ended").rglob("*") if path.is_file()] == []
 
 
 @pytest.mark.parametrize(("text", "seconds"), [("90", 90), ("1.5m", 90), ("2h", 7200), ("3 s", 3)])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import sys
 import traceback
 from itertools import pairwise
@@ -39,7 +40,14 @@ for _command in discover():
 
 def main() -> NoReturn:
     """Run a command, and leave with the exit status: 0 done, 1 defect, 2 input, 3 outside, 130 interrupted."""
+    signal.signal(signal.SIGTERM, _interrupt)
     sys.exit(run(sys.argv[1:]))
+
+
+def _interrupt(number: int, frame: Any) -> NoReturn:
+    """End as Ctrl-C does: schedulers ask by SIGTERM, which would leave temporary files behind. A second one insists."""
+    signal.signal(number, signal.SIG_DFL)
+    raise KeyboardInterrupt
 
 
 def run(arguments: list[str]) -> int:
