@@ -13,7 +13,7 @@ from lake import ENVIRONMENT, client, serve
 import streameval
 from streameval import stores
 from streameval.cli import run
-from streameval.errors import InputError
+from streameval.errors import InputError, StreamevalError
 from streameval.rankings import RankingOptions, open_ranking
 
 SMALL = ["--epsilon", "0.1", "--window", "20", "--score", "conf"]
@@ -318,6 +318,37 @@ def test_hive_folders_are_restricted_by_where(tmp_path):
     assert some.fingerprint != open_ranking(str(tmp_path)).fingerprint
     with pytest.raises(InputError, match="'conf' in --where is no partition key"):
         open_ranking(str(tmp_path), RankingOptions(where="conf > 0"))
+
+
+ANSWERS = [
+    (
+        "Kernel error -> Generic S3 error\n ↳ Error performing GET http://h/lake/credentials/_last_checkpoint in 2.1s, "
+        "after 10 retries, max_retries\n ↳ 180s - Server returned non-2xx status code\n ↳ 503 Service Unavailable",
+        3, "does not answer",
+    ),
+    ("Generic S3 error\n ↳ Error performing GET http://h/x in 1s - HTTP error\n ↳ error sending request", 3, "answer"),
+    ("When reading key 'signature' in bucket 'b': AWS Error SLOW_DOWN during HeadObject operation", 3, "answer"),
+    ("(sqlite3.OperationalError) database is locked", 3, "does not answer"),
+    ("Generic S3 error\n ↳ Error performing GET http://h/x?list-type=2 in 53ms\n ↳ 404 Not Found\n"
+     "<Error><Code>NoSuchBucket</Code><HostId>secret/ok</HostId></Error>", 2, "there is no such bucket"),
+    ("The operation lacked the necessary privileges to complete for path x\n ↳ 403 Forbidden", 2, "denies access"),
+    ("Generic S3 error\n ↳ Error performing PUT http://169.254.169.254/latest/api/token in 1ms, after 3 retries", 2,
+     "denies access"),
+    ("Generic delta kernel error: LogSegment end version 5 not the same as 99", 2, "LogSegment end version 5"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("said", "status", "shown"), ANSWERS)
+def test_a_librarys_trouble_with_a_store_is_worth_a_retry_or_not(said, status, shown):
+    from streameval.rankings.tables import asked
+
+    def ask():
+        raise OSError(said)
+
+    with pytest.raises(StreamevalError, match=shown) as caught:
+        asked("delta:s3://b/x", ask)
+    assert caught.value.exit_status == status
+    assert "secret" not in str(caught.value)
 
 
 def test_a_delta_table_on_s3(tmp_path, monkeypatch):

@@ -9,11 +9,12 @@ from urllib.parse import unquote
 
 import pyarrow as pa
 
-from streameval.errors import InputError
+from streameval.errors import InputError, OutsideError
 from streameval.rankings.files import DataFile
 from streameval.rankings.tables import Snapshot, TableFile, TableOpener, asked, need
 from streameval.rankings.where import chosen
 from streameval.stores import is_remote
+from streameval.stores.trouble import told
 
 _SCHEME = "delta:"
 _PARTITION = "partition."
@@ -92,7 +93,9 @@ def _refuse_rewritten_rows(table: Any, where: str) -> None:
     if "deletionVectors" in (protocol.reader_features or []):
         try:
             some = any(batch.num_rows for batch in pa.table(table.deletion_vectors()).to_batches())
-        except Exception:  # its file cannot be read: there is one
+        except Exception as error:  # its file cannot be read: there is one
+            if isinstance(trouble := told(where, error), OutsideError):
+                raise trouble from None
             some = True
         if some:
             raise InputError(

@@ -29,10 +29,11 @@ from streameval.rankings.ordering.ties import check_key, describe
 from streameval.rankings.scans import ScanState, Shard
 from streameval.rankings.scored import ScoredRanking
 from streameval.rankings.stored import stored_from
+from streameval.stores.trouble import told
 from streameval.types import Int64Array
 
 T = TypeVar("T")
-_UNREACHED = ("ConnectionError", "ConnectTimeout", "ReadTimeout")
+_UNREACHED = ("ConnectionError", "ConnectTimeout", "ReadTimeout", "ServerError", "ServiceUnavailableError")
 
 
 @dataclass(frozen=True)
@@ -272,6 +273,8 @@ def asked(where: str, call: Callable[[], T]) -> T:
     except StreamevalError:
         raise
     except Exception as error:
+        if (trouble := told(where, error)) is not None:
+            raise trouble from None
         first = next((line for line in str(error).splitlines() if line.strip()), type(error).__name__)
         text = re.sub(r"//[^/@\s]+@", "//…@", " ".join(first.split()))[:200]
         if isinstance(error, ConnectionError | TimeoutError) or type(error).__name__.endswith(_UNREACHED):

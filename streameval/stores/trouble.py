@@ -28,7 +28,14 @@ _REASON = re.compile(
     r"AWS Error ([A-Z_]+(?: \(HTTP status \d+\))?)|(HTTP status \d+|HTTP 5\d\d|[A-Z_]{6,}|timed? ?out)"
 )
 _AWS = "AWS Error "
-_QUOTED = re.compile(r"'[^']*'")
+_QUOTED = re.compile(r"'[^']*'|https?://\S+|path \S+")
+_NO_ROLE = re.compile(r"169\.254\.169\.254")  # where a machine asks for its role when it finds no other credentials
+_UNANSWERED = re.compile(
+    r"after [1-9][0-9]* retries|error sending request|\b(?:408|429|5[0-9]{2}) [A-Z][a-z]+|HTTP status 5[0-9]{2}|"
+    r"NETWORK_CONNECTION|SLOW_DOWN|SERVICE_UNAVAILABLE|INTERNAL_FAILURE|REQUEST_TIMEOUT|timed out|"
+    r"database is locked|could not connect|connection refused",
+    re.IGNORECASE,
+)
 _PERMANENT = re.compile(r"HTTP status 4(?!08|29)\d\d|NO_SUCH_KEY|RESOURCE_NOT_FOUND|INVALID_|NOT_IMPLEMENTED")
 
 
@@ -69,6 +76,25 @@ def tried(path: str, call: Callable[[], T]) -> T:
     raise OutsideError(f"{path}: the store does not answer")
 
 
+def told(where: str, error: Exception) -> StreamevalError | None:
+    """What an error means that another library had with a store, after its own tries; None where it is no such error.
+
+    Parameters
+    ----------
+    where : str
+        What was asked for.
+    error : Exception
+    """
+    if _NO_ROLE.search(str(error)):
+        return _denied(where)
+    text = _without_names(error)
+    own = isinstance(error, OSError) and not isinstance(error, FileNotFoundError)
+    refused = _refusal(where, error, text) if own else None
+    if refused is None and _UNANSWERED.search(text):
+        return OutsideError(f"{where}: its store does not answer", "run the command again later")
+    return refused
+
+
 def _without_names(error: Exception) -> str:
     """What a store says, without the names of buckets and objects before it: these are no reasons."""
     text = str(error)
@@ -81,14 +107,18 @@ def _refusal(path: str, error: Exception, text: str) -> InputError | None:
     if isinstance(error, FileNotFoundError):
         return InputError(f"{path}: no such file or folder")
     if _DENIED.search(text):
-        return InputError(
-            f"{path}: the store denies access",
-            "credentials are taken from their usual places: the variables and files of its own command-line tool, "
-            "or the role of the machine",
-        )
+        return _denied(path)
     if _PERMANENT.search(text):
         return InputError(f"{path}: the store refuses the request ({_reason(error, text)})")
     return None
+
+
+def _denied(path: str) -> InputError:
+    return InputError(
+        f"{path}: the store denies access",
+        "credentials are taken from their usual places: the variables and files of its own command-line tool, "
+        "or the role of the machine",
+    )
 
 
 def _reason(error: Exception, text: str) -> str:
