@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
@@ -17,6 +18,7 @@ import pyarrow.parquet as pq
 from streameval.errors import InputError, StreamevalError, outside_trouble
 
 Writer = Callable[[str], None]
+_ADDRESS = re.compile(r"(s3[an]?|gs|az|abfss?|hdfs|https?|file):/")
 
 
 def write_all(files: Mapping[Path, Writer]) -> None:
@@ -33,8 +35,10 @@ def write_all(files: Mapping[Path, Writer]) -> None:
     OutsideError
         Full disk and the like; every temporary file is removed and nothing in place was touched.
     InputError
-        A folder that cannot be written to.
+        A folder that cannot be written to; an address.
     """
+    for path in files:
+        refuse_address(path)
     written: list[tuple[str, Path]] = []
     try:
         for path, writer in files.items():
@@ -79,8 +83,9 @@ def folder(path: Path) -> Iterator[Path]:
     OutsideError
         Full disk and the like.
     InputError
-        A path that is not empty or cannot be written to.
+        A path that is not empty or cannot be written to; an address.
     """
+    refuse_address(path)
     path = Path(os.path.abspath(path))
     refuse_taken(path)
     temporary = None
@@ -102,6 +107,21 @@ def folder(path: Path) -> Iterator[Path]:
     finally:
         if temporary is not None:
             shutil.rmtree(temporary, ignore_errors=True)
+
+
+def refuse_address(path: Path) -> None:
+    """Refuse the address of a store where a local path belongs: it would become a folder named 's3:'.
+
+    Raises
+    ------
+    InputError
+        It is one.
+    """
+    if found := _ADDRESS.match(os.fspath(path)):
+        raise InputError(
+            f"{found[1]}://{os.fspath(path)[found.end() :].lstrip('/')}: is no local path",
+            "this is written here; --publish of evaluate and exact copies results to a store",
+        )
 
 
 def refuse_taken(path: Path) -> None:

@@ -12,6 +12,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from streameval import atomic
 from streameval.curve import Curve
 from streameval.errors import InputError
 from streameval.verbs.evaluate import evaluate
@@ -40,6 +41,7 @@ def run(folder: Path) -> tuple[dict[str, Any], list[str]]:
         What a newcomer reads.
     """
     started = time.monotonic()
+    atomic.refuse_address(folder)
     _clear(folder)
     folder.mkdir(parents=True, exist_ok=True)
     (folder / _MARK).touch()

@@ -351,6 +351,19 @@ def test_labels_that_change_while_they_are_read_are_refused(lake, ranking, tmp_p
 
 
 @pytest.mark.parametrize(
+    "arguments",
+    [["plan", "RANKING", "--study", "s3://lake/study"], ["exact", "RANKING", "--label", "label", "--out", "s3://lake/x"],
+     ["demo", "gs://lake/demo"], ["exact", "RANKING", "--label", "label", "--out", "file:///tmp/x"]],
+)  # fmt: skip
+def test_addresses_where_local_paths_belong_are_refused(ranking, tmp_path, monkeypatch, capsys, arguments):
+    monkeypatch.chdir(tmp_path)
+    before = sorted(tmp_path.iterdir())
+    said = refused(capsys, 2, *(str(ranking[0]) if one == "RANKING" else one for one in arguments))
+    assert "is no local path" in said
+    assert sorted(tmp_path.iterdir()) == before
+
+
+@pytest.mark.parametrize(
     ("said", "status"),
     [
         (
