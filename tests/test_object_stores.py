@@ -350,6 +350,34 @@ def test_labels_that_change_while_they_are_read_are_refused(lake, ranking, tmp_p
     assert not (study / "labels.parquet").exists()
 
 
+def test_every_label_table_may_lie_there(lake, ranking, tmp_path, capsys):
+    folder, labels, truth = ranking
+    upload(client(lake), labels, "lake/told")
+    items = pa.table({"item": [f"item {i + 1}" for i in range(truth.size)], "label": truth})
+    with client(lake).open_output_stream("lake/told/items.csv") as stream:
+        stream.write(csv_of(items))
+    by_item = ["--reuse", "s3://lake/told/items.csv", "--on", "item", "--labels-unseen-by-model", "yes"]
+    study = ["--study", str(tmp_path / "reused"), "--method", "loguniform", "--json"]
+    capsys.readouterr()
+    assert run(["plan", str(folder), *study, *by_item]) == 0
+    assert json.loads(capsys.readouterr().out)["to_label"] == 0
+    assert run(["labels", str(tmp_path / "reused"), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["sources"][0]["source"] == "s3://lake/told/items.csv"
+    tasks = ["--export", str(tmp_path / "tasks.csv"), "--columns", "item"]
+    assert run(["select", str(tmp_path / "reused"), *tasks, "--controls", "s3://lake/told/items.csv"]) == 0
+    exact = ["exact", str(folder), "--label", "label", "--json"]
+    found = []
+    for beside in ("s3://lake/told/truth.parquet", str(labels)):
+        capsys.readouterr()
+        assert run([*exact, "--labels", beside]) == 0
+        found.append(json.loads(capsys.readouterr().out)["metrics"])
+    assert found[0] == found[1]
+    for wrong in ("s3://lake/told/none.csv", "s3://lake/ranked"):
+        assert wrong in refused(capsys, 2, *exact, "--labels", wrong)
+        assert wrong in refused(capsys, 2, "plan", folder, "--study", tmp_path / "w", "--method", "loguniform",
+                                "--reuse", wrong, *by_item[2:])  # fmt: skip
+
+
 @pytest.mark.parametrize(
     "arguments",
     [["plan", "RANKING", "--study", "s3://lake/study"], ["exact", "RANKING", "--label", "label", "--out", "s3://lake/x"],

@@ -42,7 +42,7 @@ class ReuseFlags:
         ),
     ] = None
     reuse: Annotated[
-        Path | None, Parameter(help="Labels that items have already, for whatever version; needs --on.")
+        str | None, Parameter(help="Labels that items have already, for whatever version; needs --on.")
     ] = None
     on: Annotated[str | None, Parameter(help="Column that joins them; items are drawn by it.")] = None
     label: Annotated[str | None, Parameter(help="Column with the label (default label).")] = None

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, cast
 
-from streameval.errors import InputError, OutsideError
+from streameval.errors import InputError, OutsideError, StreamevalError
 from streameval.stores import is_remote, store_of
 from streameval.stores.clients import is_known
 from streameval.stores.listing import kind_of
@@ -81,31 +81,29 @@ def remove(path: str) -> None:
 
 
 @contextmanager
-def at_hand(sources: list[Any]) -> Iterator[dict[str, str]]:
-    """Copy those of some sources that lie on object stores to this machine for a while.
+def copied(source: Any) -> Iterator[Any]:
+    """Copy a source that lies on an object store to this machine for a while; any other is taken as it is.
 
     Yields
     ------
-    dict of str to str
-        Local path of each such source.
+    path, address or table
+        What to read; errors about the copy are raised as errors about the source.
 
     Raises
     ------
     InputError
-        There is no such object.
+        There is no such object, or it changes while it is read.
     """
-    remote = [one for one in sources if isinstance(one, str) and is_remote(one) and is_known(one)]
-    if not remote:
-        yield {}
+    if not (isinstance(source, str) and is_remote(source) and is_known(source)):
+        yield source
         return
     with tempfile.TemporaryDirectory(prefix="streameval-") as folder:
-        local = {}
-        for i, path in enumerate(dict.fromkeys(remote)):
-            place = Path(folder) / str(i) / path.rsplit("/", 1)[1]
-            place.parent.mkdir()
-            _download(path, place)
-            local[path] = str(place)
-        yield local
+        place = str(Path(folder) / source.rsplit("/", 1)[1])
+        _download(source, Path(place))
+        try:
+            yield place
+        except StreamevalError as error:
+            raise type(error)(error.what.replace(place, source), error.hint) from error
 
 
 def _download(path: str, place: Path) -> None:

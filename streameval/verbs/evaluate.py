@@ -10,7 +10,7 @@ from typing import Any, TypedDict, Unpack
 
 from streameval import __version__
 from streameval.curve import Curve
-from streameval.errors import InputError, StreamevalError, check_misses, did_you_mean
+from streameval.errors import InputError, check_misses, did_you_mean
 from streameval.labelerror import check_label_error
 from streameval.labelling import Items, LabelColumns, Tallied, Votes, read_votes, vote_rule
 from streameval.labelling.agreement import agreement
@@ -20,7 +20,7 @@ from streameval.labelstore import Given, rows_of
 from streameval.metrics.bounded import metrics
 from streameval.reporting.page import render
 from streameval.slicefiles import SliceFound
-from streameval.stores.transfer import at_hand
+from streameval.stores.transfer import copied
 from streameval.study import Evaluation, Study, evaluation_id
 from streameval.types import Plan
 from streameval.verbs.judging import Judging, curve_of, half_width_of, tally_stored
@@ -121,14 +121,10 @@ def evaluate(
 def _read(sources: list[Any], plan: Plan, items: Items | None, columns: LabelColumns) -> list[Votes]:
     """Read label tables, those on object stores from a copy under their own name."""
     read = []
-    with at_hand(sources) as local:
-        for source in sources:
-            place = local.get(source, source) if isinstance(source, str) else source
-            try:
-                votes = read_votes(place, plan, items, columns)
-            except StreamevalError as error:
-                raise type(error)(error.what.replace(str(place), str(source)), error.hint) from error
-            read.append(replace(votes, source=source) if place is not source else votes)
+    for source in sources:
+        with copied(source) as place:
+            votes = read_votes(place, plan, items, columns)
+        read.append(replace(votes, source=source) if place is not source else votes)
     return read
 
 

@@ -30,6 +30,7 @@ from streameval.rankings.streams import LabelledRows, check_unchanged, labelled_
 from streameval.rankings.tables import LakeRanking
 from streameval.reporting.page import render
 from streameval.sliding import Sliding, WindowResult, smallest_window
+from streameval.stores.transfer import copied
 from streameval.study import NO_LABELS, Evaluation, Study
 from streameval.sums import UnorderedError
 from streameval.types import Claim, Int64Array
@@ -174,7 +175,8 @@ def _open(source: Any, label: str, options: RankingOptions, beside: tuple[Any, s
 
         keys = ItemKeys(ranking.columns(), rows.columns, "stored" if rows.order is None else "scored")
         columns = LabelColumns(on=beside[1], label=label)
-        rows = replace(rows, beside=labels_beside(beside[0], columns, rows.n_items, keys, beside[2]))
+        with copied(beside[0]) as place:
+            rows = replace(rows, beside=labels_beside(place, columns, rows.n_items, keys, beside[2]))
     threads = options.threads or os.cpu_count() or 1
     return Truth(ranking, rows, threads, options.memory * 1e9 * (1 - _BASE_MEMORY))
 

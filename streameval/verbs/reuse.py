@@ -16,6 +16,7 @@ from streameval.labelling import Items, LabelColumns, Votes, read_votes
 from streameval.methods import DrawsStrata, create
 from streameval.rankings import Progress, Ranking, RankingOptions, open_ranking, silent
 from streameval.rankings.hashdraw import draw_by_key
+from streameval.stores.transfer import copied
 from streameval.study import Study
 from streameval.types import Plan
 
@@ -134,7 +135,10 @@ def _votes(ranking: Ranking, plan: Plan, by: ByKey) -> Votes:
     """Join labels to the planned items by key; labels that contradict one another are refused."""
     keys = ranking.fetch(plan.ranks, [by.key[0]]).table
     known = pa.table({"rank": plan.ranks, by.key[0]: keys.column(keys.num_columns - 1)})
-    votes = read_votes(by.labels, plan, Items(known), LabelColumns(by.key[0], by.label, study="any"))
+    with copied(by.labels) as place:
+        votes = read_votes(place, plan, Items(known), LabelColumns(by.key[0], by.label, study="any"))
+    if place is not by.labels:
+        votes = replace(votes, source=by.labels)
     said = votes.table.filter(pc.is_valid(votes.table.column("value")))
     per_item = said.group_by("rank").aggregate([("value", "min"), ("value", "max")]).sort_by("rank")
     mixed = np.flatnonzero(per_item.column("value_min").to_numpy() != per_item.column("value_max").to_numpy())

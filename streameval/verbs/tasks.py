@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 
 from streameval.errors import InputError, did_you_mean
 from streameval.labelling.controls import read_controls
+from streameval.stores.transfer import copied
 from streameval.study import Study
 from streameval.types import Int64Array, Plan
 from streameval.verbs.judging import last_judging, tally_stored
@@ -130,7 +131,8 @@ def make_tasks(folder: Study, plan: Plan, table: pa.Table, named: set[str], opti
     extra = _Extra(plan, EXTRA_TASKS.empty_table() if registry is None else registry.cast(EXTRA_TASKS))
     more = [extra.repeats(shown, options.get("repeats", 0))]
     if options.get("controls") is not None:
-        more.append(extra.controls(read_controls(options["controls"], names, table.schema)))
+        with copied(options["controls"]) as place:
+            more.append(extra.controls(read_controls(place, names, table.schema)))
     tasks = _mixed(shown.drop_columns(["rank"]), [one for one in more if one.num_rows], plan.seed)
     study = pa.array([plan.plan_id] * tasks.num_rows, pa.string())
     return Tasks(tasks.add_column(0, "se_study", study), left_out, extra.table)
