@@ -1,5 +1,6 @@
 """Iceberg and Delta tables made by their own libraries: the plan's snapshot is what is read, whatever comes after."""
 
+import datetime
 import json
 import warnings
 from pathlib import Path
@@ -175,6 +176,31 @@ def test_where_takes_nulls_as_sql_does(made, condition):
     found = ranking.fetch(np.arange(1, len(expected) + 1), ["id", "conf"]).table
     assert sorted(found.column("id").to_pylist()) == sorted(row[0] for row in expected)
     assert found.column("conf").to_pylist() == [row[1] for row in expected]
+
+
+@pytest.mark.parametrize(
+    ("condition", "days"),
+    [("day = '2026-11-02'", [2]), ("day <> '2026-11-02'", [1, 3]), ("day in ('2026-11-01', '2026-11-03')", [1, 3]),
+     ("day between '2026-11-02' and '2026-11-03'", [2, 3]), ("not day >= '2026-11-02'", [1]),
+     ("day = date '2026-11-02' or day = '2026-11-03'", [2, 3]), ("day > '2026-11-1'", None),
+     ("name = '2026-11-02' and day = '2026-11-02'", None)],
+)  # fmt: skip
+def test_dates_of_delta_are_compared_with_texts_that_are_dates(tmp_path, condition, days):
+    deltalake = pytest.importorskip("deltalake", reason="pip install 'streameval[delta]'")
+    place = str(tmp_path / "table")
+    for day in (1, 2, 3, None):
+        rows = items(100 * (day or 0), 50, "2026-11-02").rename_columns(["id", "conf", "name", "good"])
+        one = None if day is None else datetime.date(2026, 11, day)
+        rows = rows.append_column("day", pa.array([one] * 50, pa.date32()))
+        deltalake.write_deltalake(place, rows, mode="append", partition_by=["day", "name"])
+    options = RankingOptions(score="conf", where=condition)
+    if days is None:
+        with pytest.raises(InputError, match="cannot be understood"):
+            open_ranking(f"delta:{place}", options)
+        return
+    ranking = open_ranking(f"delta:{place}", options)
+    ids = ranking.fetch(np.arange(1, ranking.n_items + 1), ["id"]).table.column("id").to_pylist()
+    assert sorted(ids) == [100 * day + i for day in days for i in range(50)]
 
 
 def test_a_tag_that_is_a_number_names_a_snapshot(tmp_path, monkeypatch):

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
 import pyarrow as pa
 
 from streameval.errors import InputError, did_you_mean
+
+_TEXT = re.compile(r"(?:\b[a-z]+\s*)?'(?:[^']|'')*'", re.IGNORECASE)  # with the type that may stand before it
+_DATE = re.compile(r"((?:and|between|like|not|or)\s*)?('[0-9]{4}-[0-9]{2}-[0-9]{2}')", re.IGNORECASE)
 
 
 def chosen(keys: pa.Table, condition: str, where: str) -> list[bool]:
@@ -18,7 +22,8 @@ def chosen(keys: pa.Table, condition: str, where: str) -> list[bool]:
     keys : pyarrow.Table
         Partition keys: a row per file, a column per key.
     condition : str
-        SQL, such as `day >= '2026-11-01' and region in ('eu', 'us')`; a key that is null satisfies no comparison.
+        SQL, such as `day >= '2026-11-01' and region in ('eu', 'us')`; a key that is null satisfies no comparison. Where
+        `day` is a date, `'2026-11-01'` is one.
     where : str
         The place, for messages.
 
@@ -37,7 +42,7 @@ def chosen(keys: pa.Table, condition: str, where: str) -> list[bool]:
                 f"{where}: '{strangers[0]}' in --where is no partition key",
                 f"a condition chooses whole files; {did_you_mean(strangers[0], keys.column_names)}",
             )
-        kept = pl.DataFrame(pl.from_arrow(keys)).select(kept=expression).to_series()
+        kept = _evaluated(keys, condition)
     except pl.exceptions.PolarsError as error:
         raise InputError(f'{where}: --where "{condition}" cannot be understood ({_first_line(error)})') from error
     if kept.dtype != pl.Boolean or len(kept) != keys.num_rows:
@@ -45,6 +50,25 @@ def chosen(keys: pa.Table, condition: str, where: str) -> list[bool]:
     if not kept.any():
         raise InputError(f'{where}: --where "{condition}" leaves none of {keys.num_rows:,} files')
     return [bool(one) for one in kept.to_list()]
+
+
+def _evaluated(keys: pa.Table, condition: str) -> Any:
+    """Evaluate a condition; where Polars will not compare a time with a text, texts that are dates are dates."""
+    import polars as pl
+
+    frame = pl.DataFrame(pl.from_arrow(keys))
+    try:
+        return frame.select(kept=pl.sql_expr(condition)).to_series()
+    except pl.exceptions.PolarsError:
+        dated = _TEXT.sub(_as_date, condition)
+        if dated == condition:
+            raise
+        return frame.select(kept=pl.sql_expr(dated)).to_series()
+
+
+def _as_date(text: re.Match[str]) -> str:
+    found = _DATE.fullmatch(text[0])
+    return f"{found[1] or ''}date {found[2]}" if found else text[0]
 
 
 def keys_table(rows: Sequence[Sequence[tuple[str, Any]]]) -> pa.Table:
