@@ -6,6 +6,7 @@ import json
 import os
 import signal
 import sys
+import time
 import traceback
 from itertools import pairwise
 from typing import Any, NoReturn
@@ -52,6 +53,7 @@ def _interrupt(number: int, frame: Any) -> NoReturn:
 
 def run(arguments: list[str]) -> int:
     """Run a command and return its exit status; an error is one line on stderr (a JSON line under `--log json`)."""
+    began = time.monotonic()
     try:
         app(
             arguments,
@@ -76,7 +78,15 @@ def run(arguments: list[str]) -> int:
             return _fail(arguments, type(known).__name__, str(known), known.exit_status)
         traceback.print_exc()
         return _fail(arguments, "defect", f"{type(error).__name__}: {error} (please report this)", EXIT_DEFECT)
+    if _as_json(arguments):
+        seconds = round(time.monotonic() - began, 3)
+        event = {"event": "done", "verb": arguments[0], "seconds": seconds, "exit_status": EXIT_DONE}
+        print(json.dumps(event), file=sys.stderr)
     return EXIT_DONE
+
+
+def _as_json(arguments: list[str]) -> bool:
+    return "--log=json" in arguments or ("--log", "json") in pairwise(arguments)
 
 
 def _usage(error: CycloptsError) -> str:
@@ -89,7 +99,6 @@ def _usage(error: CycloptsError) -> str:
 
 
 def _fail(arguments: list[str], kind: str, message: str, status: int) -> int:
-    as_json = "--log=json" in arguments or ("--log", "json") in pairwise(arguments)
     event: dict[str, Any] = {"event": "error", "kind": kind, "message": message, "exit_status": status}
-    print(json.dumps(event) if as_json else printable(f"streameval: {message}"), file=sys.stderr)
+    print(json.dumps(event) if _as_json(arguments) else printable(f"streameval: {message}"), file=sys.stderr)
     return status

@@ -6,7 +6,6 @@ import functools
 import re
 import signal
 import threading
-import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -50,15 +49,12 @@ class Rehearsal:
 
 
 def job(verb: Callable[..., None]) -> Callable[..., None]:
-    """Make a verb with parameters `batch` and `output` obey the time limit, and log how long it took."""
+    """Make a verb with a parameter `batch` obey the time limit."""
 
     @functools.wraps(verb)
     def run(*arguments: Any, **named: Any) -> None:
-        batch, output = named.get("batch", Batch()), named.get("output", Output())
-        began = time.monotonic()
-        with _limit(batch.time_limit):
+        with _limit(named.get("batch", Batch()).time_limit):
             verb(*arguments, **named)
-        output.event("done", verb=verb.__name__, seconds=round(time.monotonic() - began, 3), exit_status=0)
 
     return run
 
