@@ -1,7 +1,9 @@
 """Manners of a batch job: limits, rehearsals, records, and runs that are repeated."""
 
+import ast
 import hashlib
 import json
+import re
 import subprocess
 import sys
 import threading
@@ -120,6 +122,33 @@ def test_a_limit_that_a_library_reports_in_its_own_words_is_still_a_limit(study,
     assert run(["select", str(study), "--time-limit", "0.05s"]) == 3
     monkeypatch.undo()
     assert run(["select", str(study), "--time-limit", "10m"]) == 0
+
+
+@pytest.mark.parametrize("arguments", [["growth", "STUDY", "STUDY", "--on", "item"], ["labels", "STUDY"], ["cost"]])
+def test_the_last_event_of_every_verb_says_that_it_is_done(study, capsys, arguments):
+    assert run(["select", str(study)]) == 0
+    named = [str(study) if one == "STUDY" else one for one in arguments]
+    if arguments == ["cost"]:
+        named += ["--items", "100000"]
+    capsys.readouterr()
+    assert run([*named, "--log", "json"]) == 0
+    last = events(capsys)[-1]
+    assert (last["event"], last["verb"], last["exit_status"]) == ("done", arguments[0], 0)
+
+
+def test_recipes_for_schedulers_can_be_read():
+    text = (Path(__file__).parent.parent / "README.md").read_text()
+    recipes = text[text.index("### As a batch job") :]
+    blocks = re.findall(r"```(sh|python)\n(.*?)```", recipes[: recipes.index("Every verb has")], re.DOTALL)
+    assert [kind for kind, _ in blocks] == ["sh", "python"]
+    for kind, block in blocks:
+        if kind == "python":
+            ast.parse(block)
+            continue
+        assert subprocess.run(["sh", "-n"], input=block, text=True, check=False).returncode == 0
+        entries = [line for line in block.splitlines() if re.search(r"[0-9*]+ [0-9*]+ \* \* \*", line)]
+        assert entries
+        assert not any(line.endswith(("&&", "\\")) or "%" in line for line in entries)
 
 
 TERMINATED_WHILE_WRITING = """
