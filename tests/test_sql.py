@@ -218,6 +218,53 @@ def test_a_query_reaches_nothing_but_the_study(ranking, tmp_path):
         ["ranking", "truth.parquet", "study", "secret's.parquet", "other.csv"])  # fmt: skip
 
 
+def test_a_query_writes_nothing_where_it_may_read(ranking, tmp_path):
+    study = study_of(ranking, tmp_path / "study")
+    lake, one = tmp_path / "lake", tmp_path / "one.parquet"
+    lake.mkdir()
+    pq.write_table(pa.table({"a": [1]}), lake / "a.parquet")
+    pq.write_table(pa.table({"a": [1]}), one)
+    (lake / "exp").mkdir()
+    (lake / "exp" / "load.sql").write_text("")
+    (lake / "exp" / "schema.sql").write_text(f"COPY (SELECT 2 AS a) TO '{lake}/x.parquet';")
+    pivot = "(PIVOT (SELECT 1 AS a, 2 AS b) ON a USING sum(b))"
+    before = sorted(path.name for path in lake.rglob("*"))
+    for query in (
+        f"COPY (SELECT 2 AS a) TO '{lake}/a.parquet'",
+        f"COPY (SELECT 2 AS a) TO '{one}' (USE_TMP_FILE false)",
+        f"/* c */ COPY {pivot} TO '{lake}/a.parquet'",
+        f"SELECT 1; COPY (SELECT 2 AS a) TO '{lake}/a.parquet'",
+        f"EXPLAIN ANALYZE COPY (SELECT 2 AS a) TO '{lake}/a.parquet'",
+        f"EXPLAIN /* d */ ANALYZE COPY (SELECT 2 AS a) TO '{lake}/a.parquet'",
+        f"EXPLAIN (ANALYZE) COPY (SELECT 2 AS a) TO '{lake}/a.parquet'",
+        f"EXPLAIN ANALYZE COPY {pivot} TO '{lake}/a.parquet'",
+        f"PREPARE v AS COPY (SELECT 2 AS a) TO '{lake}/a.parquet'; EXECUTE v",
+        f"EXPORT DATABASE '{lake}/all'",
+        f"IMPORT DATABASE '{lake}/exp'",
+        f"PRAGMA import_database('{lake}/exp')",
+        f"CALL import_database('{lake}/exp')",
+        f"ATTACH '{lake}/new.duckdb' AS new (READ_WRITE)",
+        f"COPY FROM DATABASE study TO '{lake}/new.duckdb'",
+    ):
+        with pytest.raises(streameval.InputError):
+            streameval.sql(study, query, files={"lake": lake, "one": one})
+        assert pq.read_table(lake / "a.parquet").to_pylist() == pq.read_table(one).to_pylist() == [{"a": 1}]
+        assert sorted(path.name for path in lake.rglob("*")) == before
+    for query, rows in (
+        ("EXPLAIN SELECT 1", 1), ("EXPLAIN (SELECT 1)", 1), ("EXPLAIN (FORMAT json) FROM lake", 1), ("SHOW TABLES", 8),
+        ("EXPLAIN ANALYZE FROM lake", 1), ("DESCRIBE lake", 1), ("SUMMARIZE lake", 1), (f"FROM {pivot}", 1), ("", 0),
+        ("CREATE TEMP TABLE mine AS FROM lake; INSERT INTO mine VALUES (2); FROM mine", 2), ("SET VARIABLE x = 1", 0),
+    ):  # fmt: skip
+        assert streameval.sql(study, query, files={"lake": lake}).num_rows == rows, query
+
+
+def test_a_file_cannot_stand_in_for_a_table(ranking, tmp_path):
+    study = study_of(ranking, tmp_path / "study")
+    pq.write_table(pa.table({"rank": [1]}), tmp_path / "other.parquet")
+    with pytest.raises(streameval.InputError, match="Envelope is a table of the study"):
+        streameval.sql(study, "SELECT precision_at(1)", files={"Envelope": tmp_path / "other.parquet"})
+
+
 def test_hostile_columns_are_stored_as_they_are(tmp_path):
     hostile = [
         "<script>alert(1)</script>",

@@ -10,8 +10,20 @@ from pathlib import Path
 import duckdb
 import pyarrow as pa
 
+from streameval.database.comments import TABLES
 from streameval.database.writer import literal, name
 from streameval.errors import InputError, outside_trouble
+
+# What can write into a folder that was named for reading (COPY, EXPORT, ATTACH, PREPARE, PRAGMA import_database …) is
+# told by the kind of statement, since DuckDB's allowed paths may be written to.
+_Kind = duckdb.StatementType
+_ANSWERED = {
+    _Kind.SELECT, _Kind.SET, _Kind.CREATE, _Kind.DROP, _Kind.INSERT, _Kind.UPDATE, _Kind.DELETE, _Kind.MERGE_INTO,
+    _Kind.TRANSACTION,
+}  # fmt: skip
+# a pivot is several statements, and so is whatever holds one: COPY too
+_SEVERAL = re.compile(r"[\s(]*(PIVOT|PIVOT_WIDER|FROM|SELECT|WITH)\b", re.IGNORECASE)
+_EXPLAIN = re.compile(r"EXPLAIN\s+(?:ANALYZE\s+)?(\([^()]*\))?", re.IGNORECASE)
 
 
 class Session:
@@ -22,7 +34,8 @@ class Session:
     path : Path
         study.duckdb.
     files : mapping of str to path
-        Views to offer beside the study's tables, each of one Parquet or CSV file, or of a folder of Parquet files.
+        Views to offer beside the study's tables, each of one Parquet or CSV file, or of a folder of Parquet files. They
+        are read and never written.
 
     Raises
     ------
@@ -32,6 +45,9 @@ class Session:
 
     def __init__(self, path: Path, files: Mapping[str, str | os.PathLike[str]] | None = None) -> None:
         given = {one: os.path.abspath(os.fspath(file)) for one, file in (files or {}).items()}
+        for one in given:
+            if one.lower() in TABLES:  # the macros read these tables by name
+                raise InputError(f"{one} is a table of the study", "give the file another name")
         try:
             self._connection = duckdb.connect(str(path), read_only=True)
             self._connection.execute("SET temp_directory = ''; SET python_enable_replacements = false")
@@ -57,10 +73,35 @@ class Session:
             What DuckDB says of a query that is wrong, or that would write or read files.
         """
         try:
+            for statement in self._connection.extract_statements(query):
+                self._refuse_writing(statement)
             answer = self._connection.sql(query)
             return pa.table({}) if answer is None else answer.to_arrow_table()
         except duckdb.Error as error:
             raise _refusal(error, "the query") from error
+
+    def _refuse_writing(self, statement: duckdb.Statement) -> None:
+        kind, text = statement.type, statement.query.strip()
+        if kind == _Kind.EXPLAIN and self._explains_a_question(text):
+            return
+        if kind in _ANSWERED or (kind == _Kind.MULTI and _SEVERAL.match(text)):
+            return
+        raise InputError(f"{text.split(None, 1)[0].upper()[:20]} is not allowed: the query asks, and writes no file",
+                         "ask with SELECT, SHOW TABLES, DESCRIBE; --parquet and --csv write rows")  # fmt: skip
+
+    def _explains_a_question(self, text: str) -> bool:
+        """Whether what is explained, and with ANALYZE run, is a SELECT; no, where that is not plain."""
+        found = _EXPLAIN.match(text)
+        if found is None:
+            return False
+        options = found[1] or ""  # or the question itself, in parentheses
+        return any(self._asks(before + text[found.end() :]) for before in {"", options})
+
+    def _asks(self, text: str) -> bool:
+        try:
+            return [one.type for one in self._connection.extract_statements(text)] == [_Kind.SELECT]
+        except duckdb.Error:
+            return False
 
     def _restrict(self, given: Mapping[str, str]) -> None:
         folders = [file + os.sep for file in given.values() if os.path.isdir(file)]
