@@ -317,6 +317,37 @@ def test_the_command_asks_and_prints(ranking, tmp_path, capsys, monkeypatch):
     assert printed("sql", study).split() == ["answer", "42"]
 
 
+def test_values_of_every_type_are_printed(ranking, tmp_path, capsys):
+    study = study_of(ranking, tmp_path / "study")
+
+    def printed(query, *flags):
+        capsys.readouterr()
+        status = run(["sql", str(study), query, *flags])
+        out = capsys.readouterr()
+        return (json.loads(out.out)["rows"] if "--json" in flags else out.out) if status == 0 else (status, out.err)
+
+    twice = 'SELECT 1 AS a, 2 AS a, 3 AS "A"'
+    assert printed(twice, "--json") == [{"a": 1, "a_2": 2, "A_3": 3}]
+    assert printed(twice, "--csv") == "a,a_2,A_3\n1,2,3\n"
+    (row,) = printed(
+        """SELECT sum(1) AS whole, 0.5 AS part, 'nan'::DOUBLE AS n, DATE '2026-01-02' AS d, MAP {'k': 1} AS m,
+        [0.5, NULL, 'inf'::DOUBLE] AS l, {'a': [1]} AS s, 'ab\\x00'::BLOB AS b, true AS t""",
+        "--json",
+    )
+    assert row == {"whole": 1, "part": 0.5, "n": None, "d": "2026-01-02", "m": [["k", 1]], "l": [0.5, None, None],
+                   "s": {"a": [1]}, "b": "ab\\x00", "t": True}  # fmt: skip
+    assert printed("SELECT [1, NULL] AS l, 'a\\x00'::BLOB AS b").splitlines()[1].split() == ["[1,", "NULL]", "a\\x00"]
+    assert printed("SELECT [1, NULL, 'nan'::DOUBLE] AS l", "--csv") == 'l\n"[1.0, null, null]"\n'
+    for query in ("SELECT 'infinity'::DATE AS d", "SELECT '290000-01-01'::TIMESTAMP AS d"):
+        for flags in ([], ["--csv"], ["--json"]):
+            status, message = printed(query, *flags)
+            assert status == 2
+            assert "d::VARCHAR" in message
+    status, message = printed("SELECT INTERVAL 1 DAY AS i", "--parquet", str(tmp_path / "out.parquet"))
+    assert (status, "i::VARCHAR" in message, (tmp_path / "out.parquet").exists()) == (2, True, False)
+    assert "given twice" in printed("SELECT 1", "--with", "x=a", "--with", "x=b")[1]
+
+
 def _csv(folder):
     (folder / "t.csv").write_text("rank,team\n1,red\n")
     return folder / "t.csv"

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping
+import signal
+import threading
+from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor, wait
+from contextlib import contextmanager
 from pathlib import Path
 
 import duckdb
 import pyarrow as pa
 
 from streameval.database.comments import TABLES
-from streameval.database.writer import literal, name
+from streameval.database.writer import literal, name, told_apart
 from streameval.errors import InputError, outside_trouble
 
 # What can write into a folder that was named for reading (COPY, EXPORT, ATTACH, PREPARE, PRAGMA import_database …) is
@@ -71,14 +75,37 @@ class Session:
         ------
         InputError
             What DuckDB says of a query that is wrong, or that would write or read files.
+        KeyboardInterrupt
+            Ctrl-C, after the query has stopped.
         """
         try:
             for statement in self._connection.extract_statements(query):
                 self._refuse_writing(statement)
-            answer = self._connection.sql(query)
-            return pa.table({}) if answer is None else answer.to_arrow_table()
+            return self._interruptible(query)
         except duckdb.Error as error:
             raise _refusal(error, "the query") from error
+
+    def is_whole(self, text: str) -> bool:
+        """Whether a text ends with the semicolon of a statement: none of a string or comment."""
+        tokens = [at for at, kind in duckdb.tokenize(text) if kind != duckdb.token_type.comment]
+        return bool(tokens) and text.encode()[tokens[-1] :].startswith(b";")
+
+    def _interruptible(self, query: str) -> pa.Table:
+        """Answer in a thread of its own: DuckDB hears no Ctrl-C while it works, and has to be told until it stops."""
+        stop: list[bool] = []
+        with _listening(stop), ThreadPoolExecutor(1) as pool:
+            answer = pool.submit(self._answer, query)
+            while not wait([answer], timeout=0.1).done:
+                if stop:
+                    self._connection.interrupt()
+        if stop:
+            raise KeyboardInterrupt
+        return answer.result()
+
+    def _answer(self, query: str) -> pa.Table:
+        answer = self._connection.sql(query)
+        found = pa.table({}) if answer is None else answer.to_arrow_table()
+        return found.rename_columns(told_apart(found.column_names))
 
     def _refuse_writing(self, statement: duckdb.Statement) -> None:
         kind, text = statement.type, statement.query.strip()
@@ -122,6 +149,20 @@ class Session:
                 parquet = stream.read(4) == b"PAR1"
             reader = f"{'read_parquet' if parquet else 'read_csv'}({literal(plain)})"
         self._connection.execute(f"CREATE TEMP VIEW {name(one)} AS SELECT * FROM {reader}")
+
+
+@contextmanager
+def _listening(stop: list[bool]) -> Iterator[None]:
+    """Note a Ctrl-C in a list instead of raising it at any place; only the main thread hears one."""
+    before = signal.getsignal(signal.SIGINT)
+    if threading.current_thread() is not threading.main_thread() or not callable(before):
+        yield
+        return
+    signal.signal(signal.SIGINT, lambda *_: stop.append(True))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def _refusal(error: duckdb.Error, where: str) -> Exception:
