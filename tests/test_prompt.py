@@ -24,17 +24,17 @@ class Terminal:
             os.execv(sys.executable, [sys.executable, "-m", "streameval", *command])
 
     def until(self, *ends):
-        text = ""
-        while not text.endswith(ends):
-            assert select.select([self.descriptor], [], [], 60)[0], f"no answer after {text!r}"
+        read, last = b"", tuple(end.encode() for end in ends)
+        while not read.endswith(last):
+            assert select.select([self.descriptor], [], [], 60)[0], f"no answer after {read!r}"
             try:
                 raw = os.read(self.descriptor, 65536)
             except OSError:  # how Linux says that the other side has gone
                 raw = b""
             if not raw:
                 break
-            text += raw.decode()
-        return text
+            read += raw  # a character may come in two reads
+        return read.decode()
 
     def type(self, text, *ends):
         os.write(self.descriptor, text.encode())

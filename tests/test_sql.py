@@ -133,6 +133,10 @@ def test_macros_take_columns_of_any_name_and_many_rows(ranking, tmp_path):
             "SELECT precision_at(0) AS a, precision_at(10001) AS b, yield_at(1.5) AS c, rank_at_recall(0) AS d"
         )
         assert set(nothing.to_pylist()[0].values()) == {None}
+        nothing = session.ask(
+            "SELECT rank_at_precision(x) AS p, rank_at_recall(x) AS r FROM (VALUES (1e-13), (5e-13)) AS t(x)"
+        )
+        assert {one for row in nothing.to_pylist() for one in row.values()} == {None}
 
 
 @pytest.mark.parametrize("method", sorted(available()))
