@@ -14,7 +14,8 @@
   mode.value = "rank"; mode.dispatchEvent(new Event("change"));
   const before = value.value; slider.value = 700; slider.dispatchEvent(new Event("input"));
   const charts = [...document.querySelectorAll(".chart")].map(one => one.querySelectorAll("svg path").length);
-  const found = {trouble, picked, slid: before !== value.value, charts, requests: performance.getEntriesByType("resource").length,
+  const picker = document.getElementById("picked").parentElement;
+  const found = {trouble, hidden: picker.scrollWidth - picker.clientWidth, picked, slid: before !== value.value, charts, requests: performance.getEntriesByType("resource").length,
     overflow: document.documentElement.scrollWidth - innerWidth, colour: getComputedStyle(document.body).backgroundColor};
   if (window.axe) found.axe = (await axe.run()).violations.map(one => [one.impact, one.id, one.nodes[0].html]);
   const pre = document.createElement("pre"); pre.id = "found"; pre.textContent = JSON.stringify(found); document.body.append(pre);

@@ -4,6 +4,7 @@ import base64
 import gzip
 import json
 import re
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
@@ -21,6 +22,7 @@ from streameval.methods import available, create
 from streameval.reporting import drawn
 from streameval.reporting.packed import pack, pack_all, thin
 from streameval.reporting.page import render
+from streameval.reporting.sentences import proof
 from streameval.study import Study
 from streameval.types import Claim, Labels
 
@@ -91,6 +93,7 @@ def test_the_page_is_small_and_says_what_it_claims(method, ranking, tmp_path):
     claim = Study(study).evaluation().curve.claim
     assert ("Nothing is proven" in verdict) == (claim.coverage == "none")
     assert claim.coverage == "none" or claim.assumes[-30:] in verdict
+    assert claim.coverage not in ("none", "conditional") or "proven to be" not in verdict
     assert "streameval plan" in page
     assert "item 17" not in page
     assert run(["report", str(study), "--items"]) == 0
@@ -114,6 +117,27 @@ def test_a_page_needs_no_plan_and_escapes_whatever_it_shows(ranking, tmp_path):
     assert "&lt;img src=x onerror=alert(1)&gt;&amp;&quot;&#x27;" in both
     assert both.count("<script") == streameval.report(tmp_path / "study").read_text().count("<script")
     assert both.count("<script") == 1
+
+
+def test_a_verdict_under_an_assumption_is_an_if_and_says_what_contradicts_it(tmp_path):
+    items, labels = pa.table({"x": np.arange(600)}), np.repeat([1, 0], 300)
+    streameval.plan(items, tmp_path / "s", method="paula", epsilon=0.1, window=5, tail="closed")
+    chosen = streameval.select(tmp_path / "s", ranking=items).table.column("rank").to_numpy()
+    found = streameval.evaluate(tmp_path / "s", labels=pa.table({"rank": chosen, "label": labels[chosen - 1]}))
+    assert proof(found).startswith("If its assumption holds, the first ")
+    assert "contradict" not in proof(found)
+    broken = {"assumptions": {"A.2": {"verdict": "contradicted literally, within noise"}}}
+    said = proof(replace(found, summary={**found.summary, "diagnostics": broken}))
+    assert said.endswith("and never rises; taken literally, these labels contradict it.")
+
+
+def test_a_list_of_one_item_is_counted_as_one(tmp_path):
+    one = pa.table({"x": [1]})
+    streameval.plan(one, tmp_path / "s", method="uniform", budget=1)
+    streameval.select(tmp_path / "s", ranking=one)
+    found = streameval.evaluate(tmp_path / "s", labels=pa.table({"rank": [1], "label": [1]}))
+    assert proof(found).endswith("That took 1 label of 1 item.")
+    assert "<h1>uniform: 1 item, 1 label planned</h1>" in (tmp_path / "s" / "report.html").read_text()
 
 
 def test_several_studies_need_a_file_and_pictures_a_folder(ranking, tmp_path, capsys):

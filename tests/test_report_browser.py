@@ -65,6 +65,18 @@ def test_the_page_is_quiet_and_its_picker_tells_what_sql_tells(method, ranking, 
             check_against_sql(session, one)
 
 
+def test_rubbish_is_answered_with_what_to_give(ranking, tmp_path):
+    study = study_of(ranking, tmp_path / "study")
+    asked = [("rank", one) for one in ("", "0", "-3", "1.5", "10001", "1e99", "rubbish")]
+    asked += [(by, one) for by in ("precision", "recall") for one in ("", "0", "-1", "1.01", "1e-13")]
+    seen = drive(study / "report.html", tmp_path, asked)
+    assert seen["trouble"] == []
+    assert len(seen["picked"]) == len(asked)
+    for one in seen["picked"]:
+        assert one["said"].startswith("Give a "), one
+        assert not one["rows"], one
+
+
 def check_against_sql(session, one):
     rows = dict(one["rows"])
     k = one["asked"]
@@ -93,6 +105,7 @@ def test_the_page_is_accessible_on_a_desk_a_phone_and_in_the_dark(size, flags, r
     streameval.report(study, items="shown")
     seen = drive(study / "report.html", tmp_path, [("rank", 10)], *flags, size=size)
     assert seen["overflow"] <= 0
+    assert seen["hidden"] <= 0, "a bound of the picker is out of sight"
     assert (seen["colour"] == "rgb(255, 255, 255)") == (not flags)
     if AXE:
         assert [one for one in seen["axe"] if one[0] in ("serious", "critical")] == []

@@ -133,6 +133,10 @@ def test_macros_take_columns_of_any_name_and_many_rows(ranking, tmp_path):
             "SELECT precision_at(0) AS a, precision_at(10001) AS b, yield_at(1.5) AS c, rank_at_recall(0) AS d"
         )
         assert set(nothing.to_pylist()[0].values()) == {None}
+        nothing = session.ask(
+            "SELECT rank_at_precision(x) AS p, rank_at_recall(x) AS r FROM (VALUES (1e-13), (5e-13)) AS t(x)"
+        )
+        assert {one for row in nothing.to_pylist() for one in row.values()} == {None}
 
 
 @pytest.mark.parametrize("method", sorted(available()))
@@ -218,6 +222,53 @@ def test_a_query_reaches_nothing_but_the_study(ranking, tmp_path):
         ["ranking", "truth.parquet", "study", "secret's.parquet", "other.csv"])  # fmt: skip
 
 
+def test_a_query_writes_nothing_where_it_may_read(ranking, tmp_path):
+    study = study_of(ranking, tmp_path / "study")
+    lake, one = tmp_path / "lake", tmp_path / "one.parquet"
+    lake.mkdir()
+    pq.write_table(pa.table({"a": [1]}), lake / "a.parquet")
+    pq.write_table(pa.table({"a": [1]}), one)
+    (lake / "exp").mkdir()
+    (lake / "exp" / "load.sql").write_text("")
+    (lake / "exp" / "schema.sql").write_text(f"COPY (SELECT 2 AS a) TO '{lake}/x.parquet';")
+    pivot = "(PIVOT (SELECT 1 AS a, 2 AS b) ON a USING sum(b))"
+    before = sorted(path.name for path in lake.rglob("*"))
+    for query in (
+        f"COPY (SELECT 2 AS a) TO '{lake}/a.parquet'",
+        f"COPY (SELECT 2 AS a) TO '{one}' (USE_TMP_FILE false)",
+        f"/* c */ COPY {pivot} TO '{lake}/a.parquet'",
+        f"SELECT 1; COPY (SELECT 2 AS a) TO '{lake}/a.parquet'",
+        f"EXPLAIN ANALYZE COPY (SELECT 2 AS a) TO '{lake}/a.parquet'",
+        f"EXPLAIN /* d */ ANALYZE COPY (SELECT 2 AS a) TO '{lake}/a.parquet'",
+        f"EXPLAIN (ANALYZE) COPY (SELECT 2 AS a) TO '{lake}/a.parquet'",
+        f"EXPLAIN ANALYZE COPY {pivot} TO '{lake}/a.parquet'",
+        f"PREPARE v AS COPY (SELECT 2 AS a) TO '{lake}/a.parquet'; EXECUTE v",
+        f"EXPORT DATABASE '{lake}/all'",
+        f"IMPORT DATABASE '{lake}/exp'",
+        f"PRAGMA import_database('{lake}/exp')",
+        f"CALL import_database('{lake}/exp')",
+        f"ATTACH '{lake}/new.duckdb' AS new (READ_WRITE)",
+        f"COPY FROM DATABASE study TO '{lake}/new.duckdb'",
+    ):
+        with pytest.raises(streameval.InputError):
+            streameval.sql(study, query, files={"lake": lake, "one": one})
+        assert pq.read_table(lake / "a.parquet").to_pylist() == pq.read_table(one).to_pylist() == [{"a": 1}]
+        assert sorted(path.name for path in lake.rglob("*")) == before
+    for query, rows in (
+        ("EXPLAIN SELECT 1", 1), ("EXPLAIN (SELECT 1)", 1), ("EXPLAIN (FORMAT json) FROM lake", 1), ("SHOW TABLES", 8),
+        ("EXPLAIN ANALYZE FROM lake", 1), ("DESCRIBE lake", 1), ("SUMMARIZE lake", 1), (f"FROM {pivot}", 1), ("", 0),
+        ("CREATE TEMP TABLE mine AS FROM lake; INSERT INTO mine VALUES (2); FROM mine", 2), ("SET VARIABLE x = 1", 0),
+    ):  # fmt: skip
+        assert streameval.sql(study, query, files={"lake": lake}).num_rows == rows, query
+
+
+def test_a_file_cannot_stand_in_for_a_table(ranking, tmp_path):
+    study = study_of(ranking, tmp_path / "study")
+    pq.write_table(pa.table({"rank": [1]}), tmp_path / "other.parquet")
+    with pytest.raises(streameval.InputError, match="Envelope is a table of the study"):
+        streameval.sql(study, "SELECT precision_at(1)", files={"Envelope": tmp_path / "other.parquet"})
+
+
 def test_hostile_columns_are_stored_as_they_are(tmp_path):
     hostile = [
         "<script>alert(1)</script>",
@@ -268,6 +319,37 @@ def test_the_command_asks_and_prints(ranking, tmp_path, capsys, monkeypatch):
     monkeypatch.setattr("sys.stdin.read", lambda: "SELECT 41 + 1 AS answer", raising=False)
     monkeypatch.setattr("sys.stdin.isatty", lambda: False, raising=False)
     assert printed("sql", study).split() == ["answer", "42"]
+
+
+def test_values_of_every_type_are_printed(ranking, tmp_path, capsys):
+    study = study_of(ranking, tmp_path / "study")
+
+    def printed(query, *flags):
+        capsys.readouterr()
+        status = run(["sql", str(study), query, *flags])
+        out = capsys.readouterr()
+        return (json.loads(out.out)["rows"] if "--json" in flags else out.out) if status == 0 else (status, out.err)
+
+    twice = 'SELECT 1 AS a, 2 AS a, 3 AS "A"'
+    assert printed(twice, "--json") == [{"a": 1, "a_2": 2, "A_3": 3}]
+    assert printed(twice, "--csv") == "a,a_2,A_3\n1,2,3\n"
+    (row,) = printed(
+        """SELECT sum(1) AS whole, 0.5 AS part, 'nan'::DOUBLE AS n, DATE '2026-01-02' AS d, MAP {'k': 1} AS m,
+        [0.5, NULL, 'inf'::DOUBLE] AS l, {'a': [1]} AS s, 'ab\\x00'::BLOB AS b, true AS t""",
+        "--json",
+    )
+    assert row == {"whole": 1, "part": 0.5, "n": None, "d": "2026-01-02", "m": [["k", 1]], "l": [0.5, None, None],
+                   "s": {"a": [1]}, "b": "ab\\x00", "t": True}  # fmt: skip
+    assert printed("SELECT [1, NULL] AS l, 'a\\x00'::BLOB AS b").splitlines()[1].split() == ["[1,", "NULL]", "a\\x00"]
+    assert printed("SELECT [1, NULL, 'nan'::DOUBLE] AS l", "--csv") == 'l\n"[1.0, null, null]"\n'
+    for query in ("SELECT 'infinity'::DATE AS d", "SELECT '290000-01-01'::TIMESTAMP AS d"):
+        for flags in ([], ["--csv"], ["--json"]):
+            status, message = printed(query, *flags)
+            assert status == 2
+            assert "d::VARCHAR" in message
+    status, message = printed("SELECT INTERVAL 1 DAY AS i", "--parquet", str(tmp_path / "out.parquet"))
+    assert (status, "i::VARCHAR" in message, (tmp_path / "out.parquet").exists()) == (2, True, False)
+    assert "given twice" in printed("SELECT 1", "--with", "x=a", "--with", "x=b")[1]
 
 
 def _csv(folder):

@@ -77,10 +77,11 @@ def _share(below: str, positives: str) -> str:
     return f"CASE WHEN {positives} > 0 THEN {below} / {positives} END"
 
 
-# what a target x is compared with in whole numbers: x = se_num / 10^12; bounds that are no whole numbers are widened
+# what a target x is compared with in whole numbers: x = se_num / 10^12, unless that is 0; bounds that are no whole
+# numbers are widened
 _DEN = "1000000000000::HUGEINT"
 _TARGET = f"""(SELECT (TRY_CAST((x) AS DECIMAL(18, 12)) * 1000000000000)::HUGEINT AS se_num, {_DEN} AS se_den
-    WHERE (x) > 0 AND (x) <= 1) AS se_asked"""
+    WHERE (x) > 5e-13 AND (x) <= 1) AS se_asked"""
 _STEPS = """(SELECT rank, next_rank, floor(yield_lower)::BIGINT, ceil(yield_upper)::BIGINT,
            floor(next_yield_lower)::BIGINT, ceil(next_yield_upper)::BIGINT
     FROM envelope) AS se_step(se_a, se_b, se_lo, se_hi, se_lo2, se_hi2)"""

@@ -4,14 +4,30 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping
+import signal
+import threading
+from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor, wait
+from contextlib import contextmanager
 from pathlib import Path
 
 import duckdb
 import pyarrow as pa
 
-from streameval.database.writer import literal, name
+from streameval.database.comments import TABLES
+from streameval.database.writer import literal, name, told_apart
 from streameval.errors import InputError, outside_trouble
+
+# What can write into a folder that was named for reading (COPY, EXPORT, ATTACH, PREPARE, PRAGMA import_database …) is
+# told by the kind of statement, since DuckDB's allowed paths may be written to.
+_Kind = duckdb.StatementType
+_ANSWERED = {
+    _Kind.SELECT, _Kind.SET, _Kind.CREATE, _Kind.DROP, _Kind.INSERT, _Kind.UPDATE, _Kind.DELETE, _Kind.MERGE_INTO,
+    _Kind.TRANSACTION,
+}  # fmt: skip
+# a pivot is several statements, and so is whatever holds one: COPY too
+_SEVERAL = re.compile(r"[\s(]*(PIVOT|PIVOT_WIDER|FROM|SELECT|WITH)\b", re.IGNORECASE)
+_EXPLAIN = re.compile(r"EXPLAIN\s+(?:ANALYZE\s+)?(\([^()]*\))?", re.IGNORECASE)
 
 
 class Session:
@@ -22,7 +38,8 @@ class Session:
     path : Path
         study.duckdb.
     files : mapping of str to path
-        Views to offer beside the study's tables, each of one Parquet or CSV file, or of a folder of Parquet files.
+        Views to offer beside the study's tables, each of one Parquet or CSV file, or of a folder of Parquet files. They
+        are read and never written.
 
     Raises
     ------
@@ -32,6 +49,9 @@ class Session:
 
     def __init__(self, path: Path, files: Mapping[str, str | os.PathLike[str]] | None = None) -> None:
         given = {one: os.path.abspath(os.fspath(file)) for one, file in (files or {}).items()}
+        for one in given:
+            if one.lower() in TABLES:  # the macros read these tables by name
+                raise InputError(f"{one} is a table of the study", "give the file another name")
         try:
             self._connection = duckdb.connect(str(path), read_only=True)
             self._connection.execute("SET temp_directory = ''; SET python_enable_replacements = false")
@@ -55,12 +75,60 @@ class Session:
         ------
         InputError
             What DuckDB says of a query that is wrong, or that would write or read files.
+        KeyboardInterrupt
+            Ctrl-C, after the query has stopped.
         """
         try:
-            answer = self._connection.sql(query)
-            return pa.table({}) if answer is None else answer.to_arrow_table()
+            for statement in self._connection.extract_statements(query):
+                self._refuse_writing(statement)
+            return self._interruptible(query)
         except duckdb.Error as error:
             raise _refusal(error, "the query") from error
+
+    def is_whole(self, text: str) -> bool:
+        """Whether a text ends with the semicolon of a statement: none of a string or comment."""
+        tokens = [at for at, kind in duckdb.tokenize(text) if kind != duckdb.token_type.comment]
+        return bool(tokens) and text.encode()[tokens[-1] :].startswith(b";")
+
+    def _interruptible(self, query: str) -> pa.Table:
+        """Answer in a thread of its own: DuckDB hears no Ctrl-C while it works, and has to be told until it stops."""
+        stop: list[bool] = []
+        with _listening(stop), ThreadPoolExecutor(1) as pool:
+            answer = pool.submit(self._answer, query)
+            while not wait([answer], timeout=0.1).done:
+                if stop:
+                    self._connection.interrupt()
+        if stop:
+            raise KeyboardInterrupt
+        return answer.result()
+
+    def _answer(self, query: str) -> pa.Table:
+        answer = self._connection.sql(query)
+        found = pa.table({}) if answer is None else answer.to_arrow_table()
+        return found.rename_columns(told_apart(found.column_names))
+
+    def _refuse_writing(self, statement: duckdb.Statement) -> None:
+        kind, text = statement.type, statement.query.strip()
+        if kind == _Kind.EXPLAIN and self._explains_a_question(text):
+            return
+        if kind in _ANSWERED or (kind == _Kind.MULTI and _SEVERAL.match(text)):
+            return
+        raise InputError(f"{text.split(None, 1)[0].upper()[:20]} is not allowed: the query asks, and writes no file",
+                         "ask with SELECT, SHOW TABLES, DESCRIBE; --parquet and --csv write rows")  # fmt: skip
+
+    def _explains_a_question(self, text: str) -> bool:
+        """Whether what is explained, and with ANALYZE run, is a SELECT; no, where that is not plain."""
+        found = _EXPLAIN.match(text)
+        if found is None:
+            return False
+        options = found[1] or ""  # or the question itself, in parentheses
+        return any(self._asks(before + text[found.end() :]) for before in {"", options})
+
+    def _asks(self, text: str) -> bool:
+        try:
+            return [one.type for one in self._connection.extract_statements(text)] == [_Kind.SELECT]
+        except duckdb.Error:
+            return False
 
     def _restrict(self, given: Mapping[str, str]) -> None:
         folders = [file + os.sep for file in given.values() if os.path.isdir(file)]
@@ -81,6 +149,20 @@ class Session:
                 parquet = stream.read(4) == b"PAR1"
             reader = f"{'read_parquet' if parquet else 'read_csv'}({literal(plain)})"
         self._connection.execute(f"CREATE TEMP VIEW {name(one)} AS SELECT * FROM {reader}")
+
+
+@contextmanager
+def _listening(stop: list[bool]) -> Iterator[None]:
+    """Note a Ctrl-C in a list instead of raising it at any place; only the main thread hears one."""
+    before = signal.getsignal(signal.SIGINT)
+    if threading.current_thread() is not threading.main_thread() or not callable(before):
+        yield
+        return
+    signal.signal(signal.SIGINT, lambda *_: stop.append(True))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def _refusal(error: duckdb.Error, where: str) -> Exception:

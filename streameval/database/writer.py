@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 import duckdb
 import pyarrow as pa
@@ -88,18 +88,29 @@ def storable(connection: duckdb.DuckDBPyConnection, table: pa.Table) -> pa.Table
 
     A column of any other type becomes text, or null where Arrow cannot write it as text.
     """
+    names = told_apart([field.name.replace("\0", "") or "column" for field in table.schema])
+    columns = [column if _stores(connection, column.type) else _as_text(column) for column in table.columns]
+    return pa.table(columns, names=names)
+
+
+def told_apart(names: Sequence[str]) -> list[str]:
+    """Number names that come again, whatever their capitals.
+
+    Examples
+    --------
+    >>> told_apart(["a", "b", "A"])
+    ['a', 'b', 'A_2']
+    """
     taken: set[str] = set()
-    names, columns = [], []
-    for field, column in zip(table.schema, table.columns, strict=True):
-        plain = field.name.replace("\0", "") or "column"
+    found = []
+    for plain in names:
         unique = plain
         number = 2
         while unique.lower() in taken:
             unique, number = f"{plain}_{number}", number + 1
         taken.add(unique.lower())
-        names.append(unique)
-        columns.append(column if _stores(connection, field.type) else _as_text(column))
-    return pa.table(columns, names=names)
+        found.append(unique)
+    return found
 
 
 def _stores(connection: duckdb.DuckDBPyConnection, kind: pa.DataType) -> bool:

@@ -11,7 +11,7 @@ from streameval.reporting import tables
 from streameval.reporting.charts import spec
 from streameval.reporting.figures import Figure, Shown, figures, slice_figures
 from streameval.reporting.packed import Packed, pack_all, zipped
-from streameval.reporting.sentences import band_meaning, half_width_sentence, proof
+from streameval.reporting.sentences import band_meaning, counted, half_width_sentence, proof
 from streameval.study import Evaluation
 from streameval.types import Plan
 
@@ -94,7 +94,8 @@ def _heading(shown: Sequence[Shown]) -> str:
     if len(shown) > 1:
         return f"{len(shown)} studies of rankings"
     account = shown[0].found.summary["account"]
-    return f"{shown[0].name}: {shown[0].found.curve.n_items:,} items, {account['planned']:,} labels planned"
+    items, labels = counted(shown[0].found.curve.n_items, "item"), counted(account["planned"], "label")
+    return f"{shown[0].name}: {items}, {labels} planned"
 
 
 def _verdict(one: Shown, shown: Sequence[Shown]) -> str:
@@ -141,7 +142,7 @@ def _picker(shown: Sequence[Shown], packed: Packed) -> str:
     targets = [f'<option value="{one}">{one} is at least</option>' for one in ("precision", "recall")]
     options = "".join(f'<option value="{i}">{_text(one.name)}</option>' for i, one in enumerate(shown))
     studies = f'<label>Study<select name="study">{options}</select></label>' if len(shown) > 1 else ""
-    note = "" if proves else " Nothing is proven here, so a precision or recall cannot be asked for."
+    note = "" if proves else " Nothing is proven: these are a picture, and no precision or recall can be asked for."
     if not packed.whole:
         note += " To keep the page small, bounds between its points are a little wider than study.duckdb has."
     return _resource("picker.html").format(note=note, studies=studies, targets="".join(targets) if proves else "")

@@ -125,7 +125,7 @@ function picker(studies, views) {
   function pick() {
     const s = current(), asked = Number(value.value), rows = {};
     let k = asked;
-    const right = mode.value === "rank" ? Number.isInteger(asked) && asked >= 1 && asked <= s.n : asked > 0 && asked <= 1;
+    const right = mode.value === "rank" ? Number.isInteger(asked) && asked >= 1 && asked <= s.n : asked > 5e-13 && asked <= 1;  // what is less is 0 of 10^12
     if (!right) { said.textContent = mode.value === "rank" ? `Give a whole number from 1 to ${s.n.toLocaleString("en")}.` : "Give a decimal above 0, up to 1."; body.replaceChildren(); return; }
     if (mode.value !== "rank" && !s.proves) { said.textContent = "Nothing is proven in this study."; body.replaceChildren(); return; }
     if (mode.value !== "rank") {

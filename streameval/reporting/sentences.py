@@ -20,17 +20,31 @@ def verdict(found: Evaluation) -> str:
 def proof(found: Evaluation) -> str:
     """Two sentences: what is proven; at what cost, with which probability and under which assumption."""
     claim, account, curve = found.curve.claim, found.summary["account"], found.curve
-    labels = f"{account['labelled']:,} labels of {curve.n_items:,} items"
+    labels = f"{counted(account['labelled'], 'label')} of {counted(curve.n_items, 'item')}"
     if claim.coverage == "exact":
         return f"Every item is labelled, so every number here is exact. That took {labels}."
     if not curve.proves:
         return f"Nothing is proven: {_first(found)} The curve from {labels} is a picture, not a bound."
     low, _, high = curve.precision_at(curve.n_items)
+    doubt = "; taken literally, these labels contradict it" if _contradicted(found) else ""
     chance = "" if claim.confidence is None else f" with probability {claim.confidence:g}"
     return (
         f"{_proven_cutoff(found)}among all {curve.n_items:,} items, precision lies between {low:.1%} and {high:.1%}. "
-        f"That took {labels}, and {_holds(claim)}{chance}, assuming {_clause(claim.assumes)}."
+        f"That took {labels}, and {_holds(claim)}{chance}, assuming {_clause(claim.assumes)}{doubt}."
     )
+
+
+def _contradicted(found: Evaluation) -> bool:
+    """Whether the assumption that the bounds rest on is broken, if only within noise."""
+    if not found.curve.claim.assumes.startswith("A.2"):
+        return False
+    tested = found.summary.get("diagnostics", {}).get("assumptions", {}).get("A.2", {})
+    return str(tested.get("verdict", "")).startswith("contradicted")
+
+
+def counted(number: int, what: str) -> str:
+    """Write a number of things."""
+    return f"{number:,} {what}" if number == 1 else f"{number:,} {what}s"
 
 
 def _first(found: Evaluation) -> str:
@@ -45,7 +59,11 @@ def _proven_cutoff(found: Evaluation) -> str:
     enough = [share for share in ladder if deepest[share] >= curve.n_items / 100] or [s for s in ladder if deepest[s]]
     if not enough:
         return "No cutoff is proven to be even 10% precise; "
-    return f"The first {deepest[enough[0]]:,} items are proven to be at least {float(enough[0]):.0%} precise; "
+    found_so = f"first {deepest[enough[0]]:,} items are"
+    precise = f"at least {float(enough[0]):.0%} precise; "
+    if curve.claim.coverage == "conditional":
+        return f"If its assumption holds, the {found_so} {precise}"
+    return f"The {found_so} proven to be {precise}"
 
 
 def _holds(claim: Claim) -> str:

@@ -1,0 +1,130 @@
+"""Rows of a query as text, CSV and JSON: whatever type SQL has, in a form that readers of each expect."""
+
+from __future__ import annotations
+
+import csv
+import json
+import shutil
+import sys
+from collections.abc import Sequence
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any
+
+from streameval.cli.output import columns, finite
+from streameval.errors import InputError
+from streameval.printable import printable
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import pyarrow as pa
+
+_SHOWN = 100  # rows on a terminal
+
+
+def as_table(found: pa.Table) -> list[str]:
+    """Every row and column where the output is piped; on a terminal the first rows, and the columns that fit."""
+    if not found.num_columns:
+        return []
+    rows = found.num_rows if not sys.stdout.isatty() else min(found.num_rows, _SHOWN)
+    cells = [[_cell(one) for one in column] for column in _values(found.slice(0, rows))]
+    wide = _fitting(found.column_names, cells) if sys.stdout.isatty() else found.num_columns
+    lines = columns(found.column_names[:wide], [list(row) for row in zip(*cells[:wide], strict=True)])
+    if rows < found.num_rows:
+        lines.append(f"... {found.num_rows - rows:,} more rows")
+    if wide < found.num_columns:
+        lines.append(f"... {found.num_columns - wide:,} more columns: {', '.join(found.column_names[wide:])}")
+    return lines
+
+
+def _fitting(names: Sequence[str], cells: Sequence[Sequence[str]]) -> int:
+    """How many columns, one at least, a terminal shows without cutting a number short."""
+    from rich.cells import cell_len
+
+    room = shutil.get_terminal_size().columns
+    for i, (name, column) in enumerate(zip(names, cells, strict=True)):
+        room -= max(cell_len(printable(one)) for one in (name, *column)) + 3
+        if room < 0:
+            return max(i, 1)
+    return len(names)
+
+
+def as_json(found: pa.Table) -> list[dict[str, Any]]:
+    """One object a row; numbers are numbers, and what JSON has no word for is text."""
+    names = found.column_names
+    return [dict(zip(names, map(_plain, row), strict=True)) for row in zip(*_values(found), strict=True)]
+
+
+def print_csv(found: pa.Table) -> None:
+    """Print faithfully to a file or pipe; to a terminal without what it would obey."""
+    shown = printable if sys.stdout.isatty() else str
+    writer = csv.writer(sys.stdout, lineterminator="\n")
+    writer.writerow([shown(name) for name in found.column_names])
+    for row in zip(*_values(found), strict=True):
+        cells = (json.dumps(finite(_plain(one))) if isinstance(one, dict | list) else _word(one) for one in row)
+        writer.writerow(["" if one is None else shown(one) for one in cells])
+
+
+def write_parquet(found: pa.Table, path: Path) -> None:
+    """Write one Parquet file.
+
+    Raises
+    ------
+    InputError
+        A type that Parquet has not.
+    """
+    import pyarrow as pa
+
+    from streameval import atomic
+
+    try:
+        atomic.write_all({path: atomic.parquet(found, {})})
+    except pa.ArrowNotImplementedError as error:
+        kinds = ", ".join(f"{field.name} {field.type}" for field in found.schema)
+        raise InputError(f"Parquet cannot hold a type of these columns: {kinds}", "cast it: i::VARCHAR") from error
+
+
+def _values(found: pa.Table) -> list[list[Any]]:
+    """Columns as Python's values.
+
+    Raises
+    ------
+    InputError
+        A value that Python has not, such as the date infinity.
+    """
+    import pyarrow as pa
+
+    values = []
+    for name, column in zip(found.column_names, found.columns, strict=True):
+        try:
+            values.append(column.to_pylist())
+        except (OverflowError, ValueError, ImportError, pa.ArrowException) as error:
+            where = f"column {name} ({column.type}) holds what cannot be printed: {error}"
+            raise InputError(where, f"cast it: {name}::VARCHAR") from error
+    return values
+
+
+def _word(value: Any) -> str | None:
+    """Text of a value; bytes as DuckDB writes them."""
+    if isinstance(value, bytes):
+        return "".join(chr(one) if 32 <= one < 127 and one != 92 else f"\\x{one:02X}" for one in value)
+    return None if value is None else str(value)
+
+
+def _cell(value: Any) -> str:
+    if isinstance(value, dict):
+        return ", ".join(f"{key} {_cell(one)}" for key, one in value.items())
+    if isinstance(value, list):
+        return f"[{', '.join(map(_cell, value))}]"
+    return "NULL" if value is None else str(_word(value))
+
+
+def _plain(value: Any) -> Any:
+    """Only what JSON has."""
+    if isinstance(value, dict):
+        return {str(key): _plain(one) for key, one in value.items()}
+    if type(value) in (list, tuple):
+        return [_plain(one) for one in value]
+    if isinstance(value, Decimal):  # sums of integers are decimals to Arrow
+        return int(value) if value.as_tuple().exponent == 0 else float(value)
+    return value if isinstance(value, bool | int | float) else _word(value)
