@@ -3,6 +3,7 @@
 import json
 import re
 import shutil
+import tracemalloc
 from dataclasses import replace
 
 import numpy as np
@@ -87,8 +88,9 @@ def check_places(source, options, column, tmp_path, table=None):
     opened = open_ranking(source, options)
     slices = read_slices(opened, column, tmp_path)
     rng = np.random.default_rng(1)
-    wanted = [np.unique(rng.integers(1, k + 1, 20)).astype(np.int64) for k in slices.n_items]
-    cutoffs = np.unique(np.append(rng.integers(1, opened.n_items, 15), opened.n_items)).astype(np.int64)
+    wanted = [np.unique(np.append(rng.integers(1, k + 1, 20), (1, k))).astype(np.int64) for k in slices.n_items]
+    ends = (1, opened.n_items)  # ends of the list are ends of slices too: what is found twice is one mark
+    cutoffs = np.unique(np.append(rng.integers(1, opened.n_items + 1, 15), ends)).astype(np.int64)
     placed = place(opened, slices, wanted, cutoffs)
     whole = opened.fetch(np.arange(1, opened.n_items + 1), [column]).table.column(column).to_pylist()
     names = np.array(["(none)" if one is None else str(one) for one in whole])
@@ -115,6 +117,20 @@ def test_ranks_of_slices_are_those_of_a_full_sort(sliced, options, tmp_path_fact
     folder, table = sliced
     check_places(str(folder), options, "country", tmp_path_factory.mktemp("codes"))
     check_places(table, options, "country", tmp_path_factory.mktemp("codes"))
+
+
+def test_counting_takes_no_room_for_every_slice_at_every_mark(tmp_path):
+    rng = np.random.default_rng(2)
+    table = pa.table({"conf": rng.random(40_000), "by": rng.integers(0, 50, 40_000)})
+    ranking = open_ranking(table, RankingOptions(score="conf", memory=0.05))
+    slices = read_slices(ranking, "by", tmp_path)
+    wanted = [np.arange(1, k + 1) for k in slices.n_items]
+    tracemalloc.start()
+    placed = place(ranking, slices, wanted, np.array([40_000]))
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert sorted(np.concatenate(placed.rank).tolist()) == list(range(1, 40_001))
+    assert most < 30e6, most  # a number for each slice at each item is 16 MB, and two of them are added up
 
 
 @pytest.mark.parametrize("kind", [pa.int16(), pa.bool_(), pa.date32(), pa.dictionary(pa.int8(), pa.string())])
@@ -232,6 +248,16 @@ def test_slices_and_the_whole_hold_together(method):
         missed += not all(inside(curve, truth if name is None else truth[names == name])
                           for name, curve in curves.items())  # fmt: skip
     assert binom.sf(missed - 1, runs, 1 - confidence) > 1e-3, missed
+
+
+def test_a_confidence_that_nobody_gave_is_shared_too():
+    table = listed(np.random.default_rng(5), 20_000)
+    drawn = draw_by_slices(open_ranking(table), "country", create("paula", {**SMALL["paula"], "assume": "independent"}), 0)
+    labels = Labels.of(drawn, np.zeros(drawn.ranks.size))
+    for rate in (0.0, 0.01):
+        bounded = [c.claim for c in slice_curves(drawn, labels, rate).values() if c.claim.coverage == "conditional"]
+        assert [one.confidence for one in bounded] == [pytest.approx(0.99)] * 5
+        assert curve_of(drawn, labels, rate).claim.confidence == 0.95
 
 
 def inside(curve, truth):
