@@ -252,7 +252,9 @@ def test_slices_and_the_whole_hold_together(method):
 
 def test_a_confidence_that_nobody_gave_is_shared_too():
     table = listed(np.random.default_rng(5), 20_000)
-    drawn = draw_by_slices(open_ranking(table), "country", create("paula", {**SMALL["paula"], "assume": "independent"}), 0)
+    drawn = draw_by_slices(
+        open_ranking(table), "country", create("paula", {**SMALL["paula"], "assume": "independent"}), 0
+    )
     labels = Labels.of(drawn, np.zeros(drawn.ranks.size))
     for rate in (0.0, 0.01):
         bounded = [c.claim for c in slice_curves(drawn, labels, rate).values() if c.claim.coverage == "conditional"]

@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from streameval.errors import InputError
+from streameval.labelerror import CONFIDENCE
 from streameval.methods import Method, create
 from streameval.metrics.bounded import metrics
 from streameval.rankings import Progress, Ranking, silent
@@ -55,6 +56,8 @@ def draw_by_slices(ranking: Ranking, by: str, method: Method, seed: int, progres
     for key, why in _FOR_ALL.items():
         if getattr(method, key, None) not in (None, 1):
             raise InputError(f"{key} does not go with slices: {why}", f"leave out {key}, or slices")
+    if getattr(method, "confidence", 0) is None:  # its default would be that of every slice, and not of all together
+        method = cast(Method, replace(cast(Any, method), confidence=CONFIDENCE))
     description = ranking.description()
     scored = description.get("score") is not None
     with tempfile.TemporaryDirectory(prefix="streameval-") as folder:
