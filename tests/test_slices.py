@@ -5,6 +5,7 @@ import re
 import shutil
 import tracemalloc
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -144,6 +145,15 @@ def test_slices_of_other_types(kind, tmp_path):
     assert slices.n_items.tolist() == sorted(np.unique([0 if i % 7 == 0 else 1 + i % 2 for i in range(500)],
                                                        return_counts=True)[1].tolist(), reverse=True)  # fmt: skip
     assert "(none)" in slices.names
+
+
+def test_a_dictionary_may_name_more_than_its_rows_do(tmp_path):
+    names = pa.array([*(f"v{i}" for i in range(500)), None])
+    codes = pa.array([499, 7, None, 500, 7, 7], pa.int32())
+    table = pa.table({"by": pa.DictionaryArray.from_arrays(codes, names)})
+    slices = read_slices(open_ranking(table), "by", tmp_path)
+    assert dict(zip(slices.names, slices.n_items.tolist(), strict=True)) == {"v7": 3, "(none)": 2, "v499": 1}
+    assert [slices.names[code] for code in slices.codes] == ["v499", "v7", "(none)", "(none)", "v7", "v7"]
 
 
 def test_a_partition_key_is_a_slice(tmp_path):
@@ -325,8 +335,9 @@ def test_the_same_plan_again_changes_nothing(study, sliced):
     before = Study(folder).plan().plan_id
     again = {"method": "loguniform", "by": "country", "alpha": 0.3, "options": RankingOptions(score="conf")}
     assert streameval.plan(str(sliced[0]), folder, **again).plan_id == before
-    with pytest.raises(StudyError, match="different plan"):
-        streameval.plan(str(sliced[0]), folder, **{**again, "by": "truth"})
+    for by in ("truth", None):
+        with pytest.raises(StudyError, match=f"different plan: notes.by is country there, and {by} now"):
+            streameval.plan(str(sliced[0]), folder, **{**again, "by": by})
 
 
 def test_sql_says_of_slices_what_python_says(study):
@@ -421,6 +432,9 @@ def test_a_rehearsal_counts_slices_and_writes_nothing(sliced, tmp_path, capsys):
     assert run(["plan", str(sliced[0]), "--study", str(tmp_path / "st"), "--by", "country", "--dry-run", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["dry_run"]
     assert not (tmp_path / "st").exists()
+    assert run(["plan", str(sliced[0]), "--study", str(tmp_path / "st"), "--by", "country", "--json"]) == 0
+    wrote = json.loads((tmp_path / "st" / "manifests" / "plan.json").read_text(encoding="utf-8"))["written"]
+    assert {Path(one["path"]).name for one in wrote} == {"slice_counts.parquet", "plan.parquet", "plan.json"}
 
 
 def test_a_real_list_by_forecast(real, tmp_path):
@@ -448,6 +462,7 @@ def test_a_real_list_by_forecast(real, tmp_path):
         (["--by", "country", "--method", "uniform", "--at", "100"], "at does not go with slices"),
         (["--by", "country", "--method", "loguniform", "--looks", "3"], "looks does not go with slices"),
         (["--by", "country", "--method", "loguniform", "--budget", "4"], "4 labels for 5 slices"),
+        (["--by", "country", "--budget", "60"], "slice '.*' of [0-9,]* items: a budget of 12 labels is below"),
         (["--by", "country", "--draw-by", "id", "--method", "loguniform"], "slices are planned afresh"),
     ],
 )
