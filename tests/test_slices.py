@@ -156,6 +156,14 @@ def test_a_dictionary_may_name_more_than_its_rows_do(tmp_path):
     assert [slices.names[code] for code in slices.codes] == ["v499", "v7", "(none)", "(none)", "v7", "v7"]
 
 
+def test_a_narrow_dictionary_has_room_for_items_without_a_value(tmp_path):
+    codes = pa.array([*range(128), None], pa.int8())
+    table = pa.table({"by": pa.DictionaryArray.from_arrays(codes, pa.array([f"v{i}" for i in range(128)]))})
+    slices = read_slices(open_ranking(table), "by", tmp_path)
+    assert len(slices.names) == 129
+    assert slices.names[slices.codes[128]] == "(none)"
+
+
 def test_a_partition_key_is_a_slice(tmp_path):
     for country in ("de", "fr"):
         folder = tmp_path / "lake" / f"country={country}"

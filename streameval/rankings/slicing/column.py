@@ -125,9 +125,9 @@ def _read(unit: Unit, column: str, fixed: Mapping[str, str | None]) -> tuple[Uni
         values = pa.concat_arrays(values.cast(pa.large_string()).chunks)
     if not pa.types.is_dictionary(values.type):
         values = values.dictionary_encode()
-    own = values.indices.fill_null(len(values.dictionary)).to_numpy().astype(np.int64)
+    own = values.indices.cast(pa.int64()).fill_null(len(values.dictionary)).to_numpy()
     used = np.flatnonzero(np.bincount(own))  # a dictionary may name what no row has, and far too much of it
-    if used.size > MOST_SLICES:
+    if used.size > MOST_SLICES + 1:  # null and "(none)" are one
         raise _too_many(column)
     named = values.dictionary.take(pa.array(used[used < len(values.dictionary)])).cast(pa.large_string()).to_pylist()
     texts = [*named, None] if values.indices.null_count else named
