@@ -495,6 +495,29 @@ def test_scores_that_slices_refuse(tmp_path):
         streameval.plan(edge, tmp_path / "st", by="by", method="uniform", options=RankingOptions(score="conf"))
 
 
+def test_slices_are_not_enlarged(study, capsys):
+    assert run(["plan", "--study", str(study[0]), "--labels-more", "100"]) == 2
+    assert "a plan by slices is made for one look" in capsys.readouterr().err
+
+
+def test_long_and_empty_names_fit_a_page_and_a_terminal(tmp_path, capsys):
+    table = pa.table({"by": ["x" * 300, "", "b"] * 50, "label": [1, 0, 1] * 50})
+    pq.write_table(table, tmp_path / "list.parquet")
+    st = tmp_path / "st"
+    assert (
+        run(["plan", str(tmp_path / "list.parquet"), "--study", str(st), "--by", "by", "--method", "loguniform"]) == 0
+    )
+    assert "(empty) 50" in capsys.readouterr().out
+    plan = Study(st).plan()
+    labels = pa.table({"rank": plan.ranks, "label": table.column("label").take(pa.array(plan.ranks - 1))})
+    pq.write_table(labels, tmp_path / "labels.parquet")
+    assert run(["labels", str(st)]) == 0
+    assert run(["evaluate", str(st), "--labels", str(tmp_path / "labels.parquet")]) == 0
+    shown = capsys.readouterr().out + (st / "report.html").read_text(encoding="utf-8")
+    assert "x" * 47 + "…" in shown
+    assert "x" * 49 not in shown
+
+
 def test_misses_belong_to_no_slice(study):
     with pytest.raises(InputError, match="belong to no slice"):
         streameval.evaluate(study[0], misses=3)

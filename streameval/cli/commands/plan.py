@@ -12,7 +12,7 @@ from streameval.cli.forecasts import lines_of, rehearsed
 from streameval.cli.options import MethodOptions, RankingFlags, Whole
 from streameval.cli.output import Output, progress
 from streameval.errors import InputError
-from streameval.printable import printable
+from streameval.printable import printable, short
 
 if TYPE_CHECKING:
     from streameval.types import Plan
@@ -109,7 +109,7 @@ def _largest(made: Plan) -> str:
     """The largest slices, and what each of them is given."""
     counts = Counter(made.table.column("slice").to_pylist())
     names = [one["name"] for one in made.notes["slices"]]
-    said = [f"{printable(name)} {counts[name]:,}" for name in names[:_SHOWN]]
+    said = [f"{printable(short(name))} {counts[name]:,}" for name in names[:_SHOWN]]
     return ", ".join([*said, *([f"and {len(names) - _SHOWN:,} more"] if len(names) > _SHOWN else [])])
 
 
