@@ -55,6 +55,8 @@ def check_label_error(rate: float) -> None:
 def method_parameters(parameters: Mapping[str, Any], rate: float) -> dict[str, Any]:
     """Parameters of the method that bounds Y': half of δ is kept for the errors."""
     found = dict(parameters)
+    if rate > 0 and found.get("assume") == "independent":  # plans leave the default out
+        found.setdefault("confidence", CONFIDENCE)
     if rate > 0 and found.get("confidence") is not None:
         found["confidence"] = 1 - (1 - found["confidence"]) / 2
     return found

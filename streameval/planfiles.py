@@ -76,6 +76,6 @@ def _flat(header: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
     for key, value in header.items():
         if isinstance(value, Mapping):
             flat |= _flat(value, f"{prefix}{key}.")
-        elif not prefix.startswith("notes"):
+        elif not prefix.startswith("notes") or key == "by":
             flat[prefix + key] = value
     return flat

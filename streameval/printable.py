@@ -24,6 +24,17 @@ def _escape(one: str) -> str:
     return repr(one)[1:-1] if not one.isprintable() else f"\\u{ord(one):04x}"
 
 
+def short(name: str, most: int = 48) -> str:
+    """Cut a value that a table or chart is headed by where it is long; say of an empty one that it is.
+
+    Examples
+    --------
+    >>> short("de"), short(""), short("x" * 100, 5)
+    ('de', '(empty)', 'xxxx…')
+    """
+    return (name if len(name) <= most else f"{name[: most - 1]}…") or "(empty)"
+
+
 def json_safe(text: str) -> str:
     r"""Escape in JSON what JSON allows and a terminal obeys: DEL, and controls above it.
 

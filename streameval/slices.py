@@ -128,12 +128,11 @@ def joined(
 def parts(plan: Plan) -> list[Part]:
     """Slices of a plan, the largest first, each with its share of the confidence."""
     slices = plan.notes["slices"]
-    names = plan.table.column("slice").to_numpy(zero_copy_only=False)
+    placed = _rows(plan.table.column("slice"), [one["name"] for one in slices])
     own = [name for name in plan.table.column_names if name not in ("rank", "slice", "slice_rank")]
     confidence = plan.parameters.get("confidence")
     found = []
-    for one in slices:
-        rows = np.flatnonzero(names == one["name"])
+    for one, rows in zip(slices, placed, strict=True):
         taken = plan.table.take(pa.array(rows))
         table = pa.table({"rank": taken.column("slice_rank"), **{key: taken.column(key) for key in own}})
         parameters = {**plan.parameters, **one["parameters"]}
@@ -142,6 +141,13 @@ def parts(plan: Plan) -> list[Part]:
         part = Plan(plan.method, parameters, one["n_items"], one["seed"], table, plan.ranking, one["notes"])
         found.append(Part(one["name"], part, rows))
     return found
+
+
+def _rows(column: pa.ChunkedArray, names: Sequence[str]) -> list[Int64Array]:
+    """Rows of each name, ascending: one pass, however many names there are."""
+    codes = pc.index_in(column, value_set=pa.array(names, pa.string())).to_numpy()
+    ends = np.cumsum(np.bincount(codes, minlength=len(names)))[:-1]
+    return np.split(np.argsort(codes, kind="stable"), ends)
 
 
 def marks_table(
@@ -175,27 +181,28 @@ def marks_table(
     return made.sort_by([("rank", "ascending"), ("slice", "ascending"), ("slice_rank", "ascending")]).combine_chunks()
 
 
-def slice_scores(marks: pa.Table, name: str, scores: pa.Table) -> pa.Table:
-    """Scores at ranks of a slice, from those of the list.
+def slice_scores(marks: pa.Table, names: Sequence[str], scores: pa.Table) -> list[pa.Table]:
+    """Scores at ranks of slices, from those of the list.
 
     Parameters
     ----------
     marks : pyarrow.Table
         See `marks_table`.
-    name : str
-        Of the slice.
+    names : sequence of str
+        Of the slices.
     scores : pyarrow.Table
         `rank`, `score` of the list.
 
     Returns
     -------
-    pyarrow.Table
-        `rank` (within the slice), `score`: of the items of the slice that stand at these ranks.
+    list of pyarrow.Table
+        For each name `rank` (within the slice), `score`: of the items of the slice that stand at these ranks.
     """
-    own = marks.filter(pc.and_(pc.equal(marks.column("slice"), name), marks.column("is_item")))
-    at = pc.index_in(own.column("rank"), value_set=scores.column("rank").combine_chunks())
-    found = pa.table({"rank": own.column("slice_rank"), "score": scores.column("score").take(at)})
-    return found.filter(pc.is_valid(at))
+    items = marks.filter(marks.column("is_item"))
+    at = pc.index_in(items.column("rank"), value_set=scores.column("rank").combine_chunks())
+    known = items.filter(pc.is_valid(at))
+    found = pa.table({"rank": known.column("slice_rank"), "score": scores.column("score").take(at.drop_null())})
+    return [found.take(pa.array(rows)) for rows in _rows(known.column("slice"), names)]
 
 
 def pooled(plan: Plan, curves: Mapping[str, Curve], labels: Labels, label_error: float) -> Curve:
@@ -233,9 +240,9 @@ def _counted(plan: Plan, names: Sequence[str]) -> tuple[Int64Array, Int64Array]:
     if plan.marks is None:
         raise StudyError("a plan by slices has lost its slice_counts.parquet", "restore it")
     marks = plan.marks.filter(pc.invert(plan.marks.column("is_item")))
-    rank, which = marks.column("rank").to_numpy(), marks.column("slice").to_numpy(zero_copy_only=False)
     within = marks.column("slice_rank").to_numpy()
-    return np.unique(rank), np.stack([within[which == name] for name in names], axis=1)
+    inside = [within[rows] for rows in _rows(marks.column("slice"), names)]
+    return np.unique(marks.column("rank").to_numpy()), np.stack(inside, axis=1)
 
 
 def _claim(curves: Mapping[str, Curve], confidence: float | None) -> Claim:

@@ -115,3 +115,9 @@ def test_every_method_is_widened(method, coverage):
     (a, b), (c, d) = narrow.envelope.at(ranks), wide.envelope.at(ranks)
     assert np.all(c <= a)
     assert np.all(d >= b)
+
+
+def test_half_of_a_delta_that_nobody_gave_is_kept_too():
+    assert method_parameters({"assume": "independent"}, 0.01) == {"assume": "independent", "confidence": 0.975}
+    assert method_parameters({"assume": "independent"}, 0.0) == {"assume": "independent"}
+    assert method_parameters({"epsilon": "0.1"}, 0.01) == {"epsilon": "0.1"}  # A.2 knows no chance

@@ -3,7 +3,9 @@
 import json
 import re
 import shutil
+import tracemalloc
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -87,8 +89,9 @@ def check_places(source, options, column, tmp_path, table=None):
     opened = open_ranking(source, options)
     slices = read_slices(opened, column, tmp_path)
     rng = np.random.default_rng(1)
-    wanted = [np.unique(rng.integers(1, k + 1, 20)).astype(np.int64) for k in slices.n_items]
-    cutoffs = np.unique(np.append(rng.integers(1, opened.n_items, 15), opened.n_items)).astype(np.int64)
+    wanted = [np.unique(np.append(rng.integers(1, k + 1, 20), (1, k))).astype(np.int64) for k in slices.n_items]
+    ends = (1, opened.n_items)  # ends of the list are ends of slices too: what is found twice is one mark
+    cutoffs = np.unique(np.append(rng.integers(1, opened.n_items + 1, 15), ends)).astype(np.int64)
     placed = place(opened, slices, wanted, cutoffs)
     whole = opened.fetch(np.arange(1, opened.n_items + 1), [column]).table.column(column).to_pylist()
     names = np.array(["(none)" if one is None else str(one) for one in whole])
@@ -117,6 +120,20 @@ def test_ranks_of_slices_are_those_of_a_full_sort(sliced, options, tmp_path_fact
     check_places(table, options, "country", tmp_path_factory.mktemp("codes"))
 
 
+def test_counting_takes_no_room_for_every_slice_at_every_mark(tmp_path):
+    rng = np.random.default_rng(2)
+    table = pa.table({"conf": rng.random(40_000), "by": rng.integers(0, 50, 40_000)})
+    ranking = open_ranking(table, RankingOptions(score="conf", memory=0.05))
+    slices = read_slices(ranking, "by", tmp_path)
+    wanted = [np.arange(1, k + 1) for k in slices.n_items]
+    tracemalloc.start()
+    placed = place(ranking, slices, wanted, np.array([40_000]))
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert sorted(np.concatenate(placed.rank).tolist()) == list(range(1, 40_001))
+    assert most < 30e6, most  # a number for each slice at each item is 16 MB, and two of them are added up
+
+
 @pytest.mark.parametrize("kind", [pa.int16(), pa.bool_(), pa.date32(), pa.dictionary(pa.int8(), pa.string())])
 def test_slices_of_other_types(kind, tmp_path):
     values = pa.array([None if i % 7 == 0 else i % 2 for i in range(500)], pa.int32())
@@ -128,6 +145,23 @@ def test_slices_of_other_types(kind, tmp_path):
     assert slices.n_items.tolist() == sorted(np.unique([0 if i % 7 == 0 else 1 + i % 2 for i in range(500)],
                                                        return_counts=True)[1].tolist(), reverse=True)  # fmt: skip
     assert "(none)" in slices.names
+
+
+def test_a_dictionary_may_name_more_than_its_rows_do(tmp_path):
+    names = pa.array([*(f"v{i}" for i in range(500)), None])
+    codes = pa.array([499, 7, None, 500, 7, 7], pa.int32())
+    table = pa.table({"by": pa.DictionaryArray.from_arrays(codes, names)})
+    slices = read_slices(open_ranking(table), "by", tmp_path)
+    assert dict(zip(slices.names, slices.n_items.tolist(), strict=True)) == {"v7": 3, "(none)": 2, "v499": 1}
+    assert [slices.names[code] for code in slices.codes] == ["v499", "v7", "(none)", "(none)", "v7", "v7"]
+
+
+def test_a_narrow_dictionary_has_room_for_items_without_a_value(tmp_path):
+    codes = pa.array([*range(128), None], pa.int8())
+    table = pa.table({"by": pa.DictionaryArray.from_arrays(codes, pa.array([f"v{i}" for i in range(128)]))})
+    slices = read_slices(open_ranking(table), "by", tmp_path)
+    assert len(slices.names) == 129
+    assert slices.names[slices.codes[128]] == "(none)"
 
 
 def test_a_partition_key_is_a_slice(tmp_path):
@@ -234,6 +268,18 @@ def test_slices_and_the_whole_hold_together(method):
     assert binom.sf(missed - 1, runs, 1 - confidence) > 1e-3, missed
 
 
+def test_a_confidence_that_nobody_gave_is_shared_too():
+    table = listed(np.random.default_rng(5), 20_000)
+    drawn = draw_by_slices(
+        open_ranking(table), "country", create("paula", {**SMALL["paula"], "assume": "independent"}), 0
+    )
+    labels = Labels.of(drawn, np.zeros(drawn.ranks.size))
+    for rate in (0.0, 0.01):
+        bounded = [c.claim for c in slice_curves(drawn, labels, rate).values() if c.claim.coverage == "conditional"]
+        assert [one.confidence for one in bounded] == [pytest.approx(0.99)] * 5
+        assert curve_of(drawn, labels, rate).claim.confidence == 0.95
+
+
 def inside(curve, truth):
     lower, upper = curve.envelope.at(np.arange(1, truth.size + 1))
     yields = np.cumsum(truth)
@@ -297,8 +343,9 @@ def test_the_same_plan_again_changes_nothing(study, sliced):
     before = Study(folder).plan().plan_id
     again = {"method": "loguniform", "by": "country", "alpha": 0.3, "options": RankingOptions(score="conf")}
     assert streameval.plan(str(sliced[0]), folder, **again).plan_id == before
-    with pytest.raises(StudyError, match="different plan"):
-        streameval.plan(str(sliced[0]), folder, **{**again, "by": "truth"})
+    for by in ("truth", None):
+        with pytest.raises(StudyError, match=f"different plan: notes.by is country there, and {by} now"):
+            streameval.plan(str(sliced[0]), folder, **{**again, "by": by})
 
 
 def test_sql_says_of_slices_what_python_says(study):
@@ -393,6 +440,9 @@ def test_a_rehearsal_counts_slices_and_writes_nothing(sliced, tmp_path, capsys):
     assert run(["plan", str(sliced[0]), "--study", str(tmp_path / "st"), "--by", "country", "--dry-run", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["dry_run"]
     assert not (tmp_path / "st").exists()
+    assert run(["plan", str(sliced[0]), "--study", str(tmp_path / "st"), "--by", "country", "--json"]) == 0
+    wrote = json.loads((tmp_path / "st" / "manifests" / "plan.json").read_text(encoding="utf-8"))["written"]
+    assert {Path(one["path"]).name for one in wrote} == {"slice_counts.parquet", "plan.parquet", "plan.json"}
 
 
 def test_a_real_list_by_forecast(real, tmp_path):
@@ -420,6 +470,7 @@ def test_a_real_list_by_forecast(real, tmp_path):
         (["--by", "country", "--method", "uniform", "--at", "100"], "at does not go with slices"),
         (["--by", "country", "--method", "loguniform", "--looks", "3"], "looks does not go with slices"),
         (["--by", "country", "--method", "loguniform", "--budget", "4"], "4 labels for 5 slices"),
+        (["--by", "country", "--budget", "60"], "slice '.*' of [0-9,]* items: a budget of 12 labels is below"),
         (["--by", "country", "--draw-by", "id", "--method", "loguniform"], "slices are planned afresh"),
     ],
 )
@@ -442,6 +493,29 @@ def test_scores_that_slices_refuse(tmp_path):
     edge = pa.table({"conf": np.array([0, 1, 2, 3] * 20, np.uint64), "by": np.arange(80) % 3})
     with pytest.raises(InputError, match="reach the end of their integer type"):
         streameval.plan(edge, tmp_path / "st", by="by", method="uniform", options=RankingOptions(score="conf"))
+
+
+def test_slices_are_not_enlarged(study, capsys):
+    assert run(["plan", "--study", str(study[0]), "--labels-more", "100"]) == 2
+    assert "a plan by slices is made for one look" in capsys.readouterr().err
+
+
+def test_long_and_empty_names_fit_a_page_and_a_terminal(tmp_path, capsys):
+    table = pa.table({"by": ["x" * 300, "", "b"] * 50, "label": [1, 0, 1] * 50})
+    pq.write_table(table, tmp_path / "list.parquet")
+    st = tmp_path / "st"
+    assert (
+        run(["plan", str(tmp_path / "list.parquet"), "--study", str(st), "--by", "by", "--method", "loguniform"]) == 0
+    )
+    assert "(empty) 50" in capsys.readouterr().out
+    plan = Study(st).plan()
+    labels = pa.table({"rank": plan.ranks, "label": table.column("label").take(pa.array(plan.ranks - 1))})
+    pq.write_table(labels, tmp_path / "labels.parquet")
+    assert run(["labels", str(st)]) == 0
+    assert run(["evaluate", str(st), "--labels", str(tmp_path / "labels.parquet")]) == 0
+    shown = capsys.readouterr().out + (st / "report.html").read_text(encoding="utf-8")
+    assert "x" * 47 + "…" in shown
+    assert "x" * 49 not in shown
 
 
 def test_misses_belong_to_no_slice(study):

@@ -11,6 +11,7 @@ import altair as alt
 import pyarrow as pa
 
 from streameval.curve import Curve
+from streameval.printable import short
 from streameval.reporting import drawn
 from streameval.reporting.charts import Axis, band_chart, bar_chart, by_rank_axis, share_chart, top_of, with_pick
 from streameval.reporting.drawn import Rows
@@ -101,7 +102,7 @@ def slice_figures(one: Shown) -> list[Figure]:
             for each in slices]  # fmt: skip
     last, top = max((each.curve.n_items for each in slices), default=1), max(map(top_of, rows), default=1.0)
     return [
-        Figure(f"slice-{at}", each.name, f"{each.curve.n_items:,} items, {each.labelled:,} labels.",
+        Figure(f"slice-{at}", short(each.name), f"{each.curve.n_items:,} items, {each.labelled:,} labels.",
                band_chart(own, by_rank_axis(1, last), "precision", 120, top))
         for at, (each, own) in enumerate(zip(slices, rows, strict=True))
     ]  # fmt: skip

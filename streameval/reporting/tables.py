@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from streameval.printable import printable
+from streameval.printable import printable, short
 from streameval.provenance import commands
 from streameval.reporting.figures import Shown
 from streameval.slicefiles import SliceFound
@@ -79,7 +79,7 @@ def slices(found: Sequence[SliceFound]) -> str:
         area = known.get(("average_precision", "positives"), dict.fromkeys(_SIDES))
         deepest = known.get(("rank_at_precision", "0.9"), {"lower": None})["lower"]
         rows.append([
-            one.name, f"{size:,}", f"{one.labelled:,} of {one.planned:,}", _range(whole), _range(area),
+            short(one.name), f"{size:,}", f"{one.labelled:,} of {one.planned:,}", _range(whole), _range(area),
             "unknown" if deepest is None else f"{deepest:,.0f}", one.curve.claim.coverage,
         ])  # fmt: skip
     head = (

@@ -39,6 +39,8 @@ def enlarge(study: str | os.PathLike[str], *, labels_more: int | None = None, ha
         raise InputError("enlarging takes either labels-more or half-width", "give one of them")
     folder = Study(Path(study))
     plan = folder.plan()
+    if plan.marks is not None:
+        raise StudyError(f"{study}: a plan by slices is made for one look", "plan anew with more labels")
     method = create(plan.method, dict(plan.parameters))
     looks = method.later_looks(plan) if isinstance(method, Sequential) else []
     if not isinstance(method, Sequential) or not looks:

@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from streameval.errors import InputError
+from streameval.labelerror import CONFIDENCE
 from streameval.methods import Method, create
 from streameval.metrics.bounded import metrics
 from streameval.rankings import Progress, Ranking, silent
@@ -55,6 +56,8 @@ def draw_by_slices(ranking: Ranking, by: str, method: Method, seed: int, progres
     for key, why in _FOR_ALL.items():
         if getattr(method, key, None) not in (None, 1):
             raise InputError(f"{key} does not go with slices: {why}", f"leave out {key}, or slices")
+    if getattr(method, "confidence", 0) is None:  # its default would be that of every slice, and not of all together
+        method = cast(Method, replace(cast(Any, method), confidence=CONFIDENCE))
     description = ranking.description()
     scored = description.get("score") is not None
     with tempfile.TemporaryDirectory(prefix="streameval-") as folder:
@@ -91,7 +94,15 @@ def _plans(method: Method, slices: Slices, seed: int) -> list[Plan]:
         for parameters in own:
             parameters["confidence"] = shared(confidence, len(sizes))
     made = [replace(cast(Any, method), **parameters) for parameters in own]
-    return [one.plan(size, seed_of(seed, name)) for one, size, name in zip(made, sizes, slices.names, strict=True)]
+    return [_plan(*each, seed) for each in zip(made, sizes, slices.names, strict=True)]
+
+
+def _plan(method: Any, size: int, name: str, seed: int) -> Plan:
+    """Plan one slice; what is refused says which it is."""
+    try:
+        return cast(Plan, method.plan(size, seed_of(seed, name)))
+    except InputError as error:
+        raise InputError(f"slice '{name}' of {size:,} items: {error.what}", error.hint) from error
 
 
 def _grid(plan: Plan) -> Int64Array:
@@ -104,10 +115,12 @@ def slices_found(plan: Plan, labels: Labels, label_error: float, scores: pa.Tabl
     """Curve and metrics of every slice, the largest first; none where the plan has no slices."""
     if plan.marks is None:
         return ()
+    made, curves = parts(plan), list(slice_curves(plan, labels, label_error).values())
+    if scores is not None:
+        scored = slice_scores(plan.marks, [part.name for part in made], scores)
+        curves = [curve.with_score(own) for curve, own in zip(curves, scored, strict=True)]
     found = []
-    for part, curve in zip(parts(plan), slice_curves(plan, labels, label_error).values(), strict=True):
-        if scores is not None:
-            curve = curve.with_score(slice_scores(plan.marks, part.name, scores))
+    for part, curve in zip(made, curves, strict=True):
         own = part.labels(labels)
         counts = (own.rank.size, int(own.known.sum()), int(np.sum(own.label == 1)))
         found.append(SliceFound(part.name, *counts, curve, curve.table, metrics(curve)))

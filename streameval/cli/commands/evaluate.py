@@ -10,6 +10,7 @@ from cyclopts import Parameter
 from streameval.cli.batch import Batch, job, record
 from streameval.cli.options import JudgingFlags, LabelFlags, Whole
 from streameval.cli.output import Output, columns
+from streameval.printable import short
 
 if TYPE_CHECKING:
     from streameval.slicefiles import SliceFound
@@ -116,7 +117,7 @@ def _slices(slices: tuple[SliceFound, ...], by: str | None) -> list[str]:
     for one in slices[:_SHOWN]:
         size = one.curve.n_items
         bounds = (f"{value:.4f}" for value in one.curve.precision_at(size))
-        cells.append([one.name, f"{size:,}", f"{one.labelled:,}", *bounds])
+        cells.append([short(one.name), f"{size:,}", f"{one.labelled:,}", *bounds])
     more = [f"… and {len(slices) - _SHOWN:,} smaller slices (slice_metrics.parquet)."] if len(slices) > _SHOWN else []
     return ["", *columns([f"slice by {by}", "items", "labels", "lower", "precision", "upper"], cells), *more]
 

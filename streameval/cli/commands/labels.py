@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from streameval.cli.output import Output, columns
+from streameval.printable import short
 
 if TYPE_CHECKING:
     from streameval.verbs.labels import Progress
@@ -77,7 +78,7 @@ def _strata(found: Progress) -> list[str]:
 
 
 def _name_of(row: dict[str, Any]) -> str:
-    return str(row["slice"]) if "slice" in row else f"{row['first_rank']:,}–{row['last_rank']:,}"
+    return short(row["slice"]) if "slice" in row else f"{row['first_rank']:,}–{row['last_rank']:,}"
 
 
 def _annotators(found: Progress) -> list[str]:

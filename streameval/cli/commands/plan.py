@@ -12,7 +12,7 @@ from streameval.cli.forecasts import lines_of, rehearsed
 from streameval.cli.options import MethodOptions, RankingFlags, Whole
 from streameval.cli.output import Output, progress
 from streameval.errors import InputError
-from streameval.printable import printable
+from streameval.printable import printable, short
 
 if TYPE_CHECKING:
     from streameval.types import Plan
@@ -78,7 +78,7 @@ def plan(
     if rehearsal.dry_run:
         with progress("reading slices", output) as bar:
             drawn, opened = draw(list(ranking), Drawing(method, seed, by), flags.options(), asdict(parameters), bar)
-        facts = rehearsed(drawn, opened.forecast(drawn.ranks, opened.columns()), _files(study))
+        facts = rehearsed(drawn, opened.forecast(drawn.ranks, opened.columns()), _files(study, by))
         head = f"{method}: {drawn.table.num_rows:,} of {drawn.n_items:,} items would be planned; to select them:"
         output.say(facts, [head, *lines_of(facts)])
         return
@@ -91,7 +91,7 @@ def plan(
     result = {"study": str(study), "plan_id": made.plan_id, "labels": labels, "already_there": before, **made.header()}
     output.event("plan", labels=labels, n_items=made.n_items)
     read = {"source": made.location["source"], "n_items": made.n_items, **made.ranking}
-    record(study, "plan", read, _files(study), output)
+    record(study, "plan", read, _files(study, by), output)
     lines = [
         f"{method}: {labels:,} of {made.n_items:,} items to label ({labels / made.n_items:.2%})"
         + (", as planned before" if before else ""),
@@ -109,9 +109,10 @@ def _largest(made: Plan) -> str:
     """The largest slices, and what each of them is given."""
     counts = Counter(made.table.column("slice").to_pylist())
     names = [one["name"] for one in made.notes["slices"]]
-    said = [f"{printable(name)} {counts[name]:,}" for name in names[:_SHOWN]]
+    said = [f"{printable(short(name))} {counts[name]:,}" for name in names[:_SHOWN]]
     return ", ".join([*said, *([f"and {len(names) - _SHOWN:,} more"] if len(names) > _SHOWN else [])])
 
 
-def _files(study: Path) -> list[Path]:
-    return [study / "plan.parquet", study / "plan.json"]
+def _files(study: Path, by: str | None) -> list[Path]:
+    counted = [study / "slice_counts.parquet"] if by is not None else []
+    return [*counted, study / "plan.parquet", study / "plan.json"]

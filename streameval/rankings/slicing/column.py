@@ -125,10 +125,18 @@ def _read(unit: Unit, column: str, fixed: Mapping[str, str | None]) -> tuple[Uni
         values = pa.concat_arrays(values.cast(pa.large_string()).chunks)
     if not pa.types.is_dictionary(values.type):
         values = values.dictionary_encode()
-    names = [NONE if name is None else name for name in values.dictionary.cast(pa.large_string()).to_pylist()]
-    if not values.null_count:
-        return unit, names, values.indices.to_numpy()
-    return unit, [*names, NONE], values.indices.fill_null(len(names)).to_numpy()
+    own = values.indices.cast(pa.int64()).fill_null(len(values.dictionary)).to_numpy()
+    used = np.flatnonzero(np.bincount(own))  # a dictionary may name what no row has, and far too much of it
+    if used.size > MOST_SLICES + 1:  # null and "(none)" are one
+        raise _too_many(column)
+    named = values.dictionary.take(pa.array(used[used < len(values.dictionary)])).cast(pa.large_string()).to_pylist()
+    texts = [*named, None] if values.indices.null_count else named
+    return unit, [NONE if name is None else name for name in texts], np.searchsorted(used, own)
+
+
+def _too_many(column: str) -> InputError:
+    said = f"column '{column}' has more than {MOST_SLICES} values"
+    return InputError(said, "every slice takes labels of its own: use a coarser column")
 
 
 def _codes_of(names: list[str], known: dict[str, int], column: str) -> npt.NDArray[np.uint8]:
@@ -136,19 +144,15 @@ def _codes_of(names: list[str], known: dict[str, int], column: str) -> npt.NDArr
     for name in names:
         if name not in known:
             if len(known) == MOST_SLICES:
-                raise InputError(
-                    f"column '{column}' has more than {MOST_SLICES} values",
-                    "every slice takes labels of its own: use a coarser column",
-                )
+                raise _too_many(column)
             known[name] = len(known)
     return np.array([known[name] for name in names], np.uint8)
 
 
 def _largest_first(names: tuple[str, ...], counts: Int64Array, codes: npt.NDArray[np.uint8]) -> Slices:
     """Number the slices by size, those that are alike by name: whatever order they were met in."""
-    kept = [code for code in range(len(names)) if counts[code]]  # a dictionary may name what no row has
-    order = sorted(kept, key=lambda code: (-int(counts[code]), names[code]))
-    table = np.zeros(max(1, len(names)), np.uint8)
+    order = sorted(range(len(names)), key=lambda code: (-int(counts[code]), names[code]))
+    table = np.zeros(len(names), np.uint8)
     table[order] = np.arange(len(order), dtype=np.uint8)
     for first in range(0, codes.size, _BLOCK):
         codes[first : first + _BLOCK] = table[codes[first : first + _BLOCK]]

@@ -111,50 +111,62 @@ def _by_score(
     if located[0].missing:
         raise InputError(f"{located[0].missing:,} items have no {scan.score}", "in slices every item needs a score")
     for code, ranks in enumerate(wanted):
-        own = _OneSlice(**{one.name: getattr(scan, one.name) for one in fields(Scan)}, slices=slices, code=code)
-        located.append(locate(own, ranks, memory, "last", progress))
-    words, order = _marks(scan, located)
-    counts = _count(scan, slices, words[:, order], progress)
+        scanned = _OneSlice(**{one.name: getattr(scan, one.name) for one in fields(Scan)}, slices=slices, code=code)
+        located.append(locate(scanned, ranks, memory, "last", progress))
+    words, places = _marks(scan, located)
+    at, own = places[0], places[1:]
+    edges = [np.union1d(np.append(at, words.shape[1]), one) for one in own]  # the last is for items after all marks
+    rank, inside = _count(scan, slices, words, edges, progress)
     check_unchanged(ranking)
-    inside = np.cumsum(counts, axis=0)
-    back = np.empty(order.size, np.int64)
-    back[order] = np.arange(order.size)
-    places = np.split(back, np.cumsum([one.position.size for one in located])[:-1])
-    rank = inside.sum(axis=1)
-    _check([inside[own, code] for code, own in enumerate(places[1:])], wanted, rank[places[0]], cutoffs)
-    return Placed([rank[own] for own in places[1:]], inside[places[0]])
+    counted = [one[np.searchsorted(edge, mine)] for one, edge, mine in zip(inside, edges, own, strict=True)]
+    _check(counted, wanted, rank[at], cutoffs)
+    counts = [one[np.searchsorted(edge, at)] for one, edge in zip(inside, edges, strict=True)]
+    return Placed([rank[one] for one in own], np.stack(counts, axis=1))
 
 
-def _marks(scan: Scan, located: Sequence[Located]) -> tuple[npt.NDArray[np.uint64], Int64Array]:
-    """Words of all items that were found, and the order that sorts them."""
-    position: Int64Array = np.concatenate([one.position for one in located])
+def _marks(scan: Scan, located: Sequence[Located]) -> tuple[npt.NDArray[np.uint64], list[Int64Array]]:
+    """Words of all items that were found, sorted and each once, and where those of each search stand among them."""
+    together = np.concatenate([one.position for one in located])
+    position, first, back = np.unique(together, return_index=True, return_inverse=True)
     key, low = np.concatenate([one.keys.key for one in located]), np.concatenate([one.keys.low for one in located])
     hashes = scan.key_hashes(position) if scan.keys else position_hashes(position)
-    words = matrix(Words(key, low, hashes, position.view(np.uint64)))
-    return words, np.lexsort(words[::-1])
+    low = low[first] if low.size else low  # scores of most types have one word
+    words = matrix(Words(key[first], low, hashes, position.view(np.uint64)))
+    order = np.lexsort(words[::-1])
+    place = np.empty(order.size, np.int64)
+    place[order] = np.arange(order.size)
+    return words[:, order], np.split(place[back], np.cumsum([one.position.size for one in located])[:-1])
 
 
-def _count(scan: Scan, slices: Slices, marks: npt.NDArray[np.uint64], progress: Progress) -> Int64Array:
-    """Items of each slice up to each mark, and after the mark before."""
-    shape = marks.shape[1] + 1, len(slices.names)  # the last row is for items after all marks
-    many = shape[1]
+def _count(
+    scan: Scan, slices: Slices, marks: npt.NDArray[np.uint64], edges: Sequence[Int64Array], progress: Progress
+) -> tuple[Int64Array, list[Int64Array]]:
+    """Count the list's items up to each mark, and those of each slice up to each of its edges, which are marks.
 
-    def work(unit: Unit) -> Int64Array:
+    Not those of every slice up to every mark: 200 slices of 50,000 marks would take 16 GB.
+    """
+    many = marks.shape[1] + 1
+    flat = np.concatenate([code * many + own for code, own in enumerate(edges)])
+
+    def work(unit: Unit) -> tuple[Int64Array, Int64Array]:
         keys = scan.scores(unit)
         everything = np.arange(unit.rows, dtype=np.uint32)
         hashes = scan.hashes(unit) if scan.keys else None
-        rows = matrix(scan.words(unit.first_position, keys, everything, hashes))
+        before = count_before(matrix(scan.words(unit.first_position, keys, everything, hashes)), marks)
         codes = np.asarray(slices.codes[unit.first_position : unit.first_position + unit.rows])
-        return np.bincount(count_before(rows, marks) * many + codes, minlength=shape[0] * many)
+        inside = np.searchsorted(flat, codes * np.int64(many) + before)
+        return np.bincount(before, minlength=many), np.bincount(inside, minlength=flat.size)
 
-    whole = np.zeros(shape[0] * many, np.int64)
+    rank, inside = np.zeros(many, np.int64), np.zeros(flat.size, np.int64)
     done, total = 0, sum(unit.rows for unit in scan.units)
     with ThreadPoolExecutor(scan.threads) as pool:
         for unit, counts in zip(scan.units, in_order(pool, work, scan.units, 2 * scan.threads), strict=True):
-            whole += counts
+            rank += counts[0]
+            inside += counts[1]
             done += unit.rows
             progress(done, total)
-    return whole.reshape(shape)
+    ends = np.cumsum([own.size for own in edges])[:-1]
+    return np.cumsum(rank), [np.cumsum(one) for one in np.split(inside, ends)]
 
 
 def _check(inside: Sequence[Int64Array], wanted: Sequence[Int64Array], rank: Int64Array, cutoffs: Int64Array) -> None:
