@@ -99,7 +99,7 @@ def _limit(seconds: float | None) -> Iterator[None]:
         signal.signal(signal.SIGALRM, before)
 
 
-def record(study: Path, verb: str, read: dict[str, Any], written: Sequence[Path], output: Output) -> None:
+def record(study: Path, verb: str, read: dict[str, Any], written: Sequence[Path | str], output: Output) -> None:
     """Keep what a verb read and wrote in `STUDY/manifests/VERB.json`, and log it."""
     from streameval.verbs.manifest import save
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from streameval.cli.batch import Batch, Rehearsal, job, record
-from streameval.cli.forecasts import lines_of, rehearsed
+from streameval.cli.forecasts import lines_of, of_plan, rehearsed
 from streameval.cli.options import MethodOptions, RankingFlags, Whole
 from streameval.cli.output import Output, progress
 from streameval.errors import InputError
@@ -78,7 +78,7 @@ def plan(
     if rehearsal.dry_run:
         with progress("reading slices", output) as bar:
             drawn, opened = draw(list(ranking), Drawing(method, seed, by), flags.options(), asdict(parameters), bar)
-        facts = rehearsed(drawn, opened.forecast(drawn.ranks, opened.columns()), _files(study))
+        facts = rehearsed(of_plan(drawn), opened.forecast(drawn.ranks, opened.columns()), _files(study))
         head = f"{method}: {drawn.table.num_rows:,} of {drawn.n_items:,} items would be planned; to select them:"
         output.say(facts, [head, *lines_of(facts)])
         return

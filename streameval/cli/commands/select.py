@@ -7,7 +7,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from streameval.cli.batch import Batch, Rehearsal, job, record
-from streameval.cli.forecasts import lines_of, rehearsed
+from streameval.cli.forecasts import lines_of, of_plan, rehearsed
 from streameval.cli.options import EngineFlags, TaskFlags
 from streameval.cli.output import Output, progress
 
@@ -45,7 +45,7 @@ def select(
     names = [name.strip() for name in columns.split(",")] if columns else None
     if rehearsal.dry_run:
         plan, what = forecast(study, columns=names)
-        foreseen = rehearsed(plan, what, [study / "selection.parquet", *([export] if export else [])])
+        foreseen = rehearsed(of_plan(plan), what, [study / "selection.parquet", *([export] if export else [])])
         output.say(foreseen, [f"{plan.table.num_rows:,} items would be fetched.", *lines_of(foreseen)])
         return
     with progress("reading pages", output) as bar:
