@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
-from streameval.cli.batch import Batch, job, record
+from streameval.cli.batch import Batch, Rehearsal, job, record
+from streameval.cli.forecasts import lines_of, of_plan, rehearsed
 from streameval.cli.options import JudgingFlags, LabelFlags, Whole
 from streameval.cli.output import Output, columns
 
 if TYPE_CHECKING:
     from streameval.slicefiles import SliceFound
 
-_PLAIN, _NAMING, _JUDGING, _BATCH = Output(), LabelFlags(), JudgingFlags(), Batch()
-
+_PLAIN, _NAMING, _JUDGING, _BATCH, _ACT = Output(), LabelFlags(), JudgingFlags(), Batch(), Rehearsal()
 
 # what a terminal shows of metrics.parquet
 _OVERALL = (("average_precision", "positives"), ("roc_auc", ""), ("max_f1", ""), ("r_precision", ""))
@@ -32,6 +32,7 @@ def evaluate(
     judging: JudgingFlags = _JUDGING,
     misses: Whole = 0,
     publish: str | None = None,
+    rehearsal: Rehearsal = _ACT,
     batch: Batch = _BATCH,
     output: Output = _PLAIN,
 ) -> None:
@@ -56,12 +57,15 @@ def evaluate(
     from streameval.study import result_files
     from streameval.verbs.evaluate import evaluate as verb
 
+    if rehearsal.dry_run:
+        _rehearse(study, labels or [], publish, output)
+        return
     found = verb(study, labels=labels or [], misses=misses, **naming.options(), **judging.options())
     cuts = [row for row in found.metrics.to_pylist() if row["metric"] == "precision_at"]
     output.event("evaluate", evaluation_id=found.evaluation_id, **found.summary["account"])
     sources = [{key: value for key, value in one.items() if key != "new"} for one in found.summary["sources"]]
     read = {"study": found.summary["study"], "evaluation_id": found.evaluation_id, "labels": sources}
-    record(study, "evaluate", read, result_files(study, found), output)
+    record(study, "evaluate", read, result_files(study, found.slices), output)
     rows = [[f"{int(r['argument']):,}", *(f"{r[k]:.4f}" for k in ("lower", "estimate", "upper"))] for r in cuts]
     account = found.summary["account"]
     notes = [f"{value:,} {key}" for key, value in account.items() if value and key in _TROUBLE]
@@ -89,6 +93,21 @@ def evaluate(
         result["published"] = _publish(study, publish, output)
         lines.append(f"Published: {publish}")
     output.say(result, lines)
+
+
+def _rehearse(study: Path, labels: list[str], publish: str | None, output: Output) -> None:
+    from streameval.rankings import Forecast
+    from streameval.study import Study, published, result_files
+    from streameval.verbs.forecast import forecast_labels
+    from streameval.verbs.publish import MANIFEST
+
+    plan = Study(study).plan()
+    slices = plan.notes.get("slices", ())
+    copies = [] if publish is None else [f"{publish.rstrip('/')}/{name}" for name in (*published(slices), MANIFEST)]
+    writes = [*result_files(study, slices), *copies]
+    facts = rehearsed(of_plan(plan), Forecast(), writes, forecast_labels(labels))
+    head = f"Would evaluate {plan.table.num_rows:,} planned items, with the labels that the study has already."
+    output.say(facts, [head, *lines_of(facts)])
 
 
 def _publish(study: Path, place: str, output: Output) -> dict[str, Any]:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from streameval.cli.batch import Batch, job
+from streameval.cli.batch import Batch, Rehearsal, job
+from streameval.cli.forecasts import lines_of, rehearsed
 from streameval.cli.options import RankingFlags, Whole
 from streameval.cli.output import Output, columns, progress
 from streameval.errors import InputError
@@ -14,6 +15,7 @@ from streameval.errors import InputError
 _PLAIN = Output()
 _RANKING = RankingFlags()
 _BATCH = Batch()
+_ACT = Rehearsal()
 # what a terminal shows of metrics.parquet
 _OVERALL = (
     ("average_precision", "positives"), ("average_precision", "tie_order"), ("average_precision", "grouped"),
@@ -34,6 +36,7 @@ def exact(
     out: Path | None = None,
     publish: str | None = None,
     flags: RankingFlags = _RANKING,
+    rehearsal: Rehearsal = _ACT,
     batch: Batch = _BATCH,
     output: Output = _PLAIN,
 ) -> None:
@@ -69,6 +72,9 @@ def exact(
 
     if publish is not None and out is None:
         raise InputError("--publish copies the files of a folder", "name the folder with --out DIR")
+    if rehearsal.dry_run:
+        _rehearse((ranking, flags), label, labels, (out, publish), output)
+        return
     windows = Windows(tuple(_whole(text) for text in (window or "").split(",") if text.strip()),
                       tuple(text.strip() for text in epsilon.split(",")))  # fmt: skip
     with progress("items") as bar:
@@ -97,6 +103,26 @@ def exact(
         output.event("publish", place=done.place, already_there=done.already_there, files=done.manifest["files"])
         lines.append(f"Published: {publish}")
     output.say({**summary, "metrics": rows, "report": str(out / "report.html") if out else None}, lines)
+
+
+def _rehearse(
+    what: tuple[Sequence[str], RankingFlags],
+    label: str,
+    labels: str | None,
+    places: tuple[Path | None, str | None],
+    output: Output,
+) -> None:
+    from streameval.study import EXACT
+    from streameval.verbs.forecast import forecast_exact, forecast_labels
+    from streameval.verbs.publish import MANIFEST
+
+    ranking, flags = what
+    n_items, read = forecast_exact(list(ranking), flags.options(), label if labels is None else None)
+    writes = [str(places[0] / name) for name in EXACT] if places[0] else []
+    writes += [f"{places[1].rstrip('/')}/{name}" for name in (*EXACT, MANIFEST)] if places[1] else []
+    facts = rehearsed({"items": n_items, "n_items": n_items, "source": list(ranking)}, read, writes,
+                      forecast_labels([] if labels is None else [labels]))  # fmt: skip
+    output.say(facts, [f"Would evaluate all {n_items:,} items.", *lines_of(facts)])
 
 
 def _name(row: dict[str, Any]) -> str:

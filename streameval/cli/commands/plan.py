@@ -11,12 +11,12 @@ from streameval.cli.batch import Batch, Rehearsal, job, record
 from streameval.cli.forecasts import lines_of, of_plan, rehearsed
 from streameval.cli.options import MethodOptions, RankingFlags, Whole
 from streameval.cli.output import Output, progress
+from streameval.cli.planning import GrowthFlags, ReuseFlags, enlarge_study, plan_with_key
 from streameval.errors import InputError
 from streameval.printable import printable
 
 if TYPE_CHECKING:
     from streameval.types import Plan
-from streameval.cli.planning import GrowthFlags, ReuseFlags, enlarge_study, plan_with_key
 
 _PLAIN = Output()
 _METHOD = MethodOptions()
@@ -65,6 +65,8 @@ def plan(
     """
     if by is not None and (growth.given or reuse.given):
         raise InputError("slices are planned afresh and once", "leave out --by, or what enlarges or reuses")
+    if rehearsal.dry_run and (growth.given or reuse.given):
+        raise InputError("--dry-run is for plans of a ranking alone", "leave out --labels-more, --reuse and the like")
     if growth.given:
         enlarge_study(ranking, study, growth, output)
         return
