@@ -10,6 +10,7 @@ import pytest
 
 from streameval.cli import run
 from streameval.cli.batch import duration
+from streameval.cli.options import EngineFlags
 
 SMALL = ["--epsilon", "0.1", "--window", "20"]
 
@@ -157,6 +158,56 @@ def test_a_manifest_names_what_was_read_and_written(study, ranking, capsys):
         assert seen[-1]["seconds"] >= 0
     assert kept["read"]["labels"][0]["source"] == str(labels)
     assert json.loads((study / "manifests" / "select.json").read_text())["read"]["rows_read"] > 0
+
+
+@pytest.mark.parametrize("score", [[], ["--score", "conf"]])
+def test_each_stage_tells_its_seconds_rows_and_bytes_once(ranking, tmp_path, capsys, score):
+    folder, labels, _ = ranking
+    study, out = str(tmp_path / "study"), tmp_path / "exact"
+    capsys.readouterr()
+    told = {}
+    for verb, arguments in {
+        "plan": [str(folder), "--study", study, "--method", "loguniform", "--alpha", "0.2", *score],
+        "select": [study],
+        "evaluate": [study, "--labels", str(labels), "--publish", str(tmp_path / "shelf")],
+        "exact": [str(folder), "--label", "label", *score, "--out", str(out), "--publish", str(tmp_path / "board")],
+        "cut": [study, "--rank", "3000", "--out", str(tmp_path / "best")],
+    }.items():
+        assert run([verb, *arguments, "--log", "json"]) == 0
+        seen = events(capsys)
+        stages = [event for event in seen if event["event"] in (verb, "publish")]
+        assert [event["event"] for event in stages] == [verb, "publish"][: 1 + ("--publish" in arguments)]
+        for event in stages:
+            assert event["seconds"] >= 0
+            assert {"rows", "bytes"} <= set(event)
+        told |= {event["event"]: event for event in stages}
+        kept = out if verb == "exact" else Path(study)
+        assert json.loads((kept / "manifests" / f"{verb}.json").read_text())["verb"] == verb
+    assert told["plan"]["rows"] == told["plan"]["labels"]
+    assert told["select"]["rows"] >= told["select"]["items"]
+    assert told["select"]["bytes"] > 0
+    assert (told["evaluate"]["rows"], told["evaluate"]["bytes"]) == (10_000, labels.stat().st_size)
+    assert told["exact"]["rows"] == 10_000
+    parts = [path.stat().st_size for path in (tmp_path / "best").glob("part-*")]
+    assert (told["cut"]["rows"], told["cut"]["bytes"]) == (3_000, sum(parts))
+    board = [path.stat().st_size for path in (tmp_path / "board").iterdir() if path.name != "manifest.json"]
+    assert told["publish"]["bytes"] == sum(board)
+    kept = json.loads((Path(study) / "manifests" / "select.json").read_text())["read"]
+    assert (kept["engine"], kept["spark_remote"]) == ("local", None)
+
+
+@pytest.mark.parametrize(
+    ("given", "kept"),
+    [
+        ("sc://host:15002/;token=secret", "sc://host:15002"),
+        ("sc://me:secret@host:15002", "sc://host:15002"),
+        ("sc://host;token=secret", "sc://host"),
+        ("local[2]", "local[2]"),
+        (None, None),
+    ],
+)
+def test_records_of_an_engine_hold_no_secret(given, kept):
+    assert EngineFlags("spark", given).facts() == {"engine": "spark", "spark_remote": kept}
 
 
 def test_the_same_run_again_leaves_the_same_bytes(study, ranking):

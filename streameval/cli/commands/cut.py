@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from streameval.cli.batch import Batch, Rehearsal, job, record
+from streameval.cli.batch import Batch, Rehearsal, job, record, stage
 from streameval.cli.forecasts import lines_of, of_plan, rehearsed
 from streameval.cli.options import Whole
 from streameval.cli.output import Output, columns, progress
@@ -59,11 +59,13 @@ def cut(
         _rehearse(found, out, order, output)
         return
     facts, lines = found.as_dict(), _proven(found)
+    with stage("cut", output) as told:
+        if out is not None:
+            facts |= _written(found, out, order, output)
+        told |= facts
     if out is not None:
-        facts |= _written(found, out, order, output)
         again = ", as before" if facts["already_there"] else f" ({len(facts['files'])} files)"
         lines += ["", f"{facts['rows']:,} items in {facts['out']}{again}"]
-    output.event("cut", **facts)
     output.say(facts, lines)
 
 

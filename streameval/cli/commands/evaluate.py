@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
-from streameval.cli.batch import Batch, Rehearsal, job, record
+from streameval.cli.batch import Batch, Rehearsal, copied, job, record, stage
 from streameval.cli.forecasts import lines_of, of_plan, rehearsed
 from streameval.cli.options import JudgingFlags, LabelFlags, Whole
 from streameval.cli.output import Output, columns
@@ -60,10 +60,13 @@ def evaluate(
     if rehearsal.dry_run:
         _rehearse(study, labels or [], publish, output)
         return
-    found = verb(study, labels=labels or [], misses=misses, **naming.options(), **judging.options())
+    with stage("evaluate", output) as told:
+        found = verb(study, labels=labels or [], misses=misses, **naming.options(), **judging.options())
+        sources = _sources(labels or [], found.summary["sources"])
+        sizes = [one["bytes"] for one in sources if one["bytes"] is not None]
+        told |= {"rows": sum(one["rows"] for one in sources), "bytes": sum(sizes) if sizes else None}
+        told |= {"evaluation_id": found.evaluation_id, **found.summary["account"]}
     cuts = [row for row in found.metrics.to_pylist() if row["metric"] == "precision_at"]
-    output.event("evaluate", evaluation_id=found.evaluation_id, **found.summary["account"])
-    sources = [{key: value for key, value in one.items() if key != "new"} for one in found.summary["sources"]]
     read = {"study": found.summary["study"], "evaluation_id": found.evaluation_id, "labels": sources}
     record(study, "evaluate", read, result_files(study, found.slices), output)
     rows = [[f"{int(r['argument']):,}", *(f"{r[k]:.4f}" for k in ("lower", "estimate", "upper"))] for r in cuts]
@@ -90,7 +93,9 @@ def evaluate(
     ]
     result = {**found.summary, "precision_at": cuts, "report": str(study / "report.html")}
     if publish is not None:
-        result["published"] = _publish(study, publish, output)
+        from streameval.verbs.publish import publish as copy
+
+        result["published"] = copied(lambda: copy(study, publish), output)
         lines.append(f"Published: {publish}")
     output.say(result, lines)
 
@@ -110,13 +115,13 @@ def _rehearse(study: Path, labels: list[str], publish: str | None, output: Outpu
     output.say(facts, [head, *lines_of(facts)])
 
 
-def _publish(study: Path, place: str, output: Output) -> dict[str, Any]:
-    from streameval.verbs.publish import publish as verb
+def _sources(labels: list[str], read: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """What was read of each label table, with its bytes."""
+    from streameval.verbs.forecast import forecast_labels
 
-    done = verb(study, place)
-    facts = {"place": done.place, "already_there": done.already_there, "files": done.manifest["files"]}
-    output.event("publish", **facts)
-    return facts
+    sizes = forecast_labels(labels)
+    return [{**{k: v for k, v in one.items() if k != "new"}, "bytes": size.bytes}
+            for one, size in zip(read, sizes, strict=True)]  # fmt: skip
 
 
 def _overall(rows: list[dict[str, Any]]) -> list[str]:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from streameval.cli.batch import Batch, Rehearsal, job
+from streameval.cli.batch import Batch, Rehearsal, copied, job, record, stage
 from streameval.cli.forecasts import lines_of, rehearsed
 from streameval.cli.options import RankingFlags, Whole
 from streameval.cli.output import Output, columns, progress
@@ -67,8 +68,10 @@ def exact(
     publish
         Folder or object store (s3://bucket/folder) to copy these files to, their manifest.json last; needs --out.
     """
+    from streameval.study import EXACT
     from streameval.verbs.exact import Windows
     from streameval.verbs.exact import exact as verb
+    from streameval.verbs.forecast import forecast_labels
 
     if publish is not None and out is None:
         raise InputError("--publish copies the files of a folder", "name the folder with --out DIR")
@@ -77,11 +80,16 @@ def exact(
         return
     windows = Windows(tuple(_whole(text) for text in (window or "").split(",") if text.strip()),
                       tuple(text.strip() for text in epsilon.split(",")))  # fmt: skip
-    with progress("items") as bar:
-        found = verb(list(ranking), label=label, labels=labels, on=on, misses=misses, tolerance=tolerance,
-                     windows=windows, out=out, options=flags.options(), progress=bar)  # fmt: skip
-    summary, rows = found.summary, found.metrics.to_pylist()
-    output.event("exact", n_items=summary["n_items"], positives=summary["positives"], how=summary["how"])
+    with stage("exact", output) as told:
+        with progress("items", output) as bar:
+            found = verb(list(ranking), label=label, labels=labels, on=on, misses=misses, tolerance=tolerance,
+                         windows=windows, out=out, options=flags.options(), progress=bar)  # fmt: skip
+        summary, rows = found.summary, found.metrics.to_pylist()
+        told |= {"rows": summary["n_items"], **{name: summary[name] for name in ("n_items", "positives", "how")}}
+    if out is not None:
+        read = {"source": list(ranking), "n_items": summary["n_items"], **summary["ranking"], "label": label,
+                "labels": [asdict(one) for one in forecast_labels([labels] if labels else [])]}  # fmt: skip
+        record(out, "exact", read, [out / name for name in EXACT], output)
     cuts = [row for row in rows if row["metric"] == "precision_at"]
     known = {(row["metric"], row["argument"]): row for row in rows}
     overall = [known[name] for name in _OVERALL if name in known]
@@ -99,8 +107,7 @@ def exact(
     if publish is not None and out is not None:
         from streameval.verbs.publish import publish_exact
 
-        done = publish_exact(found, out, publish)
-        output.event("publish", place=done.place, already_there=done.already_there, files=done.manifest["files"])
+        copied(lambda: publish_exact(found, out, publish), output)
         lines.append(f"Published: {publish}")
     output.say({**summary, "metrics": rows, "report": str(out / "report.html") if out else None}, lines)
 

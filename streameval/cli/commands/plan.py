@@ -7,7 +7,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from streameval.cli.batch import Batch, Rehearsal, job, record
+from streameval.cli.batch import Batch, Rehearsal, job, record, stage
 from streameval.cli.forecasts import lines_of, of_plan, rehearsed
 from streameval.cli.options import MethodOptions, RankingFlags, Whole
 from streameval.cli.output import Output, progress
@@ -85,13 +85,15 @@ def plan(
         output.say(facts, [head, *lines_of(facts)])
         return
     before = Study(study).exists
-    with progress("reading slices", output) as bar:
-        made = verb(list(ranking), study, method=method, seed=seed, options=flags.options(), by=by, progress=bar,
-                    **asdict(parameters))  # fmt: skip
-    labels = made.table.num_rows
+    with stage("plan", output) as told:
+        with progress("reading slices", output) as bar:
+            made = verb(list(ranking), study, method=method, seed=seed, options=flags.options(), by=by, progress=bar,
+                        **asdict(parameters))  # fmt: skip
+        labels = made.table.num_rows
+        size = sum(path.stat().st_size for path in _files(study))
+        told |= {"rows": labels, "bytes": size, "labels": labels, "n_items": made.n_items}
     unknown = int(made.notes.get("unknown_tail", 0))
     result = {"study": str(study), "plan_id": made.plan_id, "labels": labels, "already_there": before, **made.header()}
-    output.event("plan", labels=labels, n_items=made.n_items)
     read = {"source": made.location["source"], "n_items": made.n_items, **made.ranking}
     record(study, "plan", read, _files(study), output)
     lines = [
