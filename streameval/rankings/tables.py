@@ -29,6 +29,7 @@ from streameval.rankings.ordering.ties import check_key, describe
 from streameval.rankings.scans import ScanState, Shard
 from streameval.rankings.scored import ScoredRanking
 from streameval.rankings.stored import stored_from
+from streameval.stores.trouble import meaning
 from streameval.types import Int64Array
 
 T = TypeVar("T")
@@ -263,7 +264,7 @@ def asked(where: str, call: Callable[[], T]) -> T:
     Raises
     ------
     OutsideError
-        Network trouble.
+        Network trouble, a store that does not answer.
     InputError
         Anything else, in one line without user names and passwords.
     """
@@ -272,6 +273,9 @@ def asked(where: str, call: Callable[[], T]) -> T:
     except StreamevalError:
         raise
     except Exception as error:
+        known = meaning(where, error) if isinstance(error, OSError) else None
+        if known is not None:
+            raise known from None
         first = next((line for line in str(error).splitlines() if line.strip()), type(error).__name__)
         text = re.sub(r"//[^/@\s]+@", "//…@", " ".join(first.split()))[:200]
         if isinstance(error, ConnectionError | TimeoutError) or type(error).__name__.endswith(_UNREACHED):

@@ -24,6 +24,14 @@ _DENIED = re.compile(
     re.IGNORECASE,
 )
 _NO_BUCKET = re.compile(r"NO_SUCH_BUCKET|NoSuchBucket|ContainerNotFound|bucket does not exist", re.IGNORECASE)
+_ELSEWHERE = re.compile(
+    r"HTTP status 30[127]|PERMANENT_REDIRECT|PermanentRedirect|AuthorizationHeaderMalformed|IllegalLocationConstraint"
+)
+_AWAY = re.compile(
+    r"\b50[0234]\b|timed? ?out|after \d+ retries|error sending request|connection re(fused|set)|dns error|"
+    r"network_connection|slow_?down|throttl",
+    re.IGNORECASE,
+)
 _REASON = re.compile(
     r"AWS Error ([A-Z_]+(?: \(HTTP status \d+\))?)|(HTTP status \d+|HTTP 5\d\d|[A-Z_]{6,}|timed? ?out)"
 )
@@ -66,20 +74,38 @@ def tried(path: str, call: Callable[[], T]) -> T:
     raise OutsideError(f"{path}: the store does not answer")
 
 
+def meaning(path: str, error: Exception) -> StreamevalError | None:
+    """Say what an error means that another library's client of a store gave up with; None where it is of another kind.
+
+    Parameters
+    ----------
+    path : str
+        What it is about, for messages.
+    error : Exception
+    """
+    refused = _refusal(path, error)
+    if refused is None and _AWAY.search(str(error)):
+        return OutsideError(f"{path}: its store does not answer", "run the command again later")
+    return refused
+
+
 def _refusal(path: str, error: Exception) -> InputError | None:
     text = str(error)
     if _NO_BUCKET.search(text):
         return InputError(f"{path}: there is no such bucket")
     if isinstance(error, FileNotFoundError):
         return InputError(f"{path}: no such file or folder")
-    if _DENIED.search(text):
+    if _ELSEWHERE.search(text) is None and _DENIED.search(text):
         return InputError(
             f"{path}: the store denies access",
             "credentials are taken from their usual places: the variables and files of its own command-line tool, "
             "or the role of the machine",
         )
+    if _ELSEWHERE.search(text):
+        return InputError(f"{path}: the bucket lies in another region", "set AWS_REGION to the bucket's own")
     if _PERMANENT.search(text):
-        return InputError(f"{path}: the store refuses the request ({_reason(error)})")
+        hint = "is AWS_REGION that of the bucket?" if "HTTP status 400" in text else None
+        return InputError(f"{path}: the store refuses the request ({_reason(error)})", hint)
     return None
 
 
