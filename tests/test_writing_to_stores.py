@@ -1,8 +1,10 @@
-"""Cuts on object stores: the bytes of a local cut, whole or not at all, whatever goes wrong on the way."""
+"""What is written to object stores: whole or not at all whatever goes wrong, and once however often it is asked for."""
 
+import hashlib
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -11,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
-from lake import ENVIRONMENT, client
+from lake import ENVIRONMENT, client, upload
 from lake_apart import serve_apart
 
 import streameval
@@ -21,6 +23,8 @@ from streameval.errors import InputError, OutsideError
 from streameval.rankings import RankingOptions
 from streameval.stores import staged, trouble
 from streameval.stores.staged import UNFINISHED
+from streameval.stores.transfer import put
+from streameval.verbs.publish import publish
 
 pytest.importorskip("moto", reason="moto[server] is a development dependency")
 STAGED_PART = f"/{UNFINISHED}/part-"
@@ -48,10 +52,10 @@ def lake(server, monkeypatch):
     client(server).delete_dir_contents("lake")
 
 
-@pytest.fixture
-def study(ranking, tmp_path):
-    folder, labels, _ = ranking
-    path = tmp_path / "study"
+@pytest.fixture(scope="module")
+def study(one_ranking, tmp_path_factory):
+    folder, labels, _ = one_ranking
+    path = tmp_path_factory.mktemp("studies") / "study"
     streameval.plan(str(folder), path, method="loguniform", alpha=0.2, options=RankingOptions(score="conf"))
     streameval.evaluate(path, labels=labels)
     return path
@@ -150,7 +154,7 @@ def test_the_same_cut_again_writes_nothing_here_or_there(lake, study, tmp_path, 
     assert "is not empty" in refused(capsys, 2, "cut", study, "--rank", "900", "--out", "s3://lake/best")
 
 
-def test_a_place_that_is_taken_or_cannot_be_is_one_line(lake, study, ranking, tmp_path, capsys):
+def test_a_place_that_is_taken_or_cannot_be_is_one_line(lake, study, one_ranking, tmp_path, capsys):
     def cut(out, where=study):
         return refused(capsys, 2, "cut", where, "--rank", "500", "--out", out)
 
@@ -162,13 +166,14 @@ def test_a_place_that_is_taken_or_cannot_be_is_one_line(lake, study, ranking, tm
     assert "there is no such bucket" in cut("s3://nowhere-at-all/x")
     assert "there are: s3, gs, az" in cut("s4://lake/x")
     assert "testing-secret" not in cut("s3://key:testing-secret@lake/x")
-    for path in sorted(ranking[0].iterdir()):
-        with client(lake).open_output_stream(f"lake/list/{path.name}") as stream:
-            stream.write(path.read_bytes())
-    streameval.plan("s3://lake/list", tmp_path / "there", method="loguniform", alpha=0.2)
-    streameval.evaluate(tmp_path / "there", labels=ranking[1])
-    for inside in ("s3://lake/list", "s3://lake/list/best/"):
-        assert "lies inside the ranking" in cut(inside, tmp_path / "there")
+    plan = json.loads((study / "plan.json").read_text())
+    plan["location"]["source"] = ["s3://lake/list"]
+    upload(client(lake), one_ranking[0], "lake/list")
+    inside = tmp_path / "inside"
+    shutil.copytree(study, inside)
+    (inside / "plan.json").write_text(json.dumps(plan))
+    for place in ("s3://lake/list", "s3://lake/list/best/"):
+        assert "lies inside the ranking" in cut(place, inside)
 
 
 @pytest.mark.parametrize("fault", ["503", "500", "drop"])
@@ -226,23 +231,33 @@ def test_a_part_that_fails_late_completes_no_upload(lake):
     assert objects(lake, "s3://lake/large") == {}
 
 
-def command(lake, *arguments):
-    """A process of the command line, with small parts."""
-    code = (
-        "import sys, streameval.partitioned as p, streameval.rankings.leading as l, streameval.cli as c\n"
-        "p._PART_BYTES, p._GROUP_ROWS, l._MOST_ROWS = 1_000, 300, 500\n"
-        "from streameval.stores import trouble; trouble._FIRST_PAUSE = 0.001\n"
-        "sys.stdin.readline(); sys.exit(c.run(sys.argv[1:]))"
-    )
-    environment = {**os.environ, **ENVIRONMENT, "AWS_ENDPOINT_URL": lake.url}
+COMMAND = """
+import sys, streameval.partitioned as partitioned, streameval.rankings.leading as leading
+from streameval.cli import run
+from streameval.stores import trouble
+partitioned._PART_BYTES, partitioned._GROUP_ROWS, leading._MOST_ROWS, trouble._FIRST_PAUSE = 1_000, 300, 500, 0.001
+sys.stdin.readline()
+sys.exit(run(sys.argv[1:]))
+"""
+PUBLISH = """
+import sys
+from streameval.verbs.publish import publish
+sys.stdin.readline()
+publish(*sys.argv[1:])
+"""
+
+
+def process_of(lake, code, *arguments):
+    """A process that waits for a line and then does what `code` says."""
+    root = Path(__file__).parents[1]
+    environment = {**os.environ, **ENVIRONMENT, "AWS_ENDPOINT_URL": lake.url, "PYTHONPATH": str(root)}
     return subprocess.Popen([sys.executable, "-c", code, *map(str, arguments)], stdin=subprocess.PIPE, text=True,
-                            stderr=subprocess.PIPE, stdout=subprocess.PIPE, env=environment,
-                            cwd=Path(__file__).parents[1])  # fmt: skip
+                            stderr=subprocess.PIPE, stdout=subprocess.PIPE, env=environment)  # fmt: skip
 
 
 @pytest.mark.parametrize("path", [f"{STAGED_PART}00002", "best/part-00002", "best/_manifest"])
 def test_an_interrupted_cut_leaves_nothing(lake, study, path):
-    with command(lake, "cut", study, "--rank", "3000", "--out", "s3://lake/best") as process:
+    with process_of(lake, COMMAND, "cut", study, "--rank", "3000", "--out", "s3://lake/best") as process:
         lake.reset({"path": path, "method": "PUT", "signal": signal.SIGINT, "pid": process.pid, "last": 1})
         message = process.communicate("go\n", timeout=60)[1]
     assert process.returncode == 130
@@ -255,7 +270,7 @@ def test_an_interrupted_cut_leaves_nothing(lake, study, path):
 def test_what_a_killed_cut_left_is_removed_by_the_next(lake, study, tmp_path, path):
     """Killed while files are sent, while they get their names, and while what was sent is removed."""
     method = "DELETE" if path.endswith("begun") else "PUT"
-    with command(lake, "cut", study, "--rank", "3000", "--out", "s3://lake/best") as process:
+    with process_of(lake, COMMAND, "cut", study, "--rank", "3000", "--out", "s3://lake/best") as process:
         lake.reset({"path": path, "method": method, "signal": signal.SIGKILL, "pid": process.pid, "last": 1})
         process.communicate("go\n", timeout=60)
     assert process.returncode == -signal.SIGKILL
@@ -272,7 +287,7 @@ def test_what_a_killed_cut_left_is_removed_by_the_next(lake, study, tmp_path, pa
 
 
 def test_what_a_killed_cut_left_is_told_from_what_others_put_there(lake, study):
-    with command(lake, "cut", study, "--rank", "3000", "--out", "s3://lake/best") as process:
+    with process_of(lake, COMMAND, "cut", study, "--rank", "3000", "--out", "s3://lake/best") as process:
         lake.reset({"path": "best/part-00004", "method": "PUT", "signal": signal.SIGKILL, "pid": process.pid})
         process.communicate("go\n", timeout=60)
     with client(lake).open_output_stream("lake/best/mine.parquet") as stream:
@@ -280,6 +295,34 @@ def test_what_a_killed_cut_left_is_told_from_what_others_put_there(lake, study):
     with pytest.raises(InputError, match="is not empty"):
         streameval.cut(study, rank=3_000).write("s3://lake/best")
     assert objects(lake)["mine.parquet"] == b"mine"
+
+
+@pytest.mark.parametrize(
+    ("name", "signalled"),
+    [("plan.parquet", signal.SIGKILL), ("metrics.parquet", signal.SIGINT), ("manifest.json", signal.SIGKILL)],
+)
+def test_a_published_set_is_whole_however_often_its_job_is_stopped(lake, study, name, signalled):
+    place = "s3://lake/shelf"
+    put(f"{place}/manifest.json", b'{"evaluation_id": "another", "files": []}')  # which it replaces
+    with process_of(lake, PUBLISH, study, place) as process:
+        lake.reset({"path": f"shelf/{name}", "method": "PUT", "signal": signalled, "pid": process.pid, "last": 1})
+        process.communicate("go\n", timeout=120)
+    assert process.returncode == -signalled
+    left = objects(lake, place)
+    assert "manifest.json" not in left or whole(left)
+    lake.reset()
+    first = publish(study, place)
+    assert whole(objects(lake, place))
+    lake.reset()
+    again = publish(study, place)
+    assert (again.already_there, again.manifest) == (True, first.manifest)
+    assert {method for method, _ in lake.requests} <= {"GET", "HEAD"}
+
+
+def whole(found):
+    """Whether a set has all files that its manifest names, as it names them."""
+    files = json.loads(found["manifest.json"])["files"]
+    return all(hashlib.sha256(found[one["name"]]).hexdigest() == one["sha256"] for one in files)
 
 
 def test_a_disk_that_is_full_leaves_nothing_there(lake, study, monkeypatch):
