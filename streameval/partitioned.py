@@ -21,6 +21,7 @@ def write_parts(
     tables: Iterator[pa.Table],
     memory: float,
     progress: Callable[[int], None],
+    finished: Callable[[str], None] = lambda name: None,
 ) -> list[str]:
     """Write tables to part-00000.parquet and so on, a new part after every 256 MB or so.
 
@@ -35,6 +36,8 @@ def write_parts(
         Bytes that may wait to become a row group.
     progress : callable(done)
         Rows written.
+    finished : callable(name)
+        Told of each part that is whole.
 
     Returns
     -------
@@ -55,6 +58,7 @@ def write_parts(
                 done += group.num_rows
                 progress(done)
                 group = next(groups, None)
+        finished(names[-1])
     return names
 
 

@@ -23,7 +23,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -53,16 +53,16 @@ EXACT = ("envelope.parquet", "curve.parquet", "metrics.parquet", "report.html", 
 PUBLISHED = ("plan.parquet", "plan.json", *_RESULTS, "report.html", "study.duckdb", "evaluation.json")
 
 
-def published(found: Evaluation) -> list[str]:
-    """Files of a study that others need."""
-    sliced = ["slice_counts.parquet", *SLICE_FILES] if found.slices else []
+def published(slices: Sequence[Any]) -> list[str]:
+    """Files of a study of some slices, or none, that others need."""
+    sliced = ["slice_counts.parquet", *SLICE_FILES] if slices else []
     return [*sliced, *PUBLISHED]
 
 
-def result_files(folder: Path, found: Evaluation) -> list[Path]:
-    """Files that `evaluate` writes."""
+def result_files(folder: Path, slices: Sequence[Any]) -> list[Path]:
+    """Files that `evaluate` writes, for some slices or none."""
     planned = ("plan.parquet", "plan.json", "slice_counts.parquet")
-    return [folder / name for name in published(found) if name not in planned]
+    return [folder / name for name in published(slices) if name not in planned]
 
 
 @dataclass(frozen=True)

@@ -29,6 +29,16 @@ def real():
 @pytest.fixture
 def ranking(tmp_path):
     """A ranking of 10,000 items in 4 files of 3 row groups, its truth beside it."""
+    return write_ranking(tmp_path)
+
+
+@pytest.fixture(scope="module")
+def one_ranking(tmp_path_factory):
+    """The same, for tests of a module that leave it as it is."""
+    return write_ranking(tmp_path_factory.mktemp("ranking"))
+
+
+def write_ranking(tmp_path):
     rng = np.random.default_rng(7)
     n = 10_000
     score = np.sort(rng.permutation(2 * n)[:n] / (2 * n))[::-1]  # no ties: the stored order is the order by score

@@ -8,7 +8,10 @@ import warnings
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-STATUSES = {"503": "503 Slow Down", "500": "500 Internal Error", "403": "403 Forbidden"}
+STATUSES = {
+    "503": "503 Slow Down", "500": "500 Internal Error", "403": "403 Forbidden", "401": "401 Unauthorized",
+    "404": "404 Not Found", "400": "400 Bad Request", "301": "301 Moved Permanently",
+}  # fmt: skip
 ENVIRONMENT = {
     "AWS_ACCESS_KEY_ID": "testing-key",
     "AWS_SECRET_ACCESS_KEY": "testing-secret-do-not-print",

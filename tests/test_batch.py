@@ -14,6 +14,7 @@ import pytest
 
 from streameval.cli import run
 from streameval.cli.batch import duration
+from streameval.cli.options import EngineFlags
 
 SMALL = ["--epsilon", "0.1", "--window", "20"]
 
@@ -64,6 +65,87 @@ def test_a_rehearsal_counts_pages_and_bytes(tmp_path, capsys):
     assert not (tmp_path / "new").exists()
 
 
+SHAPE = {"dry_run", "items", "n_items", "source", "labels", "would_read", "would_write"}
+
+
+@pytest.mark.parametrize("score", [[], ["--score", "conf"]])
+def test_rehearsals_of_all_verbs_have_one_shape_and_write_nothing(ranking, tmp_path, capsys, score):
+    folder, labels, _ = ranking
+    study, out = str(tmp_path / "study"), tmp_path / "out"
+    method = ["--method", "loguniform", "--alpha", "0.2"]
+    assert run(["plan", str(folder), "--study", study, *method, *score]) == 0
+    assert run(["evaluate", study, "--labels", str(labels)]) == 0
+    before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+    found = {}
+    for verb, arguments in {
+        "plan": [str(folder), "--study", str(tmp_path / "new"), *score],
+        "select": [study],
+        "evaluate": [study, "--labels", str(labels), "--publish", str(out)],
+        "exact": [str(folder), "--label", "label", *score, "--out", str(out)],
+        "cut": [study, "--rank", "3000", "--out", str(out)],
+    }.items():
+        capsys.readouterr()
+        assert run([verb, *arguments, "--dry-run", "--json"]) == 0
+        found[verb] = json.loads(capsys.readouterr().out)
+        assert run([verb, *arguments, "--dry-run"]) == 0
+        assert "Would write " in capsys.readouterr().out
+    assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before
+    assert {verb: set(one) for verb, one in found.items()} == dict.fromkeys(found, SHAPE)
+    assert len({frozenset(one["would_read"]) for one in found.values()}) == 1
+    assert found["evaluate"]["labels"] == [{"source": str(labels), "bytes": labels.stat().st_size, "rows": 10_000}]
+    assert str(out / "manifest.json") in found["evaluate"]["would_write"]
+    assert found["cut"]["items"] == 3_000
+    files = [pq.ParquetFile(path) for path in sorted(folder.iterdir())]
+    chunks = [
+        (file.metadata.row_group(i).column(column).total_compressed_size, name)
+        for file in files
+        for i in range(file.metadata.num_row_groups)
+        for column, name in enumerate(file.schema_arrow.names)
+    ]
+    names = {"label", "conf"} if score else {"label"}
+    assert found["exact"]["would_read"]["bytes"] == sum(size for size, name in chunks if name in names)
+    assert found["cut"]["would_read"]["row_groups"] == 4  # 900 + 900 + 700 of the first file, and 900 of the second
+    assert found["cut"]["would_read"]["rows_to_scan"] == (3_400 if score else 0)
+
+
+def test_rehearsals_find_what_would_go_wrong(study, ranking, tmp_path, capsys):
+    folder, labels, _ = ranking
+
+    def refused(*arguments):
+        capsys.readouterr()
+        assert run([*map(str, arguments), "--dry-run"]) == 2
+        return capsys.readouterr().err
+
+    assert "nowhere.csv: no such file" in refused("evaluate", study, "--labels", tmp_path / "nowhere.csv")
+    assert "no column 'lable'" in refused("exact", folder, "--label", "lable")
+    assert "no results yet" in refused("cut", study, "--rank", "5", "--out", tmp_path / "out")
+    assert "--dry-run is for" in refused("plan", "--study", study, "--labels-more", "5")
+    asked = "postgresql://me:secret@host/db#SELECT 1"
+    capsys.readouterr()
+    assert run(["evaluate", str(study), "--labels", asked, str(labels), "--dry-run"]) == 0
+    said = capsys.readouterr().out
+    assert "secret" not in said
+    assert "postgresql://me:***@host/db (a query)" in said
+
+
+def test_a_cut_again_is_known_before_it_is_written(study, ranking, tmp_path, capsys):
+    assert run(["plan", str(ranking[0]), "--study", str(tmp_path / "s"), "--method", "loguniform"]) == 0
+    assert run(["evaluate", str(tmp_path / "s"), "--labels", str(ranking[1])]) == 0
+    command = ["cut", str(tmp_path / "s"), "--rank", "3000", "--out", str(tmp_path / "out")]
+    assert run(command) == 0
+    kept = (tmp_path / "s" / "manifests" / "cut.json").read_bytes()
+    files = {path: path.stat().st_mtime_ns for path in (tmp_path / "out").iterdir()}
+    capsys.readouterr()
+    assert run([*command, "--dry-run"]) == 0
+    assert "Would write nothing." in capsys.readouterr().out
+    assert run([*command, "--log", "json"]) == 0
+    assert next(event for event in events(capsys) if event["event"] == "cut")["already_there"] is True
+    assert {path: path.stat().st_mtime_ns for path in (tmp_path / "out").iterdir()} == files
+    assert (tmp_path / "s" / "manifests" / "cut.json").read_bytes() == kept
+    written = json.loads(kept)["written"][0]
+    assert hashlib.sha256((tmp_path / "out" / "_manifest.json").read_bytes()).hexdigest() == written["sha256"]
+
+
 def test_a_manifest_names_what_was_read_and_written(study, ranking, capsys):
     _, labels, _ = ranking
     capsys.readouterr()
@@ -80,6 +162,56 @@ def test_a_manifest_names_what_was_read_and_written(study, ranking, capsys):
         assert seen[-1]["seconds"] >= 0
     assert kept["read"]["labels"][0]["source"] == str(labels)
     assert json.loads((study / "manifests" / "select.json").read_text())["read"]["rows_read"] > 0
+
+
+@pytest.mark.parametrize("score", [[], ["--score", "conf"]])
+def test_each_stage_tells_its_seconds_rows_and_bytes_once(ranking, tmp_path, capsys, score):
+    folder, labels, _ = ranking
+    study, out = str(tmp_path / "study"), tmp_path / "exact"
+    capsys.readouterr()
+    told = {}
+    for verb, arguments in {
+        "plan": [str(folder), "--study", study, "--method", "loguniform", "--alpha", "0.2", *score],
+        "select": [study],
+        "evaluate": [study, "--labels", str(labels), "--publish", str(tmp_path / "shelf")],
+        "exact": [str(folder), "--label", "label", *score, "--out", str(out), "--publish", str(tmp_path / "board")],
+        "cut": [study, "--rank", "3000", "--out", str(tmp_path / "best")],
+    }.items():
+        assert run([verb, *arguments, "--log", "json"]) == 0
+        seen = events(capsys)
+        stages = [event for event in seen if event["event"] in (verb, "publish")]
+        assert [event["event"] for event in stages] == [verb, "publish"][: 1 + ("--publish" in arguments)]
+        for event in stages:
+            assert event["seconds"] >= 0
+            assert {"rows", "bytes"} <= set(event)
+        told |= {event["event"]: event for event in stages}
+        kept = out if verb == "exact" else Path(study)
+        assert json.loads((kept / "manifests" / f"{verb}.json").read_text())["verb"] == verb
+    assert told["plan"]["rows"] == told["plan"]["labels"]
+    assert told["select"]["rows"] >= told["select"]["items"]
+    assert told["select"]["bytes"] > 0
+    assert (told["evaluate"]["rows"], told["evaluate"]["bytes"]) == (10_000, labels.stat().st_size)
+    assert told["exact"]["rows"] == 10_000
+    parts = [path.stat().st_size for path in (tmp_path / "best").glob("part-*")]
+    assert (told["cut"]["rows"], told["cut"]["bytes"]) == (3_000, sum(parts))
+    board = [path.stat().st_size for path in (tmp_path / "board").iterdir() if path.name != "manifest.json"]
+    assert told["publish"]["bytes"] == sum(board)
+    kept = json.loads((Path(study) / "manifests" / "select.json").read_text())["read"]
+    assert (kept["engine"], kept["spark_remote"]) == ("local", None)
+
+
+@pytest.mark.parametrize(
+    ("given", "kept"),
+    [
+        ("sc://host:15002/;token=secret", "sc://host:15002"),
+        ("sc://me:secret@host:15002", "sc://host:15002"),
+        ("sc://host;token=secret", "sc://host"),
+        ("local[2]", "local[2]"),
+        (None, None),
+    ],
+)
+def test_records_of_an_engine_hold_no_secret(given, kept):
+    assert EngineFlags("spark", given).facts() == {"engine": "spark", "spark_remote": kept}
 
 
 def test_the_same_run_again_leaves_the_same_bytes(study, ranking):

@@ -6,16 +6,20 @@ import functools
 import re
 import signal
 import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
 from streameval.cli.output import Output
 from streameval.errors import OutsideError
+
+if TYPE_CHECKING:
+    from streameval.verbs.publish import Published
 
 _UNITS = {"": 1, "s": 1, "m": 60, "h": 3600}
 
@@ -60,6 +64,23 @@ def job(verb: Callable[..., None]) -> Callable[..., None]:
 
 
 @contextmanager
+def stage(name: str, output: Output) -> Iterator[dict[str, Any]]:
+    """Log one event for a stage when it is done: its `seconds`, `rows`, `bytes`, and what else it is told.
+
+    Yields
+    ------
+    dict
+        To be filled. `rows` and `bytes` are those that the stage read, or wrote where that is what it is for; null
+        where it did neither, or nobody counts them.
+    """
+    began = time.monotonic()
+    facts: dict[str, Any] = {"seconds": 0.0, "rows": None, "bytes": None}
+    yield facts
+    facts["seconds"] = round(time.monotonic() - began, 3)
+    output.event(name, **facts)
+
+
+@contextmanager
 def _limit(seconds: float | None) -> Iterator[None]:
     """Interrupt what is inside after some time.
 
@@ -95,8 +116,18 @@ def _limit(seconds: float | None) -> Iterator[None]:
         signal.signal(signal.SIGALRM, before)
 
 
-def record(study: Path, verb: str, read: dict[str, Any], written: Sequence[Path], output: Output) -> None:
+def record(study: Path, verb: str, read: dict[str, Any], written: Sequence[Path | str], output: Output) -> None:
     """Keep what a verb read and wrote in `STUDY/manifests/VERB.json`, and log it."""
     from streameval.verbs.manifest import save
 
     output.event("manifest", verb=verb, **save(study, verb, read, written))
+
+
+def copied(copy: Callable[[], Published], output: Output) -> dict[str, Any]:
+    """Publish results, and log it."""
+    with stage("publish", output) as told:
+        done = copy()
+        size = 0 if done.already_there else sum(file["bytes"] for file in done.manifest["files"])
+        facts = {"place": done.place, "already_there": done.already_there, "files": done.manifest["files"]}
+        told |= {"bytes": size, **facts}
+    return facts

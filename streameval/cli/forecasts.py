@@ -2,37 +2,63 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from streameval.rankings import Forecast
     from streameval.types import Plan
+    from streameval.verbs.forecast import Source
 
 
-def rehearsed(plan: Plan, forecast: Forecast, writes: Sequence[Path]) -> dict[str, Any]:
-    """Facts of a rehearsal, JSON-ready."""
+def rehearsed(
+    what: Mapping[str, Any], forecast: Forecast, writes: Sequence[object], labels: Sequence[Source] = ()
+) -> dict[str, Any]:
+    """Facts of a rehearsal, JSON-ready, of the same shape for every verb.
+
+    Parameters
+    ----------
+    what : mapping
+        `items`, `n_items` and `source`: items that are asked for, those of the list, and where it lies.
+    forecast : Forecast
+    writes : sequence
+        Files that would be written.
+    labels : sequence of Source
+        Label tables that would be read.
+    """
     return {
         "dry_run": True,
-        "items": plan.table.num_rows,
-        "n_items": plan.n_items,
-        "source": plan.location["source"],
+        **what,
+        "labels": [asdict(one) for one in labels],
         "would_read": asdict(forecast),
         "would_write": [str(path) for path in writes],
     }
 
 
+def of_plan(plan: Plan) -> dict[str, Any]:
+    """What a rehearsal says of a planned list."""
+    return {"items": plan.table.num_rows, "n_items": plan.n_items, "source": plan.location["source"]}
+
+
 def lines_of(facts: dict[str, Any]) -> list[str]:
     """The same in words."""
+    lines = []
     read = facts["would_read"]
-    lines = [f"Would read {read['row_groups']:,} row groups of {read['files']:,} files"]
-    if read["rows_to_scan"]:
-        times = f"{read['least_scans']} times or more"
-        lines[0] += f": the scores of {read['rows_to_scan']:,} rows, {times}, then the items."
-    else:
-        lines[0] += f": {read['pages']:,} pages, {read['bytes'] / 1e6:,.1f} MB."
-    if read["whole_chunks"]:
+    if read["files"]:
+        lines.append(f"Would read {read['row_groups']:,} row groups of {read['files']:,} files: {_what(read)}.")
+    if read["pages"] and read["whole_chunks"]:
         lines.append(f"{read['whole_chunks']:,} column chunks among them have no page index and count whole.")
-    return [*lines, f"Would write {', '.join(facts['would_write'])}."]
+    for one in facts["labels"]:
+        size = "a query" if one["bytes"] is None else f"{one['bytes'] / 1e6:,.1f} MB"
+        rows = "" if one["rows"] is None else f", {one['rows']:,} rows"
+        lines.append(f"Would read {one['source']} ({size}{rows}).")
+    writes = facts["would_write"]
+    return [*lines, f"Would write {', '.join(writes)}." if writes else "Would write nothing."]
+
+
+def _what(read: dict[str, Any]) -> str:
+    if read["rows_to_scan"]:
+        return f"the scores of {read['rows_to_scan']:,} rows, {read['least_scans']} times or more, then the items"
+    pages = f"{read['pages']:,} pages" if read["pages"] else f"{read['whole_chunks']:,} column chunks"
+    return f"{pages}, {read['bytes'] / 1e6:,.1f} MB"

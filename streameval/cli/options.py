@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from decimal import Decimal, InvalidOperation
@@ -121,6 +122,11 @@ class EngineFlags:
         str | None,
         Parameter(help="sc://HOST:15002 of a Spark Connect or Sail server (default: the session there is, or a new)."),
     ] = None
+
+    def facts(self) -> dict[str, str | None]:
+        """Name the engine and its server, for records: without names, tokens and settings that an address may hold."""
+        address = re.sub(r"^(\w+://)?(?:[^/;@]*@)?([^/;?]*).*", r"\1\2", self.spark_remote or "")
+        return {"engine": self.engine, "spark_remote": address or None}
 
     def create(self) -> Engine:
         """Return what the library takes."""

@@ -39,7 +39,7 @@ def read_snapshot(source: str, where: str | None) -> Snapshot:
     """
     path, version = _split(source)
     deltalake = need("deltalake", "delta")
-    table = asked(source, lambda: deltalake.DeltaTable(path, version=version, storage_options=_settings(path)))
+    table = asked(source, lambda: _open(deltalake, path, version))
     pinned = f"{_SCHEME}{path}@{table.version()}"
     _refuse_rewritten_rows(table, pinned)
     schema = pa.schema(table.schema().to_arrow())
@@ -63,6 +63,13 @@ def read_snapshot(source: str, where: str | None) -> Snapshot:
         for row in rows
     ]
     return Snapshot(pinned, f"delta:{table.metadata().id}", table.version(), tuple(files), schema)
+
+
+def _open(deltalake: Any, path: str, version: int | None) -> Any:
+    try:
+        return deltalake.DeltaTable(path, version=version, storage_options=_settings(path))
+    except deltalake.exceptions.TableNotFoundError:
+        raise InputError(f"{_SCHEME}{path}: no Delta table there (it has no _delta_log)") from None
 
 
 def _split(source: str) -> tuple[str, int | None]:

@@ -264,7 +264,7 @@ def asked(where: str, call: Callable[[], T]) -> T:
     Raises
     ------
     OutsideError
-        Network trouble.
+        Network trouble, a store that does not answer.
     InputError
         Anything else, in one line without user names and passwords.
     """

@@ -5,7 +5,7 @@
     local      files of this machine                       objects    files of object stores, every request tried again
     clients    how to reach a store, one function a scheme ranges     which bytes are worth one request
     listing    folders and patterns of an object store     trouble    what a store's errors mean
-    transfer   whole small files, to and fro
+    transfer   whole small files, to and fro               staged     sets of files that appear whole
 
 Who reads Parquet sees a `Store` and never asks which.
 """

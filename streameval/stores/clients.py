@@ -56,7 +56,18 @@ def connect(scheme: str, root: str) -> Any:
     return _CLIENTS[scheme](root)
 
 
-def _s3(bucket: str) -> Any:
+def stepwise(scheme: str, root: str) -> Any:
+    """Return one whose writes have arrived when they return: memory then holds one piece of a file, whatever its size.
+
+    An upload in parts that fails is completed with those that arrived when its stream is closed: it is for files whose
+    names say nothing yet. What would be left open otherwise can be neither seen nor removed through pyarrow.
+    """
+    if scheme != "s3":
+        return connect(scheme, root)
+    return _s3(root, background_writes=False, allow_delayed_open=True)  # a small file is then one request
+
+
+def _s3(bucket: str, **settings: Any) -> Any:
     from pyarrow import fs
 
     endpoint = os.environ.get("AWS_ENDPOINT_URL_S3") or os.environ.get("AWS_ENDPOINT_URL")
@@ -73,6 +84,7 @@ def _s3(bucket: str) -> Any:
         retry_strategy=fs.AwsStandardS3RetryStrategy(max_attempts=_SDK_TRIES),
         connect_timeout=_CONNECT,
         request_timeout=_ANSWER,
+        **settings,
     )
 
 

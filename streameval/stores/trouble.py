@@ -24,6 +24,9 @@ _DENIED = re.compile(
     re.IGNORECASE,
 )
 _NO_BUCKET = re.compile(r"NO_SUCH_BUCKET|NoSuchBucket|ContainerNotFound|bucket does not exist", re.IGNORECASE)
+_ELSEWHERE = re.compile(
+    r"HTTP status 30[127]|PERMANENT_REDIRECT|PermanentRedirect|AuthorizationHeaderMalformed|IllegalLocationConstraint"
+)
 _REASON = re.compile(
     r"AWS Error ([A-Z_]+(?: \(HTTP status \d+\))?)|(HTTP status \d+|HTTP 5\d\d|[A-Z_]{6,}|timed? ?out)"
 )
@@ -33,7 +36,7 @@ _NO_ROLE = re.compile(r"169\.254\.169\.254")  # where a machine asks for its rol
 _UNANSWERED = re.compile(
     r"after [1-9][0-9]* retries|error sending request|\b(?:408|429|5[0-9]{2}) [A-Z][a-z]+|HTTP status 5[0-9]{2}|"
     r"NETWORK_CONNECTION|SLOW_DOWN|SERVICE_UNAVAILABLE|INTERNAL_FAILURE|REQUEST_TIMEOUT|timed out|"
-    r"database is locked|could not connect|connection refused",
+    r"database is locked|could not connect|connection re(?:fused|set)|dns error|throttl",
     re.IGNORECASE,
 )
 _PERMANENT = re.compile(r"HTTP status 4(?!08|29)\d\d|NO_SUCH_KEY|RESOURCE_NOT_FOUND|INVALID_|NOT_IMPLEMENTED")
@@ -106,10 +109,13 @@ def _refusal(path: str, error: Exception, text: str) -> InputError | None:
         return InputError(f"{path}: there is no such bucket")
     if isinstance(error, FileNotFoundError):
         return InputError(f"{path}: no such file or folder")
+    if _ELSEWHERE.search(text):
+        return InputError(f"{path}: the bucket lies in another region", "set AWS_REGION to the bucket's own")
     if _DENIED.search(text):
         return _denied(path)
     if _PERMANENT.search(text):
-        return InputError(f"{path}: the store refuses the request ({_reason(error, text)})")
+        hint = "is AWS_REGION that of the bucket?" if "HTTP status 400" in text else None
+        return InputError(f"{path}: the store refuses the request ({_reason(error, text)})", hint)
     return None
 
 

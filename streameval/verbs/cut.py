@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import math
 import os
-import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
@@ -16,41 +14,18 @@ from typing import Any
 
 import pyarrow as pa
 
-from streameval import __version__, atomic
 from streameval.bounds.targets import rank_at_recall
 from streameval.bounds.walk import Extremes
 from streameval.curve import Curve
 from streameval.errors import InputError, StudyError, check_misses
-from streameval.partitioned import write_parts
 from streameval.proven import best_precision, deepest_rank, parse_share
-from streameval.rankings import Progress, Ranking, RankingOptions, silent
-from streameval.stores import is_remote
+from streameval.rankings import Progress, silent
 from streameval.study import Study
 from streameval.types import Claim, Plan
+from streameval.verbs.items import Target, Written, write_items
 from streameval.verbs.select import open_planned
 
 Share = str | float | Decimal | Fraction
-ORDERS = ("storage", "rank")
-MANIFEST = "_manifest.json"  # a name without the underscore would be read as Parquet by who reads the folder
-
-
-@dataclass(frozen=True)
-class Written:
-    """What `Cut.write` wrote.
-
-    Attributes
-    ----------
-    folder : Path
-    files : tuple of str
-        Names of the parts, in order.
-    rows : int
-    columns : tuple of str
-    """
-
-    folder: Path
-    files: tuple[str, ...]
-    rows: int
-    columns: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -101,11 +76,13 @@ class Cut:
 
         Parameters
         ----------
-        out : path
-            A new folder, or an empty one: part-00000.parquet … and a manifest.
+        out : path or URI
+            A new folder, or an empty one, here or on an object store: part-00000.parquet … and a manifest. Where this
+            same cut is already, nothing is written.
         order : {"storage", "rank"}
             Order of the items. In rank order each item has its `rank`; so it has where the stored order is the
-            ranking. An order by score takes room for a second, uncompressed copy beside `out` while it is sorted.
+            ranking. An order by score takes room for a second, uncompressed copy beside `out` (for an object store,
+            among the temporary files) while it is sorted.
         progress : callable(done, total), optional
             Items written.
 
@@ -116,47 +93,13 @@ class Cut:
         Raises
         ------
         InputError
-            A path that is taken, or inside the ranking; a damaged file, or one that changed.
+            A path that is taken, or inside the ranking; a damaged file, or one that changed; a store that refuses.
         StudyError
             The ranking is not the one that was planned, or lies in memory and was not given.
         OutsideError
-            Full disk and the like; nothing is left behind.
+            Full disk, a store that does not answer, and the like; nothing is left behind.
         """
-        from streameval.rankings.leading import leading
-
-        if order not in ORDERS:
-            raise InputError(f"order is '{order}'", "it is 'storage' or 'rank'")
-        if is_remote(os.fspath(out)):
-            raise InputError(f"{os.fspath(out)}: a cut is written to a folder of this machine", "copy it from there")
-        folder = Path(os.path.abspath(out))
-        _refuse_inside(folder, self.plan)
-        atomic.refuse_taken(folder)
-        ranking: Ranking = open_planned(self.plan, self._ranking)
-        memory = RankingOptions.of(self.plan).memory * 1e9
-        with atomic.folder(folder) as temporary:
-            items = leading(ranking, self.rank, order, temporary, memory)
-            files = write_parts(
-                temporary, items.schema, items.tables, memory / 8, lambda done: progress(done, self.rank)
-            )
-            made = Written(folder, tuple(files), self.rank, tuple(items.schema.names))
-            text = json.dumps(self._manifest(made, order), indent=2, ensure_ascii=False)
-            (temporary / MANIFEST).write_text(text + "\n", encoding="utf-8")
-        return made
-
-    def _manifest(self, made: Written, order: str) -> dict[str, Any]:
-        asked = [part for name, value in self.asked.items() for part in (f"--{name}", value)]
-        study, out = (os.fspath(path.resolve()) for path in (self.study, made.folder))
-        return {
-            **self.as_dict(),
-            "rows": made.rows,
-            "columns": list(made.columns),
-            "order": order,
-            "files": list(made.files),
-            "plan_id": self.plan.plan_id,
-            "evaluation_id": self.evaluation_id,
-            "version": __version__,
-            "command": shlex.join(["streameval", "cut", study, *asked, "--out", out, "--order", order]),
-        }
+        return write_items(self, Target(out, order), self._ranking, progress)
 
 
 def cut(
@@ -284,11 +227,3 @@ def _score(plan: Plan, at: Mapping[str, Any], ranking: Any) -> Any:
         score = found.table.column("score")[0].as_py()
     plain = isinstance(score, int) or (isinstance(score, float) and math.isfinite(score))
     return score if score is None or plain else str(score)
-
-
-def _refuse_inside(folder: Path, plan: Plan) -> None:
-    for source in plan.location.get("source") or ():
-        if os.path.isdir(source) and Path(os.path.realpath(folder)).is_relative_to(os.path.realpath(source)):
-            raise InputError(
-                f"{folder}: lies inside the ranking {source}, which would grow by it", "give another place"
-            )

@@ -1,16 +1,41 @@
-"""Forecast: what `select` would read, without reading it."""
+"""Forecasts: what a verb would read and write, without doing it."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from streameval.rankings import Forecast
+from streameval.errors import InputError, did_you_mean
+from streameval.labelling.readers import is_url, without_password
+from streameval.rankings import Forecast, RankingOptions, open_ranking
+from streameval.rankings.forecasts import forecast_columns, forecast_leading
+from streameval.stores import is_remote, store_of
 from streameval.study import Study
 from streameval.types import Plan
+from streameval.verbs.cut import Cut
+from streameval.verbs.items import MANIFEST, Target, already_written, refuse_inside, refuse_taken
 from streameval.verbs.select import open_planned, shown_columns
+
+
+@dataclass(frozen=True)
+class Source:
+    """A label table that would be read.
+
+    Attributes
+    ----------
+    source : str
+    bytes : int or None
+        None for a query.
+    rows : int or None
+        Where a footer says so: of Parquet.
+    """
+
+    source: str
+    bytes: int | None
+    rows: int | None
 
 
 def forecast(
@@ -26,3 +51,66 @@ def forecast(
     plan = Study(Path(study)).plan()
     opened = open_planned(plan, ranking)
     return plan, opened.forecast(plan.ranks, shown_columns(plan, opened, columns))
+
+
+def forecast_cut(cut: Cut, out: str | os.PathLike[str], *, order: str = "storage") -> tuple[Forecast, list[str]]:
+    """Say what `Cut.write` would read, and where it would write: nowhere, where the same cut is already.
+
+    Raises
+    ------
+    InputError, StudyError, OutsideError
+        See `Cut.write`.
+    """
+    target = Target(out, order)
+    refuse_inside(target, cut.plan)
+    if already_written(cut, target) is not None:
+        return Forecast(), []
+    refuse_taken(target)
+    ranking = open_planned(cut.plan)
+    return forecast_leading(ranking, cut.rank), [f"{target.place}/part-*.parquet", f"{target.place}/{MANIFEST}"]
+
+
+def forecast_exact(ranking: Any, options: RankingOptions, label: str | None) -> tuple[int, Forecast]:
+    """Say what `exact` would read of a list of how many items: its labels, unless they lie beside it, and its scores.
+
+    Raises
+    ------
+    InputError
+        See `exact`.
+    """
+    opened = open_ranking(ranking, options)
+    known = opened.columns()
+    if label is not None and label not in known:
+        raise InputError(f"the ranking has no column '{label}'", did_you_mean(label, known))
+    names = [name for name in (label, options.score) if name is not None]
+    return opened.n_items, forecast_columns(opened, names)
+
+
+def forecast_labels(sources: Sequence[str]) -> list[Source]:
+    """Say how large label tables are, by paths and addresses; queries are not run.
+
+    Raises
+    ------
+    InputError, OutsideError
+        There is no such file; a store that refuses or does not answer.
+    """
+    return [Source(_shown(one), *_size(one)) for one in sources]
+
+
+def _shown(source: str) -> str:
+    return without_password(source.partition("#")[0]) if is_url(source) else source
+
+
+def _size(source: str) -> tuple[int | None, int | None]:
+    if is_url(source):
+        return None, None
+    if not is_remote(source) and not os.path.isfile(source):
+        raise InputError(f"{source}: no such file")
+    store = store_of(source)
+    with store.open(source) as file:
+        size = file.state[0]
+        ends = bytes(file.read([(max(0, size - 4), 4)])[0])
+    if ends != b"PAR1":
+        return size, None
+    with store.parquet(source) as table:
+        return size, int(table.metadata.num_rows)

@@ -10,9 +10,13 @@ from pathlib import Path
 from typing import Any
 
 from streameval import __version__, atomic
+from streameval.stores import is_remote
+from streameval.stores.transfer import get
 
 
-def save(study: str | os.PathLike[str], verb: str, read: Mapping[str, Any], written: Sequence[Path]) -> dict[str, Any]:
+def save(
+    study: str | os.PathLike[str], verb: str, read: Mapping[str, Any], written: Sequence[Path | str]
+) -> dict[str, Any]:
     """Write `STUDY/manifests/VERB.json`; it holds no time of day, so equal files make equal manifests.
 
     Parameters
@@ -21,21 +25,24 @@ def save(study: str | os.PathLike[str], verb: str, read: Mapping[str, Any], writ
     verb : str
     read : mapping of str to JSON values
         What was read: sources, fingerprint, rows, bytes.
-    written : sequence of Path
-        Files that were written.
+    written : sequence of paths and URIs
+        Files that were written; small ones, where they lie on an object store.
 
     Returns
     -------
     dict
         `read` as given; `written`: `path`, `bytes`, `sha256` of each file.
     """
-    facts = {"read": dict(read), "written": [_file(Path(path)) for path in written]}
+    facts = {"read": dict(read), "written": [_file(os.fspath(path)) for path in written]}
     text = json.dumps({"verb": verb, "version": __version__, **facts}, indent=2, ensure_ascii=False)
     atomic.write_all({Path(study) / "manifests" / f"{verb}.json": atomic.text(text + "\n")})
     return facts
 
 
-def _file(path: Path) -> dict[str, Any]:
+def _file(path: str) -> dict[str, Any]:
+    if is_remote(path):
+        body = get(path) or b""
+        return {"path": path, "bytes": len(body), "sha256": hashlib.sha256(body).hexdigest()}
     with open(path, "rb") as stream:
         digest = hashlib.file_digest(stream, "sha256").hexdigest()
-    return {"path": str(path), "bytes": path.stat().st_size, "sha256": digest}
+    return {"path": path, "bytes": os.path.getsize(path), "sha256": digest}

@@ -57,7 +57,7 @@ def publish(study: str | os.PathLike[str], place: str | os.PathLike[str]) -> Pub
     """
     folder = Study(Path(study))
     found = folder.evaluation()
-    return _copy(folder.folder, published(found), found.evaluation_id, folder.plan().plan_id, place)
+    return _copy(folder.folder, published(found.slices), found.evaluation_id, folder.plan().plan_id, place)
 
 
 def publish_exact(found: Evaluation, folder: str | os.PathLike[str], place: str | os.PathLike[str]) -> Published:

@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Any, Literal
 
+from streameval.cli.batch import Batch, Rehearsal, job, record, stage
+from streameval.cli.forecasts import lines_of, of_plan, rehearsed
 from streameval.cli.options import Whole
 from streameval.cli.output import Output, columns, progress
 
-_PLAIN = Output()
+if TYPE_CHECKING:
+    from streameval.verbs.cut import Cut
+
+_PLAIN, _BATCH, _ACT = Output(), Batch(), Rehearsal()
 
 
+@job
 def cut(
     study: Path,
     *,
@@ -20,6 +26,8 @@ def cut(
     out: str | None = None,
     order: Literal["storage", "rank"] = "storage",
     misses: Whole | None = None,
+    rehearsal: Rehearsal = _ACT,
+    batch: Batch = _BATCH,
     output: Output = _PLAIN,
 ) -> None:
     """Find the cutoff that the labels prove, and write the items above it as Parquet.
@@ -37,36 +45,67 @@ def cut(
     rank
         This rank.
     out
-        New folder for the items: part-00000.parquet and so on, and a manifest.
+        New folder for the items, here or on an object store (s3://bucket/best): part-00000.parquet and so on, and a
+        manifest. Where this same cut is already, nothing is written.
     order
         Order of the items there; in rank order each has its rank.
     misses
         Positives that the ranking never returned (default: what evaluate was given).
     """
-    from streameval.reporting.sentences import band_meaning
     from streameval.verbs.cut import cut as verb
 
     found = verb(study, precision=precision, recall=recall, rank=rank, misses=misses)
-    facts = found.as_dict()
+    if rehearsal.dry_run:
+        _rehearse(found, out, order, output)
+        return
+    facts, lines = found.as_dict(), _proven(found)
+    with stage("cut", output) as told:
+        if out is not None:
+            facts |= _written(found, out, order, output)
+        told |= facts
+    if out is not None:
+        again = ", as before" if facts["already_there"] else f" ({len(facts['files'])} files)"
+        lines += ["", f"{facts['rows']:,} items in {facts['out']}{again}"]
+    output.say(facts, lines)
+
+
+def _written(found: Cut, out: str, order: str, output: Output) -> dict[str, Any]:
+    from streameval.verbs.items import MANIFEST
+
+    with progress("writing items", output) as bar:
+        made = found.write(out, order=order, progress=bar)
+    facts = {"rows": made.rows, "bytes": made.bytes, "files": list(made.files), "columns": list(made.columns)}
+    plan = found.plan
+    read = {"source": plan.location["source"], "n_items": plan.n_items, **plan.ranking, "rank": found.rank}
+    record(found.study, "cut", {**read, "evaluation_id": found.evaluation_id}, [f"{made.folder}/{MANIFEST}"], output)
+    return {"out": str(made.folder), **facts, "already_there": made.already_there}
+
+
+def _rehearse(found: Cut, out: str | None, order: str, output: Output) -> None:
+    from streameval.rankings import Forecast
+    from streameval.verbs.forecast import forecast_cut
+
+    read, writes = (Forecast(), []) if out is None else forecast_cut(found, out, order=order)
+    facts = rehearsed({**of_plan(found.plan), "items": found.rank}, read, writes)
+    output.say(facts, [f"The first {found.rank:,} of {found.plan.n_items:,} items.", *lines_of(facts)])
+
+
+def _proven(found: Cut) -> list[str]:
+    """What is known of the items above the cutoff."""
+    from streameval.reporting.sentences import band_meaning
+
     rows = [
         [name, *(_number(found.holds[key], form) for key in (f"{name}_lower", name, f"{name}_upper"))]
         for name, form in (("precision", ".4f"), ("recall", ".4f"), ("yield", ",.0f"))
     ]
     at = "" if found.score is None else f", score {found.score}"
     meaning = band_meaning(found.claim)
-    lines = [
+    return [
         f"The first {found.rank:,} of {found.plan.n_items:,} items{at}",
         "",
         *columns(["", "lower", "estimate", "upper"], rows),
         f"{meaning[0].upper()}{meaning[1:]}. Assumed: {found.claim.assumes}.",
     ]
-    if out is not None:
-        with progress("writing items") as bar:
-            made = found.write(out, order=order, progress=bar)
-        facts |= {"out": str(made.folder), "rows": made.rows, "files": list(made.files), "columns": list(made.columns)}
-        lines += ["", f"{made.rows:,} items in {made.folder} ({len(made.files)} files)"]
-    output.event("cut", **facts)
-    output.say(facts, lines)
 
 
 def _number(value: float | None, form: str) -> str:

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
-from streameval.cli.batch import Batch, job, record
+from streameval.cli.batch import Batch, Rehearsal, copied, job, record, stage
+from streameval.cli.forecasts import lines_of, of_plan, rehearsed
 from streameval.cli.options import JudgingFlags, LabelFlags, Whole
 from streameval.cli.output import Output, columns
 from streameval.printable import short
@@ -15,8 +16,7 @@ from streameval.printable import short
 if TYPE_CHECKING:
     from streameval.slicefiles import SliceFound
 
-_PLAIN, _NAMING, _JUDGING, _BATCH = Output(), LabelFlags(), JudgingFlags(), Batch()
-
+_PLAIN, _NAMING, _JUDGING, _BATCH, _ACT = Output(), LabelFlags(), JudgingFlags(), Batch(), Rehearsal()
 
 # what a terminal shows of metrics.parquet
 _OVERALL = (("average_precision", "positives"), ("roc_auc", ""), ("max_f1", ""), ("r_precision", ""))
@@ -33,6 +33,7 @@ def evaluate(
     judging: JudgingFlags = _JUDGING,
     misses: Whole = 0,
     publish: str | None = None,
+    rehearsal: Rehearsal = _ACT,
     batch: Batch = _BATCH,
     output: Output = _PLAIN,
 ) -> None:
@@ -57,12 +58,18 @@ def evaluate(
     from streameval.study import result_files
     from streameval.verbs.evaluate import evaluate as verb
 
-    found = verb(study, labels=labels or [], misses=misses, **naming.options(), **judging.options())
+    if rehearsal.dry_run:
+        _rehearse(study, labels or [], publish, output)
+        return
+    with stage("evaluate", output) as told:
+        found = verb(study, labels=labels or [], misses=misses, **naming.options(), **judging.options())
+        sources = _sources(labels or [], found.summary["sources"])
+        sizes = [one["bytes"] for one in sources if one["bytes"] is not None]
+        told |= {"rows": sum(one["rows"] for one in sources), "bytes": sum(sizes) if sizes else None}
+        told |= {"evaluation_id": found.evaluation_id, **found.summary["account"]}
     cuts = [row for row in found.metrics.to_pylist() if row["metric"] == "precision_at"]
-    output.event("evaluate", evaluation_id=found.evaluation_id, **found.summary["account"])
-    sources = [{key: value for key, value in one.items() if key != "new"} for one in found.summary["sources"]]
     read = {"study": found.summary["study"], "evaluation_id": found.evaluation_id, "labels": sources}
-    record(study, "evaluate", read, result_files(study, found), output)
+    record(study, "evaluate", read, result_files(study, found.slices), output)
     rows = [[f"{int(r['argument']):,}", *(f"{r[k]:.4f}" for k in ("lower", "estimate", "upper"))] for r in cuts]
     account = found.summary["account"]
     notes = [f"{value:,} {key}" for key, value in account.items() if value and key in _TROUBLE]
@@ -87,18 +94,35 @@ def evaluate(
     ]
     result = {**found.summary, "precision_at": cuts, "report": str(study / "report.html")}
     if publish is not None:
-        result["published"] = _publish(study, publish, output)
+        from streameval.verbs.publish import publish as copy
+
+        result["published"] = copied(lambda: copy(study, publish), output)
         lines.append(f"Published: {publish}")
     output.say(result, lines)
 
 
-def _publish(study: Path, place: str, output: Output) -> dict[str, Any]:
-    from streameval.verbs.publish import publish as verb
+def _rehearse(study: Path, labels: list[str], publish: str | None, output: Output) -> None:
+    from streameval.rankings import Forecast
+    from streameval.study import Study, published, result_files
+    from streameval.verbs.forecast import forecast_labels
+    from streameval.verbs.publish import MANIFEST
 
-    done = verb(study, place)
-    facts = {"place": done.place, "already_there": done.already_there, "files": done.manifest["files"]}
-    output.event("publish", **facts)
-    return facts
+    plan = Study(study).plan()
+    slices = plan.notes.get("slices", ())
+    copies = [] if publish is None else [f"{publish.rstrip('/')}/{name}" for name in (*published(slices), MANIFEST)]
+    writes = [*result_files(study, slices), *copies]
+    facts = rehearsed(of_plan(plan), Forecast(), writes, forecast_labels(labels))
+    head = f"Would evaluate {plan.table.num_rows:,} planned items, with the labels that the study has already."
+    output.say(facts, [head, *lines_of(facts)])
+
+
+def _sources(labels: list[str], read: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """What was read of each label table, with its bytes."""
+    from streameval.verbs.forecast import forecast_labels
+
+    sizes = forecast_labels(labels)
+    return [{**{k: v for k, v in one.items() if k != "new"}, "bytes": size.bytes}
+            for one, size in zip(read, sizes, strict=True)]  # fmt: skip
 
 
 def _overall(rows: list[dict[str, Any]]) -> list[str]:

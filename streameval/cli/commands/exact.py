@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from streameval.cli.batch import Batch, job
+from streameval.cli.batch import Batch, Rehearsal, copied, job, record, stage
+from streameval.cli.forecasts import lines_of, rehearsed
 from streameval.cli.options import RankingFlags, Whole
 from streameval.cli.output import Output, columns, progress
 from streameval.errors import InputError
@@ -14,6 +16,7 @@ from streameval.errors import InputError
 _PLAIN = Output()
 _RANKING = RankingFlags()
 _BATCH = Batch()
+_ACT = Rehearsal()
 # what a terminal shows of metrics.parquet
 _OVERALL = (
     ("average_precision", "positives"), ("average_precision", "tie_order"), ("average_precision", "grouped"),
@@ -34,6 +37,7 @@ def exact(
     out: Path | None = None,
     publish: str | None = None,
     flags: RankingFlags = _RANKING,
+    rehearsal: Rehearsal = _ACT,
     batch: Batch = _BATCH,
     output: Output = _PLAIN,
 ) -> None:
@@ -64,18 +68,28 @@ def exact(
     publish
         Folder or object store (s3://bucket/folder) to copy these files to, their manifest.json last; needs --out.
     """
+    from streameval.study import EXACT
     from streameval.verbs.exact import Windows
     from streameval.verbs.exact import exact as verb
+    from streameval.verbs.forecast import forecast_labels
 
     if publish is not None and out is None:
         raise InputError("--publish copies the files of a folder", "name the folder with --out DIR")
+    if rehearsal.dry_run:
+        _rehearse((ranking, flags), label, labels, (out, publish), output)
+        return
     windows = Windows(tuple(_whole(text) for text in (window or "").split(",") if text.strip()),
                       tuple(text.strip() for text in epsilon.split(",")))  # fmt: skip
-    with progress("items") as bar:
-        found = verb(list(ranking), label=label, labels=labels, on=on, misses=misses, tolerance=tolerance,
-                     windows=windows, out=out, options=flags.options(), progress=bar)  # fmt: skip
-    summary, rows = found.summary, found.metrics.to_pylist()
-    output.event("exact", n_items=summary["n_items"], positives=summary["positives"], how=summary["how"])
+    with stage("exact", output) as told:
+        with progress("items", output) as bar:
+            found = verb(list(ranking), label=label, labels=labels, on=on, misses=misses, tolerance=tolerance,
+                         windows=windows, out=out, options=flags.options(), progress=bar)  # fmt: skip
+        summary, rows = found.summary, found.metrics.to_pylist()
+        told |= {"rows": summary["n_items"], **{name: summary[name] for name in ("n_items", "positives", "how")}}
+    if out is not None:
+        read = {"source": list(ranking), "n_items": summary["n_items"], **summary["ranking"], "label": label,
+                "labels": [asdict(one) for one in forecast_labels([labels] if labels else [])]}  # fmt: skip
+        record(out, "exact", read, [out / name for name in EXACT], output)
     cuts = [row for row in rows if row["metric"] == "precision_at"]
     known = {(row["metric"], row["argument"]): row for row in rows}
     overall = [known[name] for name in _OVERALL if name in known]
@@ -93,10 +107,29 @@ def exact(
     if publish is not None and out is not None:
         from streameval.verbs.publish import publish_exact
 
-        done = publish_exact(found, out, publish)
-        output.event("publish", place=done.place, already_there=done.already_there, files=done.manifest["files"])
+        copied(lambda: publish_exact(found, out, publish), output)
         lines.append(f"Published: {publish}")
     output.say({**summary, "metrics": rows, "report": str(out / "report.html") if out else None}, lines)
+
+
+def _rehearse(
+    what: tuple[Sequence[str], RankingFlags],
+    label: str,
+    labels: str | None,
+    places: tuple[Path | None, str | None],
+    output: Output,
+) -> None:
+    from streameval.study import EXACT
+    from streameval.verbs.forecast import forecast_exact, forecast_labels
+    from streameval.verbs.publish import MANIFEST
+
+    ranking, flags = what
+    n_items, read = forecast_exact(list(ranking), flags.options(), label if labels is None else None)
+    writes = [str(places[0] / name) for name in EXACT] if places[0] else []
+    writes += [f"{places[1].rstrip('/')}/{name}" for name in (*EXACT, MANIFEST)] if places[1] else []
+    facts = rehearsed({"items": n_items, "n_items": n_items, "source": list(ranking)}, read, writes,
+                      forecast_labels([] if labels is None else [labels]))  # fmt: skip
+    output.say(facts, [f"Would evaluate all {n_items:,} items.", *lines_of(facts)])
 
 
 def _name(row: dict[str, Any]) -> str:

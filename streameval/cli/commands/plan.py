@@ -7,16 +7,16 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from streameval.cli.batch import Batch, Rehearsal, job, record
-from streameval.cli.forecasts import lines_of, rehearsed
+from streameval.cli.batch import Batch, Rehearsal, job, record, stage
+from streameval.cli.forecasts import lines_of, of_plan, rehearsed
 from streameval.cli.options import MethodOptions, RankingFlags, Whole
 from streameval.cli.output import Output, progress
+from streameval.cli.planning import GrowthFlags, ReuseFlags, enlarge_study, plan_with_key
 from streameval.errors import InputError
 from streameval.printable import printable, short
 
 if TYPE_CHECKING:
     from streameval.types import Plan
-from streameval.cli.planning import GrowthFlags, ReuseFlags, enlarge_study, plan_with_key
 
 _PLAIN = Output()
 _METHOD = MethodOptions()
@@ -65,6 +65,8 @@ def plan(
     """
     if by is not None and (growth.given or reuse.given):
         raise InputError("slices are planned afresh and once", "leave out --by, or what enlarges or reuses")
+    if rehearsal.dry_run and (growth.given or reuse.given):
+        raise InputError("--dry-run is for plans of a ranking alone", "leave out --labels-more, --reuse and the like")
     if growth.given:
         enlarge_study(ranking, study, growth, output)
         return
@@ -78,18 +80,20 @@ def plan(
     if rehearsal.dry_run:
         with progress("reading slices", output) as bar:
             drawn, opened = draw(list(ranking), Drawing(method, seed, by), flags.options(), asdict(parameters), bar)
-        facts = rehearsed(drawn, opened.forecast(drawn.ranks, opened.columns()), _files(study, by))
+        facts = rehearsed(of_plan(drawn), opened.forecast(drawn.ranks, opened.columns()), _files(study, by))
         head = f"{method}: {drawn.table.num_rows:,} of {drawn.n_items:,} items would be planned; to select them:"
         output.say(facts, [head, *lines_of(facts)])
         return
     before = Study(study).exists
-    with progress("reading slices", output) as bar:
-        made = verb(list(ranking), study, method=method, seed=seed, options=flags.options(), by=by, progress=bar,
-                    **asdict(parameters))  # fmt: skip
-    labels = made.table.num_rows
+    with stage("plan", output) as told:
+        with progress("reading slices", output) as bar:
+            made = verb(list(ranking), study, method=method, seed=seed, options=flags.options(), by=by, progress=bar,
+                        **asdict(parameters))  # fmt: skip
+        labels = made.table.num_rows
+        size = sum(path.stat().st_size for path in _files(study, by))
+        told |= {"rows": labels, "bytes": size, "labels": labels, "n_items": made.n_items}
     unknown = int(made.notes.get("unknown_tail", 0))
     result = {"study": str(study), "plan_id": made.plan_id, "labels": labels, "already_there": before, **made.header()}
-    output.event("plan", labels=labels, n_items=made.n_items)
     read = {"source": made.location["source"], "n_items": made.n_items, **made.ranking}
     record(study, "plan", read, _files(study, by), output)
     lines = [

@@ -5,11 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from streameval.cli.batch import Batch, Rehearsal, job, record
-from streameval.cli.forecasts import lines_of, rehearsed
+from streameval.cli.batch import Batch, Rehearsal, job, record, stage
+from streameval.cli.forecasts import lines_of, of_plan, rehearsed
 from streameval.cli.options import EngineFlags, TaskFlags
 from streameval.cli.output import Output, progress
+
+if TYPE_CHECKING:
+    from streameval.verbs.select import Selection
 
 _PLAIN, _TASKS, _BATCH, _ACT, _LOCAL = Output(), TaskFlags(), Batch(), Rehearsal(), EngineFlags()
 
@@ -45,31 +49,19 @@ def select(
     names = [name.strip() for name in columns.split(",")] if columns else None
     if rehearsal.dry_run:
         plan, what = forecast(study, columns=names)
-        foreseen = rehearsed(plan, what, [study / "selection.parquet", *([export] if export else [])])
+        foreseen = rehearsed(of_plan(plan), what, [study / "selection.parquet", *([export] if export else [])])
         output.say(foreseen, [f"{plan.table.num_rows:,} items would be fetched.", *lines_of(foreseen)])
         return
-    with progress("reading pages", output) as bar:
-        made = verb(study, columns=names, export=export, engine=engine.create(), progress=bar, **tasks.options())
-    facts = {
-        "items": made.table.num_rows,
-        "columns": made.table.column_names,
-        "rows_read": made.fetched.rows_read,
-        "row_groups_read": made.fetched.row_groups_read,
-        "pages_read": made.fetched.pages_read,
-        "bytes_read": made.fetched.bytes_read,
-        "tied_ranks": made.fetched.tied_ranks,
-        "equal_keys": made.fetched.equal_keys,
-        "missing_scores": made.fetched.missing_scores,
-        "rows_scanned": made.fetched.rows_scanned,
-        "left_out": list(made.left_out),
-        "tasks": made.tasks,
-        "files": [str(path) for path in made.files],
-    }
-    for fallback in made.fetched.fallbacks:
-        output.event("fallback", **asdict(fallback))
-    output.event("select", **facts)
+    with stage("select", output) as told:
+        with progress("reading pages", output) as bar:
+            made = verb(study, columns=names, export=export, engine=engine.create(), progress=bar, **tasks.options())
+        facts = _facts(made)
+        told |= facts | {"rows": facts["rows_read"] + facts["rows_scanned"], "bytes": facts["bytes_read"]}
+        for fallback in made.fetched.fallbacks:
+            output.event("fallback", **asdict(fallback))
     read = {name: facts[name] for name in ("rows_read", "rows_scanned", "row_groups_read", "pages_read", "bytes_read")}
-    record(study, "select", {**made.source, **read}, [study / "selection.parquet", *made.files], output)
+    written = [study / "selection.parquet", *made.files]
+    record(study, "select", {**made.source, **read, **engine.facts()}, written, output)
     lines = [f"{made.table.num_rows:,} items fetched into {study / 'selection.parquet'}"]
     if made.fetched.tied_ranks:
         lines.append(
@@ -86,6 +78,24 @@ def select(
         )
     output.say({"study": str(study), "export": str(export) if export else None, **facts},
                [*lines, f"Next: streameval evaluate {study} --labels {export or 'labels.csv'}"])  # fmt: skip
+
+
+def _facts(made: Selection) -> dict[str, Any]:
+    return {
+        "items": made.table.num_rows,
+        "columns": made.table.column_names,
+        "rows_read": made.fetched.rows_read,
+        "row_groups_read": made.fetched.row_groups_read,
+        "pages_read": made.fetched.pages_read,
+        "bytes_read": made.fetched.bytes_read,
+        "tied_ranks": made.fetched.tied_ranks,
+        "equal_keys": made.fetched.equal_keys,
+        "missing_scores": made.fetched.missing_scores,
+        "rows_scanned": made.fetched.rows_scanned,
+        "left_out": list(made.left_out),
+        "tasks": made.tasks,
+        "files": [str(path) for path in made.files],
+    }
 
 
 def _exported(tasks: int, files: Sequence[Path]) -> str:

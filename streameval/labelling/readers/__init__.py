@@ -14,6 +14,7 @@ import hashlib
 import importlib
 import os
 import pkgutil
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -120,6 +121,17 @@ def name_of(source: Any) -> str:
 def is_url(source: Any) -> bool:
     """Whether a source is a database and a query rather than a path."""
     return isinstance(source, str) and source.startswith(("duckdb:", "sqlite:", "postgresql:", "postgres:"))
+
+
+def without_password(address: str) -> str:
+    """Show an address: passwords stay out of messages and files.
+
+    Examples
+    --------
+    >>> without_password("postgresql://me:secret@host/db?password=secret&x=1")
+    'postgresql://me:***@host/db?password=***&x=1'
+    """
+    return re.sub(r"(//[^:/@]*:)[^@]*(?=@)|([?&]password=)[^&#]*", lambda found: f"{found[1] or found[2]}***", address)
 
 
 def split_query(source: str) -> tuple[str, str]:

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import importlib
 import os
-import re
 from typing import Any
 
 import duckdb
 
 from streameval.errors import InputError, OutsideError
-from streameval.labelling.readers import ROW, Opened, distinct, quote, split_query
+from streameval.labelling.readers import ROW, Opened, distinct, quote, split_query, without_password
 
 _DRIVERS = {
     "sqlite": "adbc_driver_sqlite.dbapi",
@@ -39,7 +38,7 @@ def read(connection: duckdb.DuckDBPyConnection, source: Any) -> Opened:
     """
     address, query = split_query(source)
     kind = address.partition(":")[0]
-    shown = re.sub(r"(//[^:/@]*):[^@]*@", r"\1:***@", address)  # passwords stay out of messages and files
+    shown = without_password(address)
     driver = _driver(kind, shown)
     try:
         with driver.connect(_target(kind, address)) as database, database.cursor() as cursor:

@@ -1,0 +1,248 @@
+"""Sets of files that appear on an object store whole or not at all.
+
+No store renames a folder. So files are sent below `_unfinished/`, get their names by copies within the store when all
+have arrived, and the one that lists the others goes last. pyarrow's streams have no way to abort: one that is closed,
+or only forgotten, completes its upload with what came so far. Below `_unfinished/` that does no harm: what reads a
+folder of Parquet skips names with an underscore, it is removed at once, and where even that fails the next run does it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import tempfile
+import threading
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, cast
+
+from streameval.errors import InputError, OutsideError, StreamevalError, outside_trouble
+from streameval.stores import store_of
+from streameval.stores.clients import root_of, stepwise
+from streameval.stores.listing import kind_of, walk
+from streameval.stores.objects import ObjectStore
+from streameval.stores.transfer import get, put
+from streameval.stores.trouble import tried
+
+UNFINISHED = "_unfinished"
+_BEGUN = "begun"
+_SENDERS = 3
+_PIECE = 1 << 24
+_COPIES = 16
+
+
+class Sender:
+    """Sends finished files of a local folder, a few at a time.
+
+    Attributes
+    ----------
+    room : Path
+        The local folder: it never holds more than the files on their way and the one that is being written.
+    """
+
+    def __init__(self, place: str, room: Path) -> None:
+        self.room = room
+        self._place = place
+        self._store = cast(ObjectStore, store_of(place))
+        self._filesystem = stepwise(*root_of(place))
+        self._pool = ThreadPoolExecutor(_SENDERS, thread_name_prefix="streameval-send")
+        self._under_way: deque[Future[None]] = deque()
+        self._stopped = threading.Event()
+        self._sizes: dict[str, int] = {}
+
+    def send(self, name: str) -> None:
+        """Send a finished file and remove it here; waits while as many as may be are on their way.
+
+        Raises
+        ------
+        InputError, OutsideError
+            The store refuses this file or an earlier one, or does not answer.
+        """
+        while len(self._under_way) >= _SENDERS:
+            self._under_way.popleft().result()
+        self._under_way.append(self._pool.submit(self._send, name))
+
+    def _send(self, name: str) -> None:
+        path, target = self.room / name, f"{self._place}/{UNFINISHED}/{name}"
+        tried(target, lambda: self._stream(path, self._store.key(target)))
+        self._sizes[name] = path.stat().st_size
+        path.unlink()
+
+    def _stream(self, path: Path, key: str) -> None:
+        self._refuse_stopped()
+        with (
+            open(path, "rb", buffering=0) as file,
+            self._filesystem.open_output_stream(key, buffer_size=0) as out,
+        ):
+            while piece := file.read(_PIECE):
+                self._refuse_stopped()
+                out.write(piece)
+
+    def _refuse_stopped(self) -> None:
+        if self._stopped.is_set():
+            raise OutsideError(f"{self._place}: given up")
+
+    def wait(self) -> None:
+        """Wait until all files have been sent."""
+        while self._under_way:
+            self._under_way.popleft().result()
+
+    def stop(self) -> None:
+        """Send no more; what is on its way ends with its piece."""
+        self._stopped.set()
+        self._pool.shutdown(wait=True, cancel_futures=True)
+
+    def name(self, last: str) -> None:
+        """Give the files their names, `last` last.
+
+        Raises
+        ------
+        InputError, OutsideError
+            The store refuses, does not answer, or has another size than was sent.
+        """
+        self.send(last)
+        self.wait()
+        _each(self._copy, [name for name in self._sizes if name != last])
+        self._copy(last)
+
+    def _copy(self, name: str) -> None:
+        source, target = (self._store.key(f"{self._place}/{prefix}{name}") for prefix in (f"{UNFINISHED}/", ""))
+
+        def copy() -> int:
+            self._store.filesystem.copy_file(source, target)
+            return int(self._store.filesystem.get_file_info(target).size or 0)
+
+        if tried(f"{self._place}/{name}", copy) != self._sizes[name]:
+            raise OutsideError(f"{self._place}/{name}: arrived incomplete", "run the same command again")
+
+
+@contextmanager
+def staged(place: str, last: str) -> Iterator[Sender]:
+    """Fill a folder of an object store that appears whole or not at all.
+
+    Parameters
+    ----------
+    place : str
+        URI. Nothing may be there but what a run that was killed has left, and that is removed.
+    last : str
+        Name of a JSON file that lists the others in `files`; it appears last. It is to be in the sender's room, not
+        sent, when the block ends.
+
+    Yields
+    ------
+    Sender
+        When the block ends its files get their names; whatever ends it early, an interruption too, removes them.
+
+    Raises
+    ------
+    InputError
+        There is something else; the store refuses.
+    OutsideError
+        The store does not answer; the disk is full.
+    """
+    clear(place, last)
+    with tempfile.TemporaryDirectory(prefix="streameval-") as room:
+        put(f"{place}/{UNFINISHED}/{_BEGUN}", b"")  # whether one may write there is known before the work
+        sender = Sender(place, Path(room))
+        try:
+            yield sender
+            sender.wait()
+            sender.name(last)
+        except BaseException as error:
+            sender.stop()
+            _give_up(place, last, error)
+            trouble = outside_trouble(error) if isinstance(error, OSError) else None
+            if trouble is not None:
+                raise trouble from error
+            raise
+        sender.stop()
+    tidy(place)
+
+
+def leftovers(place: str, last: str) -> list[str]:
+    """List files that have their names, of a run that did not end.
+
+    Raises
+    ------
+    InputError
+        Something else is there; there is no such bucket.
+    OutsideError
+        The store does not answer.
+    """
+    if kind_of(place) == "file":
+        raise InputError(f"{place}: is a file", "give a new folder")
+    there = names_in(place)
+    # files get their names only when the last of them had been sent, so it lists all that may have one
+    named = set(listed(get(f"{place}/{UNFINISHED}/{last}"))) & there
+    if {name for name in there if not name.startswith(f"{UNFINISHED}/")} - named:
+        raise InputError(f"{place}: is not empty", "give a new folder, or empty this one")
+    return sorted(named)
+
+
+def clear(place: str, last: str) -> None:
+    """Remove what a run that did not end has left.
+
+    Raises
+    ------
+    InputError, OutsideError
+        See `leftovers`.
+    """
+    store = cast(ObjectStore, store_of(place))
+    _each(lambda name: _remove(store, f"{place}/{name}"), leftovers(place, last))
+    tidy(place)
+
+
+def tidy(place: str) -> None:
+    """Remove what was sent and has its name by now."""
+    folder = f"{place}/{UNFINISHED}"
+    store = cast(ObjectStore, store_of(folder))
+    _each(lambda path: _remove(store, path), walk(folder))
+
+
+def names_in(place: str) -> set[str]:
+    """Names of all files below a folder of a store."""
+    return {path.removeprefix(f"{place}/") for path in walk(place)}
+
+
+def listed(manifest: bytes | None) -> list[str]:
+    """Names that a manifest lists in `files`; none where it is not one."""
+    try:
+        found = json.loads(manifest or b"{}")
+    except ValueError:
+        return []
+    files = found.get("files") if isinstance(found, dict) else None
+    return [name for name in files if isinstance(name, str)] if isinstance(files, list) else []
+
+
+def _give_up(place: str, last: str, error: BaseException) -> None:
+    """Remove what was sent; where the store does not let us, say where it lies."""
+    try:
+        _remove(cast(ObjectStore, store_of(place)), f"{place}/{last}")  # first: without it the set is not whole
+        clear(place, last)
+    except StreamevalError:
+        if isinstance(error, StreamevalError):
+            lies = f"what was sent lies in {place}/{UNFINISHED}; the same command again removes it first"
+            hint = lies if isinstance(error, OutsideError) or not error.hint else f"{error.hint}; {lies}"
+            raise type(error)(error.what, hint) from error
+
+
+def _remove(store: ObjectStore, path: str) -> None:
+    def remove() -> None:
+        with contextlib.suppress(FileNotFoundError):  # an earlier try did it, though its answer was lost
+            store.filesystem.delete_file(store.key(path))
+
+    tried(path, remove)
+
+
+def _each(work: Callable[[str], Any], items: Iterable[str]) -> None:
+    """Do some requests at once; whatever ends them early, none is under way afterwards."""
+    with ThreadPoolExecutor(_COPIES) as pool:
+        try:
+            for one in [pool.submit(work, item) for item in items]:
+                one.result()
+        except BaseException:
+            pool.shutdown(wait=True, cancel_futures=True)
+            raise

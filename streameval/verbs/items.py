@@ -1,0 +1,222 @@
+"""Items of a cut, written to a folder of this machine or of an object store."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from streameval import __version__, atomic
+from streameval.errors import InputError
+from streameval.partitioned import write_parts
+from streameval.rankings import Progress, RankingOptions
+from streameval.stores import is_remote, store_of
+from streameval.stores.listing import matches
+from streameval.stores.staged import UNFINISHED, leftovers, listed, names_in, staged, tidy
+from streameval.stores.transfer import get
+from streameval.types import Plan
+from streameval.verbs.select import open_planned
+
+if TYPE_CHECKING:
+    from streameval.verbs.cut import Cut
+
+ORDERS = ("storage", "rank")
+MANIFEST = "_manifest.json"  # a name without the underscore would be read as Parquet by who reads the folder
+
+
+@dataclass(frozen=True)
+class Written:
+    """What `Cut.write` wrote.
+
+    Attributes
+    ----------
+    folder : Path or str
+        A string where it is the URI of an object store.
+    files : tuple of str
+        Names of the parts, in order.
+    rows : int
+    columns : tuple of str
+    bytes : int
+        Of the parts.
+    already_there : bool
+        Whether the same cut was there before: nothing was written.
+    """
+
+    folder: Path | str
+    files: tuple[str, ...]
+    rows: int
+    columns: tuple[str, ...]
+    bytes: int
+    already_there: bool = False
+
+
+@dataclass(frozen=True)
+class Target:
+    """Where the items go, and in which order.
+
+    Parameters
+    ----------
+    out : path or URI
+    order : {"storage", "rank"}
+
+    Raises
+    ------
+    InputError
+        An order that is not known; a scheme that is not known, or credentials in a URI.
+    """
+
+    out: str | os.PathLike[str]
+    order: str = "storage"
+
+    def __post_init__(self) -> None:
+        """Check both."""
+        if self.order not in ORDERS:
+            raise InputError(f"order is '{self.order}'", "it is 'storage' or 'rank'")
+        if self.remote:
+            store_of(self.place)
+
+    @property
+    def remote(self) -> bool:
+        """Whether it is on an object store."""
+        return is_remote(os.fspath(self.out))
+
+    @property
+    def place(self) -> str:
+        """Absolute path, or URI, without a slash at its end."""
+        out = os.fspath(self.out)
+        return out.rstrip("/") if self.remote else os.path.abspath(out)
+
+    @property
+    def folder(self) -> Path | str:
+        """The same as a caller handles it."""
+        return self.place if self.remote else Path(self.place)
+
+
+def write_items(cut: Cut, target: Target, given: Any, progress: Progress) -> Written:
+    """Write the items of a cut; see `Cut.write`.
+
+    Parameters
+    ----------
+    given : table or None
+        The ranking, where it lies in memory.
+    """
+    from streameval.rankings.leading import leading
+
+    refuse_inside(target, cut.plan)
+    there = already_written(cut, target)
+    if there is not None:
+        if target.remote:
+            tidy(target.place)  # a run that was killed at its very end has left what it sent
+        return there
+    refuse_taken(target)
+    ranking = open_planned(cut.plan, given)
+    memory = RankingOptions.of(cut.plan).memory * 1e9
+    with _filled(target) as (room, finished):
+        items = leading(ranking, cut.rank, target.order, room, memory)
+        sizes: list[int] = []
+
+        def keep(name: str) -> None:
+            sizes.append((room / name).stat().st_size)
+            finished(name)
+
+        files = write_parts(room, items.schema, items.tables, memory / 8, lambda done: progress(done, cut.rank), keep)
+        made = Written(target.folder, tuple(files), cut.rank, tuple(items.schema.names), sum(sizes))
+        text = json.dumps(_manifest(cut, target, made), indent=2, ensure_ascii=False)
+        (room / MANIFEST).write_text(text + "\n", encoding="utf-8")
+    return made
+
+
+@contextmanager
+def _filled(target: Target) -> Iterator[tuple[Path, Callable[[str], None]]]:
+    """Fill the target: a local folder to write to, and whom to tell of a file that is whole."""
+    if target.remote:
+        with staged(target.place, MANIFEST) as sender:
+            yield sender.room, sender.send
+    else:
+        with atomic.folder(Path(target.place)) as temporary:
+            yield temporary, lambda name: None
+
+
+def already_written(cut: Cut, target: Target) -> Written | None:
+    """Find the same cut where it was written before."""
+    raw = get(f"{target.place}/{MANIFEST}")
+    files = listed(raw)
+    if raw is None or not files:
+        return None
+    facts, mine = json.loads(raw), json.loads(json.dumps(_identity(cut, target)))
+    if any(facts.get(key) != value for key, value in mine.items()) or _names(target) != {*files, MANIFEST}:
+        return None
+    columns, size = tuple(facts.get("columns", ())), int(facts.get("bytes", 0))
+    return Written(target.folder, tuple(files), cut.rank, columns, size, True)
+
+
+def _names(target: Target) -> set[str]:
+    if target.remote:
+        return {name for name in names_in(target.place) if not name.startswith(f"{UNFINISHED}/")}
+    return set(os.listdir(target.place))
+
+
+def _identity(cut: Cut, target: Target) -> dict[str, Any]:
+    """What makes two cuts the same, to the last byte of their items."""
+    return {
+        **{key: value for key, value in cut.as_dict().items() if key != "study"},
+        "rows": cut.rank,
+        "order": target.order,
+        "plan_id": cut.plan.plan_id,
+        "evaluation_id": cut.evaluation_id,
+        "version": __version__,
+    }
+
+
+def _manifest(cut: Cut, target: Target, made: Written) -> dict[str, Any]:
+    asked = [part for name, value in cut.asked.items() for part in (f"--{name}", value)]
+    study = os.fspath(cut.study.resolve())
+    return {
+        "study": str(cut.study),
+        **_identity(cut, target),
+        "bytes": made.bytes,
+        "columns": list(made.columns),
+        "files": list(made.files),
+        "command": shlex.join(["streameval", "cut", study, *asked, "--out", target.place, "--order", target.order]),
+    }
+
+
+def refuse_taken(target: Target) -> None:
+    """Refuse a place that holds anything but what a run that was killed has left.
+
+    Raises
+    ------
+    InputError
+        Something is there.
+    """
+    if target.remote:
+        leftovers(target.place, MANIFEST)
+    else:
+        atomic.refuse_taken(Path(target.place))
+
+
+def refuse_inside(target: Target, plan: Plan) -> None:
+    """Refuse a place that the ranking would grow by.
+
+    Raises
+    ------
+    InputError
+        Names both.
+    """
+    for source in plan.location.get("source") or ():
+        if _is_inside(target, source.removeprefix("delta:")):
+            raise InputError(
+                f"{target.place}: lies inside the ranking {source}, which would grow by it", "give another place"
+            )
+
+
+def _is_inside(target: Target, source: str) -> bool:
+    if target.remote:
+        folder = source.rsplit("@", 1)[0].rstrip("/")
+        return f"{target.place}/".startswith(f"{folder}/") or matches(f"{target.place}/part-00000.parquet", source)
+    return os.path.isdir(source) and Path(os.path.realpath(target.place)).is_relative_to(os.path.realpath(source))
