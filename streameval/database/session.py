@@ -79,8 +79,6 @@ class Session:
             Ctrl-C, after the query has stopped.
         """
         try:
-            for statement in self._connection.extract_statements(query):
-                self._refuse_writing(statement)
             return self._interruptible(query)
         except duckdb.Error as error:
             raise _refusal(error, "the query") from error
@@ -91,9 +89,11 @@ class Session:
         return bool(tokens) and text.encode()[tokens[-1] :].startswith(b";")
 
     def _interruptible(self, query: str) -> pa.Table:
-        """Answer in a thread of its own: DuckDB hears no Ctrl-C while it works, and has to be told until it stops."""
+        """Answer what may be asked in a thread: DuckDB hears no Ctrl-C while it works, and is told until it stops."""
         stop: list[bool] = []
         with _listening(stop), ThreadPoolExecutor(1) as pool:
+            for statement in self._connection.extract_statements(query):
+                self._refuse_writing(statement)
             answer = pool.submit(self._answer, query)
             while not wait([answer], timeout=0.1).done:
                 if stop:
