@@ -7,13 +7,14 @@ from pathlib import Path
 from typing import Any
 
 from streameval.cli.batch import Batch, job
-from streameval.cli.options import RankingFlags, Whole
+from streameval.cli.options import EngineFlags, RankingFlags, Whole
 from streameval.cli.output import Output, columns, progress
 from streameval.errors import InputError
 
 _PLAIN = Output()
 _RANKING = RankingFlags()
 _BATCH = Batch()
+_LOCAL = EngineFlags()
 # what a terminal shows of metrics.parquet
 _OVERALL = (
     ("average_precision", "positives"), ("average_precision", "tie_order"), ("average_precision", "grouped"),
@@ -34,12 +35,14 @@ def exact(
     out: Path | None = None,
     publish: str | None = None,
     flags: RankingFlags = _RANKING,
+    engine: EngineFlags = _LOCAL,
     batch: Batch = _BATCH,
     output: Output = _PLAIN,
 ) -> None:
     """Evaluate a list whose every item has a label: exactly, in one stream, in fixed memory.
 
     Example: streameval exact ranking/ --label is_correct --score confidence --out results
+    Example: streameval exact ranking/ --label is_correct --out results --engine spark --spark-remote sc://spark:15002
 
     Parameters
     ----------
@@ -72,8 +75,8 @@ def exact(
     windows = Windows(tuple(_whole(text) for text in (window or "").split(",") if text.strip()),
                       tuple(text.strip() for text in epsilon.split(",")))  # fmt: skip
     with progress("items") as bar:
-        found = verb(list(ranking), label=label, labels=labels, on=on, misses=misses, tolerance=tolerance,
-                     windows=windows, out=out, options=flags.options(), progress=bar)  # fmt: skip
+        found = verb(list(ranking), label=label, labels=labels, on=on, misses=misses, tolerance=tolerance, out=out,
+                     windows=windows, options=flags.options(), engine=engine.create(), progress=bar)  # fmt: skip
     summary, rows = found.summary, found.metrics.to_pylist()
     output.event("exact", n_items=summary["n_items"], positives=summary["positives"], how=summary["how"])
     cuts = [row for row in rows if row["metric"] == "precision_at"]
