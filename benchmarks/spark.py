@@ -1,4 +1,6 @@
-"""Ranks found on Spark: those of the local engine, bit for bit, and what both take beside Spark's own sort.
+"""Lists read on Spark: what the local engine finds, bit for bit, and what both take beside Spark's own way.
+
+Ranks of a plan are held against a sort of the scores, exact evaluation against a sort and a running sum in a window.
 
 Not a case of `python -m benchmarks`, for it needs the extra `[spark]`, Java, and a minute to start:
 `python -m benchmarks.spark --items 1e7 --on classic --data /big/disk`. The list lies in hive partitions, in no order; a
@@ -24,6 +26,7 @@ from benchmarks.windows import planned
 from streameval.rankings import Fetched, RankingOptions, open_ranking
 from streameval.rankings.engines import Engine
 from streameval.rankings.engines.spark import Spark
+from streameval.verbs.exact import exact
 
 _DAYS, _FILES_A_DAY, _RUNS = 5, 4, 3
 _OPTIONS = {
@@ -89,19 +92,23 @@ def main() -> None:
     options.add_argument("--on", default="classic", help="classic, connect, sail or sc://HOST:PORT")
     options.add_argument("--threads", type=int, default=2)
     options.add_argument("--data", type=Path, default=Path("bench-data"))
+    options.add_argument("--of", choices=("ranks", "exact", "both"), default="both", help="what to measure")
     options.add_argument("--clean", action="store_true", help="remove the list afterwards")
     given = options.parse_args()
     n_items = int(given.items)
-    folder = given.data.resolve() / f"spark-{n_items}"
-    if not folder.exists():
-        make(folder, n_items)
     begin = time.perf_counter()
     spark = session(given.on, given.threads)
     print(f"{description()}. {given.on} {spark.version}: a session in {time.perf_counter() - begin:.1f} s")
     print(f"{n_items:,} items, {len(planned(n_items)):,} wanted\n\n| | first | then | ratio |\n|---|---|---|---|")
-    compare(folder, n_items, Spark(session=spark), given.threads)
-    if given.clean:
-        shutil.rmtree(folder)
+    for name, write, measure in (("ranks", make, compare), ("exact", make_labelled, evaluate)):
+        if given.of not in (name, "both"):
+            continue
+        folder = given.data.resolve() / f"spark-{name}-{n_items}"
+        if not folder.exists():
+            write(folder, n_items)
+        measure(folder, n_items, Spark(session=spark), given.threads)
+        if given.clean:
+            shutil.rmtree(folder)
 
 
 def compare(folder: Path, n_items: int, engine: Engine, threads: int) -> None:
@@ -119,6 +126,44 @@ def compare(folder: Path, n_items: int, engine: Engine, threads: int) -> None:
     scores = table.column("score").drop_null().to_numpy()
     assert np.all(np.diff(scores[~np.isnan(scores)]) <= 0)
     told("Spark, sort by score, brought home", sort, here)
+
+
+def make_labelled(folder: Path, n_items: int) -> None:
+    """Write a list with a label for every item, in no order: 32-bit, 64-bit and tied scores, and their stored order."""
+    rng = np.random.default_rng(8)
+    folder.mkdir(parents=True)
+    for i, rows in enumerate(np.array_split(np.arange(n_items), _DAYS * _FILES_A_DAY)):
+        score = rng.beta(8, 1, rows.size)
+        columns = {"label": (rng.random(rows.size) < score).astype(np.int8), "wide": score}
+        columns |= {"narrow": score.astype(np.float32), "tied": np.floor(score * 1e5) / 1e5}
+        pq.write_table(pa.table(columns), folder / f"part-{i:02}.parquet", row_group_size=1 << 18)
+
+
+def evaluate(folder: Path, n_items: int, engine: Spark, threads: int) -> None:
+    """Evaluate by both engines; then let Spark sort, number and add up for average precision alone."""
+    for score in (None, "narrow", "wide", "tied"):
+        options = RankingOptions(score=score, threads=threads)
+        here, local = timed(lambda: exact(str(folder), label="label", options=options))  # noqa: B023
+        there, remote = timed(lambda: exact(str(folder), label="label", options=options, engine=engine))  # noqa: B023
+        assert remote.metrics.equals(local.metrics)
+        assert remote.summary == local.summary
+        name = f"exact, {score or 'stored order'} ({local.summary['how']})"
+        told(f"local, {name}", here, here)
+        told(f"Spark, {name}", there, here)
+    engine.session.read.parquet(str(folder)).createOrReplaceTempView("labelled")
+    window, table = timed(engine.session.sql(_WINDOW).toArrow)
+    found = [one for one in local.metrics.to_pylist() if one["metric"] == "average_precision"]
+    grouped = next(one for one in found if one["argument"] == "grouped")
+    assert grouped["lower"] - 1e-12 < table.column(0)[0].as_py() < grouped["upper"] + 1e-12
+    told("Spark, window over tied: average precision alone", window, here)
+
+
+_WINDOW = """
+    SELECT sum(positives * found / last) / sum(positives) FROM (
+        SELECT positives, sum(positives) OVER earlier AS found, sum(size) OVER earlier AS last
+        FROM (SELECT tied, sum(CAST(label AS BIGINT)) AS positives, count(*) AS size FROM labelled GROUP BY tied)
+        WINDOW earlier AS (ORDER BY tied DESC ROWS UNBOUNDED PRECEDING))
+"""
 
 
 def same(local: Fetched, remote: Fetched) -> None:

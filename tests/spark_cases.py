@@ -3,23 +3,29 @@
 `python spark_cases.py classic|connect|sail FOLDER`.
 """
 
+import contextlib
+import io
 import json
 import os
+import signal
 import sys
 import warnings
 from decimal import Decimal
 from pathlib import Path
+from threading import enumerate as enumerate_threads
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+from spark_cluster import Slow
 
 import streameval
 from streameval.cli import run
-from streameval.errors import StreamevalError
-from streameval.rankings import RankingOptions, open_ranking
+from streameval.errors import OutsideError, StreamevalError
+from streameval.rankings import RankingOptions, open_ranking, parcels
 from streameval.rankings.engines import create
-from streameval.rankings.ordering import shipping
+from streameval.rankings.engines.spark.sessions import opened
+from streameval.rankings.labelled import here, shipping
 from streameval.rankings.ordering.locate import least_memory
 from streameval.rankings.scored import ScoredRanking
 
@@ -32,6 +38,13 @@ SCORES = {
     "half tied": np.where(rng.random(N) < 0.5, 0.25, rng.random(N)),
     "decimal": [Decimal(int(one)).scaleb(-3) for one in rng.integers(-9_000, 9_000, N)],
     "missing": np.where(rng.random(N) < 0.1, np.nan, rng.integers(0, 700, N) / 1000),
+}
+# scores of fully labelled lists, and how they are read
+LABELLED = {
+    "sorted": (np.sort(rng.integers(0, 5_000, N) / 8)[::-1], "one pass, as it is stored in score order"),
+    "whole numbers": (rng.integers(0, 5_000, N), "a counter for every score"),
+    "64 bits": (rng.random(N), "bins of scores in "),
+    "label missing": (rng.integers(0, 700, N), None),
 }
 CASES = {
     "ties": ("ties", {}),
@@ -61,7 +74,7 @@ def session(engine):
     session.server = SparkConnectServer("127.0.0.1", 0)
     session.server.start(background=True)
     remote = "sc://{}:{}".format(*session.server.listening_address)
-    create("spark", {"remote": remote})._open().range(1).toArrow()  # whether it speaks to this client at all
+    opened(remote).range(1).toArrow()  # whether it speaks to this client at all
     return {"remote": remote}
 
 
@@ -88,7 +101,7 @@ def damage(folder):
 
 def compare(folder, options, engine, budget):
     """Ranks and facts of both engines, with so many bytes for bins and candidates."""
-    shipping._LEAST_ROWS = N // 5  # several shares
+    parcels._LEAST_ROWS = N // 5  # several shares
     ScoredRanking.budget = budget
     ranking = open_ranking(str(folder), RankingOptions(score="s", **options))
     there = ranking.scanned_by(engine).fetch(RANKS, ["id", "day"])
@@ -111,6 +124,40 @@ def study(folder, root, settings):
     return {"same": selections[0].equals(selections[1])}
 
 
+def exact(name, folder, settings):
+    """What the command line says by both engines: every metric, and a hash of the whole curve."""
+    scores, _ = LABELLED[name]
+    labels = pa.array(rng.random(N) < 0.3, mask=np.arange(N) == 20_000 if "missing" in name else None)
+    for i, rows in enumerate(np.array_split(np.arange(N), FILES)):
+        folder.mkdir(parents=True, exist_ok=True)
+        table = pa.table({"label": labels.take(pa.array(rows)), "s": scores[rows]})
+        pq.write_table(table, folder / f"p{i}.parquet", row_group_size=GROUP)
+    command = ["exact", str(folder), "--label", "label", "--score", "s", "--json"]
+    command += ["--threads", "2", "--tolerance", "1e-4", "--misses", "3"]
+    remote = ["--spark-remote", settings["remote"]] if settings["remote"] else []
+    found = []
+    for flags in ([], ["--engine", "spark", *remote]):
+        with contextlib.redirect_stderr(io.StringIO()) as error, contextlib.redirect_stdout(io.StringIO()) as said:
+            code = run([*command, *flags])
+        found.append([code, said.getvalue(), error.getvalue()])
+    return found
+
+
+def interrupted(settings):
+    """What comes of a job that is interrupted, and whether it is still being waited for."""
+    over = OutsideError("the time is over")
+
+    def stop(number, frame):
+        raise over
+
+    signal.signal(signal.SIGALRM, stop)
+    parcel = parcels.Parcel(parcels.seal(Slow(os.getpid()), [0]), 1, ("at",))
+    try:
+        create("spark", settings).carry(parcel)
+    except OutsideError as error:
+        return {"same": error is over, "waiting": [one.name for one in enumerate_threads() if one.name == "streameval"]}
+
+
 def tight(ranking, n_wanted):
     return float(least_memory(n_wanted))
 
@@ -128,6 +175,10 @@ def main(name, root):
             found[case] = compare(folder, options, engine, tight if "split" in case else plenty)
         except StreamevalError as error:
             found[case] = {"error": type(error).__name__, "text": str(error)}
+    here.BLOCK = shipping.BLOCK = 1 << 12  # many blocks
+    for case in LABELLED:
+        found[f"exact, {case}"] = exact(case, root / f"exact, {case}", settings)
+    found["interrupted"] = interrupted(settings)
     found["study"] = study(root / "ties", root, settings)
     print(json.dumps(found))
 

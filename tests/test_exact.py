@@ -11,10 +11,11 @@ from sklearn.metrics import average_precision_score, roc_auc_score
 
 import streameval
 from streameval import sums
-from streameval.counting import scored, streamed
+from streameval.counting import scored
 from streameval.curve import Curve
 from streameval.envelope import Points, lift
 from streameval.metrics.bounded import metrics
+from streameval.rankings.labelled import cells, here
 from streameval.types import Claim
 from streameval.verbs.exact import Windows, curve_cutoffs
 
@@ -23,7 +24,7 @@ WAYS = ("sorted", "dense", "bins")
 
 @pytest.fixture
 def small_blocks(monkeypatch):
-    for module in (sums, streamed, scored):
+    for module in (sums, here, scored):
         monkeypatch.setattr(module, "BLOCK", 64)
 
 
@@ -111,10 +112,8 @@ def test_small_blocks_change_no_value(small_blocks):
 
 
 def test_bins_bracket_what_they_cannot_tell_apart(small_blocks, monkeypatch):
-    from streameval.rankings import tallies
-
-    monkeypatch.setattr(tallies, "_MOST_BINS", 64)
-    monkeypatch.setattr(tallies, "_MOST_PARTS", 1024)
+    monkeypatch.setattr(cells, "_MOST_BINS", 64)
+    monkeypatch.setattr(cells, "_MOST_PARTS", 1024)
     labels, scores = list_of(11, 20_000, None)
     true = evaluate(labels, scores, "sorted")
     widths = []

@@ -1,14 +1,17 @@
 """Scans by Spark: tasks that travel as bytes, partials that come home as integers, and the local engine's ranks."""
 
 import json
+import os
 import pickle
 import shutil
+import signal
 import socket
 import subprocess
 import sys
-from dataclasses import dataclass, replace
+import threading
+import types
+from dataclasses import replace
 from pathlib import Path
-from typing import ClassVar
 
 import numpy as np
 import pyarrow as pa
@@ -18,46 +21,22 @@ import spark_cases
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from score_lists import SCORES
+from spark_cluster import Cluster
 
 import streameval
 from streameval.cli import run
 from streameval.errors import InputError, OutsideError
-from streameval.rankings import RankingOptions, engines, open_ranking
-from streameval.rankings.engines.spark import _trouble
+from streameval.rankings import RankingOptions, engines, open_ranking, parcels
+from streameval.rankings.engines.spark.jobs import carried, trouble
 from streameval.rankings.ordering import shipping
 from streameval.rankings.ordering.keeping import Keeper
 from streameval.rankings.ordering.locate import least_memory, locate
 from streameval.rankings.ordering.tasks import Sampling
 
 
-@dataclass(frozen=True)
-class Cluster:
-    """Carries parcels as a cluster would, in this process: shares in any order, sums in any grouping."""
-
-    seed: int = 0
-    memory: ClassVar[str] = "apart"
-
-    def sweep(self, scan, task, numbers, save, progress):
-        if isinstance(task, Sampling):
-            return engines.create("local", {}).sweep(scan, task, numbers, save, progress)
-        parcel = shipping.pack(task, scan, numbers)
-        order = np.random.default_rng(self.seed).permutation(parcel.shares)
-        sent = pickle.loads(pickle.dumps(parcel.sent))
-        home = pa.Table.from_batches([batch for part in np.array_split(order, 3) for batch in carried(sent, part)])
-        assert home.column_names == list(parcel.columns)
-        assert set(home.schema.types) == {pa.int64()}
-        if parcel.merge == "sum":
-            home = home.group_by("at").aggregate([(name, "sum") for name in parcel.columns[1:]])
-        return shipping.unpack(task, numbers, home)
-
-
-def carried(sent, shares):
-    return list(shipping.work(sent, shares.tolist()))
-
-
 @pytest.fixture
 def small_shares(monkeypatch):
-    monkeypatch.setattr(shipping, "_LEAST_ROWS", 100)
+    monkeypatch.setattr(parcels, "_LEAST_ROWS", 100)
 
 
 @pytest.mark.parametrize("name", SCORES)
@@ -74,7 +53,7 @@ def test_parcels_bring_home_what_the_local_engine_finds(name, seed, key, ascendi
     scan = open_ranking(str(path), options).scan_for(wanted)
     memory = float(least_memory(wanted.size)) if tight else 1e8
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(shipping, "_LEAST_ROWS", 100)
+        patch.setattr(parcels, "_LEAST_ROWS", 100)
         there = locate(scan, wanted, memory, keeper=Keeper(engine=Cluster(seed)))
     here = locate(scan, wanted, memory)
     assert there.position.tolist() == here.position.tolist()
@@ -110,7 +89,7 @@ def test_shares_that_are_lost_or_done_twice_are_noticed(last):
     parcel = shipping.pack(task, scan, numbers)
     assert parcel.shares == 10
     for shares, came in ((range(9), 9), ([*range(10), 4], 11)):
-        home = pa.Table.from_batches(shipping.work(parcel.sent, shares))
+        home = pa.Table.from_batches(parcels.work(parcel.sent, shares))
         with pytest.raises(OutsideError, match=f"10 row groups were asked for, and {came} came back"):
             shipping.unpack(task, numbers, home)
 
@@ -121,8 +100,8 @@ def test_what_goes_wrong_at_a_worker_is_told_in_one_line(last, listed, monkeypat
 
     def told(sent=parcel.sent):
         with pytest.raises(RuntimeError) as caught:
-            list(shipping.work(sent, [0]))
-        return _trouble(ValueError(f"Job aborted\n  RuntimeError: {caught.value}\n at java.lang.Thread"))
+            list(parcels.work(sent, [0]))
+        return trouble(ValueError(f"Job aborted\n  RuntimeError: {caught.value}\n at java.lang.Thread"))
 
     listed.rename(listed.with_suffix(".gone"))
     error = told()
@@ -138,10 +117,10 @@ def test_what_goes_wrong_at_a_worker_is_told_in_one_line(last, listed, monkeypat
 
 
 def test_other_trouble_of_spark_is_one_line():
-    error = _trouble(ValueError("\n  ModuleNotFoundError: No module named 'streameval'"))
+    error = trouble(ValueError("\n  ModuleNotFoundError: No module named 'streameval'"))
     assert isinstance(error, InputError)
     assert str(error).startswith("Spark's workers cannot import streameval. Hint: install streameval")
-    error = _trouble(ValueError("Job 3 cancelled\n\tat org.apache.spark"))
+    error = trouble(ValueError("Job 3 cancelled\n\tat org.apache.spark"))
     assert (type(error), error.what) == (OutsideError, "Spark gave up (Job 3 cancelled)")
 
 
@@ -163,7 +142,7 @@ def test_paths_are_made_absolute_for_workers(listed, last, monkeypatch):
     units = [replace(unit, path=listed.name) for unit in scan.units]
     sent = shipping.pack(task, replace(scan, units=units), numbers).sent
     monkeypatch.chdir("/")
-    assert len(list(shipping.work(sent, [0]))) == 1
+    assert len(list(parcels.work(sent, [0]))) == 1
 
 
 def test_engines_that_do_not_fit(listed, tmp_path, capsys):
@@ -255,3 +234,80 @@ def test_spark_finds_the_ranks_of_the_local_engine(answers, case):
     else:
         assert found["same"]
         assert found.get("scans", 2) >= (3 if "split" in case else 2)
+
+
+@pytest.mark.parametrize("case", spark_cases.LABELLED)
+def test_spark_evaluates_exactly_as_the_local_engine_does(answers, case):
+    """To the byte, many blocks and shares; that files are the same then, test_spark_exact shows."""
+    here, there = answers[f"exact, {case}"]
+    assert there == here
+    code, said, error = here
+    if case == "label missing":
+        assert (code, said) == (2, "")
+        assert "row group 4, row 0: 1 labels are missing" in error
+    else:
+        assert (code, error) == (0, "")
+        assert spark_cases.LABELLED[case][1] in json.loads(said)["how"]
+
+
+def test_a_job_that_is_interrupted_is_stopped_at_the_workers(answers):
+    """By a limit of time: its own error comes out, and nothing of the job is left to wait for."""
+    assert answers["interrupted"] == {"same": True, "waiting": []}
+
+
+class Session:
+    """A session whose only job ends when it is asked twice to stop: it had not begun the first time."""
+
+    def __init__(self):
+        self.tags, self.asked, self.stopped = [], [], threading.Event()
+
+    def addTag(self, tag):  # noqa: N802
+        self.tags.append(tag)
+
+    def interruptTag(self, tag):  # noqa: N802
+        self.asked.append(tag)
+        if len(self.asked) == 2:
+            self.stopped.set()
+
+    def range(self, *numbers):
+        return self
+
+    def mapInArrow(self, run, schema):  # noqa: N802
+        return self
+
+    def toArrow(self):  # noqa: N802
+        signal.raise_signal(signal.SIGALRM)
+        assert self.stopped.wait(30)
+        raise ValueError("the job was cancelled")
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt(), OutsideError("the time limit was reached")])
+def test_an_interruption_is_passed_on_until_the_job_ends(error, monkeypatch):
+    quiet = types.SimpleNamespace(inheritable_thread_target=lambda session: lambda target: target)
+    monkeypatch.setitem(sys.modules, "pyspark", types.ModuleType("pyspark"))
+    monkeypatch.setitem(sys.modules, "pyspark.util", quiet)
+
+    def stop(number, frame):
+        raise error
+
+    before = signal.signal(signal.SIGALRM, stop)
+    session = Session()
+    try:
+        with pytest.raises(type(error)) as caught:
+            carried(session, parcels.Parcel(b"", 1, ("at",)))
+    finally:
+        signal.signal(signal.SIGALRM, before)
+    assert caught.value is error
+    assert session.tags * 2 == session.asked
+
+
+def test_why_spark_did_not_start_is_said_in_its_own_words(listed, tmp_path):
+    pytest.importorskip("pyspark", reason="pip install 'streameval[spark]'")
+    others = ("PYSPARK_GATEWAY_PORT", "SPARK_REMOTE", "SPARK_API_MODE")
+    settings = {name: value for name, value in os.environ.items() if name not in others}
+    command = [sys.executable, "-m", "streameval", "select", by_score(listed, tmp_path), "--engine", "spark"]
+    gone = {**settings, "JAVA_HOME": str(tmp_path / "nowhere")}
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=gone)
+    assert done.returncode == 2
+    assert done.stderr.count("\n") == 1
+    assert "nowhere/bin/java: No such file or directory" in done.stderr

@@ -115,7 +115,7 @@ class RankingFlags:
 @Parameter(name="*")
 @dataclass(frozen=True)
 class EngineFlags:
-    """What runs the scans of a list by score; ranks do not depend on it."""
+    """What runs the scans of a list; what they find does not depend on it."""
 
     engine: Annotated[str, Parameter(help="local (threads of this process), or spark.")] = "local"
     spark_remote: Annotated[

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -13,9 +12,10 @@ import pyarrow as pa
 from streameval.counting import Summed, Unresolved
 from streameval.counting.streamed import Scores, as_keys, as_number
 from streameval.kernels.exact import BLOCK
-from streameval.rankings import Progress
-from streameval.rankings.streams import LabelledRows
-from streameval.rankings.tallies import BinTally, Piece, Tally, count_bins, count_dense, grain_of, refine, span_of
+from streameval.rankings import Progress, silent
+from streameval.rankings.labelled import LabelledScans
+from streameval.rankings.labelled.cells import Cells, Everywhere, Within
+from streameval.rankings.tallies import BinTally, Piece, Tally
 from streameval.sums import Part, sum_groups
 from streameval.totals import fold
 from streameval.types import FloatArray, Int64Array
@@ -48,46 +48,38 @@ class Limits:
     span: tuple[int, int] | None = None
 
 
-def counted(
-    rows: LabelledRows,
-    cutoffs: Int64Array,
-    threads: int,
-    scores: Scores,
-    limits: Limits,
-    progress: Progress,
-) -> Summed:
+def counted(scans: LabelledScans, cutoffs: Int64Array, scores: Scores, limits: Limits, progress: Progress) -> Summed:
     """Sum a list in the order of its scores.
 
     Parameters
     ----------
-    rows : LabelledRows
-        With scores.
+    scans : LabelledScans
+        Of rows with scores.
     cutoffs : int64 array, ascending
-    threads : int
     scores : callable
         Turns order keys into scores.
     limits : Limits
     progress : callable(done, total)
     """
-    memory, tolerance, span = limits.memory, limits.tolerance, limits.span
-    with ThreadPoolExecutor(threads) as pool:
-        # statistics may be wrong: then some rows find no counter, and a scan says better
-        for known in (span, None) if span else (None,):
-            low, high = known or span_of(rows, pool, threads)
-            if (((high - low) >> grain_of(rows)) + 1) * _BYTES_PER_CELL > memory:
-                continue
-            summed = _summed(count_dense(rows, (low, high), pool, threads, progress), cutoffs, scores, _DENSE, None)
-            if summed.totals.n_items == rows.n_items:
-                return summed
-        bins = count_bins(rows, memory, pool, threads, progress)
-        scans = 1
-        while scans < _MOST_SCANS and _widest(bins) > tolerance:
-            bins = refine(bins, _weight(bins, tolerance), rows, pool, threads)
-            scans += 1
+    rows, memory, tolerance, span = scans.rows, limits.memory, limits.tolerance, limits.span
+    # statistics may be wrong: then some rows find no counter, and a scan says better
+    for known in (span, None) if span else (None,):
+        cells = Cells.between(known or scans.span(), rows)
+        if cells.count * _BYTES_PER_CELL > memory:
+            continue
+        summed = _summed(scans.dense(cells, progress), cutoffs, scores, _DENSE, None)
+        if summed.totals.n_items == rows.n_items:
+            return summed
+    bins = scans.bins(Everywhere.of(rows, memory, scans.threads), progress)
+    times = 1
+    while times < _MOST_SCANS and _widest(bins) > tolerance:
+        within = Within.of(bins, _weight(bins, tolerance))
+        bins = within.refined(bins, scans.bins(within, silent))
+        times += 1
     average_precision, auc, grouped = _open(bins)
     unresolved = Unresolved(average_precision, auc, grouped) if np.any(bins.open) else None
     return _summed(
-        bins, cutoffs, scores, f"{bins.sizes.size:,} bins of scores in {scans} scan{'s' * (scans > 1)}", unresolved
+        bins, cutoffs, scores, f"{bins.sizes.size:,} bins of scores in {times} scan{'s' * (times > 1)}", unresolved
     )
 
 

@@ -1,8 +1,7 @@
-"""Lists that are stored in their order: one pass, blocks decoded and summed by several threads at once."""
+"""Lists that are stored in their order: one pass, and the sums of its blocks merged in the order of their ranks."""
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 
@@ -11,12 +10,12 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from streameval.counting import Summed
-from streameval.kernels.exact import BLOCK
 from streameval.rankings import Progress
+from streameval.rankings.labelled import LabelledScans
 from streameval.rankings.ordering.scores import Keys
-from streameval.rankings.streams import Held, LabelledRows, blocks, in_order
+from streameval.rankings.streams import LabelledRows
 from streameval.sliding import Sliding
-from streameval.sums import Part, sum_labels, sum_rows
+from streameval.sums import Part
 from streameval.totals import Totals, fold
 from streameval.types import Int64Array
 
@@ -24,16 +23,13 @@ from streameval.types import Int64Array
 Scores = Callable[[Keys], pa.Array]
 
 
-def streamed(
-    rows: LabelledRows, cutoffs: Int64Array, threads: int, scores: Scores | None, progress: Progress
-) -> Summed:
+def streamed(scans: LabelledScans, cutoffs: Int64Array, scores: Scores | None, progress: Progress) -> Summed:
     """Sum a list in its stored order.
 
     Parameters
     ----------
-    rows : LabelledRows
+    scans : LabelledScans
     cutoffs : int64 array, ascending
-    threads : int
     scores : callable, optional
         Turns order keys into scores, where the order has them.
     progress : callable(done, total)
@@ -45,32 +41,16 @@ def streamed(
     InputError
         A label or a score that cannot be used.
     """
+    rows = scans.rows
     seen: list[npt.NDArray[np.uint64]] = []
 
-    own = threading.local()
-
-    def part(held: Held) -> tuple[Part, npt.NDArray[np.uint64] | None]:
-        if not hasattr(own, "room"):
-            own.room = np.empty(BLOCK if rows.order is not None else 0, np.uint64)
-        block = held.joined(rows, own.room)
-        if block.keys is None:
-            return sum_labels(block.before, block.labels, cutoffs), None
-        first, last = np.searchsorted(cutoffs, [block.before, block.before + block.keys.size], side="right")
-        at_cutoffs = block.keys[cutoffs[first:last] - block.before - 1]
-        return sum_rows(block.before, block.keys, block.labels, block.previous, cutoffs), at_cutoffs
-
-    def parts(pool: ThreadPoolExecutor) -> Iterator[Part]:
-        done = 0
-        decoded = in_order(pool, rows.scored, rows.units, threads + 2)
-        for one, keys in in_order(pool, part, blocks(decoded, BLOCK), threads + 1):
+    def parts() -> Iterator[Part]:
+        for part, keys in scans.parts(cutoffs, progress):
             if keys is not None:
                 seen.append(keys)
-            done = min(done + BLOCK, rows.n_items)
-            progress(done, rows.n_items)
-            yield one
+            yield part
 
-    with ThreadPoolExecutor(threads) as pool:
-        totals = fold(parts(pool), cutoffs)
+    totals = fold(parts(), cutoffs)
     if scores is None:
         return Summed(totals, _look(rows, totals), "one pass in stored order", True)
     table = pa.table({"rank": cutoffs, "score": scores(as_keys(np.concatenate(seen)))})

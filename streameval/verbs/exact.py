@@ -25,6 +25,8 @@ from streameval.metrics import cutoffs
 from streameval.metrics.counted import Counted, metrics
 from streameval.metrics.places import Places
 from streameval.rankings import Progress, Ranking, RankingOptions, open_ranking, silent
+from streameval.rankings.engines import Engine, engine_of
+from streameval.rankings.labelled import LabelledScans
 from streameval.rankings.scored import ScoredRanking
 from streameval.rankings.streams import LabelledRows, check_unchanged, labelled_rows
 from streameval.rankings.tables import LakeRanking
@@ -48,16 +50,20 @@ class Truth:
     Attributes
     ----------
     ranking : Ranking
-    rows : LabelledRows
-    threads : int
+    scans : LabelledScans
+        Of its rows.
     memory : float
         Bytes for counters.
     """
 
     ranking: Ranking
-    rows: LabelledRows
-    threads: int
+    scans: LabelledScans
     memory: float
+
+    @property
+    def rows(self) -> LabelledRows:
+        """The list with its labels."""
+        return self.scans.rows
 
 
 @dataclass(frozen=True)
@@ -90,6 +96,7 @@ def exact(
     windows: Windows = NO_WINDOWS,
     out: str | os.PathLike[str] | None = None,
     options: RankingOptions | None = None,
+    engine: Engine | str = "local",
     progress: Progress = silent,
 ) -> Evaluation:
     """Evaluate a list whose every item has a label.
@@ -117,6 +124,9 @@ def exact(
         Folder that receives curve.parquet, envelope.parquet, metrics.parquet, evaluation.json, report.html and
         study.duckdb.
     options : RankingOptions, optional
+    engine : Engine or {"local", "spark"}
+        What reads the list; the same comes of it, byte for byte. Labels beside the list, and windows, are read on this
+        machine only.
     progress : callable(done, total), optional
 
     Returns
@@ -134,15 +144,26 @@ def exact(
     if not 0 <= tolerance < 1:
         raise InputError(f"tolerance is {tolerance:g}, outside [0, 1)", "it is a width, such as 1e-6")
     sliding = Sliding(windows.lengths, windows.epsilons) if windows.lengths else None
+    chosen = engine_of(engine)
+    if chosen.memory == "apart":
+        _refuse_apart(labels, sliding)
     with tempfile.TemporaryDirectory(prefix="streameval-") as spill:
-        truth = _open(
-            ranking, label, options or RankingOptions(), None if labels is None else (labels, on, Path(spill))
-        )
+        beside = None if labels is None else (labels, on, Path(spill))
+        truth = _open(ranking, label, options or RankingOptions(), beside, chosen)
         found = _evaluated(truth, misses, tolerance, sliding, progress)
     if out is not None:
         folder = Path(out)
         save_exact(folder, found, render(None, found), database_of(Study(folder), None, found))
     return found
+
+
+def _refuse_apart(labels: Any, sliding: Sliding | None) -> None:
+    """Refuse what only one machine has together."""
+    if labels is not None:
+        raise InputError("labels beside the list are joined to it on one machine",
+                         "leave --engine out, or write them into the list as a column")  # fmt: skip
+    if sliding is not None:
+        raise InputError("windows slide over all ranks on one machine", "leave --engine out for --window")
 
 
 def _evaluated(truth: Truth, misses: int, tolerance: float, sliding: Sliding | None, progress: Progress) -> Evaluation:
@@ -152,7 +173,7 @@ def _evaluated(truth: Truth, misses: int, tolerance: float, sliding: Sliding | N
         if not summed.stored:
             raise InputError("windows slide over ranks, and this list is not stored in the order of its scores",
                              "store it sorted, or ask for no windows")  # fmt: skip
-        slide(truth.rows, sliding, truth.threads)
+        slide(truth.rows, sliding, truth.scans.threads)
     check_unchanged(truth.ranking)
     curve = _curve(summed, ranks, misses)
     return _evaluation(truth, summed, curve, sliding.result() if sliding else ())
@@ -166,7 +187,9 @@ def curve_cutoffs(n_items: int) -> Int64Array:
     return ranks[ranks <= n_items]
 
 
-def _open(source: Any, label: str, options: RankingOptions, beside: tuple[Any, str | None, Path] | None) -> Truth:
+def _open(
+    source: Any, label: str, options: RankingOptions, beside: tuple[Any, str | None, Path] | None, engine: Engine
+) -> Truth:
     ranking = open_ranking(source, options)
     rows = labelled_rows(ranking, label, "inside" if beside is None else "beside")
     if beside is not None:
@@ -178,22 +201,22 @@ def _open(source: Any, label: str, options: RankingOptions, beside: tuple[Any, s
         with copied(beside[0]) as place:
             rows = replace(rows, beside=labels_beside(place, columns, rows.n_items, keys, beside[2]))
     threads = options.threads or os.cpu_count() or 1
-    return Truth(ranking, rows, threads, options.memory * 1e9 * (1 - _BASE_MEMORY))
+    return Truth(ranking, engine.labelled(rows, threads), options.memory * 1e9 * (1 - _BASE_MEMORY))
 
 
 def _sum(truth: Truth, ranks: Int64Array, tolerance: float, progress: Progress) -> Summed:
     ranking = truth.ranking.opened if isinstance(truth.ranking, LakeRanking) else truth.ranking
     if not isinstance(ranking, ScoredRanking):
-        return streamed(truth.rows, ranks, truth.threads, None, progress)
+        return streamed(truth.scans, ranks, None, progress)
     order, kind = ranking.order, ranking.kind
     scores: Scores = lambda keys: order.scores(keys, kind)  # noqa: E731
     if _looks_sorted(ranking):
         try:
-            return streamed(truth.rows, ranks, truth.threads, scores, progress)
+            return streamed(truth.scans, ranks, scores, progress)
         except UnorderedError:
             pass  # statistics allow for it, but it is not: count scores instead
     limits = Limits(truth.memory, tolerance, _span(ranking))
-    return counted(truth.rows, ranks, truth.threads, scores, limits, progress)
+    return counted(truth.scans, ranks, scores, limits, progress)
 
 
 def _span(ranking: ScoredRanking) -> tuple[int, int] | None:

@@ -9,7 +9,7 @@ from typing import Any
 
 from streameval.cli.batch import Batch, Rehearsal, copied, job, record, stage
 from streameval.cli.forecasts import lines_of, rehearsed
-from streameval.cli.options import RankingFlags, Whole
+from streameval.cli.options import EngineFlags, RankingFlags, Whole
 from streameval.cli.output import Output, columns, progress
 from streameval.errors import InputError
 
@@ -17,6 +17,7 @@ _PLAIN = Output()
 _RANKING = RankingFlags()
 _BATCH = Batch()
 _ACT = Rehearsal()
+_LOCAL = EngineFlags()
 # what a terminal shows of metrics.parquet
 _OVERALL = (
     ("average_precision", "positives"), ("average_precision", "tie_order"), ("average_precision", "grouped"),
@@ -38,12 +39,14 @@ def exact(
     publish: str | None = None,
     flags: RankingFlags = _RANKING,
     rehearsal: Rehearsal = _ACT,
+    engine: EngineFlags = _LOCAL,
     batch: Batch = _BATCH,
     output: Output = _PLAIN,
 ) -> None:
     """Evaluate a list whose every item has a label: exactly, in one stream, in fixed memory.
 
     Example: streameval exact ranking/ --label is_correct --score confidence --out results
+    Example: streameval exact ranking/ --label is_correct --out results --engine spark --spark-remote sc://spark:15002
 
     Parameters
     ----------
@@ -83,12 +86,13 @@ def exact(
     with stage("exact", output) as told:
         with progress("items", output) as bar:
             found = verb(list(ranking), label=label, labels=labels, on=on, misses=misses, tolerance=tolerance,
-                         windows=windows, out=out, options=flags.options(), progress=bar)  # fmt: skip
+                         windows=windows, out=out, options=flags.options(), engine=engine.create(),
+                         progress=bar)  # fmt: skip
         summary, rows = found.summary, found.metrics.to_pylist()
         told |= {"rows": summary["n_items"], **{name: summary[name] for name in ("n_items", "positives", "how")}}
     if out is not None:
         read = {"source": list(ranking), "n_items": summary["n_items"], **summary["ranking"], "label": label,
-                "labels": [asdict(one) for one in forecast_labels([labels] if labels else [])]}  # fmt: skip
+                "labels": [asdict(one) for one in forecast_labels([labels] if labels else [])], **engine.facts()}  # fmt: skip
         record(out, "exact", read, [out / name for name in EXACT], output)
     cuts = [row for row in rows if row["metric"] == "precision_at"]
     known = {(row["metric"], row["argument"]): row for row in rows}

@@ -1,7 +1,7 @@
-"""Engines: what runs the scans of a list by score. Each is one file in this folder with an `ENGINE`, found by name.
+"""Engines: what runs the scans of a list. Each is one file in this folder with an `ENGINE`, found by name.
 
-An engine only decides where row groups are read. What is made of them are the partials of `ordering`, whichever engine
-runs, so ranks do not depend on it, and scans that one engine has begun another may finish.
+An engine only decides where row groups are read. What is made of them are the partials of `ordering` and `labelled`,
+whichever engine runs, so ranks and sums do not depend on it, and scans that one engine has begun another may finish.
 """
 
 from __future__ import annotations
@@ -10,13 +10,17 @@ import importlib
 import pkgutil
 from collections.abc import Callable
 from dataclasses import fields
-from typing import Any, ClassVar, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from streameval.errors import InputError, did_you_mean
 from streameval.rankings import Progress
+from streameval.rankings.labelled import LabelledScans
 from streameval.rankings.ordering.partials import Partial, Task
 from streameval.rankings.ordering.units import Scan
 from streameval.types import Int64Array
+
+if TYPE_CHECKING:  # lists by score are made with an engine
+    from streameval.rankings.streams import LabelledRows
 
 
 class Engine(Protocol):
@@ -43,6 +47,16 @@ class Engine(Protocol):
             May be given all that is done so far, now and then.
         progress : callable(done, total)
             Told rows.
+        """
+        ...
+
+    def labelled(self, rows: LabelledRows, threads: int) -> LabelledScans:
+        """Return the scans of a fully labelled list.
+
+        Parameters
+        ----------
+        threads : int
+            Readers at work at once where they are threads of this process.
         """
         ...
 

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from streameval.rankings import Progress
+from streameval.rankings.labelled import LabelledScans
 from streameval.rankings.ordering.partials import Partial, Task
 from streameval.rankings.ordering.sweep import sweep
 from streameval.rankings.ordering.units import Scan
 from streameval.types import Int64Array
+
+if TYPE_CHECKING:  # lists by score are made with an engine
+    from streameval.rankings.streams import LabelledRows
 
 
 @dataclass(frozen=True)
@@ -24,6 +28,12 @@ class Local:
     ) -> Partial:
         """See `Engine.sweep`."""
         return sweep(scan, task, numbers, save, progress)
+
+    def labelled(self, rows: LabelledRows, threads: int) -> LabelledScans:
+        """See `Engine.labelled`."""
+        from streameval.rankings.labelled.here import Threads
+
+        return Threads(rows, threads)
 
 
 ENGINE = Local

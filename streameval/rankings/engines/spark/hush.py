@@ -1,0 +1,91 @@
+"""Spark without what it says when nothing is wrong: a JVM's lines while it starts, warnings of other libraries."""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+import warnings
+from collections import deque
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+
+_KEPT = 20  # lines that may say why it did not start
+_WHY = ("error", "exception", "java_home", "unable", "unsupported", "no such")
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """Leave out warnings that a reader can do nothing about."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="PySpark does not yet fully support pandas")  # it is not used
+        warnings.filterwarnings("ignore", message="Failed to set spark.")  # a server's own settings
+        yield
+
+
+@contextmanager
+def hushed(settings: Mapping[str, str] | None) -> Iterator[None]:
+    """Start Spark's JVM and context; what it prints until the end of the block is kept back, what comes later is not.
+
+    Parameters
+    ----------
+    settings : mapping of str to str, or None
+        Of the context. None: do nothing, for a Spark that another library starts.
+
+    Raises
+    ------
+    RuntimeError
+        It did not start; says why, in its own words where it had some.
+    """
+    try:
+        from pyspark import SparkConf, SparkContext
+        from pyspark.java_gateway import launch_gateway
+    except ImportError:  # the client of Spark Connect alone
+        settings = None
+    if settings is None or SparkContext._active_spark_context is not None or "SPARK_API_MODE" in os.environ:
+        yield
+        return
+    ear = _Ear()
+    try:
+        conf = SparkConf().setAll(list(settings.items()))
+        try:
+            gateway = launch_gateway(conf, {"stderr": ear.mouth})  # type: ignore[no-untyped-call]
+        finally:
+            os.close(ear.mouth)
+        SparkContext(conf=conf, gateway=gateway)
+        yield
+    except Exception as error:
+        ear.thread.join(1.0)  # of a JVM that is gone, or else of one that has said enough
+        why = next((line for line in ear.heard if any(word in line.lower() for word in _WHY)), None)
+        raise RuntimeError(why or str(error)) from error
+    finally:
+        ear.hushed = False
+
+
+class _Ear:
+    """Reads what a JVM prints, for as long as it lives.
+
+    Attributes
+    ----------
+    mouth : int
+        File descriptor that the JVM writes to.
+    heard : deque of str
+        The last lines that were kept back.
+    hushed : bool
+        Whether lines are kept back.
+    """
+
+    def __init__(self) -> None:
+        self.end, self.mouth = os.pipe()
+        self.heard: deque[str] = deque(maxlen=_KEPT)
+        self.hushed = True
+        self.thread = threading.Thread(target=self._listen, name="streameval-jvm", daemon=True)
+        self.thread.start()
+
+    def _listen(self) -> None:
+        with os.fdopen(self.end, errors="replace") as lines:
+            for line in lines:
+                if self.hushed:
+                    self.heard.append(line)
+                else:
+                    sys.stderr.write(line)
