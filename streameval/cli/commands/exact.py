@@ -91,8 +91,9 @@ def exact(
         summary, rows = found.summary, found.metrics.to_pylist()
         told |= {"rows": summary["n_items"], **{name: summary[name] for name in ("n_items", "positives", "how")}}
     if out is not None:
+        beside = [asdict(one) for one in forecast_labels([labels] if labels else [])]
         read = {"source": list(ranking), "n_items": summary["n_items"], **summary["ranking"], "label": label,
-                "labels": [asdict(one) for one in forecast_labels([labels] if labels else [])], **engine.facts()}  # fmt: skip
+                "labels": beside, **engine.facts()}  # fmt: skip
         record(out, "exact", read, [out / name for name in EXACT], output)
     cuts = [row for row in rows if row["metric"] == "precision_at"]
     known = {(row["metric"], row["argument"]): row for row in rows}
