@@ -26,17 +26,17 @@ from streameval.rankings.ordering.tasks import Collecting, Counting, Sampling
 from streameval.rankings.ordering.units import Scan
 from streameval.types import Int64Array
 
-_MOST_BINS = 1 << 22
+MOST_BINS = 1 << 22
 _LEAST_BINS = 1 << 12
-_BYTES_PER_BIN = 48  # of the merged counts, their sums and marks, and of two threads
-_BYTES_PER_CANDIDATE = 80  # four words, the sort and its order
+BYTES_PER_BIN = 48  # of the merged counts, their sums and marks, and of two threads
+BYTES_PER_CANDIDATE = 80  # four words, the sort and its order
 _SAMPLE_UNITS = 16
 _SAMPLE_ROWS = 1 << 18
 
 
 def least_memory(n_wanted: int) -> int:
     """Bytes for bins and candidates without which wanted ranks cannot be found."""
-    return 4 * _LEAST_BINS * _BYTES_PER_BIN + 2 * n_wanted * _BYTES_PER_CANDIDATE
+    return 4 * _LEAST_BINS * BYTES_PER_BIN + 2 * n_wanted * BYTES_PER_CANDIDATE
 
 
 def locate(
@@ -73,8 +73,8 @@ def locate(
     """
     if memory < least_memory(wanted.size):
         raise InputError(f"{memory / 1e6:g} MB of memory cannot hold the bins of {wanted.size:,} wanted ranks")
-    most_candidates = int(memory / 2 / _BYTES_PER_CANDIDATE)
-    most_bins = int(min(_MOST_BINS, memory / 2 / _BYTES_PER_BIN))
+    most_candidates = int(memory / 2 / BYTES_PER_CANDIDATE)
+    most_bins = int(min(MOST_BINS, memory / 2 / BYTES_PER_BIN))
     # counters that fit a cache are quick to reach: no more of them than the candidates' room asks for
     runs = 1 + int(np.sum(np.diff(wanted) > 1))
     first_bins = min(most_bins, max(_LEAST_BINS, 2 * runs * scan.n_items // most_candidates, 4 * runs))
@@ -123,7 +123,7 @@ def _hoard(search: Search, sample: npt.NDArray[np.uint64], limit: int) -> Hoard 
     np.add.at(lumps, at, rows)
     low_bits = 32 if search.scan.order.kind == "float32" else 0
     n_rows = sum(unit.rows for unit in search.scan.units)
-    hoard = Hoard(search.wanted, lumps, n_rows, limit - stage.count * _BYTES_PER_BIN, low_bits)
+    hoard = Hoard(search.wanted, lumps, n_rows, limit - stage.count * BYTES_PER_BIN, low_bits)
     hoard.start(stage.place(sample, NO_HASHES, 0, np.empty(sample.size, np.uint32)))
     return hoard
 
