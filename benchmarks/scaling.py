@@ -153,7 +153,7 @@ def main() -> None:
         print(f"making {dataset.folder}: about {dataset.disk_bytes / 1e9:.1f} GB")
         dataset.make()
     found = measure(dataset)
-    head = ["rows", "files", "labels", "footers: requests / bytes", "scans of the scores", "bytes read", "of them items",
+    head = ["rows", "files", "labels", "footers: requests / bytes", "scans of scores", "bytes read", "of them items",
             "2 cores", f"{WORKERS} cores", "sent by a worker"]  # fmt: skip
     table = markdown(head, [row(*size, found) for size in SIZES])
     text = (
@@ -161,7 +161,8 @@ def main() -> None:
         f"{found.footer_seconds * 1e3:.1f} ms and {found.footer_bytes / 1e3:.1f} kB a footer, "
         f"{found.scan_seconds * 1e9:.1f} ns of a core and {found.score_bytes:.1f} bytes a row and scan, "
         f"{found.item_seconds * 1e6:.0f} µs of a core and {found.item_bytes / 1e3:.0f} kB an item, "
-        f"{found.peak / 1e6:,.0f} MB at the peak. No larger list was run, and a store's speed is not in it.\n\n"
+        f"{found.peak / 1e6:,.0f} MB at the peak. No larger list was run, and a store's speed is not in it."
+        "\n\n"
         f"{description()}."
     )
     print(text)
