@@ -140,7 +140,7 @@ def make_labelled(folder: Path, n_items: int) -> None:
 
 
 def evaluate(folder: Path, n_items: int, engine: Spark, threads: int) -> None:
-    """Evaluate by both engines; then let Spark sort, number and add up for average precision alone."""
+    """Evaluate by both engines; then let Spark group, sort and add up for average precision alone."""
     for score in (None, "narrow", "wide", "tied"):
         options = RankingOptions(score=score, threads=threads)
         here, local = timed(lambda: exact(str(folder), label="label", options=options))  # noqa: B023
@@ -150,19 +150,21 @@ def evaluate(folder: Path, n_items: int, engine: Spark, threads: int) -> None:
         name = f"exact, {score or 'stored order'} ({local.summary['how']})"
         told(f"local, {name}", here, here)
         told(f"Spark, {name}", there, here)
-    engine.session.read.parquet(str(folder)).createOrReplaceTempView("labelled")
-    window, table = timed(engine.session.sql(_WINDOW).toArrow)
-    found = [one for one in local.metrics.to_pylist() if one["metric"] == "average_precision"]
-    grouped = next(one for one in found if one["argument"] == "grouped")
-    assert grouped["lower"] - 1e-12 < table.column(0)[0].as_py() < grouped["upper"] + 1e-12
-    told("Spark, window over tied: average precision alone", window, here)
+        if score is not None:
+            table = engine.session.read.parquet(str(folder)).withColumnRenamed(score, "s")
+            table.createOrReplaceTempView("labelled")
+            window, result = timed(engine.session.sql(_WINDOW).toArrow)
+            found = [one for one in local.metrics.to_pylist() if one["metric"] == "average_precision"]
+            grouped = next(one for one in found if one["argument"] == "grouped")
+            assert grouped["lower"] - 1e-9 < result.column(0)[0].as_py() < grouped["upper"] + 1e-9
+            told(f"Spark, window over {score}: average precision alone", window, here)
 
 
 _WINDOW = """
     SELECT sum(positives * found / last) / sum(positives) FROM (
         SELECT positives, sum(positives) OVER earlier AS found, sum(size) OVER earlier AS last
-        FROM (SELECT tied, sum(CAST(label AS BIGINT)) AS positives, count(*) AS size FROM labelled GROUP BY tied)
-        WINDOW earlier AS (ORDER BY tied DESC ROWS UNBOUNDED PRECEDING))
+        FROM (SELECT s, sum(CAST(label AS BIGINT)) AS positives, count(*) AS size FROM labelled GROUP BY s)
+        WINDOW earlier AS (ORDER BY s DESC ROWS UNBOUNDED PRECEDING))
 """
 
 

@@ -276,7 +276,7 @@ class Session:
         return self
 
     def toArrow(self):  # noqa: N802
-        signal.raise_signal(signal.SIGALRM)
+        signal.pthread_kill(threading.main_thread().ident, signal.SIGALRM)
         assert self.stopped.wait(30)
         raise ValueError("the job was cancelled")
 

@@ -52,7 +52,7 @@ def carried(session: Any, parcel: Parcel) -> pa.Table:
     job = threading.Thread(target=inheritable_thread_target(session)(collect), name="streameval", daemon=True)
     try:
         job.start()
-        home = came.get()
+        home = _awaited(came)
     except BaseException:
         unwanted.set()
         _cancel(lambda: stop(tag), ended)
@@ -62,6 +62,13 @@ def carried(session: Any, parcel: Parcel) -> pa.Table:
     if isinstance(home, BaseException):
         raise home
     return home.select(_names(parcel))
+
+
+def _awaited(came: queue.SimpleQueue[Any]) -> Any:
+    """Wait in turns: an interruption that another thread was told of, or any on Windows, is noticed between two."""
+    while True:
+        with contextlib.suppress(queue.Empty):
+            return came.get(timeout=0.5)
 
 
 def _names(parcel: Parcel) -> list[str]:
