@@ -32,6 +32,7 @@ FLOORS = {
         "planfiles",
         "extrapolation",
         "slices",
+        "scratch",
     ),
     2: ("methods", "rankings", "labelling", "metrics", "exports", "arrays", "database", "provenance"),
     3: ("verbs", "study", "labelstore", "slicefiles", "exactfiles", "replicates", "counting"),

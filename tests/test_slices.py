@@ -1,5 +1,6 @@
 """Slices: ranks within them are found whatever the order, their bounds hold together, and so do those of the whole."""
 
+import errno
 import json
 import re
 import shutil
@@ -17,7 +18,7 @@ from scipy.stats import binom
 
 import streameval
 from streameval.cli import run
-from streameval.errors import InputError, StudyError
+from streameval.errors import InputError, OutsideError, StudyError
 from streameval.kernels.slicing import count_between, find_in_order
 from streameval.methods import available, create
 from streameval.rankings import RankingOptions, open_ranking
@@ -516,6 +517,23 @@ def test_long_and_empty_names_fit_a_page_and_a_terminal(tmp_path, capsys):
     shown = capsys.readouterr().out + (st / "report.html").read_text(encoding="utf-8")
     assert "x" * 47 + "…" in shown
     assert "x" * 49 not in shown
+
+
+def test_a_value_that_reads_like_none_is_told_from_no_value(tmp_path):
+    table = pa.table({"by": pa.array(["(none)", None, "de"] * 30)})
+    with pytest.raises(InputError, match="items without a value, and others of the value"):
+        streameval.plan(table, tmp_path / "st", by="by")
+    alone = pa.table({"by": pa.array(["(none)", "de"] * 30)})
+    assert {one["name"] for one in streameval.plan(alone, tmp_path / "st", by="by").notes["slices"]} == {"(none)", "de"}
+
+
+def test_a_full_disk_is_outside_trouble_and_no_signal(tmp_path, monkeypatch):
+    def full(handle, offset, size):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("streameval.scratch.os.posix_fallocate", full)
+    with pytest.raises(OutsideError, match="space"):
+        streameval.plan(listed(np.random.default_rng(0), 100), tmp_path / "st", by="country")
 
 
 def test_misses_belong_to_no_slice(study):

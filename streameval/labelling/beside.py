@@ -20,6 +20,7 @@ from streameval.labelling.columns import Found, LabelColumns, find
 from streameval.labelling.engine import connected
 from streameval.labelling.matching import refuse_shortened, shortened
 from streameval.labelling.readers import given, name_of, open_source, quote
+from streameval.scratch import mapped_bytes
 
 _MEMORY = "1GB"
 _POSITION = "se_position"
@@ -71,7 +72,7 @@ def labels_beside(
     InputError
         A source that cannot be read; a label that is not 0/1, an item without a label or with two that differ.
     """
-    out = np.memmap(folder / "labels", dtype=np.uint8, mode="w+", shape=(n_items,))
+    out = mapped_bytes(folder / "labels", n_items)
     out[:] = MISSING
     with tempfile.TemporaryDirectory(dir=folder) as spill, connected(spill, _MEMORY) as connection:
         try:

@@ -23,7 +23,7 @@ from streameval.slicefiles import SliceFound
 from streameval.stores.transfer import copied
 from streameval.study import Evaluation, Study, evaluation_id
 from streameval.types import Plan
-from streameval.verbs.judging import Judging, curve_of, half_width_of, tally_stored
+from streameval.verbs.judging import Judging, half_width_of, slice_curves, tally_stored, whole_curve
 from streameval.verbs.slicing import refuse_misses, slices_found
 from streameval.verbs.sql import writer as database_of
 
@@ -96,8 +96,9 @@ def evaluate(
         raise InputError(f"{folder.folder}: no labels yet", "give them with --labels FILE")
     tallied = tally_stored(folder, plan, judging, stored)
     thresholds = folder.thresholds(plan)
-    slices = slices_found(plan, tallied.labels, judging.label_error, thresholds)
-    curve = curve_of(plan, tallied.labels, judging.label_error).with_misses(misses)
+    parts = slice_curves(plan, tallied.labels, judging.label_error)
+    slices = slices_found(plan, tallied.labels, parts, thresholds)
+    curve = whole_curve(plan, tallied.labels, judging.label_error, parts).with_misses(misses)
     if thresholds is not None:
         curve = curve.with_score(thresholds)
     given = [

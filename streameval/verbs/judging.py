@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -60,8 +60,13 @@ def tally_stored(folder: Study, plan: Plan, judging: Judging, stored: Sequence[G
 
 def curve_of(plan: Plan, labels: Labels, label_error: float = 0.0) -> Curve:
     """Turn labels into the curve, widened for a label error rate; of the whole list, where it is in slices."""
-    if plan.marks is not None:
-        return pooled(plan, slice_curves(plan, labels, label_error), labels, label_error)
+    return whole_curve(plan, labels, label_error, slice_curves(plan, labels, label_error))
+
+
+def whole_curve(plan: Plan, labels: Labels, label_error: float, slices: Mapping[str, Curve]) -> Curve:
+    """Curve of the whole list, from those of its slices where it has any."""
+    if slices:
+        return pooled(plan, slices, labels, label_error)
     return _curve(plan, labels, label_error, plan.parameters.get("confidence"))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
@@ -10,6 +11,7 @@ from typing import Any, cast
 import numpy as np
 import pyarrow as pa
 
+from streameval.curve import Curve
 from streameval.errors import InputError
 from streameval.labelerror import CONFIDENCE
 from streameval.methods import Method, create
@@ -20,7 +22,6 @@ from streameval.rankings.slicing.place import place
 from streameval.slicefiles import SliceFound
 from streameval.slices import budgets, joined, list_cutoffs, marks_table, parts, seed_of, shared, slice_scores
 from streameval.types import Int64Array, Labels, Plan
-from streameval.verbs.judging import slice_curves
 
 _SHARED = ("confidence", "budget")
 _FOR_ALL = {"at": "it is a rank of the whole list", "looks": "a plan by slices is made for one look"}
@@ -111,11 +112,23 @@ def _grid(plan: Plan) -> Int64Array:
     return create(plan.method, dict(plan.parameters)).curve(plan, unknown).grid
 
 
-def slices_found(plan: Plan, labels: Labels, label_error: float, scores: pa.Table | None) -> tuple[SliceFound, ...]:
-    """Curve and metrics of every slice, the largest first; none where the plan has no slices."""
+def slices_found(
+    plan: Plan, labels: Labels, known: Mapping[str, Curve], scores: pa.Table | None
+) -> tuple[SliceFound, ...]:
+    """Curve and metrics of every slice, the largest first; none where the plan has no slices.
+
+    Parameters
+    ----------
+    plan : Plan
+    labels : Labels
+    known : mapping of name to Curve
+        Of all slices (`streameval.verbs.judging.slice_curves`).
+    scores : pyarrow.Table or None
+        `rank`, `score` of the list, where it has them.
+    """
     if plan.marks is None:
         return ()
-    made, curves = parts(plan), list(slice_curves(plan, labels, label_error).values())
+    made, curves = parts(plan), list(known.values())
     if scores is not None:
         scored = slice_scores(plan.marks, [part.name for part in made], scores)
         curves = [curve.with_score(own) for curve, own in zip(curves, scored, strict=True)]

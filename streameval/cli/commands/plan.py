@@ -101,7 +101,8 @@ def plan(
         + (", as planned before" if before else ""),
     ]
     if by is not None:
-        lines.append(f"{len(made.notes['slices']):,} slices by {by}: {_largest(made)}.")
+        many = len(made.notes["slices"])
+        lines.append(f"{many:,} slice{'s' if many > 1 else ''} by {by}: {_largest(made)}.")
     if unknown:
         lines.append(
             f"The last {unknown:,} ranks stay unknown (0 to {unknown:,} positives); --tail closed labels a last window."

@@ -21,6 +21,7 @@ from streameval.rankings.scored import ScoredRanking
 from streameval.rankings.stored import StoredRanking
 from streameval.rankings.streams import check_unchanged, in_order
 from streameval.rankings.tables import LakeRanking
+from streameval.scratch import mapped_bytes
 from streameval.types import Int64Array
 
 MOST_SLICES = 200
@@ -74,8 +75,8 @@ def read_slices(ranking: Ranking, column: str, folder: Path, progress: Progress 
         raise InputError(f"the ranking has no column '{column}'", did_you_mean(column, ranking.columns()))
     units, fixed = _units(ranking, column)
     total, done = sum(unit.rows for unit in units), 0
-    codes = np.memmap(folder / "slices", dtype=np.uint8, mode="w+", shape=(total,))
-    known: dict[str, int] = {}
+    codes = mapped_bytes(folder / "slices", total)
+    known: dict[str | None, int] = {}
     counts = np.zeros(MOST_SLICES, np.int64)
     threads = os.cpu_count() or 1
     with ThreadPoolExecutor(threads) as pool:
@@ -87,7 +88,9 @@ def read_slices(ranking: Ranking, column: str, folder: Path, progress: Progress 
             done += unit.rows
             progress(done, total)
     check_unchanged(ranking)
-    return _largest_first(tuple(known), counts[: len(known)], codes)
+    if None in known and NONE in known:
+        raise InputError(f"column '{column}' has items without a value, and others of the value '{NONE}'", "rename it")
+    return _largest_first([NONE if name is None else name for name in known], counts[: len(known)], codes)
 
 
 def _units(ranking: Ranking, column: str) -> tuple[Sequence[Unit], Mapping[str, str | None]]:
@@ -115,11 +118,10 @@ def _check_type(kind: pa.DataType, column: str) -> None:
         raise InputError(f"column '{column}' is {kind}", "slices are named by strings, integers, booleans or dates")
 
 
-def _read(unit: Unit, column: str, fixed: Mapping[str, str | None]) -> tuple[Unit, list[str], Int64Array]:
+def _read(unit: Unit, column: str, fixed: Mapping[str, str | None]) -> tuple[Unit, list[str | None], Int64Array]:
     """Values of a unit's rows: their names, and which of them each row has."""
     if isinstance(unit, RowGroup) and fixed:
-        name = fixed[unit.path]
-        return unit, [NONE if name is None else name], np.zeros(unit.rows, np.int64)
+        return unit, [fixed[unit.path]], np.zeros(unit.rows, np.int64)
     values = unit.read([column]).column(0).combine_chunks()
     if isinstance(values, pa.ChunkedArray):  # more text than one chunk can hold
         values = pa.concat_arrays(values.cast(pa.large_string()).chunks)
@@ -127,11 +129,10 @@ def _read(unit: Unit, column: str, fixed: Mapping[str, str | None]) -> tuple[Uni
         values = values.dictionary_encode()
     own = values.indices.cast(pa.int64()).fill_null(len(values.dictionary)).to_numpy()
     used = np.flatnonzero(np.bincount(own))  # a dictionary may name what no row has, and far too much of it
-    if used.size > MOST_SLICES + 1:  # null and "(none)" are one
+    if used.size > MOST_SLICES:
         raise _too_many(column)
     named = values.dictionary.take(pa.array(used[used < len(values.dictionary)])).cast(pa.large_string()).to_pylist()
-    texts = [*named, None] if values.indices.null_count else named
-    return unit, [NONE if name is None else name for name in texts], np.searchsorted(used, own)
+    return unit, [*named, None] if values.indices.null_count else named, np.searchsorted(used, own)
 
 
 def _too_many(column: str) -> InputError:
@@ -139,7 +140,7 @@ def _too_many(column: str) -> InputError:
     return InputError(said, "every slice takes labels of its own: use a coarser column")
 
 
-def _codes_of(names: list[str], known: dict[str, int], column: str) -> npt.NDArray[np.uint8]:
+def _codes_of(names: list[str | None], known: dict[str | None, int], column: str) -> npt.NDArray[np.uint8]:
     """Code of each name; new ones are numbered on."""
     for name in names:
         if name not in known:
@@ -149,7 +150,7 @@ def _codes_of(names: list[str], known: dict[str, int], column: str) -> npt.NDArr
     return np.array([known[name] for name in names], np.uint8)
 
 
-def _largest_first(names: tuple[str, ...], counts: Int64Array, codes: npt.NDArray[np.uint8]) -> Slices:
+def _largest_first(names: Sequence[str], counts: Int64Array, codes: npt.NDArray[np.uint8]) -> Slices:
     """Number the slices by size, those that are alike by name: whatever order they were met in."""
     order = sorted(range(len(names)), key=lambda code: (-int(counts[code]), names[code]))
     table = np.zeros(len(names), np.uint8)

@@ -1,0 +1,32 @@
+"""Temporary arrays that are too long for memory: mapped from files, whose room on the disk is reserved first."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from streameval.errors import outside_trouble
+
+
+def mapped_bytes(path: Path, size: int) -> npt.NDArray[np.uint8]:
+    """Make a file of `size` zero bytes, and map it.
+
+    A file with holes would be made at once, and end the process by a signal when a hole cannot be filled.
+
+    Raises
+    ------
+    OutsideError
+        The disk is full.
+    """
+    try:
+        with open(path, "wb") as file:
+            if hasattr(os, "posix_fallocate"):
+                os.posix_fallocate(file.fileno(), 0, size)
+            else:
+                file.truncate(size)
+    except OSError as error:
+        raise outside_trouble(error) or error from error
+    return np.memmap(path, dtype=np.uint8, mode="r+", shape=(size,))
