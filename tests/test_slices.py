@@ -459,6 +459,26 @@ def test_a_real_list_by_forecast(real, tmp_path):
     assert inside(found.curve, label)
 
 
+@pytest.mark.parametrize("where", [None, "country <> 'fr'"])
+@pytest.mark.parametrize("by", ["country", "src"])
+def test_slices_of_a_delta_table(by, where, tmp_path):
+    deltalake = pytest.importorskip("deltalake", reason="pip install 'streameval[delta]'")
+    rng = np.random.default_rng(0)
+    table = pa.table({"country": np.array(["de", "fr", "a b"])[rng.integers(0, 3, 2_000)],
+                      "src": np.array(["x", "y"])[rng.integers(0, 2, 2_000)], "conf": rng.permutation(2_000) / 2_000,
+                      "truth": rng.integers(0, 2, 2_000).astype(np.int8)})  # fmt: skip
+    deltalake.write_deltalake(str(tmp_path / "table"), table, partition_by=["country"])
+    options = RankingOptions(score="conf", where=where)
+    streameval.plan(f"delta:{tmp_path}/table", tmp_path / "st", method="loguniform", by=by, alpha=0.3, options=options)
+    selection = streameval.select(tmp_path / "st").table
+    labels = pa.table({"rank": selection.column("rank"), "label": selection.column("truth")})
+    kept = table.sort_by([("conf", "descending")]).to_pandas()
+    kept = kept if where is None else kept[kept.country != "fr"]
+    found = streameval.evaluate(tmp_path / "st", labels=labels).slices
+    assert {one.name: one.curve.n_items for one in found} == kept[by].value_counts().to_dict()
+    assert all(inside(one.curve, kept[kept[by] == one.name].truth.to_numpy()) for one in found)
+
+
 # --- bad input ---
 
 
