@@ -12,7 +12,7 @@ from streameval.rankings import Forecast, Ranking, total
 from streameval.rankings.footers import Footer
 from streameval.rankings.ordering.units import Unit
 from streameval.rankings.paging.chunks import OpenFile
-from streameval.rankings.scored import ScoredRanking
+from streameval.rankings.scored import ScoredRanking, scans_of
 from streameval.rankings.stored import StoredRanking
 from streameval.rankings.tables import LakeRanking
 
@@ -27,10 +27,7 @@ def forecast_leading(ranking: Ranking, last_rank: int) -> Forecast:
     """
     ranking = ranking.opened if isinstance(ranking, LakeRanking) else ranking
     if isinstance(ranking, ScoredRanking):
-        units = _down_to(ranking, last_rank)
-        files = len({unit.where.rsplit(": row group", 1)[0] for unit in units})
-        rows = sum(unit.rows for unit in units)
-        return Forecast(files=files, row_groups=len(units), rows_to_scan=rows, least_scans=2)
+        return scans_of(_down_to(ranking, last_rank))
     return _whole(ranking, ranking.columns(), last_rank)
 
 

@@ -187,10 +187,7 @@ class ScoredRanking:
 
     def forecast(self, ranks: Int64Array, columns: Sequence[str]) -> Forecast:
         """Say what `fetch` would scan; which pages it would read then, only the scan can tell."""
-        units = self.scan_for(ranks).units
-        files = len({unit.where.rsplit(": row group", 1)[0] for unit in units})
-        rows = sum(unit.rows for unit in units)
-        return Forecast(files=files, row_groups=len(units), rows_to_scan=rows, least_scans=2)
+        return scans_of(self.scan_for(ranks).units)
 
     def forget_scans(self) -> None:
         """Remove the kept scans."""
@@ -257,6 +254,13 @@ class ScoredRanking:
 
     def _key_hashes(self, position: Int64Array) -> np.ndarray[Any, np.dtype[np.uint64]]:
         return key_hashes(self._items(position, list(self.options.key)).table)
+
+
+def scans_of(units: Sequence[Unit]) -> Forecast:
+    """Say what scans of the scores of some units would read."""
+    files = len({unit.where.rsplit(": row group", 1)[0] for unit in units})
+    rows = sum(unit.rows for unit in units)
+    return Forecast(files=files, row_groups=len(units), rows_to_scan=rows, least_scans=2)
 
 
 def _at(ranks: Int64Array, scores: pa.Array, cutoffs: Int64Array | None) -> pa.Table | None:
