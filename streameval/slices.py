@@ -250,7 +250,7 @@ def _claim(curves: Mapping[str, Curve], confidence: float | None) -> Claim:
     claims = [curve.claim for curve in curves.values()]
     coverage = min((claim.coverage for claim in claims), key=STRENGTH.index)
     if coverage == "exact":
-        return replace(claims[0], coverage="exact", confidence=1.0)
+        return claims[0]
     weakest = next(claim for claim in claims if claim.coverage == coverage)
     chance = any(claim.confidence is not None and claim.coverage != "exact" for claim in claims)
     assumes = list(dict.fromkeys(claim.assumes for claim in claims if claim.coverage != "exact"))
