@@ -8,6 +8,9 @@ import warnings
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
+from streameval import stores
+from streameval.stores import trouble
+
 STATUSES = {
     "503": "503 Slow Down", "500": "500 Internal Error", "403": "403 Forbidden", "401": "401 Unauthorized",
     "404": "404 Not Found", "400": "400 Bad Request", "301": "301 Moved Permanently",
@@ -18,6 +21,19 @@ ENVIRONMENT = {
     "AWS_EC2_METADATA_DISABLED": "true",
     "AWS_REGION": "us-east-1",
 }
+
+
+def reach(server, monkeypatch):
+    """Reach a server as a user would, by the environment, as a new process that is not patient."""
+    for name, value in {**ENVIRONMENT, "AWS_ENDPOINT_URL": server.url}.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setattr(trouble, "_FIRST_PAUSE", 0.001)
+    forget()
+
+
+def forget():
+    """Begin as a new process does: no connection outlives it."""
+    stores._remote.cache_clear()
 
 
 @dataclass

@@ -9,10 +9,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from lake import ENVIRONMENT, client, serve
+from lake import client, forget, reach, serve
 
 import streameval
-from streameval import stores
 from streameval.cli import run
 from streameval.errors import InputError, StreamevalError
 from streameval.rankings import RankingOptions, open_ranking
@@ -381,9 +380,7 @@ def test_a_delta_table_on_s3(tmp_path, monkeypatch):
     deltalake = pytest.importorskip("deltalake", reason="pip install 'streameval[delta]'")
     pytest.importorskip("moto", reason="moto[server] is a development dependency")
     with serve() as lake:
-        for name, value in {**ENVIRONMENT, "AWS_ENDPOINT_URL": lake.url}.items():
-            monkeypatch.setenv(name, value)
-        stores._remote.cache_clear()
+        reach(lake, monkeypatch)
         client(lake).create_dir("lake")
         settings = {"AWS_ENDPOINT_URL": lake.url, "AWS_ALLOW_HTTP": "true"}
         for first in (0, 500):
@@ -395,4 +392,4 @@ def test_a_delta_table_on_s3(tmp_path, monkeypatch):
         found = ranking.fetch(np.array([1, 2, 999]), ["id"]).table
         tables = (items(0, 500, ""), items(500, 500, ""))
         assert found.column("id").to_pylist() == best(*tables, ranks=[1, 2, 999])
-    stores._remote.cache_clear()
+    forget()

@@ -12,9 +12,8 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet as pq
 import pytest
-from lake import ENVIRONMENT, client, serve, upload
+from lake import ENVIRONMENT, client, forget, reach, serve, upload
 
-from streameval import stores
 from streameval.cli import run
 from streameval.errors import InputError, OutsideError, StreamevalError, StudyError
 from streameval.rankings import RankingOptions, open_ranking
@@ -37,18 +36,10 @@ def server():
 @pytest.fixture
 def lake(server, monkeypatch):
     """The server, reached as a user would: by the environment; no connection outlives a test."""
-    for name, value in {**ENVIRONMENT, "AWS_ENDPOINT_URL": server.url}.items():
-        monkeypatch.setenv(name, value)
-    monkeypatch.setattr(trouble, "_FIRST_PAUSE", 0.001)
-    forget()
+    reach(server, monkeypatch)
     yield server
     server.reset()
     forget()
-
-
-def forget():
-    """Begin as a new process does."""
-    stores._remote.cache_clear()
 
 
 @pytest.fixture

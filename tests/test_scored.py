@@ -9,21 +9,10 @@ import pytest
 import sklearn.metrics as peer
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from lingpipe_page import LABELS, RULES, SCORES, evaluation
 
 import streameval
-from streameval import ScoredPrecisionRecallEvaluation
 from streameval.kernels.exact import BLOCK
-
-SCORES = [-1.21, -1.27, -1.39, -1.47, -1.60, -1.65, -1.79, -1.80, -2.01, -3.70]
-LABELS = [0, 1, 0, 1, 1, 0, 0, 0, 1, 0]
-RULES = ("standard", "lingpipe")
-
-
-def evaluation(labels, scores, misses=0, rules="standard"):
-    made = ScoredPrecisionRecallEvaluation(rules)
-    made.add_cases(labels, scores)
-    made.add_misses(misses)
-    return made
 
 
 def exactly(rows):

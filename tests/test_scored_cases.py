@@ -6,19 +6,9 @@ import math
 import numpy as np
 import pyarrow as pa
 import pytest
+from lingpipe_page import LABELS, RULES, SCORES, evaluation
 
 from streameval import InputError, ScoredPrecisionRecallEvaluation
-
-SCORES = [-1.21, -1.27, -1.39, -1.47, -1.60, -1.65, -1.79, -1.80, -2.01, -3.70]
-LABELS = [0, 1, 0, 1, 1, 0, 0, 0, 1, 0]
-RULES = ("standard", "lingpipe")
-
-
-def evaluation(labels, scores, misses=0, rules="standard"):
-    made = ScoredPrecisionRecallEvaluation(rules)
-    made.add_cases(labels, scores)
-    made.add_misses(misses)
-    return made
 
 
 def test_one_by_one_and_in_arrays_and_in_turn_are_the_same():

@@ -13,15 +13,14 @@ from pathlib import Path
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
-from lake import ENVIRONMENT, client, upload
+from lake import ENVIRONMENT, client, forget, reach, upload
 from lake_apart import serve_apart
 
 import streameval
-from streameval import stores
 from streameval.cli import run
 from streameval.errors import InputError, OutsideError
 from streameval.rankings import RankingOptions
-from streameval.stores import staged, trouble
+from streameval.stores import staged
 from streameval.stores.staged import UNFINISHED
 from streameval.stores.transfer import put
 from streameval.verbs.publish import publish
@@ -38,17 +37,14 @@ def server():
 
 @pytest.fixture
 def lake(server, monkeypatch):
-    for name, value in {**ENVIRONMENT, "AWS_ENDPOINT_URL": server.url}.items():
-        monkeypatch.setenv(name, value)
-    monkeypatch.setattr(trouble, "_FIRST_PAUSE", 0.001)
+    reach(server, monkeypatch)
     monkeypatch.setattr("streameval.partitioned._PART_BYTES", 1_000)
     monkeypatch.setattr("streameval.partitioned._GROUP_ROWS", 300)
     monkeypatch.setattr("streameval.rankings.leading._MOST_ROWS", 500)
-    stores._remote.cache_clear()
     server.reset()
     yield server
     server.reset()
-    stores._remote.cache_clear()
+    forget()
     client(server).delete_dir_contents("lake")
 
 
