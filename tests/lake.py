@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from streameval import stores
+from streameval.cli import run
 from streameval.stores import trouble
 
 STATUSES = {
@@ -34,6 +35,17 @@ def reach(server, monkeypatch):
 def forget():
     """Begin as a new process does: no connection outlives it."""
     stores._remote.cache_clear()
+
+
+def refused(capsys, status, *arguments):
+    """Run a command that has to end in one line with a status, and without a secret; the line."""
+    capsys.readouterr()
+    assert run([str(a) for a in arguments]) == status
+    message = capsys.readouterr().err
+    assert len(message.strip().splitlines()) == 1
+    assert "Traceback" not in message
+    assert ENVIRONMENT["AWS_SECRET_ACCESS_KEY"] not in message
+    return message
 
 
 @dataclass

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet as pq
 import pytest
-from lake import ENVIRONMENT, client, forget, reach, serve, upload
+from lake import ENVIRONMENT, client, forget, reach, refused, serve, upload
 
 from streameval.cli import run
 from streameval.errors import InputError, OutsideError, StreamevalError, StudyError
@@ -165,16 +165,6 @@ def test_folders_globs_and_lists_are_found(lake, ranking, tmp_path, capsys):
     assert open_ranking(parts).n_items == 5_000
     with pytest.raises(InputError, match="named twice"):
         open_ranking([parts[0], parts[0]])
-
-
-def refused(capsys, status, *arguments):
-    capsys.readouterr()
-    assert run([str(a) for a in arguments]) == status
-    message = capsys.readouterr().err
-    assert len(message.strip().splitlines()) == 1
-    assert "Traceback" not in message
-    assert ENVIRONMENT["AWS_SECRET_ACCESS_KEY"] not in message
-    return message
 
 
 def test_what_is_not_there_or_not_allowed_is_one_line(lake, tmp_path, capsys, monkeypatch):

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
-from lake import ENVIRONMENT, client, forget, reach, upload
+from lake import ENVIRONMENT, client, forget, reach, refused, upload
 from lake_apart import serve_apart
 
 import streameval
@@ -69,16 +69,6 @@ def objects(lake, place="s3://lake/best"):
             with filesystem.open_input_stream(one.path) as stream:
                 contents[one.path.removeprefix(f"{root}/")] = stream.read()
     return contents
-
-
-def refused(capsys, status, *arguments):
-    capsys.readouterr()
-    assert run([str(a) for a in arguments]) == status
-    message = capsys.readouterr().err
-    assert len(message.strip().splitlines()) == 1
-    assert "Traceback" not in message
-    assert ENVIRONMENT["AWS_SECRET_ACCESS_KEY"] not in message
-    return message
 
 
 @pytest.mark.parametrize("order", ["storage", "rank"])
