@@ -12,9 +12,9 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from streameval import atomic
 from streameval.curve import Curve
 from streameval.errors import InputError
+from streameval.stores import atomic
 from streameval.verbs.evaluate import evaluate
 from streameval.verbs.plan import plan
 from streameval.verbs.select import select

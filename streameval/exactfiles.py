@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from streameval import atomic
 from streameval.errors import StudyError
+from streameval.stores import atomic
 from streameval.study import Evaluation
 
 

@@ -22,11 +22,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from streameval import atomic
 from streameval.errors import InputError, StudyError, did_you_mean
 from streameval.labelling import Votes
 from streameval.labelling.fold import STORED
 from streameval.labelling.votes import conform
+from streameval.stores import atomic
 
 _ALL = "*"
 

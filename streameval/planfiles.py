@@ -13,8 +13,9 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from streameval import __version__, atomic
+from streameval import __version__
 from streameval.errors import StudyError
+from streameval.stores import atomic
 from streameval.types import Plan
 
 _PLAN_KEYS = ("method", "parameters", "n_items", "seed", "ranking", "notes", "location")

@@ -32,13 +32,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from streameval import __version__, atomic
+from streameval import __version__
 from streameval.curve import Curve
 from streameval.envelope import Envelope
 from streameval.errors import StudyError
 from streameval.planfiles import difference, plan_files, read_plan
 from streameval.slicefiles import NAMES as SLICE_FILES
 from streameval.slicefiles import SliceFound, read_slices, slice_tables
+from streameval.stores import atomic
 from streameval.types import Claim, Labels, Plan
 
 if TYPE_CHECKING:  # DuckDB is only needed once there are labels

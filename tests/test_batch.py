@@ -285,7 +285,8 @@ def test_recipes_for_schedulers_can_be_read():
 
 TERMINATED_WHILE_WRITING = """
 import os, signal, sys
-from streameval import atomic, cli
+from streameval.stores import atomic
+from streameval import cli
 atomic._sync = lambda path: os.kill(os.getpid(), signal.SIGTERM)
 sys.argv[1:] = {arguments}
 cli.main()

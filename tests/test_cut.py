@@ -361,8 +361,8 @@ def test_a_list_in_memory_is_cut_where_it_is_given(tmp_path):
 
 def test_parts_are_cut_and_read_back_as_one(study, tmp_path, monkeypatch):
     path, _ = study
-    monkeypatch.setattr("streameval.partitioned._PART_BYTES", 1_000)
-    monkeypatch.setattr("streameval.partitioned._GROUP_ROWS", 100)
+    monkeypatch.setattr("streameval.stores.partitioned._PART_BYTES", 1_000)
+    monkeypatch.setattr("streameval.stores.partitioned._GROUP_ROWS", 100)
     monkeypatch.setattr("streameval.rankings.leading._MOST_ROWS", 130)
     made = streameval.cut(path, rank=1_000).write(tmp_path / "out")
     assert len(made.files) > 3

@@ -24,7 +24,7 @@ from streameval.errors import (
     outside_trouble,
     unusable_path,
 )
-from streameval.printable import printable
+from streameval.text import printable
 
 _INTERRUPTED = "interrupted; nothing half-written was left behind"
 

@@ -13,7 +13,7 @@ from typing import Annotated, Any, Literal
 from cyclopts import Parameter
 
 from streameval.cli.meter import Meter, bar
-from streameval.printable import json_safe, printable
+from streameval.text import json_safe, printable
 
 
 class Drawn(str):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from streameval.cli.rows import as_table
 from streameval.errors import StreamevalError
-from streameval.printable import printable
+from streameval.text import printable
 
 if TYPE_CHECKING:
     from streameval.database.session import Session

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from streameval.cli.output import columns, finite
 from streameval.errors import InputError
-from streameval.printable import printable
+from streameval.text import printable
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -75,7 +75,7 @@ def write_parquet(found: pa.Table, path: Path) -> None:
     """
     import pyarrow as pa
 
-    from streameval import atomic
+    from streameval.stores import atomic
 
     try:
         atomic.write_all({path: atomic.parquet(found, {})})

@@ -13,10 +13,10 @@ from xml.sax.saxutils import escape, quoteattr
 
 import pyarrow as pa
 
-from streameval import atomic
 from streameval.errors import InputError
 from streameval.exports import Files, unambiguous
 from streameval.exports.cells import dumps, records
+from streameval.stores import atomic
 
 SUFFIX = ".label-studio.json"
 _MOST_TASKS, _MOST_BYTES = 50_000, 200_000_000

@@ -20,7 +20,7 @@ from streameval.labelling.columns import Found, LabelColumns, find
 from streameval.labelling.engine import connected
 from streameval.labelling.matching import refuse_shortened, shortened
 from streameval.labelling.readers import given, name_of, open_source, quote
-from streameval.scratch import mapped_bytes
+from streameval.stores.scratch import mapped_bytes
 
 _MEMORY = "1GB"
 _POSITION = "se_position"

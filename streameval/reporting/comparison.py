@@ -8,10 +8,10 @@ from typing import Any
 import altair as alt
 import numpy as np
 
-from streameval import atomic
 from streameval.reporting.charts import rank_axis
 from streameval.reporting.sentences import band_meaning
 from streameval.reporting.simulation import kind_of
+from streameval.stores import atomic
 from streameval.verbs.compare import Comparison
 
 _POINTS = 700

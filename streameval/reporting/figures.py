@@ -11,11 +11,11 @@ import altair as alt
 import pyarrow as pa
 
 from streameval.curve import Curve
-from streameval.printable import short
 from streameval.reporting import drawn
 from streameval.reporting.charts import Axis, band_chart, bar_chart, by_rank_axis, share_chart, top_of, with_pick
 from streameval.reporting.drawn import Rows
 from streameval.study import Evaluation
+from streameval.text import short
 from streameval.types import Plan
 
 

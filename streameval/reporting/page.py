@@ -6,13 +6,13 @@ import html
 from collections.abc import Sequence
 from importlib import resources
 
-from streameval.printable import printable
 from streameval.reporting import tables
 from streameval.reporting.charts import spec
 from streameval.reporting.figures import Figure, Shown, figures, slice_figures
 from streameval.reporting.packed import Packed, pack_all, zipped
 from streameval.reporting.sentences import band_meaning, counted, half_width_sentence, proof
 from streameval.study import Evaluation
+from streameval.text import printable
 from streameval.types import Plan
 
 

@@ -9,12 +9,12 @@ from typing import Any, Literal
 import altair as alt
 import numpy as np
 
-from streameval import atomic
 from streameval.curve import Curve
 from streameval.errors import InputError
 from streameval.replicates import Replicates
 from streameval.reporting.charts import rank_axis
 from streameval.reporting.drawn import thinned
+from streameval.stores import atomic
 from streameval.types import FloatArray, Int64Array
 from streameval.verbs.simulate import Simulation
 

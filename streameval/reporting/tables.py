@@ -9,11 +9,11 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from streameval.printable import printable, short
 from streameval.provenance import commands
 from streameval.reporting.figures import Shown
 from streameval.slicefiles import SliceFound
 from streameval.study import Evaluation
+from streameval.text import printable, short
 
 _OVERALL = (
     ("average_precision", "positives"), ("roc_auc", ""), ("pr_area", "interpolated"), ("max_f1", ""), ("breakeven", ""),

@@ -28,7 +28,7 @@ def put(path: str, body: bytes) -> None:
         The store does not answer; the disk is full.
     """
     if not is_remote(path):
-        from streameval import atomic
+        from streameval.stores import atomic
 
         atomic.write_all({Path(path): lambda temporary: _write(temporary, body)})
         return

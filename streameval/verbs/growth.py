@@ -15,8 +15,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from streameval import atomic
 from streameval.errors import InputError, StudyError, did_you_mean
+from streameval.stores import atomic
 from streameval.study import Study
 from streameval.types import Plan
 

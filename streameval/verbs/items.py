@@ -11,12 +11,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from streameval import __version__, atomic
+from streameval import __version__
 from streameval.errors import InputError
-from streameval.partitioned import write_parts
 from streameval.rankings import Progress, RankingOptions
-from streameval.stores import is_remote, store_of
+from streameval.stores import atomic, is_remote, store_of
 from streameval.stores.listing import matches
+from streameval.stores.partitioned import write_parts
 from streameval.stores.staged import UNFINISHED, leftovers, listed, names_in, staged, tidy
 from streameval.stores.transfer import get
 from streameval.types import Plan

@@ -9,8 +9,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from streameval import __version__, atomic
-from streameval.stores import is_remote
+from streameval import __version__
+from streameval.stores import atomic, is_remote
 from streameval.stores.transfer import get
 
 

@@ -8,11 +8,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal
 
-from streameval import atomic
 from streameval.errors import InputError, StudyError
 from streameval.reporting.charts import picture
 from streameval.reporting.figures import Shown, figures
 from streameval.reporting.page import page, render
+from streameval.stores import atomic
 from streameval.study import Study
 
 Items = Literal["hidden", "shown"]

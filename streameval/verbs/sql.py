@@ -11,12 +11,13 @@ from typing import Any
 
 import pyarrow as pa
 
-from streameval import __version__, atomic
+from streameval import __version__
 from streameval.curve import Curve
 from streameval.database.session import Session
 from streameval.database.writer import database
 from streameval.provenance import commands
 from streameval.slicefiles import slice_tables
+from streameval.stores import atomic
 from streameval.study import Evaluation, Study
 from streameval.types import Plan
 

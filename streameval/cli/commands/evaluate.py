@@ -11,7 +11,7 @@ from streameval.cli.batch import Batch, Rehearsal, copied, job, record, stage
 from streameval.cli.forecasts import lines_of, of_plan, rehearsed
 from streameval.cli.options import JudgingFlags, LabelFlags, Whole
 from streameval.cli.output import Output, columns
-from streameval.printable import short
+from streameval.text import short
 
 if TYPE_CHECKING:
     from streameval.slicefiles import SliceFound

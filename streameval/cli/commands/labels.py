@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from streameval.cli.output import Output, columns
-from streameval.printable import short
+from streameval.text import short
 
 if TYPE_CHECKING:
     from streameval.verbs.labels import Progress

@@ -13,7 +13,7 @@ from streameval.cli.options import MethodOptions, RankingFlags, Whole
 from streameval.cli.output import Output, progress
 from streameval.cli.planning import GrowthFlags, ReuseFlags, enlarge_study, plan_with_key
 from streameval.errors import InputError
-from streameval.printable import printable, short
+from streameval.text import printable, short
 
 if TYPE_CHECKING:
     from streameval.types import Plan

@@ -18,7 +18,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from streameval import __version__, atomic
+from streameval import __version__
 from streameval.errors import StudyError
 from streameval.rankings import Progress
 from streameval.rankings.engines import Engine
@@ -27,6 +27,7 @@ from streameval.rankings.ordering.partials import Partial, Task, merged
 from streameval.rankings.ordering.tasks import Sampling
 from streameval.rankings.ordering.units import Scan, share_of
 from streameval.rankings.scans import ScanState, Shard
+from streameval.stores import atomic
 from streameval.types import Int64Array
 
 _PATTERN = "*.scan.parquet"

@@ -21,7 +21,7 @@ from streameval.rankings.scored import ScoredRanking
 from streameval.rankings.stored import StoredRanking
 from streameval.rankings.streams import check_unchanged, in_order
 from streameval.rankings.tables import LakeRanking
-from streameval.scratch import mapped_bytes
+from streameval.stores.scratch import mapped_bytes
 from streameval.types import Int64Array
 
 MOST_SLICES = 200
