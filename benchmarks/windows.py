@@ -74,8 +74,8 @@ def check(
 
 
 def page_bytes(dataset: Dataset, ranks: np.ndarray, columns: list[str]) -> int:
+    from streameval.parquet.read_items import find_job
     from streameval.rankings import open_ranking
-    from streameval.rankings.paging.slabs import find_job
 
     ranking = open_ranking(str(dataset.folder))
     job = find_job(ranking.parts(ranks), columns)

@@ -51,6 +51,8 @@ UPWARD = {
     ("labelerror", "curve"),
     ("labelerror", "envelope"),
     ("notebook", "types"),
+    ("parquet.forecast", "rankings"),
+    ("parquet.read_items", "rankings"),
     ("proven", "envelope"),
     ("rankings.labelled", "sums"),
     ("rankings.labelled.blocks", "sums"),

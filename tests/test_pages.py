@@ -16,10 +16,10 @@ from parquet_tables import tables, types, write_options
 
 from streameval.cli import run
 from streameval.errors import InputError
+from streameval.parquet import thrift
+from streameval.parquet.read_column import WALKED
+from streameval.parquet.schema import wide_type
 from streameval.rankings import RankingOptions, open_ranking
-from streameval.rankings.paging import thrift
-from streameval.rankings.paging.items import WALKED
-from streameval.rankings.paging.schema import wide_type
 
 RELAXED = settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
 

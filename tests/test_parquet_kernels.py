@@ -9,8 +9,8 @@ from streameval.kernels import pageheader, parquet
 from streameval.kernels.pageheader import count_rows, page_header
 from streameval.kernels.parquet import ABSENT, choose_pages, chunk_facts, find_field, offset_index, places
 from streameval.kernels.texts import copy_texts, find_texts
-from streameval.rankings.paging import thrift
-from streameval.rankings.paging.thrift import BINARY, I32, I64, LIST, STRUCT, TRUE
+from streameval.parquet import thrift
+from streameval.parquet.thrift import BINARY, I32, I64, LIST, STRUCT, TRUE
 
 QUICK = settings(max_examples=60, deadline=None)
 numbers = st.integers(-(2**31), 2**31 - 1)

@@ -9,8 +9,8 @@ from typing import Any
 import pyarrow as pa
 
 from streameval.errors import InputError
+from streameval.parquet.footers import check_column
 from streameval.rankings import Ranking, RankingOptions
-from streameval.rankings.footers import check_column
 from streameval.rankings.ordering.groups import key_bounds, row_groups
 from streameval.rankings.ordering.scores import order_of, widest
 from streameval.rankings.ordering.ties import check_key

@@ -10,7 +10,7 @@ from urllib.parse import unquote
 import pyarrow as pa
 
 from streameval.errors import InputError, OutsideError
-from streameval.rankings.files import DataFile
+from streameval.parquet.files import DataFile
 from streameval.rankings.tables import Snapshot, TableFile, TableOpener, asked, need
 from streameval.rankings.where import chosen
 from streameval.stores import is_remote

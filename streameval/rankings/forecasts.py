@@ -8,10 +8,10 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 
 from streameval.kernels import parquet as kernels
+from streameval.parquet.chunks import OpenFile
+from streameval.parquet.footers import Footer
 from streameval.rankings import Forecast, Ranking, total
-from streameval.rankings.footers import Footer
 from streameval.rankings.ordering.units import Unit
-from streameval.rankings.paging.chunks import OpenFile
 from streameval.rankings.scored import ScoredRanking, scans_of
 from streameval.rankings.stored import StoredRanking
 from streameval.rankings.tables import LakeRanking

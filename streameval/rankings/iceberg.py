@@ -11,7 +11,7 @@ from typing import Any
 import pyarrow as pa
 
 from streameval.errors import InputError
-from streameval.rankings.files import DataFile
+from streameval.parquet.files import DataFile
 from streameval.rankings.tables import Snapshot, TableFile, TableOpener, asked, need
 
 _SCHEME = "iceberg:"

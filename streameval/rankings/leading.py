@@ -18,8 +18,8 @@ import pyarrow as pa
 from streameval.errors import InputError
 from streameval.kernels.tiehash import position_hashes
 from streameval.kernels.wordorder import count_before
+from streameval.parquet.dense import batches, worthwhile
 from streameval.rankings import Ranking
-from streameval.rankings.dense import batches, worthwhile
 from streameval.rankings.ordering.bins import Words
 from streameval.rankings.ordering.locate import locate
 from streameval.rankings.ordering.skipping import Lumps

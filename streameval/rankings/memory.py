@@ -14,9 +14,9 @@ from typing import Any
 import pyarrow as pa
 
 from streameval.errors import InputError, did_you_mean
+from streameval.parquet.footers import check_column
 from streameval.rankings import Fetched, Forecast, Progress, Ranking, RankingOptions, check_ranks, silent
 from streameval.rankings.byscore import by_score
-from streameval.rankings.footers import check_column
 from streameval.rankings.stored import free_name
 from streameval.types import Int64Array
 

@@ -17,16 +17,16 @@ import numpy as np
 import pyarrow as pa
 
 from streameval.errors import InputError, did_you_mean
+from streameval.parquet.files import DataFile, list_files
+from streameval.parquet.footers import Footer, common_schema, fingerprint, read_footers, refuse_changed
+from streameval.parquet.parts import Part
 from streameval.rankings import Fetched, Forecast, Progress, Ranking, RankingOptions, check_ranks, silent, total
-from streameval.rankings.files import DataFile, list_files
-from streameval.rankings.footers import Footer, common_schema, fingerprint, read_footers, refuse_changed
-from streameval.rankings.parts import Part
 from streameval.rankings.where import chosen, keys_table
 from streameval.stores import is_remote, store_of
 from streameval.types import Int64Array
 
 if TYPE_CHECKING:
-    from streameval.rankings.paging.slabs import Slab
+    from streameval.parquet.read_items import Slab
 
 # row groups of one job at most, pages of one job at least (about), and jobs whose pages are found ahead
 _JOB_PARTS = 32
@@ -123,7 +123,7 @@ class StoredRanking:
         for name in columns:
             if name not in known:
                 raise InputError(f"{self.source[0]}: there is no column '{name}'", did_you_mean(name, self.columns()))
-        from streameval.rankings.paging.slabs import fallbacks
+        from streameval.parquet.read_items import fallbacks
 
         parts = self.parts(ranks)
         slabs = self._read(parts, tuple(columns), progress)
@@ -142,7 +142,7 @@ class StoredRanking:
 
     def forecast(self, ranks: Int64Array, columns: Sequence[str]) -> Forecast:
         """Say what `fetch` would read; footers and page indexes are read for it."""
-        from streameval.rankings.paging.forecast import measure
+        from streameval.parquet.forecast import measure
 
         parts = self.parts(ranks)
         files = [list(of) for _, of in groupby(parts, key=lambda part: part.footer)]
@@ -172,7 +172,7 @@ class StoredRanking:
 
     def _read(self, parts: list[Part], columns: tuple[str, ...], progress: Progress) -> list[Slab]:
         """Find pages some jobs ahead, so that the disk fetches them while others are decoded."""
-        from streameval.rankings.paging.slabs import find_job, read_job
+        from streameval.parquet.read_items import find_job, read_job
 
         runs = _runs(parts, self.threads, self.options.score)
         limit = int(self.options.memory * 1e9 / self.threads)

@@ -18,12 +18,12 @@ from typing import Any, TypeVar
 import pyarrow as pa
 
 from streameval.errors import InputError, OutsideError, StreamevalError
+from streameval.parquet.files import DataFile
+from streameval.parquet.footers import check_column, read_footer
 from streameval.rankings import Fetched, Forecast, Progress, Ranking, RankingOptions, silent
 from streameval.rankings.byscore import scored_from
 from streameval.rankings.engines import Engine
 from streameval.rankings.engines.local import Local
-from streameval.rankings.files import DataFile
-from streameval.rankings.footers import check_column, read_footer
 from streameval.rankings.ordering.scores import order_of
 from streameval.rankings.ordering.ties import check_key, describe
 from streameval.rankings.scans import ScanState, Shard

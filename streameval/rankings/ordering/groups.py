@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from streameval.kernels.orderkeys import LAST, UInt64Array
-from streameval.rankings.footers import Footer
+from streameval.parquet.footers import Footer
 from streameval.rankings.ordering.scores import ScoreOrder
 from streameval.rankings.ordering.units import RowGroup, reader_of
 

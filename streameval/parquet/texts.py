@@ -14,9 +14,9 @@ import pyarrow as pa
 from streameval.kernels import pageheader as headers
 from streameval.kernels import parquet as kernels
 from streameval.kernels.texts import copy_texts, find_texts
-from streameval.rankings.paging.chunks import Run, UnfitError
-from streameval.rankings.paging.codecs import decompress
-from streameval.rankings.paging.schema import BYTE_ARRAY, wide_type
+from streameval.parquet.chunks import Run, UnfitError
+from streameval.parquet.codecs import decompress
+from streameval.parquet.schema import BYTE_ARRAY, wide_type
 from streameval.types import Int64Array
 
 _PLAIN, _RLE, _DATA_PAGE = 0, 3, 0

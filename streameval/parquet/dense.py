@@ -8,9 +8,9 @@ import numpy as np
 import pyarrow as pa
 
 from streameval.errors import InputError, StreamevalError, outside_trouble
-from streameval.rankings.footers import refuse_changed
-from streameval.rankings.paging.schema import wide_type
-from streameval.rankings.parts import Part
+from streameval.parquet.footers import refuse_changed
+from streameval.parquet.parts import Part
+from streameval.parquet.schema import wide_type
 from streameval.stores import store_of
 
 _SHARE = 4  # a page is decoded four times as quickly with its neighbours as by itself

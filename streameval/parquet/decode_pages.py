@@ -18,11 +18,11 @@ import pyarrow.parquet as pq
 from streameval.errors import InputError, outside_trouble
 from streameval.kernels import pageheader as headers
 from streameval.kernels import parquet as kernels
-from streameval.rankings.paging import texts, thrift
-from streameval.rankings.paging.chunks import Chunk, OpenFile, Pages, Run, UnfitError
-from streameval.rankings.paging.codecs import decompress
-from streameval.rankings.paging.locate import DATA_PAGE, DATA_PAGE_V2, DICTIONARY_PAGE
-from streameval.rankings.paging.schema import BYTE_ARRAY, wide_type
+from streameval.parquet import texts, thrift
+from streameval.parquet.chunks import Chunk, OpenFile, Pages, Run, UnfitError
+from streameval.parquet.codecs import decompress
+from streameval.parquet.find_pages import DATA_PAGE, DATA_PAGE_V2, DICTIONARY_PAGE
+from streameval.parquet.schema import BYTE_ARRAY, wide_type
 from streameval.types import Int64Array
 
 _MAGIC = b"PAR1"

@@ -16,8 +16,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from streameval.errors import InputError, did_you_mean
-from streameval.rankings.files import DataFile
-from streameval.rankings.paging.schema import wide_type
+from streameval.parquet.files import DataFile
+from streameval.parquet.schema import wide_type
 from streameval.stores import LAST, State, store_of
 from streameval.types import Int64Array
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from streameval.rankings.footers import Footer
+from streameval.parquet.footers import Footer
 from streameval.types import Int64Array
 
 _BUCKET_BITS = 12

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 
-from streameval.rankings.paging.chunks import UnfitError
+from streameval.parquet.chunks import UnfitError
 
 
 def leaf_count(kind: pa.DataType) -> int:

@@ -11,8 +11,8 @@ import numpy as np
 
 from streameval.errors import InputError, outside_trouble
 from streameval.kernels import parquet as kernels
-from streameval.rankings.footers import Footer
-from streameval.rankings.paging.schema import Leaf, leaves_of
+from streameval.parquet.footers import Footer
+from streameval.parquet.schema import Leaf, leaves_of
 from streameval.stores import store_of
 from streameval.stores.ranges import Range
 from streameval.types import Int64Array

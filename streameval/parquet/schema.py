@@ -12,8 +12,8 @@ from functools import lru_cache
 
 import pyarrow as pa
 
-from streameval.rankings.paging import thrift
-from streameval.rankings.paging.thrift import Fields
+from streameval.parquet import thrift
+from streameval.parquet.thrift import Fields
 
 _NUM_CHILDREN, _NAME, _REPETITION, _CONVERTED, _LOGICAL = 5, 4, 3, 6, 10
 _OPTIONAL, _REPEATED = 1, 2

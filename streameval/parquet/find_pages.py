@@ -14,7 +14,7 @@ import numpy as np
 from streameval.errors import InputError
 from streameval.kernels import pageheader as headers
 from streameval.kernels import parquet as kernels
-from streameval.rankings.paging.chunks import Chunk, OpenFile, Pages, UnfitError
+from streameval.parquet.chunks import Chunk, OpenFile, Pages, UnfitError
 from streameval.types import Int64Array
 
 _HEADER_GUESS = 512

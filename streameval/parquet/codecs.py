@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pyarrow as pa
 
-from streameval.rankings.paging.chunks import UnfitError
+from streameval.parquet.chunks import UnfitError
 
 _HADOOP_LZ4 = 5
 _CODECS = {1: "snappy", 2: "gzip", 4: "brotli", 6: "zstd", 7: "lz4_raw"}

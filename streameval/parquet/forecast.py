@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from itertools import groupby
 
 from streameval.kernels import parquet as kernels
+from streameval.parquet.chunks import Chunk, OpenFile
+from streameval.parquet.find_pages import find_pages
+from streameval.parquet.parts import Part
 from streameval.rankings import Forecast
-from streameval.rankings.paging.chunks import Chunk, OpenFile
-from streameval.rankings.paging.locate import find_pages
-from streameval.rankings.parts import Part
 from streameval.types import Int64Array
 
 

@@ -7,8 +7,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from streameval.errors import InputError, outside_trouble
-from streameval.rankings.footers import Footer
-from streameval.rankings.paging.schema import wide_type
+from streameval.parquet.footers import Footer
+from streameval.parquet.schema import wide_type
 from streameval.stores import store_of
 from streameval.types import Int64Array
 

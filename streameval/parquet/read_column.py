@@ -8,13 +8,13 @@ from itertools import chain, groupby
 
 import pyarrow as pa
 
-from streameval.rankings.footers import Footer
-from streameval.rankings.paging.chunks import Chunk, OpenFile, Pages, UnfitError
-from streameval.rankings.paging.locate import find_pages
-from streameval.rankings.paging.nested import assemble
-from streameval.rankings.paging.pages import read_pages
-from streameval.rankings.paging.schema import wide_type
-from streameval.rankings.paging.whole import read_whole
+from streameval.parquet.chunks import Chunk, OpenFile, Pages, UnfitError
+from streameval.parquet.decode_pages import read_pages
+from streameval.parquet.find_pages import find_pages
+from streameval.parquet.footers import Footer
+from streameval.parquet.nested import assemble
+from streameval.parquet.schema import wide_type
+from streameval.parquet.whole_row_groups import read_whole
 from streameval.types import Int64Array
 
 WALKED = "no page index: its pages were found by their headers"

@@ -9,12 +9,12 @@ from itertools import groupby
 import numpy as np
 import pyarrow as pa
 
+from streameval.parquet.chunks import OpenFile
+from streameval.parquet.footers import Footer
+from streameval.parquet.parts import Part
+from streameval.parquet.read_column import Located, Tally, locate, ranges, read_column
+from streameval.parquet.schema import wide_type
 from streameval.rankings import Fallback
-from streameval.rankings.footers import Footer
-from streameval.rankings.paging.chunks import OpenFile
-from streameval.rankings.paging.items import Located, Tally, locate, ranges, read_column
-from streameval.rankings.paging.schema import wide_type
-from streameval.rankings.parts import Part
 
 
 @dataclass(frozen=True)
