@@ -33,7 +33,7 @@ _HOMES = {
     "roc_curve": "arrays",
     "ScoredPrecisionRecallEvaluation": "metrics.scored",
     "compare": "verbs.compare",
-    "extrapolate": "extrapolation",
+    "extrapolate": "curve.extrapolation",
     "extrapolate_study": "verbs.extrapolate",
     "sql": "verbs.sql",
     "Study": "study",

@@ -66,7 +66,7 @@ def mixture(ends: Int64Array, n: Int64Array, p_plan: float, reach: float = FIRST
 
 
 def half_widths(ends: Int64Array, n: Int64Array, y_low: FloatArray, y_high: FloatArray) -> FloatArray:
-    """Largest (Yhi-Ylo)/(Yhi+Ylo) over the ranks of each stratum, inside included by the lift of streameval.envelope.
+    """Largest (Yhi-Ylo)/(Yhi+Ylo) over the ranks of each stratum, inside included by the lift (`curve.envelope`).
 
     Between two ends Yhi rises by steps of one until it meets the next value, Ylo stays until it must rise: the ratio
     is largest where the first of the two happens. Completely labelled strata count at their end only (the bounds there

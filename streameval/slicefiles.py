@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from streameval.curve import Curve
-from streameval.envelope import Envelope
+from streameval.curve.envelope import Envelope
 from streameval.errors import InputError, did_you_mean
 from streameval.types import Claim
 

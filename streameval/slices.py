@@ -7,7 +7,7 @@ not the draws depend on each other).
 
 The whole. Let n_s(r) of the list's first r items be in slice s: these numbers are counted when the plan is made. Then
 Y(r) = Σ Y_s(n_s(r)), so that the sums of the slices' bounds at n_s(r) bound Y at every r at once, with the same
-probability. Between the ranks r at which they were counted the walk's own logic holds (`streameval.envelope.close`).
+probability. Between the ranks r at which they were counted the walk's own logic holds (`curve.envelope.close`).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from streameval.curve import Curve
-from streameval.envelope import Points, close, lift
+from streameval.curve.envelope import Points, close, lift
 from streameval.errors import StudyError
 from streameval.types import STRENGTH, Claim, Int64Array, Labels, Plan
 

@@ -34,7 +34,7 @@ import pyarrow.parquet as pq
 
 from streameval import __version__
 from streameval.curve import Curve
-from streameval.envelope import Envelope
+from streameval.curve.envelope import Envelope
 from streameval.errors import StudyError
 from streameval.planfiles import difference, plan_files, read_plan
 from streameval.slicefiles import NAMES as SLICE_FILES

@@ -7,9 +7,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from streameval.bounds import areas, cutoffs, points, targets, tops
-from streameval.bounds.walk import Extremes
-from streameval.envelope import Points, close
+from streameval.curve import areas, points, targets
+from streameval.curve import at_cutoff as cutoffs
+from streameval.curve import first_k as tops
+from streameval.curve.envelope import Points, close
+from streameval.curve.extremes import Extremes
 from streameval.kernels.harmonic import harmonic_difference, precision_sum
 
 NAN = float("nan")

@@ -15,13 +15,13 @@ from hypothesis import strategies as st
 from parquet_tables import tables, write_options
 
 import streameval
-from streameval.bounds.targets import rank_at_recall
-from streameval.bounds.walk import Extremes
 from streameval.cli import run
-from streameval.envelope import Envelope, Points, close
+from streameval.curve.envelope import Envelope, Points, close
+from streameval.curve.extremes import Extremes
+from streameval.curve.proven import best_precision, deepest_rank, parse_share
+from streameval.curve.targets import rank_at_recall
 from streameval.errors import InputError, OutsideError, StudyError
 from streameval.kernels.wordorder import count_before
-from streameval.proven import best_precision, deepest_rank, parse_share
 from streameval.rankings import RankingOptions, open_ranking
 from streameval.rankings.leading import _Items, leading
 

@@ -13,7 +13,7 @@ import streameval
 from streameval import sums
 from streameval.counting import scored
 from streameval.curve import Curve
-from streameval.envelope import Points, lift
+from streameval.curve.envelope import Points, lift
 from streameval.metrics.bounded import metrics
 from streameval.rankings.labelled import cells, here
 from streameval.types import Claim

@@ -11,15 +11,8 @@ from hypothesis import strategies as st
 
 import streameval
 from streameval.cli import run
+from streameval.curve.extrapolation import Counts, documents, extrapolate, false_positive_rate, interval, precision_of
 from streameval.errors import InputError
-from streameval.extrapolation import (
-    Counts,
-    documents,
-    extrapolate,
-    false_positive_rate,
-    interval,
-    precision_of,
-)
 from streameval.methods import create
 from streameval.types import Labels
 

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from scipy.stats import binomtest
 
 import streameval
+from streameval.curve.label_error import lines, method_parameters, widen
 from streameval.errors import InputError
-from streameval.labelerror import lines, method_parameters, widen
 from streameval.methods import create
 from streameval.types import Labels
 

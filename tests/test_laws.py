@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from streameval.envelope import Points, close
+from streameval.curve.envelope import Points, close
 from streameval.errors import InputError
 from streameval.grid import geometric_grid
 from streameval.kernels.draw import draws

@@ -17,7 +17,7 @@ from test_sql import study_of
 import streameval
 from streameval.cli import run
 from streameval.curve import Curve
-from streameval.envelope import Envelope, Points, close
+from streameval.curve.envelope import Envelope, Points, close
 from streameval.methods import available, create
 from streameval.reporting import drawn
 from streameval.reporting.packed import pack, pack_all, thin

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import streameval
 from streameval.cli import run
 from streameval.curve import Curve
-from streameval.envelope import Points, close
+from streameval.curve.envelope import Points, close
 from streameval.methods import available
 from streameval.study import Study
 from streameval.types import Claim

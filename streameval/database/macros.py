@@ -43,7 +43,7 @@ class Macro:
         return [*made, f"COMMENT ON MACRO {self.name} IS '{comment}'"]
 
 
-# the estimate whose worst relative error over [lower, upper] is least (streameval.bounds.middle.between)
+# the estimate whose worst relative error over [lower, upper] is least (streameval.curve.estimate.between)
 _TRIPLE = """CREATE MACRO se_triple(se_low, se_high) AS struct_pack(
     lower := se_low,
     estimate := CASE WHEN se_low IS NULL OR se_high IS NULL THEN NULL
@@ -98,7 +98,7 @@ _DEEPEST = f"""(
                      >= (se_a + se_hi2 - se_hi) * se_num), 0) * se_den // se_num)::DOUBLE AS se_high
     FROM {_TARGET} CROSS JOIN {_STEPS} CROSS JOIN {_LIST} GROUP BY se_n, se_num, se_den) AS se_found"""
 
-# se_j(F): the positive that first reaches recall x where F are in the list (streameval.bounds.targets)
+# se_j(F): the positive that first reaches recall x where F are in the list (streameval.curve.targets)
 _J = "greatest(1, (se_num * ({found} + se_m) + se_den - 1) // se_den)"
 _FIRST = f"""(
     SELECT *, CASE WHEN se_reached IS NOT NULL THEN {_J.format(found="se_reached")} END AS se_first

@@ -15,7 +15,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from streameval.curve import Curve
-from streameval.envelope import Points, close
+from streameval.curve.envelope import Points, close
 from streameval.errors import InputError
 from streameval.methods import ASSUMES_THE_DRAW, Look, check_alpha, check_budget, check_claim, check_items
 from streameval.monotonicity import assumptions, warnings

@@ -16,7 +16,7 @@ What the paper gets wrong or leaves open, and what is done here:
   bracket then crosses (Y⁻ > Y⁺): proof that A.2 is false of these labels. Rises and crossings are counted.
 - `assume="independent"` reads bounds from the same labels that hold with a stated probability where labels are
   independent and their probability never rises: what A.2 means once label noise is paid for.
-- Neither step function bounds p between grid points; the lift of `streameval.envelope` does.
+- Neither step function bounds p between grid points; the lift of `streameval.curve.envelope` does.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ import numpy as np
 import pyarrow as pa
 
 from streameval.curve import Curve
-from streameval.envelope import Envelope, Points, close, lift
+from streameval.curve.envelope import Envelope, Points, close, lift
 from streameval.errors import InputError, did_you_mean
 from streameval.grid import least_head, parse_epsilon
 from streameval.methods import check_alpha, check_budget, check_claim, check_items

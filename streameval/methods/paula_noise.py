@@ -15,8 +15,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from streameval.curve.envelope import Points
 from streameval.dependence import dependence_test
-from streameval.envelope import Points
 from streameval.methods.paula_layout import Layout
 from streameval.monotonicity import p_text, rise_text
 from streameval.types import FloatArray, Int64Array, Labels

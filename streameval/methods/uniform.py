@@ -22,7 +22,7 @@ import numpy as np
 import pyarrow as pa
 
 from streameval.curve import Curve
-from streameval.envelope import Points, close
+from streameval.curve.envelope import Points, close
 from streameval.errors import InputError, did_you_mean
 from streameval.intervals import Drawn, dkwm, hoeffding, hypergeometric
 from streameval.methods import ASSUMES_THE_DRAW, check_alpha, check_budget, check_claim, check_items

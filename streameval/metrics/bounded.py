@@ -7,12 +7,12 @@ from collections.abc import Iterator
 import numpy as np
 import pyarrow as pa
 
-from streameval.bounds import areas, points, targets, tops
-from streameval.bounds.areas import Interval
-from streameval.bounds.cutoffs import METRICS, Known, bounds_at
-from streameval.bounds.middle import between
-from streameval.bounds.walk import Extremes
-from streameval.curve import Curve
+from streameval.curve import Curve, areas, points, targets
+from streameval.curve import first_k as tops
+from streameval.curve.areas import Interval
+from streameval.curve.at_cutoff import METRICS, Known, bounds_at
+from streameval.curve.estimate import between
+from streameval.curve.extremes import Extremes
 from streameval.metrics import BETAS, ELEVEN, PRECISIONS, RECALLS, Row, cutoffs, table, text
 from streameval.types import FloatArray, Int64Array
 

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from streameval.bounds.areas import interpolated_area
-from streameval.bounds.cutoffs import METRICS, Cutoffs, f_beta
-from streameval.bounds.middle import between
-from streameval.bounds.targets import wanted
-from streameval.bounds.tops import DEEPEST_DCG, discounts
-from streameval.bounds.walk import Extremes
-from streameval.envelope import Envelope
+from streameval.curve.areas import interpolated_area
+from streameval.curve.at_cutoff import METRICS, Cutoffs, f_beta
+from streameval.curve.envelope import Envelope
+from streameval.curve.estimate import between
+from streameval.curve.extremes import Extremes
+from streameval.curve.first_k import DEEPEST_DCG, discounts
+from streameval.curve.targets import wanted
 from streameval.metrics import BETAS, ELEVEN, PRECISIONS, RECALLS, Row, cutoffs, table, text
 from streameval.metrics.places import SIDES, Places
 from streameval.totals import Totals

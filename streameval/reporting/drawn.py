@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from streameval.bounds.cutoffs import Known, bounds_at
-from streameval.bounds.middle import between
-from streameval.bounds.targets import interpolated_precision
-from streameval.bounds.walk import Extremes, Walk
 from streameval.curve import Curve
+from streameval.curve.at_cutoff import Known, bounds_at
+from streameval.curve.estimate import between
+from streameval.curve.extremes import Extremes, Walk
+from streameval.curve.targets import interpolated_precision
 from streameval.types import FloatArray, Int64Array
 
 Rows = list[dict[str, Any]]

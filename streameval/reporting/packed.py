@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from streameval.curve import Curve, known_scores
-from streameval.envelope import Envelope
+from streameval.curve.envelope import Envelope
 from streameval.types import FloatArray, Int64Array
 
 _SIZE = 600_000  # characters of page

@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from streameval.curve import Curve
-from streameval.envelope import Points, lift
+from streameval.curve.envelope import Points, lift
 from streameval.errors import InputError, StudyError
 from streameval.methods import create, parameter_names
 from streameval.metrics import cutoffs

@@ -14,11 +14,11 @@ from typing import Any
 
 import pyarrow as pa
 
-from streameval.bounds.targets import rank_at_recall
-from streameval.bounds.walk import Extremes
 from streameval.curve import Curve
+from streameval.curve.extremes import Extremes
+from streameval.curve.proven import best_precision, deepest_rank, parse_share
+from streameval.curve.targets import rank_at_recall
 from streameval.errors import InputError, StudyError, check_misses
-from streameval.proven import best_precision, deepest_rank, parse_share
 from streameval.rankings import Progress, silent
 from streameval.study import Study
 from streameval.types import Claim, Plan

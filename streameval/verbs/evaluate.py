@@ -10,8 +10,8 @@ from typing import Any, TypedDict, Unpack
 
 from streameval import __version__
 from streameval.curve import Curve
+from streameval.curve.label_error import check_label_error
 from streameval.errors import InputError, check_misses, did_you_mean
-from streameval.labelerror import check_label_error
 from streameval.labelling import Items, LabelColumns, Tallied, Votes, read_votes, vote_rule
 from streameval.labelling.agreement import agreement
 from streameval.labelling.grades import refuse_grades

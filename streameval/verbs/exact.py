@@ -18,7 +18,7 @@ from streameval.counting import Summed
 from streameval.counting.scored import Limits, counted
 from streameval.counting.streamed import Scores, slide, streamed
 from streameval.curve import Curve
-from streameval.envelope import Points, lift
+from streameval.curve.envelope import Points, lift
 from streameval.errors import InputError, check_misses
 from streameval.exactfiles import save_exact
 from streameval.metrics import cutoffs

@@ -10,8 +10,8 @@ import numpy as np
 import pyarrow as pa
 
 from streameval.curve import Curve
+from streameval.curve.extrapolation import Counts, documents, extrapolate, interval
 from streameval.errors import InputError, StudyError
-from streameval.extrapolation import Counts, documents, extrapolate, interval
 from streameval.metrics import cutoffs
 from streameval.study import Study
 

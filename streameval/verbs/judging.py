@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from streameval.curve import Curve, HalfWidth
+from streameval.curve.label_error import CONFIDENCE, method_parameters, widen
 from streameval.errors import InputError
-from streameval.labelerror import CONFIDENCE, method_parameters, widen
 from streameval.labelling import Tallied, tally
 from streameval.labelling.tally import with_unlisted
 from streameval.labelstore import Given, rows_of

@@ -12,8 +12,8 @@ import numpy as np
 import pyarrow as pa
 
 from streameval.curve import Curve
+from streameval.curve.label_error import CONFIDENCE
 from streameval.errors import InputError
-from streameval.labelerror import CONFIDENCE
 from streameval.methods import Method, create
 from streameval.metrics.bounded import metrics
 from streameval.rankings import Progress, Ranking, silent

@@ -59,7 +59,7 @@ def extrapolate(
 
 
 def _from_point(point: tuple[float, float, float], to: float, population: int | None, output: Output) -> None:
-    from streameval.extrapolation import documents, extrapolate
+    from streameval.curve.extrapolation import documents, extrapolate
 
     found = extrapolate(*point, to)
     answer, shape = float(found.precision), float(found.shape)

@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from streameval.bounds.walk import Extremes, Walk, whole_near
+from streameval.curve.extremes import Extremes, Walk, whole_near
 from streameval.kernels.harmonic import precision_sum, run_sums
 from streameval.types import FloatArray
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from streameval.envelope import Envelope
+from streameval.curve.envelope import Envelope
 from streameval.types import FloatArray
 
 

@@ -17,7 +17,7 @@ and r − Y(r) true negatives, so Y − (c + s·Y) ≤ Y' ≤ Y + (c + s·(r −
     (Y'lo − c − s·r)/(1 − s) ≤ Y(r) ≤ (Y'hi + c)/(1 − s).
 
 (s < 1 because 1 + e(e^λ − 1) < e^λ for e < 1.) Since s ≥ e (Jensen), the lines are also true of errors of which no
-prefix holds more than the share e. What is left is the walk's own logic: `streameval.envelope.lift`.
+prefix holds more than the share e. What is left is the walk's own logic: `streameval.curve.envelope.lift`.
 
 The rate is that of an item's label after the vote rule, not of a single vote.
 """
@@ -32,7 +32,7 @@ from typing import Any
 import numpy as np
 
 from streameval.curve import Curve
-from streameval.envelope import Envelope, Points, lift
+from streameval.curve.envelope import Envelope, Points, lift
 from streameval.errors import InputError
 from streameval.types import Claim, FloatArray
 

@@ -11,11 +11,11 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from streameval import notebook
-from streameval.bounds.cutoffs import Known, bounds_at, f_bounds
-from streameval.bounds.middle import Bounds, estimate
-from streameval.bounds.targets import rank_at_precision, rank_at_recall, target
-from streameval.bounds.walk import Extremes
-from streameval.envelope import Envelope
+from streameval.curve.at_cutoff import Known, bounds_at, f_bounds
+from streameval.curve.envelope import Envelope
+from streameval.curve.estimate import Bounds, estimate
+from streameval.curve.extremes import Extremes
+from streameval.curve.targets import rank_at_precision, rank_at_recall, target
 from streameval.errors import InputError
 from streameval.types import Claim, Int64Array
 

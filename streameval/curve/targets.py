@@ -10,9 +10,9 @@ from fractions import Fraction
 
 import numpy as np
 
-from streameval.bounds.areas import UNDEFINED, Interval
-from streameval.bounds.points import crossing
-from streameval.bounds.walk import Extremes, Walk
+from streameval.curve.areas import UNDEFINED, Interval
+from streameval.curve.extremes import Extremes, Walk
+from streameval.curve.points import crossing
 from streameval.errors import InputError
 
 _DECIMALS = 12  # of a target, here and in SQL: then both are whole numbers over 10¹²

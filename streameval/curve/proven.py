@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from streameval.envelope import Envelope
+from streameval.curve.envelope import Envelope
 from streameval.errors import InputError
 
 

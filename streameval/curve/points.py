@@ -11,8 +11,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from streameval.bounds.areas import UNDEFINED, Interval
-from streameval.bounds.walk import Extremes, whole_near
+from streameval.curve.areas import UNDEFINED, Interval
+from streameval.curve.extremes import Extremes, whole_near
 from streameval.types import FloatArray
 
 # of Y, r and P: rises along a run of positives, falls along one of negatives, and falls as P rises

@@ -6,8 +6,8 @@ from functools import cache
 
 import numpy as np
 
-from streameval.bounds.areas import UNDEFINED, Interval, average_precision, highest_average, lowest_average
-from streameval.bounds.walk import Extremes, Walk
+from streameval.curve.areas import UNDEFINED, Interval, average_precision, highest_average, lowest_average
+from streameval.curve.extremes import Extremes, Walk
 from streameval.kernels.exact import BLOCK
 from streameval.types import FloatArray
 
