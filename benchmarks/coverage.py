@@ -21,9 +21,9 @@ import pyarrow.parquet as pq
 
 from benchmarks.readme import markdown, write_section
 from streameval.kernels.band import band
-from streameval.logdesign import allocation, mixture, smallest_c, stratum_ends
 from streameval.methods import create
-from streameval.replicates import replicate
+from streameval.methods.loguniform.design import allocation, mixture, smallest_c, stratum_ends
+from streameval.methods.replicates import replicate
 
 CONFIDENCES = (0.5, 0.9, 0.95, 0.999)
 SIZES = (1, 2, 10, 100, 1_000, 10_000, 100_000, 1_000_000)

@@ -15,8 +15,8 @@ import numpy as np
 
 from benchmarks.readme import markdown, write_section
 from streameval.kernels.band import band
-from streameval.logdesign import allocation, half_widths, mixture, stratum_ends
 from streameval.methods import create
+from streameval.methods.loguniform.design import allocation, half_widths, mixture, stratum_ends
 
 ALPHA = 0.0812  # γ(1+ε) − 1 of PAULA at ε = .03, Δ = 100
 

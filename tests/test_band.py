@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from streameval.kernels.band import band, real_band
-from streameval.logdesign import allocation, mixture, stratum_ends
 from streameval.methods import available, create
+from streameval.methods.loguniform.design import allocation, mixture, stratum_ends
 from streameval.types import Labels
 
 

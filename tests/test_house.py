@@ -56,10 +56,8 @@ UPWARD = {
     ("rankings.labelled.here", "sums"),
     ("rankings.labelled.packed", "sums"),
     ("rankings.labelled.shipping", "sums"),
-    ("replicates", "methods"),
     ("reporting.comparison", "verbs.compare"),
     ("reporting.simulation", "verbs.simulate"),
-    ("sliding", "grid"),
     ("totals", "sums"),
 }
 

@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 
 from streameval.curve.envelope import Points, close
 from streameval.errors import InputError
-from streameval.grid import geometric_grid
 from streameval.kernels.draw import draws
 from streameval.kernels.fisher import fisher_rise
 from streameval.kernels.paula import bracket, window_sums
 from streameval.methods import available, create
+from streameval.methods.grid import geometric_grid
 from streameval.types import Labels
 
 SMALL = {

@@ -13,8 +13,8 @@ import pytest
 import streameval
 from streameval.cli import run
 from streameval.errors import InputError, StudyError
-from streameval.logdesign import look_share
 from streameval.methods import create
+from streameval.methods.loguniform.design import look_share
 from streameval.types import Labels
 
 N = 600

@@ -11,11 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import streameval
-from streameval.dependence import dependence_test
 from streameval.errors import InputError
 from streameval.kernels.window_band import upper_bounds
 from streameval.methods import create
-from streameval.methods.paula_noise import noise_points
+from streameval.methods.checks.dependence import dependence_test
+from streameval.methods.paula.noise import noise_points
 from streameval.types import Labels
 
 N = 20_000

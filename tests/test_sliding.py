@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from streameval.errors import InputError
-from streameval.grid import geometric_grid
 from streameval.kernels.sliding import EARLIER_YIELD, LATER_YIELD, LOW, LOW_RANK, LOW_WINDOW, LOW_YIELD, RANK, slide
-from streameval.sliding import Sliding, smallest_window
+from streameval.methods.checks.sliding import Sliding, smallest_window
+from streameval.methods.grid import geometric_grid
 
 
 def naive(v, window, epsilon):

@@ -10,11 +10,11 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from streameval.counting import Summed
+from streameval.methods.checks.sliding import Sliding
 from streameval.rankings import Progress
 from streameval.rankings.labelled import LabelledScans
 from streameval.rankings.ordering.scores import Keys
 from streameval.rankings.streams import LabelledRows
-from streameval.sliding import Sliding
 from streameval.sums import Part
 from streameval.totals import Totals, fold
 from streameval.types import Int64Array

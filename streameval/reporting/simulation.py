@@ -11,7 +11,7 @@ import numpy as np
 
 from streameval.curve import Curve
 from streameval.errors import InputError
-from streameval.replicates import Replicates
+from streameval.methods.replicates import Replicates
 from streameval.reporting.charts import rank_axis
 from streameval.reporting.drawn import thinned
 from streameval.stores import atomic

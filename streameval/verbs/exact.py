@@ -21,6 +21,7 @@ from streameval.curve import Curve
 from streameval.curve.envelope import Points, lift
 from streameval.errors import InputError, check_misses
 from streameval.exactfiles import save_exact
+from streameval.methods.checks.sliding import Sliding, WindowResult, smallest_window
 from streameval.metrics import cutoffs
 from streameval.metrics.counted import Counted, metrics
 from streameval.metrics.places import Places
@@ -31,7 +32,6 @@ from streameval.rankings.scored import ScoredRanking
 from streameval.rankings.streams import LabelledRows, check_unchanged, labelled_rows
 from streameval.rankings.tables import LakeRanking
 from streameval.reporting.page import render
-from streameval.sliding import Sliding, WindowResult, smallest_window
 from streameval.stores.transfer import copied
 from streameval.study import NO_LABELS, Evaluation, Study
 from streameval.sums import UnorderedError

@@ -13,8 +13,8 @@ import pyarrow.compute as pc
 
 from streameval.errors import InputError, did_you_mean
 from streameval.methods import available, create, parameter_names
+from streameval.methods.replicates import Replicates, replicate
 from streameval.rankings import Progress, Ranking, RankingOptions, open_ranking, silent
-from streameval.replicates import Replicates, replicate
 from streameval.types import FloatArray
 
 _BYTES_PER_ITEM = 32  # the label column as it is read, the truth, its running sum

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from streameval.monotonicity import SIGNIFICANCE
+from streameval.methods.checks.monotonicity import SIGNIFICANCE
 
 
 @dataclass(frozen=True)

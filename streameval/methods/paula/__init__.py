@@ -30,10 +30,11 @@ import pyarrow as pa
 from streameval.curve import Curve
 from streameval.curve.envelope import Envelope, Points, close, lift
 from streameval.errors import InputError, did_you_mean
-from streameval.grid import least_head, parse_epsilon
 from streameval.methods import check_alpha, check_budget, check_claim, check_items
-from streameval.methods.paula_bracket import Bracket, bracket_of, findings, head_yield_of, tail_finding
-from streameval.methods.paula_layout import (
+from streameval.methods.checks.monotonicity import assumptions
+from streameval.methods.grid import least_head, parse_epsilon
+from streameval.methods.paula.bracket import Bracket, bracket_of, findings, head_yield_of, tail_finding
+from streameval.methods.paula.layout import (
     DEFAULT_EPSILON,
     Layout,
     decimal,
@@ -41,14 +42,13 @@ from streameval.methods.paula_layout import (
     layout_for_budget,
     layout_of,
 )
-from streameval.methods.paula_noise import (
+from streameval.methods.paula.noise import (
     ASSUMES_INDEPENDENT,
     noise_diagnostics,
     noise_findings,
     noise_points,
     with_noise,
 )
-from streameval.monotonicity import assumptions
 from streameval.types import Claim, Labels, Plan
 
 ASSUMES_A2 = (
@@ -80,7 +80,7 @@ class Paula:
         Take the ε of smallest γ(1+ε) whose labels are at most so many.
     assume : {"a2", "independent"}
         What the bounds rest on: A.2 as the paper has it, or independent labels whose probability never rises
-        (`streameval.methods.paula_noise`), which pays for label noise and holds with probability `confidence`.
+        (`streameval.methods.paula.noise`), which pays for label noise and holds with probability `confidence`.
     confidence : float, optional
         In (0, 1), .95 by default: of the bounds for independent labels, which are columns of the curve in any case.
 

@@ -18,7 +18,7 @@ from streameval.curve import Curve
 from streameval.curve.envelope import Points, close
 from streameval.errors import InputError
 from streameval.methods import ASSUMES_THE_DRAW, Look, check_alpha, check_budget, check_claim, check_items
-from streameval.monotonicity import assumptions, warnings
+from streameval.methods.checks.monotonicity import assumptions, warnings
 from streameval.types import Claim, Int64Array, Labels, Plan
 
 
@@ -86,7 +86,7 @@ class LogUniform:
 
     def strata(self, n_items: int) -> tuple[Int64Array, Int64Array]:
         """Last rank of each stratum, and ranks to draw of it."""
-        from streameval.logdesign import allocation, stratum_ends
+        from streameval.methods.loguniform.design import allocation, stratum_ends
 
         density = self._density(check_items(n_items))
         ends = stratum_ends(n_items, density)
@@ -114,7 +114,7 @@ class LogUniform:
     def enlarged(self, plan: Plan, look: int) -> Plan:
         """Grow a plan to a later look: strata and seed stay, and so does every rank."""
         from streameval.kernels.draw import draw_strata
-        from streameval.logdesign import allocation, look_density, stratum_ends
+        from streameval.methods.loguniform.design import allocation, look_density, stratum_ends
 
         first, now = float(plan.notes["density"]), int(plan.notes["look"])
         ends, seed = stratum_ends(plan.n_items, first), np.uint64(plan.seed % 2**64)
@@ -132,7 +132,7 @@ class LogUniform:
         return replace(plan, table=table, notes={**plan.notes, "look": look})
 
     def _look(self, n_items: int, first: float, look: int) -> Look:
-        from streameval.logdesign import forecast, look_density, look_share
+        from streameval.methods.loguniform.design import forecast, look_density, look_share
 
         delta = look_share(1 - self.confidence, look, self.looks)
         width, labels = forecast(n_items, look_density(first, look), delta, self.min_precision, first)
@@ -186,7 +186,7 @@ class LogUniform:
         return curve if exact else curve.with_findings(self._findings(curve))
 
     def _density(self, n_items: int) -> float:
-        from streameval.logdesign import largest_c, look_share, smallest_c
+        from streameval.methods.loguniform.design import largest_c, look_share, smallest_c
 
         if self.budget is not None:
             return largest_c(n_items, self.budget)
@@ -196,7 +196,7 @@ class LogUniform:
     def _points(self, plan: Plan, labels: Labels) -> Points:
         """Intersect the bands of all looks so far, each from the ranks of its own plan and for its share of δ."""
         from streameval.kernels.band import band
-        from streameval.logdesign import FIRST_REACH, LATER_REACH, look_share, mixture
+        from streameval.methods.loguniform.design import FIRST_REACH, LATER_REACH, look_share, mixture
 
         if plan.table.num_rows == plan.n_items:
             return Points.none()

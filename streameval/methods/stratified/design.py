@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from streameval.errors import InputError
-from streameval.grid import geometric_grid, parse_epsilon
+from streameval.methods.grid import geometric_grid, parse_epsilon
 from streameval.types import Int64Array
 
 DEFAULT_EPSILON = "0.03"

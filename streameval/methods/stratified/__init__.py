@@ -27,10 +27,10 @@ import pyarrow as pa
 from streameval.curve import Curve
 from streameval.curve.envelope import Points, close
 from streameval.errors import InputError, did_you_mean
-from streameval.grid import parse_epsilon
 from streameval.methods import ASSUMES_THE_DRAW, check_alpha, check_budget, check_claim, check_items
-from streameval.methods.stratified_design import CANDIDATES, DEFAULT_EPSILON, Design, afforded, designed, radius_of
-from streameval.monotonicity import assumptions, warnings
+from streameval.methods.checks.monotonicity import assumptions, warnings
+from streameval.methods.grid import parse_epsilon
+from streameval.methods.stratified.design import CANDIDATES, DEFAULT_EPSILON, Design, afforded, designed, radius_of
 from streameval.types import Claim, FloatArray, Int64Array, Labels, Plan
 
 CLAIMS = ("printed", "factor")

@@ -16,9 +16,9 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from streameval.curve.envelope import Points
-from streameval.dependence import dependence_test
-from streameval.methods.paula_layout import Layout
-from streameval.monotonicity import p_text, rise_text
+from streameval.methods.checks.dependence import dependence_test
+from streameval.methods.checks.monotonicity import p_text, rise_text
+from streameval.methods.paula.layout import Layout
 from streameval.types import FloatArray, Int64Array, Labels
 
 ASSUMES_INDEPENDENT = (

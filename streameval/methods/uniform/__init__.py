@@ -24,10 +24,10 @@ import pyarrow as pa
 from streameval.curve import Curve
 from streameval.curve.envelope import Points, close
 from streameval.errors import InputError, did_you_mean
-from streameval.intervals import Drawn, dkwm, hoeffding, hypergeometric
 from streameval.methods import ASSUMES_THE_DRAW, check_alpha, check_budget, check_claim, check_items
-from streameval.monotonicity import assumptions, warnings
-from streameval.samplesize import curve_sizes, point_sizes
+from streameval.methods.checks.monotonicity import assumptions, warnings
+from streameval.methods.uniform.intervals import Drawn, dkwm, hoeffding, hypergeometric
+from streameval.methods.uniform.sample_size import curve_sizes, point_sizes
 from streameval.types import Claim, FloatArray, Int64Array, Labels, Plan
 
 INTERVALS = ("hoeffding", "hypergeometric", "dkwm")

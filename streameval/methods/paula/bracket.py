@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from streameval.methods.paula_layout import Layout
-from streameval.monotonicity import p_text, rise_text, warnings
+from streameval.methods.checks.monotonicity import p_text, rise_text, warnings
+from streameval.methods.paula.layout import Layout
 from streameval.types import Int64Array, Labels
 
 
