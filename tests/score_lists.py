@@ -6,10 +6,10 @@ import numpy as np
 import pyarrow as pa
 
 from streameval.kernels.tiehash import position_hashes
-from streameval.rankings.memory import TableSlice
-from streameval.rankings.ordering.scores import order_of
-from streameval.rankings.ordering.ties import key_hashes
-from streameval.rankings.ordering.units import Scan
+from streameval.order.scan import Scan
+from streameval.order.scores import order_of
+from streameval.order.ties import key_hashes
+from streameval.rows.memory import TableSlice
 
 
 def scan_of(table, pieces=5, key=(), ascending=False, threads=2):

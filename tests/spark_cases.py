@@ -21,13 +21,15 @@ from spark_cluster import Slow
 
 import streameval
 from streameval.cli import run
+from streameval.counting import threads as here
+from streameval.engines import create
+from streameval.engines.spark.sessions import opened
 from streameval.errors import OutsideError, StreamevalError
-from streameval.rankings import RankingOptions, open_ranking, parcels
-from streameval.rankings.engines import create
-from streameval.rankings.engines.spark.sessions import opened
-from streameval.rankings.labelled import here, shipping
-from streameval.rankings.ordering.locate import least_memory
-from streameval.rankings.scored import ScoredRanking
+from streameval.order.locate import least_memory
+from streameval.rankings import RankingOptions, open_ranking
+from streameval.rankings.by_score import ScoredRanking
+from streameval.remote import jobs as parcels
+from streameval.remote import labelled_jobs as shipping
 
 N, FILES, GROUP = 24_000, 8, 500
 RANKS = np.arange(1, N + 1, 97)

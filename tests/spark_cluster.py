@@ -10,10 +10,11 @@ from typing import ClassVar
 import numpy as np
 import pyarrow as pa
 
-from streameval.rankings import engines, parcels
-from streameval.rankings.labelled.shipping import Shipped
-from streameval.rankings.ordering import shipping
-from streameval.rankings.ordering.tasks import Sampling
+from streameval import engines
+from streameval.order.tasks import Sampling
+from streameval.remote import jobs as parcels
+from streameval.remote import scan_jobs as shipping
+from streameval.remote.labelled_jobs import Shipped
 
 
 @dataclass(frozen=True)

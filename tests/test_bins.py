@@ -9,12 +9,12 @@ from score_lists import SCORES, scan_of, sorted_positions
 
 from streameval.kernels.bins import keep_open, pile_up, thin_out
 from streameval.kernels.tiehash import position_hashes
-from streameval.rankings.ordering import hoard as hoarding
-from streameval.rankings.ordering.first import first_stage
-from streameval.rankings.ordering.hoard import Hoard
-from streameval.rankings.ordering.locate import locate
-from streameval.rankings.ordering.scores import order_of
-from streameval.rankings.ordering.sieve import BLOCK, NO_HASHES, bits
+from streameval.order import early_candidates as hoarding
+from streameval.order.early_candidates import Hoard
+from streameval.order.filter import BLOCK, NO_HASHES, bits
+from streameval.order.first_bins import first_stage
+from streameval.order.locate import locate
+from streameval.order.scores import order_of
 
 
 @settings(max_examples=60, deadline=None)

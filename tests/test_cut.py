@@ -23,7 +23,7 @@ from streameval.curve.targets import rank_at_recall
 from streameval.errors import InputError, OutsideError, StudyError
 from streameval.kernels.wordorder import count_before
 from streameval.rankings import RankingOptions, open_ranking
-from streameval.rankings.leading import _Items, leading
+from streameval.rankings.top_items import _Items, leading
 
 
 def random_envelope(n, rng):
@@ -363,7 +363,7 @@ def test_parts_are_cut_and_read_back_as_one(study, tmp_path, monkeypatch):
     path, _ = study
     monkeypatch.setattr("streameval.stores.partitioned._PART_BYTES", 1_000)
     monkeypatch.setattr("streameval.stores.partitioned._GROUP_ROWS", 100)
-    monkeypatch.setattr("streameval.rankings.leading._MOST_ROWS", 130)
+    monkeypatch.setattr("streameval.rankings.top_items._MOST_ROWS", 130)
     made = streameval.cut(path, rank=1_000).write(tmp_path / "out")
     assert len(made.files) > 3
     assert made.files == tuple(f"part-{i:05d}.parquet" for i in range(len(made.files)))

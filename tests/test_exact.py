@@ -10,12 +10,13 @@ from hypothesis import strategies as st
 from sklearn.metrics import average_precision_score, roc_auc_score
 
 import streameval
-from streameval import sums
-from streameval.counting import scored
+from streameval.counting import block_sums as sums
+from streameval.counting import by_score as scored
+from streameval.counting import counters as cells
+from streameval.counting import threads as here
 from streameval.curve import Curve
 from streameval.curve.envelope import Points, lift
 from streameval.metrics.bounded import metrics
-from streameval.rankings.labelled import cells, here
 from streameval.types import Claim
 from streameval.verbs.exact import Windows, curve_cutoffs
 

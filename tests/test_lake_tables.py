@@ -216,7 +216,8 @@ def test_a_tag_that_is_a_number_names_a_snapshot(tmp_path, monkeypatch):
 
 
 def test_a_plan_reads_no_data_file(made, monkeypatch):
-    from streameval.rankings import stored, tables
+    from streameval.rows import lake as tables
+    from streameval.rows import parquet as stored
 
     monkeypatch.setattr(stored, "read_footers", None)
     monkeypatch.setattr(tables, "read_footer", None)
@@ -295,7 +296,7 @@ def test_deleted_rows_of_delta_are_refused_until_rewritten(tmp_path):
 
 
 def test_delete_files_of_iceberg_are_refused(tmp_path, monkeypatch):
-    from streameval.rankings import iceberg
+    from streameval.rows import iceberg
 
     task = type("Task", (), {"delete_files": {"x"}, "file": None})()
     with pytest.raises(InputError, match=r"1 of its 1 files have delete files.*rewrite_data_files"):
@@ -365,7 +366,7 @@ ANSWERS = [
 
 @pytest.mark.parametrize(("said", "status", "shown"), ANSWERS)
 def test_a_librarys_trouble_with_a_store_is_worth_a_retry_or_not(said, status, shown):
-    from streameval.rankings.tables import asked
+    from streameval.rows.lake import asked
 
     def ask():
         raise OSError(said)

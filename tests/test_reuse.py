@@ -17,8 +17,8 @@ from streameval.errors import InputError
 from streameval.kernels.draw import mix64
 from streameval.kernels.samplehash import SAMPLE_SEED, sample_hashes
 from streameval.methods import create
-from streameval.rankings.hashdraw import draw_by_key, smallest
-from streameval.rankings.ordering.ties import key_hashes
+from streameval.order.ties import key_hashes
+from streameval.rankings.draw_by_key import draw_by_key, smallest
 from streameval.types import Labels
 from streameval.verbs.reuse import ByKey, plan_by_key
 
@@ -64,7 +64,7 @@ def test_the_draw_is_the_naive_one_whatever_the_runs(versions, score, monkeypatc
     path, _, _ = versions
     opened = streameval.open_ranking(str(path), streameval.RankingOptions(score=score))
     strata = create("loguniform", {"alpha": 0.3}).strata(N)
-    monkeypatch.setattr("streameval.rankings.hashdraw._LEAST_RUN", 700)
+    monkeypatch.setattr("streameval.rankings.draw_by_key._LEAST_RUN", 700)
     drawn = draw_by_key(opened, strata, ("id",), 3, memory=1e-9)
     keys = opened.fetch(np.arange(1, N + 1), ["id"]).table.column("id")
     hashes = sample_hashes(key_hashes(pa.table({"id": keys})), np.uint64(3))
@@ -76,7 +76,7 @@ def test_the_draw_is_the_naive_one_whatever_the_runs(versions, score, monkeypatc
 
 
 def test_runs_of_any_length_draw_the_same(versions, monkeypatch):
-    from streameval.rankings import hashdraw
+    from streameval.rankings import draw_by_key as hashdraw
 
     strata = create("loguniform", {"alpha": 0.3}).strata(N)
     rng = np.random.default_rng(0)

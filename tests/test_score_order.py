@@ -15,9 +15,9 @@ from score_lists import SCORES, scan_of, sorted_positions
 import streameval
 from streameval.errors import InputError
 from streameval.kernels.tiehash import position_hashes
+from streameval.order.locate import locate
+from streameval.order.ties import key_hashes
 from streameval.rankings import RankingOptions, open_ranking
-from streameval.rankings.ordering.locate import locate
-from streameval.rankings.ordering.ties import key_hashes
 
 
 @pytest.mark.parametrize("name", SCORES)

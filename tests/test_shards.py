@@ -20,13 +20,13 @@ import streameval
 from streameval.cli import run
 from streameval.cli.meter import Meter
 from streameval.errors import InputError, StudyError
+from streameval.order import run_threads as sweeping
+from streameval.order.checkpoints import Keeper, UnfinishedError
+from streameval.order.locate import least_memory, locate
+from streameval.order.partials import merged, partial_of
+from streameval.order.scan import RowGroup
+from streameval.order.shards import Shard, Step
 from streameval.rankings import RankingOptions, open_ranking
-from streameval.rankings.ordering import sweep as sweeping
-from streameval.rankings.ordering.keeping import Keeper, UnfinishedError
-from streameval.rankings.ordering.locate import least_memory, locate
-from streameval.rankings.ordering.partials import merged, partial_of
-from streameval.rankings.ordering.units import RowGroup
-from streameval.rankings.scans import Shard, Step
 
 N = 24_000
 FILES = 8
@@ -216,7 +216,7 @@ def test_a_killed_run_is_resumed(listed, tmp_path, monkeypatch):
     code = f"""
 import os
 import streameval
-from streameval.rankings.ordering import keeping, sweep
+from streameval.order import checkpoints as keeping, run_threads as sweep
 sweep.CHECKPOINT_SECONDS = 0
 plain, saved = keeping.Keeper.save, []
 def save(self):

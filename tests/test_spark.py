@@ -24,14 +24,16 @@ from score_lists import SCORES
 from spark_cluster import Cluster
 
 import streameval
+from streameval import engines
 from streameval.cli import run
+from streameval.engines.spark.jobs import carried, trouble
 from streameval.errors import InputError, OutsideError
-from streameval.rankings import RankingOptions, engines, open_ranking, parcels
-from streameval.rankings.engines.spark.jobs import carried, trouble
-from streameval.rankings.ordering import shipping
-from streameval.rankings.ordering.keeping import Keeper
-from streameval.rankings.ordering.locate import least_memory, locate
-from streameval.rankings.ordering.tasks import Sampling
+from streameval.order.checkpoints import Keeper
+from streameval.order.locate import least_memory, locate
+from streameval.order.tasks import Sampling
+from streameval.rankings import RankingOptions, open_ranking
+from streameval.remote import jobs as parcels
+from streameval.remote import scan_jobs as shipping
 
 
 @pytest.fixture

@@ -12,11 +12,14 @@ from hypothesis import strategies as st
 from spark_cluster import Cluster
 
 import streameval
-from streameval import sums
-from streameval.counting import scored
+from streameval.counting import block_sums as sums
+from streameval.counting import by_score as scored
+from streameval.counting import counters as cells
+from streameval.counting import threads as here
 from streameval.errors import InputError, OutsideError
-from streameval.rankings import RankingOptions, parcels
-from streameval.rankings.labelled import cells, here, shipping
+from streameval.rankings import RankingOptions
+from streameval.remote import jobs as parcels
+from streameval.remote import labelled_jobs as shipping
 from streameval.verbs.exact import Windows
 
 FILES = ("curve.parquet", "envelope.parquet", "metrics.parquet", "evaluation.json")

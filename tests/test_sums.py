@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from streameval import sums
+from streameval.counting import block_sums as sums
+from streameval.counting.block_sums import UnorderedError, sum_groups, sum_labels, sum_rows
+from streameval.counting.totals import fold
 from streameval.errors import InputError
 from streameval.kernels import exact
-from streameval.sums import UnorderedError, sum_groups, sum_labels, sum_rows
-from streameval.totals import fold
 
 NO_CUTS = np.empty(0, np.int64)
 

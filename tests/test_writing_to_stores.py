@@ -40,7 +40,7 @@ def lake(server, monkeypatch):
     reach(server, monkeypatch)
     monkeypatch.setattr("streameval.stores.partitioned._PART_BYTES", 1_000)
     monkeypatch.setattr("streameval.stores.partitioned._GROUP_ROWS", 300)
-    monkeypatch.setattr("streameval.rankings.leading._MOST_ROWS", 500)
+    monkeypatch.setattr("streameval.rankings.top_items._MOST_ROWS", 500)
     server.reset()
     yield server
     server.reset()
@@ -200,7 +200,7 @@ def test_a_store_that_is_gone_for_good_says_where_leftovers_lie(lake, study, cap
 
 def test_a_store_that_denies_writing_is_known_before_the_work(lake, study, capsys, monkeypatch):
     lake.reset({"path": "best", "method": "PUT", "fault": "403"})
-    monkeypatch.setattr("streameval.rankings.leading.leading", lambda *arguments: pytest.fail("the list was read"))
+    monkeypatch.setattr("streameval.rankings.top_items.leading", lambda *arguments: pytest.fail("the list was read"))
     assert "denies access" in refused(capsys, 2, "cut", study, "--rank", "3000", "--out", "s3://lake/best")
 
 
@@ -218,7 +218,7 @@ def test_a_part_that_fails_late_completes_no_upload(lake):
 
 
 COMMAND = """
-import sys, streameval.stores.partitioned as partitioned, streameval.rankings.leading as leading
+import sys, streameval.stores.partitioned as partitioned, streameval.rankings.top_items as leading
 from streameval.cli import run
 from streameval.stores import trouble
 partitioned._PART_BYTES, partitioned._GROUP_ROWS, leading._MOST_ROWS, trouble._FIRST_PAUSE = 1_000, 300, 500, 0.001

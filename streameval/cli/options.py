@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from cyclopts import Parameter
 
 if TYPE_CHECKING:
+    from streameval.engines import Engine
     from streameval.rankings import RankingOptions
-    from streameval.rankings.engines import Engine
 
 
 def whole(kind: Any, tokens: Sequence[Any]) -> int:
@@ -130,8 +130,8 @@ class EngineFlags:
 
     def create(self) -> Engine:
         """Return what the library takes."""
+        from streameval.engines import create
         from streameval.errors import InputError
-        from streameval.rankings.engines import create
 
         if self.spark_remote is not None and self.engine != "spark":
             raise InputError("a Spark server was named, but another engine", "add --engine spark")

@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 
 import pyarrow as pa
 
-from streameval.metrics.places import Look
-from streameval.totals import Totals
+from streameval.counting.lookups import Look
+from streameval.counting.totals import Totals
 
 
 @dataclass(frozen=True)

@@ -12,10 +12,10 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
+from streameval.counting.block_sums import sum_groups
+from streameval.counting.lookups import Places
+from streameval.counting.totals import fold
 from streameval.errors import InputError
-from streameval.metrics.places import Places
-from streameval.sums import sum_groups
-from streameval.totals import fold
 from streameval.types import FloatArray, Int64Array
 
 _NO_CUTS = np.empty(0, np.int64)

@@ -208,7 +208,7 @@ def _bounds(chunk: Any) -> tuple[Any, Any] | None:
 def common_schema(footers: Sequence[Footer], score: str | None = None) -> pa.Schema:
     """Return the schema that all files share; the order of columns and their dictionaries do not matter.
 
-    The type of the score column may differ: `streameval.rankings.ordering.scores.order_of` judges it.
+    The type of the score column may differ: `streameval.order.scores.order_of` judges it.
 
     Raises
     ------

@@ -8,13 +8,13 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 
 from streameval.kernels import parquet as kernels
+from streameval.order.scan import Unit
 from streameval.parquet.chunks import OpenFile
 from streameval.parquet.footers import Footer
 from streameval.rankings import Forecast, Ranking, total
-from streameval.rankings.ordering.units import Unit
-from streameval.rankings.scored import ScoredRanking, scans_of
-from streameval.rankings.stored import StoredRanking
-from streameval.rankings.tables import LakeRanking
+from streameval.rankings.by_score import ScoredRanking, scans_of
+from streameval.rows.lake import LakeRanking
+from streameval.rows.parquet import StoredRanking
 
 
 def forecast_leading(ranking: Ranking, last_rank: int) -> Forecast:

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from streameval.rankings.ordering.bins import Words
+from streameval.order.finer_bins import Words
 from streameval.types import Int64Array
 
 UInt64Array = npt.NDArray[np.uint64]

@@ -15,26 +15,26 @@ import pyarrow as pa
 
 from streameval import __version__
 from streameval.counting import Summed
-from streameval.counting.scored import Limits, counted
-from streameval.counting.streamed import Scores, slide, streamed
+from streameval.counting.block_sums import UnorderedError
+from streameval.counting.by_score import Limits, counted
+from streameval.counting.in_stored_order import Scores, slide, streamed
+from streameval.counting.labelled_rows import LabelledRows, check_unchanged, labelled_rows
+from streameval.counting.lookups import Places
+from streameval.counting.scans import LabelledScans
 from streameval.curve import Curve
 from streameval.curve.envelope import Points, lift
+from streameval.engines import Engine, engine_of
 from streameval.errors import InputError, check_misses
 from streameval.exactfiles import save_exact
 from streameval.methods.checks.sliding import Sliding, WindowResult, smallest_window
 from streameval.metrics import cutoffs
-from streameval.metrics.counted import Counted, metrics
-from streameval.metrics.places import Places
+from streameval.metrics.exact import Counted, metrics
 from streameval.rankings import Progress, Ranking, RankingOptions, open_ranking, silent
-from streameval.rankings.engines import Engine, engine_of
-from streameval.rankings.labelled import LabelledScans
-from streameval.rankings.scored import ScoredRanking
-from streameval.rankings.streams import LabelledRows, check_unchanged, labelled_rows
-from streameval.rankings.tables import LakeRanking
+from streameval.rankings.by_score import ScoredRanking
 from streameval.reporting.page import render
+from streameval.rows.lake import LakeRanking
 from streameval.stores.transfer import copied
 from streameval.study import NO_LABELS, Evaluation, Study
-from streameval.sums import UnorderedError
 from streameval.types import Claim, Int64Array
 from streameval.verbs.sql import writer as database_of
 

@@ -105,7 +105,7 @@ def write_items(cut: Cut, target: Target, given: Any, progress: Progress) -> Wri
     given : table or None
         The ranking, where it lies in memory.
     """
-    from streameval.rankings.leading import leading
+    from streameval.rankings.top_items import leading
 
     refuse_inside(target, cut.plan)
     there = already_written(cut, target)

@@ -15,7 +15,7 @@ from streameval.errors import InputError
 from streameval.labelling import Items, LabelColumns, Votes, read_votes
 from streameval.methods import DrawsStrata, create
 from streameval.rankings import Progress, Ranking, RankingOptions, open_ranking, silent
-from streameval.rankings.hashdraw import draw_by_key
+from streameval.rankings.draw_by_key import draw_by_key
 from streameval.stores.transfer import copied
 from streameval.study import Study
 from streameval.types import Plan

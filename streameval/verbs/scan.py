@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from streameval.engines import Engine
 from streameval.errors import StudyError
+from streameval.order.shards import Scanned, ScanState, Shard
 from streameval.rankings import Progress, silent
-from streameval.rankings.engines import Engine
-from streameval.rankings.scans import Scanned, ScanState, Shard
 from streameval.study import Study
 from streameval.verbs.select import method_cutoffs, planned_ranking
 
@@ -32,7 +32,7 @@ def scan(
         "i/n": the i-th of n shares of the list's rows. "1/1": all that is left.
     engine : Engine or str
         What reads the rows: "local" (threads of this process), "spark" (the session that is there, or a new one on this
-        machine), or one with settings: `streameval.rankings.engines.create("spark", {"remote": "sc://host:15002"})`.
+        machine), or one with settings: `streameval.engines.create("spark", {"remote": "sc://host:15002"})`.
         Ranks do not depend on it.
     progress : callable(done, total), optional
 

@@ -11,12 +11,12 @@ from typing import Any, Unpack
 import numpy as np
 import pyarrow as pa
 
+from streameval.engines import Engine, engine_of
 from streameval.errors import InputError, StudyError, did_you_mean
 from streameval.exports import format_of
 from streameval.methods import create
+from streameval.order.shards import Scanned
 from streameval.rankings import Fetched, Progress, Ranking, RankingOptions, open_ranking, silent
-from streameval.rankings.engines import Engine, engine_of
-from streameval.rankings.scans import Scanned
 from streameval.stores import atomic
 from streameval.study import Study
 from streameval.types import Int64Array, Labels, Plan

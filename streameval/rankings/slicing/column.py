@@ -12,15 +12,15 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from streameval.counting.labelled_rows import check_unchanged, in_order
 from streameval.errors import InputError, did_you_mean
+from streameval.order.row_groups import row_groups
+from streameval.order.scan import RowGroup, Unit
 from streameval.rankings import Progress, Ranking, silent
-from streameval.rankings.memory import TableRanking, table_slices
-from streameval.rankings.ordering.groups import row_groups
-from streameval.rankings.ordering.units import RowGroup, Unit
-from streameval.rankings.scored import ScoredRanking
-from streameval.rankings.stored import StoredRanking
-from streameval.rankings.streams import check_unchanged, in_order
-from streameval.rankings.tables import LakeRanking
+from streameval.rankings.by_score import ScoredRanking
+from streameval.rows.lake import LakeRanking
+from streameval.rows.memory import TableRanking, table_slices
+from streameval.rows.parquet import StoredRanking
 from streameval.stores.scratch import mapped_bytes
 from streameval.types import Int64Array
 

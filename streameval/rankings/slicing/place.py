@@ -11,20 +11,20 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from streameval.counting.labelled_rows import check_unchanged, in_order
 from streameval.errors import InputError
 from streameval.kernels.slicing import count_between, find_in_order
 from streameval.kernels.tiehash import position_hashes
 from streameval.kernels.wordorder import count_before
+from streameval.order.finer_bins import Words
+from streameval.order.locate import locate
+from streameval.order.scan import Scan, Unit
+from streameval.order.select_candidates import Located
 from streameval.rankings import Progress, Ranking, silent
-from streameval.rankings.ordering.bins import Words
-from streameval.rankings.ordering.locate import locate
-from streameval.rankings.ordering.pick import Located
-from streameval.rankings.ordering.units import Scan, Unit
-from streameval.rankings.scored import ScoredRanking
+from streameval.rankings.by_score import ScoredRanking
 from streameval.rankings.slicing.column import Slices
 from streameval.rankings.spill import matrix
-from streameval.rankings.streams import check_unchanged, in_order
-from streameval.rankings.tables import LakeRanking
+from streameval.rows.lake import LakeRanking
 from streameval.types import Int64Array
 
 

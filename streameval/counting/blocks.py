@@ -1,0 +1,106 @@
+"""A list in its stored order, cut into blocks of ranks, and the sums of each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from streameval.counting.block_sums import Part, sum_labels, sum_rows
+from streameval.counting.labelled_rows import LabelledRows, Scored, Stretch
+from streameval.errors import InputError
+from streameval.types import Int64Array
+
+UInt64Array = npt.NDArray[np.uint64]
+
+
+@dataclass(frozen=True)
+class Held:
+    """A block of rows, still in the pieces that they were decoded in: whoever sums it joins them.
+
+    Attributes
+    ----------
+    pieces : list of Scored
+    last : Scored or None
+        The row before.
+    """
+
+    pieces: list[Scored]
+    last: Scored | None
+
+    def joined(self, rows: LabelledRows, room: UInt64Array) -> Stretch:
+        """One stretch, its order keys made in `room`: fresh memory would cost more than what is done in it."""
+        pieces = self.pieces
+        labels = pieces[0].labels if len(pieces) == 1 else np.concatenate([piece.labels for piece in pieces])
+        before = pieces[0].unit.first_position + pieces[0].first
+        if rows.order is None:
+            return Stretch(before, labels)
+        at = 0
+        for piece in pieces:
+            _keys_into(piece, rows, room[at : at + piece.labels.size])
+            at += piece.labels.size
+        previous = np.empty(1, np.uint64)
+        if self.last is not None:
+            _keys_into(self.last, rows, previous)
+        return Stretch(before, labels, room[:at], int(previous[0]) if self.last is not None else None)
+
+
+def _keys_into(piece: Scored, rows: LabelledRows, out: UInt64Array) -> None:
+    if rows.order is None or piece.scores is None:
+        raise InputError("there is no score to order by")
+    for _, keys in rows.order.blocks(piece.scores, out):
+        rows.check(piece.unit, keys)
+        if not np.may_share_memory(keys.key, out):
+            out[:] = keys.key
+
+
+def blocks(pieces: Iterable[Scored], size: int, last: Scored | None = None) -> Iterator[Held]:
+    """Cut consecutive rows anew, into blocks of `size` rows and a last one.
+
+    Parameters
+    ----------
+    last : Scored, optional
+        The row before the first.
+    """
+    held: list[Scored] = []
+    rows = 0
+    for piece in pieces:
+        at, total = 0, piece.labels.size
+        while at < total:
+            end = min(total, at + size - rows)
+            held.append(piece.cut(at, end))
+            rows, at = rows + end - at, end
+            if rows == size:
+                yield Held(held, last)
+                last = held[-1].cut(held[-1].labels.size - 1, held[-1].labels.size)
+                held, rows = [], 0
+    if held:
+        yield Held(held, last)
+
+
+def sum_block(
+    held: Held, rows: LabelledRows, cutoffs: Int64Array, room: UInt64Array
+) -> tuple[Part, UInt64Array | None]:
+    """Sum one block: its part, and the order keys at the cutoffs in it.
+
+    Parameters
+    ----------
+    cutoffs : int64 array, ascending
+    room : uint64 array
+        As long as a block, where there are scores.
+
+    Raises
+    ------
+    UnorderedError
+        The stored order is not that of the scores.
+    InputError
+        A label or a score that cannot be used.
+    """
+    block = held.joined(rows, room)
+    if block.keys is None:
+        return sum_labels(block.before, block.labels, cutoffs), None
+    first, last = np.searchsorted(cutoffs, [block.before, block.before + block.keys.size], side="right")
+    at_cutoffs = block.keys[cutoffs[first:last] - block.before - 1]
+    return sum_rows(block.before, block.keys, block.labels, block.previous, cutoffs), at_cutoffs

@@ -1,0 +1,173 @@
+"""Lists in score order wherever their rows lie: labels are counted per score, and the counts are the list."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from streameval.counting import Summed, Unresolved
+from streameval.counting.block_sums import Part, sum_groups
+from streameval.counting.counters import Cells, Everywhere, Within
+from streameval.counting.in_stored_order import Scores, as_keys, as_number
+from streameval.counting.label_counts import BinTally, Piece, Tally
+from streameval.counting.scans import LabelledScans
+from streameval.counting.totals import fold
+from streameval.kernels.exact import BLOCK
+from streameval.rankings import Progress, silent
+from streameval.types import FloatArray, Int64Array
+
+UInt64Array = npt.NDArray[np.uint64]
+BoolArray = npt.NDArray[np.bool_]
+_COLUMNS = ("key", "sizes", "positives")
+_EMPTY = Piece(np.empty(0, np.uint64), np.empty(0, np.int64), np.empty(0, np.int64))
+_BYTES_PER_CELL = 4
+_MOST_SCANS = 8
+_DENSE = "a counter for every score"
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What counting may take.
+
+    Attributes
+    ----------
+    memory : float
+        Bytes for counters.
+    tolerance : float
+        Width of brackets that is small enough.
+    span : pair of int, optional
+        Smallest and largest key, as statistics have them.
+    """
+
+    memory: float
+    tolerance: float
+    span: tuple[int, int] | None = None
+
+
+def counted(scans: LabelledScans, cutoffs: Int64Array, scores: Scores, limits: Limits, progress: Progress) -> Summed:
+    """Sum a list in the order of its scores.
+
+    Parameters
+    ----------
+    scans : LabelledScans
+        Of rows with scores.
+    cutoffs : int64 array, ascending
+    scores : callable
+        Turns order keys into scores.
+    limits : Limits
+    progress : callable(done, total)
+    """
+    rows, memory, tolerance, span = scans.rows, limits.memory, limits.tolerance, limits.span
+    # statistics may be wrong: then some rows find no counter, and a scan says better
+    for known in (span, None) if span else (None,):
+        cells = Cells.between(known or scans.span(), rows)
+        if cells.count * _BYTES_PER_CELL > memory:
+            continue
+        summed = _summed(scans.dense(cells, progress), cutoffs, scores, _DENSE, None)
+        if summed.totals.n_items == rows.n_items:
+            return summed
+    bins = scans.bins(Everywhere.of(rows, memory, scans.threads), progress)
+    times = 1
+    while times < _MOST_SCANS and _widest(bins) > tolerance:
+        within = Within.of(bins, _weight(bins, tolerance))
+        bins = within.refined(bins, scans.bins(within, silent))
+        times += 1
+    average_precision, auc, grouped = _open(bins)
+    unresolved = Unresolved(average_precision, auc, grouped) if np.any(bins.open) else None
+    return _summed(
+        bins, cutoffs, scores, f"{bins.sizes.size:,} bins of scores in {times} scan{'s' * (times > 1)}", unresolved
+    )
+
+
+def _shares(bins: BinTally) -> tuple[FloatArray, FloatArray]:
+    """Share of each bin in the width of the brackets of average precision, AUC, and grouped average precision."""
+    widths, grouped = bins.widths()
+    positives = max(1, int(bins.positives.sum()))
+    pairs = max(1, positives * (int(bins.sizes.sum()) - positives))
+    tied = np.where(bins.open, grouped[1] - grouped[0], 0.0)
+    return np.stack([widths[0] / positives, widths[1] / float(pairs), tied / positives]), grouped
+
+
+def _widest(bins: BinTally) -> float:
+    return float(_shares(bins)[0].sum(axis=1).max())
+
+
+def _open(bins: BinTally) -> tuple[float, float, tuple[float, float]]:
+    """Width of both brackets, and how far the grouped sum may lie from that over bins."""
+    shares, grouped = _shares(bins)
+    starts, founds = np.cumsum(bins.sizes), np.cumsum(bins.positives)
+    as_one = np.where(bins.open, bins.positives * (founds / starts), 0.0)
+    less, more = (float(np.nansum(np.where(bins.open, side - as_one, 0.0))) for side in grouped)
+    return float(shares[0].sum()), float(shares[1].sum()), (less, more)
+
+
+def _weight(bins: BinTally, tolerance: float) -> FloatArray:
+    """What is worth another look: the least bins that leave no more than half the tolerance to the others."""
+    share = np.max(_shares(bins)[0], axis=0)
+    order = np.argsort(share)
+    small = order[np.cumsum(share[order]) <= tolerance / 2]
+    share[small] = 0.0
+    return np.asarray(share, dtype=np.float64)
+
+
+@dataclass
+class _Index:
+    """Keys that lead back into a tally: of the first group of each block, and of the group at each cutoff."""
+
+    block: list[int] = field(default_factory=list)
+    cutoff: list[UInt64Array] = field(default_factory=list)
+
+
+def _summed(tally: Tally, cutoffs: Int64Array, scores: Scores, how: str, unresolved: Unresolved | None) -> Summed:
+    index = _Index()
+    totals = fold(_parts(tally, cutoffs, index), cutoffs)
+    known = np.concatenate([np.empty(0, np.uint64), *index.cutoff])
+    single = np.array([tally.single(key) for key in known.tolist()], dtype=np.bool_)
+    found = scores(as_keys(known))
+    table = pa.table({"rank": cutoffs, "score": pa.array(found.to_pylist(), found.type, mask=~single)})
+
+    def piece(block: int) -> Piece:
+        last = index.block[block + 1] if block + 1 < len(index.block) else None
+        return tally.between(index.block[block], last)
+
+    def look(block: int) -> tuple[Int64Array, Int64Array]:
+        groups = piece(block)
+        return groups.sizes, groups.positives
+
+    def score_at(rank: int) -> float:
+        block = int(np.searchsorted(totals.start, rank, side="left")) - 1
+        groups = piece(block)
+        at = int(np.searchsorted(totals.start[block] + np.cumsum(groups.sizes), rank, side="left"))
+        key = groups.key[at : at + 1]
+        return as_number(scores(as_keys(key))) if tally.single(int(key[0])) else float("nan")
+
+    return Summed(totals, look, how, False, table, score_at, unresolved)
+
+
+def _parts(tally: Tally, cutoffs: Int64Array, index: _Index) -> Iterator[Part]:
+    """Sum pieces block by block, whose groups wait until no other can begin in their block."""
+    before, held = 0, _EMPTY
+    for number in range(tally.n_pieces):
+        piece = tally.piece(number)
+        held = Piece(*(np.concatenate([getattr(one, name) for one in (held, piece)]) for name in _COLUMNS))
+        starts = before + np.cumsum(held.sizes) - held.sizes
+        full = int(np.searchsorted(starts, starts[-1] // BLOCK * BLOCK)) if starts.size else 0
+        yield from _sum(held, full, before, cutoffs, index)
+        before += int(held.sizes[:full].sum())
+        held = Piece(*(getattr(held, name)[full:] for name in _COLUMNS))
+    yield from _sum(held, held.sizes.size, before, cutoffs, index)
+
+
+def _sum(piece: Piece, count: int, before: int, cutoffs: Int64Array, index: _Index) -> Iterator[Part]:
+    """Sum the first groups of a piece, and note their keys."""
+    key, sizes = piece.key[:count], piece.sizes[:count]
+    ends = before + np.cumsum(sizes)
+    blocks = (ends - sizes) // BLOCK
+    index.block += key[np.flatnonzero(np.diff(blocks, prepend=-1))].tolist()
+    low, high = np.searchsorted(cutoffs, [before, int(ends[-1]) if count else before], side="right")
+    index.cutoff.append(key[np.searchsorted(ends, cutoffs[low:high], side="left")])
+    yield from sum_groups(before, sizes, piece.positives[:count], cutoffs)

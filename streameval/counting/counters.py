@@ -1,0 +1,200 @@
+"""What is counted in one scan of labelled scores: every key by itself, or bins of keys, all or those that matter."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from streameval.counting.label_counts import BinTally
+from streameval.counting.labelled_rows import LabelledRows
+from streameval.errors import InputError
+from streameval.kernels import tally as kernels
+from streameval.order.first_bins import FirstStage, first_stage
+from streameval.types import FloatArray, Int64Array
+
+UInt8Array = npt.NDArray[np.uint8]
+UInt64Array = npt.NDArray[np.uint64]
+_MOST_BINS = 1 << 24
+_MOST_PARTS = 1 << 21
+_SAMPLE_ROWS = 1 << 18
+_SAMPLE_UNITS = 32
+_CACHED_ROWS = 1 << 17
+_GUIDE_BITS = 18
+_BYTES_PER_BIN = 40  # two counters, two keys, and what their sums take
+_NOTHING = np.array([0, 0, 0xFFFFFFFFFFFFFFFF, 0], np.uint64)  # of a bin: no items, no key
+
+
+@dataclass(frozen=True)
+class Cells:
+    """A counter for every key between two.
+
+    Attributes
+    ----------
+    low : int
+        Smallest key.
+    shift : int
+        What makes a distance from it a cell.
+    count : int
+        Cells in all.
+    """
+
+    low: int
+    shift: int
+    count: int
+
+    @staticmethod
+    def between(span: tuple[int, int], rows: LabelledRows) -> Cells:
+        """Cells for keys from one to another; low bits that all keys of a type of score share are left out."""
+        shift = 32 if rows.order is not None and rows.order.kind == "float32" else 0  # which fills the upper half only
+        low = span[0] >> shift << shift
+        return Cells(low, shift, ((span[1] - low) >> shift) + 1)
+
+    def counters(self) -> npt.NDArray[np.uint16]:
+        """Nothing counted: negatives and positives of each cell."""
+        return np.zeros(2 * self.count, np.uint16)
+
+    def add(
+        self, counts: npt.NDArray[np.uint16], keys: UInt64Array, labels: UInt8Array, own: tuple[int, int]
+    ) -> Int64Array:
+        """Count some rows in the cells `own[0]` up to, and without, `own[1]`; returns the counters that passed 2^16."""
+        room = np.empty(keys.size, np.int64)
+        place = np.array([self.low, self.shift], np.uint64)
+        return room[: kernels.count_keys(keys, labels, place, counts, np.array(own, np.int64), room)].copy()
+
+
+class Filling(Protocol):
+    """What says which bin a key is of."""
+
+    @property
+    def count(self) -> int:
+        """Bins in all."""
+        ...
+
+    def add(self, keys: UInt64Array, labels: UInt8Array, bins: UInt64Array) -> None:
+        """Count some rows in bins: negatives, positives, smallest and largest key of each."""
+        ...
+
+
+def empty_bins(count: int) -> UInt64Array:
+    """Nothing counted."""
+    return np.tile(_NOTHING, (count, 1))
+
+
+def tally_of(bins: UInt64Array) -> BinTally:
+    """Leave out the bins that hold nothing."""
+    held = bins[:, 3] >= bins[:, 2]
+    counts = bins[held, :2].astype(np.int64)
+    return BinTally(bins[held, 2], bins[held, 3], counts.sum(axis=1), np.ascontiguousarray(counts[:, 1]))
+
+
+@dataclass(frozen=True)
+class Everywhere:
+    """Bins over all keys."""
+
+    stage: FirstStage
+
+    @staticmethod
+    def of(rows: LabelledRows, memory: float, threads: int) -> Everywhere:
+        """Make bins from a sample: as many as `memory` bytes hold, once for each thread and once for their sum."""
+        most = int(min(_MOST_BINS, max(1 << 12, memory / (_BYTES_PER_BIN * (threads + 1))), max(1 << 12, rows.n_items)))
+        return Everywhere(first_stage(_sample(rows), most, most))
+
+    @property
+    def count(self) -> int:
+        """Bins in all."""
+        return self.stage.count
+
+    def add(self, keys: UInt64Array, labels: UInt8Array, bins: UInt64Array) -> None:
+        """See `Filling.add`."""
+        room, nothing = np.empty(min(_CACHED_ROWS, keys.size), np.uint32), np.empty(0, np.uint64)
+        for first in range(0, keys.size, _CACHED_ROWS):
+            part = keys[first : first + _CACHED_ROWS]
+            placed = self.stage.place(part, nothing, 0, room)
+            kernels.count_placed(part, labels[first : first + _CACHED_ROWS], placed, bins)
+
+
+@dataclass(frozen=True)
+class Within:
+    """Parts of some bins; keys in others are passed over.
+
+    Attributes
+    ----------
+    chosen : int64 array, shape (k,)
+        Those bins.
+    start, end, shift : uint64 arrays, shape (k,)
+    base : int64 array, shape (k + 1,)
+    guide : pair of arrays
+        See `kernels.tally.count_inside`.
+    """
+
+    chosen: Int64Array
+    start: UInt64Array
+    end: UInt64Array
+    shift: UInt64Array
+    base: Int64Array
+    guide: tuple[UInt64Array, Int64Array]
+
+    @staticmethod
+    def of(tally: BinTally, weight: FloatArray) -> Within:
+        """Part the bins that leave most open.
+
+        Parameters
+        ----------
+        weight : float64 array, shape (bins,)
+            What each leaves open; 0: it stays as it is.
+        """
+        chosen = np.flatnonzero(weight)
+        if chosen.size > _MOST_PARTS // 2:
+            chosen = np.sort(chosen[np.argsort(weight[chosen])[-_MOST_PARTS // 2 :]])
+        start, end = tally.start[chosen], tally.end[chosen]
+        share = np.maximum(weight[chosen] / weight[chosen].sum() * _MOST_PARTS, 2.0)
+        span = np.array([int(b - a).bit_length() for a, b in zip(start, end, strict=True)], np.int64)
+        shift = np.maximum(0, span - np.floor(np.log2(share)).astype(np.int64)).astype(np.uint64)
+        base = np.concatenate([[0], np.cumsum(((end - start) >> shift).astype(np.int64) + 1)])
+        return Within(chosen, start, end, shift, base, _guide(start, int(end[-1])))
+
+    @property
+    def count(self) -> int:
+        """Parts in all."""
+        return int(self.base[-1])
+
+    def add(self, keys: UInt64Array, labels: UInt8Array, bins: UInt64Array) -> None:
+        """See `Filling.add`."""
+        kernels.count_inside(keys, labels, self.start, self.end, self.shift, self.base, self.guide, bins)
+
+    def refined(self, tally: BinTally, parts: BinTally) -> BinTally:
+        """Put the parts in the place of their bins.
+
+        Raises
+        ------
+        InputError
+            They do not add up.
+        """
+        if parts.sizes.sum() != tally.sizes[self.chosen].sum():
+            raise InputError("the list changed between two scans of it", "run the command again")
+        kept = np.ones(tally.start.size, np.bool_)
+        kept[self.chosen] = False
+        order = np.argsort(np.concatenate([tally.start[kept], parts.start]), kind="stable")
+        names = ("start", "end", "sizes", "positives")
+        return BinTally(*(np.concatenate([getattr(tally, n)[kept], getattr(parts, n)])[order] for n in names))
+
+
+def _guide(start: UInt64Array, last: int) -> tuple[UInt64Array, Int64Array]:
+    """Where to begin looking for the interval of a key."""
+    origin = int(start[0])
+    coarse = max(0, (last - origin).bit_length() - _GUIDE_BITS)
+    edges = origin + (np.arange(((last - origin) >> coarse) + 1, dtype=np.uint64) << np.uint64(coarse))
+    begun = np.append(np.searchsorted(start, edges, side="left"), start.size)
+    return np.array([origin, coarse], np.uint64), begun.astype(np.int64)
+
+
+def _sample(rows: LabelledRows) -> UInt64Array:
+    """Keys of some rows from all over the list."""
+    step = max(1, len(rows.units) // _SAMPLE_UNITS)
+    chosen = list(rows.units[::step])[: 2 * _SAMPLE_UNITS]
+    each = max(1, _SAMPLE_ROWS // len(chosen))
+    keys = [rows.keys(unit) for unit in chosen]
+    return np.concatenate([key[:: max(1, key.size // each)] for key in keys])

@@ -1,0 +1,102 @@
+"""Lists that are stored in their order: one pass, and the sums of its blocks merged in the order of their ranks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from streameval.counting import Summed
+from streameval.counting.block_sums import Part
+from streameval.counting.labelled_rows import LabelledRows
+from streameval.counting.scans import LabelledScans
+from streameval.counting.totals import Totals, fold
+from streameval.methods.checks.sliding import Sliding
+from streameval.order.scores import Keys
+from streameval.rankings import Progress
+from streameval.types import Int64Array
+
+# turns order keys into scores
+Scores = Callable[[Keys], pa.Array]
+
+
+def streamed(scans: LabelledScans, cutoffs: Int64Array, scores: Scores | None, progress: Progress) -> Summed:
+    """Sum a list in its stored order.
+
+    Parameters
+    ----------
+    scans : LabelledScans
+    cutoffs : int64 array, ascending
+    scores : callable, optional
+        Turns order keys into scores, where the order has them.
+    progress : callable(done, total)
+
+    Raises
+    ------
+    UnorderedError
+        The stored order is not that of the scores.
+    InputError
+        A label or a score that cannot be used.
+    """
+    rows = scans.rows
+    seen: list[npt.NDArray[np.uint64]] = []
+
+    def parts() -> Iterator[Part]:
+        for part, keys in scans.parts(cutoffs, progress):
+            if keys is not None:
+                seen.append(keys)
+            yield part
+
+    totals = fold(parts(), cutoffs)
+    if scores is None:
+        return Summed(totals, _look(rows, totals), "one pass in stored order", True)
+    table = pa.table({"rank": cutoffs, "score": scores(as_keys(np.concatenate(seen)))})
+
+    def score_at(rank: int) -> float:
+        keys = rows.rows(rank - 1, rank).keys
+        return float("nan") if keys is None else as_number(scores(as_keys(keys)))
+
+    return Summed(totals, _look(rows, totals), "one pass, as it is stored in score order", True, table, score_at)
+
+
+def slide(rows: LabelledRows, sliding: Sliding, threads: int) -> None:
+    """Slide windows over a list in its stored order: one more pass over its labels alone."""
+    labels = LabelledRows(rows.units, rows.label, beside=rows.beside)
+    with ThreadPoolExecutor(threads) as pool:
+        for stretch in labels.stream(pool, threads + 2):
+            sliding.add(stretch.labels)
+
+
+def as_keys(keys: npt.NDArray[np.uint64]) -> Keys:
+    """Order keys of items that all have a score."""
+    return Keys(keys, np.empty(0, np.uint64), 0)
+
+
+def as_number(scores: pa.Array) -> float:
+    """Return the first score as a number; NaN for a date."""
+    kind = scores.type
+    if pa.types.is_temporal(kind):
+        return float("nan")
+    return float(scores[0].as_py())
+
+
+def _look(rows: LabelledRows, totals: Totals) -> Callable[[int], tuple[Int64Array, Int64Array]]:
+    """Read the rows of a block again; its last group, which may be long, is known."""
+
+    def look(block: int) -> tuple[Int64Array, Int64Array]:
+        n, p = totals.rest[block]
+        last = int(totals.start[block + 1]) - n
+        found = rows.rows(int(totals.start[block]), last) if last > totals.start[block] else None
+        if found is None:
+            return np.array([n]), np.array([p])
+        if found.keys is None:
+            return np.ones(found.labels.size, np.int64), found.labels.astype(np.int64)
+        starts = np.concatenate([[0], np.flatnonzero(found.keys[1:] != found.keys[:-1]) + 1])
+        sizes = np.diff(np.append(starts, found.labels.size))
+        positives = np.add.reduceat(found.labels.astype(np.int64), starts)
+        return np.append(sizes, n), np.append(positives, p)
+
+    return look

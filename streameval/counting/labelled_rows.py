@@ -1,0 +1,254 @@
+"""Labels, and scores as order keys, of a whole list: unit by unit as it is stored, several decoded ahead.
+
+What a full evaluation reads. Memory is that of the few units being decoded, whatever the length of the list.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Executor, Future
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from streameval.errors import InputError, did_you_mean
+from streameval.order.row_groups import row_groups
+from streameval.order.scan import Unit
+from streameval.order.scores import Keys, ScoreOrder
+from streameval.rankings import Ranking
+from streameval.rankings.by_score import ScoredRanking
+from streameval.rows.lake import LakeRanking
+from streameval.rows.memory import TableRanking, table_slices
+from streameval.rows.parquet import StoredRanking
+
+T = TypeVar("T")
+R = TypeVar("R")
+UInt8Array = npt.NDArray[np.uint8]
+UInt64Array = npt.NDArray[np.uint64]
+
+
+@dataclass(frozen=True)
+class Stretch:
+    """Consecutive rows of a list.
+
+    Attributes
+    ----------
+    before : int
+        Rows before the first.
+    labels : uint8 array, shape (n,)
+        0 or 1.
+    keys : uint64 array, shape (n,), or None
+        Order keys of the scores; None where the stored order is all there is.
+    previous : int or None
+        Key of the row before.
+    """
+
+    before: int
+    labels: UInt8Array
+    keys: UInt64Array | None = None
+    previous: int | None = None
+
+
+@dataclass(frozen=True)
+class LabelledRows:
+    """Rows of a list with their labels, as it is stored.
+
+    Parameters
+    ----------
+    units : sequence of Unit
+    label : str
+    score : str or None
+    order : ScoreOrder or None
+    beside : uint8 array or None
+        The label of every row, by stored position, where the list itself has none.
+    """
+
+    units: Sequence[Unit]
+    label: str
+    score: str | None = None
+    order: ScoreOrder | None = None
+    beside: UInt8Array | None = None
+
+    @property
+    def n_items(self) -> int:
+        """Rows in all."""
+        return sum(unit.rows for unit in self.units)
+
+    def read(self, unit: Unit) -> Stretch:
+        """Decode one unit.
+
+        Raises
+        ------
+        InputError
+            A label that is missing or not 0/1, a score that is missing; names the place.
+        """
+        return Stretch(unit.first_position, self.labels(unit), None if self.order is None else self.keys(unit))
+
+    def labels(self, unit: Unit) -> UInt8Array:
+        """Decode the labels of one unit."""
+        if self.beside is not None:
+            return np.asarray(self.beside[unit.first_position : unit.first_position + unit.rows])
+        return _labels(unit.read([self.label]).column(0), self.label, unit)
+
+    def keys(self, unit: Unit) -> UInt64Array:
+        """Decode the scores of one unit, as order keys."""
+        if self.order is None or self.score is None:
+            raise InputError("there is no score to order by")
+        keys = self.order.keys(unit.read([self.score]).column(0))
+        self.check(unit, keys)
+        return keys.key
+
+    def check(self, unit: Unit, keys: Keys) -> None:
+        """Refuse scores that are missing, or too wide for one word."""
+        if keys.missing:
+            raise InputError(
+                f"{unit.where}: {keys.missing:,} items have no {self.score} (null or NaN)",
+                "an exact evaluation needs the score of every item, whatever --nan says",
+            )
+        if keys.low.size:
+            raise InputError(
+                f"column '{self.score}' holds decimals", "cast it to float64 or int64 for an exact evaluation"
+            )
+
+    def scored(self, unit: Unit) -> Scored:
+        """Decode the labels and the scores of one unit; nothing is made of the scores yet."""
+        labels = self.labels(unit)
+        return Scored(unit, labels, None if self.score is None else unit.read([self.score]).column(0).combine_chunks())
+
+    def stream(self, pool: Executor, ahead: int, units: Sequence[Unit] | None = None) -> Iterator[Stretch]:
+        """Decode units in their order, `ahead` of them at a time."""
+        return in_order(pool, self.read, self.units if units is None else units, ahead)
+
+    def columns(self, names: Sequence[str]) -> Iterator[pa.Table]:
+        """Read columns unit by unit, with the stored position of every row as `se_position`."""
+        for unit in self.units:
+            table = unit.read(names).select(list(names))
+            position = np.arange(unit.first_position, unit.first_position + unit.rows)
+            yield table.append_column("se_position", pa.array(position))
+
+    def rows(self, first: int, last: int) -> Stretch:
+        """Decode rows `first` up to, and without, `last`."""
+        parts = [self.read(unit) for unit in self.units if unit.first_position < last
+                 and unit.first_position + unit.rows > first]  # fmt: skip
+        whole = _joined(parts)
+        cut = slice(first - whole.before, last - whole.before)
+        return Stretch(first, whole.labels[cut], None if whole.keys is None else whole.keys[cut])
+
+
+def labelled_rows(ranking: Ranking, label: str, place: str = "inside") -> LabelledRows:
+    """Open the labels of a list, and its scores where these are its order.
+
+    Parameters
+    ----------
+    ranking : Ranking
+    label : str
+    place : {"inside", "beside"}
+        Whether the label is a column of the list, or is still to be joined from elsewhere.
+
+    Raises
+    ------
+    InputError
+        There is no such column.
+    """
+    if place == "inside" and label not in ranking.columns():
+        raise InputError(f"the ranking has no column '{label}'", did_you_mean(label, ranking.columns()))
+    if isinstance(ranking, LakeRanking):
+        return labelled_rows(ranking.opened, label, place)
+    if isinstance(ranking, ScoredRanking):
+        return LabelledRows(ranking.units, label, ranking.score, ranking.order)
+    if isinstance(ranking, StoredRanking):
+        some = label if place == "inside" else ranking.schema.names[0]
+        return LabelledRows(row_groups(ranking.footers, some), label)
+    if isinstance(ranking, TableRanking):
+        return LabelledRows(table_slices(ranking.table), label)
+    raise InputError(f"a {type(ranking).__name__} cannot be read as a stream")
+
+
+def check_unchanged(ranking: Ranking) -> None:
+    """Refuse files that changed since the list was opened.
+
+    Raises
+    ------
+    InputError
+        One did; named.
+    """
+    if isinstance(ranking, LakeRanking):
+        ranking = ranking.opened
+    rows = ranking.rows if isinstance(ranking, ScoredRanking) else ranking
+    if isinstance(rows, StoredRanking):
+        rows.check_unchanged(rows.footers)
+
+
+@dataclass(frozen=True)
+class Scored:
+    """Rows as they were decoded.
+
+    Attributes
+    ----------
+    unit : Unit
+        That they are of.
+    labels : uint8 array, shape (n,)
+    scores : pyarrow.Array or None
+    first : int
+        Row of the unit that the first is.
+    """
+
+    unit: Unit
+    labels: UInt8Array
+    scores: pa.Array | None
+    first: int = 0
+
+    def cut(self, first: int, last: int) -> Scored:
+        """Some of the rows; nothing is copied."""
+        scores = None if self.scores is None else self.scores.slice(first, last - first)
+        return Scored(self.unit, self.labels[first:last], scores, self.first + first)
+
+
+def _joined(parts: list[Stretch]) -> Stretch:
+    if len(parts) == 1:
+        return parts[0]
+    keys = [part.keys for part in parts if part.keys is not None]
+    labels = np.concatenate([part.labels for part in parts])
+    return Stretch(parts[0].before, labels, np.concatenate(keys) if keys else None)
+
+
+def in_order(pool: Executor, work: Callable[[T], R], items: Iterable[T], ahead: int) -> Iterator[R]:
+    """Map with several at work, results in order, and never more than `ahead` of them held."""
+    waiting: deque[Future[R]] = deque()
+    try:
+        for item in items:
+            waiting.append(pool.submit(work, item))
+            if len(waiting) >= ahead:
+                yield waiting.popleft().result()
+        while waiting:
+            yield waiting.popleft().result()
+    finally:
+        for one in waiting:
+            one.cancel()
+
+
+def _labels(column: pa.ChunkedArray, name: str, unit: Unit) -> UInt8Array:
+    """0/1 as bytes."""
+    if column.null_count:
+        row = int(np.argmax(column.is_null().to_numpy()))
+        raise InputError(f"{unit.where}, row {row:,}: {column.null_count:,} labels are missing",
+                         "an exact evaluation needs the label of every item")  # fmt: skip
+    kind = column.type
+    if pa.types.is_boolean(kind):
+        return np.asarray(column.cast(pa.uint8()).to_numpy(), dtype=np.uint8)
+    if not (pa.types.is_integer(kind) or pa.types.is_floating(kind)):
+        raise InputError(f"column '{name}' is {kind}, not 0/1 or a boolean")
+    values: npt.NDArray[Any] = column.to_numpy()
+    with np.errstate(invalid="ignore"):
+        narrow = values.view(np.uint8) if values.dtype.itemsize == 1 else values.astype(np.uint8)
+    if values.dtype.itemsize == 1 and (not narrow.size or narrow.max() <= 1):
+        return narrow
+    odd = narrow > 1 if values.dtype.itemsize == 1 else (values != 0) & (values != 1)
+    if np.any(odd):
+        row = int(np.argmax(odd))
+        raise InputError(f"{unit.where}, row {row:,}: label {values[row]} is not 0 or 1")
+    return narrow

@@ -1,0 +1,138 @@
+"""Where in a fully labelled list something happens: the blocks say roughly, and one block is looked at again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from streameval.counting.totals import Totals
+from streameval.kernels import exact
+from streameval.types import FloatArray, Int64Array
+
+# sizes and positives of the groups that begin in a block
+Look = Callable[[int], tuple[Int64Array, Int64Array]]
+SIDES = {"late": "ends", "early": "early"}
+
+
+@dataclass
+class Places:
+    """Look-ups in a list of groups of tied items that was summed.
+
+    Parameters
+    ----------
+    totals : Totals
+    look : callable(block) -> (int64 array, int64 array)
+        Sizes and positives of the groups that begin in a block, best first, the last one in full.
+    """
+
+    totals: Totals
+    look: Look
+    _seen: dict[int, tuple[Int64Array, Int64Array]] = field(default_factory=dict, repr=False)
+
+    def groups(self, block: int) -> tuple[Int64Array, Int64Array]:
+        """(start, found) before each group of a block and at its end, counted from the list's start."""
+        if block not in self._seen:
+            if len(self._seen) >= 4:
+                self._seen.pop(next(iter(self._seen)))
+            sizes, positives = self.look(block)
+            start = self.totals.start[block] + np.concatenate([[0], np.cumsum(sizes)])
+            found = self.totals.start_yield[block] + np.concatenate([[0], np.cumsum(positives)])
+            self._seen[block] = start, found
+        return self._seen[block]
+
+    def ends(self, block: int, order: str) -> tuple[Int64Array, Int64Array]:
+        """(Y, r) where the positives of each group of a block have come."""
+        start, found = self.groups(block)
+        return found[1:], start[1:] if order == "late" else start[:-1] + np.diff(found)
+
+    def group_at(self, rank: int) -> tuple[int, int, int, int]:
+        """Ranks and positives before the group that holds a rank, its size, its positives."""
+        block = int(np.searchsorted(self.totals.start, rank, side="left")) - 1
+        start, found = self.groups(block)
+        g = int(np.searchsorted(start, rank, side="left")) - 1
+        return int(start[g]), int(found[g]), int(start[g + 1] - start[g]), int(found[g + 1] - found[g])
+
+    def yield_at(self, rank: int, order: str) -> int:
+        """Y(rank) with tied items "late" or "early"."""
+        if rank <= 0:
+            return 0
+        s, f, n, p = self.group_at(rank)
+        return f + (min(p, rank - s) if order == "early" else max(0, rank - s - (n - p)))
+
+    def rank_of(self, j: int, order: str) -> int:
+        """Rank of the j-th positive, 1-based."""
+        start, found, g = self._group_of(j)
+        p, inside = int(found[g + 1] - found[g]), j - int(found[g])
+        return int(start[g]) + inside if order == "early" else int(start[g + 1]) - p + inside
+
+    def best_from(self, j: int, order: str) -> float:
+        """Return the highest precision at any rank from the j-th positive on."""
+        _, _, g = self._group_of(j)
+        block = int(np.searchsorted(self.totals.start_yield, j, side="left")) - 1
+        y, r = (side[g:] for side in self.ends(block, order))
+        return float(max(np.max(y / np.maximum(r, 1)), self._best_after[order][block + 1]))
+
+    def best_from_rank(self, rank: int, order: str) -> float:
+        """Return the highest precision at a rank or any after it."""
+        block = int(np.searchsorted(self.totals.start, rank, side="left")) - 1
+        y, r = self.ends(block, order)
+        later = r >= rank
+        own = np.max(y[later] / r[later], initial=0.0)
+        return float(max(self.yield_at(rank, order) / rank, own, self._best_after[order][block + 1]))
+
+    def last_kept(self, precision: Fraction, order: str) -> int:
+        """Positives up to the last rank whose precision is at least some value; 0 where none is."""
+        points, block = self.totals.corner[SIDES[order]]
+        start, found = self.totals.start[:-1], self.totals.start_yield[:-1]
+        # inside a block, the rest of what its first rank had to spare may last for some ranks
+        spared = np.flatnonzero(_at_least(found, start, precision))
+        for one in np.union1d(block[_at_least(points[:, 1], points[:, 0], precision)], spared)[::-1].tolist():
+            y, r = self.ends(one, order)
+            held = np.flatnonzero(_at_least(y, r, precision))
+            if held.size:
+                return int(y[held[-1]])
+        return 0
+
+    def precision_sum(self, rank: int, order: str) -> float:
+        """Σ j/r_j over the positives among the first `rank` items."""
+        block = int(np.searchsorted(self.totals.start, rank, side="left")) - 1
+        start, found = self.groups(block)
+        whole = int(np.searchsorted(start, rank, side="left"))
+        starts, founds = start[:whole].copy(), found[:whole].copy()
+        starts, founds = np.append(starts, rank), np.append(founds, self.yield_at(rank, order))
+        before, earlier = int(starts[0]), int(founds[0])
+        sums = np.zeros(exact.REALS)
+        corner = np.empty((2, exact.MOST_CORNERS, 2), np.int64)
+        exact.add_groups(starts - before, founds - earlier, before, np.zeros(exact.WHOLES, np.int64), sums, corner)
+        at = exact.EARLY_SUM if order == "early" else exact.LATE_SUM
+        weighted, inverse = sums[exact.COMMON] + sums[at], sums[exact.COMMON + 1] + sums[at + 1]
+        return float(self.totals.block_sum[order][block] + weighted + earlier * inverse)
+
+    def _group_of(self, j: int) -> tuple[Int64Array, Int64Array, int]:
+        block = int(np.searchsorted(self.totals.start_yield, j, side="left")) - 1
+        start, found = self.groups(block)
+        return start, found, int(np.searchsorted(found, j, side="left")) - 1
+
+    @cached_property
+    def _best_after(self) -> dict[str, FloatArray]:
+        """Highest precision in each block and all later ones, by order of tied items."""
+        best = {}
+        for order, side in SIDES.items():
+            points, block = self.totals.corner[side]
+            own = np.zeros(self.totals.start.size)
+            np.maximum.at(own, block, points[:, 1] / points[:, 0])
+            best[order] = np.maximum.accumulate(own[::-1])[::-1]
+        return best
+
+
+def _at_least(y: Int64Array, r: Int64Array, precision: Fraction) -> npt.NDArray[np.bool_]:
+    """Whether y/r ≥ precision, in whole numbers; where nothing has come yet (r = 0), not."""
+    above, below = precision.numerator, precision.denominator
+    if r.size and int(r.max()) * max(above, below) >= 2**63:
+        y, r = y.astype(object), r.astype(object)
+    return np.asarray((y * below >= r * above) & (r > 0), dtype=np.bool_)

@@ -1,0 +1,60 @@
+"""Scans of a fully labelled list: sums of its blocks where it is stored in its order, labels per score where not.
+
+What a scan makes of some row groups is a partial, and partials of all of them become one: `here` makes them in threads
+of this process, `shipping` on other machines. Which scans are needed, and what their results say, `counting` decides.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from streameval.rankings import Progress
+from streameval.types import Int64Array
+
+if TYPE_CHECKING:  # engines, which lists by score are made of, offer these scans
+    from streameval.counting.block_sums import Part
+    from streameval.counting.counters import Cells, Filling
+    from streameval.counting.label_counts import BinTally, DenseTally
+    from streameval.counting.labelled_rows import LabelledRows
+
+
+class LabelledScans(Protocol):
+    """What runs scans of a labelled list; no result depends on it."""
+
+    @property
+    def rows(self) -> LabelledRows:
+        """The list."""
+        ...
+
+    @property
+    def threads(self) -> int:
+        """Readers at work at once on this machine; bins are as many as this many can count apart."""
+        ...
+
+    def parts(self, cutoffs: Int64Array, progress: Progress) -> Iterator[tuple[Part, npt.NDArray[np.uint64] | None]]:
+        """Sum the list in its stored order: the part of each block, and the order keys at the cutoffs in it.
+
+        Raises
+        ------
+        UnorderedError
+            The stored order is not that of the scores.
+        InputError
+            A label or a score that cannot be used.
+        """
+        ...
+
+    def span(self) -> tuple[int, int]:
+        """Smallest and largest order key."""
+        ...
+
+    def dense(self, cells: Cells, progress: Progress) -> DenseTally:
+        """Count labels per key; keys outside the cells are passed over."""
+        ...
+
+    def bins(self, filling: Filling, progress: Progress) -> BinTally:
+        """Count labels per bin, and the smallest and largest key in each."""
+        ...

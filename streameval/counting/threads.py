@@ -1,0 +1,101 @@
+"""Scans of a labelled list by threads of this process."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from streameval.counting.block_sums import Part
+from streameval.counting.blocks import Held, blocks, sum_block
+from streameval.counting.counters import Cells, Filling, empty_bins, tally_of
+from streameval.counting.label_counts import BinTally, DenseTally
+from streameval.counting.labelled_rows import LabelledRows, in_order
+from streameval.errors import InputError
+from streameval.kernels.exact import BLOCK
+from streameval.order.scan import Unit
+from streameval.rankings import Progress
+from streameval.types import Int64Array
+
+UInt64Array = npt.NDArray[np.uint64]
+
+
+@dataclass(frozen=True)
+class Threads:
+    """Reads in as many threads as it is told; see `LabelledScans`."""
+
+    rows: LabelledRows
+    threads: int
+
+    def parts(self, cutoffs: Int64Array, progress: Progress) -> Iterator[tuple[Part, UInt64Array | None]]:
+        """See `LabelledScans.parts`."""
+        rows, own, done = self.rows, threading.local(), 0
+
+        def part(held: Held) -> tuple[Part, UInt64Array | None]:
+            if not hasattr(own, "room"):
+                own.room = np.empty(BLOCK if rows.order is not None else 0, np.uint64)
+            return sum_block(held, rows, cutoffs, own.room)
+
+        with ThreadPoolExecutor(self.threads) as pool:
+            decoded = in_order(pool, rows.scored, rows.units, self.threads + 2)
+            for one in in_order(pool, part, blocks(decoded, BLOCK), self.threads + 1):
+                done = min(done + BLOCK, rows.n_items)
+                progress(done, rows.n_items)
+                yield one
+
+    def span(self) -> tuple[int, int]:
+        """See `LabelledScans.span`."""
+        low, high = 2**64, 0
+        with ThreadPoolExecutor(self.threads) as pool:
+            for keys in in_order(pool, self.rows.keys, self.rows.units, self.threads + 1):
+                low, high = min(low, int(keys.min())), max(high, int(keys.max()))
+        return low, high
+
+    def dense(self, cells: Cells, progress: Progress) -> DenseTally:
+        """See `LabelledScans.dense`: all threads count the same rows, each in cells of its own."""
+        counts, spilled, done = cells.counters(), [np.empty(0, np.int64)], 0
+        edges = np.linspace(0, cells.count, self.threads + 1).astype(np.int64).tolist()
+        with ThreadPoolExecutor(self.threads) as pool:
+            for stretch in self.rows.stream(pool, self.threads + 1):
+                keys, labels = stretch.keys, stretch.labels
+                if keys is None:
+                    raise InputError("there is no score to count by")
+
+                def work(i: int, keys: UInt64Array = keys, labels: npt.NDArray[np.uint8] = labels) -> Int64Array:
+                    return cells.add(counts, keys, labels, (edges[i], edges[i + 1]))
+
+                spilled += [one for one in pool.map(work, range(self.threads)) if one.size]
+                done += labels.size
+                progress(done, self.rows.n_items)
+        return DenseTally(cells.low, cells.shift, counts, np.concatenate(spilled))
+
+    def bins(self, filling: Filling, progress: Progress) -> BinTally:
+        """See `LabelledScans.bins`: each reader has bins of its own, which are joined."""
+        free = [empty_bins(filling.count) for _ in range(self.threads)]
+
+        def one(unit: Unit) -> int:
+            mine = free.pop()
+            try:
+                stretch = self.rows.read(unit)
+                if stretch.keys is not None:
+                    filling.add(stretch.keys, stretch.labels, mine)
+                return stretch.labels.size
+            finally:
+                free.append(mine)
+
+        done = 0
+        with ThreadPoolExecutor(self.threads) as pool:
+            for found in in_order(pool, one, self.rows.units, self.threads + 1):
+                done += found
+                progress(done, self.rows.n_items)
+        total = free.pop()
+        while free:
+            other = free.pop()
+            total[:, :2] += other[:, :2]
+            np.minimum(total[:, 2], other[:, 2], out=total[:, 2])
+            np.maximum(total[:, 3], other[:, 3], out=total[:, 3])
+        return tally_of(total)

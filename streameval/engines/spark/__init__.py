@@ -1,0 +1,87 @@
+"""The engine of a cluster: classic Spark, Spark Connect, or whatever speaks its protocol (Sail).
+
+Only the DataFrame API is used: `mapInArrow` makes the partials of shares of row groups, a grouped sum adds up counts.
+Workers read the files themselves, by the readers of this library, so positions are known and the order is the local
+engine's to the last tie, with key columns or without.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import pyarrow as pa
+
+from streameval.counting.scans import LabelledScans
+from streameval.engines.spark.jobs import carried
+from streameval.engines.spark.sessions import opened
+from streameval.order.partials import Partial, Task
+from streameval.order.run_threads import sweep
+from streameval.order.scan import Scan
+from streameval.order.shards import Step, announce
+from streameval.order.tasks import Sampling
+from streameval.rankings import Progress
+from streameval.remote.jobs import Parcel
+from streameval.remote.scan_jobs import pack, unpack
+from streameval.types import Int64Array
+
+if TYPE_CHECKING:  # lists by score are made with an engine
+    from streameval.counting.labelled_rows import LabelledRows
+
+
+@dataclass(frozen=True)
+class Spark:
+    """Reads on the workers of a Spark session.
+
+    Attributes
+    ----------
+    remote : str or None
+        `sc://HOST[:PORT]` of a Spark Connect or Sail server, or `local[N]`; None takes the session that is there
+        (`spark-submit` makes one), or starts one on this machine.
+    session : SparkSession or None
+        One that is there already, instead.
+    """
+
+    remote: str | None = None
+    session: Any = None
+    memory: ClassVar[str] = "apart"
+
+    def sweep(
+        self, scan: Scan, task: Task, numbers: Int64Array, save: Callable[[Partial], None] | None, progress: Progress
+    ) -> Partial:
+        """See `Engine.sweep`.
+
+        Raises
+        ------
+        InputError
+            A damaged list; a Spark that cannot be started, or whose workers lack this library; the extra is missing.
+        OutsideError
+            A Spark that does not answer, or that gave up.
+        """
+        if isinstance(task, Sampling):  # a few row groups: read before a job would have begun
+            return sweep(scan, task, numbers, save, progress)
+        rows = sum(scan.units[number].rows for number in numbers.tolist())
+        announce(progress, Step(task.name, rows, sum(scan.units[at].score_bytes for at in numbers.tolist())))
+        home = self.carry(pack(task, scan, numbers))
+        progress(rows, rows)
+        return unpack(task, numbers, home)
+
+    def labelled(self, rows: LabelledRows, threads: int) -> LabelledScans:
+        """See `Engine.labelled`."""
+        from streameval.remote.labelled_jobs import Shipped
+
+        return Shipped(rows, threads, self.carry)
+
+    def carry(self, parcel: Parcel) -> pa.Table:
+        """Have the workers do all shares of a parcel, and bring home what comes of them.
+
+        Raises
+        ------
+        InputError, OutsideError
+            See `sweep`.
+        """
+        return carried(self.session if self.session is not None else opened(self.remote), parcel)
+
+
+ENGINE = Spark

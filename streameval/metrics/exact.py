@@ -1,0 +1,250 @@
+"""Metrics of a list whose every item has a label: exact, with tied items in every order."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from streameval.counting.lookups import SIDES, Places
+from streameval.counting.totals import Totals
+from streameval.curve.areas import interpolated_area
+from streameval.curve.at_cutoff import METRICS, Cutoffs, f_beta
+from streameval.curve.envelope import Envelope
+from streameval.curve.estimate import between
+from streameval.curve.extremes import Extremes
+from streameval.curve.first_k import DEEPEST_DCG, discounts
+from streameval.curve.targets import wanted
+from streameval.metrics import BETAS, ELEVEN, PRECISIONS, RECALLS, Row, cutoffs, table, text
+from streameval.types import FloatArray
+
+_ORDERS = ("late", "early")
+_NAN = float("nan")
+
+
+@dataclass(frozen=True)
+class Counted:
+    """A fully labelled list, summed, and what its metrics are asked with.
+
+    Parameters
+    ----------
+    places : Places
+    envelope : Envelope
+        Bounds on the yield between the curve's cutoffs.
+    misses : int
+        Positives that the list never returned.
+    score_at : callable(rank) -> float, optional
+        Score at a rank, where the order has scores: items may then tie.
+    grouped_margin : pair of float
+        How much less, and more, the grouped sum of precisions may be: where only bins of scores are known.
+    """
+
+    places: Places
+    envelope: Envelope
+    misses: int
+    score_at: Callable[[int], float] | None = None
+    grouped_margin: tuple[float, float] = (0.0, 0.0)
+
+    @property
+    def totals(self) -> Totals:
+        """The sums."""
+        return self.places.totals
+
+    @property
+    def positives(self) -> int:
+        """P = Y(N) + M."""
+        return self.totals.positives + self.misses
+
+
+def metrics(counted: Counted) -> pa.Table:
+    """Compute every metric, under the names of `streameval.metrics.bounded.metrics`.
+
+    Returns
+    -------
+    pyarrow.Table
+        `metric`, `argument`, `lower`, `estimate`, `upper`, `coverage`. Lower and upper are the values with tied items
+        in the worst and in the best order; they differ only where ties, or bins of scores, leave the order open (and
+        for pr_area "interpolated" of more than 2^20 items, which is a bracket).
+        Argument "grouped" (at a cutoff: metric …_at_grouped) is the value that treats tied
+        items as one, as scikit-learn does; "tie_order" (…_at_tie_order) has the expectation over all orders as
+        its estimate. Null
+        where a metric is undefined: without positives, without negatives.
+    """
+    rows = [*_at_cutoffs(counted), *_points(counted), *_targets(counted)]
+    rows += [*_average_precision(counted), *_roc_auc(counted), *_dcg(counted)]
+    return table(rows, "exact")
+
+
+def _row(metric: str, argument: str, late: float, early: float) -> Row:
+    lower, upper = (early, late) if early < late else (late, early)
+    return metric, argument, lower, between(lower, upper), upper
+
+
+def _over(above: float, below: float) -> float:
+    return above / below if below else _NAN
+
+
+def _at_cutoffs(counted: Counted) -> Iterator[Row]:
+    for k in cutoffs(counted.totals.n_items).tolist():
+        late, early = (counted.places.yield_at(k, order) for order in _ORDERS)
+        for name in METRICS:
+            values = [_metric(name, k, y, counted) for y in (late, early)]
+            yield _row(f"{name}_at", str(k), *values)
+            if late < early:
+                yield from _in_a_tie(name, k, values, counted)
+        yield _row("yield_at", str(k), late, early)
+        sums = [counted.places.precision_sum(k, order) if counted.totals.positives else 0.0 for order in _ORDERS]
+        for name, below in (("", counted.positives), ("_capped", min(counted.positives, k))):
+            yield _row(f"average_precision_at{name}", str(k), *(_over(one, below) for one in sums))
+        if late == early:  # how many are found depends on no order
+            yield _row("average_precision_at_found", str(k), *(_over(one, late) for one in sums))
+
+
+def _in_a_tie(name: str, k: int, values: list[float], counted: Counted) -> Iterator[Row]:
+    """Rows of a cutoff between tied items. Every metric of a cutoff is linear in Y(k), so expectations are its own."""
+    s, f, n, p = counted.places.group_at(k)
+    expected = _metric(name, k, f + p * (k - s) / n, counted)
+    yield f"{name}_at_tie_order", str(k), min(values), expected, max(values)
+    grouped = _metric(name, s + n, f + p, counted)
+    yield f"{name}_at_grouped", str(k), grouped, grouped, grouped
+
+
+def _metric(name: str, rank: float, found: float, counted: Counted) -> float:
+    rank_, found_, total = (np.array([float(value)]) for value in (rank, found, counted.totals.positives))
+    at = Cutoffs(rank_, found_, total, float(counted.totals.n_items), float(counted.misses))
+    return float(METRICS[name](at)[0])
+
+
+def _average_precision(counted: Counted) -> Iterator[Row]:
+    totals = counted.totals
+    for name, below in (("positives", counted.positives), ("found", totals.positives)):
+        late, expected, early = (_over(totals.precision_sum[order], below) for order in ("late", "expected", "early"))
+        yield _row("average_precision", name, late, early)
+        if counted.score_at is not None:
+            prefix = "" if name == "positives" else "found "
+            yield "average_precision", f"{prefix}tie_order", late, expected, early
+            grouped = [_over(totals.precision_sum["grouped"] + more, below) for more in counted.grouped_margin]
+            yield _row("average_precision", f"{prefix}grouped", *grouped)
+    yield _row("pr_area", "step", *(_over(totals.precision_sum[order], counted.positives) for order in _ORDERS))
+    yield _row("pr_area", "interpolated", *_interpolated(counted))
+
+
+def _interpolated(counted: Counted) -> tuple[float, float]:
+    if not counted.positives:
+        return _NAN, _NAN
+    if len(counted.totals.rest) > 1:
+        return interpolated_area(Extremes.of(counted.envelope, counted.misses))
+    areas = []
+    for order in _ORDERS:
+        y, r = counted.places.ends(0, order)
+        best_after = np.maximum.accumulate((y / np.maximum(r, 1))[::-1])[::-1]
+        areas.append(float(np.sum(best_after * np.diff(y, prepend=0))) / counted.positives)
+    return areas[0], areas[1]
+
+
+def _roc_auc(counted: Counted) -> Iterator[Row]:
+    late, expected, early = (counted.totals.roc_auc(counted.misses)[order] for order in ("late", "expected", "early"))
+    yield _row("roc_auc", "", late, early)
+    if counted.score_at is not None:
+        yield "roc_auc", "tie_order", late, expected, early
+        yield "roc_auc", "grouped", expected, expected, expected
+
+
+def _points(counted: Counted) -> Iterator[Row]:
+    totals, p = counted.totals, float(counted.positives)
+    corner = {order: totals.corner[side][0].astype(np.float64) for order, side in SIDES.items()}
+    for beta in BETAS:
+        values = {order: f_measure(points, beta, p) for order, points in corner.items()}
+        best = [float(values[order].max(initial=0.0)) if p else _NAN for order in _ORDERS]
+        yield _row(f"max_f{beta:g}", "", *best)
+        if beta == 1.0:
+            yield from _where_f1_is_best(values["late"], corner["late"][:, 0], counted)
+    yield _row("breakeven", "", *(breakeven(counted.places, counted.positives, order) for order in _ORDERS))
+    rank = min(counted.positives, totals.n_items)
+    yield _row("r_precision", "", *(_over(counted.places.yield_at(rank, order), p) for order in _ORDERS))
+    firsts = [1.0 / counted.places.rank_of(1, order) if totals.positives else 0.0 for order in _ORDERS]
+    yield _row("reciprocal_rank", "", *firsts)
+
+
+def breakeven(places: Places, positives: int, order: str) -> float:
+    """Largest min(precision, recall): recall rises up to rank P, and beyond it precision is the smaller.
+
+    Parameters
+    ----------
+    places : Places
+    positives : int
+        P; NaN where it is 0.
+    order : {"late", "early"}
+        Of tied items. "late" is the value over thresholds on scores too: with positives last, nothing inside a tie
+        is above both its ends.
+    """
+    if not 0 < positives <= places.totals.n_items:
+        return _over(places.totals.positives, positives)
+    return places.best_from_rank(positives, order)
+
+
+def f_measure(points: FloatArray, beta: float, positives: float) -> FloatArray:
+    """F_β at (rank, yield).
+
+    Parameters
+    ----------
+    points : float64 array, shape (k, 2)
+    beta : float
+        Weight of recall against precision.
+    positives : float
+        P.
+
+    Returns
+    -------
+    float64 array, shape (k,)
+    """
+    nothing = np.zeros(points.shape[0])  # F needs neither N nor misses beside P
+    return f_beta(Cutoffs(points[:, 0], points[:, 1], nothing + positives, 0.0, 0.0), beta)
+
+
+def _where_f1_is_best(values: FloatArray, ranks: FloatArray, counted: Counted) -> Iterator[Row]:
+    """Rank, and score, from which a threshold on scores reaches the largest F1."""
+    rank = float(ranks[np.argmax(values)]) if values.size else _NAN
+    yield "max_f1_rank", "", rank, rank, rank
+    if counted.score_at is not None:
+        score = counted.score_at(int(rank)) if values.size else _NAN
+        yield "max_f1_score", "", score, score, score
+
+
+def _dcg(counted: Counted) -> Iterator[Row]:
+    total, (start, found) = discounts(), counted.places.groups(0)
+    p = np.diff(found)
+    for k in (one for one in cutoffs(counted.totals.n_items).tolist() if one <= DEEPEST_DCG):
+        first, last = np.minimum(start[:-1], k), np.minimum(start[1:], k)
+        early = np.sum(total[np.minimum(start[:-1] + p, last)] - total[first])
+        late = np.sum(total[last] - total[np.minimum(start[1:] - p, last)])
+        yield _row("dcg_at", str(k), float(late), float(early))
+
+
+def _targets(counted: Counted) -> Iterator[Row]:
+    totals, p = counted.totals, counted.positives
+    js = {recall: wanted(recall, p) if p else 0 for recall in (*RECALLS, *ELEVEN)}
+    for recall in RECALLS:
+        ranks = [_rank_of(js[recall], order, counted) for order in ("early", "late")]
+        yield _row("rank_at_recall", text(recall), *ranks)
+    eleven = []
+    for recall in ELEVEN:
+        reached = 0 < js[recall] <= totals.positives
+        best = [counted.places.best_from(js[recall], order) if reached else 0.0 for order in _ORDERS]
+        eleven.append(best if p else [_NAN, _NAN])
+        yield _row("precision_at_recall", text(recall), *eleven[-1])
+    yield _row("eleven_point_precision", "", *(float(value) for value in np.mean(eleven, axis=0)))
+    for precision in PRECISIONS:
+        kept = [counted.places.last_kept(precision, order) for order in _ORDERS]
+        yield _row("recall_at_precision", text(precision), *(_over(found, p) for found in kept))
+        # up to the next positive, which comes too late, precision only falls
+        deepest = [found * precision.denominator // precision.numerator for found in kept]
+        yield _row("rank_at_precision", text(precision), *(float(min(rank, totals.n_items)) for rank in deepest))
+
+
+def _rank_of(j: int, order: str, counted: Counted) -> float:
+    if not j:
+        return _NAN
+    return float(counted.places.rank_of(j, order)) if j <= counted.totals.positives else float("inf")

@@ -1,0 +1,209 @@
+"""Keep what scans have read: partials in a folder, found again after an interruption and shared by processes.
+
+Each run of the program writes one file per scan, whole or not at all, and replaces it by a fuller one as it goes. Its
+name says what it is a partial of: a hash of the list, the wanted ranks, the memory, and everything that decided the
+scan (bins and their counts). A file of anything else is never read, and one whose row groups overlap those of a fuller
+one is left out, so shards may be repeated, of different counts, or run at once.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import uuid
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from streameval import __version__
+from streameval.engines import Engine
+from streameval.engines.local import Local
+from streameval.errors import StudyError
+from streameval.order.partials import Partial, Task, merged
+from streameval.order.scan import Scan, share_of
+from streameval.order.shards import ScanState, Shard
+from streameval.order.tasks import Sampling
+from streameval.rankings import Progress
+from streameval.stores import atomic
+from streameval.types import Int64Array
+
+_PATTERN = "*.scan.parquet"
+
+
+class UnfinishedError(StudyError):
+    """Other shards have not read all of their share of a scan.
+
+    Parameters
+    ----------
+    state : ScanState
+        The scan, and which shards.
+    where : str
+        The study's folder.
+    """
+
+    def __init__(self, state: ScanState, where: str) -> None:
+        self.state = state
+        first = state.missing[0]
+        shown = ", ".join(str(shard.index) for shard in state.missing[:12])
+        more = " …" if len(state.missing) > 12 else ""
+        super().__init__(
+            f"{where}: scan '{state.step}' has read {state.units_done:,} of {state.units:,} row groups; missing: "
+            f"shard {shown}{more} of {first.count}",
+            f"run `streameval scan {where} --shard {first.index}/{first.count}` and so on, "
+            f"or `streameval scan {where}` for all that is left",
+        )
+
+
+@dataclass(frozen=True)
+class _Kept:
+    """A partial in a file."""
+
+    path: Path
+    units: Int64Array
+    missing: int
+    shards: int
+
+    def load(self) -> Partial:
+        table = pq.read_table(self.path)
+        return Partial(self.units, self.missing, {name: table.column(name).to_numpy() for name in table.column_names})
+
+
+@dataclass
+class Keeper:
+    """Runs tasks, and keeps their partials.
+
+    Attributes
+    ----------
+    identity : str
+        Hash of the list, the wanted ranks and the memory: a scan of anything else is another scan.
+    folder : Path or None
+        Where partials are kept; None keeps nothing.
+    shard : Shard or None
+        The share of each scan that is done here, after which others are waited for; None does all that is left, unless
+        other processes share the scans.
+    engine : Engine
+        Reads what is to be read.
+    """
+
+    identity: str = ""
+    folder: Path | None = None
+    shard: Shard | None = None
+    engine: Engine = field(default_factory=Local)
+    state: ScanState = field(default_factory=lambda: ScanState("sample", 0, 0))
+    alone: bool = True
+    _run: str = field(default_factory=lambda: uuid.uuid4().hex[:8])
+    _shards: int = 1
+    _unsaved: dict[str, Partial] = field(default_factory=dict)
+
+    def run(self, scan: Scan, task: Task, progress: Progress) -> Partial:
+        """Return the partial of all row groups, reading those that no kept partial covers.
+
+        Raises
+        ------
+        UnfinishedError
+            Other shards have some of them to read.
+        """
+        name = hashlib.sha256(f"{__version__}\0{self.identity}\0{task.digest}".encode()).hexdigest()[:16]
+        needed: Int64Array = task.units(scan)
+        kept = self._kept(name)
+        left = np.setdiff1d(needed, _covered(kept))
+        mine = self._mine(scan, task, needed, left)
+        self.alone = self.alone and mine.size == needed.size
+        parts = (one.load() for one in kept)
+        if mine.size:
+            save = None if self.folder is None else lambda partial: self._save(name, partial)
+            made = self.engine.sweep(scan, task, mine, save, progress)
+            self._unsaved[name] = made
+            if self.shard is not None:
+                self.save()
+                kept = self._kept(name)
+                left = np.setdiff1d(needed, _covered(kept))
+                parts = (one.load() for one in kept)
+            else:
+                parts, left = (part for part in [*map(_Kept.load, kept), made]), left[:0]
+        self.state = self._state(scan, task, needed, left)
+        if left.size:
+            raise UnfinishedError(self.state, str(self.folder.parent if self.folder else ""))
+        return merged(parts)
+
+    def _mine(self, scan: Scan, task: Task, needed: Int64Array, left: Int64Array) -> Int64Array:
+        """Row groups to read here."""
+        if isinstance(task, Sampling):  # so small that waiting for others would take longer
+            return left
+        if self.shard is not None:
+            share: Int64Array = left[_shard_of(scan, self.shard.count)[left] == self.shard.index]
+            return share
+        return left if self._shards == 1 else left[:0]
+
+    def _state(self, scan: Scan, task: Task, needed: Int64Array, left: Int64Array) -> ScanState:
+        count = max(self._shards, self.shard.count if self.shard is not None else 1)
+        missing = np.unique(_shard_of(scan, count)[left])
+        shards = tuple(Shard(index, count) for index in missing.tolist())
+        return ScanState(task.name, needed.size - left.size, needed.size, shards)
+
+    def _save(self, name: str, partial: Partial) -> None:
+        self._unsaved[name] = partial
+        self.save()
+
+    def save(self) -> None:
+        """Write what is not written yet, each scan in place of what this run wrote of it before."""
+        if self.folder is None:
+            return
+        files = {}
+        for name, partial in self._unsaved.items():
+            if partial.units.size:
+                table = pa.table({column: pa.array(values) for column, values in partial.columns.items()})
+                facts = {
+                    "units": partial.units.tolist(),
+                    "missing": partial.missing,
+                    "shards": self.shard.count if self.shard is not None else 1,
+                }
+                files[self.folder / f"{name}-{self._run}{_PATTERN[1:]}"] = atomic.parquet(table, facts)
+        if files:
+            atomic.write_all(files)
+        self._unsaved = {}
+
+    def _kept(self, name: str) -> list[_Kept]:
+        """Partials of a scan that do not overlap, fuller ones first."""
+        if self.folder is None:
+            return []
+        found = sorted(_read(self.folder, name), key=lambda one: (-one.units.size, one.path.name))
+        self._shards = max([self._shards, *(one.shards for one in found)])
+        chosen: list[_Kept] = []
+        for one in found:
+            if not np.intersect1d(one.units, _covered(chosen)).size:
+                chosen.append(one)
+        return chosen
+
+
+def _read(folder: Path, name: str) -> Iterator[_Kept]:
+    for path in folder.glob(f"{name}-{_PATTERN}"):
+        try:
+            facts = atomic.facts_of(path)
+            yield _Kept(path, np.array(facts["units"], dtype=np.int64), int(facts["missing"]), int(facts["shards"]))
+        except (OSError, KeyError, ValueError, TypeError, pa.ArrowException) as error:
+            raise StudyError(
+                f"{path}: a kept scan cannot be read ({' '.join(str(error).split())[:120]})",
+                "remove the file; what it covered is read again",
+            ) from error
+
+
+def _covered(kept: list[_Kept]) -> Int64Array:
+    return np.concatenate([np.empty(0, np.int64), *(one.units for one in kept)])
+
+
+def _shard_of(scan: Scan, count: int) -> Int64Array:
+    """Shard of each row group, from 1 to `count`."""
+    return 1 + share_of([unit.rows for unit in scan.units], count)
+
+
+def forget(folder: Path) -> None:
+    """Remove kept scans, and the folder if nothing else is in it."""
+    if folder.is_dir():
+        for path in [*folder.glob(_PATTERN), *folder.glob(f".{_PATTERN}.*.part")]:
+            path.unlink(missing_ok=True)
+        if not any(folder.iterdir()):
+            folder.rmdir()

@@ -1,0 +1,117 @@
+"""Pick the items at wanted ranks out of the candidates."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from streameval.errors import InputError
+from streameval.order.filter import flags
+from streameval.order.finer_bins import HASH, Words
+from streameval.order.scan import Scan
+from streameval.order.scores import Keys
+from streameval.order.search import Search, lump_bins, lump_words
+from streameval.types import Int64Array
+
+
+@dataclass(frozen=True)
+class Located:
+    """Where wanted ranks are stored.
+
+    Attributes
+    ----------
+    position : int64 array, shape (n,)
+        0-based stored position of each wanted rank, in rank order.
+    keys : Keys
+        Their order keys, from which scores come back.
+    tied : bool array, shape (n,)
+        Whether another item of the list has the same score.
+    equal_keys : int
+        Pairs of neighbours in the order that agree in score and in all key columns, among the candidates read: told
+        apart by stored position only.
+    missing : int
+        Rows whose score is null or NaN.
+    scans : int
+        Times the scores were read.
+    """
+
+    position: Int64Array
+    keys: Keys
+    tied: npt.NDArray[np.bool_]
+    equal_keys: int
+    missing: int
+    scans: int
+
+
+def pick(search: Search, items: Words) -> Located:
+    """Sort the candidates, and take those at wanted ranks."""
+    if search.scan.keys and search.hashed == "later":
+        items = _hash_ties(search.scan, items)
+    n_items = items.key.size
+    items, rows = _with_lumps(search, items)
+    words = [items.position, items.hash, *([items.low] if items.low.size else []), items.key]
+    order = np.lexsort(words)
+    bin_of = np.searchsorted(search.base, search.wanted, side="left") - 1
+    # rows of the candidates' bins up to each wanted rank; a lump counts as many as it stands for
+    inside = np.cumsum(search.counts)[bin_of] - search.counts[bin_of] + search.wanted - search.base[bin_of]
+    at = np.searchsorted(np.cumsum(rows[order]), inside, side="left")
+    if np.any(order[at] >= n_items):
+        raise InputError("the statistics of some row group contradict its scores", "they have to be written anew")
+    position, tie = items.position[order], items.hash[order]
+    same = _same_score(items, order)
+    tied = _either(same)
+    # a bin that splits a tie block may hold only one of its items
+    split = [kind >= HASH for kind in search.stages[-1].ranges(search.bins)[0].tolist()]
+    twins = int(np.sum(same & (tie[1:] == tie[:-1])))
+    return Located(
+        position=position[at].astype(np.int64),
+        keys=Keys(items.key[order[at]], items.low[order[at]] if items.low.size else items.low, search.missing),
+        tied=tied[at] | np.array(split, dtype=np.bool_)[bin_of],
+        equal_keys=twins if search.scan.keys else 0,
+        missing=search.missing,
+        scans=search.scans,
+    )
+
+
+def _with_lumps(search: Search, items: Words) -> tuple[Words, Int64Array]:
+    """Add the lumps in wanted bins to the candidates; how many rows each entry stands for."""
+    wanted = flags(search.stages[-1].count, search.bins)
+    bins, rows = lump_bins(search, search.sieve())
+    kept = wanted[bins]
+    if not np.any(kept):
+        return items, np.ones(items.key.size, np.int64)
+    words = lump_words(search)
+    if len(search.stages) > 1:
+        bins, words = search.sieve().settle(words)
+    words = words.where(kept)
+    joined = Words(*(np.concatenate([a, b]) for a, b in zip(items.parts, words.parts, strict=True)))
+    return joined, np.concatenate([np.ones(items.key.size, np.int64), rows[kept]])
+
+
+def _same_score(items: Words, order: Int64Array) -> npt.NDArray[np.bool_]:
+    """Whether each item, in some order, has the score of the one before it; of all but the first."""
+    key = items.key[order]
+    same: npt.NDArray[np.bool_] = key[1:] == key[:-1]
+    if items.low.size:
+        low = items.low[order]
+        same &= low[1:] == low[:-1]
+    return same
+
+
+def _either(same: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
+    tied = np.zeros(same.size + 1, np.bool_)
+    tied[1:] |= same
+    tied[:-1] |= same
+    return tied
+
+
+def _hash_ties(scan: Scan, items: Words) -> Words:
+    """Read the key columns of items that tie in score, and of no others."""
+    order = np.lexsort([*([items.low] if items.low.size else []), items.key])
+    rows = order[_either(_same_score(items, order))] if order.size else order
+    hashes = items.hash.copy()
+    if rows.size:
+        hashes[rows] = scan.key_hashes(items.position[rows].astype(np.int64))
+    return Words(items.key, items.low, hashes, items.position)

@@ -1,0 +1,207 @@
+"""Work on its way to other machines, and what came of it on its way back: bytes out, Arrow batches home.
+
+Nothing here knows which cluster it is, or what the work is. A cluster runs `work` on every share and brings all rows
+together; rows that agree in their first column it may put together first, in any order, by sums, least and largest
+values. Rows of account come along: how many row groups were read. So a share that is lost or done twice is noticed.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import pickle
+import re
+import zlib
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import groupby
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from streameval import __version__
+from streameval.errors import InputError, OutsideError, StreamevalError, StudyError, outside_trouble
+from streameval.order.scan import RowGroup, Unit, share_of
+from streameval.stores import is_remote
+from streameval.types import Int64Array
+
+ACCOUNT = -1  # no block of counters and no position has this number
+_BATCH = 1 << 16
+_SHARES = 64  # each is a task, and as many counters more to add up: few, unless they become long
+_LEAST_ROWS, _MOST_ROWS = 1 << 20, 1 << 26  # of a share: a task takes a tenth of a second before it begins
+_KINDS = {kind.__name__: kind for kind in (StreamevalError, InputError, StudyError, OutsideError)}
+_TOLD = re.compile(r"streameval-error:([A-Za-z0-9_=-]+):")
+
+
+class Job(Protocol):
+    """What is done with every share: small, can be pickled, and knows no files."""
+
+    def run(self, share: Any) -> Iterator[pa.RecordBatch]:
+        """Do one share: its rows, in the parcel's columns."""
+        ...
+
+
+@dataclass(frozen=True)
+class Parcel:
+    """A job and its shares, ready to be sent.
+
+    Attributes
+    ----------
+    sent : bytes
+        What `work` takes: it can be unpacked, if not used, without this library.
+    shares : int
+        They are numbered from 0.
+    columns : tuple of str
+        What comes back; `at` first.
+    merge : tuple of {"sum", "min", "max"}
+        How rows that agree in `at` are put together, for each column after it; empty: all rows stay.
+    kind : {"long", "binary"}
+        Type of the columns after `at`, which is int64, as "long" is.
+    """
+
+    sent: bytes
+    shares: int
+    columns: tuple[str, ...]
+    merge: tuple[str, ...] = ()
+    kind: str = "long"
+
+
+def seal(job: Job, shares: Sequence[Any]) -> bytes:
+    """Make the bytes that are sent."""
+    return pickle.dumps((__version__, _squeezed(job), [_squeezed(share) for share in shares]))
+
+
+def work(sent: bytes, shares: Iterable[int]) -> Iterator[pa.RecordBatch]:
+    """Do some shares of a parcel: what a worker runs.
+
+    Raises
+    ------
+    RuntimeError
+        Whatever goes wrong with the list, told so that `heard` finds it in any text that quotes it.
+    """
+    version, packed, parts = pickle.loads(sent)
+    try:
+        if version != __version__:
+            raise InputError(
+                f"the workers have streameval {__version__}, but {version} sent them work", "install one version on all"
+            )
+        job: Job = pickle.loads(zlib.decompress(packed))
+        for share in shares:
+            yield from job.run(pickle.loads(zlib.decompress(parts[share])))
+    except StreamevalError as error:
+        raise _told(error) from error
+    except (OSError, MemoryError) as error:
+        trouble = outside_trouble(error)
+        if trouble is None:
+            raise
+        raise _told(trouble) from error
+
+
+def heard(text: str) -> StreamevalError | None:
+    """Find what `work` told of in the text of a cluster's own error."""
+    found = _TOLD.search(text)
+    if found is None:
+        return None
+    told = json.loads(base64.urlsafe_b64decode(found[1]))
+    return _KINDS[told["kind"]](told["what"], told["hint"])
+
+
+def files_of(units: Sequence[Unit]) -> list[RowGroup]:
+    """Row groups as workers find them, who have another working directory.
+
+    Raises
+    ------
+    InputError
+        Rows that lie in the memory of this process.
+    """
+    if not all(isinstance(unit, RowGroup) for unit in units):
+        raise InputError("a table in memory cannot be scanned elsewhere", "leave the engine out, or give files")
+    return [replace(unit, path=_anywhere(unit.path)) for unit in units if isinstance(unit, RowGroup)]
+
+
+def shares_of(units: list[RowGroup]) -> list[list[RowGroup]]:
+    """Shares of neighbours with about equal rows."""
+    rows = [unit.rows for unit in units]
+    of = zip(share_of(rows, count_of_shares(sum(rows), len(units))).tolist(), units, strict=True)
+    return [[unit for _, unit in group] for _, group in groupby(of, key=lambda pair: pair[0])]
+
+
+def count_of_shares(rows: int, most: int) -> int:
+    """How many shares to make of so many rows."""
+    return min(most, max(1, min(_SHARES, rows // _LEAST_ROWS), rows // _MOST_ROWS))
+
+
+def check_seen(units: Sequence[RowGroup]) -> None:
+    """Refuse, at a worker, files that are not there.
+
+    Raises
+    ------
+    InputError
+        Names the first.
+    """
+    for path in dict.fromkeys(unit.path for unit in units):
+        if not is_remote(path) and not os.path.exists(path):
+            raise InputError(
+                f"{path}: the workers do not see this file", "put the list where all machines see it under one path"
+            )
+
+
+def batches(columns: dict[str, npt.NDArray[Any]]) -> list[pa.RecordBatch]:
+    """Rows of int64 columns on their way home, not too many at once."""
+    found: list[pa.RecordBatch] = pa.table({name: signed(one) for name, one in columns.items()}).to_batches(_BATCH)
+    return found
+
+
+def account(names: Sequence[str], *facts: int) -> list[pa.RecordBatch]:
+    """Row of account: facts in the first columns after `at`, the number of row groups that were read before all."""
+    last = dict(zip(names, (ACCOUNT, *facts), strict=False))
+    return batches({name: np.array([last.get(name, 0)], np.int64) for name in names})
+
+
+def settled(home: pa.Table, asked: int) -> tuple[Iterator[Int64Array], int]:
+    """Check the rows of account of what came home.
+
+    Parameters
+    ----------
+    asked : int
+        Row groups that were packed.
+
+    Returns
+    -------
+    columns : iterator of int64 arrays
+        Of all other rows; one at a time, for together they may be large.
+    fact : int
+        Sum of what the rows of account say after the number of row groups.
+
+    Raises
+    ------
+    OutsideError
+        Row groups that were lost, or read twice.
+    """
+    told = home.column(0).to_numpy() == ACCOUNT
+    read, fact = (int(home.column(i).to_numpy()[told].sum()) for i in (1, 2))
+    if read != asked:
+        raise OutsideError(f"{asked:,} row groups were asked for, and {read:,} came back", "run it again")
+    return (column.to_numpy()[~told] for column in home.columns), fact
+
+
+def signed(values: npt.NDArray[Any]) -> Int64Array:
+    """The same 64 bits: Spark has no unsigned integers."""
+    return np.ascontiguousarray(values).view(np.int64)
+
+
+def _told(error: StreamevalError) -> RuntimeError:
+    kind = next(name for name in (one.__name__ for one in type(error).__mro__) if name in _KINDS)
+    told = json.dumps({"kind": kind, "what": error.what, "hint": error.hint}).encode()
+    return RuntimeError(f"streameval-error:{base64.urlsafe_b64encode(told).decode()}: {error}")
+
+
+def _squeezed(what: object) -> bytes:
+    return zlib.compress(pickle.dumps(what), 1)
+
+
+def _anywhere(path: str) -> str:
+    return path if is_remote(path) else os.path.abspath(path)

@@ -1,0 +1,275 @@
+"""Scans of a labelled list as parcels: the partials of `cells` and `blocks` as rows, and back.
+
+Counters and bins stand side by side in rows of a few, which a cluster adds up; a block's part comes home as it is, and
+blocks are merged here in the order of their ranks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from itertools import chain, pairwise
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from streameval.counting.block_sums import Part, UnorderedError
+from streameval.counting.blocks import blocks, sum_block
+from streameval.counting.counters import Cells, Filling, empty_bins, tally_of
+from streameval.counting.label_counts import BinTally, DenseTally
+from streameval.counting.labelled_rows import LabelledRows, Scored
+from streameval.errors import OutsideError
+from streameval.kernels.exact import BLOCK
+from streameval.order.scan import RowGroup
+from streameval.order.shards import Step, announce
+from streameval.rankings import Progress, silent
+from streameval.remote.block_bytes import packed, unpacked
+from streameval.remote.jobs import (
+    Job,
+    Parcel,
+    account,
+    batches,
+    check_seen,
+    count_of_shares,
+    files_of,
+    seal,
+    settled,
+    shares_of,
+)
+from streameval.types import Int64Array
+
+UInt64Array = npt.NDArray[np.uint64]
+_MOST_CELLS, _MOST_BINS = 16, 8  # to a row: rows that are added up cost more than their columns, unless these are empty
+_SLICE = 1 << 18  # bins that are made rows of at once
+_SIGN = np.uint64(1 << 63)  # makes unsigned keys signed ones of the same order
+_SPAN = ("at", "read", "low", "high")
+
+
+@dataclass(frozen=True)
+class Shipped:
+    """Scans on other machines; see `LabelledScans`.
+
+    Parameters
+    ----------
+    rows : LabelledRows
+    threads : int
+    carry : callable(parcel) -> pyarrow.Table
+        Runs all shares of a parcel and brings their rows home.
+    """
+
+    rows: LabelledRows
+    threads: int
+    carry: Callable[[Parcel], pa.Table]
+
+    def parts(self, cutoffs: Int64Array, progress: Progress) -> Iterator[tuple[Part, UInt64Array | None]]:
+        """See `LabelledScans.parts`."""
+        self._announce("sum", progress)
+        if self.rows.order is not None:  # before others read a list that is in no order
+            keys = self.rows.keys(self.rows.units[0])
+            if np.any(keys[1:] < keys[:-1]):
+                raise UnorderedError(2 + int(np.argmax(keys[1:] < keys[:-1])))
+        files = files_of(self.rows.units)
+        n_items, ends = self.rows.n_items, np.array([unit.first_position + unit.rows for unit in files])
+        count = -(-n_items // BLOCK)
+        cuts = np.linspace(0, count, count_of_shares(n_items, count) + 1).astype(np.int64).tolist()
+        shares = []
+        for first, last in pairwise(cuts):
+            # the row before shows whether the first score ties with it
+            begin = max(0, first * BLOCK - int(self.rows.order is not None))
+            a, b = np.searchsorted(ends, [begin, min(n_items, last * BLOCK) - 1], side="right")
+            shares.append((first, last, files[a : b + 1]))
+        job = Summing(self._bare, cutoffs, BLOCK)
+        home = self.carry(Parcel(seal(job, shares), len(shares), ("at", "part"), kind="binary"))
+        at = home.column(0).to_numpy()
+        lost = OutsideError(f"{count:,} blocks were asked for, and others came back", "run it again")
+        for block, row in enumerate(np.argsort(at, kind="stable").tolist()):
+            if at[row] != block:
+                raise lost
+            yield unpacked(home.column(1)[row].as_buffer())
+        if at.size != count:
+            raise lost
+        progress(n_items, n_items)
+
+    def span(self) -> tuple[int, int]:
+        """See `LabelledScans.span`."""
+        _, _, low, high = self._counted(Spanning(self._bare), _SPAN, (), silent)
+        return int((low.view(np.uint64) ^ _SIGN).min()), int((high.view(np.uint64) ^ _SIGN).max())
+
+    def dense(self, cells: Cells, progress: Progress) -> DenseTally:
+        """See `LabelledScans.dense`."""
+        job = CountingCells(self._bare, cells, self._width(_MOST_CELLS, cells.count))
+        columns = self._counted(job, job.columns, ("sum",) * 2 * job.width, progress)
+        at, counts, spilled = next(columns), cells.counters(), [np.empty(0, np.int64)]
+        for i, column in enumerate(columns):
+            place = at * (2 * job.width) + i
+            some = column != 0
+            counts[place[some]] = column[some] & 0xFFFF
+            spilled.append(np.repeat(place[some], column[some] >> 16))
+        return DenseTally(cells.low, cells.shift, counts, np.concatenate(spilled))
+
+    def bins(self, filling: Filling, progress: Progress) -> BinTally:
+        """See `LabelledScans.bins`."""
+        job = CountingBins(self._bare, filling, self._width(_MOST_BINS, filling.count))
+        at, *columns = self._counted(job, job.columns, ("sum", "sum", "min", "max") * job.width, progress)
+        rows = np.stack(columns, axis=1)[np.argsort(at)].reshape(-1, 4).view(np.uint64)
+        rows[:, 2:] ^= _SIGN
+        return tally_of(rows)
+
+    @property
+    def _bare(self) -> LabelledRows:
+        """The list without its row groups: a share knows its own."""
+        return replace(self.rows, units=())
+
+    def _width(self, most: int, counters: int) -> int:
+        """Counters to a row, a power of two: as many as the items of one share fill, about."""
+        units = self.rows.units
+        filled = self.rows.n_items / count_of_shares(self.rows.n_items, len(units)) / counters
+        return 1 << int(np.log2(np.clip(most * filled, 1, most)))
+
+    def _counted(
+        self, job: Job, columns: tuple[str, ...], merge: tuple[str, ...], progress: Progress
+    ) -> Iterator[Int64Array]:
+        """Run a job over all row groups; returns its columns."""
+        self._announce("count", progress)
+        shares = shares_of(files_of(self.rows.units))
+        home = self.carry(Parcel(seal(job, shares), len(shares), columns, merge))
+        progress(self.rows.n_items, self.rows.n_items)
+        return settled(home, len(self.rows.units))[0]
+
+    def _announce(self, name: str, progress: Progress) -> None:
+        announce(progress, Step(name, self.rows.n_items, sum(unit.score_bytes for unit in self.rows.units)))
+
+
+@dataclass(frozen=True)
+class Summing:
+    """Parts of blocks of ranks.
+
+    Attributes
+    ----------
+    rows : LabelledRows
+        Without units, as in all jobs.
+    cutoffs : int64 array, ascending
+    block : int
+        Ranks per block.
+    """
+
+    rows: LabelledRows
+    cutoffs: Int64Array
+    block: int
+
+    def run(self, share: tuple[int, int, list[RowGroup]]) -> Iterator[pa.RecordBatch]:
+        """Sum the blocks `share[0]` up to, and without, `share[1]`, whose rows are in the row groups `share[2]`."""
+        first, last, units = share
+        check_seen(units)
+        rows = replace(self.rows, units=units)
+        scored = rows.order is not None
+        before = int(scored and first > 0)
+        pieces = _between(rows, first * self.block - before, last * self.block)
+        previous: Scored | None = None
+        if before:
+            head = next(pieces)
+            previous = head.cut(0, 1)
+            pieces = chain([head.cut(1, head.labels.size)], pieces)
+        room = np.empty(self.block if scored else 0, np.uint64)
+        for number, held in enumerate(blocks(pieces, self.block, previous), first):
+            try:
+                yield _block(number, packed(*sum_block(held, rows, self.cutoffs, room)))
+            except UnorderedError as error:
+                yield _block(number, packed(error))
+                return
+
+
+def _between(rows: LabelledRows, first: int, last: int) -> Iterator[Scored]:
+    """Decode the rows `first` up to, and without, `last`."""
+    for unit in rows.units:
+        begin, end = max(0, first - unit.first_position), min(unit.rows, last - unit.first_position)
+        if begin < end:
+            yield rows.scored(unit).cut(begin, end)
+
+
+def _block(number: int, part: bytes) -> pa.RecordBatch:
+    return pa.record_batch({"at": pa.array([number], pa.int64()), "part": pa.array([part], pa.binary())})
+
+
+@dataclass(frozen=True)
+class Spanning:
+    """Smallest and largest order key."""
+
+    rows: LabelledRows
+
+    def run(self, share: list[RowGroup]) -> Iterator[pa.RecordBatch]:
+        """Read the scores of some row groups."""
+        check_seen(share)
+        keys = [self.rows.keys(unit) for unit in share]
+        ends = np.array([min(key.min() for key in keys), max(key.max() for key in keys)], np.uint64) ^ _SIGN
+        nothing = np.zeros(1, np.int64)
+        yield from batches({"at": nothing, "read": nothing, "low": ends[:1], "high": ends[1:]})
+        yield from account(_SPAN, len(share))
+
+
+@dataclass(frozen=True)
+class CountingCells:
+    """Labels per key, `width` neighbours to a row."""
+
+    rows: LabelledRows
+    cells: Cells
+    width: int
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Negatives and positives of each cell."""
+        return ("at", *(f"c{i}" for i in range(2 * self.width)))
+
+    def run(self, share: list[RowGroup]) -> Iterator[pa.RecordBatch]:
+        """Count the rows of some row groups."""
+        check_seen(share)
+        cells, counts, spilled = self.cells, self.cells.counters(), [np.empty(0, np.int64)]
+        for unit in share:
+            keys, labels = self.rows.keys(unit), self.rows.labels(unit)
+            spilled.append(cells.add(counts, keys, labels, (0, cells.count)))
+        tally = DenseTally(cells.low, cells.shift, counts, np.concatenate(spilled))
+        for number in range(tally.n_pieces):
+            yield from batches(self._rows(tally, number))
+        yield from account(self.columns, len(share))
+
+    def _rows(self, tally: DenseTally, number: int) -> dict[str, Int64Array]:
+        """Cells of one piece that hold items."""
+        piece = tally.piece(number)
+        cell = ((piece.key - np.uint64(tally.low)) >> np.uint64(tally.shift)).astype(np.int64)
+        at, inside = cell // self.width, 2 * (cell % self.width)
+        first = np.diff(at, prepend=-1) != 0
+        row = np.cumsum(first) - 1
+        counters = np.zeros((int(first.sum()), 2 * self.width), np.int64)
+        counters[row, inside] = piece.sizes - piece.positives
+        counters[row, inside + 1] = piece.positives
+        return {"at": at[first], **{name: counters[:, i] for i, name in enumerate(self.columns[1:])}}
+
+
+@dataclass(frozen=True)
+class CountingBins:
+    """Labels per bin, `width` neighbours to a row."""
+
+    rows: LabelledRows
+    filling: Filling
+    width: int
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """What is counted of each bin."""
+        names = ("negatives", "positives", "low", "high")
+        return ("at", *(f"{name}{i}" for i in range(self.width) for name in names))
+
+    def run(self, share: list[RowGroup]) -> Iterator[pa.RecordBatch]:
+        """Count the rows of some row groups."""
+        check_seen(share)
+        bins = empty_bins(-(-self.filling.count // self.width) * self.width)
+        for unit in share:
+            self.filling.add(self.rows.keys(unit), self.rows.labels(unit), bins)
+        bins[:, 2:] ^= _SIGN
+        rows = bins.reshape(-1, 4 * self.width)
+        for first in range(0, rows.shape[0], _SLICE // self.width):
+            part = rows[first : first + _SLICE // self.width]
+            some = np.flatnonzero(part.reshape(-1, self.width, 4)[:, :, :2].any(axis=(1, 2)))
+            yield from batches({"at": first + some, **{name: part[some, i] for i, name in enumerate(self.columns[1:])}})
+        yield from account(self.columns, len(share))

@@ -1,0 +1,105 @@
+"""Tasks of scans as parcels: counts and words of items as rows of integers, and back.
+
+The count of a bin stands in one place of one block of counters, so counts are added up block by block. Words of items
+are joined. A share's account says how many rows have no score.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from streameval.order.partials import SUM, Partial, Task, partial_of
+from streameval.order.scan import RowGroup, Scan
+from streameval.order.skip_by_statistics import Lumps
+from streameval.order.tasks import Counting
+from streameval.remote.jobs import Parcel, account, batches, check_seen, files_of, seal, settled, shares_of
+from streameval.types import Int64Array
+
+WIDTH = 32  # counters to a row: rows that are added up cost far more than their columns
+
+
+def pack(task: Task, scan: Scan, numbers: Int64Array) -> Parcel:
+    """Pack a task, and the row groups that it is about.
+
+    Raises
+    ------
+    InputError
+        Rows that lie in the memory of this process.
+    """
+    shares = shares_of(files_of([scan.units[number] for number in numbers.tolist()]))
+    bare = replace(scan, units=(), key_hashes=_not_here, lumps=Lumps.none(), threads=1)
+    sent = seal(Scanning(task, bare), shares)
+    if isinstance(task, Counting):
+        return Parcel(sent, len(shares), ("at", *(f"c{i}" for i in range(WIDTH))), ("sum",) * WIDTH)
+    words = ("key", "hash", *(["low"] if scan.order.kind == "decimal" else []))
+    return Parcel(sent, len(shares), ("at", *words))
+
+
+@dataclass(frozen=True)
+class Scanning:
+    """A task over row groups.
+
+    Attributes
+    ----------
+    task : Task
+    bare : Scan
+        Without units.
+    """
+
+    task: Task
+    bare: Scan
+
+    def run(self, share: list[RowGroup]) -> Iterator[pa.RecordBatch]:
+        """Make the partial of some row groups."""
+        check_seen(share)
+        partial = partial_of(self.task, replace(self.bare, units=share), range(len(share)))
+        if SUM in partial.columns:
+            counts = partial.columns[SUM].astype(np.int64)
+            blocks = np.pad(counts, (0, -counts.size % WIDTH)).reshape(-1, WIDTH)
+            some = np.flatnonzero(blocks.any(axis=1))
+            columns = {"at": some, **{f"c{i}": blocks[some, i] for i in range(WIDTH)}}
+        else:
+            found = partial.columns
+            columns = {"at": found["position"], "key": found["key"], "hash": found["hash"]}
+            columns.update({name: found[name] for name in found.keys() & {"low"}})
+        yield from batches(columns)
+        yield from account(list(columns), len(share), partial.missing)
+
+
+def unpack(task: Task, numbers: Int64Array, home: pa.Table) -> Partial:
+    """Make the partial of all row groups from what came home.
+
+    Parameters
+    ----------
+    numbers : int64 array
+        The row groups that were packed.
+    home : pyarrow.Table
+        The parcel's columns, by their order.
+
+    Raises
+    ------
+    OutsideError
+        Row groups that were lost, or read twice.
+    """
+    (at, *rest), missing = settled(home, numbers.size)
+    found: dict[str, npt.NDArray[np.int64 | np.uint64]] = {}
+    if isinstance(task, Counting):
+        size = task.stages[-1].count
+        blocks = np.zeros((-(-size // WIDTH), WIDTH), np.int64)
+        for i, column in enumerate(rest):
+            np.add.at(blocks[:, i], at, column)
+        found[SUM] = blocks.ravel()[:size]
+    else:
+        names = ("key", "hash", "low")[: len(rest)]
+        found = {name: column.view(np.uint64) for name, column in zip(names, rest, strict=True)}
+        found["position"] = at.view(np.uint64)
+    return Partial(np.sort(numbers), missing, found)
+
+
+def _not_here(positions: Int64Array) -> npt.NDArray[np.uint64]:
+    raise TypeError("a share knows its own row groups only")
