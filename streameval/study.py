@@ -12,7 +12,7 @@
     labels.parquet               one row per planned rank
     issues.parquet               every row and rank that is not as it should be
     curve.parquet, envelope.parquet, metrics.parquet, evaluation.json, report.html
-    slice_….parquet              of a plan by slices (see `streameval.slices`, `streameval.slicefiles`)
+    slice_….parquet              of a plan by slices (see `streameval.slices`, `streameval.slices.files`)
     study.duckdb                 all of it for SQL
 
 What stands from labels.parquet on are results: they carry one `evaluation_id`, and are refused when they do not agree
@@ -37,8 +37,8 @@ from streameval.curve import Curve
 from streameval.curve.envelope import Envelope
 from streameval.errors import StudyError
 from streameval.planfiles import difference, plan_files, read_plan
-from streameval.slicefiles import NAMES as SLICE_FILES
-from streameval.slicefiles import SliceFound, read_slices, slice_tables
+from streameval.slices.files import NAMES as SLICE_FILES
+from streameval.slices.files import SliceFound, read_slices, slice_tables
 from streameval.stores import atomic
 from streameval.types import Claim, Labels, Plan
 

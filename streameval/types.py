@@ -73,7 +73,7 @@ class Plan:
         a lake may move.
     marks : pyarrow.Table or None
         Of a plan by slices: how many items of each slice are among the first items of the list
-        (`streameval.slices.marks_table`).
+        (`streameval.slices.pool.marks_table`).
     """
 
     method: str

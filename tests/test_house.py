@@ -61,8 +61,6 @@ UPWARD = {
     ("parquet.read_items", "rankings"),
     ("rankings.by_score", "engines"),
     ("rankings.by_score", "engines.local"),
-    ("rankings.slicing.column", "counting.labelled_rows"),
-    ("rankings.slicing.place", "counting.labelled_rows"),
     ("reporting.comparison", "verbs.compare"),
     ("reporting.simulation", "verbs.simulate"),
     ("rows.lake", "engines"),

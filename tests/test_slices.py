@@ -22,13 +22,13 @@ from streameval.errors import InputError, OutsideError, StudyError
 from streameval.kernels.slicing import count_between, find_in_order
 from streameval.methods import available, create
 from streameval.rankings import RankingOptions, open_ranking
-from streameval.rankings.slicing.column import MOST_SLICES, read_slices
-from streameval.rankings.slicing.place import place
-from streameval.slices import budgets, list_cutoffs, parts, seed_of, shared
+from streameval.slices.column import MOST_SLICES, read_slices
+from streameval.slices.place import place
+from streameval.slices.plan import draw_by_slices
+from streameval.slices.pool import budgets, list_cutoffs, parts, seed_of, shared
 from streameval.study import Study
 from streameval.types import Labels
 from streameval.verbs.judging import curve_of, slice_curves
-from streameval.verbs.slicing import draw_by_slices
 from streameval.verbs.sql import connect
 
 SMALL = {

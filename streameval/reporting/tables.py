@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from streameval.provenance import commands
 from streameval.reporting.figures import Shown
-from streameval.slicefiles import SliceFound
+from streameval.slices.files import SliceFound
 from streameval.study import Evaluation
 from streameval.text import printable, short
 

@@ -14,7 +14,7 @@ from streameval.labelling import Tallied, tally
 from streameval.labelling.tally import with_unlisted
 from streameval.labelstore import Given, rows_of
 from streameval.methods import create
-from streameval.slices import parts, pooled, shared
+from streameval.slices.pool import parts, pooled, shared
 from streameval.study import Study
 from streameval.types import Labels, Plan
 

@@ -9,9 +9,9 @@ from typing import Any
 
 from streameval.methods import create
 from streameval.rankings import Progress, Ranking, RankingOptions, open_ranking, silent
+from streameval.slices.plan import draw_by_slices
 from streameval.study import Study
 from streameval.types import Plan
-from streameval.verbs.slicing import draw_by_slices
 
 
 def plan(

@@ -16,7 +16,7 @@ from streameval.curve import Curve
 from streameval.database.session import Session
 from streameval.database.writer import database
 from streameval.provenance import commands
-from streameval.slicefiles import slice_tables
+from streameval.slices.files import slice_tables
 from streameval.stores import atomic
 from streameval.study import Evaluation, Study
 from streameval.types import Plan

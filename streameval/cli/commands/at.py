@@ -48,7 +48,7 @@ def at(
         Ask of one slice of a study planned with --by; ranks are then those within it.
     """
     from streameval.reporting.sentences import band_meaning
-    from streameval.slicefiles import slice_of
+    from streameval.slices.files import slice_of
     from streameval.study import Study
 
     if not (rank or precision or recall):

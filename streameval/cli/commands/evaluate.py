@@ -14,7 +14,7 @@ from streameval.cli.output import Output, columns
 from streameval.text import short
 
 if TYPE_CHECKING:
-    from streameval.slicefiles import SliceFound
+    from streameval.slices.files import SliceFound
 
 _PLAIN, _NAMING, _JUDGING, _BATCH, _ACT = Output(), LabelFlags(), JudgingFlags(), Batch(), Rehearsal()
 

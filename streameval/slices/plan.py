@@ -17,10 +17,10 @@ from streameval.errors import InputError
 from streameval.methods import Method, create
 from streameval.metrics.bounded import metrics
 from streameval.rankings import Progress, Ranking, silent
-from streameval.rankings.slicing.column import Slices, read_slices
-from streameval.rankings.slicing.place import place
-from streameval.slicefiles import SliceFound
-from streameval.slices import budgets, joined, list_cutoffs, marks_table, parts, seed_of, shared, slice_scores
+from streameval.slices.column import Slices, read_slices
+from streameval.slices.files import SliceFound
+from streameval.slices.place import place
+from streameval.slices.pool import budgets, joined, list_cutoffs, marks_table, parts, seed_of, shared, slice_scores
 from streameval.types import Int64Array, Labels, Plan
 
 _SHARED = ("confidence", "budget")

@@ -22,9 +22,9 @@ from streameval.order.scan import Scan, Unit
 from streameval.order.select_candidates import Located
 from streameval.rankings import Progress, Ranking, silent
 from streameval.rankings.by_score import ScoredRanking
-from streameval.rankings.slicing.column import Slices
 from streameval.rankings.spill import matrix
 from streameval.rows.lake import LakeRanking
+from streameval.slices.column import Slices
 from streameval.types import Int64Array
 
 
