@@ -24,7 +24,7 @@ import pyarrow.parquet as pq
 
 from streameval.errors import InputError, StudyError, did_you_mean
 from streameval.labelling import Votes
-from streameval.labelling.fold import STORED
+from streameval.labelling.fates import STORED
 from streameval.labelling.votes import conform
 from streameval.stores import atomic
 

@@ -5,7 +5,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 import streameval
-from streameval.labelling.fold import STORED
+from streameval.labelling.fates import STORED
 
 N_ITEMS = 60
 

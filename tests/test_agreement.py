@@ -13,7 +13,7 @@ from label_tables import stored
 import streameval
 from streameval.labelling import vote_rule
 from streameval.labelling.agreement import agreement, krippendorff_alpha
-from streameval.labelling.fold import fold
+from streameval.labelling.fates import fold
 
 
 def library_alpha(item, value, level):

@@ -21,7 +21,7 @@ import streameval
 from streameval.cli import run
 from streameval.errors import InputError, StreamevalError
 from streameval.labelling import Items, LabelColumns, read_votes
-from streameval.labelling.engine import connected
+from streameval.labelling.duckdb_session import connected
 from streameval.labelling.readers import open_source
 from streameval.study import Study
 

@@ -1,7 +1,7 @@
 """Labels: tables of votes as people bring them, and what they come to for every planned rank."""
 
 from streameval.labelling.columns import LabelColumns
-from streameval.labelling.matching import Items
+from streameval.labelling.match_items import Items
 from streameval.labelling.reading import read_votes
 from streameval.labelling.rules import VoteRule, vote_rule
 from streameval.labelling.tally import Tallied, tally

@@ -61,7 +61,7 @@ def agreement(rows: pa.Table, extra: pa.Table | None = None) -> Agreement:
     Parameters
     ----------
     rows : pyarrow.Table
-        With `fate`, as `streameval.labelling.fold` gives them.
+        With `fate`, as `streameval.labelling.fates` gives them.
     extra : pyarrow.Table, optional
         `se_task`, `kind`, `expected` of tasks beyond one per item.
     """

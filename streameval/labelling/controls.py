@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 
 from streameval.errors import InputError, did_you_mean, outside_trouble
 from streameval.labelling import expressions as sql
-from streameval.labelling.engine import connected
+from streameval.labelling.duckdb_session import connected
 from streameval.labelling.readers import ROW, distinct, given, name_of, open_source
 
 

@@ -15,7 +15,7 @@ def refuse_grades(rows: pa.Table, rule: VoteRule) -> None:
     Parameters
     ----------
     rows : pyarrow.Table
-        Columns of `streameval.labelling.fold.STORED`.
+        Columns of `streameval.labelling.fates.STORED`.
     rule : VoteRule
 
     Raises

@@ -23,7 +23,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from streameval.labelling.engine import connected
+from streameval.labelling.duckdb_session import connected
 from streameval.types import Labels
 
 KINDS = ("missing", "undecided", "skipped", "doubled", "contradictory", "untimed", "unreadable", "unknown")
@@ -47,7 +47,7 @@ def issues_of(labels: Labels, rows: pa.Table, strangers: pa.Table) -> pa.Table:
     ----------
     labels : Labels
     rows : pyarrow.Table
-        With `fate`, as `streameval.labelling.fold` gives them.
+        With `fate`, as `streameval.labelling.fates` gives them.
     strangers : pyarrow.Table
         As `trouble_between_strangers` gives it.
     """

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from streameval.labelling.fold import fold
+from streameval.labelling.fates import fold
 from streameval.labelling.issues import issues_of, trouble_between_strangers, untimed
 from streameval.labelling.rules import Counts, VoteRule, vote_rule
 from streameval.types import Labels, Plan
@@ -25,7 +25,7 @@ class Tallied:
     ----------
     labels : Labels
     rows : pyarrow.Table
-        Every stored row with its `fate` (see `streameval.labelling.fold`).
+        Every stored row with its `fate` (see `streameval.labelling.fates`).
     issues : pyarrow.Table
         See `streameval.labelling.issues`.
     """
@@ -47,7 +47,7 @@ def tally(
     Parameters
     ----------
     stored, prefer, extra
-        As in `streameval.labelling.fold.fold`.
+        As in `streameval.labelling.fates.fold`.
 
     Returns
     -------

@@ -194,7 +194,7 @@ def _open(
     rows = labelled_rows(ranking, label, "inside" if beside is None else "beside")
     if beside is not None:
         from streameval.labelling import LabelColumns
-        from streameval.labelling.beside import ItemKeys, labels_beside
+        from streameval.labelling.join_to_list import ItemKeys, labels_beside
 
         keys = ItemKeys(ranking.columns(), rows.columns, "stored" if rows.order is None else "scored")
         columns = LabelColumns(on=beside[1], label=label)

@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from streameval.engines import Engine, engine_of
 from streameval.errors import InputError, StudyError, did_you_mean
-from streameval.exports import format_of
+from streameval.labelling.exports import format_of
 from streameval.methods import create
 from streameval.order.shards import Scanned
 from streameval.rankings import Fetched, Progress, Ranking, RankingOptions, open_ranking, silent

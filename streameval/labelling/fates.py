@@ -24,7 +24,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from streameval.labelling.engine import connected
+from streameval.labelling.duckdb_session import connected
 from streameval.labelling.rules import VoteRule
 from streameval.labelling.votes import SCHEMA
 

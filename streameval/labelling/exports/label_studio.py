@@ -14,8 +14,8 @@ from xml.sax.saxutils import escape, quoteattr
 import pyarrow as pa
 
 from streameval.errors import InputError
-from streameval.exports import Files, unambiguous
-from streameval.exports.cells import dumps, records
+from streameval.labelling.exports import Files, unambiguous
+from streameval.labelling.exports.cells import dumps, records
 from streameval.stores import atomic
 
 SUFFIX = ".label-studio.json"

@@ -12,8 +12,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from streameval.exports import Files, unambiguous
-from streameval.exports.cells import dumps, records, text
+from streameval.labelling.exports import Files, unambiguous
+from streameval.labelling.exports.cells import dumps, records, text
 
 SUFFIX = ".jsonl"
 _OURS = ("se_study", "se_task")

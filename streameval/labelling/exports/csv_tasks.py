@@ -12,8 +12,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from streameval.exports import Files, unambiguous
-from streameval.exports.cells import text
+from streameval.labelling.exports import Files, unambiguous
+from streameval.labelling.exports.cells import text
 
 SUFFIX = ".csv"
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")

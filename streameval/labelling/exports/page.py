@@ -14,8 +14,8 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from streameval.exports import Files, unambiguous
-from streameval.exports.cells import dumps, records, text
+from streameval.labelling.exports import Files, unambiguous
+from streameval.labelling.exports.cells import dumps, records, text
 
 SUFFIX = ".html"
 _OURS = ("se_study", "se_task")
