@@ -43,10 +43,6 @@ CIRCLES = {
     ),
 }
 UPWARD = {
-    ("demo", "verbs.evaluate"),
-    ("demo", "verbs.plan"),
-    ("demo", "verbs.select"),
-    ("exactfiles", "study"),
     ("notebook", "types"),
     ("order.checkpoints", "engines"),
     ("order.checkpoints", "engines.local"),

@@ -27,8 +27,8 @@ from streameval.slices.place import place
 from streameval.slices.plan import draw_by_slices
 from streameval.slices.pool import budgets, list_cutoffs, parts, seed_of, shared
 from streameval.study import Study
+from streameval.study.judging import curve_of, slice_curves
 from streameval.types import Labels
-from streameval.verbs.judging import curve_of, slice_curves
 from streameval.verbs.sql import connect
 
 SMALL = {

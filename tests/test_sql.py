@@ -87,8 +87,8 @@ def test_metrics_and_macros_agree(ranking, tmp_path):
 @settings(max_examples=40)
 @given(n=st.integers(1, 40), seed=st.integers(0, 2**32), misses=st.sampled_from([0, 0, 1, 3, 20]), scores=st.booleans())
 def test_any_envelope_is_answered_alike(n, seed, misses, scores, tmp_path_factory):
-    from streameval.database.session import Session
-    from streameval.database.writer import database
+    from streameval.study.database.session import Session
+    from streameval.study.database.writer import database
 
     rng = np.random.default_rng(seed)
     truth = (rng.random(n) < rng.random()).astype(np.int8)

@@ -118,7 +118,7 @@ def _limit(seconds: float | None) -> Iterator[None]:
 
 def record(study: Path, verb: str, read: dict[str, Any], written: Sequence[Path | str], output: Output) -> None:
     """Keep what a verb read and wrote in `STUDY/manifests/VERB.json`, and log it."""
-    from streameval.verbs.manifest import save
+    from streameval.study.manifest import save
 
     output.event("manifest", verb=verb, **save(study, verb, read, written))
 

@@ -10,7 +10,7 @@ from streameval.errors import StreamevalError
 from streameval.text import printable
 
 if TYPE_CHECKING:
-    from streameval.database.session import Session
+    from streameval.study.database.session import Session
 
 _WELCOME = "Tables: plan, selection, labels, curve, envelope, metrics, provenance. End with ';', leave with Ctrl-D."
 _HELP = """\

@@ -9,10 +9,10 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from streameval.provenance import commands
 from streameval.reporting.figures import Shown
 from streameval.slices.files import SliceFound
 from streameval.study import Evaluation
+from streameval.study.provenance import commands
 from streameval.text import printable, short
 
 _OVERALL = (

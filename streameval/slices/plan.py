@@ -122,7 +122,7 @@ def slices_found(
     plan : Plan
     labels : Labels
     known : mapping of name to Curve
-        Of all slices (`streameval.verbs.judging.slice_curves`).
+        Of all slices (`streameval.study.judging.slice_curves`).
     scores : pyarrow.Table or None
         `rank`, `score` of the list, where it has them.
     """

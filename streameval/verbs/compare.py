@@ -19,8 +19,8 @@ from streameval.methods import create, parameter_names
 from streameval.metrics import cutoffs
 from streameval.metrics.bounded import metrics
 from streameval.study import Evaluation, Study
+from streameval.study.judging import curve_of
 from streameval.types import STRENGTH, Claim, Int64Array, Labels, Plan
-from streameval.verbs.judging import curve_of
 
 
 @dataclass(frozen=True)

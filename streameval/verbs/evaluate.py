@@ -16,15 +16,15 @@ from streameval.labelling import Items, LabelColumns, Tallied, Votes, read_votes
 from streameval.labelling.agreement import agreement
 from streameval.labelling.grades import refuse_grades
 from streameval.labelling.issues import KINDS, place_of
-from streameval.labelstore import Given, rows_of
 from streameval.metrics.bounded import metrics
 from streameval.reporting.page import render
 from streameval.slices.files import SliceFound
 from streameval.slices.plan import refuse_misses, slices_found
 from streameval.stores.transfer import copied
 from streameval.study import Evaluation, Study, evaluation_id
+from streameval.study.judging import Judging, half_width_of, slice_curves, tally_stored, whole_curve
+from streameval.study.vote_store import Given, rows_of
 from streameval.types import Plan
-from streameval.verbs.judging import Judging, half_width_of, slice_curves, tally_stored, whole_curve
 from streameval.verbs.sql import writer as database_of
 
 

@@ -25,7 +25,6 @@ from streameval.curve import Curve
 from streameval.curve.envelope import Points, lift
 from streameval.engines import Engine, engine_of
 from streameval.errors import InputError, check_misses
-from streameval.exactfiles import save_exact
 from streameval.methods.checks.sliding import Sliding, WindowResult, smallest_window
 from streameval.metrics import cutoffs
 from streameval.metrics.exact import Counted, metrics
@@ -35,6 +34,7 @@ from streameval.reporting.page import render
 from streameval.rows.lake import LakeRanking
 from streameval.stores.transfer import copied
 from streameval.study import NO_LABELS, Evaluation, Study
+from streameval.study.exact_files import save_exact
 from streameval.types import Claim, Int64Array
 from streameval.verbs.sql import writer as database_of
 

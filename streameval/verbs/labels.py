@@ -13,10 +13,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from streameval.labelling.agreement import agreement
-from streameval.labelstore import Given
 from streameval.study import Study
+from streameval.study.judging import curve_of, half_width_of, last_judging, tally_stored
+from streameval.study.vote_store import Given
 from streameval.types import Plan
-from streameval.verbs.judging import curve_of, half_width_of, last_judging, tally_stored
 
 
 @dataclass(frozen=True)

@@ -13,12 +13,12 @@ import pyarrow as pa
 
 from streameval import __version__
 from streameval.curve import Curve
-from streameval.database.session import Session
-from streameval.database.writer import database
-from streameval.provenance import commands
 from streameval.slices.files import slice_tables
 from streameval.stores import atomic
 from streameval.study import Evaluation, Study
+from streameval.study.database.session import Session
+from streameval.study.database.writer import database
+from streameval.study.provenance import commands
 from streameval.types import Plan
 
 

@@ -19,7 +19,7 @@ def demo(folder: Path = Path("streameval-demo"), *, output: Output = _PLAIN) -> 
     folder
         Where the ranking and the study are written.
     """
-    from streameval.demo import run
+    from streameval.verbs.demo import run
 
     result, lines = run(folder)
     output.say(result, lines)

@@ -7,7 +7,7 @@
     selection.parquet            the items to label; thresholds.parquet: scores at the curve's cutoffs
     manifests/VERB.json          what the verb read and wrote
     scan/                        what `select` and `scan` have read of a list by score, until the selection is there
-    votes/                       every label that ever came in (see `streameval.labelstore`)
+    votes/                       every label that ever came in (see `streameval.study.vote_store`)
     extra_tasks.parquet          repeated tasks and control items, where there are any
     labels.parquet               one row per planned rank
     issues.parquet               every row and rank that is not as it should be
@@ -36,15 +36,15 @@ from streameval import __version__
 from streameval.curve import Curve
 from streameval.curve.envelope import Envelope
 from streameval.errors import StudyError
-from streameval.planfiles import difference, plan_files, read_plan
 from streameval.slices.files import NAMES as SLICE_FILES
 from streameval.slices.files import SliceFound, read_slices, slice_tables
 from streameval.stores import atomic
+from streameval.study.plan_files import difference, plan_files, read_plan
 from streameval.types import Claim, Labels, Plan
 
 if TYPE_CHECKING:  # DuckDB is only needed once there are labels
     from streameval.labelling import Items
-    from streameval.labelstore import LabelStore
+    from streameval.study.vote_store import LabelStore
 
 NO_LABELS = pa.table({"rank": pa.array([], pa.int64()), "label": pa.array([], pa.int8())})
 _FROM_VOTES = ("labels.parquet", "issues.parquet")
@@ -223,7 +223,7 @@ class Study:
     @property
     def labels(self) -> LabelStore:
         """Every row that people ever gave."""
-        from streameval.labelstore import LabelStore
+        from streameval.study.vote_store import LabelStore
 
         return LabelStore(self.folder / "votes")
 

@@ -14,9 +14,9 @@ from pathlib import Path
 import duckdb
 import pyarrow as pa
 
-from streameval.database.comments import TABLES
-from streameval.database.writer import literal, name, told_apart
 from streameval.errors import InputError, outside_trouble
+from streameval.study.database.comments import TABLES
+from streameval.study.database.writer import literal, name, told_apart
 
 # What can write into a folder that was named for reading (COPY, EXPORT, ATTACH, PREPARE, PRAGMA import_database …) is
 # told by the kind of statement, since DuckDB's allowed paths may be written to.

@@ -12,10 +12,10 @@ from streameval.curve.label_error import CONFIDENCE, method_parameters, widen
 from streameval.errors import InputError
 from streameval.labelling import Tallied, tally
 from streameval.labelling.tally import with_unlisted
-from streameval.labelstore import Given, rows_of
 from streameval.methods import create
 from streameval.slices.pool import parts, pooled, shared
 from streameval.study import Study
+from streameval.study.vote_store import Given, rows_of
 from streameval.types import Labels, Plan
 
 

@@ -8,9 +8,9 @@ from collections.abc import Callable, Mapping, Sequence
 import duckdb
 import pyarrow as pa
 
-from streameval.database.comments import TABLES, comment_of
-from streameval.database.macros import statements
 from streameval.errors import InputError, outside_trouble
+from streameval.study.database.comments import TABLES, comment_of
+from streameval.study.database.macros import statements
 
 _STORAGE = "v1.2.0"
 
