@@ -1,6 +1,6 @@
 """Rankings: where items lie in rank order. They know no methods and no labels.
 
-A kind of ranking is one file in this folder with a module-level `OPENER`: found by name, asked in turn whether it
+A kind of storage is one file in `streameval.rows` with a module-level `OPENER`: found by name, asked in turn whether it
 accepts a source.
 """
 
@@ -15,6 +15,7 @@ from typing import Any, Protocol
 import numpy as np
 import pyarrow as pa
 
+from streameval import rows
 from streameval.errors import InputError
 from streameval.types import Int64Array, Plan
 
@@ -245,7 +246,7 @@ def check_ranks(ranks: Int64Array, n_items: int) -> None:
 
 
 class Opener(Protocol):
-    """What each file of this folder offers."""
+    """What each kind of storage offers."""
 
     def accepts(self, source: Any) -> bool:
         """Whether `source` is of this kind."""
@@ -272,8 +273,8 @@ def open_ranking(source: Any, options: RankingOptions | None = None) -> Ranking:
     InputError
         If the source is of no known kind, is missing or damaged, or its stored order is not what `options` say.
     """
-    for info in pkgutil.iter_modules(__path__):
-        opener: Opener | None = getattr(importlib.import_module(f"{__name__}.{info.name}"), "OPENER", None)
+    for info in pkgutil.iter_modules(rows.__path__):
+        opener: Opener | None = getattr(importlib.import_module(f"{rows.__name__}.{info.name}"), "OPENER", None)
         if opener is not None and opener.accepts(source):
             return opener.open(source, options or RankingOptions())
     raise InputError(
