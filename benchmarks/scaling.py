@@ -25,7 +25,8 @@ from benchmarks.machine import description
 from benchmarks.readme import markdown, write_section
 from streameval.methods import create
 from streameval.order.locate import BYTES_PER_BIN, BYTES_PER_CANDIDATE, MOST_BINS
-from streameval.rankings import RankingOptions, open_ranking
+from streameval.rankings import open_ranking
+from streameval.rows.options import RankingOptions
 
 SIZES = ((10**9, 10**2), (10**10, 10**3), (10**11, 10**4), (10**12, 10**5))
 MEMORY = 2e9  # the default of --memory

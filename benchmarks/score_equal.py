@@ -43,7 +43,8 @@ def _ranks(n: int, seed: int) -> np.ndarray:
 
 
 def _runner(shape: str, kind: str, context: Context) -> Callable[[], tuple[str, str, pa.Table]]:
-    from streameval.rankings import RankingOptions, open_ranking
+    from streameval.rankings import open_ranking
+    from streameval.rows.options import RankingOptions
 
     folder, scores = _list(context, shape, kind)
     options = RankingOptions(score="score", threads=context.threads, memory=0.4)

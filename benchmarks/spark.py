@@ -25,7 +25,8 @@ from benchmarks.machine import description
 from benchmarks.windows import planned
 from streameval.engines import Engine
 from streameval.engines.spark import Spark
-from streameval.rankings import Fetched, RankingOptions, open_ranking
+from streameval.rankings import Fetched, open_ranking
+from streameval.rows.options import RankingOptions
 from streameval.verbs.exact import exact
 
 _DAYS, _FILES_A_DAY, _RUNS = 5, 4, 3

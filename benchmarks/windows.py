@@ -24,7 +24,8 @@ def planned(n_items: int) -> np.ndarray:
 
 
 def ours(dataset: Dataset, columns: list[str], context: Context) -> peers.Reader:
-    from streameval.rankings import RankingOptions, open_ranking
+    from streameval.rankings import open_ranking
+    from streameval.rows.options import RankingOptions
 
     options = RankingOptions(threads=context.threads)
 

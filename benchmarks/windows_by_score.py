@@ -27,7 +27,8 @@ def _peers(context: Context) -> Dataset:
 
 def ours(dataset_of: Callable[[Context], Dataset]) -> Callable[[Context], Callable[[], pa.Table]]:
     def prepare(context: Context) -> Callable[[], pa.Table]:
-        from streameval.rankings import RankingOptions, open_ranking
+        from streameval.rankings import open_ranking
+        from streameval.rows.options import RankingOptions
 
         def fetch(dataset: Dataset) -> pa.Table:
             options = RankingOptions(score="score", threads=context.threads, memory=0.4)

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from streameval.text import printable
-from streameval.types import FloatArray, Int64Array
+from streameval.typing import FloatArray, Int64Array
 
 _WIDTH, _HEIGHT = 520, 140
 

@@ -15,8 +15,9 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-Int64Array = npt.NDArray[np.int64]
-FloatArray = npt.NDArray[np.float64]
+from streameval.notebook import table as html_table
+from streameval.typing import Int64Array
+
 Coverage = Literal["exact", "conditional", "pointwise", "simultaneous", "none"]
 STRENGTH: tuple[Coverage, ...] = ("none", "conditional", "pointwise", "simultaneous", "exact")
 """What holds, from the weakest to the strongest."""
@@ -173,15 +174,13 @@ class Labels:
 
     def _repr_html_(self) -> str:
         """Show the account in a notebook."""
-        from streameval.notebook import table
-
         counts = {
             "planned": self.label.size,
             "labelled": int(self.known.sum()),
             "positive": int(np.sum(self.label == 1)),
         }
         rows = [[key, f"{value:,}"] for key, value in {**counts, **self.account}.items()]
-        return table("Labels", ["account", "ranks"], rows)
+        return html_table("Labels", ["account", "ranks"], rows)
 
     @staticmethod
     def of(plan: Plan, label: npt.ArrayLike) -> Labels:

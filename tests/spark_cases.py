@@ -26,10 +26,11 @@ from streameval.engines import create
 from streameval.engines.spark.sessions import opened
 from streameval.errors import OutsideError, StreamevalError
 from streameval.order.locate import least_memory
-from streameval.rankings import RankingOptions, open_ranking
+from streameval.rankings import open_ranking
 from streameval.rankings.by_score import ScoredRanking
 from streameval.remote import jobs as parcels
 from streameval.remote import labelled_jobs as shipping
+from streameval.rows.options import RankingOptions
 
 N, FILES, GROUP = 24_000, 8, 500
 RANKS = np.arange(1, N + 1, 97)

@@ -22,8 +22,9 @@ from streameval.curve.proven import best_precision, deepest_rank, parse_share
 from streameval.curve.targets import rank_at_recall
 from streameval.errors import InputError, OutsideError, StudyError
 from streameval.kernels.wordorder import count_before
-from streameval.rankings import RankingOptions, open_ranking
+from streameval.rankings import open_ranking
 from streameval.rankings.top_items import _Items, leading
+from streameval.rows.options import RankingOptions
 
 
 def random_envelope(n, rng):

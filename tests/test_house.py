@@ -18,9 +18,6 @@ MODULES = {".".join(("streameval", *p.relative_to(ROOT).with_suffix("").parts)).
 
 # What is not as it should be yet. Both lists may only shrink.
 CIRCLES = {
-    ("notebook", "types"),
-    ("verbs.cut", "verbs.items"),
-    ("stores", "stores.local", "stores.objects"),
     (
         "counting.blocks",
         "counting.counters",
@@ -31,7 +28,6 @@ CIRCLES = {
         "engines.local",
         "order.checkpoints",
         "order.locate",
-        "order.run_threads",
         "order.search",
         "order.select_candidates",
         "order.shards",
@@ -43,22 +39,12 @@ CIRCLES = {
     ),
 }
 UPWARD = {
-    ("notebook", "types"),
     ("order.checkpoints", "engines"),
     ("order.checkpoints", "engines.local"),
-    ("order.checkpoints", "rankings"),
-    ("order.locate", "rankings"),
-    ("order.run_threads", "rankings"),
-    ("order.search", "rankings"),
     ("order.shards", "engines"),
     ("order.shards", "rankings"),
-    ("order.ties", "rankings"),
-    ("parquet.forecast", "rankings"),
-    ("parquet.read_items", "rankings"),
     ("rankings.by_score", "engines"),
     ("rankings.by_score", "engines.local"),
-    ("reporting.comparison", "verbs.compare"),
-    ("reporting.simulation", "verbs.simulate"),
     ("rows.lake", "engines"),
     ("rows.lake", "engines.local"),
     ("rows.lake", "order.scores"),

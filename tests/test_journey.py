@@ -11,7 +11,8 @@ import pyarrow.parquet as pq
 
 import streameval
 from streameval.cli import run
-from streameval.rankings import RankingOptions, open_ranking
+from streameval.rankings import open_ranking
+from streameval.rows.options import RankingOptions
 from streameval.study import Study
 
 SMALL = ["--epsilon", "0.1", "--window", "20"]

@@ -14,7 +14,8 @@ from lake import client, forget, reach, serve
 import streameval
 from streameval.cli import run
 from streameval.errors import InputError, StreamevalError
-from streameval.rankings import RankingOptions, open_ranking
+from streameval.rankings import open_ranking
+from streameval.rows.options import RankingOptions
 
 SMALL = ["--epsilon", "0.1", "--window", "20", "--score", "conf"]
 

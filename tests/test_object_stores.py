@@ -16,8 +16,9 @@ from lake import ENVIRONMENT, client, forget, reach, refused, serve, upload
 
 from streameval.cli import run
 from streameval.errors import InputError, OutsideError, StreamevalError, StudyError
-from streameval.rankings import RankingOptions, open_ranking
+from streameval.rankings import open_ranking
 from streameval.rows.lake import asked
+from streameval.rows.options import RankingOptions
 from streameval.stores import trouble
 from streameval.stores.objects import ObjectFile
 from streameval.study import PUBLISHED

@@ -19,7 +19,8 @@ from streameval.errors import InputError
 from streameval.parquet import thrift
 from streameval.parquet.read_column import WALKED
 from streameval.parquet.schema import wide_type
-from streameval.rankings import RankingOptions, open_ranking
+from streameval.rankings import open_ranking
+from streameval.rows.options import RankingOptions
 
 RELAXED = settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
 

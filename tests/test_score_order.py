@@ -17,7 +17,8 @@ from streameval.errors import InputError
 from streameval.kernels.tiehash import position_hashes
 from streameval.order.locate import locate
 from streameval.order.ties import key_hashes
-from streameval.rankings import RankingOptions, open_ranking
+from streameval.rankings import open_ranking
+from streameval.rows.options import RankingOptions
 
 
 @pytest.mark.parametrize("name", SCORES)

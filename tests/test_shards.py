@@ -25,8 +25,10 @@ from streameval.order.checkpoints import Keeper, UnfinishedError
 from streameval.order.locate import least_memory, locate
 from streameval.order.partials import merged, partial_of
 from streameval.order.scan import RowGroup
-from streameval.order.shards import Shard, Step
-from streameval.rankings import RankingOptions, open_ranking
+from streameval.order.shards import Shard
+from streameval.progress import Step
+from streameval.rankings import open_ranking
+from streameval.rows.options import RankingOptions
 
 N = 24_000
 FILES = 8

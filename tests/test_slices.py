@@ -21,7 +21,8 @@ from streameval.cli import run
 from streameval.errors import InputError, OutsideError, StudyError
 from streameval.kernels.slicing import count_between, find_in_order
 from streameval.methods import available, create
-from streameval.rankings import RankingOptions, open_ranking
+from streameval.rankings import open_ranking
+from streameval.rows.options import RankingOptions
 from streameval.slices.column import MOST_SLICES, read_slices
 from streameval.slices.place import place
 from streameval.slices.plan import draw_by_slices

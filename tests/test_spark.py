@@ -31,9 +31,10 @@ from streameval.errors import InputError, OutsideError
 from streameval.order.checkpoints import Keeper
 from streameval.order.locate import least_memory, locate
 from streameval.order.tasks import Sampling
-from streameval.rankings import RankingOptions, open_ranking
+from streameval.rankings import open_ranking
 from streameval.remote import jobs as parcels
 from streameval.remote import scan_jobs as shipping
+from streameval.rows.options import RankingOptions
 
 
 @pytest.fixture

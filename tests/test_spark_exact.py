@@ -17,9 +17,9 @@ from streameval.counting import by_score as scored
 from streameval.counting import counters as cells
 from streameval.counting import threads as here
 from streameval.errors import InputError, OutsideError
-from streameval.rankings import RankingOptions
 from streameval.remote import jobs as parcels
 from streameval.remote import labelled_jobs as shipping
+from streameval.rows.options import RankingOptions
 from streameval.verbs.exact import Windows
 
 FILES = ("curve.parquet", "envelope.parquet", "metrics.parquet", "evaluation.json")

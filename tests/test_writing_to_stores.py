@@ -19,7 +19,7 @@ from lake_apart import serve_apart
 import streameval
 from streameval.cli import run
 from streameval.errors import InputError, OutsideError
-from streameval.rankings import RankingOptions
+from streameval.rows.options import RankingOptions
 from streameval.stores import staged
 from streameval.stores.staged import UNFINISHED
 from streameval.stores.transfer import put

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from streameval.order.shards import Step
+    from streameval.progress import Step
 
 _EVENT_SECONDS = 10.0
 Show = Callable[[str, int, int, str], None]

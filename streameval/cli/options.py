@@ -12,7 +12,7 @@ from cyclopts import Parameter
 
 if TYPE_CHECKING:
     from streameval.engines import Engine
-    from streameval.rankings import RankingOptions
+    from streameval.rows.options import RankingOptions
 
 
 def whole(kind: Any, tokens: Sequence[Any]) -> int:
@@ -104,7 +104,7 @@ class RankingFlags:
 
     def options(self) -> RankingOptions:
         """Return what the library takes."""
-        from streameval.rankings import RankingOptions
+        from streameval.rows.options import RankingOptions
 
         values = {name: value for name, value in asdict(self).items() if value is not None}
         if self.key is not None:

@@ -17,7 +17,7 @@ import numpy.typing as npt
 from streameval.errors import InputError
 from streameval.kernels import exact
 from streameval.kernels.exact import BLOCK
-from streameval.types import FloatArray, Int64Array
+from streameval.typing import FloatArray, Int64Array
 
 UInt8Array = npt.NDArray[np.uint8]
 UInt64Array = npt.NDArray[np.uint64]

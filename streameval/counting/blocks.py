@@ -11,7 +11,7 @@ import numpy.typing as npt
 from streameval.counting.block_sums import Part, sum_labels, sum_rows
 from streameval.counting.labelled_rows import LabelledRows, Scored, Stretch
 from streameval.errors import InputError
-from streameval.types import Int64Array
+from streameval.typing import Int64Array
 
 UInt64Array = npt.NDArray[np.uint64]
 

@@ -17,8 +17,8 @@ from streameval.counting.label_counts import BinTally, Piece, Tally
 from streameval.counting.scans import LabelledScans
 from streameval.counting.totals import fold
 from streameval.kernels.exact import BLOCK
-from streameval.rankings import Progress, silent
-from streameval.types import FloatArray, Int64Array
+from streameval.progress import Progress, silent
+from streameval.typing import FloatArray, Int64Array
 
 UInt64Array = npt.NDArray[np.uint64]
 BoolArray = npt.NDArray[np.bool_]

@@ -13,7 +13,7 @@ from streameval.counting.labelled_rows import LabelledRows
 from streameval.errors import InputError
 from streameval.kernels import tally as kernels
 from streameval.order.first_bins import FirstStage, first_stage
-from streameval.types import FloatArray, Int64Array
+from streameval.typing import FloatArray, Int64Array
 
 UInt8Array = npt.NDArray[np.uint8]
 UInt64Array = npt.NDArray[np.uint64]

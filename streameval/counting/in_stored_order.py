@@ -16,8 +16,8 @@ from streameval.counting.scans import LabelledScans
 from streameval.counting.totals import Totals, fold
 from streameval.methods.checks.sliding import Sliding
 from streameval.order.scores import Keys
-from streameval.rankings import Progress
-from streameval.types import Int64Array
+from streameval.progress import Progress
+from streameval.typing import Int64Array
 
 # turns order keys into scores
 Scores = Callable[[Keys], pa.Array]

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from streameval.kernels import tally as kernels
-from streameval.types import FloatArray, Int64Array
+from streameval.typing import FloatArray, Int64Array
 
 UInt64Array = npt.NDArray[np.uint64]
 _PIECE = 1 << 22  # cells looked through at once

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from streameval.counting.totals import Totals
 from streameval.kernels import exact
-from streameval.types import FloatArray, Int64Array
+from streameval.typing import FloatArray, Int64Array
 
 # sizes and positives of the groups that begin in a block
 Look = Callable[[int], tuple[Int64Array, Int64Array]]

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from streameval.rankings import Progress
-from streameval.types import Int64Array
+from streameval.progress import Progress
+from streameval.typing import Int64Array
 
 if TYPE_CHECKING:  # engines, which lists by score are made of, offer these scans
     from streameval.counting.block_sums import Part

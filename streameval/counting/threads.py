@@ -18,8 +18,8 @@ from streameval.counting.labelled_rows import LabelledRows, in_order
 from streameval.errors import InputError
 from streameval.kernels.exact import BLOCK
 from streameval.order.scan import Unit
-from streameval.rankings import Progress
-from streameval.types import Int64Array
+from streameval.progress import Progress
+from streameval.typing import Int64Array
 
 UInt64Array = npt.NDArray[np.uint64]
 

@@ -13,7 +13,7 @@ from streameval.counting.block_sums import Part
 from streameval.kernels import exact
 from streameval.kernels.exact import COMMON, EARLY_SUM, EXPECTED_SUM, GROUPED_SUM, LATE_SUM
 from streameval.kernels.harmonic import harmonic_difference, precision_sum
-from streameval.types import FloatArray, Int64Array
+from streameval.typing import FloatArray, Int64Array
 
 # orders of tied items, and where their sums begin
 ORDERS = {"late": LATE_SUM, "expected": EXPECTED_SUM, "early": EARLY_SUM, "grouped": GROUPED_SUM}

@@ -17,7 +17,8 @@ from streameval.curve.estimate import Bounds, estimate
 from streameval.curve.extremes import Extremes
 from streameval.curve.targets import rank_at_precision, rank_at_recall, target
 from streameval.errors import InputError
-from streameval.types import Claim, Int64Array
+from streameval.types import Claim
+from streameval.typing import Int64Array
 
 
 @dataclass(frozen=True)

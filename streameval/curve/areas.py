@@ -12,7 +12,7 @@ import numpy as np
 
 from streameval.curve.extremes import Extremes, Walk, whole_near
 from streameval.kernels.harmonic import precision_sum, run_sums
-from streameval.types import FloatArray
+from streameval.typing import FloatArray
 
 Interval = tuple[float, float]
 Denominator = Callable[[FloatArray], FloatArray]

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from streameval.curve.envelope import Envelope
-from streameval.types import FloatArray
+from streameval.typing import FloatArray
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from streameval.types import FloatArray
+from streameval.typing import FloatArray
 
 
 class Bounds(NamedTuple):

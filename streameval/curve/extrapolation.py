@@ -22,7 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from streameval.errors import InputError
-from streameval.types import FloatArray
+from streameval.typing import FloatArray
 
 _SMALL, _LARGE = 1e-8, 1e150  # beyond: the limits β → 0 and β → ∞, to more digits than a float has
 _STEPS = 80

@@ -9,7 +9,7 @@ import numpy as np
 from streameval.curve.areas import UNDEFINED, Interval, average_precision, highest_average, lowest_average
 from streameval.curve.extremes import Extremes, Walk
 from streameval.kernels.exact import BLOCK
-from streameval.types import FloatArray
+from streameval.typing import FloatArray
 
 # discounts are summed rank by rank: gains of deeper lists are not in use
 DEEPEST_DCG = BLOCK

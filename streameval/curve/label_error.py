@@ -34,7 +34,8 @@ import numpy as np
 from streameval.curve import Curve
 from streameval.curve.envelope import Envelope, Points, lift
 from streameval.errors import InputError
-from streameval.types import Claim, FloatArray
+from streameval.types import Claim
+from streameval.typing import FloatArray
 
 _SLOPES = 24  # values of λ; more of them cost a little of δ each
 _LEAST_RATIO, _LARGEST = 1e-7, 8.0

@@ -13,7 +13,7 @@ import numpy as np
 
 from streameval.curve.areas import UNDEFINED, Interval
 from streameval.curve.extremes import Extremes, whole_near
-from streameval.types import FloatArray
+from streameval.typing import FloatArray
 
 # of Y, r and P: rises along a run of positives, falls along one of negatives, and falls as P rises
 Quotient = Callable[[FloatArray, FloatArray, FloatArray], FloatArray]

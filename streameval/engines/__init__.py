@@ -16,8 +16,8 @@ from streameval.counting.scans import LabelledScans
 from streameval.errors import InputError, did_you_mean
 from streameval.order.partials import Partial, Task
 from streameval.order.scan import Scan
-from streameval.rankings import Progress
-from streameval.types import Int64Array
+from streameval.progress import Progress
+from streameval.typing import Int64Array
 
 if TYPE_CHECKING:  # lists by score are made with an engine
     from streameval.counting.labelled_rows import LabelledRows

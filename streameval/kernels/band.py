@@ -40,7 +40,7 @@ import math
 import numpy as np
 
 from streameval.kernels.jit import kernel
-from streameval.types import FloatArray, Int64Array
+from streameval.typing import FloatArray, Int64Array
 
 NEAR_SCALE = 3.0  # near the head means r < NEAR_SCALE * c
 EXACT_WIDTH = 128  # exact hypergeometric up to this stratum width

@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from streameval.kernels.jit import kernel
 from streameval.kernels.tiehash import position_hash
-from streameval.types import Int64Array
+from streameval.typing import Int64Array
 
 UInt64Array = npt.NDArray[np.uint64]
 UInt32Array = npt.NDArray[np.uint32]

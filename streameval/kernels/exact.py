@@ -13,7 +13,7 @@ import numpy.typing as npt
 from streameval.kernels.harmonic import harmonic_difference, precision_sum
 from streameval.kernels.hull import STRETCH, hull_of_groups, hull_of_labels
 from streameval.kernels.jit import kernel
-from streameval.types import FloatArray, Int64Array
+from streameval.typing import FloatArray, Int64Array
 
 # ranks per block; the strictly concave chain of a block has fewer than 9,200 corners (one per primitive vector)
 BLOCK = 1 << 20

@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from streameval.kernels.jit import kernel
-from streameval.types import FloatArray, Int64Array
+from streameval.typing import FloatArray, Int64Array
 
 
 @kernel

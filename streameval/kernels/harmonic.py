@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from streameval.kernels.jit import kernel
-from streameval.types import FloatArray
+from streameval.typing import FloatArray
 
 # beyond this the series below is exact to the last bit
 _SERIES = 32.0

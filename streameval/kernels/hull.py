@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from streameval.kernels.jit import kernel
-from streameval.types import Int64Array
+from streameval.typing import Int64Array
 
 STRETCH = 256
 _SHORT = 16

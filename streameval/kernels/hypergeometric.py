@@ -11,7 +11,7 @@ import math
 import numpy as np
 
 from streameval.kernels.jit import kernel
-from streameval.types import Int64Array
+from streameval.typing import Int64Array
 
 _LN_TWO_PI = math.log(2 * math.pi)
 

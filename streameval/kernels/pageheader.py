@@ -11,7 +11,7 @@ import numpy as np
 from streameval.kernels.jit import kernel
 from streameval.kernels.parquet import ABSENT
 from streameval.kernels.thrift import STRUCT, Bytes, field, skip, varint, zigzag
-from streameval.types import Int64Array
+from streameval.typing import Int64Array
 
 # entries of `page_header`
 PAGE_TYPE, PAGE_UNCOMPRESSED, PAGE_COMPRESSED, CRC, PAGE_VALUES, PAGE_ROWS, ENCODING, LEVELS = range(8)

@@ -10,7 +10,7 @@ import numpy as np
 
 from streameval.kernels.jit import kernel
 from streameval.kernels.thrift import LIST, STRUCT, Bytes, field, list_head, skip, zigzag
-from streameval.types import Int64Array
+from streameval.typing import Int64Array
 
 # columns of `chunk_facts`
 TYPE, CODEC, VALUES, UNCOMPRESSED, COMPRESSED, DATA_AT, DICTIONARY_AT, INDEX_AT, INDEX_SIZE, FOREIGN = range(10)

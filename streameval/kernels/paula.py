@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from streameval.kernels.jit import kernel
-from streameval.types import Int64Array
+from streameval.typing import Int64Array
 
 
 @kernel

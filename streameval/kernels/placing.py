@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from streameval.kernels.jit import kernel
-from streameval.types import FloatArray, Int64Array
+from streameval.typing import FloatArray, Int64Array
 
 MISSING = 255
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from streameval.kernels.hypergeometric import at_least, at_most, log_hypergeometric
 from streameval.kernels.jit import kernel
-from streameval.types import FloatArray, Int64Array
+from streameval.typing import FloatArray, Int64Array
 
 _RESTART = 4096  # steps of a walk between two exact evaluations, so that rounding cannot pile up
 

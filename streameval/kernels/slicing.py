@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from streameval.kernels.jit import kernel
-from streameval.types import Int64Array
+from streameval.typing import Int64Array
 
 UInt8Array = npt.NDArray[np.uint8]
 

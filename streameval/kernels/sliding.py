@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from streameval.kernels.jit import kernel
-from streameval.types import FloatArray, Int64Array
+from streameval.typing import FloatArray, Int64Array
 
 # slots of the whole numbers of a window, and of its real ones
 RANK, LATER_YIELD, LATER, EARLIER_YIELD, EARLIER, LOW_YIELD, LOW_RANK = range(7)

@@ -6,7 +6,7 @@ import numpy as np
 
 from streameval.kernels.draw import below, mix64
 from streameval.kernels.jit import kernel
-from streameval.types import Int64Array
+from streameval.typing import Int64Array
 
 _STEP = np.uint64(0x9E3779B97F4A7C15)
 _REJECTED = np.uint64(0xFFFFFFFFFFFFFFFF)

@@ -7,7 +7,7 @@ import numpy.typing as npt
 
 from streameval.kernels.harmonic import precision_sum
 from streameval.kernels.jit import kernel
-from streameval.types import FloatArray, Int64Array
+from streameval.typing import FloatArray, Int64Array
 
 UInt8Array = npt.NDArray[np.uint8]
 UInt16Array = npt.NDArray[np.uint16]

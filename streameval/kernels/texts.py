@@ -6,7 +6,7 @@ import numpy as np
 
 from streameval.kernels.jit import kernel
 from streameval.kernels.thrift import Bytes, varint
-from streameval.types import Int64Array
+from streameval.typing import Int64Array
 
 
 @kernel

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from streameval.kernels.draw import mix64
 from streameval.kernels.jit import kernel
-from streameval.types import Int64Array
+from streameval.typing import Int64Array
 
 UInt64Array = npt.NDArray[np.uint64]
 SEED = np.uint64(0x7469656861736831)  # "tiehash1"

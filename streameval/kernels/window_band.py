@@ -29,7 +29,7 @@ import numpy as np
 
 from streameval.kernels.band import mixture_root
 from streameval.kernels.jit import kernel
-from streameval.types import FloatArray, Int64Array
+from streameval.typing import FloatArray, Int64Array
 
 
 @kernel

@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from streameval.types import FloatArray, Int64Array
+from streameval.typing import FloatArray, Int64Array
 
 _SPOKEN = ("vote", "outranked")
 

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from streameval.errors import InputError, did_you_mean
-from streameval.types import FloatArray, Int64Array
+from streameval.typing import FloatArray, Int64Array
 
 Decided = npt.NDArray[np.int8]
 _DIGITS = 9  # a mean of decimals such as .1 and .2 is compared after rounding to this many decimals

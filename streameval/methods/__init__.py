@@ -14,7 +14,8 @@ from typing import Any, ClassVar, Protocol, cast, runtime_checkable
 
 from streameval.curve import Curve
 from streameval.errors import InputError, did_you_mean
-from streameval.types import Int64Array, Labels, Plan
+from streameval.types import Labels, Plan
+from streameval.typing import Int64Array
 
 ASSUMES_THE_DRAW = "nothing of the list: only that the planned ranks, drawn at random, are the ones that were labelled"
 

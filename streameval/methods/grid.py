@@ -14,7 +14,7 @@ from fractions import Fraction
 import numpy as np
 
 from streameval.errors import InputError
-from streameval.types import Int64Array
+from streameval.typing import Int64Array
 
 _BITS = 320
 _ONE = 1 << _BITS

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 
 from streameval.curve import Curve
 from streameval.methods import Method
-from streameval.types import Int64Array, Labels
+from streameval.types import Labels
+from streameval.typing import FloatArray, Int64Array
 
 
 @dataclass(frozen=True)
@@ -57,6 +60,31 @@ class Replicates:
             "inside": self.inside,
             "half_width": float(np.median(self.half_widths)),
         }
+
+
+@dataclass(frozen=True)
+class Simulation:
+    """Methods side by side on one list.
+
+    Attributes
+    ----------
+    rows : list of dict
+        One per method and variant: `method`, then `Replicates.as_dict()`, or `refused` where a method cannot keep the
+        parameters.
+    replicates : mapping of str to Replicates
+        By name and variant.
+    precision : float64 array, shape (n_items,)
+        The true p(r).
+    """
+
+    rows: list[dict[str, Any]]
+    replicates: Mapping[str, Replicates] = field(repr=False)
+    precision: FloatArray = field(repr=False)
+
+    @property
+    def table(self) -> pa.Table:
+        """The rows as a table."""
+        return pa.Table.from_pylist(self.rows)
 
 
 def replicate(method: Method, truth: npt.NDArray[np.int8], count: int, seed: int = 0) -> Replicates:

@@ -11,7 +11,8 @@ from fractions import Fraction
 import numpy as np
 import pyarrow as pa
 
-from streameval.types import Coverage, Int64Array
+from streameval.types import Coverage
+from streameval.typing import Int64Array
 
 SCHEMA = pa.schema(
     {

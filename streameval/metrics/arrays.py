@@ -19,7 +19,7 @@ import numpy.typing as npt
 from streameval.counting.block_sums import sum_groups
 from streameval.counting.totals import Totals, fold
 from streameval.errors import InputError, check_misses
-from streameval.types import FloatArray, Int64Array
+from streameval.typing import FloatArray, Int64Array
 
 Ties = Literal["grouped", "pessimistic", "expected", "optimistic"]
 _ORDER = {"grouped": "grouped", "pessimistic": "late", "expected": "expected", "optimistic": "early"}

@@ -14,7 +14,7 @@ from streameval.curve.at_cutoff import METRICS, Known, bounds_at
 from streameval.curve.estimate import between
 from streameval.curve.extremes import Extremes
 from streameval.metrics import BETAS, ELEVEN, PRECISIONS, RECALLS, Row, cutoffs, table, text
-from streameval.types import FloatArray, Int64Array
+from streameval.typing import FloatArray, Int64Array
 
 
 def metrics(curve: Curve) -> pa.Table:

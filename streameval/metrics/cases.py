@@ -16,7 +16,7 @@ from streameval.counting.block_sums import sum_groups
 from streameval.counting.lookups import Places
 from streameval.counting.totals import fold
 from streameval.errors import InputError
-from streameval.types import FloatArray, Int64Array
+from streameval.typing import FloatArray, Int64Array
 
 _NO_CUTS = np.empty(0, np.int64)
 

@@ -18,7 +18,7 @@ from streameval.curve.extremes import Extremes
 from streameval.curve.first_k import DEEPEST_DCG, discounts
 from streameval.curve.targets import wanted
 from streameval.metrics import BETAS, ELEVEN, PRECISIONS, RECALLS, Row, cutoffs, table, text
-from streameval.types import FloatArray
+from streameval.typing import FloatArray
 
 _ORDERS = ("late", "early")
 _NAN = float("nan")

@@ -17,7 +17,7 @@ from streameval.counting.lookups import SIDES
 from streameval.errors import InputError, did_you_mean
 from streameval.metrics.cases import Cases, Ranked
 from streameval.metrics.exact import breakeven, f_measure
-from streameval.types import FloatArray
+from streameval.typing import FloatArray
 
 Rules = Literal["standard", "lingpipe"]
 _RULES = ("standard", "lingpipe")

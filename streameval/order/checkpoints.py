@@ -26,9 +26,9 @@ from streameval.order.partials import Partial, Task, merged
 from streameval.order.scan import Scan, share_of
 from streameval.order.shards import ScanState, Shard
 from streameval.order.tasks import Sampling
-from streameval.rankings import Progress
+from streameval.progress import Progress
 from streameval.stores import atomic
-from streameval.types import Int64Array
+from streameval.typing import Int64Array
 
 _PATTERN = "*.scan.parquet"
 

@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from streameval.kernels.bins import keep_open, pile_up, thin_out
 from streameval.order.filter import BLOCK, bits
-from streameval.types import Int64Array
+from streameval.typing import Int64Array
 
 UInt64Array = npt.NDArray[np.uint64]
 UInt32Array = npt.NDArray[np.uint32]

@@ -13,7 +13,7 @@ from streameval.order.finer_bins import Stage, Words
 from streameval.order.first_bins import FirstStage
 from streameval.order.scan import Scan, Unit
 from streameval.order.scores import Keys
-from streameval.types import Int64Array
+from streameval.typing import Int64Array
 
 BLOCK = 1 << 15  # rows whose keys, bins and counters fit a cache
 NO_HASHES = np.empty(0, np.uint64)

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from streameval.kernels.bins import descend, settle
 from streameval.order.first_bins import FirstStage
-from streameval.types import Int64Array
+from streameval.typing import Int64Array
 
 UInt64Array = npt.NDArray[np.uint64]
 KEY, LOW, HASH, POSITION = 0, 1, 2, 3

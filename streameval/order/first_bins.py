@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from streameval.kernels.bins import even_bins, part_heavy, segment_bins
-from streameval.types import Int64Array
+from streameval.typing import Int64Array
 
 UInt64Array = npt.NDArray[np.uint64]
 UInt32Array = npt.NDArray[np.uint32]

@@ -23,8 +23,8 @@ from streameval.order.scan import Scan
 from streameval.order.search import Search, lump_bins
 from streameval.order.select_candidates import Located, pick
 from streameval.order.tasks import Collecting, Counting, Sampling
-from streameval.rankings import Progress, silent
-from streameval.types import Int64Array
+from streameval.progress import Progress, silent
+from streameval.typing import Int64Array
 
 MOST_BINS = 1 << 22
 _LEAST_BINS = 1 << 12

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from streameval.order.scan import Scan
-from streameval.types import Int64Array
+from streameval.typing import Int64Array
 
 SUM = "count"  # the column that merges by a sum; all others are joined
 

@@ -10,9 +10,8 @@ from dataclasses import dataclass, field
 
 from streameval.order.partials import Partial, Tally, Task, merged
 from streameval.order.scan import Scan
-from streameval.order.shards import Step, announce
-from streameval.rankings import Progress
-from streameval.types import Int64Array
+from streameval.progress import Progress, Step, announce
+from streameval.typing import Int64Array
 
 CHECKPOINT_SECONDS = 20.0
 _AHEAD = 4  # row groups of each thread that the disk fetches before they are decoded

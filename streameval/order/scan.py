@@ -20,7 +20,7 @@ from streameval.order.scores import Keys, ScoreOrder
 from streameval.order.skip_by_statistics import Lumps
 from streameval.order.ties import key_hashes
 from streameval.stores import is_remote, store_of
-from streameval.types import Int64Array
+from streameval.typing import Int64Array
 
 
 class Unit(Protocol):

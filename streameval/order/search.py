@@ -11,8 +11,8 @@ from streameval.order.filter import Sieve
 from streameval.order.finer_bins import HASH, Stage, Words
 from streameval.order.first_bins import FirstStage
 from streameval.order.scan import Scan
-from streameval.rankings import Progress
-from streameval.types import Int64Array
+from streameval.progress import Progress
+from streameval.typing import Int64Array
 
 
 @dataclass

@@ -13,7 +13,7 @@ from streameval.order.finer_bins import HASH, Words
 from streameval.order.scan import Scan
 from streameval.order.scores import Keys
 from streameval.order.search import Search, lump_bins, lump_words
-from streameval.types import Int64Array
+from streameval.typing import Int64Array
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""What is said about scans: steps of work, shards, how far they are, and rankings that are found by them."""
+"""What is said about scans: shards, how far they are, and rankings that are found by them."""
 
 from __future__ import annotations
 
@@ -7,49 +7,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from streameval.errors import InputError
-from streameval.rankings import Progress, Ranking
-from streameval.types import Int64Array
+from streameval.progress import Progress
+from streameval.rankings import Ranking
+from streameval.typing import Int64Array
 
 if TYPE_CHECKING:  # engines are built of what this file says
     from streameval.engines import Engine
-
-
-@dataclass(frozen=True)
-class Step:
-    """A stretch of work that a `Watcher` is told of before it begins.
-
-    Attributes
-    ----------
-    name : str
-        Of a scan ("count", "candidates" …), or "items".
-    rows : int
-        Rows to read; 0 where progress is not in rows.
-    bytes : int
-        Bytes that they take where they are stored, about.
-    """
-
-    name: str
-    rows: int = 0
-    bytes: int = 0
-
-
-class Watcher(Protocol):
-    """A progress that also wants to know what is being done."""
-
-    def begin(self, step: Step) -> None:
-        """Hear of what comes next; calls with (done, total) follow."""
-        ...
-
-    def __call__(self, done: int, total: int) -> None:
-        """Hear how far it is."""
-        ...
-
-
-def announce(progress: Progress, step: Step) -> None:
-    """Tell a progress of the next step, if it is a `Watcher`."""
-    begin = getattr(progress, "begin", None)
-    if begin is not None:
-        begin(step)
 
 
 @dataclass(frozen=True)

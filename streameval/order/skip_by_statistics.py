@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from streameval.types import Int64Array
+from streameval.typing import Int64Array
 
 UInt64Array = npt.NDArray[np.uint64]
 

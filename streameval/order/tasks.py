@@ -17,7 +17,7 @@ from streameval.order.finer_bins import Stage, Words
 from streameval.order.first_bins import FirstStage
 from streameval.order.partials import SUM, Partial, Tally
 from streameval.order.scan import Scan
-from streameval.types import Int64Array
+from streameval.typing import Int64Array
 
 
 @dataclass(frozen=True)

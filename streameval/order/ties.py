@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from streameval.errors import InputError
 from streameval.kernels.tiehash import NULL_WORD, SEED, add_strings, add_words
-from streameval.rankings import RankingOptions
+from streameval.rows.options import RankingOptions
 
 TIE_RULE = "score, then the 64-bit tie hash of {what}, then the stored position"
 

@@ -15,7 +15,7 @@ from streameval.parquet.footers import Footer
 from streameval.parquet.schema import Leaf, leaves_of
 from streameval.stores import store_of
 from streameval.stores.ranges import Range
-from streameval.types import Int64Array
+from streameval.typing import Int64Array
 
 
 class UnfitError(Exception):

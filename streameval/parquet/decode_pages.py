@@ -23,7 +23,7 @@ from streameval.parquet.chunks import Chunk, OpenFile, Pages, Run, UnfitError
 from streameval.parquet.codecs import decompress
 from streameval.parquet.find_pages import DATA_PAGE, DATA_PAGE_V2, DICTIONARY_PAGE
 from streameval.parquet.schema import BYTE_ARRAY, wide_type
-from streameval.types import Int64Array
+from streameval.typing import Int64Array
 
 _MAGIC = b"PAR1"
 _PLAIN, _RLE, _RLE_DICTIONARY = 0, 3, 8

@@ -15,7 +15,7 @@ from streameval.errors import InputError
 from streameval.kernels import pageheader as headers
 from streameval.kernels import parquet as kernels
 from streameval.parquet.chunks import Chunk, OpenFile, Pages, UnfitError
-from streameval.types import Int64Array
+from streameval.typing import Int64Array
 
 _HEADER_GUESS = 512
 _LARGEST_HEADER = 1 << 26

@@ -18,8 +18,9 @@ import pyarrow.parquet as pq
 from streameval.errors import InputError, did_you_mean
 from streameval.parquet.files import DataFile
 from streameval.parquet.schema import wide_type
-from streameval.stores import LAST, State, store_of
-from streameval.types import Int64Array
+from streameval.stores import store_of
+from streameval.stores.store import LAST, State
+from streameval.typing import Int64Array
 
 T = TypeVar("T")
 _MAGIC = b"PAR1"

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from streameval.parquet.footers import Footer
-from streameval.types import Int64Array
+from streameval.typing import Int64Array
 
 _BUCKET_BITS = 12
 

@@ -15,7 +15,7 @@ from streameval.parquet.footers import Footer
 from streameval.parquet.nested import assemble
 from streameval.parquet.schema import wide_type
 from streameval.parquet.whole_row_groups import read_whole
-from streameval.types import Int64Array
+from streameval.typing import Int64Array
 
 WALKED = "no page index: its pages were found by their headers"
 

@@ -17,7 +17,7 @@ from streameval.kernels.texts import copy_texts, find_texts
 from streameval.parquet.chunks import Run, UnfitError
 from streameval.parquet.codecs import decompress
 from streameval.parquet.schema import BYTE_ARRAY, wide_type
-from streameval.types import Int64Array
+from streameval.typing import Int64Array
 
 _PLAIN, _RLE, _DATA_PAGE = 0, 3, 0
 

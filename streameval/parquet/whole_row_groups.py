@@ -10,7 +10,7 @@ from streameval.errors import InputError, outside_trouble
 from streameval.parquet.footers import Footer
 from streameval.parquet.schema import wide_type
 from streameval.stores import store_of
-from streameval.types import Int64Array
+from streameval.typing import Int64Array
 
 _BATCH_ROWS = 1 << 16
 # a batch takes its rows' share of the decompressed bytes: as pages, as Arrow and taken, and room for uneven rows

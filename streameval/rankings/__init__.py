@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
@@ -17,92 +17,11 @@ import pyarrow as pa
 
 from streameval import rows
 from streameval.errors import InputError
-from streameval.types import Int64Array, Plan
-
-Progress = Callable[[int, int], None]
-
-
-def silent(done: int, total: int) -> None:
-    """Report progress to nobody."""
-
-
-@dataclass(frozen=True)
-class RankingOptions:
-    """What describes a ranking besides where it lies; kept in plan.json and obeyed ever after.
-
-    Attributes
-    ----------
-    score : str or None
-        Score column; None means that the stored order is the ranking.
-    ascending : bool
-        Whether small scores come first.
-    key : tuple of str
-        Columns that tell items apart: ties in score are broken by their hash, which survives re-ordering of the rows.
-    nan : {"refuse", "last"}
-        What becomes of items whose score is null or NaN.
-    file_order : {None, "natural", "lexical"}
-        Order of a folder's files where `part_2`, `part_10` and their like make the two differ.
-    where : str or None
-        Condition on partition keys, in SQL: files that it rules out are no part of the ranking.
-    memory : float
-        GB that reading may take beyond what is selected.
-    threads : int or None
-        Readers at work at once; None means one per core.
-    """
-
-    score: str | None = None
-    ascending: bool = False
-    key: tuple[str, ...] = ()
-    nan: str = "refuse"
-    file_order: str | None = None
-    where: str | None = None
-    memory: float = 2.0
-    threads: int | None = None
-
-    def __post_init__(self) -> None:
-        """Check every value."""
-        if self.file_order not in (None, "natural", "lexical"):
-            raise InputError(f"file order is '{self.file_order}'", "it is 'natural' (2 before 10) or 'lexical'")
-        if not 0 < self.memory < 1e6:
-            raise InputError(f"memory is {self.memory}", "give gigabytes, such as 2")
-        if self.threads is not None and self.threads < 1:
-            raise InputError(f"threads is {self.threads}, below 1")
-        if self.nan not in ("refuse", "last"):
-            raise InputError(f"nan is '{self.nan}'", "it is 'refuse' or 'last'")
-        if self.score is None and (self.ascending or self.key or self.nan != "refuse"):
-            raise InputError("an order by score was described without a score column", "name it with --score COL")
-
-    @staticmethod
-    def of(plan: Plan) -> RankingOptions:
-        """Return the options that a plan was made with."""
-        return RankingOptions(
-            score=plan.ranking.get("score"),
-            ascending=bool(plan.ranking.get("ascending", False)),
-            key=tuple(plan.ranking.get("key", ())),
-            nan=plan.ranking.get("nan", "refuse"),
-            file_order=plan.location.get("file_order"),
-            where=plan.ranking.get("where"),
-            memory=float(plan.location.get("memory", 2.0)),
-            threads=plan.location.get("threads"),
-        )
-
-
-@dataclass(frozen=True)
-class Fallback:
-    """A column that was read in a slower way than by its page index.
-
-    Attributes
-    ----------
-    column : str
-    why : str
-    row_groups, files : int
-        How many it concerns.
-    """
-
-    column: str
-    why: str
-    row_groups: int
-    files: int
+from streameval.parquet.forecast import Forecast
+from streameval.parquet.read_items import Fallback
+from streameval.progress import Progress, silent
+from streameval.rows.options import RankingOptions
+from streameval.typing import Int64Array
 
 
 @dataclass(frozen=True)
@@ -149,41 +68,6 @@ class Fetched:
     scans: int = 0
     rows_scanned: int = 0
     thresholds: pa.Table | None = None
-
-
-@dataclass(frozen=True)
-class Forecast:
-    """What fetching would read.
-
-    Attributes
-    ----------
-    files, row_groups : int
-        That hold wanted items; those that may, in an order by score.
-    pages : int
-        Of all columns; 0 where a scan has to find the items first.
-    bytes : int
-        Of these pages, and of the column chunks that have no page index.
-    whole_chunks : int
-        Column chunks without a page index.
-    rows_to_scan : int
-        Rows whose scores have to be read to find the items.
-    least_scans : int
-        Times that they are read at least.
-    """
-
-    files: int = 0
-    row_groups: int = 0
-    pages: int = 0
-    bytes: int = 0
-    whole_chunks: int = 0
-    rows_to_scan: int = 0
-    least_scans: int = 0
-
-
-def total(forecasts: Sequence[Forecast]) -> Forecast:
-    """Add up forecasts of parts of one fetch."""
-    names = [field.name for field in fields(Forecast)]
-    return Forecast(**{name: sum(getattr(one, name) for one in forecasts) for name in names})
 
 
 class Ranking(Protocol):

@@ -25,12 +25,15 @@ from streameval.order.checkpoints import Keeper, UnfinishedError, forget
 from streameval.order.locate import least_memory, locate
 from streameval.order.scan import Scan, Unit
 from streameval.order.scores import ScoreOrder
-from streameval.order.shards import ScanState, Shard, Step, announce
+from streameval.order.shards import ScanState, Shard
 from streameval.order.skip_by_statistics import Lumps, must_be_read
 from streameval.order.ties import describe, key_hashes
-from streameval.rankings import Fetched, Forecast, Progress, Ranking, RankingOptions, check_ranks, silent
+from streameval.parquet.forecast import Forecast
+from streameval.progress import Progress, Step, announce, silent
+from streameval.rankings import Fetched, Ranking, check_ranks
+from streameval.rows.options import RankingOptions
 from streameval.rows.parquet import StoredRanking, free_name
-from streameval.types import Int64Array
+from streameval.typing import Int64Array
 
 _BYTES_PER_ROW = 48  # of a row group that is being decoded
 

@@ -14,8 +14,9 @@ import numpy.typing as npt
 
 from streameval.errors import InputError, did_you_mean
 from streameval.order.ties import check_key, key_hashes
-from streameval.rankings import Progress, Ranking, silent
-from streameval.types import Int64Array
+from streameval.progress import Progress, silent
+from streameval.rankings import Ranking
+from streameval.typing import Int64Array
 
 UInt64Array = npt.NDArray[np.uint64]
 _BYTES_PER_ITEM = 256  # what finding ranks by score takes; rank, key and hash take less

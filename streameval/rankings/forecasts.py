@@ -11,7 +11,8 @@ from streameval.kernels import parquet as kernels
 from streameval.order.scan import Unit
 from streameval.parquet.chunks import OpenFile
 from streameval.parquet.footers import Footer
-from streameval.rankings import Forecast, Ranking, total
+from streameval.parquet.forecast import Forecast, total
+from streameval.rankings import Ranking
 from streameval.rankings.by_score import ScoredRanking, scans_of
 from streameval.rows.lake import LakeRanking
 from streameval.rows.parquet import StoredRanking

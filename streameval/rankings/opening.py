@@ -14,8 +14,9 @@ from streameval.order.scan import Unit
 from streameval.order.scores import order_of, widest
 from streameval.order.ties import check_key
 from streameval.parquet.footers import check_column
-from streameval.rankings import Ranking, RankingOptions
+from streameval.rankings import Ranking
 from streameval.rankings.by_score import ScoredRanking
+from streameval.rows.options import RankingOptions
 from streameval.rows.parquet import StoredRanking, open_stored
 
 _LEAST_MEMORY = 0.05  # GB: bins and a few row groups

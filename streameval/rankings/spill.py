@@ -12,7 +12,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from streameval.order.finer_bins import Words
-from streameval.types import Int64Array
+from streameval.typing import Int64Array
 
 UInt64Array = npt.NDArray[np.uint64]
 

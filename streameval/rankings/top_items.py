@@ -28,7 +28,7 @@ from streameval.rankings.by_score import ScoredRanking
 from streameval.rankings.spill import Spill, matrix
 from streameval.rows.lake import LakeRanking
 from streameval.rows.parquet import StoredRanking, free_name
-from streameval.types import Int64Array
+from streameval.typing import Int64Array
 
 _MOST_ROWS = 1 << 20  # of one table
 _MOST_POSITIONS = 1 << 24  # that are listed at a time

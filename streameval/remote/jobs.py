@@ -26,7 +26,7 @@ from streameval import __version__
 from streameval.errors import InputError, OutsideError, StreamevalError, StudyError, outside_trouble
 from streameval.order.scan import RowGroup, Unit, share_of
 from streameval.stores import is_remote
-from streameval.types import Int64Array
+from streameval.typing import Int64Array
 
 ACCOUNT = -1  # no block of counters and no position has this number
 _BATCH = 1 << 16

@@ -22,8 +22,7 @@ from streameval.counting.labelled_rows import LabelledRows, Scored
 from streameval.errors import OutsideError
 from streameval.kernels.exact import BLOCK
 from streameval.order.scan import RowGroup
-from streameval.order.shards import Step, announce
-from streameval.rankings import Progress, silent
+from streameval.progress import Progress, Step, announce, silent
 from streameval.remote.block_bytes import packed, unpacked
 from streameval.remote.jobs import (
     Job,
@@ -37,7 +36,7 @@ from streameval.remote.jobs import (
     settled,
     shares_of,
 )
-from streameval.types import Int64Array
+from streameval.typing import Int64Array
 
 UInt64Array = npt.NDArray[np.uint64]
 _MOST_CELLS, _MOST_BINS = 16, 8  # to a row: rows that are added up cost more than their columns, unless these are empty

@@ -18,7 +18,7 @@ from streameval.order.scan import RowGroup, Scan
 from streameval.order.skip_by_statistics import Lumps
 from streameval.order.tasks import Counting
 from streameval.remote.jobs import Parcel, account, batches, check_seen, files_of, seal, settled, shares_of
-from streameval.types import Int64Array
+from streameval.typing import Int64Array
 
 WIDTH = 32  # counters to a row: rows that are added up cost far more than their columns
 

@@ -12,7 +12,7 @@ from streameval.reporting.charts import rank_axis
 from streameval.reporting.sentences import band_meaning
 from streameval.reporting.simulation import kind_of
 from streameval.stores import atomic
-from streameval.verbs.compare import Comparison
+from streameval.study.comparison import Comparison
 
 _POINTS = 700
 _COLOURS = {"a": "#2f6db0", "b": "#b4532a"}

@@ -13,7 +13,7 @@ from streameval.curve.at_cutoff import Known, bounds_at
 from streameval.curve.estimate import between
 from streameval.curve.extremes import Extremes, Walk
 from streameval.curve.targets import interpolated_precision
-from streameval.types import FloatArray, Int64Array
+from streameval.typing import FloatArray, Int64Array
 
 Rows = list[dict[str, Any]]
 _RECALLS = 100

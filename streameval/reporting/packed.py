@@ -13,7 +13,7 @@ import numpy as np
 
 from streameval.curve import Curve, known_scores
 from streameval.curve.envelope import Envelope
-from streameval.types import FloatArray, Int64Array
+from streameval.typing import FloatArray, Int64Array
 
 _SIZE = 600_000  # characters of page
 _SCORES = 6_000

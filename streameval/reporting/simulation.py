@@ -11,12 +11,11 @@ import numpy as np
 
 from streameval.curve import Curve
 from streameval.errors import InputError
-from streameval.methods.replicates import Replicates
+from streameval.methods.replicates import Replicates, Simulation
 from streameval.reporting.charts import rank_axis
 from streameval.reporting.drawn import thinned
 from streameval.stores import atomic
-from streameval.types import FloatArray, Int64Array
-from streameval.verbs.simulate import Simulation
+from streameval.typing import FloatArray, Int64Array
 
 _KINDS: dict[str, Literal["svg", "png", "html"]] = {".svg": "svg", ".png": "png", ".html": "html"}
 

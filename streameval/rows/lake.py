@@ -25,12 +25,15 @@ from streameval.order.shards import ScanState, Shard
 from streameval.order.ties import check_key, describe
 from streameval.parquet.files import DataFile
 from streameval.parquet.footers import check_column, read_footer
-from streameval.rankings import Fetched, Forecast, Progress, Ranking, RankingOptions, silent
+from streameval.parquet.forecast import Forecast
+from streameval.progress import Progress, silent
+from streameval.rankings import Fetched, Ranking
 from streameval.rankings.by_score import ScoredRanking
 from streameval.rankings.opening import scored_from
+from streameval.rows.options import RankingOptions
 from streameval.rows.parquet import stored_from
 from streameval.stores.trouble import told
-from streameval.types import Int64Array
+from streameval.typing import Int64Array
 
 T = TypeVar("T")
 _UNREACHED = ("ConnectionError", "ConnectTimeout", "ReadTimeout", "ServerError", "ServiceUnavailableError")

@@ -15,10 +15,13 @@ import pyarrow as pa
 
 from streameval.errors import InputError, did_you_mean
 from streameval.parquet.footers import check_column
-from streameval.rankings import Fetched, Forecast, Progress, Ranking, RankingOptions, check_ranks, silent
+from streameval.parquet.forecast import Forecast
+from streameval.progress import Progress, silent
+from streameval.rankings import Fetched, Ranking, check_ranks
 from streameval.rankings.opening import by_score
+from streameval.rows.options import RankingOptions
 from streameval.rows.parquet import free_name
-from streameval.types import Int64Array
+from streameval.typing import Int64Array
 
 _SLICE_ROWS = 1 << 20
 

@@ -19,11 +19,14 @@ import pyarrow as pa
 from streameval.errors import InputError, did_you_mean
 from streameval.parquet.files import DataFile, list_files
 from streameval.parquet.footers import Footer, common_schema, fingerprint, read_footers, refuse_changed
+from streameval.parquet.forecast import Forecast, total
 from streameval.parquet.parts import Part
-from streameval.rankings import Fetched, Forecast, Progress, Ranking, RankingOptions, check_ranks, silent, total
+from streameval.progress import Progress, silent
+from streameval.rankings import Fetched, Ranking, check_ranks
+from streameval.rows.options import RankingOptions
 from streameval.rows.where import chosen, keys_table
 from streameval.stores import is_remote, store_of
-from streameval.types import Int64Array
+from streameval.typing import Int64Array
 
 if TYPE_CHECKING:
     from streameval.parquet.read_items import Slab

@@ -16,13 +16,14 @@ from streameval.counting.labelled_rows import check_unchanged, in_order
 from streameval.errors import InputError, did_you_mean
 from streameval.order.row_groups import row_groups
 from streameval.order.scan import RowGroup, Unit
-from streameval.rankings import Progress, Ranking, silent
+from streameval.progress import Progress, silent
+from streameval.rankings import Ranking
 from streameval.rankings.by_score import ScoredRanking
 from streameval.rows.lake import LakeRanking
 from streameval.rows.memory import TableRanking, table_slices
 from streameval.rows.parquet import StoredRanking
 from streameval.stores.scratch import mapped_bytes
-from streameval.types import Int64Array
+from streameval.typing import Int64Array
 
 MOST_SLICES = 200
 NONE = "(none)"

@@ -20,12 +20,13 @@ from streameval.order.finer_bins import Words
 from streameval.order.locate import locate
 from streameval.order.scan import Scan, Unit
 from streameval.order.select_candidates import Located
-from streameval.rankings import Progress, Ranking, silent
+from streameval.progress import Progress, silent
+from streameval.rankings import Ranking
 from streameval.rankings.by_score import ScoredRanking
 from streameval.rankings.spill import matrix
 from streameval.rows.lake import LakeRanking
 from streameval.slices.column import Slices
-from streameval.types import Int64Array
+from streameval.typing import Int64Array
 
 
 @dataclass(frozen=True)

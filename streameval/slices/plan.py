@@ -16,12 +16,14 @@ from streameval.curve.label_error import CONFIDENCE
 from streameval.errors import InputError
 from streameval.methods import Method, create
 from streameval.metrics.bounded import metrics
-from streameval.rankings import Progress, Ranking, silent
+from streameval.progress import Progress, silent
+from streameval.rankings import Ranking
 from streameval.slices.column import Slices, read_slices
 from streameval.slices.files import SliceFound
 from streameval.slices.place import place
 from streameval.slices.pool import budgets, joined, list_cutoffs, marks_table, parts, seed_of, shared, slice_scores
-from streameval.types import Int64Array, Labels, Plan
+from streameval.types import Labels, Plan
+from streameval.typing import Int64Array
 
 _SHARED = ("confidence", "budget")
 _FOR_ALL = {"at": "it is a rank of the whole list", "looks": "a plan by slices is made for one look"}

@@ -24,7 +24,8 @@ import pyarrow.compute as pc
 from streameval.curve import Curve
 from streameval.curve.envelope import Points, close, lift
 from streameval.errors import StudyError
-from streameval.types import STRENGTH, Claim, Int64Array, Labels, Plan
+from streameval.types import STRENGTH, Claim, Labels, Plan
+from streameval.typing import Int64Array
 
 _RATIO = 1.005  # of the list's cutoffs at which slices are counted
 

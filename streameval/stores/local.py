@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from types import TracebackType
 from typing import Any
 
-from streameval.stores import LAST, Need, State
 from streameval.stores.ranges import Range, join
+from streameval.stores.store import LAST, Need, State
 
 # two ranges this close are one read: a second system call costs more than these bytes
 _GAP = 4096

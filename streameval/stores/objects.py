@@ -16,8 +16,8 @@ from functools import cached_property
 from types import TracebackType
 from typing import Any
 
-from streameval.stores import LAST, Need, State
 from streameval.stores.ranges import Blocks, Range, join, join_sparingly, split
+from streameval.stores.store import LAST, Need, State
 from streameval.stores.trouble import tried
 
 _READERS = 16

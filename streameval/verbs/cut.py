@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from decimal import Decimal
 from fractions import Fraction
 from numbers import Integral
@@ -19,87 +18,12 @@ from streameval.curve.extremes import Extremes
 from streameval.curve.proven import best_precision, deepest_rank, parse_share
 from streameval.curve.targets import rank_at_recall
 from streameval.errors import InputError, StudyError, check_misses
-from streameval.rankings import Progress, silent
 from streameval.study import Study
-from streameval.types import Claim, Plan
-from streameval.verbs.items import Target, Written, write_items
+from streameval.types import Plan
+from streameval.verbs.items import Cut
 from streameval.verbs.select import open_planned
 
 Share = str | float | Decimal | Fraction
-
-
-@dataclass(frozen=True)
-class Cut:
-    """A cutoff, and what is proven of it.
-
-    Attributes
-    ----------
-    rank : int
-        The items of ranks 1..rank are above it.
-    score : int, float, str or None
-        Score of the item at `rank`; None where the order has none, or where the list lies in memory and was not given.
-    holds : mapping of str to float
-        `yield_lower, yield, yield_upper` and the same of precision, recall and f1, of ranks 1..rank; None where
-        undefined.
-    claim : Claim
-        What the bounds promise.
-    asked : mapping of str to str
-        The target as typed: precision, recall or rank; and `misses`, where any were given.
-    plan : Plan
-    evaluation_id : str
-    study : Path
-    """
-
-    rank: int
-    score: Any
-    holds: Mapping[str, float | None]
-    claim: Claim
-    asked: Mapping[str, str]
-    plan: Plan = field(repr=False)
-    evaluation_id: str
-    study: Path
-    _ranking: Any = field(default=None, repr=False)
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return JSON-ready values."""
-        return {
-            "study": str(self.study),
-            "asked": dict(self.asked),
-            "rank": self.rank,
-            "score": self.score,
-            **self.holds,
-            "claim": self.claim.as_dict(),
-        }
-
-    def write(self, out: str | os.PathLike[str], *, order: str = "storage", progress: Progress = silent) -> Written:
-        """Write the items above the cutoff to a folder of Parquet files, whole or not at all, in fixed memory.
-
-        Parameters
-        ----------
-        out : path or URI
-            A new folder, or an empty one, here or on an object store: part-00000.parquet … and a manifest. Where this
-            same cut is already, nothing is written.
-        order : {"storage", "rank"}
-            Order of the items. In rank order each item has its `rank`; so it has where the stored order is the
-            ranking. An order by score takes room for a second, uncompressed copy beside `out` (for an object store,
-            among the temporary files) while it is sorted.
-        progress : callable(done, total), optional
-            Items written.
-
-        Returns
-        -------
-        Written
-
-        Raises
-        ------
-        InputError
-            A path that is taken, or inside the ranking; a damaged file, or one that changed; a store that refuses.
-        StudyError
-            The ranking is not the one that was planned, or lies in memory and was not given.
-        OutsideError
-            Full disk, a store that does not answer, and the like; nothing is left behind.
-        """
-        return write_items(self, Target(out, order), self._ranking, progress)
 
 
 def cut(

@@ -28,14 +28,17 @@ from streameval.errors import InputError, check_misses
 from streameval.methods.checks.sliding import Sliding, WindowResult, smallest_window
 from streameval.metrics import cutoffs
 from streameval.metrics.exact import Counted, metrics
-from streameval.rankings import Progress, Ranking, RankingOptions, open_ranking, silent
+from streameval.progress import Progress, silent
+from streameval.rankings import Ranking, open_ranking
 from streameval.rankings.by_score import ScoredRanking
 from streameval.reporting.page import render
 from streameval.rows.lake import LakeRanking
+from streameval.rows.options import RankingOptions
 from streameval.stores.transfer import copied
 from streameval.study import NO_LABELS, Evaluation, Study
 from streameval.study.exact_files import save_exact
-from streameval.types import Claim, Int64Array
+from streameval.types import Claim
+from streameval.typing import Int64Array
 from streameval.verbs.sql import writer as database_of
 
 _EVERY_RANK = 10_000

@@ -10,13 +10,14 @@ from typing import Any
 
 from streameval.errors import InputError, did_you_mean
 from streameval.labelling.readers import is_url, without_password
-from streameval.rankings import Forecast, RankingOptions, open_ranking
+from streameval.parquet.forecast import Forecast
+from streameval.rankings import open_ranking
 from streameval.rankings.forecasts import forecast_columns, forecast_leading
+from streameval.rows.options import RankingOptions
 from streameval.stores import is_remote, store_of
 from streameval.study import Study
 from streameval.types import Plan
-from streameval.verbs.cut import Cut
-from streameval.verbs.items import MANIFEST, Target, already_written, refuse_inside, refuse_taken
+from streameval.verbs.items import MANIFEST, Cut, Target, already_written, refuse_inside, refuse_taken
 from streameval.verbs.select import open_planned, shown_columns
 
 

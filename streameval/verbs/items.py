@@ -1,29 +1,27 @@
-"""Items of a cut, written to a folder of this machine or of an object store."""
+"""A cut, and its items written to a folder of this machine or of an object store."""
 
 from __future__ import annotations
 
 import json
 import os
 import shlex
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from streameval import __version__
 from streameval.errors import InputError
-from streameval.rankings import Progress, RankingOptions
+from streameval.progress import Progress, silent
+from streameval.rows.options import RankingOptions
 from streameval.stores import atomic, is_remote, store_of
 from streameval.stores.listing import matches
 from streameval.stores.partitioned import write_parts
 from streameval.stores.staged import UNFINISHED, leftovers, listed, names_in, staged, tidy
 from streameval.stores.transfer import get
-from streameval.types import Plan
+from streameval.types import Claim, Plan
 from streameval.verbs.select import open_planned
-
-if TYPE_CHECKING:
-    from streameval.verbs.cut import Cut
 
 ORDERS = ("storage", "rank")
 MANIFEST = "_manifest.json"  # a name without the underscore would be read as Parquet by who reads the folder
@@ -95,6 +93,80 @@ class Target:
     def folder(self) -> Path | str:
         """The same as a caller handles it."""
         return self.place if self.remote else Path(self.place)
+
+
+@dataclass(frozen=True)
+class Cut:
+    """A cutoff, and what is proven of it.
+
+    Attributes
+    ----------
+    rank : int
+        The items of ranks 1..rank are above it.
+    score : int, float, str or None
+        Score of the item at `rank`; None where the order has none, or where the list lies in memory and was not given.
+    holds : mapping of str to float
+        `yield_lower, yield, yield_upper` and the same of precision, recall and f1, of ranks 1..rank; None where
+        undefined.
+    claim : Claim
+        What the bounds promise.
+    asked : mapping of str to str
+        The target as typed: precision, recall or rank; and `misses`, where any were given.
+    plan : Plan
+    evaluation_id : str
+    study : Path
+    """
+
+    rank: int
+    score: Any
+    holds: Mapping[str, float | None]
+    claim: Claim
+    asked: Mapping[str, str]
+    plan: Plan = field(repr=False)
+    evaluation_id: str
+    study: Path
+    _ranking: Any = field(default=None, repr=False)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return JSON-ready values."""
+        return {
+            "study": str(self.study),
+            "asked": dict(self.asked),
+            "rank": self.rank,
+            "score": self.score,
+            **self.holds,
+            "claim": self.claim.as_dict(),
+        }
+
+    def write(self, out: str | os.PathLike[str], *, order: str = "storage", progress: Progress = silent) -> Written:
+        """Write the items above the cutoff to a folder of Parquet files, whole or not at all, in fixed memory.
+
+        Parameters
+        ----------
+        out : path or URI
+            A new folder, or an empty one, here or on an object store: part-00000.parquet … and a manifest. Where this
+            same cut is already, nothing is written.
+        order : {"storage", "rank"}
+            Order of the items. In rank order each item has its `rank`; so it has where the stored order is the
+            ranking. An order by score takes room for a second, uncompressed copy beside `out` (for an object store,
+            among the temporary files) while it is sorted.
+        progress : callable(done, total), optional
+            Items written.
+
+        Returns
+        -------
+        Written
+
+        Raises
+        ------
+        InputError
+            A path that is taken, or inside the ranking; a damaged file, or one that changed; a store that refuses.
+        StudyError
+            The ranking is not the one that was planned, or lies in memory and was not given.
+        OutsideError
+            Full disk, a store that does not answer, and the like; nothing is left behind.
+        """
+        return write_items(self, Target(out, order), self._ranking, progress)
 
 
 def write_items(cut: Cut, target: Target, given: Any, progress: Progress) -> Written:

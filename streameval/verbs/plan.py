@@ -8,7 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from streameval.methods import create
-from streameval.rankings import Progress, Ranking, RankingOptions, open_ranking, silent
+from streameval.progress import Progress, silent
+from streameval.rankings import Ranking, open_ranking
+from streameval.rows.options import RankingOptions
 from streameval.slices.plan import draw_by_slices
 from streameval.study import Study
 from streameval.types import Plan

@@ -14,8 +14,10 @@ import pyarrow.compute as pc
 from streameval.errors import InputError
 from streameval.labelling import Items, LabelColumns, Votes, read_votes
 from streameval.methods import DrawsStrata, create
-from streameval.rankings import Progress, Ranking, RankingOptions, open_ranking, silent
+from streameval.progress import Progress, silent
+from streameval.rankings import Ranking, open_ranking
 from streameval.rankings.draw_by_key import draw_by_key
+from streameval.rows.options import RankingOptions
 from streameval.stores.transfer import copied
 from streameval.study import Study
 from streameval.types import Plan

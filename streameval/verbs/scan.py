@@ -8,7 +8,7 @@ from pathlib import Path
 from streameval.engines import Engine
 from streameval.errors import StudyError
 from streameval.order.shards import Scanned, ScanState, Shard
-from streameval.rankings import Progress, silent
+from streameval.progress import Progress, silent
 from streameval.study import Study
 from streameval.verbs.select import method_cutoffs, planned_ranking
 

@@ -16,10 +16,13 @@ from streameval.errors import InputError, StudyError, did_you_mean
 from streameval.labelling.exports import format_of
 from streameval.methods import create
 from streameval.order.shards import Scanned
-from streameval.rankings import Fetched, Progress, Ranking, RankingOptions, open_ranking, silent
+from streameval.progress import Progress, silent
+from streameval.rankings import Fetched, Ranking, open_ranking
+from streameval.rows.options import RankingOptions
 from streameval.stores import atomic
 from streameval.study import Study
-from streameval.types import Int64Array, Labels, Plan
+from streameval.types import Labels, Plan
+from streameval.typing import Int64Array
 from streameval.verbs.tasks import TaskOptions, make_tasks, task_numbers, task_options
 
 

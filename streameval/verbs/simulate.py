@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -13,36 +12,12 @@ import pyarrow.compute as pc
 
 from streameval.errors import InputError, did_you_mean
 from streameval.methods import available, create, parameter_names
-from streameval.methods.replicates import Replicates, replicate
-from streameval.rankings import Progress, Ranking, RankingOptions, open_ranking, silent
-from streameval.types import FloatArray
+from streameval.methods.replicates import Simulation, replicate
+from streameval.progress import Progress, silent
+from streameval.rankings import Ranking, open_ranking
+from streameval.rows.options import RankingOptions
 
 _BYTES_PER_ITEM = 32  # the label column as it is read, the truth, its running sum
-
-
-@dataclass(frozen=True)
-class Simulation:
-    """Methods side by side on one list.
-
-    Attributes
-    ----------
-    rows : list of dict
-        One per method and variant: `method`, then `Replicates.as_dict()`, or `refused` where a method cannot keep the
-        parameters.
-    replicates : mapping of str to Replicates
-        By name and variant.
-    precision : float64 array, shape (n_items,)
-        The true p(r).
-    """
-
-    rows: list[dict[str, Any]]
-    replicates: Mapping[str, Replicates] = field(repr=False)
-    precision: FloatArray = field(repr=False)
-
-    @property
-    def table(self) -> pa.Table:
-        """The rows as a table."""
-        return pa.Table.from_pylist(self.rows)
 
 
 def simulate(

@@ -16,7 +16,8 @@ from streameval.labelling.controls import read_controls
 from streameval.stores.transfer import copied
 from streameval.study import Study
 from streameval.study.judging import last_judging, tally_stored
-from streameval.types import Int64Array, Plan
+from streameval.types import Plan
+from streameval.typing import Int64Array
 
 # an export must not tell a person what the model or somebody before them thought
 _TELLING = {

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from streameval.cli.output import Output, columns
 
 if TYPE_CHECKING:
-    from streameval.verbs.compare import Comparison, Side
+    from streameval.study.comparison import Comparison, Side
 
 _PLAIN = Output()
 _SHOWN = ("precision_at", "precision_at_recall", "rank_at_recall", "average_precision", "roc_auc", "precision_at_score")

@@ -11,7 +11,7 @@ from streameval.cli.options import Whole
 from streameval.cli.output import Output, columns, progress
 
 if TYPE_CHECKING:
-    from streameval.verbs.cut import Cut
+    from streameval.verbs.items import Cut
 
 _PLAIN, _BATCH, _ACT = Output(), Batch(), Rehearsal()
 
@@ -82,7 +82,7 @@ def _written(found: Cut, out: str, order: str, output: Output) -> dict[str, Any]
 
 
 def _rehearse(found: Cut, out: str | None, order: str, output: Output) -> None:
-    from streameval.rankings import Forecast
+    from streameval.parquet.forecast import Forecast
     from streameval.verbs.forecast import forecast_cut
 
     read, writes = (Forecast(), []) if out is None else forecast_cut(found, out, order=order)

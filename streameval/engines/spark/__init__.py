@@ -19,12 +19,11 @@ from streameval.engines.spark.sessions import opened
 from streameval.order.partials import Partial, Task
 from streameval.order.run_threads import sweep
 from streameval.order.scan import Scan
-from streameval.order.shards import Step, announce
 from streameval.order.tasks import Sampling
-from streameval.rankings import Progress
+from streameval.progress import Progress, Step, announce
 from streameval.remote.jobs import Parcel
 from streameval.remote.scan_jobs import pack, unpack
-from streameval.types import Int64Array
+from streameval.typing import Int64Array
 
 if TYPE_CHECKING:  # lists by score are made with an engine
     from streameval.counting.labelled_rows import LabelledRows

@@ -24,7 +24,7 @@ import numpy as np
 import pyarrow as pa
 
 from streameval.errors import InputError
-from streameval.types import Int64Array
+from streameval.typing import Int64Array
 
 ROW = "se_row"
 REJECTED = pa.schema({"row": pa.int64(), "said": pa.string()})

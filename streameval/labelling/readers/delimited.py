@@ -32,7 +32,7 @@ from streameval.labelling.readers import (
     never_build,
     one_path,
 )
-from streameval.types import Int64Array
+from streameval.typing import Int64Array
 
 _LINE = 16 << 20  # bytes of a row: items may carry whole documents
 _MOST_LINES = 1_000_000

@@ -20,7 +20,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from streameval.types import Int64Array, Labels
+from streameval.types import Labels
+from streameval.typing import Int64Array
 
 SIGNIFICANCE = 0.01
 BLOCK = 100  # labels per window, as in the paper

@@ -24,7 +24,7 @@ import numpy.typing as npt
 
 from streameval.errors import InputError
 from streameval.methods.grid import geometric_grid, least_head, parse_epsilon
-from streameval.types import FloatArray, Int64Array
+from streameval.typing import FloatArray, Int64Array
 
 _BLOCK = 1 << 16  # labels that stay in a cache while every window slides over them
 

@@ -19,7 +19,8 @@ from streameval.curve.envelope import Points, close
 from streameval.errors import InputError
 from streameval.methods import ASSUMES_THE_DRAW, Look, check_alpha, check_budget, check_claim, check_items
 from streameval.methods.checks.monotonicity import assumptions, warnings
-from streameval.types import Claim, Int64Array, Labels, Plan
+from streameval.types import Claim, Labels, Plan
+from streameval.typing import Int64Array
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ import numpy as np
 
 from streameval.errors import InputError
 from streameval.kernels.band import fill_ends, real_band
-from streameval.types import FloatArray, Int64Array
+from streameval.typing import FloatArray, Int64Array
 
 OFFSET = 0.75  # density c / (r + OFFSET c)
 NEAR_LABELS = 8  # labels a stratum near the head, where the finite population counts

@@ -11,7 +11,8 @@ import pyarrow as pa
 
 from streameval.methods.checks.monotonicity import p_text, rise_text, warnings
 from streameval.methods.paula.layout import Layout
-from streameval.types import Int64Array, Labels
+from streameval.types import Labels
+from streameval.typing import Int64Array
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ import numpy as np
 
 from streameval.errors import InputError
 from streameval.methods.grid import geometric_grid, least_head
-from streameval.types import Int64Array
+from streameval.typing import Int64Array
 
 DEFAULT_EPSILON = "0.03"
 _STEPS = 10_000  # ε is sought among the multiples of 1/10,000

@@ -19,7 +19,8 @@ from streameval.curve.envelope import Points
 from streameval.methods.checks.dependence import dependence_test
 from streameval.methods.checks.monotonicity import p_text, rise_text
 from streameval.methods.paula.layout import Layout
-from streameval.types import FloatArray, Int64Array, Labels
+from streameval.types import Labels
+from streameval.typing import FloatArray, Int64Array
 
 ASSUMES_INDEPENDENT = (
     "labels are independent of one another, and the probability of a positive never rises beyond the first window"

@@ -31,7 +31,8 @@ from streameval.methods import ASSUMES_THE_DRAW, check_alpha, check_budget, chec
 from streameval.methods.checks.monotonicity import assumptions, warnings
 from streameval.methods.grid import parse_epsilon
 from streameval.methods.stratified.design import CANDIDATES, DEFAULT_EPSILON, Design, afforded, designed, radius_of
-from streameval.types import Claim, FloatArray, Int64Array, Labels, Plan
+from streameval.types import Claim, Labels, Plan
+from streameval.typing import FloatArray, Int64Array
 
 CLAIMS = ("printed", "factor")
 

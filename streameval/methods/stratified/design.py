@@ -11,7 +11,7 @@ import numpy as np
 
 from streameval.errors import InputError
 from streameval.methods.grid import geometric_grid, parse_epsilon
-from streameval.types import Int64Array
+from streameval.typing import Int64Array
 
 DEFAULT_EPSILON = "0.03"
 CANDIDATES = tuple(f"{x:.4f}" for x in np.geomspace(0.002, 1.0, 40))  # ε tried for a budget

@@ -28,7 +28,8 @@ from streameval.methods import ASSUMES_THE_DRAW, check_alpha, check_budget, chec
 from streameval.methods.checks.monotonicity import assumptions, warnings
 from streameval.methods.uniform.intervals import Drawn, dkwm, hoeffding, hypergeometric
 from streameval.methods.uniform.sample_size import curve_sizes, point_sizes
-from streameval.types import Claim, FloatArray, Int64Array, Labels, Plan
+from streameval.types import Claim, Labels, Plan
+from streameval.typing import FloatArray, Int64Array
 
 INTERVALS = ("hoeffding", "hypergeometric", "dkwm")
 _CUTOFF_RATIO = 1.01

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from streameval.types import FloatArray, Int64Array
+from streameval.typing import FloatArray, Int64Array
 
 
 @dataclass(frozen=True)

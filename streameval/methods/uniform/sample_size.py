@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from streameval.kernels.samplesize import exact_sample_sizes, hoeffding_sizes
-from streameval.types import FloatArray, Int64Array
+from streameval.typing import FloatArray, Int64Array
 
 
 def point_sizes(

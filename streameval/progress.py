@@ -1,0 +1,51 @@
+"""Who is told how far a long step is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+Progress = Callable[[int, int], None]
+
+
+def silent(done: int, total: int) -> None:
+    """Report progress to nobody."""
+
+
+@dataclass(frozen=True)
+class Step:
+    """A stretch of work that a `Watcher` is told of before it begins.
+
+    Attributes
+    ----------
+    name : str
+        Of a scan ("count", "candidates" …), or "items".
+    rows : int
+        Rows to read; 0 where progress is not in rows.
+    bytes : int
+        Bytes that they take where they are stored, about.
+    """
+
+    name: str
+    rows: int = 0
+    bytes: int = 0
+
+
+class Watcher(Protocol):
+    """A progress that also wants to know what is being done."""
+
+    def begin(self, step: Step) -> None:
+        """Hear of what comes next; calls with (done, total) follow."""
+        ...
+
+    def __call__(self, done: int, total: int) -> None:
+        """Hear how far it is."""
+        ...
+
+
+def announce(progress: Progress, step: Step) -> None:
+    """Tell a progress of the next step, if it is a `Watcher`."""
+    begin = getattr(progress, "begin", None)
+    if begin is not None:
+        begin(step)

@@ -1,0 +1,89 @@
+"""What every store of files offers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from types import TracebackType
+from typing import Any, Protocol
+
+from streameval.stores.ranges import Range
+
+State = tuple[int, int]
+LAST = 8
+# given the size of a file and its last bytes, says how many bytes at its end are wanted
+Need = Callable[[int, bytes], int]
+
+
+class File(Protocol):
+    """An open file."""
+
+    @property
+    def state(self) -> State:
+        """Size in bytes, and a number that changes whenever the content does."""
+        ...
+
+    @property
+    def bytes_read(self) -> int:
+        """Bytes read so far, those between near ranges included."""
+        ...
+
+    def read(self, ranges: Sequence[Range]) -> list[memoryview]:
+        """Read (offset, bytes) ranges, near ones in one go; shorter where the file ends.
+
+        Raises
+        ------
+        OSError
+            The disk fails.
+        InputError, OutsideError
+            The store refuses, or does not answer however often it is asked.
+        """
+        ...
+
+    def advise(self, ranges: Sequence[Range]) -> None:
+        """Say what will be read soon, by whoever opens the file."""
+        ...
+
+    def hold(self, ranges: Sequence[Range]) -> None:
+        """Say what small pieces will be read before the file is closed: worth one request."""
+        ...
+
+    def stream(self, at: int, end: int) -> None:
+        """Say that a stretch will be read in small steps."""
+        ...
+
+    def __enter__(self) -> File: ...
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        """Close."""
+        ...
+
+
+class Store(Protocol):
+    """A place of files."""
+
+    @property
+    def readers(self) -> int:
+        """Files worth reading at once."""
+        ...
+
+    def open(self, path: str) -> File:
+        """Open a file for reading.
+
+        Raises
+        ------
+        OSError, InputError, OutsideError
+            See `File.read`; nothing is there.
+        """
+        ...
+
+    def tail(self, path: str, need: Need) -> tuple[State, bytes]:
+        """Read the state of a file and so many bytes at its end as `need` says when it sees the last eight."""
+        ...
+
+    def state(self, path: str) -> State:
+        """Ask for the state of a file as it is now."""
+        ...
+
+    def parquet(self, path: str, **options: Any) -> Any:
+        """Open a Parquet file (`pyarrow.parquet.ParquetFile` with `options`)."""
+        ...

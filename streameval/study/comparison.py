@@ -1,0 +1,83 @@
+"""What two studies say of their rankings, side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from streameval.curve import Curve
+from streameval.types import Claim
+
+
+@dataclass(frozen=True)
+class Side:
+    """One of the two rankings.
+
+    Attributes
+    ----------
+    name : str
+        Folder of its results.
+    method : str
+        That of its study, or "exact".
+    ranking : mapping
+        What the ranking is: fingerprint, order, score …
+    labels : int
+        Ranks with a label.
+    curve : Curve
+        At its share of the joint confidence.
+    counted : pyarrow.Table or None
+        Metrics counted from all labels, where every item has one.
+    """
+
+    name: str
+    method: str
+    ranking: Mapping[str, Any]
+    labels: int
+    curve: Curve
+    counted: pa.Table | None = None
+
+    @property
+    def descending(self) -> bool:
+        """Whether large scores come first."""
+        return not self.ranking.get("ascending", False)
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Two rankings side by side.
+
+    Attributes
+    ----------
+    a, b : Side
+    claim : Claim
+        What the bounds on all differences promise together.
+    lists : str
+        "the same list", "two orders of the same items" or "two lists".
+    curves : pyarrow.Table
+        `rank` int64, then float64 `precision_a_lower`, `precision_a`, `precision_a_upper`, the same for b, and for
+        `difference` (a − b); `higher` "a", "b" or null where the sign is not established.
+    differences : pyarrow.Table
+        `metric`, `argument`, `a`, `b` (estimates), `lower`, `estimate`, `upper` of a − b, `higher` likewise. At equal
+        rank, at equal recall, of the whole lists, and `precision_at_score` at equal threshold where both have scores.
+    agree : bool
+        False where both are of the same items, but the bounds on how many of these are positive exclude each other:
+        their labels disagree, or a band has failed, and nothing is established. Neither is it of one and the same list.
+    """
+
+    a: Side
+    b: Side
+    claim: Claim
+    lists: str
+    curves: pa.Table = field(repr=False)
+    differences: pa.Table = field(repr=False)
+    agree: bool = True
+
+    @property
+    def excluded(self) -> int:
+        """Cutoffs at which the bounds of both sides exclude each other."""
+        low, high = (self.curves.column(f"difference_{end}").to_numpy() for end in ("lower", "upper"))
+        return int(np.sum((low > 0) | (high < 0)))
