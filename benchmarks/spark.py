@@ -25,7 +25,9 @@ from benchmarks.machine import description
 from benchmarks.windows import planned
 from streameval.engines import Engine
 from streameval.engines.spark import Spark
-from streameval.rankings import Fetched, open_ranking
+from streameval.order.checkpoints import Scans
+from streameval.rankings import open_ranking
+from streameval.rankings.ranking import Fetched
 from streameval.rows.options import RankingOptions
 from streameval.verbs.exact import exact
 
@@ -118,7 +120,7 @@ def compare(folder: Path, n_items: int, engine: Engine, threads: int) -> None:
     for name, options in _OPTIONS.items():
         opened = open_ranking(str(folder), RankingOptions(score="score", nan="last", threads=threads, **options))
         here, local = timed(lambda: opened.fetch(ranks, ["id", "day"]))  # noqa: B023
-        there, remote = timed(lambda: opened.scanned_by(engine).fetch(ranks, ["id", "day"]))  # noqa: B023
+        there, remote = timed(lambda: opened.fetch(ranks, ["id", "day"], scans=Scans(engine=engine)))  # noqa: B023
         same(local, remote)
         told(f"local, {name} ({local.scans} scans)", here, here)
         told(f"Spark, {name} ({remote.scans} scans)", there, here)

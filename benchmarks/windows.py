@@ -79,7 +79,7 @@ def page_bytes(dataset: Dataset, ranks: np.ndarray, columns: list[str]) -> int:
     from streameval.rankings import open_ranking
 
     ranking = open_ranking(str(dataset.folder))
-    job = find_job(ranking.parts(ranks), columns)
+    job = find_job(ranking.rows.parts(ranks - 1), columns)
     return job.advise(0)
 
 

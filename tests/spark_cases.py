@@ -25,9 +25,10 @@ from streameval.counting import threads as here
 from streameval.engines import create
 from streameval.engines.spark.sessions import opened
 from streameval.errors import OutsideError, StreamevalError
+from streameval.order.by_score import ByScore
+from streameval.order.checkpoints import Scans
 from streameval.order.locate import least_memory
 from streameval.rankings import open_ranking
-from streameval.rankings.by_score import ScoredRanking
 from streameval.remote import jobs as parcels
 from streameval.remote import labelled_jobs as shipping
 from streameval.rows.options import RankingOptions
@@ -105,9 +106,9 @@ def damage(folder):
 def compare(folder, options, engine, budget):
     """Ranks and facts of both engines, with so many bytes for bins and candidates."""
     parcels._LEAST_ROWS = N // 5  # several shares
-    ScoredRanking.budget = budget
+    ByScore.budget = budget
     ranking = open_ranking(str(folder), RankingOptions(score="s", **options))
-    there = ranking.scanned_by(engine).fetch(RANKS, ["id", "day"])
+    there = ranking.fetch(RANKS, ["id", "day"], scans=Scans(engine=engine))
     here = ranking.fetch(RANKS, ["id", "day"])
     facts = [(one.tied_ranks, one.equal_keys, one.missing_scores) for one in (there, here)]
     return {"same": there.table.equals(here.table) and facts[0] == facts[1], "scans": there.scans}
@@ -161,14 +162,14 @@ def interrupted(settings):
         return {"same": error is over, "waiting": [one.name for one in enumerate_threads() if one.name == "streameval"]}
 
 
-def tight(ranking, n_wanted):
+def tight(order, n_wanted):
     return float(least_memory(n_wanted))
 
 
 def main(name, root):
     settings = session(name)
     engine = create("spark", settings)
-    found, plenty = {}, ScoredRanking.budget
+    found, plenty = {}, ByScore.budget
     for case, (scores, options) in CASES.items():
         folder = root / case
         write(folder, SCORES[scores])

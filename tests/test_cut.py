@@ -150,7 +150,7 @@ def test_the_items_are_those_that_a_fetch_of_their_ranks_brings(lake, tmp_path, 
         else:
             assert stored.column_names == ranking.columns()
             ids = set(ranked.column("id").to_pylist())
-            in_files = [i for i in ranking.rows.fetch(np.arange(1, n + 1), ["id"]).table["id"].to_pylist() if i in ids]
+            in_files = [i for i in ranking.rows.take(np.arange(n), ["id"]).table["id"].to_pylist() if i in ids]
             assert stored.column("id").to_pylist() == in_files
 
 
@@ -168,7 +168,7 @@ def test_row_groups_decoded_whole_give_what_their_pages_give(table, options, pic
         if not wanted.size:
             return
         items = _Items(ranking, float(sizes.integers(1, 2_000)))
-        expected = items._fetch(wanted + 1).cast(items.schema)
+        expected = items._take(wanted).cast(items.schema)
         assert pa.concat_tables(items.read(wanted)).equals(expected)
 
 
@@ -191,9 +191,9 @@ def test_row_groups_that_lie_below_the_cut_are_not_read(tmp_path, monkeypatch):
     pq.write_table(pa.table({"s": np.arange(9_000)[::-1] / 9_000, "v": np.arange(9_000)}), path, row_group_size=100)
     ranking = open_ranking(str(path), RankingOptions(score="s"))
     read = []
-    original = type(ranking.units[0]).read
+    original = type(ranking.order.units[0]).read
     monkeypatch.setattr(
-        type(ranking.units[0]), "read", lambda unit, columns: read.append(unit.index) or original(unit, columns)
+        type(ranking.order.units[0]), "read", lambda unit, columns: read.append(unit.index) or original(unit, columns)
     )
     (tmp_path / "spill").mkdir()
     assert pieces(ranking, 250, "storage", tmp_path / "spill")["v"].to_pylist() == list(range(250))

@@ -17,47 +17,8 @@ MODULES = {".".join(("streameval", *p.relative_to(ROOT).with_suffix("").parts)).
            for p in FILES}  # fmt: skip
 
 # What is not as it should be yet. Both lists may only shrink.
-CIRCLES = {
-    (
-        "counting.blocks",
-        "counting.counters",
-        "counting.labelled_rows",
-        "counting.scans",
-        "counting.threads",
-        "engines",
-        "engines.local",
-        "order.checkpoints",
-        "order.locate",
-        "order.search",
-        "order.select_candidates",
-        "order.shards",
-        "rankings.by_score",
-        "rankings.opening",
-        "rows.lake",
-        "rows.memory",
-        "rows.parquet",
-    ),
-}
-UPWARD = {
-    ("order.checkpoints", "engines"),
-    ("order.checkpoints", "engines.local"),
-    ("order.shards", "engines"),
-    ("order.shards", "rankings"),
-    ("rankings.by_score", "engines"),
-    ("rankings.by_score", "engines.local"),
-    ("rows.lake", "engines"),
-    ("rows.lake", "engines.local"),
-    ("rows.lake", "order.scores"),
-    ("rows.lake", "order.shards"),
-    ("rows.lake", "order.ties"),
-    ("rows.lake", "rankings"),
-    ("rows.lake", "rankings.by_score"),
-    ("rows.lake", "rankings.opening"),
-    ("rows.memory", "rankings"),
-    ("rows.memory", "rankings.opening"),
-    ("rows.parquet", "rankings"),
-    ("rows.parquet", "rankings.opening"),
-}
+CIRCLES: set[tuple[str, ...]] = set()
+UPWARD: set[tuple[str, ...]] = set()
 
 
 def rooms():

@@ -21,14 +21,14 @@ from streameval.cli import run
 from streameval.cli.meter import Meter
 from streameval.errors import InputError, StudyError
 from streameval.order import run_threads as sweeping
-from streameval.order.checkpoints import Keeper, UnfinishedError
+from streameval.order.checkpoints import Keeper, Scans, UnfinishedError, forget
 from streameval.order.locate import least_memory, locate
 from streameval.order.partials import merged, partial_of
-from streameval.order.scan import RowGroup
 from streameval.order.shards import Shard
 from streameval.progress import Step
 from streameval.rankings import open_ranking
 from streameval.rows.options import RankingOptions
+from streameval.rows.row_groups import RowGroup
 
 N = 24_000
 FILES = 8
@@ -274,11 +274,11 @@ def test_checkpoints_hold_whole_row_groups(listed, tmp_path, monkeypatch):
     options = RankingOptions(score="conf", threads=8)
     ranks = np.arange(1, N + 1, 97)
     expected = open_ranking(str(listed), options).fetch(ranks, ["id"]).table
-    kept = open_ranking(str(listed), options).keeping(tmp_path / "kept")
-    assert kept.fetch(ranks, ["id"]).table.equals(expected)
+    scans = Scans(tmp_path / "kept")
+    assert open_ranking(str(listed), options).fetch(ranks, ["id"], scans=scans).table.equals(expected)
     files = [pq.read_table(path) for path in (tmp_path / "kept").iterdir()]
     assert N in [sum(table.column("count").to_pylist()) for table in files if "count" in table.column_names]
-    kept.forget_scans()
+    forget(scans.folder)
     assert not (tmp_path / "kept").exists()
 
 

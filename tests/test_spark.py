@@ -28,7 +28,7 @@ from streameval import engines
 from streameval.cli import run
 from streameval.engines.spark.jobs import carried, trouble
 from streameval.errors import InputError, OutsideError
-from streameval.order.checkpoints import Keeper
+from streameval.order.checkpoints import Keeper, Scans
 from streameval.order.locate import least_memory, locate
 from streameval.order.tasks import Sampling
 from streameval.rankings import open_ranking
@@ -53,7 +53,7 @@ def test_parcels_bring_home_what_the_local_engine_finds(name, seed, key, ascendi
     pq.write_table(pa.table({"s": SCORES[name](n, rng), "k": rng.permutation(n)}), path, row_group_size=n // 9 + 1)
     options = RankingOptions(score="s", key=("k",) if key else (), ascending=ascending)
     wanted = np.unique(rng.integers(1, n + 1, 40))
-    scan = open_ranking(str(path), options).scan_for(wanted)
+    scan = open_ranking(str(path), options).order.scan_for(wanted)
     memory = float(least_memory(wanted.size)) if tight else 1e8
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(parcels, "_LEAST_ROWS", 100)
@@ -83,7 +83,8 @@ class Spy(Cluster):
 
 @pytest.fixture
 def last(listed, small_shares):
-    open_ranking(str(listed), RankingOptions(score="s")).scanned_by(Spy()).fetch(np.array([3, 700]), ["k"])
+    ranking = open_ranking(str(listed), RankingOptions(score="s"))
+    ranking.fetch(np.array([3, 700]), ["k"], scans=Scans(engine=Spy()))
     return Spy.last
 
 
@@ -155,7 +156,7 @@ def test_engines_that_do_not_fit(listed, tmp_path, capsys):
         engines.create("local", {"remote": "sc://x"})
     table = pq.read_table(listed)
     with pytest.raises(InputError, match="a table in memory cannot be scanned elsewhere"):
-        open_ranking(table, RankingOptions(score="s")).scanned_by(Cluster()).fetch(np.array([1]), ["k"])
+        open_ranking(table, RankingOptions(score="s")).fetch(np.array([1]), ["k"], scans=Scans(engine=Cluster()))
     study = str(tmp_path / "study")
     streameval.plan(str(listed), study, method="loguniform", budget=100)
     for flags, said in (

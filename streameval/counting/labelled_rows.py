@@ -16,19 +16,13 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from streameval.errors import InputError, did_you_mean
-from streameval.order.row_groups import row_groups
-from streameval.order.scan import Unit
 from streameval.order.scores import Keys, ScoreOrder
-from streameval.rankings import Ranking
-from streameval.rankings.by_score import ScoredRanking
-from streameval.rows.lake import LakeRanking
-from streameval.rows.memory import TableRanking, table_slices
-from streameval.rows.parquet import StoredRanking
+from streameval.rankings.ranking import Ranking
+from streameval.rows.units import Unit
+from streameval.typing import UInt8Array, UInt64Array
 
 T = TypeVar("T")
 R = TypeVar("R")
-UInt8Array = npt.NDArray[np.uint8]
-UInt64Array = npt.NDArray[np.uint64]
 
 
 @dataclass(frozen=True)
@@ -156,31 +150,10 @@ def labelled_rows(ranking: Ranking, label: str, place: str = "inside") -> Labell
     """
     if place == "inside" and label not in ranking.columns():
         raise InputError(f"the ranking has no column '{label}'", did_you_mean(label, ranking.columns()))
-    if isinstance(ranking, LakeRanking):
-        return labelled_rows(ranking.opened, label, place)
-    if isinstance(ranking, ScoredRanking):
-        return LabelledRows(ranking.units, label, ranking.score, ranking.order)
-    if isinstance(ranking, StoredRanking):
-        some = label if place == "inside" else ranking.schema.names[0]
-        return LabelledRows(row_groups(ranking.footers, some), label)
-    if isinstance(ranking, TableRanking):
-        return LabelledRows(table_slices(ranking.table), label)
-    raise InputError(f"a {type(ranking).__name__} cannot be read as a stream")
-
-
-def check_unchanged(ranking: Ranking) -> None:
-    """Refuse files that changed since the list was opened.
-
-    Raises
-    ------
-    InputError
-        One did; named.
-    """
-    if isinstance(ranking, LakeRanking):
-        ranking = ranking.opened
-    rows = ranking.rows if isinstance(ranking, ScoredRanking) else ranking
-    if isinstance(rows, StoredRanking):
-        rows.check_unchanged(rows.footers)
+    order = ranking.order
+    if order is not None:
+        return LabelledRows(order.units, label, order.score, order.order)
+    return LabelledRows(ranking.rows.units(label if place == "inside" else None), label)
 
 
 @dataclass(frozen=True)

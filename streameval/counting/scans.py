@@ -7,19 +7,17 @@ of this process, `shipping` on other machines. Which scans are needed, and what 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
 
+from streameval.counting.block_sums import Part
+from streameval.counting.counters import Cells, Filling
+from streameval.counting.label_counts import BinTally, DenseTally
+from streameval.counting.labelled_rows import LabelledRows
 from streameval.progress import Progress
 from streameval.typing import Int64Array
-
-if TYPE_CHECKING:  # engines, which lists by score are made of, offer these scans
-    from streameval.counting.block_sums import Part
-    from streameval.counting.counters import Cells, Filling
-    from streameval.counting.label_counts import BinTally, DenseTally
-    from streameval.counting.labelled_rows import LabelledRows
 
 
 class LabelledScans(Protocol):

@@ -17,8 +17,8 @@ from streameval.counting.label_counts import BinTally, DenseTally
 from streameval.counting.labelled_rows import LabelledRows, in_order
 from streameval.errors import InputError
 from streameval.kernels.exact import BLOCK
-from streameval.order.scan import Unit
 from streameval.progress import Progress
+from streameval.rows.units import Unit
 from streameval.typing import Int64Array
 
 UInt64Array = npt.NDArray[np.uint64]

@@ -8,47 +8,17 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
-from collections.abc import Callable
 from dataclasses import fields
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+from typing import Any, Protocol
 
+from streameval.counting.labelled_rows import LabelledRows
 from streameval.counting.scans import LabelledScans
 from streameval.errors import InputError, did_you_mean
-from streameval.order.partials import Partial, Task
-from streameval.order.scan import Scan
-from streameval.progress import Progress
-from streameval.typing import Int64Array
-
-if TYPE_CHECKING:  # lists by score are made with an engine
-    from streameval.counting.labelled_rows import LabelledRows
+from streameval.order.checkpoints import ScanEngine
 
 
-class Engine(Protocol):
-    """Runs tasks over row groups: a dataclass whose fields are its settings.
-
-    Attributes
-    ----------
-    memory : {"shared", "apart"}
-        Whether all row groups are read within this process, so that what one of them shows can guide the next.
-    """
-
-    memory: ClassVar[str]
-
-    def sweep(
-        self, scan: Scan, task: Task, numbers: Int64Array, save: Callable[[Partial], None] | None, progress: Progress
-    ) -> Partial:
-        """Make the partial of some row groups: must be the one that `partial_of` makes, rows in any order.
-
-        Parameters
-        ----------
-        numbers : int64 array
-            Which row groups, not empty.
-        save : callable or None
-            May be given all that is done so far, now and then.
-        progress : callable(done, total)
-            Told rows.
-        """
-        ...
+class Engine(ScanEngine, Protocol):
+    """Runs all scans of a list: a dataclass whose fields are its settings."""
 
     def labelled(self, rows: LabelledRows, threads: int) -> LabelledScans:
         """Return the scans of a fully labelled list.

@@ -10,27 +10,72 @@ from __future__ import annotations
 
 import hashlib
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import ClassVar, Protocol
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from streameval import __version__
-from streameval.engines import Engine
-from streameval.engines.local import Local
 from streameval.errors import StudyError
 from streameval.order.partials import Partial, Task, merged
-from streameval.order.scan import Scan, share_of
-from streameval.order.shards import ScanState, Shard
+from streameval.order.run_threads import Threads
+from streameval.order.scan import Scan
+from streameval.order.shards import ScanState, Shard, share_of
 from streameval.order.tasks import Sampling
 from streameval.progress import Progress
 from streameval.stores import atomic
 from streameval.typing import Int64Array
 
 _PATTERN = "*.scan.parquet"
+
+
+class ScanEngine(Protocol):
+    """Runs tasks over row groups.
+
+    Attributes
+    ----------
+    memory : {"shared", "apart"}
+        Whether all row groups are read within this process, so that what one of them shows can guide the next.
+    """
+
+    memory: ClassVar[str]
+
+    def sweep(
+        self, scan: Scan, task: Task, numbers: Int64Array, save: Callable[[Partial], None] | None, progress: Progress
+    ) -> Partial:
+        """Make the partial of some row groups: must be the one that `partial_of` makes, rows in any order.
+
+        Parameters
+        ----------
+        numbers : int64 array
+            Which row groups, not empty.
+        save : callable or None
+            May be given all that is done so far, now and then.
+        progress : callable(done, total)
+            Told rows.
+        """
+        ...
+
+
+@dataclass(frozen=True)
+class Scans:
+    """How the scans of a list are run.
+
+    Attributes
+    ----------
+    folder : Path or None
+        Where they are kept as long as they are not done: what an interrupted run has read is not read again.
+    engine : ScanEngine
+        Runs them; nothing that they find depends on it.
+    """
+
+    folder: Path | None = None
+    engine: ScanEngine = field(default_factory=Threads)
 
 
 class UnfinishedError(StudyError):
@@ -84,14 +129,14 @@ class Keeper:
     shard : Shard or None
         The share of each scan that is done here, after which others are waited for; None does all that is left, unless
         other processes share the scans.
-    engine : Engine
+    engine : ScanEngine
         Reads what is to be read.
     """
 
     identity: str = ""
     folder: Path | None = None
     shard: Shard | None = None
-    engine: Engine = field(default_factory=Local)
+    engine: ScanEngine = field(default_factory=Threads)
     state: ScanState = field(default_factory=lambda: ScanState("sample", 0, 0))
     alone: bool = True
     _run: str = field(default_factory=lambda: uuid.uuid4().hex[:8])
@@ -165,6 +210,17 @@ class Keeper:
         if files:
             atomic.write_all(files)
         self._unsaved = {}
+
+    @contextmanager
+    def saving(self) -> Iterator[None]:
+        """Keep what was read where anything goes wrong; what waits for other shards is kept already."""
+        try:
+            yield
+        except UnfinishedError:
+            raise
+        except BaseException:
+            self.save()
+            raise
 
     def _kept(self, name: str) -> list[_Kept]:
         """Partials of a scan that do not overlap, fuller ones first."""

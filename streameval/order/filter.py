@@ -11,8 +11,9 @@ import numpy.typing as npt
 from streameval.kernels.bins import keep_open
 from streameval.order.finer_bins import Stage, Words
 from streameval.order.first_bins import FirstStage
-from streameval.order.scan import Scan, Unit
+from streameval.order.scan import Scan
 from streameval.order.scores import Keys
+from streameval.rows.units import Unit
 from streameval.typing import Int64Array
 
 BLOCK = 1 << 15  # rows whose keys, bins and counters fit a cache

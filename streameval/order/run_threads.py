@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 from streameval.order.partials import Partial, Tally, Task, merged
 from streameval.order.scan import Scan
@@ -82,3 +83,16 @@ def _so_far(desks: list[_Desk]) -> Partial:
             return desk.tally.partial()
 
     return merged(partial(desk) for desk in list(desks))
+
+
+@dataclass(frozen=True)
+class Threads:
+    """Reads in as many threads of this process as the scan says."""
+
+    memory: ClassVar[str] = "shared"
+
+    def sweep(
+        self, scan: Scan, task: Task, numbers: Int64Array, save: Callable[[Partial], None] | None, progress: Progress
+    ) -> Partial:
+        """See `ScanEngine.sweep`."""
+        return sweep(scan, task, numbers, save, progress)

@@ -2,152 +2,20 @@
 
 from __future__ import annotations
 
-import contextlib
-import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
-import polars as pl
 import pyarrow as pa
 
-from streameval.errors import InputError, StreamevalError, outside_trouble
 from streameval.kernels.tiehash import position_hashes
 from streameval.order.finer_bins import Words
 from streameval.order.scores import Keys, ScoreOrder
 from streameval.order.skip_by_statistics import Lumps
 from streameval.order.ties import key_hashes
-from streameval.stores import is_remote, store_of
+from streameval.rows.units import Unit
 from streameval.typing import Int64Array
-
-
-class Unit(Protocol):
-    """A stretch of rows that is read at once."""
-
-    @property
-    def first_position(self) -> int:
-        """Stored position of its first row."""
-        ...
-
-    @property
-    def rows(self) -> int:
-        """How many rows it has."""
-        ...
-
-    @property
-    def where(self) -> str:
-        """The place, for messages."""
-        ...
-
-    @property
-    def score_bytes(self) -> int:
-        """Bytes that its scores take where they are stored."""
-        ...
-
-    def advise(self) -> None:
-        """Hear that its scores will be read soon."""
-        ...
-
-    def read(self, columns: Sequence[str]) -> pa.Table:
-        """Read the columns of all its rows."""
-        ...
-
-
-@dataclass(frozen=True)
-class RowGroup:
-    """A row group of a Parquet file.
-
-    Attributes
-    ----------
-    path : str
-    index : int
-        Of the row group in its file.
-    first_row : int
-        Of the row group in its file.
-    first_position : int
-        The same over all files.
-    rows : int
-    state : tuple of int
-        Size and time of change of the file when the list was opened.
-    reader : {"polars", "pyarrow"}
-        What decodes a column by itself.
-    score_at, score_bytes : int
-        Where its scores begin in the file, and how many compressed bytes they take.
-    """
-
-    path: str
-    index: int
-    first_row: int
-    first_position: int
-    rows: int
-    state: tuple[int, int]
-    reader: str = "polars"
-    score_at: int = 0
-    score_bytes: int = 0
-
-    @property
-    def where(self) -> str:
-        """The place, for messages."""
-        return f"{self.path}: row group {self.index}"
-
-    def advise(self) -> None:
-        """Have the system fetch the scores, for they will be read soon; whatever is wrong shows then."""
-        if not hasattr(os, "posix_fadvise") or not self.score_bytes or is_remote(self.path):
-            return
-        with contextlib.suppress(OSError):
-            handle = os.open(self.path, os.O_RDONLY)
-            try:
-                os.posix_fadvise(handle, self.score_at, self.score_bytes, os.POSIX_FADV_WILLNEED)
-            finally:
-                os.close(handle)
-
-    def read(self, columns: Sequence[str]) -> pa.Table:
-        """Read columns whole.
-
-        Raises
-        ------
-        InputError
-            A damaged file, named with the row group, or one that changed since the list was opened.
-        """
-        try:
-            # an object is asked for its state once, after the scans: a request a row group would double them
-            if not is_remote(self.path) and store_of(self.path).state(self.path) != self.state:
-                raise InputError(f"{self.path}: changed while it was read", "run the command again")
-            table = self._read(list(columns))
-        except StreamevalError:
-            raise
-        except (pl.exceptions.PolarsError, pa.ArrowException, OSError, pl.exceptions.PanicException) as error:
-            trouble = outside_trouble(error)
-            text = " ".join(str(error).split())[:160]
-            raise trouble or InputError(
-                f"{self.path}: row group {self.index} cannot be decoded ({text})", "the file is corrupt or truncated"
-            ) from error
-        if table.num_rows != self.rows:
-            raise InputError(f"{self.path}: row group {self.index} holds {table.num_rows:,} rows, not {self.rows:,}")
-        return table
-
-    def _read(self, columns: list[str]) -> pa.Table:
-        plain = self.reader == "polars" and not is_remote(self.path)
-        if plain and len(columns) == 1 and self.first_row + self.rows < 2**32:
-            lazy = pl.scan_parquet(self.path, glob=False, hive_partitioning=False).select(columns)
-            return lazy.slice(self.first_row, self.rows).collect().to_arrow()
-        with store_of(self.path).parquet(self.path) as file:
-            return file.read_row_group(self.index, columns=columns, use_threads=False)
-
-
-def reader_of(kind: pa.DataType) -> str:
-    """Choose what decodes scores of some type: Polars is quicker, but brings times to units of its own."""
-    return "pyarrow" if pa.types.is_temporal(kind) else "polars"
-
-
-def share_of(rows: Sequence[int], count: int) -> Int64Array:
-    """Share of each row group, from 0 to `count` − 1: neighbours go together, and shares have about equal rows."""
-    held = np.array(rows, dtype=np.int64)
-    middle = np.cumsum(held) - (held + 1) // 2
-    share: Int64Array = np.minimum((middle / max(1, held.sum()) * count).astype(np.int64), count - 1)
-    return share
 
 
 @dataclass(frozen=True)

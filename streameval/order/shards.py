@@ -1,18 +1,14 @@
-"""What is said about scans: shards, how far they are, and rankings that are found by them."""
+"""Shards: shares of the rows that scans read, and how far the scans are."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING, Protocol, runtime_checkable
+
+import numpy as np
 
 from streameval.errors import InputError
-from streameval.progress import Progress
-from streameval.rankings import Ranking
 from streameval.typing import Int64Array
-
-if TYPE_CHECKING:  # engines are built of what this file says
-    from streameval.engines import Engine
 
 
 @dataclass(frozen=True)
@@ -68,26 +64,9 @@ class ScanState:
     missing: tuple[Shard, ...] = ()
 
 
-@runtime_checkable
-class Scanned(Protocol):
-    """A ranking whose ranks are found by scans, which can be kept, resumed and shared out."""
-
-    def keeping(self, folder: Path) -> ScannedRanking:
-        """Return the same ranking, its scans kept in `folder` as long as they are not done."""
-        ...
-
-    def scanned_by(self, engine: Engine) -> ScannedRanking:
-        """Return the same ranking, its scans run by `engine`."""
-        ...
-
-    def scan(self, ranks: Int64Array, cutoffs: Int64Array | None, shard: Shard, progress: Progress = ...) -> ScanState:
-        """Do one share of the scans that find items at `ranks`, as far as the other shares let it."""
-        ...
-
-    def forget_scans(self) -> None:
-        """Remove the kept scans."""
-        ...
-
-
-class ScannedRanking(Ranking, Scanned, Protocol):
-    """A `Ranking` that is `Scanned`."""
+def share_of(rows: Sequence[int], count: int) -> Int64Array:
+    """Share of each row group, from 0 to `count` − 1: neighbours go together, and shares have about equal rows."""
+    held = np.array(rows, dtype=np.int64)
+    middle = np.cumsum(held) - (held + 1) // 2
+    share: Int64Array = np.minimum((middle / max(1, held.sum()) * count).astype(np.int64), count - 1)
+    return share

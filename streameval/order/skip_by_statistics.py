@@ -9,14 +9,16 @@ read goes unseen.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
+import pyarrow as pa
 
-from streameval.typing import Int64Array
-
-UInt64Array = npt.NDArray[np.uint64]
+from streameval.kernels.orderkeys import LAST
+from streameval.order.scores import ScoreOrder
+from streameval.rows import Bounds
+from streameval.typing import BoolArray, Int64Array, UInt64Array
 
 
 @dataclass(frozen=True)
@@ -39,7 +41,7 @@ class Lumps:
         return Lumps(np.empty(0, np.uint64), np.empty(0, np.int64))
 
 
-def must_be_read(first: UInt64Array, last: UInt64Array, rows: Int64Array, wanted: Int64Array) -> npt.NDArray[np.bool_]:
+def must_be_read(first: UInt64Array, last: UInt64Array, rows: Int64Array, wanted: Int64Array) -> BoolArray:
     """Find the units that have to be read.
 
     Parameters
@@ -76,3 +78,21 @@ def _merged(first: UInt64Array, last: UInt64Array) -> tuple[UInt64Array, UInt64A
     first, reach = first[order], np.maximum.accumulate(last[order])
     begins = np.concatenate([[True], first[1:] > reach[:-1]])
     return first[begins], reach[np.concatenate([np.flatnonzero(begins)[1:] - 1, [first.size - 1]])]
+
+
+def key_bounds(statistics: Sequence[Bounds], order: ScoreOrder) -> tuple[UInt64Array, UInt64Array] | None:
+    """Find the smallest and largest order key of each unit, from statistics of its scores; None without any."""
+    if order.kind == "decimal" or not statistics:
+        return None
+    first, last = [], []
+    for kind, known in statistics:
+        some = next((bounds for bounds in known if bounds), None)
+        try:
+            ends = [order.keys(pa.array([(b or some)[side] for b in known], kind)).key if some else
+                    np.zeros(len(known), np.uint64) for side in (0, 1)]  # fmt: skip
+        except (pa.ArrowException, TypeError, ValueError, OverflowError):
+            return None  # statistics of a type that has no plain value
+        unknown = np.array([bounds is None for bounds in known], dtype=np.bool_)
+        first.append(np.where(unknown, np.uint64(0), np.minimum(*ends)))
+        last.append(np.where(unknown, LAST, np.maximum(*ends)))
+    return np.concatenate(first), np.concatenate(last)

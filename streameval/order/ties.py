@@ -69,5 +69,4 @@ def describe(options: RankingOptions) -> dict[str, Any]:
         "key": list(options.key),
         "nan": options.nan,
         "tie_rule": TIE_RULE.format(what=by),
-        **({} if options.where is None else {"where": options.where}),
     }

@@ -9,6 +9,7 @@ from itertools import groupby
 from streameval.kernels import parquet as kernels
 from streameval.parquet.chunks import Chunk, OpenFile
 from streameval.parquet.find_pages import find_pages
+from streameval.parquet.footers import Footer
 from streameval.parquet.parts import Part
 from streameval.typing import Int64Array
 
@@ -77,3 +78,12 @@ def _chunk(file: OpenFile, chunk: Chunk, rows: Int64Array) -> tuple[int, int]:
         return 0, int(chunk.facts[kernels.COMPRESSED])
     found = find_pages(file, [chunk], [rows])[0]
     return len(found.places), sum(size for _, size in found.ranges)
+
+
+def measure_whole(footer: Footer, groups: int, columns: Sequence[str]) -> Forecast:
+    """Add up columns of the first row groups of a file, read whole."""
+    names = [name for name in dict.fromkeys(columns) if name in footer.schema.names]
+    with OpenFile(footer) as file:
+        found = file.chunks(footer, range(groups), names)
+        sizes = [int(chunk.facts[kernels.COMPRESSED]) for of in found for leaf in of for chunk in leaf]
+    return Forecast(files=1, row_groups=groups, bytes=sum(sizes), whole_chunks=len(sizes))

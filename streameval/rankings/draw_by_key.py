@@ -15,7 +15,7 @@ import numpy.typing as npt
 from streameval.errors import InputError, did_you_mean
 from streameval.order.ties import check_key, key_hashes
 from streameval.progress import Progress, silent
-from streameval.rankings import Ranking
+from streameval.rankings.ranking import Ranking
 from streameval.typing import Int64Array
 
 UInt64Array = npt.NDArray[np.uint64]

@@ -18,16 +18,12 @@ import pyarrow as pa
 from streameval.errors import InputError
 from streameval.kernels.tiehash import position_hashes
 from streameval.kernels.wordorder import count_before
+from streameval.order.by_score import ByScore
 from streameval.order.finer_bins import Words
-from streameval.order.locate import locate
-from streameval.order.scan import Scan, Unit
-from streameval.order.skip_by_statistics import Lumps
-from streameval.parquet.dense import batches, worthwhile
-from streameval.rankings import Ranking
-from streameval.rankings.by_score import ScoredRanking
+from streameval.order.scan import Scan
+from streameval.rankings.ranking import Ranking, free_name
 from streameval.rankings.spill import Spill, matrix
-from streameval.rows.lake import LakeRanking
-from streameval.rows.parquet import StoredRanking, free_name
+from streameval.rows.units import Unit
 from streameval.typing import Int64Array
 
 _MOST_ROWS = 1 << 20  # of one table
@@ -59,34 +55,33 @@ class _Items:
     """Reads items at stored positions, as many at a time as the memory takes."""
 
     def __init__(self, ranking: Ranking, memory: float) -> None:
-        self.rows = ranking.rows if isinstance(ranking, ScoredRanking) else ranking
+        self.rows = ranking.rows
         self.columns = list(dict.fromkeys(self.rows.columns()))
         self.limit = memory / 8
-        sample = self._fetch(_sample(self.rows.n_items))
+        sample = self._take(_sample(self.rows.n_rows))
         self.schema = sample.schema
-        if isinstance(ranking, ScoredRanking):  # its type may differ between files
-            at = self.columns.index(ranking.score)
-            self.schema = self.schema.set(at, self.schema.field(at).with_type(ranking.kind))
+        if ranking.order is not None:  # its type may differ between files
+            at = self.columns.index(ranking.order.score)
+            self.schema = self.schema.set(at, self.schema.field(at).with_type(ranking.order.kind))
         self.bytes_per_row = max(1.0, sample.nbytes / sample.num_rows)
 
     def read(self, positions: Int64Array) -> Iterator[pa.Table]:
         """Items at some positions, in ascending order."""
         scattered: list[Int64Array] = []
-        for part in self.rows.parts(positions + 1) if isinstance(self.rows, StoredRanking) else ():
-            here, positions = positions[: part.rows.size], positions[part.rows.size :]
-            if not worthwhile(part):
+        for here, whole in self.rows.stretches(positions):
+            if whole is None:
                 scattered.append(here)
                 continue
             yield from self._scattered(np.concatenate([*scattered, here[:0]]))
             scattered = []
-            for table in batches(part, min(_BATCH_ROWS, self._rows_at_once())):
+            for table in whole(min(_BATCH_ROWS, self._rows_at_once())):
                 yield self._as_planned(table.select(self.columns))
-        yield from self._scattered(np.concatenate([*scattered, positions]))
+        yield from self._scattered(np.concatenate([*scattered, positions[:0]]))
 
     def _scattered(self, positions: Int64Array) -> Iterator[pa.Table]:
         at = 0
         while at < positions.size:
-            table = self._fetch(positions[at : at + self._rows_at_once()] + 1)
+            table = self._take(positions[at : at + self._rows_at_once()])
             at += table.num_rows
             yield self._as_planned(table)
 
@@ -98,16 +93,15 @@ class _Items:
             self.bytes_per_row = max(1.0, table.nbytes / table.num_rows)
         return table.cast(self.schema)
 
-    def _fetch(self, ranks: Int64Array) -> pa.Table:
-        found = self.rows.fetch(ranks, self.columns).table
-        return found.select(range(1, found.num_columns)).rename_columns(self.columns)
+    def _take(self, positions: Int64Array) -> pa.Table:
+        return self.rows.take(positions, self.columns).table
 
 
-def _sample(n_items: int) -> Int64Array:
-    """Ranks from all over the list, few pages of them: a page of long texts is large."""
-    starts = np.linspace(1, n_items, _SAMPLE_PLACES).astype(np.int64)
-    ranks = np.unique(starts[:, None] + np.arange(_SAMPLE_ROWS))
-    return ranks[ranks <= n_items]
+def _sample(n_rows: int) -> Int64Array:
+    """Positions from all over the list, few pages of them: a page of long texts is large."""
+    starts = np.linspace(0, n_rows - 1, _SAMPLE_PLACES).astype(np.int64)
+    positions = np.unique(starts[:, None] + np.arange(_SAMPLE_ROWS))
+    return positions[positions < n_rows]
 
 
 def leading(ranking: Ranking, last_rank: int, order: str, folder: Path, memory: float) -> Leading:
@@ -130,15 +124,13 @@ def leading(ranking: Ranking, last_rank: int, order: str, folder: Path, memory: 
     InputError
         What `Ranking.fetch` raises, and a list that changed while it was read.
     """
-    if isinstance(ranking, LakeRanking):
-        ranking = ranking.opened
     items = _Items(ranking, memory)
-    if not isinstance(ranking, ScoredRanking):
+    if ranking.order is None:
         return _ranked(items, _stored(items, last_rank))
     if order == "storage":
-        kept = _gathered(_kept(ranking, _places(ranking, np.array([last_rank])), "ties"), last_rank)
+        kept = _gathered(_kept(ranking.order, _places(ranking.order, np.array([last_rank])), "ties"), last_rank)
         return Leading(items.schema, (table for words, _ in kept for table in items.read(_positions(words))))
-    return _ranked(items, _by_rank(ranking, items, last_rank, folder, min(memory / 4, _MOST_BYTES)))
+    return _ranked(items, _by_rank(ranking.order, items, last_rank, folder, min(memory / 4, _MOST_BYTES)))
 
 
 def _ranked(items: _Items, tables: Iterator[pa.Table]) -> Leading:
@@ -160,24 +152,24 @@ def _ranked(items: _Items, tables: Iterator[pa.Table]) -> Leading:
 
 def _stored(items: _Items, last_rank: int) -> Iterator[pa.Table]:
     """Items of the first ranks of a list in stored order; no row group is read twice unless it is huge."""
-    ends = items.rows.last_rank if isinstance(items.rows, StoredRanking) else None
+    ends = np.cumsum([unit.rows for unit in items.rows.units()])
     first = 0
     while first < last_rank:
         end = first + _MOST_ROWS
-        if ends is not None and end < last_rank:
+        if end < last_rank:
             end = min(int(ends[np.searchsorted(ends, end)]), first + _MOST_POSITIONS)
         end = min(end, last_rank)
         yield from items.read(np.arange(first, end, dtype=np.int64))
         first = end
 
 
-def _by_rank(ranking: ScoredRanking, items: _Items, last_rank: int, folder: Path, limit: float) -> Iterator[pa.Table]:
+def _by_rank(order: ByScore, items: _Items, last_rank: int, folder: Path, limit: float) -> Iterator[pa.Table]:
     """Deal the items out to intervals of ranks, on disk, then sort one interval after another."""
     files = int(np.clip(np.ceil(last_rank * items.bytes_per_row / limit), 1, min(_MOST_FILES, last_rank)))
     ends = np.array([-(-last_rank * (i + 1) // files) for i in range(files)], dtype=np.int64)
     spill = Spill(folder, items.schema, files)
     with spill:
-        for words, interval in _gathered(_kept(ranking, _places(ranking, ends), "all"), last_rank):
+        for words, interval in _gathered(_kept(order, _places(order, ends), "all"), last_rank):
             at = 0
             for table in items.read(_positions(words)):
                 here = slice(at, at + table.num_rows)
@@ -187,15 +179,14 @@ def _by_rank(ranking: ScoredRanking, items: _Items, last_rank: int, folder: Path
         yield from spill.sorted(file, limit)
 
 
-def _places(ranking: ScoredRanking, ranks: Int64Array) -> Words:
+def _places(order: ByScore, ranks: Int64Array) -> Words:
     """Words of the items at some ranks."""
-    scan = ranking.scan_for(ranks)
-    found = locate(scan, ranks, ranking.budget(ranks.size), ranking.options.nan)
+    scan, found = order.scan_for(ranks), order.locate(ranks)
     hashes = scan.key_hashes(found.position) if scan.keys else position_hashes(found.position)
     return Words(found.keys.key, found.keys.low, hashes, found.position.view(np.uint64))
 
 
-def _kept(ranking: ScoredRanking, ends: Words, hashed: str) -> Iterator[tuple[Words, Int64Array]]:
+def _kept(order: ByScore, ends: Words, hashed: str) -> Iterator[tuple[Words, Int64Array]]:
     """Rows at or before the last of some places, in stored order, and the first place at or after each.
 
     Parameters
@@ -203,11 +194,10 @@ def _kept(ranking: ScoredRanking, ends: Words, hashed: str) -> Iterator[tuple[Wo
     hashed : {"all", "ties"}
         Which rows' key columns are hashed: all, or those of row groups where a score is that of the last place.
     """
-    scan = ranking.scan_for(np.array([1]))
-    units = list(ranking.units)
-    if ranking.bounds is not None:
-        units = [unit for unit, best in zip(units, ranking.bounds[0].tolist(), strict=True) if best <= ends.key[-1]]
-    scan = replace(scan, units=units, lumps=Lumps.none())
+    units = list(order.units)
+    if order.bounds is not None:
+        units = [unit for unit, best in zip(units, order.bounds[0].tolist(), strict=True) if best <= ends.key[-1]]
+    scan = replace(order.scan_all(1), units=units)
     with ThreadPoolExecutor(scan.threads) as pool:
         for first in range(0, len(units), scan.threads):
             yield from pool.map(lambda unit: _kept_of(scan, unit, ends, hashed), units[first : first + scan.threads])

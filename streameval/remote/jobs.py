@@ -24,7 +24,9 @@ import pyarrow as pa
 
 from streameval import __version__
 from streameval.errors import InputError, OutsideError, StreamevalError, StudyError, outside_trouble
-from streameval.order.scan import RowGroup, Unit, share_of
+from streameval.order.shards import share_of
+from streameval.rows.row_groups import RowGroup
+from streameval.rows.units import Unit
 from streameval.stores import is_remote
 from streameval.typing import Int64Array
 

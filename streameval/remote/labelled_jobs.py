@@ -21,7 +21,6 @@ from streameval.counting.label_counts import BinTally, DenseTally
 from streameval.counting.labelled_rows import LabelledRows, Scored
 from streameval.errors import OutsideError
 from streameval.kernels.exact import BLOCK
-from streameval.order.scan import RowGroup
 from streameval.progress import Progress, Step, announce, silent
 from streameval.remote.block_bytes import packed, unpacked
 from streameval.remote.jobs import (
@@ -36,6 +35,7 @@ from streameval.remote.jobs import (
     settled,
     shares_of,
 )
+from streameval.rows.row_groups import RowGroup
 from streameval.typing import Int64Array
 
 UInt64Array = npt.NDArray[np.uint64]

@@ -14,10 +14,11 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from streameval.order.partials import SUM, Partial, Task, partial_of
-from streameval.order.scan import RowGroup, Scan
+from streameval.order.scan import Scan
 from streameval.order.skip_by_statistics import Lumps
 from streameval.order.tasks import Counting
 from streameval.remote.jobs import Parcel, account, batches, check_seen, files_of, seal, settled, shares_of
+from streameval.rows.row_groups import RowGroup
 from streameval.typing import Int64Array
 
 WIDTH = 32  # counters to a row: rows that are added up cost far more than their columns

@@ -1,1 +1,220 @@
-"""Where items are stored: one file a kind of storage. None knows what a rank is worth, a label or a method."""
+"""Where items are stored: one file a kind of storage, whose rows lie in a fixed order. None knows what a rank is.
+
+A kind is a file in this folder with a module-level `OPENER`. A source that is named `KIND:…` is opened by the file of
+that name, every path by `parquet`; of other objects the files are asked in turn. Only what a source needs is imported.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import pkgutil
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
+
+import numpy as np
+import pyarrow as pa
+
+from streameval.errors import InputError
+from streameval.parquet.forecast import Forecast
+from streameval.parquet.read_items import Fallback
+from streameval.progress import Progress, silent
+from streameval.rows.options import RankingOptions
+from streameval.rows.units import Unit
+from streameval.typing import Int64Array
+
+_UNIT_ROWS = 1 << 20
+# decodes the wanted rows of a stretch whole, so many rows at a time
+Whole = Callable[[int], Iterator[pa.Table]]
+# least and largest value of each unit of a file, None where nothing is known; and their type
+Bounds = tuple[pa.DataType, Sequence[tuple[Any, Any] | None]]
+
+
+@dataclass(frozen=True)
+class Taken:
+    """Rows that were read, and what was read for them.
+
+    Attributes
+    ----------
+    table : pyarrow.Table
+        The columns as asked.
+    rows_read : int
+        Rows decoded, of the column that took most.
+    row_groups_read : int
+        Row groups that hold any of the rows.
+    pages_read : int
+        Pages decoded, of all columns.
+    bytes_read : int
+        Bytes read from the files, footers and indexes included.
+    fallbacks : tuple of Fallback
+        Columns that were not read by a page index.
+    """
+
+    table: pa.Table
+    rows_read: int = 0
+    row_groups_read: int = 0
+    pages_read: int = 0
+    bytes_read: int = 0
+    fallbacks: tuple[Fallback, ...] = ()
+
+
+class Rows(ABC):
+    """Items in the order in which they are stored, never loaded whole.
+
+    A kind of storage has to say how many there are, what they are, and to read rows at positions; all else follows from
+    these, and is overridden where a kind can do better. Laws: `units` cover all rows once, in stored order; `take` at
+    the positions of a unit gives what the unit reads; `bounds` hold every value of their unit.
+    """
+
+    @property
+    @abstractmethod
+    def n_rows(self) -> int:
+        """How many there are."""
+
+    @property
+    @abstractmethod
+    def fingerprint(self) -> str:
+        """Changes whenever the rows do."""
+
+    @property
+    @abstractmethod
+    def schema(self) -> pa.Schema:
+        """Names and types of the stored columns."""
+
+    @abstractmethod
+    def take(self, positions: Int64Array, columns: Sequence[str], progress: Progress = silent) -> Taken:
+        """Read columns, each named once, of the rows at strictly increasing positions, counted from 0.
+
+        Raises
+        ------
+        InputError
+            No such column; a damaged file, or one that changed, with file and place.
+        """
+
+    @property
+    def source(self) -> Sequence[str] | None:
+        """What opens these rows again; None where they lie in memory."""
+        return None
+
+    @property
+    def name(self) -> str:
+        """The place, for messages."""
+        return self.source[0] if self.source else "the table"
+
+    @property
+    def readers(self) -> int:
+        """Readers worth having at work at once."""
+        return os.cpu_count() or 1
+
+    def facts(self) -> dict[str, Any]:
+        """What the rows are, JSON-ready; part of the plan's identity."""
+        return {"fingerprint": self.fingerprint, "files": 0}
+
+    def columns(self) -> list[str]:
+        """Names of all columns, partition keys included."""
+        return list(self.schema.names)
+
+    def types(self, column: str) -> list[tuple[str, pa.DataType]]:
+        """Place and type of a column, wherever it may differ."""
+        return [(self.name, self.schema.field(column).type)]
+
+    def declared_types(self, column: str) -> list[tuple[str, pa.DataType]]:
+        """The same, as far as it is known before any file of a table is opened."""
+        return self.types(column)
+
+    def units(self, column: str | None = None) -> Sequence[Unit]:
+        """All rows, as scans read them; told where `column` lies in each."""
+        starts = range(0, self.n_rows, _UNIT_ROWS)
+        return [_Unit(first, min(_UNIT_ROWS, self.n_rows - first), self) for first in starts]
+
+    def bounds(self, column: str) -> Sequence[Bounds]:
+        """Statistics of a column: one item a file, its units in order; nothing where none are kept."""
+        return ()
+
+    def stretches(self, positions: Int64Array) -> Iterator[tuple[Int64Array, Whole | None]]:
+        """Cut strictly increasing positions; with each stretch what decodes it whole, where that is quicker."""
+        yield positions, None
+
+    def forecast(self, positions: Int64Array, columns: Sequence[str]) -> Forecast:
+        """Say what `take` would read."""
+        return Forecast()
+
+    def forecast_first(self, n_rows: int, columns: Sequence[str]) -> Forecast:
+        """Say what reading columns of the first rows would take."""
+        return Forecast()
+
+    def check_unchanged(self) -> None:  # noqa: B027  (what cannot change has nothing to refuse)
+        """Refuse rows that changed since they were opened.
+
+        Raises
+        ------
+        InputError
+            Names the file.
+        """
+
+    def take_anywhere(self, positions: Int64Array, columns: Sequence[str], progress: Progress = silent) -> Taken:
+        """Read rows at positions that differ, given in any order."""
+        order = np.argsort(positions, kind="stable")
+        taken = self.take(positions[order], columns, progress)
+        back = np.empty(order.size, np.int64)
+        back[order] = np.arange(order.size)
+        return replace(taken, table=taken.table.take(pa.array(back)))
+
+
+@dataclass(frozen=True)
+class _Unit(Unit):
+    """A stretch of rows of any storage."""
+
+    first_position: int
+    rows: int
+    of: Rows
+
+    @property
+    def where(self) -> str:
+        return f"{self.of.name} from row {self.first_position:,} on"
+
+    def read(self, columns: Sequence[str]) -> pa.Table:
+        return self.of.take(np.arange(self.first_position, self.first_position + self.rows), list(columns)).table
+
+
+class Opener(Protocol):
+    """What the file of each kind offers."""
+
+    def accepts(self, source: Any) -> bool:
+        """Whether `source` is of this kind."""
+        ...
+
+    def open(self, source: Any, options: RankingOptions) -> Rows:
+        """Open it."""
+        ...
+
+
+def open_rows(source: Any, options: RankingOptions) -> Rows:
+    """Open rows of whatever kind.
+
+    Raises
+    ------
+    InputError
+        No known kind; whatever the kind refuses.
+    """
+    for kind in _kinds(source):
+        opener: Opener | None = getattr(importlib.import_module(f"{__name__}.{kind}"), "OPENER", None)
+        if opener is not None and opener.accepts(source):
+            return opener.open(source, options)
+    raise InputError(
+        f"a {type(source).__name__} is no ranking", "give paths, a glob, or an Arrow, Polars or pandas table"
+    )
+
+
+def _kinds(source: Any) -> list[str]:
+    """Kinds that may accept a source."""
+    known = [info.name for info in pkgutil.iter_modules(__path__)]
+    first = source[0] if isinstance(source, list | tuple) and len(source) == 1 else source
+    named = re.match("([a-z_]+):", first) if isinstance(first, str) else None
+    if named and named[1] in known:
+        return [named[1]]
+    paths = source if isinstance(source, list | tuple) else [source]
+    return ["parquet"] if all(isinstance(one, str | os.PathLike) for one in paths) else known

@@ -1,4 +1,4 @@
-"""Tables of a lake (Iceberg, Delta): what their metadata say of one snapshot, and a ranking by score over its files.
+"""Tables of a lake (Iceberg, Delta): what their metadata say of one snapshot, and the rows of its files.
 
 A plan is made from the metadata alone: files, row counts, columns. Footers are read when items are fetched, and held
 against what the metadata said. The snapshot is pinned in the plan, so later appends and overwrites change nothing.
@@ -9,31 +9,20 @@ from __future__ import annotations
 import hashlib
 import importlib
 import re
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable
+from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 from typing import Any, TypeVar
 
 import pyarrow as pa
 
-from streameval.engines import Engine
-from streameval.engines.local import Local
 from streameval.errors import InputError, OutsideError, StreamevalError
-from streameval.order.scores import order_of
-from streameval.order.shards import ScanState, Shard
-from streameval.order.ties import check_key, describe
 from streameval.parquet.files import DataFile
-from streameval.parquet.footers import check_column, read_footer
-from streameval.parquet.forecast import Forecast
-from streameval.progress import Progress, silent
-from streameval.rankings import Fetched, Ranking
-from streameval.rankings.by_score import ScoredRanking
-from streameval.rankings.opening import scored_from
+from streameval.parquet.footers import Footer, check_column, common_schema, read_footer
+from streameval.rows import Rows
 from streameval.rows.options import RankingOptions
-from streameval.rows.parquet import stored_from
+from streameval.rows.parquet import ParquetRows
 from streameval.stores.trouble import told
-from streameval.typing import Int64Array
 
 T = TypeVar("T")
 _UNREACHED = ("ConnectionError", "ConnectTimeout", "ReadTimeout", "ServerError", "ServiceUnavailableError")
@@ -82,17 +71,19 @@ class Snapshot:
 
 
 @dataclass(frozen=True)
-class LakeRanking:
-    """A snapshot in the order of a score column."""
+class LakeRows(ParquetRows):
+    """Rows of a snapshot's files, which are not opened before any of their rows are wanted.
+
+    Attributes
+    ----------
+    snapshot : Snapshot
+    """
 
     snapshot: Snapshot
-    options: RankingOptions
-    folder: Path | None = None
-    engine: Engine = field(default_factory=Local)
 
     @cached_property
-    def n_items(self) -> int:
-        """N, from metadata; from footers where they lack it."""
+    def n_rows(self) -> int:  # type: ignore[override]
+        """From metadata; from footers where they lack it."""
         return sum(read_rows(one) if one.rows is None else one.rows for one in self.snapshot.files)
 
     @property
@@ -103,77 +94,41 @@ class LakeRanking:
             digest.update(f"{one.file.name}\0{one.size}\0{one.rows}\n".encode())
         return digest.hexdigest()[:16]
 
-    def description(self) -> dict[str, Any]:
-        """What the ranking is, JSON-ready."""
-        found = {
-            "fingerprint": self.fingerprint,
-            "files": len(self.snapshot.files),
-            "table": self.snapshot.table,
-            "snapshot": self.snapshot.version,
-        }
-        return {**found, **describe(self.options)}
+    @property
+    def schema(self) -> pa.Schema:  # type: ignore[override]
+        """That of the table."""
+        return self.snapshot.schema
 
-    def location(self) -> dict[str, Any]:
-        """Where it lies, the snapshot pinned."""
-        return {
-            "source": [self.snapshot.source],
-            "file_order": self.options.file_order,
-            "memory": self.options.memory,
-            "threads": self.options.threads,
-        }
+    def facts(self) -> dict[str, Any]:
+        """What the rows are, JSON-ready."""
+        return {**super().facts(), "table": self.snapshot.table, "snapshot": self.snapshot.version}
 
     def columns(self) -> list[str]:
         """Columns of the table."""
         return list(self.snapshot.schema.names)
 
-    def fetch(
-        self,
-        ranks: Int64Array,
-        columns: Sequence[str],
-        progress: Progress = silent,
-        cutoffs: Int64Array | None = None,
-    ) -> Fetched:
-        """Find the items at `ranks` (see `ScoredRanking.fetch`).
+    def declared_types(self, column: str) -> list[tuple[str, pa.DataType]]:
+        """As the table has it."""
+        return [(self.name, self.snapshot.schema.field(column).type)]
+
+    @cached_property
+    def footers(self) -> tuple[Footer, ...]:
+        """Of the snapshot's files, held against what its metadata say.
 
         Raises
         ------
         InputError
-            A file of the snapshot that is gone, or is not what the metadata say.
+            A file that is gone, or is not what the metadata say.
         """
-        return self.opened.fetch(ranks, columns, progress, cutoffs)
-
-    def keeping(self, folder: Path) -> LakeRanking:
-        """Return the same ranking, its scans kept in `folder`."""
-        return replace(self, folder=folder)
-
-    def scanned_by(self, engine: Engine) -> LakeRanking:
-        """Return the same ranking, its scans run by `engine`."""
-        return replace(self, engine=engine)
-
-    def scan(
-        self, ranks: Int64Array, cutoffs: Int64Array | None, shard: Shard, progress: Progress = silent
-    ) -> ScanState:
-        """Do one share of every scan (see `ScoredRanking.scan`)."""
-        return self.opened.scan(ranks, cutoffs, shard, progress)
-
-    def forget_scans(self) -> None:
-        """Remove the kept scans."""
-        self.opened.forget_scans()
-
-    def forecast(self, ranks: Int64Array, columns: Sequence[str]) -> Forecast:
-        """Say what `fetch` would scan; footers are read for it."""
-        return self.opened.forecast(ranks, columns)
-
-    @cached_property
-    def opened(self) -> ScoredRanking:
-        """The files of the snapshot, their footers read."""
-        files = [one.file for one in self.snapshot.files]
         try:
-            rows = stored_from(files, (self.snapshot.source,), self.options)
+            footers = ParquetRows(self.places, self.options, self.files).footers
+            schema = common_schema(footers, self.options.score)
         except InputError as error:
             gone = "a snapshot's files are gone once it expired or was vacuumed"
-            raise InputError(f"{self.snapshot.source}: {error.what}", error.hint or gone) from error
-        for one, footer in zip(self.snapshot.files, rows.footers, strict=True):
+            raise InputError(f"{self.name}: {error.what}", error.hint or gone) from error
+        for name in [self.options.score or "", *self.options.key]:
+            check_column(schema, name, self.name)
+        for one, footer in zip(self.snapshot.files, footers, strict=True):
             held = int(footer.row_group_rows.sum())
             if one.size != footer.size or one.rows not in (None, held):
                 raise InputError(
@@ -181,8 +136,7 @@ class LakeRanking:
                     f"{one.rows} in {one.size:,}",
                     "the file was overwritten outside its table",
                 )
-        ranking = scored_from(rows, self.options).scanned_by(self.engine)
-        return ranking if self.folder is None else ranking.keeping(self.folder)
+        return footers
 
 
 def read_rows(one: TableFile) -> int:
@@ -190,28 +144,23 @@ def read_rows(one: TableFile) -> int:
     return int(read_footer(one.file, None).row_group_rows.sum())
 
 
-def open_table(snapshot: Snapshot, options: RankingOptions) -> LakeRanking:
+def open_table(snapshot: Snapshot, options: RankingOptions) -> LakeRows:
     """Check what can be checked of a ranking without opening a file.
 
     Raises
     ------
     InputError
-        No score, a column that is missing or cannot be ordered or hashed, no rows.
+        No score, no rows.
     """
     where = snapshot.source
     if options.score is None:
         raise InputError(
             f"{where}: a table has no order of its own", "name the column whose order is the ranking: --score COL"
         )
-    check_column(snapshot.schema, options.score, where)
-    order_of([(where, snapshot.schema.field(options.score).type)], options.score, options.ascending, options.nan)
-    for name in options.key:
-        check_column(snapshot.schema, name, where)
-        check_key(snapshot.schema.field(name).type, name)
-    ranking = LakeRanking(snapshot, options)
-    if not ranking.n_items:
+    rows = LakeRows((where,), options, tuple(one.file for one in snapshot.files), snapshot)
+    if not rows.n_rows:
         raise InputError(f"{where}: no rows in {len(snapshot.files):,} files", "a ranking needs at least one item")
-    return ranking
+    return rows
 
 
 @dataclass(frozen=True)
@@ -233,7 +182,7 @@ class TableOpener:
         one = source[0] if isinstance(source, list | tuple) and len(source) == 1 else source
         return isinstance(one, str) and one.startswith(self.scheme)
 
-    def open(self, source: Any, options: RankingOptions) -> Ranking:
+    def open(self, source: Any, options: RankingOptions) -> Rows:
         """Open the table at the snapshot it names, or at its newest."""
         one = source if isinstance(source, str) else source[0]
         return open_table(self.read_snapshot(one, options.where), options)

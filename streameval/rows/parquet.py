@@ -1,15 +1,15 @@
-"""Rankings in stored order: the rows of Parquet files, one after another, best first.
+"""Parquet files, one after another: a row is found from row counts alone, only pages that hold wanted rows are read.
 
-A rank is found from row counts alone; only pages that hold planned ranks are read (`paging`), of several files at once.
-The list itself is never loaded.
+Several files are read at once, and none is ever loaded.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import cached_property, partial
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
@@ -22,8 +22,10 @@ from streameval.parquet.footers import Footer, common_schema, fingerprint, read_
 from streameval.parquet.forecast import Forecast, total
 from streameval.parquet.parts import Part
 from streameval.progress import Progress, silent
-from streameval.rankings import Fetched, Ranking, check_ranks
+from streameval.rows import Bounds, Rows, Taken, Whole
 from streameval.rows.options import RankingOptions
+from streameval.rows.row_groups import row_groups
+from streameval.rows.units import Unit
 from streameval.rows.where import chosen, keys_table
 from streameval.stores import is_remote, store_of
 from streameval.typing import Int64Array
@@ -38,32 +40,57 @@ _WAVE = 64
 
 
 @dataclass(frozen=True)
-class StoredRanking:
-    """Parquet files whose stored order is the ranking.
+class ParquetRows(Rows):
+    """Rows of Parquet files.
 
     Attributes
     ----------
-    source : tuple of str
-        As given.
+    places : tuple of str
+        What finds them again.
     options : RankingOptions
-    footers : tuple of Footer
-        In rank order.
-    schema : pyarrow.Schema
-        That all files share.
-    last_rank : int64 array, shape (row groups of all files,)
-        Rank of the last row of each row group.
+    files : tuple of DataFile
+        In the order of their rows.
     """
 
-    source: tuple[str, ...]
+    places: tuple[str, ...]
     options: RankingOptions
-    footers: tuple[Footer, ...]
-    schema: pa.Schema
-    last_rank: Int64Array
+    files: tuple[DataFile, ...]
 
     @property
-    def n_items(self) -> int:
-        """N, from row counts."""
-        return int(self.last_rank[-1]) if self.last_rank.size else 0
+    def source(self) -> Sequence[str]:
+        """What opens these rows again."""
+        return self.places
+
+    @cached_property
+    def footers(self) -> tuple[Footer, ...]:
+        """Of all files; they are read once.
+
+        Raises
+        ------
+        InputError
+            See `read_footers`; files whose partition keys differ.
+        """
+        footers = tuple(read_footers(self.files, self.options.score, self.readers))
+        keys = [tuple(key for key, _ in footer.file.keys) for footer in footers]
+        for footer, own in zip(footers, keys, strict=True):
+            if own != keys[0]:
+                raise InputError(f"{footer.file.path}: partition keys {list(own)}, but {list(keys[0])} elsewhere")
+        return footers
+
+    @cached_property
+    def schema(self) -> pa.Schema:
+        """Columns that all files have."""
+        return common_schema(self.footers, self.options.score)
+
+    @cached_property
+    def ends(self) -> Int64Array:
+        """Rows up to the last of each row group, over all files."""
+        return np.cumsum(np.concatenate([footer.row_group_rows for footer in self.footers]))
+
+    @property
+    def n_rows(self) -> int:
+        """From row counts."""
+        return int(self.ends[-1]) if self.ends.size else 0
 
     @property
     def fingerprint(self) -> str:
@@ -71,71 +98,56 @@ class StoredRanking:
         return fingerprint(self.footers)
 
     @property
-    def threads(self) -> int:
-        """Readers at work at once."""
-        return _threads(self.options, self.footers[0].file.path)
+    def readers(self) -> int:
+        """As asked; else one per core, and more where readers wait for a store rather than for a core."""
+        return self.options.threads or max(os.cpu_count() or 1, store_of(self.files[0].path).readers)
 
-    def description(self) -> dict[str, Any]:
-        """What the ranking is, JSON-ready."""
-        return {
-            "fingerprint": self.fingerprint,
-            "files": len(self.footers),
-            "order": "stored",
-            **({} if self.options.where is None else {"where": self.options.where}),
-        }
-
-    def location(self) -> dict[str, Any]:
-        """Where it lies and how to read it, JSON-ready."""
-        return {
-            "source": list(self.source),
-            "file_order": self.options.file_order,
-            "memory": self.options.memory,
-            "threads": self.options.threads,
-        }
+    def facts(self) -> dict[str, Any]:
+        """What the rows are, JSON-ready."""
+        where = {} if self.options.where is None else {"where": self.options.where}
+        return {"fingerprint": self.fingerprint, "files": len(self.files), **where}
 
     def columns(self) -> list[str]:
         """Columns in the files, then partition keys that are not among them."""
-        names = list(self.schema.names)
-        return names + [key for key, _ in self.footers[0].file.keys if key not in names]
+        names = list(self.footers[0].schema.names)
+        return names + [key for key, _ in self.files[0].keys if key not in names]
 
-    def fetch(
-        self,
-        ranks: Int64Array,
-        columns: Sequence[str],
-        progress: Progress = silent,
-        cutoffs: Int64Array | None = None,
-    ) -> Fetched:
-        """Read the items at `ranks`.
+    def types(self, column: str) -> list[tuple[str, pa.DataType]]:
+        """Of every file; partition keys are text."""
+        kinds = [dict(zip(footer.schema.names, footer.schema.types, strict=True)) for footer in self.footers]
+        paths = [footer.file.path for footer in self.footers]
+        return [(path, of.get(column, pa.large_string())) for path, of in zip(paths, kinds, strict=True)]
 
-        Parameters
-        ----------
-        ranks : int64 array, strictly increasing, in 1..N
-        columns : sequence of str
-            Of `columns()`.
-        progress : callable(done, total), optional
-        cutoffs : int64 array, optional
-            Not used: a stored order has no scores.
+    def units(self, column: str | None = None) -> Sequence[Unit]:
+        """Row groups."""
+        return row_groups(self.footers, column or self.footers[0].schema.names[0])
+
+    def bounds(self, column: str) -> Sequence[Bounds]:
+        """Statistics of the scores; of no other column are any kept."""
+        if column != self.options.score:
+            return ()
+        counted = ((footer, zip(footer.score_bounds, footer.row_group_rows, strict=True)) for footer in self.footers)
+        return [(footer.schema.field(column).type, [one for one, count in of if count]) for footer, of in counted]
+
+    def take(self, positions: Int64Array, columns: Sequence[str], progress: Progress = silent) -> Taken:
+        """Read rows page by page.
 
         Raises
         ------
         InputError
-            Ranks that are not in 1..N or do not increase. A damaged file or one that changed, with file and place.
+            No such column. A damaged file or one that changed, with file and place.
         """
-        check_ranks(ranks, self.n_items)
-        known = set(self.columns())
-        for name in columns:
-            if name not in known:
-                raise InputError(f"{self.source[0]}: there is no column '{name}'", did_you_mean(name, self.columns()))
         from streameval.parquet.read_items import fallbacks
 
-        parts = self.parts(ranks)
+        known = ParquetRows.columns(self)  # of the files, whatever a table says
+        for name in columns:
+            if name not in known:
+                raise InputError(f"{self.name}: there is no column '{name}'", did_you_mean(name, known))
+        parts = self.parts(positions)
         slabs = self._read(parts, tuple(columns), progress)
         table = _joined([slab.table for slab in slabs])
-        found: dict[str, Any] = {"rank": ranks}
-        for name, values in zip(columns, table.columns, strict=True):
-            found[free_name(name, found)] = values
-        return Fetched(
-            pa.table(found),
+        return Taken(
+            pa.table(dict(zip(columns, table.columns, strict=True))),
             rows_read=sum(slab.rows_read for slab in slabs),
             row_groups_read=len(parts),
             pages_read=sum(slab.pages_read for slab in slabs),
@@ -143,23 +155,45 @@ class StoredRanking:
             fallbacks=fallbacks(slabs),
         )
 
-    def forecast(self, ranks: Int64Array, columns: Sequence[str]) -> Forecast:
-        """Say what `fetch` would read; footers and page indexes are read for it."""
+    def stretches(self, positions: Int64Array) -> Iterator[tuple[Int64Array, Whole | None]]:
+        """Cut by row group: those of which most rows are wanted are decoded whole."""
+        from streameval.parquet.dense import batches, worthwhile
+
+        for part in self.parts(positions):
+            here, positions = positions[: part.rows.size], positions[part.rows.size :]
+            yield here, partial(batches, part) if worthwhile(part) else None
+
+    def forecast(self, positions: Int64Array, columns: Sequence[str]) -> Forecast:
+        """Say what `take` would read; footers and page indexes are read for it."""
         from streameval.parquet.forecast import measure
 
-        parts = self.parts(ranks)
-        files = [list(of) for _, of in groupby(parts, key=lambda part: part.footer)]
-        with ThreadPoolExecutor(self.threads) as pool:
+        files = [list(of) for _, of in groupby(self.parts(positions), key=lambda part: part.footer)]
+        with ThreadPoolExecutor(self.readers) as pool:
             return total(list(pool.map(lambda mine: measure(mine, columns), files)))
 
-    def parts(self, ranks: Int64Array) -> list[Part]:
-        """Group planned ranks by the row group that holds them."""
-        group = np.searchsorted(self.last_rank, ranks)
-        first_rank = np.concatenate([[1], self.last_rank[:-1] + 1]).astype(np.int64)
+    def forecast_first(self, n_rows: int, columns: Sequence[str]) -> Forecast:
+        """Say what reading columns of the first rows would take, row group by row group."""
+        from streameval.parquet.forecast import measure_whole
+
+        wanted: list[tuple[Footer, int]] = []
+        before = 0
+        for footer in self.footers:
+            begins = before + np.cumsum(footer.row_group_rows) - footer.row_group_rows
+            wanted.append((footer, int(np.count_nonzero((begins < n_rows) & (footer.row_group_rows > 0)))))
+            before += int(footer.row_group_rows.sum())
+        with ThreadPoolExecutor(self.readers) as pool:
+            return total(
+                list(pool.map(lambda one: measure_whole(one[0], one[1], columns), [one for one in wanted if one[1]]))
+            )
+
+    def parts(self, positions: Int64Array) -> list[Part]:
+        """Group wanted rows by the row group that holds them."""
+        group = np.searchsorted(self.ends, positions, side="right")
+        first = np.concatenate([[0], self.ends[:-1]]).astype(np.int64)
         group_of_file = np.concatenate([[0], np.cumsum([f.row_group_rows.size for f in self.footers])])
         wanted, starts = np.unique(group, return_index=True)
         parts = []
-        for g, mine in zip(wanted.tolist(), np.split(ranks, starts[1:]), strict=True):
+        for g, mine in zip(wanted.tolist(), np.split(positions, starts[1:]), strict=True):
             file = int(np.searchsorted(group_of_file, g, side="right")) - 1
             footer, index = self.footers[file], g - int(group_of_file[file])
             parts.append(
@@ -168,7 +202,7 @@ class StoredRanking:
                     row_group=index,
                     first_row=int(np.sum(footer.row_group_rows[:index])),
                     n_group_rows=int(footer.row_group_rows[index]),
-                    rows=mine - first_rank[g],
+                    rows=mine - first[g],
                 )
             )
         return parts
@@ -177,10 +211,10 @@ class StoredRanking:
         """Find pages some jobs ahead, so that the disk fetches them while others are decoded."""
         from streameval.parquet.read_items import find_job, read_job
 
-        runs = _runs(parts, self.threads, self.options.score)
-        limit = int(self.options.memory * 1e9 / self.threads)
+        runs = _runs(parts, self.readers, self.options.score)
+        limit = int(self.options.memory * 1e9 / self.readers)
         slabs: list[Slab] = []
-        with ThreadPoolExecutor(self.threads) as pool:
+        with ThreadPoolExecutor(self.readers) as pool:
             try:
                 for begin in range(0, len(runs), _WAVE):
                     wave = runs[begin : begin + _WAVE]
@@ -194,18 +228,15 @@ class StoredRanking:
             except BaseException:
                 pool.shutdown(cancel_futures=True)
                 raise
-        self.check_unchanged({part.footer.file.path: part.footer for part in parts}.values())
+        self._check({part.footer.file.path: part.footer for part in parts}.values())
         return slabs
 
-    def check_unchanged(self, footers: Iterable[Footer]) -> None:
-        """Refuse files that changed since the ranking was opened.
+    def check_unchanged(self) -> None:
+        """Refuse files that changed since they were opened."""
+        self._check(self.footers)
 
-        Raises
-        ------
-        InputError
-            One did; named.
-        """
-        with ThreadPoolExecutor(self.threads) as pool:
+    def _check(self, footers: Iterable[Footer]) -> None:
+        with ThreadPoolExecutor(self.readers) as pool:
             list(pool.map(refuse_changed, footers))
 
 
@@ -244,68 +275,25 @@ class _Opener:
             isinstance(source, list | tuple) and all(isinstance(one, str | os.PathLike) for one in source)
         )
 
-    def open(self, source: Any, options: RankingOptions) -> Ranking:
-        if options.score is None:
-            return open_stored(source, options)
-        from streameval.rankings.opening import open_scored
+    def open(self, source: Any, options: RankingOptions) -> Rows:
+        """Open files.
 
-        return open_scored(source, options)
-
-
-def open_stored(source: Any, options: RankingOptions) -> StoredRanking:
-    """Open Parquet files as a ranking in stored order.
-
-    Raises
-    ------
-    InputError
-        See `list_files`, `chosen`, `stored_from`.
-    """
-    files = list_files(source, options.file_order)
-    given = [source] if isinstance(source, str | os.PathLike) else list(source)
-    places = tuple(os.fspath(p) if is_remote(os.fspath(p)) else os.path.abspath(p) for p in given)
-    if options.where is not None:
-        kept = chosen(keys_table([file.keys for file in files]), options.where, os.fspath(given[0]))
-        files = [file for file, wanted in zip(files, kept, strict=True) if wanted]
-    return stored_from(files, places, options)
-
-
-def stored_from(files: Sequence[DataFile], source: tuple[str, ...], options: RankingOptions) -> StoredRanking:
-    """Open files as a ranking in the order given.
-
-    Parameters
-    ----------
-    files : sequence of DataFile
-    source : tuple of str
-        What finds them again.
-
-    Raises
-    ------
-    InputError
-        See `read_footers`, `common_schema`; no rows.
-    """
-    footers = tuple(read_footers(files, options.score, _threads(options, files[0].path)))
-    schema = common_schema(footers, options.score)
-    keys = [tuple(key for key, _ in footer.file.keys) for footer in footers]
-    for footer, own in zip(footers, keys, strict=True):
-        if own != keys[0]:
-            raise InputError(f"{footer.file.path}: partition keys {list(own)}, but {list(keys[0])} elsewhere")
-    rows = np.concatenate([footer.row_group_rows for footer in footers])
-    ranking = StoredRanking(source, options, footers, schema, np.cumsum(rows))
-    if ranking.n_items == 0:
-        raise InputError(f"{source[0]}: no rows in {len(footers):,} file(s)", "a ranking needs at least one item")
-    return ranking
-
-
-def _threads(options: RankingOptions, path: str) -> int:
-    """As asked; else one per core, and more where readers wait for a store rather than for a core."""
-    return options.threads or max(os.cpu_count() or 1, store_of(path).readers)
-
-
-def free_name(name: str, taken: Collection[str]) -> str:
-    """Suffix an item's column that collides with ours."""
-    while name in ("rank", "stratum", "se_task", "se_study") or name in taken:
-        name += "_item"
-    return name
+        Raises
+        ------
+        InputError
+            See `list_files`, `chosen`, `read_footers`, `common_schema`; no rows.
+        """
+        files = list_files(source, options.file_order)
+        given = [source] if isinstance(source, str | os.PathLike) else list(source)
+        places = tuple(os.fspath(p) if is_remote(os.fspath(p)) else os.path.abspath(p) for p in given)
+        if options.where is not None:
+            kept = chosen(keys_table([file.keys for file in files]), options.where, os.fspath(given[0]))
+            files = [file for file, wanted in zip(files, kept, strict=True) if wanted]
+        rows = ParquetRows(places, options, tuple(files))
+        _ = rows.schema  # files that do not go together are refused now
+        if rows.n_rows == 0:
+            raise InputError(f"{rows.name}: no rows in {len(files):,} file(s)", "a ranking needs at least one item")
+        return rows
 
 
 OPENER = _Opener()

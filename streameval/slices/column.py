@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,16 +12,11 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from streameval.counting.labelled_rows import check_unchanged, in_order
+from streameval.counting.labelled_rows import in_order
 from streameval.errors import InputError, did_you_mean
-from streameval.order.row_groups import row_groups
-from streameval.order.scan import RowGroup, Unit
 from streameval.progress import Progress, silent
-from streameval.rankings import Ranking
-from streameval.rankings.by_score import ScoredRanking
-from streameval.rows.lake import LakeRanking
-from streameval.rows.memory import TableRanking, table_slices
-from streameval.rows.parquet import StoredRanking
+from streameval.rankings.ranking import Ranking
+from streameval.rows.units import Unit
 from streameval.stores.scratch import mapped_bytes
 from streameval.typing import Int64Array
 
@@ -74,41 +69,25 @@ def read_slices(ranking: Ranking, column: str, folder: Path, progress: Progress 
     """
     if column not in ranking.columns():
         raise InputError(f"the ranking has no column '{column}'", did_you_mean(column, ranking.columns()))
-    units, fixed = _units(ranking, column)
+    _check_type(ranking.rows.types(column)[0][1], column)
+    units = ranking.rows.units(column)
     total, done = sum(unit.rows for unit in units), 0
     codes = mapped_bytes(folder / "slices", total)
     known: dict[str | None, int] = {}
     counts = np.zeros(MOST_SLICES, np.int64)
     threads = os.cpu_count() or 1
     with ThreadPoolExecutor(threads) as pool:
-        for unit, names, own in in_order(pool, lambda unit: _read(unit, column, fixed), units, 2 * threads):
+        for unit, names, own in in_order(pool, lambda unit: _read(unit, column), units, 2 * threads):
             table = _codes_of(names, known, column)
             mine = table[own]
             codes[unit.first_position : unit.first_position + unit.rows] = mine
             counts += np.bincount(mine, minlength=MOST_SLICES)
             done += unit.rows
             progress(done, total)
-    check_unchanged(ranking)
+    ranking.rows.check_unchanged()
     if None in known and NONE in known:
         raise InputError(f"column '{column}' has items without a value, and others of the value '{NONE}'", "rename it")
     return _largest_first([NONE if name is None else name for name in known], counts[: len(known)], codes)
-
-
-def _units(ranking: Ranking, column: str) -> tuple[Sequence[Unit], Mapping[str, str | None]]:
-    """Stretches of rows in stored order, and the value of every file where it is a partition key."""
-    if isinstance(ranking, LakeRanking):
-        ranking = ranking.opened
-    rows = ranking.rows if isinstance(ranking, ScoredRanking) else ranking
-    if isinstance(rows, TableRanking):
-        _check_type(rows.table.schema.field(column).type, column)
-        return table_slices(rows.table), {}
-    if not isinstance(rows, StoredRanking):
-        raise InputError(f"a {type(ranking).__name__} has no slices")
-    if column in rows.schema.names:
-        _check_type(rows.schema.field(column).type, column)
-        return row_groups(rows.footers, column), {}
-    fixed = {footer.file.path: dict(footer.file.keys)[column] for footer in rows.footers}
-    return row_groups(rows.footers, rows.schema.names[0]), fixed
 
 
 def _check_type(kind: pa.DataType, column: str) -> None:
@@ -119,10 +98,8 @@ def _check_type(kind: pa.DataType, column: str) -> None:
         raise InputError(f"column '{column}' is {kind}", "slices are named by strings, integers, booleans or dates")
 
 
-def _read(unit: Unit, column: str, fixed: Mapping[str, str | None]) -> tuple[Unit, list[str | None], Int64Array]:
+def _read(unit: Unit, column: str) -> tuple[Unit, list[str | None], Int64Array]:
     """Values of a unit's rows: their names, and which of them each row has."""
-    if isinstance(unit, RowGroup) and fixed:
-        return unit, [fixed[unit.path]], np.zeros(unit.rows, np.int64)
     values = unit.read([column]).column(0).combine_chunks()
     if isinstance(values, pa.ChunkedArray):  # more text than one chunk can hold
         values = pa.concat_arrays(values.cast(pa.large_string()).chunks)

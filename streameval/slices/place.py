@@ -4,27 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from streameval.counting.labelled_rows import check_unchanged, in_order
+from streameval.counting.labelled_rows import in_order
 from streameval.errors import InputError
 from streameval.kernels.slicing import count_between, find_in_order
 from streameval.kernels.tiehash import position_hashes
 from streameval.kernels.wordorder import count_before
+from streameval.order.by_score import ByScore
 from streameval.order.finer_bins import Words
 from streameval.order.locate import locate
-from streameval.order.scan import Scan, Unit
+from streameval.order.scan import Scan
 from streameval.order.select_candidates import Located
 from streameval.progress import Progress, silent
-from streameval.rankings import Ranking
-from streameval.rankings.by_score import ScoredRanking
+from streameval.rankings.ranking import Ranking
 from streameval.rankings.spill import matrix
-from streameval.rows.lake import LakeRanking
+from streameval.rows.units import Unit
 from streameval.slices.column import Slices
 from streameval.typing import Int64Array
 
@@ -65,12 +65,13 @@ def place(
     Raises
     ------
     InputError
-        Scores that are null or NaN, and whatever `ScoredRanking.fetch` refuses.
+        Scores that are null or NaN, and whatever `Ranking.fetch` refuses.
     """
-    opened = ranking.opened if isinstance(ranking, LakeRanking) else ranking
-    if isinstance(opened, ScoredRanking):
-        return _by_score(opened, slices, wanted, cutoffs, progress)
-    return _as_stored(slices, wanted, cutoffs)
+    if ranking.order is None:
+        return _as_stored(slices, wanted, cutoffs)
+    placed = _by_score(ranking.order, slices, wanted, cutoffs, progress)
+    ranking.rows.check_unchanged()
+    return placed
 
 
 def _as_stored(slices: Slices, wanted: Sequence[Int64Array], cutoffs: Int64Array) -> Placed:
@@ -103,12 +104,12 @@ class _OneSlice(Scan):
 
 
 def _by_score(
-    ranking: ScoredRanking, slices: Slices, wanted: Sequence[Int64Array], cutoffs: Int64Array, progress: Progress
+    order: ByScore, slices: Slices, wanted: Sequence[Int64Array], cutoffs: Int64Array, progress: Progress
 ) -> Placed:
     """Find every slice's ranks by scans of its own, then count what lies between all that was found."""
-    memory = ranking.budget(max([cutoffs.size, *(ranks.size for ranks in wanted)]))
-    scan = replace(ranking, bounds=None).scan_for(cutoffs)  # statistics say nothing of a slice
-    located = [locate(scan, cutoffs, memory, ranking.options.nan, progress)]
+    memory = order.budget(max([cutoffs.size, *(ranks.size for ranks in wanted)]))
+    scan = order.scan_all(cutoffs.size)  # statistics say nothing of a slice
+    located = [locate(scan, cutoffs, memory, order.options.nan, progress)]
     if located[0].missing:
         raise InputError(f"{located[0].missing:,} items have no {scan.score}", "in slices every item needs a score")
     for code, ranks in enumerate(wanted):
@@ -118,7 +119,6 @@ def _by_score(
     at, own = places[0], places[1:]
     edges = [np.union1d(np.append(at, words.shape[1]), one) for one in own]  # the last is for items after all marks
     rank, inside = _count(scan, slices, words, edges, progress)
-    check_unchanged(ranking)
     counted = [one[np.searchsorted(edge, mine)] for one, edge, mine in zip(inside, edges, own, strict=True)]
     _check(counted, wanted, rank[at], cutoffs)
     counts = [one[np.searchsorted(edge, at)] for one, edge in zip(inside, edges, strict=True)]

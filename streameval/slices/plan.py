@@ -17,7 +17,7 @@ from streameval.errors import InputError
 from streameval.methods import Method, create
 from streameval.metrics.bounded import metrics
 from streameval.progress import Progress, silent
-from streameval.rankings import Ranking
+from streameval.rankings.ranking import Ranking
 from streameval.slices.column import Slices, read_slices
 from streameval.slices.files import SliceFound
 from streameval.slices.place import place

@@ -17,8 +17,8 @@ from streameval import __version__
 from streameval.counting import Summed
 from streameval.counting.block_sums import UnorderedError
 from streameval.counting.by_score import Limits, counted
-from streameval.counting.in_stored_order import Scores, slide, streamed
-from streameval.counting.labelled_rows import LabelledRows, check_unchanged, labelled_rows
+from streameval.counting.in_stored_order import slide, streamed
+from streameval.counting.labelled_rows import LabelledRows, labelled_rows
 from streameval.counting.lookups import Places
 from streameval.counting.scans import LabelledScans
 from streameval.curve import Curve
@@ -29,10 +29,9 @@ from streameval.methods.checks.sliding import Sliding, WindowResult, smallest_wi
 from streameval.metrics import cutoffs
 from streameval.metrics.exact import Counted, metrics
 from streameval.progress import Progress, silent
-from streameval.rankings import Ranking, open_ranking
-from streameval.rankings.by_score import ScoredRanking
+from streameval.rankings import open_ranking
+from streameval.rankings.ranking import Ranking
 from streameval.reporting.page import render
-from streameval.rows.lake import LakeRanking
 from streameval.rows.options import RankingOptions
 from streameval.stores.transfer import copied
 from streameval.study import NO_LABELS, Evaluation, Study
@@ -177,7 +176,7 @@ def _evaluated(truth: Truth, misses: int, tolerance: float, sliding: Sliding | N
             raise InputError("windows slide over ranks, and this list is not stored in the order of its scores",
                              "store it sorted, or ask for no windows")  # fmt: skip
         slide(truth.rows, sliding, truth.scans.threads)
-    check_unchanged(truth.ranking)
+    truth.ranking.rows.check_unchanged()
     curve = _curve(summed, ranks, misses)
     return _evaluation(truth, summed, curve, sliding.result() if sliding else ())
 
@@ -208,33 +207,15 @@ def _open(
 
 
 def _sum(truth: Truth, ranks: Int64Array, tolerance: float, progress: Progress) -> Summed:
-    ranking = truth.ranking.opened if isinstance(truth.ranking, LakeRanking) else truth.ranking
-    if not isinstance(ranking, ScoredRanking):
+    order = truth.ranking.order
+    if order is None:
         return streamed(truth.scans, ranks, None, progress)
-    order, kind = ranking.order, ranking.kind
-    scores: Scores = lambda keys: order.scores(keys, kind)  # noqa: E731
-    if _looks_sorted(ranking):
+    if order.may_be_stored:
         try:
-            return streamed(truth.scans, ranks, scores, progress)
+            return streamed(truth.scans, ranks, order.scores, progress)
         except UnorderedError:
             pass  # statistics allow for it, but it is not: count scores instead
-    limits = Limits(truth.memory, tolerance, _span(ranking))
-    return counted(truth.scans, ranks, scores, limits, progress)
-
-
-def _span(ranking: ScoredRanking) -> tuple[int, int] | None:
-    """Smallest and largest order key that statistics know of."""
-    if ranking.bounds is None:
-        return None
-    return int(ranking.bounds[0].min()), int(ranking.bounds[1].max())
-
-
-def _looks_sorted(ranking: ScoredRanking) -> bool:
-    """Whether statistics allow the stored order to be that of the scores; without statistics, it is tried."""
-    if ranking.bounds is None:
-        return True
-    first, last = ranking.bounds
-    return bool(np.all(last[:-1] <= first[1:]))
+    return counted(truth.scans, ranks, order.scores, Limits(truth.memory, tolerance, order.span), progress)
 
 
 def _curve(summed: Summed, ranks: Int64Array, misses: int) -> Curve:

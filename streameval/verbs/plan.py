@@ -9,7 +9,8 @@ from typing import Any
 
 from streameval.methods import create
 from streameval.progress import Progress, silent
-from streameval.rankings import Ranking, open_ranking
+from streameval.rankings import open_ranking
+from streameval.rankings.ranking import Ranking
 from streameval.rows.options import RankingOptions
 from streameval.slices.plan import draw_by_slices
 from streameval.study import Study

@@ -15,8 +15,9 @@ from streameval.errors import InputError
 from streameval.labelling import Items, LabelColumns, Votes, read_votes
 from streameval.methods import DrawsStrata, create
 from streameval.progress import Progress, silent
-from streameval.rankings import Ranking, open_ranking
+from streameval.rankings import open_ranking
 from streameval.rankings.draw_by_key import draw_by_key
+from streameval.rankings.ranking import Ranking
 from streameval.rows.options import RankingOptions
 from streameval.stores.transfer import copied
 from streameval.study import Study

@@ -5,9 +5,11 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+import numpy as np
+
 from streameval.engines import Engine
 from streameval.errors import StudyError
-from streameval.order.shards import Scanned, ScanState, Shard
+from streameval.order.shards import ScanState, Shard
 from streameval.progress import Progress, silent
 from streameval.study import Study
 from streameval.verbs.select import method_cutoffs, planned_ranking
@@ -51,9 +53,11 @@ def scan(
     share = Shard.parse(shard)
     folder = Study(Path(study))
     plan = folder.plan()
-    opened = planned_ranking(folder, plan, engine=engine)
-    if not isinstance(opened, Scanned):
+    opened, scans = planned_ranking(folder, plan, engine=engine)
+    if opened.order is None:
         raise StudyError(f"{study}: the stored order is the ranking, so there is nothing to scan", "run select")
     if folder.selection(plan) is not None:
         return ScanState("selection", 0, 0)
-    return opened.scan(plan.ranks, method_cutoffs(plan), share, progress)
+    cutoffs = method_cutoffs(plan)
+    wanted = plan.ranks if cutoffs is None else np.union1d(plan.ranks, cutoffs)
+    return opened.order.scan(wanted, scans, share, progress)

@@ -15,9 +15,10 @@ from streameval.engines import Engine, engine_of
 from streameval.errors import InputError, StudyError, did_you_mean
 from streameval.labelling.exports import format_of
 from streameval.methods import create
-from streameval.order.shards import Scanned
+from streameval.order.checkpoints import Scans, forget
 from streameval.progress import Progress, silent
-from streameval.rankings import Fetched, Ranking, open_ranking
+from streameval.rankings import open_ranking
+from streameval.rankings.ranking import Fetched, Ranking
 from streameval.rows.options import RankingOptions
 from streameval.stores import atomic
 from streameval.study import Study
@@ -95,13 +96,12 @@ def select(
     plan = folder.plan()
     files = format_of(os.fspath(export)) if export is not None else None
     asked = task_options(tasks, export is not None)
-    opened = planned_ranking(folder, plan, ranking, engine)
+    opened, scans = planned_ranking(folder, plan, ranking, engine)
     names = shown_columns(plan, opened, columns)
-    fetched = opened.fetch(plan.ranks, names, progress, method_cutoffs(plan))
+    fetched = opened.fetch(plan.ranks, names, progress, method_cutoffs(plan), scans)
     table = _with_ours(plan, fetched.table)
     folder.save_selection(plan, table, fetched.thresholds, {"tied_ranks": fetched.tied_ranks})
-    if isinstance(opened, Scanned):
-        opened.forget_scans()
+    forget(folder.scans)
     source = {"source": plan.location["source"], "fingerprint": plan.ranking["fingerprint"]}
     if files is None or export is None:
         return Selection(table, fetched, source=source)
@@ -127,7 +127,9 @@ def shown_columns(plan: Plan, opened: Ranking, columns: Sequence[str] | None) ->
     return [name for name in dict.fromkeys(names) if name != own]
 
 
-def planned_ranking(folder: Study, plan: Plan, ranking: Any = None, engine: Engine | str = "local") -> Ranking:
+def planned_ranking(
+    folder: Study, plan: Plan, ranking: Any = None, engine: Engine | str = "local"
+) -> tuple[Ranking, Scans]:
     """Open the ranking of a study again; where scans find its ranks, `engine` runs them, and the study keeps them.
 
     Raises
@@ -139,13 +141,11 @@ def planned_ranking(folder: Study, plan: Plan, ranking: Any = None, engine: Engi
     """
     opened = open_planned(plan, ranking)
     runs = engine_of(engine)
-    if isinstance(opened, Scanned):
-        return opened.keeping(folder.scans).scanned_by(runs)
-    if runs != engine_of("local"):
+    if opened.order is None and runs != engine_of("local"):
         raise InputError(
             "the stored order is the ranking, or it lies in memory: no scan that an engine could run", "leave it out"
         )
-    return opened
+    return opened, Scans(folder.scans, runs)
 
 
 def open_planned(plan: Plan, ranking: Any = None) -> Ranking:

@@ -14,7 +14,8 @@ from streameval.errors import InputError, did_you_mean
 from streameval.methods import available, create, parameter_names
 from streameval.methods.replicates import Simulation, replicate
 from streameval.progress import Progress, silent
-from streameval.rankings import Ranking, open_ranking
+from streameval.rankings import open_ranking
+from streameval.rankings.ranking import Ranking
 from streameval.rows.options import RankingOptions
 
 _BYTES_PER_ITEM = 32  # the label column as it is read, the truth, its running sum

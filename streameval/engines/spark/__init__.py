@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import pyarrow as pa
 
+from streameval.counting.labelled_rows import LabelledRows
 from streameval.counting.scans import LabelledScans
 from streameval.engines.spark.jobs import carried
 from streameval.engines.spark.sessions import opened
@@ -22,11 +23,9 @@ from streameval.order.scan import Scan
 from streameval.order.tasks import Sampling
 from streameval.progress import Progress, Step, announce
 from streameval.remote.jobs import Parcel
+from streameval.remote.labelled_jobs import Shipped
 from streameval.remote.scan_jobs import pack, unpack
 from streameval.typing import Int64Array
-
-if TYPE_CHECKING:  # lists by score are made with an engine
-    from streameval.counting.labelled_rows import LabelledRows
 
 
 @dataclass(frozen=True)
@@ -68,8 +67,6 @@ class Spark:
 
     def labelled(self, rows: LabelledRows, threads: int) -> LabelledScans:
         """See `Engine.labelled`."""
-        from streameval.remote.labelled_jobs import Shipped
-
         return Shipped(rows, threads, self.carry)
 
     def carry(self, parcel: Parcel) -> pa.Table:

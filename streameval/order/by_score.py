@@ -1,0 +1,211 @@
+"""The order of a score column, whatever the storage order of the rows: never sorted, never loaded.
+
+It is total: score, then the tie hash (of the key columns, or of the stored position), then the stored position. Which
+rows have wanted ranks is found by counting scans.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from streameval.errors import InputError
+from streameval.order.checkpoints import Keeper, Scans, UnfinishedError
+from streameval.order.locate import least_memory, locate
+from streameval.order.scan import Scan
+from streameval.order.scores import Keys, ScoreOrder, order_of, widest
+from streameval.order.select_candidates import Located
+from streameval.order.shards import ScanState, Shard
+from streameval.order.skip_by_statistics import Lumps, key_bounds, must_be_read
+from streameval.order.ties import check_key, describe, key_hashes
+from streameval.parquet.footers import check_column
+from streameval.parquet.forecast import Forecast
+from streameval.progress import Progress, silent
+from streameval.rows import Rows
+from streameval.rows.options import RankingOptions
+from streameval.rows.units import Unit
+from streameval.typing import Int64Array, UInt64Array
+
+_BYTES_PER_ROW = 48  # of a row group that is being decoded
+_LEAST_MEMORY = 0.05  # GB: bins and a few row groups
+
+
+@dataclass(frozen=True)
+class ByScore:
+    """Rows in the order of a score column.
+
+    Attributes
+    ----------
+    rows : Rows
+    options : RankingOptions
+        With a score.
+    """
+
+    rows: Rows
+    options: RankingOptions
+
+    @property
+    def score(self) -> str:
+        """The score column."""
+        return self.options.score or ""
+
+    def description(self) -> dict[str, Any]:
+        """What the rows and their order are, JSON-ready."""
+        return {**self.rows.facts(), **describe(self.options)}
+
+    @cached_property
+    def order(self) -> ScoreOrder:
+        """How its scores are ordered."""
+        return order_of(self.rows.types(self.score), self.score, self.options.ascending, self.options.nan)
+
+    @cached_property
+    def kind(self) -> pa.DataType:
+        """The widest type that it has."""
+        return widest([kind for _, kind in self.rows.types(self.score)], self.order)
+
+    @cached_property
+    def units(self) -> Sequence[Unit]:
+        """The rows as scans read them."""
+        return self.rows.units(self.score)
+
+    @cached_property
+    def bounds(self) -> tuple[UInt64Array, UInt64Array] | None:
+        """Smallest and largest order key of each unit, from statistics; None where they do not tell."""
+        # a NaN that comes last can lie in any row group: a float's statistics do not tell
+        anywhere = self.options.nan == "last" and self.order.kind.startswith("float")
+        return None if anywhere else key_bounds(self.rows.bounds(self.score), self.order)
+
+    @property
+    def span(self) -> tuple[int, int] | None:
+        """Smallest and largest order key that statistics know of."""
+        return None if self.bounds is None else (int(self.bounds[0].min()), int(self.bounds[1].max()))
+
+    @property
+    def may_be_stored(self) -> bool:
+        """Whether statistics allow the rows to be stored in this order; without statistics, they may be."""
+        if self.bounds is None:
+            return True
+        first, last = self.bounds
+        return bool(np.all(last[:-1] <= first[1:]))
+
+    def scores(self, keys: Keys) -> pa.Array:
+        """Turn order keys back into scores."""
+        return self.order.scores(keys, self.kind)
+
+    def keeper(self, wanted: Int64Array, scans: Scans, shard: Shard | None = None) -> Keeper:
+        """Make what runs the scans for wanted ranks, and keeps what they find."""
+        what = [self.rows.fingerprint, self.description(), self.budget(wanted.size)]
+        digest = hashlib.sha256(json.dumps(what, sort_keys=True).encode() + wanted.tobytes()).hexdigest()
+        return Keeper(digest, scans.folder, shard, scans.engine)
+
+    def locate(self, wanted: Int64Array, progress: Progress = silent, keeper: Keeper | None = None) -> Located:
+        """Find the stored positions of wanted ranks; raises what `order.locate` does."""
+        scan = self.scan_for(wanted)
+        return locate(scan, wanted, self.budget(wanted.size), self.options.nan, progress, keeper)
+
+    def scan(self, wanted: Int64Array, scans: Scans, shard: Shard, progress: Progress = silent) -> ScanState:
+        """Do one share of every scan, as far as the other shares let it; what comes of it is kept (`Scans.folder`).
+
+        Parameters
+        ----------
+        wanted : int64 array, strictly increasing, in 1..N
+        shard : Shard
+            Shares may be done in any order, at once, again, or in different numbers of shares.
+
+        Returns
+        -------
+        ScanState
+            The last scan, and which shares of it are missing; none where nothing is left to scan.
+
+        Raises
+        ------
+        InputError
+            See `order.locate`.
+        """
+        keeper = self.keeper(wanted, scans, shard)
+        try:
+            self.locate(wanted, progress, keeper)
+        except UnfinishedError as unfinished:
+            return unfinished.state
+        return keeper.state
+
+    def scan_for(self, wanted: Int64Array) -> Scan:
+        """Units that may hold wanted ranks, and lumps of all others."""
+        if self.bounds is None:
+            return self.scan_all(wanted.size)
+        first, last = self.bounds
+        rows = np.array([unit.rows for unit in self.units], dtype=np.int64)
+        read = must_be_read(first, last, rows, wanted)
+        units = [unit for unit, needed in zip(self.units, read.tolist(), strict=True) if needed]
+        return self._scan(units, wanted.size, Lumps(first[~read], rows[~read]))
+
+    def scan_all(self, n_wanted: int) -> Scan:
+        """All units, for so many wanted ranks."""
+        return self._scan(self.units, n_wanted, Lumps.none())
+
+    def _scan(self, units: Sequence[Unit], n_wanted: int, lumps: Lumps) -> Scan:
+        threads = self._threads(n_wanted)
+        return Scan(units, self.order, self.score, self.options.key, threads, self._key_hashes, lumps)
+
+    def _key_hashes(self, positions: Int64Array) -> UInt64Array:
+        return key_hashes(self.rows.take_anywhere(positions, list(self.options.key)).table)
+
+    def budget(self, n_wanted: int) -> float:
+        """Bytes for bins and candidates; the rest is for row groups that are being decoded."""
+        return max(self.options.memory * 1e9 / 2, float(least_memory(n_wanted)))
+
+    def _threads(self, n_wanted: int) -> int:
+        """As many threads as there is memory for.
+
+        Raises
+        ------
+        InputError
+            One is too many; says the least that works.
+        """
+        largest = max(unit.rows for unit in self.units)
+        each = _BYTES_PER_ROW * largest
+        memory = self.options.memory * 1e9
+        threads = int((memory - self.budget(n_wanted)) // each)
+        if threads < 1:
+            least = max(2 * each, each + least_memory(n_wanted))
+            raise InputError(
+                f"{self.options.memory:g} GB of memory cannot hold a row group of {largest:,} rows "
+                f"and the bins of {n_wanted:,} wanted ranks",
+                f"the least that works is --memory {np.ceil(least / 1e6) / 1e3:g}",
+            )
+        return min(threads, self.options.threads or self.rows.readers)
+
+
+def by_score(rows: Rows, options: RankingOptions) -> ByScore:
+    """Order rows by score.
+
+    Raises
+    ------
+    InputError
+        A score or key column that is missing, or of a type that cannot be ordered or hashed; too little memory.
+    """
+    score = options.score or ""
+    check_column(rows.schema, score, rows.name)
+    order_of(rows.declared_types(score), score, options.ascending, options.nan)
+    for name in options.key:
+        check_column(rows.schema, name, rows.name)
+        check_key(rows.schema.field(name).type, name)
+    if options.memory < _LEAST_MEMORY:
+        raise InputError(
+            f"{options.memory:g} GB of memory is too little to count scores", f"give --memory {_LEAST_MEMORY} or more"
+        )
+    return ByScore(rows, options)
+
+
+def scans_of(units: Sequence[Unit]) -> Forecast:
+    """Say what scans of the scores of some units would read."""
+    files = len({unit.file for unit in units} - {""})
+    rows = sum(unit.rows for unit in units)
+    return Forecast(files=files, row_groups=len(units), rows_to_scan=rows, least_scans=2)

@@ -1,0 +1,213 @@
+"""A ranking: rows in an order, the stored one or that of a score; the items at any ranks of it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+from streameval.errors import InputError
+from streameval.parquet.forecast import Forecast
+from streameval.progress import Progress, Step, announce, silent
+from streameval.rows import Rows, Taken
+from streameval.rows.options import RankingOptions
+from streameval.typing import Int64Array
+
+if TYPE_CHECKING:  # not needed, and not imported, where the stored order is the ranking
+    from streameval.order.by_score import ByScore
+    from streameval.order.checkpoints import Scans
+
+
+@dataclass(frozen=True)
+class Fetched(Taken):
+    """Items of planned ranks, and what was read for them.
+
+    Attributes
+    ----------
+    table : pyarrow.Table
+        `rank` int64 in rank order; `score` where the order has one; then the item's columns.
+    tied_ranks : int
+        Ranks whose score another item of the list has too: the tie rule orders them.
+    equal_keys : int
+        Neighbours in the order, among the candidates that were compared, that agree in score and in all key columns.
+    missing_scores : int
+        Items whose score is null or NaN.
+    scans : int
+        Times that scores were read to find the items.
+    rows_scanned : int
+        Rows whose scores were read each time; statistics show that no wanted rank lies among the others.
+    thresholds : pyarrow.Table or None
+        `rank`, `score` of the cutoffs that were asked for, where the order has a score.
+    """
+
+    tied_ranks: int = 0
+    equal_keys: int = 0
+    missing_scores: int = 0
+    scans: int = 0
+    rows_scanned: int = 0
+    thresholds: pa.Table | None = None
+
+
+@dataclass(frozen=True)
+class Ranking:
+    """A list of items in rank order that is never loaded.
+
+    Attributes
+    ----------
+    rows : Rows
+        The items, as they are stored.
+    options : RankingOptions
+    order : ByScore or None
+        None where the stored order is the ranking, best first.
+    """
+
+    rows: Rows
+    options: RankingOptions
+    order: ByScore | None = None
+
+    @property
+    def n_items(self) -> int:
+        """N."""
+        return self.rows.n_rows
+
+    @property
+    def fingerprint(self) -> str:
+        """Changes whenever the list does."""
+        return self.rows.fingerprint
+
+    def description(self) -> dict[str, Any]:
+        """What the ranking is, JSON-ready: fingerprint, order, score; part of the plan's identity."""
+        return {**self.rows.facts(), "order": "stored"} if self.order is None else self.order.description()
+
+    def location(self) -> dict[str, Any]:
+        """Where it lies and how to read it, JSON-ready: kept in plan.json, no part of the plan's identity."""
+        return {
+            "source": None if self.rows.source is None else list(self.rows.source),
+            "file_order": self.options.file_order,
+            "memory": self.options.memory,
+            "threads": self.options.threads,
+        }
+
+    def columns(self) -> list[str]:
+        """Names of the items' columns, partition keys included."""
+        return self.rows.columns()
+
+    def fetch(
+        self,
+        ranks: Int64Array,
+        columns: Sequence[str],
+        progress: Progress = silent,
+        cutoffs: Int64Array | None = None,
+        scans: Scans | None = None,
+    ) -> Fetched:
+        """Read the items at some ranks, wherever they are stored.
+
+        Parameters
+        ----------
+        ranks : int64 array, strictly increasing, in 1..N
+        columns : sequence of str
+            Of `columns()`.
+        progress : callable(done, total), optional
+            Rows of the scan under way, then items.
+        cutoffs : int64 array, optional
+            Ranks whose score alone is wanted: `Fetched.thresholds`. A stored order has no scores.
+        scans : Scans, optional
+            How the scans that find ranks by score are run; by threads of this process, and not kept, where it is left
+            out.
+
+        Raises
+        ------
+        InputError
+            Ranks that are not in 1..N or do not increase; a damaged file or one that changed. By score: scores that are
+            null or NaN (unless they come last), a memory limit too small. With count, file and place.
+        """
+        for given in (ranks, cutoffs):
+            if given is not None:
+                check_ranks(given, self.n_items)
+        if self.order is not None:
+            return self._by_score(self.order, (ranks, cutoffs), columns, progress, scans)
+        taken = self.rows.take(ranks - 1, list(dict.fromkeys(columns)), progress)
+        return Fetched(**{**vars(taken), "table": _named({"rank": ranks}, columns, taken.table)})
+
+    def _by_score(
+        self,
+        order: ByScore,
+        wanted_of: tuple[Int64Array, Int64Array | None],
+        columns: Sequence[str],
+        progress: Progress,
+        scans: Scans | None,
+    ) -> Fetched:
+        from streameval.order.checkpoints import Scans
+
+        ranks, cutoffs = wanted_of
+        wanted = ranks if cutoffs is None else np.union1d(ranks, cutoffs)
+        keeper = order.keeper(wanted, scans or Scans())
+        with keeper.saving():
+            found = order.locate(wanted, progress, keeper)
+            self.rows.check_unchanged()
+            mine = np.searchsorted(wanted, ranks)
+            announce(progress, Step("items"))
+            taken = self.rows.take_anywhere(found.position[mine], list(dict.fromkeys(columns)), progress)
+        scores = order.scores(found.keys)
+        table = _named({"rank": ranks, "score": scores.take(pa.array(mine))}, columns, taken.table)
+        return Fetched(
+            **{**vars(taken), "table": table},
+            tied_ranks=int(found.tied[mine].sum()),
+            equal_keys=found.equal_keys,
+            missing_scores=found.missing,
+            scans=found.scans,
+            rows_scanned=sum(unit.rows for unit in order.scan_for(wanted).units),
+            thresholds=_at(wanted, scores, cutoffs),
+        )
+
+    def forecast(self, ranks: Int64Array, columns: Sequence[str]) -> Forecast:
+        """Say what `fetch` would read, without reading it; by score, what its scans would."""
+        if self.order is None:
+            return self.rows.forecast(ranks - 1, columns)
+        from streameval.order.by_score import scans_of
+
+        return scans_of(self.order.scan_for(ranks).units)
+
+
+def check_ranks(ranks: Int64Array, n_items: int) -> None:
+    """Refuse ranks that are not in 1..N or do not strictly increase.
+
+    Raises
+    ------
+    InputError
+        Names the first one.
+    """
+    if ranks.size == 0:
+        return
+    if ranks[0] < 1 or ranks[-1] > n_items:
+        wrong = int(ranks[0] if ranks[0] < 1 else ranks[-1])
+        raise InputError(f"there is no rank {wrong:,}: the ranking has {n_items:,} items", "ranks are 1 to N")
+    falls = np.flatnonzero(np.diff(ranks) <= 0)
+    if falls.size:
+        first = int(falls[0])
+        raise InputError(f"rank {int(ranks[first + 1]):,} follows rank {int(ranks[first]):,}: ranks have to increase")
+
+
+def free_name(name: str, taken: Collection[str]) -> str:
+    """Suffix an item's column that collides with ours."""
+    while name in ("rank", "stratum", "se_task", "se_study") or name in taken:
+        name += "_item"
+    return name
+
+
+def _named(first: dict[str, Any], columns: Sequence[str], table: pa.Table) -> pa.Table:
+    """Put columns of ours before those that were asked for."""
+    found = dict(first)
+    for name in columns:
+        found[free_name(name, found)] = table.column(name)
+    return pa.table(found)
+
+
+def _at(ranks: Int64Array, scores: pa.Array, cutoffs: Int64Array | None) -> pa.Table | None:
+    """Scores at some of the ranks."""
+    if cutoffs is None:
+        return None
+    return pa.table({"rank": cutoffs, "score": scores.take(pa.array(np.searchsorted(ranks, cutoffs)))})

@@ -1,0 +1,49 @@
+"""What a scan reads at once: a stretch of rows, such as a row group of a Parquet file."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+
+import pyarrow as pa
+
+
+class Unit(ABC):
+    """A stretch of rows that is read at once.
+
+    Attributes
+    ----------
+    first_position : int
+        Stored position of its first row.
+    rows : int
+        How many rows it has.
+    score_bytes : int
+        Bytes that the column of scores takes where it is stored; 0 where that is not known.
+    """
+
+    first_position: int
+    rows: int
+    score_bytes: int = 0
+
+    @property
+    def file(self) -> str:
+        """The file that it is of; empty where there is none."""
+        return ""
+
+    @property
+    @abstractmethod
+    def where(self) -> str:
+        """The place, for messages."""
+
+    @abstractmethod
+    def read(self, columns: Sequence[str]) -> pa.Table:
+        """Read the columns of all its rows.
+
+        Raises
+        ------
+        InputError
+            A damaged file, or one that changed since the list was opened; names the place.
+        """
+
+    def advise(self) -> None:  # noqa: B027  (most storage has no use for it)
+        """Hear that its scores will be read soon."""
