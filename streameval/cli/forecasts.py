@@ -7,7 +7,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from streameval.parquet.forecast import Forecast
+    from streameval.parquet.account import Forecast
     from streameval.types import Plan
     from streameval.verbs.forecast import Source
 

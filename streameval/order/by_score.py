@@ -25,8 +25,8 @@ from streameval.order.select_candidates import Located
 from streameval.order.shards import ScanState, Shard
 from streameval.order.skip_by_statistics import Lumps, key_bounds, must_be_read
 from streameval.order.ties import check_key, describe, key_hashes
+from streameval.parquet.account import Forecast
 from streameval.parquet.footers import check_column
-from streameval.parquet.forecast import Forecast
 from streameval.progress import Progress, silent
 from streameval.rows import Rows
 from streameval.rows.options import RankingOptions

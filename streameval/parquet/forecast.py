@@ -3,50 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
 from itertools import groupby
 
 from streameval.kernels import parquet as kernels
+from streameval.parquet.account import Forecast
 from streameval.parquet.chunks import Chunk, OpenFile
 from streameval.parquet.find_pages import find_pages
 from streameval.parquet.footers import Footer
 from streameval.parquet.parts import Part
 from streameval.typing import Int64Array
-
-
-@dataclass(frozen=True)
-class Forecast:
-    """What fetching would read.
-
-    Attributes
-    ----------
-    files, row_groups : int
-        That hold wanted items; those that may, in an order by score.
-    pages : int
-        Of all columns; 0 where a scan has to find the items first.
-    bytes : int
-        Of these pages, and of the column chunks that have no page index.
-    whole_chunks : int
-        Column chunks without a page index.
-    rows_to_scan : int
-        Rows whose scores have to be read to find the items.
-    least_scans : int
-        Times that they are read at least.
-    """
-
-    files: int = 0
-    row_groups: int = 0
-    pages: int = 0
-    bytes: int = 0
-    whole_chunks: int = 0
-    rows_to_scan: int = 0
-    least_scans: int = 0
-
-
-def total(forecasts: Sequence[Forecast]) -> Forecast:
-    """Add up forecasts of parts of one fetch."""
-    names = [field.name for field in fields(Forecast)]
-    return Forecast(**{name: sum(getattr(one, name) for one in forecasts) for name in names})
 
 
 def measure(parts: Sequence[Part], columns: Sequence[str]) -> Forecast:

@@ -9,29 +9,12 @@ from itertools import groupby
 import numpy as np
 import pyarrow as pa
 
+from streameval.parquet.account import Fallback
 from streameval.parquet.chunks import OpenFile
 from streameval.parquet.footers import Footer
 from streameval.parquet.parts import Part
 from streameval.parquet.read_column import Located, Tally, locate, ranges, read_column
 from streameval.parquet.schema import wide_type
-
-
-@dataclass(frozen=True)
-class Fallback:
-    """A column that was read in a slower way than by its page index.
-
-    Attributes
-    ----------
-    column : str
-    why : str
-    row_groups, files : int
-        How many it concerns.
-    """
-
-    column: str
-    why: str
-    row_groups: int
-    files: int
 
 
 @dataclass(frozen=True)

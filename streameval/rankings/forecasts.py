@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from streameval.order.by_score import ByScore, scans_of
-from streameval.parquet.forecast import Forecast
+from streameval.parquet.account import Forecast
 from streameval.rankings.ranking import Ranking
 from streameval.rows.units import Unit
 

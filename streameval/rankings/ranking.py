@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from streameval.errors import InputError
-from streameval.parquet.forecast import Forecast
+from streameval.parquet.account import Forecast
 from streameval.progress import Progress, Step, announce, silent
 from streameval.rows import Rows, Taken
 from streameval.rows.options import RankingOptions

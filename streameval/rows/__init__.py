@@ -19,8 +19,7 @@ import numpy as np
 import pyarrow as pa
 
 from streameval.errors import InputError
-from streameval.parquet.forecast import Forecast
-from streameval.parquet.read_items import Fallback
+from streameval.parquet.account import Fallback, Forecast
 from streameval.progress import Progress, silent
 from streameval.rows.options import RankingOptions
 from streameval.rows.units import Unit

@@ -17,9 +17,9 @@ import numpy as np
 import pyarrow as pa
 
 from streameval.errors import InputError, did_you_mean
+from streameval.parquet.account import Forecast, total
 from streameval.parquet.files import DataFile, list_files
 from streameval.parquet.footers import Footer, common_schema, fingerprint, read_footers, refuse_changed
-from streameval.parquet.forecast import Forecast, total
 from streameval.parquet.parts import Part
 from streameval.progress import Progress, silent
 from streameval.rows import Bounds, Rows, Taken, Whole

@@ -10,7 +10,7 @@ from typing import Any
 
 from streameval.errors import InputError, did_you_mean
 from streameval.labelling.readers import is_url, without_password
-from streameval.parquet.forecast import Forecast
+from streameval.parquet.account import Forecast
 from streameval.rankings import open_ranking
 from streameval.rankings.forecasts import forecast_columns, forecast_leading
 from streameval.rows.options import RankingOptions

@@ -82,7 +82,7 @@ def _written(found: Cut, out: str, order: str, output: Output) -> dict[str, Any]
 
 
 def _rehearse(found: Cut, out: str | None, order: str, output: Output) -> None:
-    from streameval.parquet.forecast import Forecast
+    from streameval.parquet.account import Forecast
     from streameval.verbs.forecast import forecast_cut
 
     read, writes = (Forecast(), []) if out is None else forecast_cut(found, out, order=order)

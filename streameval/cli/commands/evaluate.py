@@ -102,7 +102,7 @@ def evaluate(
 
 
 def _rehearse(study: Path, labels: list[str], publish: str | None, output: Output) -> None:
-    from streameval.parquet.forecast import Forecast
+    from streameval.parquet.account import Forecast
     from streameval.study import Study, published, result_files
     from streameval.verbs.forecast import forecast_labels
     from streameval.verbs.publish import MANIFEST
