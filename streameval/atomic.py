@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from streameval.errors import InputError, StreamevalError, outside_trouble
+from streameval.system import sync
 
 Writer = Callable[[str], None]
 _ADDRESS = re.compile(r"(s3[an]?|gs|az|abfss?|hdfs|https?|file):/")
@@ -47,12 +48,12 @@ def write_all(files: Mapping[Path, Writer]) -> None:
             os.close(handle)
             written.append((temporary, path))
             writer(temporary)
-            _sync(temporary)
+            sync(temporary)
         for temporary, path in written:
             os.chmod(temporary, 0o666 & ~_umask())
             os.replace(temporary, path)
         for folder in {path.parent for path in files}:
-            _sync(str(folder))
+            sync(str(folder))
     except (OSError, pa.ArrowException) as error:
         trouble = _trouble(error, path)
         if trouble is None:
@@ -94,11 +95,11 @@ def folder(path: Path) -> Iterator[Path]:
         temporary = Path(tempfile.mkdtemp(prefix=f".{path.name}.", suffix=".part", dir=path.parent))
         yield temporary
         for file in temporary.iterdir():
-            _sync(str(file))
-        _sync(str(temporary))
+            sync(str(file))
+        sync(str(temporary))
         os.chmod(temporary, 0o777 & ~_umask())
         os.replace(temporary, path)
-        _sync(str(path.parent))
+        sync(str(path.parent))
     except (OSError, pa.ArrowException) as error:
         trouble = _trouble(error, path)
         if trouble is None:
@@ -150,14 +151,6 @@ def _umask() -> int:
     mask = os.umask(0)
     os.umask(mask)
     return mask
-
-
-def _sync(path: str) -> None:
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
 
 
 def parquet(table: pa.Table, facts: Mapping[str, Any]) -> Writer:

@@ -18,6 +18,8 @@ import re
 from collections.abc import Iterable
 from numbers import Integral
 
+from streameval.credentials import masked
+
 EXIT_DONE = 0
 EXIT_DEFECT = 1
 EXIT_INPUT = 2
@@ -49,7 +51,7 @@ _OUTSIDE_PHRASES = ("no space left on device", "disk quota exceeded", "file too 
 
 
 class StreamevalError(ValueError):
-    """One line: what, where, hint.
+    """One line: what, where, hint; passwords and signatures in addresses are hidden.
 
     Parameters
     ----------
@@ -62,8 +64,8 @@ class StreamevalError(ValueError):
     exit_status = EXIT_INPUT
 
     def __init__(self, what: str, hint: str | None = None) -> None:
-        self.what = " ".join(what.split())
-        self.hint = " ".join(hint.split()) if hint else None
+        self.what = masked(" ".join(what.split()))
+        self.hint = masked(" ".join(hint.split())) if hint else None
         stop = "" if self.what.endswith((".", "?", "!")) else "."
         super().__init__(f"{self.what}{stop} Hint: {self.hint}" if self.hint else self.what)
 

@@ -7,6 +7,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+heard: list[int] = []  # signals that interrupted the command line's verb
 _NAMES = ("SIGALRM", "SIGTERM", "SIGINT")  # SIGALRM is not known on Windows
 
 
@@ -15,7 +16,7 @@ def held() -> Iterator[list[int]]:
     """Hold back Ctrl-C, a scheduler's SIGTERM and the time limit; what arrives is delivered when the block ends.
 
     Python raises KeyboardInterrupt wherever its main thread happens to be. In a function that C code calls back, the
-    exception is printed and lost, and the C code goes on with no answer: numba's loading of a cached kernel then ends in
+    exception is printed and lost, and the C code goes on with no answer: loading a cached kernel then ends in
     a call of address 0. Other threads hear no signals, and nothing is done there.
 
     Yields

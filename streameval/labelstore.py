@@ -23,6 +23,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from streameval import atomic
+from streameval.credentials import masked_source
 from streameval.errors import InputError, StudyError, did_you_mean
 from streameval.labelling import Votes
 from streameval.labelling.fold import STORED
@@ -145,7 +146,7 @@ class LabelStore:
         for one in sources:
             origins = one.table.column("origin").to_pylist()
             known |= dict.fromkeys([_short(one.facts["source"]), *origins])
-            whole = name in (one.identity, one.facts["source"], _short(one.facts["source"]))
+            whole = masked_source(name) in (one.identity, one.facts["source"], _short(one.facts["source"]))
             if whole or name in origins:
                 forgotten.setdefault(one.identity, []).append(_ALL if whole else name)
                 rows += len(origins) if whole else origins.count(name)

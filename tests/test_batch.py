@@ -125,7 +125,7 @@ def test_rehearsals_find_what_would_go_wrong(study, ranking, tmp_path, capsys):
     assert run(["evaluate", str(study), "--labels", asked, str(labels), "--dry-run"]) == 0
     said = capsys.readouterr().out
     assert "secret" not in said
-    assert "postgresql://me:***@host/db (a query)" in said
+    assert "postgresql://***@host/db (a query)" in said
 
 
 def test_a_cut_again_is_known_before_it_is_written(study, ranking, tmp_path, capsys):
@@ -285,10 +285,10 @@ def test_recipes_for_schedulers_can_be_read():
 
 TERMINATED_WHILE_WRITING = """
 import os, signal, sys
-from streameval import atomic, cli
-atomic._sync = lambda path: os.kill(os.getpid(), signal.SIGTERM)
+from streameval import __main__, atomic
+atomic.sync = lambda path: os.kill(os.getpid(), signal.SIGTERM)
 sys.argv[1:] = {arguments}
-cli.main()
+__main__.main()
 """
 
 

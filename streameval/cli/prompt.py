@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
@@ -28,6 +29,7 @@ def ask_in_turn(session: Session) -> None:
     """Ask for statements and answer them, until end of input."""
     with suppress(ImportError):  # a Python built without it edits no lines
         import readline  # noqa: F401  (gives `input` its history)
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # Ctrl-C abandons a statement, however often
     print(_WELCOME)
     lines: list[str] = []
     while True:

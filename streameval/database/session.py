@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import os
 import re
-import signal
-import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor, wait
-from contextlib import contextmanager
 from pathlib import Path
 
 import duckdb
@@ -17,6 +14,7 @@ import pyarrow as pa
 from streameval.database.comments import TABLES
 from streameval.database.writer import literal, name, told_apart
 from streameval.errors import InputError, outside_trouble
+from streameval.interrupts import held
 
 # What can write into a folder that was named for reading (COPY, EXPORT, ATTACH, PREPARE, PRAGMA import_database …) is
 # told by the kind of statement, since DuckDB's allowed paths may be written to.
@@ -90,16 +88,13 @@ class Session:
 
     def _interruptible(self, query: str) -> pa.Table:
         """Answer what may be asked in a thread: DuckDB hears no Ctrl-C while it works, and is told until it stops."""
-        stop: list[bool] = []
-        with _listening(stop), ThreadPoolExecutor(1) as pool:
+        with held() as arrived, ThreadPoolExecutor(1) as pool:
             for statement in self._connection.extract_statements(query):
                 self._refuse_writing(statement)
             answer = pool.submit(self._answer, query)
             while not wait([answer], timeout=0.1).done:
-                if stop:
+                if arrived:
                     self._connection.interrupt()
-        if stop:
-            raise KeyboardInterrupt
         return answer.result()
 
     def _answer(self, query: str) -> pa.Table:
@@ -149,20 +144,6 @@ class Session:
                 parquet = stream.read(4) == b"PAR1"
             reader = f"{'read_parquet' if parquet else 'read_csv'}({literal(plain)})"
         self._connection.execute(f"CREATE TEMP VIEW {name(one)} AS SELECT * FROM {reader}")
-
-
-@contextmanager
-def _listening(stop: list[bool]) -> Iterator[None]:
-    """Note a Ctrl-C in a list instead of raising it at any place; only the main thread hears one."""
-    before = signal.getsignal(signal.SIGINT)
-    if threading.current_thread() is not threading.main_thread() or not callable(before):
-        yield
-        return
-    signal.signal(signal.SIGINT, lambda *_: stop.append(True))
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)
 
 
 def _refusal(error: duckdb.Error, where: str) -> Exception:

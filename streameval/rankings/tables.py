@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import importlib
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -17,6 +16,7 @@ from typing import Any, TypeVar
 
 import pyarrow as pa
 
+from streameval.credentials import masked
 from streameval.errors import InputError, OutsideError, StreamevalError
 from streameval.rankings import Fetched, Forecast, Progress, Ranking, RankingOptions, silent
 from streameval.rankings.byscore import scored_from
@@ -276,7 +276,7 @@ def asked(where: str, call: Callable[[], T]) -> T:
         if (trouble := told(where, error)) is not None:
             raise trouble from None
         first = next((line for line in str(error).splitlines() if line.strip()), type(error).__name__)
-        text = re.sub(r"//[^/@\s]+@", "//…@", " ".join(first.split()))[:200]
+        text = masked(" ".join(first.split()))[:200]
         if isinstance(error, ConnectionError | TimeoutError) or type(error).__name__.endswith(_UNREACHED):
             raise OutsideError(f"{where}: its store does not answer", "run the command again later") from None
         raise InputError(f"{where}: {text}") from None

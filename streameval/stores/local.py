@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from types import TracebackType
 from typing import Any
 
+from streameval import system
 from streameval.stores import LAST, Need, State
 from streameval.stores.ranges import Range, join
 
@@ -18,9 +19,9 @@ class LocalFile:
     """A file of this machine."""
 
     def __init__(self, path: str) -> None:
-        self._handle = os.open(path, os.O_RDONLY)
+        self._handle = system.open_for_reading(path)
         self.bytes_read = 0
-        os.posix_fadvise(self._handle, 0, 0, os.POSIX_FADV_RANDOM)
+        system.expect_scattered_reads(self._handle)
 
     @property
     def state(self) -> State:
@@ -46,16 +47,14 @@ class LocalFile:
         return [found[one] for one in ranges]
 
     def _pread(self, size: int, at: int) -> bytes:
-        got = os.pread(self._handle, size, at)
-        while len(got) < size and (more := os.pread(self._handle, size - len(got), at + len(got))):
-            got += more
+        got = system.read_at(self._handle, size, at)
         self.bytes_read += len(got)
         return got
 
     def advise(self, ranges: Sequence[Range]) -> None:
         """Have the system fetch ranges ahead, many at once."""
         for at, size in join(ranges, _GAP):
-            os.posix_fadvise(self._handle, at, size, os.POSIX_FADV_WILLNEED)
+            system.read_ahead(self._handle, at, size)
 
     def hold(self, ranges: Sequence[Range]) -> None:
         """Nothing: a small read costs little here."""

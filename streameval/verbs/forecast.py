@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from streameval.credentials import masked_source
 from streameval.errors import InputError, did_you_mean
-from streameval.labelling.readers import is_url, without_password
+from streameval.labelling.readers import is_url
 from streameval.rankings import Forecast, RankingOptions, open_ranking
 from streameval.rankings.forecasts import forecast_columns, forecast_leading
 from streameval.stores import is_remote, store_of
@@ -98,7 +99,7 @@ def forecast_labels(sources: Sequence[str]) -> list[Source]:
 
 
 def _shown(source: str) -> str:
-    return without_password(source.partition("#")[0]) if is_url(source) else source
+    return masked_source(source.partition("#")[0]) if is_url(source) else source
 
 
 def _size(source: str) -> tuple[int | None, int | None]:

@@ -23,6 +23,7 @@ import duckdb
 import numpy as np
 import pyarrow as pa
 
+from streameval.credentials import masked_source
 from streameval.errors import InputError
 from streameval.types import Int64Array
 
@@ -77,7 +78,7 @@ class Opened:
     Attributes
     ----------
     name : str
-        For messages.
+        For messages and files: of an address without what may be secret.
     digest : callable
         Content hash; None where only the rows read can tell (a query has no bytes of its own).
     columns : tuple of str
@@ -93,6 +94,9 @@ class Opened:
     columns: tuple[str, ...]
     rejected: Callable[[], Rejected] = lambda: Rejected.none()
     lines: Callable[[Int64Array], Int64Array] | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "name", masked_source(self.name))
 
 
 def open_source(connection: duckdb.DuckDBPyConnection, source: Any) -> Opened:
@@ -115,23 +119,12 @@ def open_source(connection: duckdb.DuckDBPyConnection, source: Any) -> Opened:
 
 def name_of(source: Any) -> str:
     """Name of a source, for messages."""
-    return os.fspath(source) if isinstance(source, str | os.PathLike) else "labels in memory"
+    return masked_source(str(os.fspath(source))) if isinstance(source, str | os.PathLike) else "labels in memory"
 
 
 def is_url(source: Any) -> bool:
     """Whether a source is a database and a query rather than a path."""
     return isinstance(source, str) and source.startswith(("duckdb:", "sqlite:", "postgresql:", "postgres:"))
-
-
-def without_password(address: str) -> str:
-    """Show an address: passwords stay out of messages and files.
-
-    Examples
-    --------
-    >>> without_password("postgresql://me:secret@host/db?password=secret&x=1")
-    'postgresql://me:***@host/db?password=***&x=1'
-    """
-    return re.sub(r"(//[^:/@]*:)[^@]*(?=@)|([?&]password=)[^&#]*", lambda found: f"{found[1] or found[2]}***", address)
 
 
 def split_query(source: str) -> tuple[str, str]:
@@ -140,11 +133,16 @@ def split_query(source: str) -> tuple[str, str]:
     Raises
     ------
     InputError
-        There is no query.
+        There is no query, or the password holds characters that an address gives another meaning.
     """
     address, _, query = source.partition("#")
+    shown = masked_source(address)
+    login = address.partition("://")[2].rpartition("@")[0]
+    if address.startswith("postgres") and (re.match(r"\S*@", query) or re.search(r"[/?@\s]", login)):
+        hint = "write @ # / ? : and spaces there as %40 %23 %2F %3F %3A %20"
+        raise InputError(f"{masked_source(source)}: its user name or password holds such a character", hint)
     if not query.strip():
-        raise InputError(f"{address}: no query", f"write it behind a #, such as '{address}#SELECT rank, label FROM t'")
+        raise InputError(f"{shown}: no query", f"write it behind a #, such as '{shown}#SELECT rank, label FROM t'")
     return address, query.strip().rstrip(";")
 
 

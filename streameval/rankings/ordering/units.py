@@ -13,6 +13,7 @@ import numpy.typing as npt
 import polars as pl
 import pyarrow as pa
 
+from streameval import system
 from streameval.errors import InputError, StreamevalError, outside_trouble
 from streameval.kernels.tiehash import position_hashes
 from streameval.rankings.ordering.bins import Words
@@ -94,12 +95,12 @@ class RowGroup:
 
     def advise(self) -> None:
         """Have the system fetch the scores, for they will be read soon; whatever is wrong shows then."""
-        if not hasattr(os, "posix_fadvise") or not self.score_bytes or is_remote(self.path):
+        if not self.score_bytes or is_remote(self.path):
             return
         with contextlib.suppress(OSError):
-            handle = os.open(self.path, os.O_RDONLY)
+            handle = system.open_for_reading(self.path)
             try:
-                os.posix_fadvise(handle, self.score_at, self.score_bytes, os.POSIX_FADV_WILLNEED)
+                system.read_ahead(handle, self.score_at, self.score_bytes)
             finally:
                 os.close(handle)
 
