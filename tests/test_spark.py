@@ -311,3 +311,11 @@ def test_why_spark_did_not_start_is_said_in_its_own_words(listed, tmp_path):
     assert done.returncode == 2
     assert done.stderr.count("\n") == 1
     assert "nowhere/bin/java: No such file or directory" in done.stderr
+
+
+@pytest.mark.parametrize("length", [20, 150, 4000])
+def test_what_spark_says_is_not_cut_where_paths_are_long(length):
+    from streameval.rankings.engines.spark.jobs import first_line
+
+    said = f"/{'p' * length}/spark-class: line 71: /nowhere/bin/java: No such file or directory"
+    assert first_line(RuntimeError(f"\n{said}\nmore")).endswith("/nowhere/bin/java: No such file or directory")
