@@ -13,6 +13,9 @@ _QUERY_VALUE = re.compile(r"([?&;][^=&;#?\s]+=)[^&;#\s]+")
 _SETTING = re.compile(
     r"(\w*(?:passw|pwd|secret|token|signature|credential)\w*\s*=\s*)('[^']*'|[^\s&;#]+)", re.IGNORECASE
 )
+_AT = re.compile(r"@(?=[\w.:\[\]-]*(?:[/?#]|$))")  # before a host
+_STORES = ("s3", "s3a", "s3n", "gs", "az")  # an @ in a path is a letter there
+_FILES = ("file", "sqlite", "duckdb")  # nobody logs in there
 _STOPS = ":,.;!?)'\"]}"
 _PIECES = re.compile(r"[\s:@/?#&;=]+")
 _SHORTEST = 3  # a piece of fewer letters would hide every such letter of a message
@@ -21,8 +24,7 @@ _SHORTEST = 3  # a piece of fewer letters would hide every such letter of a mess
 def masked(text: str) -> str:
     """Hide what may be secret in the addresses of a text: all before the @, and every value after the question mark.
 
-    An @ behind a host and a path is part of the path, as in s3://bucket/a@b; behind a name and a colon it ends a
-    password, whatever stands between them.
+    Of s3://bucket/a@b the @ is part of the path, unless a colon or another @ before the path tells of a password.
 
     Examples
     --------
@@ -44,8 +46,12 @@ def masked_source(source: str) -> str:
     >>> masked_source("postgresql://me:se cr#et@host/db#SELECT 1")
     'postgresql://***@host/db#SELECT 1'
     """
-    found = re.match(r"([A-Za-z][A-Za-z0-9+.-]+:/+)([^/@]*:[^/@]*\s.*)@", source, re.DOTALL)
-    return masked(f"{found[1]}{_HIDDEN}@{source[found.end() :]}" if found else source)
+    found = _ADDRESS.search(source)
+    if found is None:
+        return masked(source)
+    body = source[found.start(2) :]
+    hidden = _HIDDEN + "@" if (end := _login_end(found[1], body)) else ""
+    return masked(source[: found.start(2)] + hidden + body[end:])
 
 
 def masked_values(value: Any) -> Any:
@@ -76,13 +82,24 @@ def without_secrets(text: str, sources: Iterable[str]) -> str:
 
 def _mask_address(found: re.Match[str]) -> str:
     scheme, rest = found[1], found[2]
-    body = rest.rstrip(_STOPS)
-    authority = re.split(r"[/?#]", body, maxsplit=1)[0]
-    if "@" in body and ("@" in authority or ":" in authority):
-        rest = f"{_HIDDEN}@{rest.rpartition('@')[2]}"
-    elif re.search(r":\D", authority):  # no port: the beginning of a password that holds a space or a #
-        rest = f"{_HIDDEN}{rest[len(authority) :]}"
+    if end := _login_end(scheme, rest.rstrip(_STOPS)):
+        rest = f"{_HIDDEN}@{rest[end:]}"
+    elif re.search(r":[^\d*]", authority := _authority(rest.rstrip(_STOPS))):
+        rest = f"{_HIDDEN}{rest[len(authority) :]}"  # no port: the beginning of a password that holds a space or a #
     return scheme + _QUERY_VALUE.sub(rf"\1{_HIDDEN}", rest)
+
+
+def _login_end(scheme: str, body: str) -> int:
+    """Where a user name and password end, behind their @; 0 where there are none."""
+    kind = scheme.rstrip(":/").lower()
+    ends = [match.end() for match in _AT.finditer(body)] or [body.rfind("@") + 1]
+    authority = _authority(body)
+    in_path = kind in _STORES and "/" in body[: ends[-1]] and not re.search("[@:]", authority)
+    return 0 if kind in _FILES or in_path else ends[-1]
+
+
+def _authority(body: str) -> str:
+    return re.split(r"[/?#]", body, maxsplit=1)[0]
 
 
 def _secrets(source: str) -> set[str]:
@@ -91,10 +108,7 @@ def _secrets(source: str) -> set[str]:
     if found is None:
         return set()
     body = source[found.start(2) :]
-    user, at, _ = body.rpartition("@")
-    if not at or masked_source(source) == source:
-        user = ""
     values = [match[0].partition("=")[2] for match in _QUERY_VALUE.finditer(body)]
-    whole = [user, *values]
+    whole = [body[: max(0, _login_end(found[1], body) - 1)], *values]
     pieces = [piece for one in whole for piece in (one, *_PIECES.split(one))]
     return {form for piece in pieces for form in (piece, unquote(piece)) if len(form) >= _SHORTEST}
