@@ -26,20 +26,11 @@ def proof(found: Evaluation) -> str:
     if not curve.proves:
         return f"Nothing is proven: {_first(found)} The curve from {labels} is a picture, not a bound."
     low, _, high = curve.precision_at(curve.n_items)
-    doubt = "; taken literally, these labels contradict it" if _contradicted(found) else ""
     chance = "" if claim.confidence is None else f" with probability {claim.confidence:g}"
     return (
         f"{_proven_cutoff(found)}among all {curve.n_items:,} items, precision lies between {low:.1%} and {high:.1%}. "
-        f"That took {labels}, and {_holds(claim)}{chance}, assuming {_clause(claim.assumes)}{doubt}."
+        f"That took {labels}, and {_holds(claim)}{chance}, assuming {_clause(claim.assumes)}."
     )
-
-
-def _contradicted(found: Evaluation) -> bool:
-    """Whether the assumption that the bounds rest on is broken, if only within noise."""
-    if not found.curve.claim.assumes.startswith("A.2"):
-        return False
-    tested = found.summary.get("diagnostics", {}).get("assumptions", {}).get("A.2", {})
-    return str(tested.get("verdict", "")).startswith("contradicted")
 
 
 def counted(number: int, what: str) -> str:

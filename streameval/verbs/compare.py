@@ -171,7 +171,7 @@ def _side(name: str, plan: Plan | None, found: Evaluation, share: float) -> Side
     labelled = int(found.summary["account"]["labelled"])
     if plan is None:
         return Side(name, "exact", found.summary["ranking"], labelled, found.curve, found.metrics)
-    parameters = dict(plan.parameters)
+    parameters = dict(found.summary["parameters"])
     curve = found.curve
     if _by_chance(found):
         method = create(plan.method, parameters)

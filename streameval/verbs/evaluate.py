@@ -39,6 +39,7 @@ class LabelOptions(TypedDict, total=False):
     vote: str
     prefer: Sequence[str]
     label_error: float
+    assume: str | None
     strict: bool
 
 
@@ -62,7 +63,7 @@ def evaluate(
         Positives that the ranking never returned: they count in recall, F, average precision and AUC.
     options
         `on`, `label`, `annotator`, `time`, `source`: columns (`streameval.labelling.LabelColumns`). `vote`, `prefer`,
-        `label_error`, `strict`: see `Judging`.
+        `label_error`, `assume`, `strict`: see `Judging`.
 
     Returns
     -------
@@ -83,6 +84,7 @@ def evaluate(
     folder = Study(Path(study))
     plan = folder.plan()
     refuse_misses(plan, misses)
+    as_read = judging.read(plan)
     sources = [labels] if _is_one(labels) else list(labels)
     items = folder.items(plan)
     read = _read(sources, plan, items, columns)
@@ -96,9 +98,9 @@ def evaluate(
         raise InputError(f"{folder.folder}: no labels yet", "give them with --labels FILE")
     tallied = tally_stored(folder, plan, judging, stored)
     thresholds = folder.thresholds(plan)
-    parts = slice_curves(plan, tallied.labels, judging.label_error)
+    parts = slice_curves(as_read, tallied.labels, judging.label_error)
     slices = slices_found(plan, tallied.labels, parts, thresholds)
-    curve = whole_curve(plan, tallied.labels, judging.label_error, parts).with_misses(misses)
+    curve = whole_curve(as_read, tallied.labels, judging.label_error, parts).with_misses(misses)
     if thresholds is not None:
         curve = curve.with_score(thresholds)
     given = [
@@ -111,7 +113,7 @@ def evaluate(
         }
         for votes in read
     ]
-    summary = _summary(plan, tallied, curve, judging)
+    summary = {**_summary(as_read, tallied, curve, judging), "study": plan.plan_id}
     people = agreement(tallied.rows, items.extra).as_dict()
     said = {"by": plan.notes["by"], "slices": [one.facts() for one in slices]} if slices else {}
     found = _evaluation(tallied, curve, {**summary, "agreement": people, "sources": given, **said}, slices)
@@ -190,7 +192,6 @@ def _evaluation(
 def _summary(plan: Plan, tallied: Tallied, curve: Curve, judging: Judging) -> dict[str, Any]:
     return {
         "evaluation_id": evaluation_id(plan, tallied.labels, curve.misses, judging.label_error),
-        "study": plan.plan_id,
         "version": __version__,
         "n_items": plan.n_items,
         "misses": curve.misses,
@@ -199,6 +200,7 @@ def _summary(plan: Plan, tallied: Tallied, curve: Curve, judging: Judging) -> di
         "vote": str(vote_rule(judging.vote)),
         "prefer": list(judging.prefer),
         "label_error": judging.label_error,
+        "assume": judging.assume,
         "claim": curve.claim.as_dict(),
         "findings": list(curve.findings),
         "diagnostics": dict(curve.diagnostics),

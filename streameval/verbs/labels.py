@@ -63,7 +63,7 @@ def labels(study: str | os.PathLike[str]) -> Progress:
     plan = folder.plan()
     judging, stored = last_judging(folder), folder.labels.sources()
     tallied = tally_stored(folder, plan, judging, stored)
-    curve = curve_of(plan, tallied.labels, judging.label_error)
+    curve = curve_of(judging.read(plan), tallied.labels, judging.label_error)
     missing = int(tallied.labels.account["missing"])
     return Progress(
         account=tallied.labels.account,
