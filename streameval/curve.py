@@ -237,7 +237,7 @@ class Curve:
         """Show the claim, a picture and a few cutoffs in a notebook."""
         claim = self.claim
         chance = "" if claim.confidence is None else f" with probability {claim.confidence:g}"
-        head = f"{claim.coverage}{chance}; assumed: {claim.assumes}"
+        head = f"{claim.coverage}{chance}; assumed: {claim.assumes}. {claim.caution}"
         sides = ["precision_lower", "precision", "precision_upper"]
         ranks = np.unique(np.rint(np.geomspace(1, self.n_items, 200)).astype(np.int64))
         drawn = [self.at(ranks).column(name).to_numpy() for name in sides]

@@ -9,6 +9,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from streameval.labelling.agreement import Agreement, agreement
+from streameval.labelling.answers import whose
 from streameval.labelling.fold import fold
 from streameval.labelling.issues import issues_of, trouble_between_strangers, untimed
 from streameval.labelling.rules import Counts, VoteRule, vote_rule
@@ -28,11 +30,13 @@ class Tallied:
         Every stored row with its `fate` (see `streameval.labelling.fold`).
     issues : pyarrow.Table
         See `streameval.labelling.issues`.
+    agreement : Agreement
     """
 
     labels: Labels
     rows: pa.Table
     issues: pa.Table
+    agreement: Agreement
 
 
 def tally(
@@ -75,8 +79,10 @@ def tally(
         "untimed": untimed(rows).num_rows,
         **{fate: int(fates.get(fate, 0)) for fate in _FATES},
     }
-    labels = Labels(plan.ranks, label, counts.votes, counts.positive, account)
-    return Tallied(labels, rows, issues_of(labels, rows, strangers))
+    people = agreement(rows, extra)
+    said = whose(rows, counts, label, plan.ranks, people, chosen.least)
+    labels = Labels(plan.ranks, label, counts.votes, counts.positive, account, *said)
+    return Tallied(labels, rows, issues_of(labels, rows, strangers), people)
 
 
 def with_unlisted(account: Mapping[str, int], unlisted: Sequence[Mapping[str, int]], unplanned: int) -> dict[str, int]:

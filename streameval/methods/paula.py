@@ -224,7 +224,7 @@ class Paula:
         assumed = assumptions(labels, layout.head_end, layout.window)
         found = noise_diagnostics(layout, labels, assumed)
         refuted = found["contradicts_never_rising"] or found["contradicts_independence"] or not envelope.consistent
-        said = noise_findings(self._confidence, envelope.consistent, found, assumed["A.2"])
+        said = noise_findings(self._confidence, envelope.consistent, found, assumed["A.2"], labels.about)
         return Curve(
             n_items=layout.n_items,
             envelope=envelope if envelope.consistent else _picture(layout, labels, bracket_of(layout, labels)),

@@ -52,7 +52,8 @@ def claim_sentence(found: Comparison) -> str:
     """What the bounds on the differences promise."""
     meaning = band_meaning(found.claim).replace("the band holds", "all bounds hold")
     said = f"{meaning[0].upper()}{meaning[1:]} ({found.lists})"
-    return f"{said}." if found.claim.coverage == "none" else f"{said}; assumed: {found.claim.assumes}."
+    said = f"{said}." if found.claim.coverage == "none" else f"{said}; assumed: {found.claim.assumes}."
+    return f"{said} {found.claim.caution}".rstrip()
 
 
 def save_comparison(found: Comparison, out: Path | None, plot: Path | None) -> None:

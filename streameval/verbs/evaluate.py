@@ -13,7 +13,6 @@ from streameval.curve import Curve
 from streameval.errors import InputError, check_misses, did_you_mean
 from streameval.labelerror import check_label_error
 from streameval.labelling import Items, LabelColumns, Tallied, Votes, read_votes, vote_rule
-from streameval.labelling.agreement import agreement
 from streameval.labelling.grades import refuse_grades
 from streameval.labelling.issues import KINDS, place_of
 from streameval.labelstore import Given, rows_of
@@ -114,9 +113,10 @@ def evaluate(
         for votes in read
     ]
     summary = {**_summary(as_read, tallied, curve, judging), "study": plan.plan_id}
-    people = agreement(tallied.rows, items.extra).as_dict()
     said = {"by": plan.notes["by"], "slices": [one.facts() for one in slices]} if slices else {}
-    found = _evaluation(tallied, curve, {**summary, "agreement": people, "sources": given, **said}, slices)
+    found = _evaluation(
+        tallied, curve, {**summary, "agreement": tallied.agreement.as_dict(), "sources": given, **said}, slices
+    )
     folder.save_evaluation(found, render(plan, found), database_of(folder, plan, found))
     return found
 

@@ -84,7 +84,8 @@ def curve_of(plan: Plan, labels: Labels, label_error: float = 0.0) -> Curve:
 def whole_curve(plan: Plan, labels: Labels, label_error: float, slices: Mapping[str, Curve]) -> Curve:
     """Curve of the whole list, from those of its slices where it has any."""
     if slices:
-        return pooled(plan, slices, labels, label_error)
+        curve = pooled(plan, slices, labels, label_error)
+        return curve.with_findings((*curve.findings, *filter(None, [curve.claim.caution])))
     return _curve(plan, labels, label_error, plan.parameters.get("confidence"))
 
 
@@ -99,7 +100,12 @@ def slice_curves(plan: Plan, labels: Labels, label_error: float = 0.0) -> dict[s
 
 def _curve(plan: Plan, labels: Labels, label_error: float, confidence: float | None) -> Curve:
     parameters = method_parameters(plan.parameters, label_error)
-    return widen(create(plan.method, parameters).curve(plan, labels), label_error, confidence)
+    curve = create(plan.method, parameters).curve(plan, labels)
+    claim = replace(curve.claim, about=labels.about, why=labels.why)
+    caution = claim.caution if label_error == 0 else f"The labels are disputed: {claim.why}." if claim.why else ""
+    findings = (*curve.findings[:1], caution, *curve.findings[1:])
+    curve = replace(curve, claim=claim, findings=tuple(filter(None, findings)))
+    return widen(curve, label_error, confidence)
 
 
 def half_width_of(plan: Plan, curve: Curve, missing: int) -> dict[str, Any]:

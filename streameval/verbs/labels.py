@@ -12,7 +12,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from streameval.labelling.agreement import agreement
 from streameval.labelstore import Given
 from streameval.study import Study
 from streameval.types import Plan
@@ -69,7 +68,7 @@ def labels(study: str | os.PathLike[str]) -> Progress:
         account=tallied.labels.account,
         strata=_strata(plan, tallied.labels.known),
         sources=[_source(one, tallied.rows) for one in stored],
-        agreement=agreement(tallied.rows, folder.extra_tasks()).as_dict(),
+        agreement=tallied.agreement.as_dict(),
         half_width={
             **half_width_of(plan, curve, missing),
             "coverage": curve.claim.coverage,

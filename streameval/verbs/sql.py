@@ -78,7 +78,7 @@ def writer(folder: Study, plan: Plan | None, found: Evaluation) -> Callable[[str
     tables["metrics"] = found.metrics.replace_schema_metadata(None)
     tables |= _slices(plan, found)
     tables["provenance"] = _provenance(database_id(folder, found), plan, found)
-    return database(tables)
+    return database(tables, found.curve.claim.caution)
 
 
 def _slices(plan: Plan | None, found: Evaluation) -> dict[str, pa.Table]:
@@ -103,6 +103,8 @@ _BOUNDED = {
     "coverage": pa.string(),
     "confidence": pa.float64(),
     "assumes": pa.string(),
+    "about": pa.string(),
+    "why": pa.string(),
     "proves": pa.bool_(),
 }
 

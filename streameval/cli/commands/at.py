@@ -61,6 +61,7 @@ def at(
     cells = [[f"{row['metric']}({row['argument']})", *(_text(row[side]) for side in _SIDES)] for row in found]
     claim = curve.claim
     lines = [*columns(["", *_SIDES], cells), f"{band_meaning(claim).capitalize()}; assumed: {claim.assumes}."]
+    lines += filter(None, [claim.caution])
     output.say({"found": found, "claim": claim.as_dict()}, lines)
 
 

@@ -105,6 +105,7 @@ def _proven(found: Cut) -> list[str]:
         "",
         *columns(["", "lower", "estimate", "upper"], rows),
         f"{meaning[0].upper()}{meaning[1:]}. Assumed: {found.claim.assumes}.",
+        *filter(None, [found.claim.caution]),
     ]
 
 

@@ -54,7 +54,7 @@ def evaluate(
         Folder or object store (s3://bucket/folder) to copy the results to, their manifest.json last.
     """
     from streameval.cli.picture import picture
-    from streameval.reporting.sentences import band_meaning, half_width_sentence, verdict
+    from streameval.reporting.sentences import band_meaning, half_width_sentence, remarks, verdict
     from streameval.study import result_files
     from streameval.verbs.evaluate import evaluate as verb
 
@@ -77,7 +77,7 @@ def evaluate(
               if one["unplanned"]]  # fmt: skip
     lines = [
         verdict(found),
-        *filter(None, (half_width_sentence(found), *found.curve.findings[1:])),
+        *filter(None, (half_width_sentence(found), *remarks(found))),
         *([f"Labels: {', '.join(notes)} (issues.parquet has them all)."] if notes else []),
         *_kept(account),
         *_agreement(found.summary["agreement"]),
