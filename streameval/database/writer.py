@@ -45,7 +45,8 @@ def database(tables: Mapping[str, pa.Table], caution: str = "") -> Callable[[str
                 for name, table in tables.items():
                     _add(connection, name, table, caution if name in BOUNDS else "")
                 slices = _kind(tables["slice_curve"]) if "slice_curve" in tables else "absent"
-                for statement in statements(_kind(tables["curve"]), slices):
+                basis = tables["provenance"].column("estimates")[0].as_py()
+                for statement in statements(_kind(tables["curve"]), slices, basis):
                     connection.execute(statement)
                 connection.execute("USE memory")
                 connection.execute("DETACH study")

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -31,12 +32,15 @@ class Tallied:
     issues : pyarrow.Table
         See `streameval.labelling.issues`.
     agreement : Agreement
+    answered : bool array, shape (n_planned,)
+        Whether anybody answered or skipped the item of a planned rank.
     """
 
     labels: Labels
     rows: pa.Table
     issues: pa.Table
     agreement: Agreement
+    answered: npt.NDArray[np.bool_]
 
 
 def tally(
@@ -82,7 +86,9 @@ def tally(
     people = agreement(rows, extra)
     said = whose(rows, counts, label, plan.ranks, people, chosen.least)
     labels = Labels(plan.ranks, label, counts.votes, counts.positive, account, *said)
-    return Tallied(labels, rows, issues_of(labels, rows, strangers), people)
+    silent = pc.is_in(rows.column("fate"), value_set=pa.array(["blank", "unreadable", "unknown", "control"]))
+    answered = np.isin(plan.ranks, rows.filter(pc.invert(silent)).column("rank").to_numpy())
+    return Tallied(labels, rows, issues_of(labels, rows, strangers), people, answered)
 
 
 def with_unlisted(account: Mapping[str, int], unlisted: Sequence[Mapping[str, int]], unplanned: int) -> dict[str, int]:

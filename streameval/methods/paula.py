@@ -187,7 +187,8 @@ class Paula:
         Bounds: "exact" where every item is labelled. "conditional" on A.2 where nothing in the labels contradicts it
         (no window rises, the bracket nowhere crosses, the labels inside windows fit): then ⌈Y⁻⌉ ≤ Y(g_k) ≤ ⌊Y⁺⌋ at grid
         points, lifted to every rank. "none" otherwise, since noise alone makes windows rise and the bracket is then
-        false more often than not: the smaller and the larger of the pair, a picture. A missing label counts 0 in Y⁻ and 1 in Y⁺. With `assume="independent"`: "conditional" on
+        false more often than not: the smaller and the larger of the pair, a picture. A missing label counts 0 in Y⁻ and
+        1 in Y⁺. With `assume="independent"`: "conditional" on
         independent labels of never rising probability, at every rank at once with probability `confidence` under that
         model; "none" where the labels contradict it beyond noise (which happens with probability below .02 where it is
         true). Columns `independent_lower`, `independent_upper` are these bounds at grid points, whatever is assumed.

@@ -56,6 +56,10 @@ def claim_sentence(found: Comparison) -> str:
     return f"{said} {found.claim.caution}".rstrip()
 
 
+def _short(value: float | None) -> float | None:
+    return None if value is None else round(value, 5)
+
+
 def save_comparison(found: Comparison, out: Path | None, plot: Path | None) -> None:
     """Write the tables into a folder and the picture into a file, where asked for."""
     files: dict[Path, atomic.Writer] = {}
@@ -78,7 +82,7 @@ def figure(found: Comparison) -> alt.VConcatChart:
     rows = found.curves.take(np.unique(np.searchsorted(ranks, wanted))).to_pylist()
     curves = [
         {"rank": row["rank"], "list": name, "low": round(row[f"precision_{name}_lower"], 5),
-         "precision": round(row[f"precision_{name}"], 5), "high": round(row[f"precision_{name}_upper"], 5)}
+         "precision": _short(row[f"precision_{name}"]), "high": round(row[f"precision_{name}_upper"], 5)}
         for row in rows for name in ("a", "b")
     ]  # fmt: skip
     axis = rank_axis(1, int(ranks[-1]))

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
+from streameval.curve import Curve
 from streameval.study import Evaluation
 from streameval.types import TRUTH, Claim
 
@@ -9,7 +12,7 @@ from streameval.types import TRUTH, Claim
 def verdict(found: Evaluation) -> str:
     """One or two sentences: what holds, at what cost, under which assumption."""
     claim, account = found.curve.claim, found.summary["account"]
-    labels = f"{account['labelled']:,} of {account['planned']:,} labels"
+    labels = f"{account['labelled']:,} of {account['planned']:,} labels{_missing(account)}"
     if claim.coverage == "exact":
         return f"Every item is labelled: the curve is exact{_of(claim)} ({labels})."
     if found.curve.findings:
@@ -22,6 +25,21 @@ def remarks(found: Evaluation) -> tuple[str, ...]:
     return found.curve.findings if found.curve.claim.coverage == "exact" else found.curve.findings[1:]
 
 
+def _missing(account: Mapping[str, int]) -> str:
+    missing = account["planned"] - account["labelled"]
+    return f", {missing:,} planned ones are missing" if missing else ""
+
+
+def estimate_sentence(curve: Curve) -> str:
+    """What estimates are made of, where labels are missing; else empty."""
+    return {
+        "bounds": "",
+        "labels at hand": "Estimates are those of the labels at hand: the tasks answered so far are a random part of "
+        "all, as they are shuffled and nothing in where they lie speaks against it.",
+        "none": "There are no estimates: labels are missing, and those at hand are no random part of the tasks.",
+    }[curve.basis]
+
+
 def _of(claim: Claim) -> str:
     return "" if claim.about == TRUTH else f" of {claim.about}"
 
@@ -29,7 +47,7 @@ def _of(claim: Claim) -> str:
 def proof(found: Evaluation) -> str:
     """Two sentences: what is proven; at what cost, with which probability and under which assumption."""
     claim, account, curve = found.curve.claim, found.summary["account"], found.curve
-    labels = f"{counted(account['labelled'], 'label')} of {counted(curve.n_items, 'item')}"
+    labels = f"{counted(account['labelled'], 'label')} of {counted(curve.n_items, 'item')}{_missing(account)}"
     if claim.coverage == "exact":
         said = f"Every item is labelled, so every number here is exact{_of(claim)}. That took {labels}."
         return f"{said} {claim.caution}".rstrip()

@@ -184,6 +184,8 @@ def _side(name: str, plan: Plan | None, found: Evaluation, share: float) -> Side
         error = float(found.summary.get("label_error", 0.0))
         curve = curve_of(replace(plan, parameters={**parameters, "confidence": share}), labels, error)
         curve = replace(curve, misses=found.curve.misses, score=found.curve.score)
+    # an estimate does not depend on the confidence, nor on what the other side says: it is that of evaluate
+    curve = curve.centred(found.curve.center or found.curve.envelope, found.curve.basis)
     return Side(name, plan.method, plan.ranking, labelled, curve)
 
 

@@ -23,6 +23,7 @@ from streameval.stores.transfer import copied
 from streameval.study import Evaluation, Study, evaluation_id
 from streameval.types import Plan
 from streameval.verbs.judging import Judging, half_width_of, slice_curves, tally_stored, whole_curve
+from streameval.verbs.missing import completed
 from streameval.verbs.slicing import refuse_misses, slices_found
 from streameval.verbs.sql import writer as database_of
 
@@ -98,8 +99,13 @@ def evaluate(
     tallied = tally_stored(folder, plan, judging, stored)
     thresholds = folder.thresholds(plan)
     parts = slice_curves(as_read, tallied.labels, judging.label_error)
-    slices = slices_found(plan, tallied.labels, parts, thresholds)
     curve = whole_curve(as_read, tallied.labels, judging.label_error, parts).with_misses(misses)
+    basis, filled = completed(plan, tallied)
+    twins = {} if filled is None else slice_curves(as_read, filled, judging.label_error)
+    twin = None if filled is None else whole_curve(as_read, filled, judging.label_error, twins)
+    parts = {name: one.centred(twins[name].envelope if twins else None, basis) for name, one in parts.items()}
+    curve = curve.centred(None if twin is None else twin.envelope, basis)
+    slices = slices_found(plan, tallied.labels, parts, thresholds)
     if thresholds is not None:
         curve = curve.with_score(thresholds)
     given = [
@@ -202,6 +208,7 @@ def _summary(plan: Plan, tallied: Tallied, curve: Curve, judging: Judging) -> di
         "label_error": judging.label_error,
         "assume": judging.assume,
         "claim": curve.claim.as_dict(),
+        "estimates": curve.basis,
         "findings": list(curve.findings),
         "diagnostics": dict(curve.diagnostics),
         "half_width": half_width_of(plan, curve, int(tallied.labels.account["missing"])),

@@ -110,4 +110,4 @@ def _proven(found: Cut) -> list[str]:
 
 
 def _number(value: float | None, form: str) -> str:
-    return "undefined" if value is None else format(value, form)
+    return "unknown" if value is None else format(value, form)
