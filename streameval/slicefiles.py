@@ -57,7 +57,14 @@ class SliceFound:
             "claim": self.curve.claim.as_dict(),
             "findings": list(self.curve.findings),
             "diagnostics": dict(self.curve.diagnostics),
+            "estimates": self.curve.basis,
         }
+
+
+def center_of(table: pa.Table) -> Envelope | None:
+    """Read what `Curve.envelope_table` wrote of a curve's center."""
+    names = ("rank", "center_lower", "center_upper")
+    return Envelope(*(table.column(name).to_numpy() for name in names)) if names[1] in table.column_names else None
 
 
 def slice_of(slices: Sequence[SliceFound], name: str) -> SliceFound:
@@ -80,7 +87,7 @@ def slice_tables(slices: Sequence[SliceFound]) -> dict[str, pa.Table]:
     if not slices:
         return {}
     parts = ([_named(one.name, table) for one, table in zip(slices, tables, strict=True)] for tables in (
-        [one.curve.envelope.table for one in slices],
+        [one.curve.envelope_table for one in slices],
         [one.curve_table for one in slices],
         [one.metrics for one in slices],
     ))  # fmt: skip
@@ -114,6 +121,8 @@ def read_slices(folder: Path, facts: Sequence[Mapping[str, Any]]) -> tuple[Slice
         curve = Curve(
             n_items=one["n_items"],
             envelope=Envelope.from_table(envelope),
+            basis=one.get("estimates", "bounds"),
+            center=center_of(envelope),
             grid=shown.column("rank").to_numpy(),
             claim=Claim(**one["claim"]),
             diagnostics=one["diagnostics"],

@@ -38,7 +38,7 @@ from streameval.envelope import Envelope
 from streameval.errors import StudyError
 from streameval.planfiles import difference, plan_files, read_plan
 from streameval.slicefiles import NAMES as SLICE_FILES
-from streameval.slicefiles import SliceFound, read_slices, slice_tables
+from streameval.slicefiles import SliceFound, center_of, read_slices, slice_tables
 from streameval.types import Claim, Labels, Plan
 
 if TYPE_CHECKING:  # DuckDB is only needed once there are labels
@@ -98,6 +98,7 @@ class Evaluation:
 def evaluation_id(plan: Plan, labels: Labels, misses: int = 0, label_error: float = 0.0) -> str:
     """Sixteen hex digits: the hash of plan, labels, misses, label error rate and version."""
     digest = hashlib.sha256(f"{plan.plan_id}\0{__version__}\0{misses}\0{label_error!r}\0".encode())
+    digest.update(f"{labels.about}\0{labels.why}\0".encode())
     for values in (labels.label, labels.votes, labels.positive_votes):
         digest.update(np.ascontiguousarray(values).tobytes())
     return digest.hexdigest()[:16]
@@ -252,7 +253,7 @@ class Study:
     def save_evaluation(self, found: Evaluation, report: str, database: atomic.Writer) -> None:
         """Write all results, `study.duckdb` among them; `evaluation.json` last."""
         facts = {"evaluation_id": found.evaluation_id}
-        tables = (found.labels, found.issues, found.curve.envelope.table, found.curve_table, found.metrics)
+        tables = (found.labels, found.issues, found.curve.envelope_table, found.curve_table, found.metrics)
         files = {self.folder / name: atomic.parquet(t, facts) for name, t in zip(_RESULTS, tables, strict=True)}
         files |= {self.folder / name: atomic.parquet(t, facts) for name, t in slice_tables(found.slices).items()}
         files[self.folder / "report.html"] = atomic.text(report)
@@ -294,6 +295,8 @@ def _curve(summary: Mapping[str, Any], envelope: pa.Table, curve_table: pa.Table
     return Curve(
         n_items=summary["n_items"],
         envelope=Envelope.from_table(envelope),
+        basis=summary.get("estimates", "bounds"),
+        center=center_of(envelope),
         grid=curve_table.column("rank").to_numpy(),
         claim=Claim(**summary["claim"]),
         diagnostics=summary["diagnostics"],

@@ -20,6 +20,7 @@ FloatArray = npt.NDArray[np.float64]
 Coverage = Literal["exact", "conditional", "pointwise", "simultaneous", "none"]
 STRENGTH: tuple[Coverage, ...] = ("none", "conditional", "pointwise", "simultaneous", "exact")
 """What holds, from the weakest to the strongest."""
+TRUTH = "the truth"
 
 
 @dataclass(frozen=True)
@@ -36,15 +37,26 @@ class Claim:
         Probability in (0, 1]; None where the claim is not probabilistic.
     assumes : str
         One sentence: what has to be true of the list for the claim to hold.
+    about : str
+        What the bounds are bounds of: `TRUTH`, or what the annotators would say (`streameval.labelling.answers`).
+    why : str
+        A clause that says who gave how many labels and how far they agree; empty of the truth.
     """
 
     coverage: Coverage
     confidence: float | None
     assumes: str
+    about: str = TRUTH
+    why: str = ""
+
+    @property
+    def caution(self) -> str:
+        """A sentence that says whose answers the claim is about, where it is not the truth; else empty."""
+        return "" if self.about == TRUTH else f"The claim is about {self.about}, not about the truth: {self.why}."
 
     def as_dict(self) -> dict[str, Any]:
         """Return the claim as JSON-ready values."""
-        return {"coverage": self.coverage, "confidence": self.confidence, "assumes": self.assumes}
+        return dict(self.__dict__)
 
 
 @dataclass(frozen=True)
@@ -146,6 +158,8 @@ class Labels:
     votes, positive_votes : int64 arrays, shape (n_planned,)
     account : mapping of str to int
         Planned, labelled, missing, doubled, contradictory … (see `streameval.labelling.tally`).
+    about, why : str
+        Whose answers they are, as in `Claim`.
     """
 
     rank: Int64Array
@@ -153,6 +167,8 @@ class Labels:
     votes: Int64Array
     positive_votes: Int64Array
     account: Mapping[str, int] = field(default_factory=dict)
+    about: str = TRUTH
+    why: str = ""
 
     @property
     def known(self) -> npt.NDArray[np.bool_]:

@@ -4,7 +4,6 @@ import base64
 import gzip
 import json
 import re
-from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
@@ -119,16 +118,13 @@ def test_a_page_needs_no_plan_and_escapes_whatever_it_shows(ranking, tmp_path):
     assert both.count("<script") == 1
 
 
-def test_a_verdict_under_an_assumption_is_an_if_and_says_what_contradicts_it(tmp_path):
+def test_a_verdict_under_an_assumption_is_an_if(tmp_path):
     items, labels = pa.table({"x": np.arange(600)}), np.repeat([1, 0], 300)
     streameval.plan(items, tmp_path / "s", method="paula", epsilon=0.1, window=5, tail="closed")
     chosen = streameval.select(tmp_path / "s", ranking=items).table.column("rank").to_numpy()
     found = streameval.evaluate(tmp_path / "s", labels=pa.table({"rank": chosen, "label": labels[chosen - 1]}))
     assert proof(found).startswith("If its assumption holds, the first ")
     assert "contradict" not in proof(found)
-    broken = {"assumptions": {"A.2": {"verdict": "contradicted literally, within noise"}}}
-    said = proof(replace(found, summary={**found.summary, "diagnostics": broken}))
-    assert said.endswith("and never rises; taken literally, these labels contradict it.")
 
 
 def test_a_list_of_one_item_is_counted_as_one(tmp_path):

@@ -180,6 +180,10 @@ class JudgingFlags:
     label_error: Annotated[
         float, Parameter(help="Widen every bound for labels that are wrong with at most this probability.")
     ] = 0.0
+    assume: Annotated[
+        Literal["a2", "independent"] | None,
+        Parameter(help="Of paula: read its labels under another assumption than the plan's."),
+    ] = None
     strict: Annotated[
         bool, Parameter(negative="", help="Exit with 2 if anything is missing, doubled, contradictory or unreadable.")
     ] = False

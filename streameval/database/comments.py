@@ -19,6 +19,8 @@ TABLES = {
     "provenance": "One row: what was evaluated, and what its bounds claim.",
 }
 
+BOUNDS = tuple(name for name in TABLES if name not in ("plan", "selection", "slice_counts"))
+"""Tables that a claim is about."""
 _SIDES = {
     "yield": "positives among the items of ranks 1 to rank",
     "precision": "share of positives among the items of ranks 1 to rank",
@@ -80,6 +82,11 @@ _COLUMNS = {
     "positives_upper": "Upper bound on the positives in the ranking, Y(N).",
     "confidence": "Probability that the claim holds, over the draw; null where it is not one of chance.",
     "assumes": "What must be true of the list for the claim to hold.",
+    "about": "What the bounds are bounds of: the truth, or what the annotators would say.",
+    "why": "Who gave how many labels and how far they agree, where the claim is not about the truth; else empty.",
+    "estimates": "What estimates are made of: bounds (their middle), labels at hand (macros give none then), or none.",
+    "center_lower": "Lower end of what the estimate is the middle of, while labels are missing.",
+    "center_upper": "Upper end of what the estimate is the middle of, while labels are missing.",
     "proves": "False where the bounds are a picture only, or contradict each other.",
     "findings": "What the labels say about the assumptions, as JSON.",
     "command": "Commands that reproduce the study.",

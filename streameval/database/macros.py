@@ -193,13 +193,20 @@ def macros(score: str) -> list[Macro]:
     ]  # fmt: skip
 
 
-def statements(score: str, slices: str = "absent") -> list[str]:
+_NO_ESTIMATES = """CREATE MACRO se_triple(se_low, se_high) AS struct_pack(
+    lower := se_low, estimate := NULL::DOUBLE, upper := se_high)"""
+
+
+def statements(score: str, slices: str = "absent", basis: str = "bounds") -> list[str]:
     """What creates all macros, in order.
 
     Parameters
     ----------
     score, slices : {"float", "other", "none"}
         Kind of the score column of the curve, and of the curves of slices; "absent" where there are no slices.
+    basis : str
+        What estimates are made of (`streameval.curve.Basis`); macros know those that are the middle of the bounds.
     """
     asked = [*macros(score), *([] if slices == "absent" else map(_of_slice, macros(slices)))]
-    return [_TRIPLE, *(one for macro in asked for one in macro.statements)]
+    triple = _TRIPLE if basis == "bounds" else _NO_ESTIMATES
+    return [triple, *(one for macro in asked for one in macro.statements)]

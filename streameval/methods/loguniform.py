@@ -183,7 +183,7 @@ class LogUniform:
             claim=claim,
             diagnostics={"consistent": envelope.consistent, "labelled_head": head, "assumptions": contradictions},
         )
-        return curve if exact else curve.with_findings(self._findings(curve))
+        return curve if exact else curve.with_findings(self._findings(curve, labels.about))
 
     def _density(self, n_items: int) -> float:
         from streameval.logdesign import largest_c, look_share, smallest_c
@@ -212,7 +212,7 @@ class LogUniform:
             points = Points(ends, low.astype(np.float64), high.astype(np.float64))
         return points if points is not None else Points.none()
 
-    def _findings(self, curve: Curve) -> tuple[str, ...]:
+    def _findings(self, curve: Curve, about: str) -> tuple[str, ...]:
         if curve.claim.coverage == "none":
             return (
                 "The ranking was made by a model that has seen labels reused here: where it put those items depends on "
@@ -224,7 +224,7 @@ class LogUniform:
                 "that these labels belong to these ranks.",
             )
         return (
-            f"With probability {self.confidence:g}, the truth lies inside the bounds at every rank at once"
+            f"With probability {self.confidence:g}, {about} lies inside the bounds at every rank at once"
             + (f" and at all {self.looks} looks" if self.looks > 1 else "")
             + ", whatever the list.",
             *warnings(curve.diagnostics["assumptions"]),

@@ -178,16 +178,16 @@ class Stratified:
             },
             columns=_claimed(design.points[1:], low[1:], high[1:], (float(plan.notes["beta"]), self.claim)),
         )
-        return curve if exact else curve.with_findings(self._findings(curve, plan))
+        return curve if exact else curve.with_findings(self._findings(curve, plan, labels.about))
 
-    def _findings(self, curve: Curve, plan: Plan) -> tuple[str, ...]:
+    def _findings(self, curve: Curve, plan: Plan, about: str) -> tuple[str, ...]:
         if not curve.envelope.consistent:
             return (
                 f"The band contradicts itself, which happens in fewer than {1 - self.confidence:.1%} of draws: check "
                 "that these labels belong to these ranks.",
             )
         sentences = [
-            f"With probability {self.confidence:g}, the truth lies inside the bounds at every rank at once, whatever "
+            f"With probability {self.confidence:g}, {about} lies inside the bounds at every rank at once, whatever "
             "the list."
         ]
         below = curve.diagnostics["below_min_precision"]

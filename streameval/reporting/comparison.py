@@ -52,7 +52,12 @@ def claim_sentence(found: Comparison) -> str:
     """What the bounds on the differences promise."""
     meaning = band_meaning(found.claim).replace("the band holds", "all bounds hold")
     said = f"{meaning[0].upper()}{meaning[1:]} ({found.lists})"
-    return f"{said}." if found.claim.coverage == "none" else f"{said}; assumed: {found.claim.assumes}."
+    said = f"{said}." if found.claim.coverage == "none" else f"{said}; assumed: {found.claim.assumes}."
+    return f"{said} {found.claim.caution}".rstrip()
+
+
+def _short(value: float | None) -> float | None:
+    return None if value is None else round(value, 5)
 
 
 def save_comparison(found: Comparison, out: Path | None, plot: Path | None) -> None:
@@ -77,7 +82,7 @@ def figure(found: Comparison) -> alt.VConcatChart:
     rows = found.curves.take(np.unique(np.searchsorted(ranks, wanted))).to_pylist()
     curves = [
         {"rank": row["rank"], "list": name, "low": round(row[f"precision_{name}_lower"], 5),
-         "precision": round(row[f"precision_{name}"], 5), "high": round(row[f"precision_{name}_upper"], 5)}
+         "precision": _short(row[f"precision_{name}"]), "high": round(row[f"precision_{name}_upper"], 5)}
         for row in rows for name in ("a", "b")
     ]  # fmt: skip
     axis = rank_axis(1, int(ranks[-1]))

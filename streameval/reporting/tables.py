@@ -63,7 +63,7 @@ def _metric(row: dict[str, Any]) -> str:
 
 def _number(value: float | None, metric: str) -> str:
     if value is None:
-        return "undefined"
+        return "unknown"
     if metric.startswith(("rank_at", "yield_at")) or (metric.endswith("_rank") and metric.startswith("max")):
         return "never" if value == float("inf") else f"{value:,.0f}"
     return f"{value:.3g}" if 0 < value < 0.001 else f"{value:.4f}"
@@ -96,7 +96,7 @@ def slices(found: Sequence[SliceFound]) -> str:
 
 def _range(row: dict[str, Any]) -> str:
     low, middle, high = (row[side] for side in _SIDES)
-    return "undefined" if middle is None else f"{_share(middle)} ({_share(low)} to {_share(high)})"
+    return "undefined" if low is None else f"{_share(middle)} ({_share(low)} to {_share(high)})"
 
 
 def _share(value: float | None) -> str:
@@ -130,7 +130,7 @@ def provenance(one: Shown) -> str:
     claim = found.curve.claim
     facts |= {"items": found.curve.n_items, "misses": found.curve.misses, "evaluation": found.evaluation_id}
     facts |= {"version": found.summary["version"], "coverage": claim.coverage, "confidence": claim.confidence}
-    facts |= {"assumes": claim.assumes}
+    facts |= {"assumes": claim.assumes, "about": claim.about, "because": claim.why or None}
     lines = commands(plan, list(found.summary.get("sources", [])), found.curve.misses) if plan is not None else []
     again = "".join(f"{_text(line)}\n" for line in lines)
     shown = table(("", ""), [(key, value) for key, value in facts.items() if value is not None], "facts", "Provenance")

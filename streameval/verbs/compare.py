@@ -19,7 +19,7 @@ from streameval.methods import create, parameter_names
 from streameval.metrics import cutoffs
 from streameval.metrics.bounded import metrics
 from streameval.study import Evaluation, Study
-from streameval.types import STRENGTH, Claim, Int64Array, Labels, Plan
+from streameval.types import STRENGTH, TRUTH, Claim, Int64Array, Labels, Plan
 from streameval.verbs.judging import curve_of
 
 
@@ -171,7 +171,7 @@ def _side(name: str, plan: Plan | None, found: Evaluation, share: float) -> Side
     labelled = int(found.summary["account"]["labelled"])
     if plan is None:
         return Side(name, "exact", found.summary["ranking"], labelled, found.curve, found.metrics)
-    parameters = dict(plan.parameters)
+    parameters = dict(found.summary["parameters"])
     curve = found.curve
     if _by_chance(found):
         method = create(plan.method, parameters)
@@ -179,10 +179,13 @@ def _side(name: str, plan: Plan | None, found: Evaluation, share: float) -> Side
             raise StudyError(f"{name}: method {plan.method} has no confidence to share")
         label = found.labels.column("label").fill_null(-1).to_numpy().astype(np.int8)
         votes, positive = (found.labels.column(key).to_numpy() for key in ("votes", "positive_votes"))
-        labels = Labels(plan.ranks, label, votes, positive)
+        told = found.curve.claim
+        labels = Labels(plan.ranks, label, votes, positive, about=told.about, why=told.why)
         error = float(found.summary.get("label_error", 0.0))
         curve = curve_of(replace(plan, parameters={**parameters, "confidence": share}), labels, error)
         curve = replace(curve, misses=found.curve.misses, score=found.curve.score)
+    # an estimate does not depend on the confidence, nor on what the other side says: it is that of evaluate
+    curve = curve.centred(found.curve.center or found.curve.envelope, found.curve.basis)
     return Side(name, plan.method, plan.ranking, labelled, curve)
 
 
@@ -205,7 +208,10 @@ def _joint(a: Claim, b: Claim, confidence: float | None) -> Claim:
     """What holds of both together: the weaker of the two, under the assumptions of both."""
     coverage = min(a.coverage, b.coverage, key=STRENGTH.index)
     assumes = a.assumes if a.assumes == b.assumes else f"of the first: {a.assumes}; of the second: {b.assumes}"
-    return Claim(coverage, 1.0 if coverage == "exact" else confidence, assumes)
+    disputed = [(name, one) for name, one in (("first", a), ("second", b)) if one.caution]
+    about = disputed[0][1].about if disputed else TRUTH
+    why = "; ".join(f"of the {name}, {one.why}" for name, one in disputed)
+    return Claim(coverage, 1.0 if coverage == "exact" else confidence, assumes, about, why)
 
 
 def _curves(a: Curve, b: Curve) -> pa.Table:

@@ -13,7 +13,6 @@ from streameval.curve import Curve
 from streameval.errors import InputError, check_misses, did_you_mean
 from streameval.labelerror import check_label_error
 from streameval.labelling import Items, LabelColumns, Tallied, Votes, read_votes, vote_rule
-from streameval.labelling.agreement import agreement
 from streameval.labelling.grades import refuse_grades
 from streameval.labelling.issues import KINDS, place_of
 from streameval.labelstore import Given, rows_of
@@ -24,6 +23,7 @@ from streameval.stores.transfer import copied
 from streameval.study import Evaluation, Study, evaluation_id
 from streameval.types import Plan
 from streameval.verbs.judging import Judging, half_width_of, slice_curves, tally_stored, whole_curve
+from streameval.verbs.missing import completed
 from streameval.verbs.slicing import refuse_misses, slices_found
 from streameval.verbs.sql import writer as database_of
 
@@ -39,6 +39,7 @@ class LabelOptions(TypedDict, total=False):
     vote: str
     prefer: Sequence[str]
     label_error: float
+    assume: str | None
     strict: bool
 
 
@@ -62,7 +63,7 @@ def evaluate(
         Positives that the ranking never returned: they count in recall, F, average precision and AUC.
     options
         `on`, `label`, `annotator`, `time`, `source`: columns (`streameval.labelling.LabelColumns`). `vote`, `prefer`,
-        `label_error`, `strict`: see `Judging`.
+        `label_error`, `assume`, `strict`: see `Judging`.
 
     Returns
     -------
@@ -83,6 +84,7 @@ def evaluate(
     folder = Study(Path(study))
     plan = folder.plan()
     refuse_misses(plan, misses)
+    as_read = judging.read(plan)
     sources = [labels] if _is_one(labels) else list(labels)
     items = folder.items(plan)
     read = _read(sources, plan, items, columns)
@@ -96,9 +98,14 @@ def evaluate(
         raise InputError(f"{folder.folder}: no labels yet", "give them with --labels FILE")
     tallied = tally_stored(folder, plan, judging, stored)
     thresholds = folder.thresholds(plan)
-    parts = slice_curves(plan, tallied.labels, judging.label_error)
+    parts = slice_curves(as_read, tallied.labels, judging.label_error)
+    curve = whole_curve(as_read, tallied.labels, judging.label_error, parts).with_misses(misses)
+    basis, filled = completed(plan, tallied)
+    twins = {} if filled is None else slice_curves(as_read, filled, judging.label_error)
+    twin = None if filled is None else whole_curve(as_read, filled, judging.label_error, twins)
+    parts = {name: one.centred(twins[name].envelope if twins else None, basis) for name, one in parts.items()}
+    curve = curve.centred(None if twin is None else twin.envelope, basis)
     slices = slices_found(plan, tallied.labels, parts, thresholds)
-    curve = whole_curve(plan, tallied.labels, judging.label_error, parts).with_misses(misses)
     if thresholds is not None:
         curve = curve.with_score(thresholds)
     given = [
@@ -111,10 +118,11 @@ def evaluate(
         }
         for votes in read
     ]
-    summary = _summary(plan, tallied, curve, judging)
-    people = agreement(tallied.rows, items.extra).as_dict()
+    summary = {**_summary(as_read, tallied, curve, judging), "study": plan.plan_id}
     said = {"by": plan.notes["by"], "slices": [one.facts() for one in slices]} if slices else {}
-    found = _evaluation(tallied, curve, {**summary, "agreement": people, "sources": given, **said}, slices)
+    found = _evaluation(
+        tallied, curve, {**summary, "agreement": tallied.agreement.as_dict(), "sources": given, **said}, slices
+    )
     folder.save_evaluation(found, render(plan, found), database_of(folder, plan, found))
     return found
 
@@ -190,7 +198,6 @@ def _evaluation(
 def _summary(plan: Plan, tallied: Tallied, curve: Curve, judging: Judging) -> dict[str, Any]:
     return {
         "evaluation_id": evaluation_id(plan, tallied.labels, curve.misses, judging.label_error),
-        "study": plan.plan_id,
         "version": __version__,
         "n_items": plan.n_items,
         "misses": curve.misses,
@@ -199,7 +206,9 @@ def _summary(plan: Plan, tallied: Tallied, curve: Curve, judging: Judging) -> di
         "vote": str(vote_rule(judging.vote)),
         "prefer": list(judging.prefer),
         "label_error": judging.label_error,
+        "assume": judging.assume,
         "claim": curve.claim.as_dict(),
+        "estimates": curve.basis,
         "findings": list(curve.findings),
         "diagnostics": dict(curve.diagnostics),
         "half_width": half_width_of(plan, curve, int(tallied.labels.account["missing"])),

@@ -12,7 +12,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from streameval.labelling.agreement import agreement
 from streameval.labelstore import Given
 from streameval.study import Study
 from streameval.types import Plan
@@ -63,13 +62,13 @@ def labels(study: str | os.PathLike[str]) -> Progress:
     plan = folder.plan()
     judging, stored = last_judging(folder), folder.labels.sources()
     tallied = tally_stored(folder, plan, judging, stored)
-    curve = curve_of(plan, tallied.labels, judging.label_error)
+    curve = curve_of(judging.read(plan), tallied.labels, judging.label_error)
     missing = int(tallied.labels.account["missing"])
     return Progress(
         account=tallied.labels.account,
         strata=_strata(plan, tallied.labels.known),
         sources=[_source(one, tallied.rows) for one in stored],
-        agreement=agreement(tallied.rows, folder.extra_tasks()).as_dict(),
+        agreement=tallied.agreement.as_dict(),
         half_width={
             **half_width_of(plan, curve, missing),
             "coverage": curve.claim.coverage,

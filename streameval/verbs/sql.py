@@ -74,11 +74,11 @@ def writer(folder: Study, plan: Plan | None, found: Evaluation) -> Callable[[str
             tables["selection"] = selection.replace_schema_metadata(None)
     tables["labels"] = found.labels.replace_schema_metadata(None)
     tables["curve"] = found.curve_table.replace_schema_metadata(None)
-    tables["envelope"] = found.curve.envelope.table
+    tables["envelope"] = found.curve.envelope_table
     tables["metrics"] = found.metrics.replace_schema_metadata(None)
     tables |= _slices(plan, found)
     tables["provenance"] = _provenance(database_id(folder, found), plan, found)
-    return database(tables)
+    return database(tables, found.curve.claim.caution)
 
 
 def _slices(plan: Plan | None, found: Evaluation) -> dict[str, pa.Table]:
@@ -103,6 +103,8 @@ _BOUNDED = {
     "coverage": pa.string(),
     "confidence": pa.float64(),
     "assumes": pa.string(),
+    "about": pa.string(),
+    "why": pa.string(),
     "proves": pa.bool_(),
 }
 
@@ -146,6 +148,7 @@ def _provenance(identity: str, plan: Plan | None, found: Evaluation) -> pa.Table
         "seed": (None if plan is None else str(plan.seed), pa.string()),
         "fingerprint": (None if plan is None else plan.ranking.get("fingerprint"), pa.string()),
         "n_items": (curve.n_items, pa.int64()),
+        "estimates": (curve.basis, pa.string()),
         **{key: (value, _BOUNDED[key]) for key, value in _bounded(curve).items()},
         "findings": (json.dumps(list(curve.findings), ensure_ascii=False), pa.string()),
         "command": (_command(plan, found), pa.string()),

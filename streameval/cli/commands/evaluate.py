@@ -54,7 +54,7 @@ def evaluate(
         Folder or object store (s3://bucket/folder) to copy the results to, their manifest.json last.
     """
     from streameval.cli.picture import picture
-    from streameval.reporting.sentences import band_meaning, half_width_sentence, verdict
+    from streameval.reporting.sentences import band_meaning, estimate_sentence, half_width_sentence, remarks, verdict
     from streameval.study import result_files
     from streameval.verbs.evaluate import evaluate as verb
 
@@ -70,14 +70,14 @@ def evaluate(
     cuts = [row for row in found.metrics.to_pylist() if row["metric"] == "precision_at"]
     read = {"study": found.summary["study"], "evaluation_id": found.evaluation_id, "labels": sources}
     record(study, "evaluate", read, result_files(study, found.slices), output)
-    rows = [[f"{int(r['argument']):,}", *(f"{r[k]:.4f}" for k in ("lower", "estimate", "upper"))] for r in cuts]
+    rows = [[f"{int(r['argument']):,}", *(_number(r[k]) for k in ("lower", "estimate", "upper"))] for r in cuts]
     account = found.summary["account"]
     notes = [f"{value:,} {key}" for key, value in account.items() if value and key in _TROUBLE]
     notes += [f"{one['unplanned']:,} rows of {one['source']} about other items" for one in found.summary["sources"]
               if one["unplanned"]]  # fmt: skip
     lines = [
         verdict(found),
-        *filter(None, (half_width_sentence(found), *found.curve.findings[1:])),
+        *filter(None, (half_width_sentence(found), estimate_sentence(found.curve), *remarks(found))),
         *([f"Labels: {', '.join(notes)} (issues.parquet has them all)."] if notes else []),
         *_kept(account),
         *_agreement(found.summary["agreement"]),
@@ -129,7 +129,7 @@ def _overall(rows: list[dict[str, Any]]) -> list[str]:
     """Metrics of the whole list, where they are bounded."""
     known = {(row["metric"], row["argument"]): row for row in rows}
     shown = [known[name] for name in _OVERALL if name in known and known[name]["lower"] is not None]
-    cells = [[row["metric"], *(f"{row[side]:.4f}" for side in ("lower", "estimate", "upper"))] for row in shown]
+    cells = [[row["metric"], *(_number(row[side]) for side in ("lower", "estimate", "upper"))] for row in shown]
     return ["", *columns(["metric", "lower", "estimate", "upper"], cells)] if cells else []
 
 
@@ -140,10 +140,14 @@ def _slices(slices: tuple[SliceFound, ...], by: str | None) -> list[str]:
     cells = []
     for one in slices[:_SHOWN]:
         size = one.curve.n_items
-        bounds = (f"{value:.4f}" for value in one.curve.precision_at(size))
+        bounds = (_number(value) for value in one.curve.precision_at(size))
         cells.append([short(one.name), f"{size:,}", f"{one.labelled:,}", *bounds])
     more = [f"… and {len(slices) - _SHOWN:,} smaller slices (slice_metrics.parquet)."] if len(slices) > _SHOWN else []
     return ["", *columns([f"slice by {by}", "items", "labels", "lower", "precision", "upper"], cells), *more]
+
+
+def _number(value: float | None) -> str:
+    return "unknown" if value is None or value != value else f"{value:.4f}"
 
 
 def _kept(account: dict[str, int]) -> list[str]:
