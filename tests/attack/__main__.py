@@ -10,10 +10,12 @@ from pathlib import Path
 from attack.hunt import Effort, hunt
 from attack.journal import Journal
 from attack.rankings import Rankings
+from attack.studies import Studies
+from attack.tables import Tables
 
-FILES = {"rankings": Rankings}
+FILES = {"rankings": Rankings, "tables": Tables, "studies": Studies}
 # share of the time that each class gets
-SHARES = {"rankings": 0.6}
+SHARES = {"rankings": 0.5, "tables": 0.1, "studies": 0.1}
 
 
 def _arguments() -> argparse.Namespace:

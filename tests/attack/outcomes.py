@@ -9,13 +9,14 @@ from dataclasses import dataclass
 from attack.worker import Done
 
 # in the order of the table; those after `UNREAD` are failures
-SAME, REFUSED, UNSHOWN, UNREAD = "same", "refused", "unshown", "unread"
+SAME, UNCOUNTED, REFUSED, UNSHOWN, UNREAD = "same", "uncounted", "refused", "unshown", "unread"
 SILENT, TRACEBACK, ABORT, HANG, MEMORY, UNTIDY, LEFT, LOST = (
     "silent", "traceback", "abort", "hang", "memory", "untidy", "left behind", "lost",
 )  # fmt: skip
 FAILURES = (SILENT, TRACEBACK, ABORT, HANG, MEMORY, UNTIDY, LEFT, LOST)
 MEANING = {
-    SAME: "the result of the undamaged file",
+    SAME: "the result of the undamaged file; of a label table: every row has one fate",
+    UNCOUNTED: "every row has one fate; how many rows there are is a matter of the reader",
     REFUSED: "status 2 or 3, one line that names the file",
     UNSHOWN: "another result, and nothing in the file contradicts it (by kind below)",
     UNREAD: "another result; what contradicts it lies in rows that the command had no reason to read",
