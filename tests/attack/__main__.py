@@ -5,17 +5,29 @@ from __future__ import annotations
 import argparse
 import sys
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
-from attack.hunt import Effort, hunt
+from attack.hunt import Attack, Effort, hunt
 from attack.journal import Journal
+from attack.kills import Interrupts, Kills, Shortages
+from attack.pairs import Pairs
 from attack.rankings import Rankings
 from attack.studies import Studies
 from attack.tables import Tables
 
-FILES = {"rankings": Rankings, "tables": Tables, "studies": Studies}
+CLASSES: dict[str, Callable[[Path, Journal], Attack[Any]]] = {
+    "rankings": Rankings,
+    "tables": Tables,
+    "studies": Studies,
+    "kills": Kills,
+    "interrupts": Interrupts,
+    "disks": Shortages,
+    "pairs": Pairs,
+}
 # share of the time that each class gets
-SHARES = {"rankings": 0.5, "tables": 0.1, "studies": 0.1}
+SHARES = {"rankings": 5, "tables": 1, "studies": 1, "kills": 1, "interrupts": 1, "disks": 0.5, "pairs": 1}
 
 
 def _arguments() -> argparse.Namespace:
@@ -46,7 +58,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory(prefix="streameval-attack-") as home:
         for name in chosen:
             effort = Effort(given.seed, 60 * given.minutes * SHARES[name] / total, given.jobs, _numbers(given.cases))
-            took = hunt(FILES[name](Path(home) / "undamaged", journal), effort, Path(home))
+            took = hunt(CLASSES[name](Path(home) / "undamaged", journal), effort, Path(home))
             print(f"{name}: {took:.0f} s", file=sys.stderr)
     print(journal.table())
     return int(journal.failed)

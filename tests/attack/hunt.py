@@ -10,19 +10,26 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
-from typing import Protocol
-
-from attack.worker import Worker
+from typing import Protocol, TypeVar
 
 
-class Attack(Protocol):
-    """A class of attack on files: how to make a worker, and one case."""
+class Ends(Protocol):
+    """What holds processes."""
+
+    def stop(self) -> None: ...
+
+
+Place = TypeVar("Place", bound=Ends)
+
+
+class Attack(Protocol[Place]):
+    """A class of attack: how to make a place where its cases are tried, and one case."""
 
     name: str
 
-    def worker(self, home: Path) -> Worker: ...
+    def worker(self, home: Path) -> Place: ...
 
-    def one(self, worker: Worker, rng: random.Random) -> None: ...
+    def one(self, worker: Place, rng: random.Random) -> None: ...
 
 
 @dataclass(frozen=True)
@@ -45,7 +52,7 @@ class Effort:
     errors: list[str] = field(default_factory=list)
 
 
-def hunt(attack: Attack, effort: Effort, home: Path) -> float:
+def hunt(attack: Attack[Place], effort: Effort, home: Path) -> float:
     """Try one case after the other; the seconds it took.
 
     Raises

@@ -173,7 +173,7 @@ class Rankings:
 
     def _different(self, worker: Worker, base: Base, operation: Operation, damage: Damage) -> Outcome:
         answer = worker.run([[CONTRADICTIONS, RANKING]])[-1]
-        contradictions = answer.out.splitlines() if answer.status == 0 else ["structure (a reader dies of it)"]
+        contradictions = answer.out.split("\n")[:-1] if answer.status == 0 else ["structure (a reader dies of it)"]
         site = site_of(base.file, damage)
         if not contradictions:
             return Outcome(outcomes.UNSHOWN, site)

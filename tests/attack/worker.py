@@ -89,7 +89,8 @@ def _serve(pipe: Connection, home: str) -> None:
     from streameval.cli import run
 
     def contradict(path: str) -> int:
-        print("\n".join(contradictions(Path(path).read_bytes())))
+        for one in contradictions(Path(path).read_bytes()):
+            print(one)
         return 0
 
     while True:
