@@ -48,7 +48,9 @@ def database(tables: Mapping[str, pa.Table]) -> Callable[[str], None]:
                 connection.execute("USE memory")
                 connection.execute("DETACH study")
         except duckdb.Error as error:
-            raise outside_trouble(error) or InputError(f"study.duckdb cannot be written ({error})") from error
+            raise outside_trouble(error, "study.duckdb") or InputError(
+                f"study.duckdb cannot be written ({error})"
+            ) from error
         finally:
             if os.path.exists(f"{path}.wal"):
                 os.unlink(f"{path}.wal")
