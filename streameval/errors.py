@@ -161,7 +161,7 @@ def check_misses(misses: object) -> int:
         raise InputError(f"misses is {misses!r}, no whole number", _MISSES)
     if misses < 0:
         raise InputError(f"misses is {int(misses):,}, below 0", _MISSES)
-    if misses > _MOST_MISSES:
+    if int(misses) > _MOST_MISSES:
         raise InputError(f"misses is {int(misses):,}, above {_MOST_MISSES:,}", _MISSES)
     return int(misses)
 
