@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
+import threading
 from functools import partial
 from typing import Any, NoReturn
 
@@ -63,7 +64,7 @@ def _again(show: Any) -> Any:
             show(lost)
             return
         _hear(_unwind)
-        signal.raise_signal(signal.SIGINT)
+        threading.Timer(0.01, signal.raise_signal, [signal.SIGINT]).start()  # raised here, it would be lost again
 
     return hook
 

@@ -141,7 +141,7 @@ def refuse_taken(path: Path) -> None:
 
 def _trouble(error: OSError | pa.ArrowException, path: Path) -> StreamevalError | None:
     """What an error of the disk means; None where it is of another kind."""
-    trouble: StreamevalError | None = outside_trouble(error)
+    trouble: StreamevalError | None = outside_trouble(error, path)
     if trouble is None and isinstance(error, OSError):
         trouble = InputError(f"{error.filename or path}: cannot be written ({error.strerror or error})")
     return trouble

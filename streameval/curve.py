@@ -243,15 +243,17 @@ class Curve:
         return Bounds(lower, float(np.clip(middle, lower, upper)), upper)
 
     def _at(self, rank: int, name: str) -> Bounds:
+        if np.ndim(rank):
+            raise InputError(f"{name}_at takes one rank, and was given {np.size(rank)}", "at(ranks) takes several")
         (row,) = self.at([rank]).select([f"{name}_lower", name, f"{name}_upper"]).to_pylist()
         return Bounds(*(np.nan if value is None else value for value in row.values()))
 
     def _inside(self, ranks: npt.ArrayLike) -> Int64Array:
-        wanted = np.atleast_1d(np.asarray(ranks, dtype=np.int64))
-        if wanted.size and (wanted.min() < 1 or wanted.max() > self.n_items):
-            bad = wanted[(wanted < 1) | (wanted > self.n_items)][0]
-            raise InputError(f"rank {bad:,} is outside 1..{self.n_items:,}")
-        return wanted
+        given = np.atleast_1d(np.asarray(ranks))  # of any size: int64 does not hold every whole number
+        outside = given[(given < 1) | (given > self.n_items)]
+        if outside.size:
+            raise InputError(f"rank {outside[0]:,} is outside 1..{self.n_items:,}")
+        return given.astype(np.int64)
 
     @property
     def table(self) -> pa.Table:

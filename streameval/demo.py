@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import shutil
 import time
 from pathlib import Path
@@ -42,6 +43,7 @@ def run(folder: Path) -> tuple[dict[str, Any], list[str]]:
     """
     started = time.monotonic()
     atomic.refuse_address(folder)
+    _check_extra()
     _clear(folder)
     folder.mkdir(parents=True, exist_ok=True)
     (folder / _MARK).touch()
@@ -87,10 +89,8 @@ def write_ranking(folder: Path) -> npt.NDArray[np.int8]:
     int8 array, shape (1613706,)
         1 where both show the same digit, in rank order.
     """
-    try:
-        from sklearn.datasets import load_digits
-    except ImportError as error:
-        raise InputError("the demo needs scikit-learn", "pip install 'streameval[demo]'") from error
+    from sklearn.datasets import load_digits
+
     digits = load_digits()
     vectors = digits.data.astype(np.float32)
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
@@ -141,6 +141,12 @@ def _compare(curve: Curve, yields: npt.NDArray[np.int64], cutoffs: list[int]) ->
         }
         for row in found
     ]
+
+
+def _check_extra() -> None:
+    """Refuse before anything is written."""
+    if importlib.util.find_spec("sklearn") is None:
+        raise InputError("the demo needs scikit-learn", "pip install 'streameval[demo]'")
 
 
 def _clear(folder: Path) -> None:

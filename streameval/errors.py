@@ -84,13 +84,15 @@ class OutsideError(StreamevalError):
     exit_status = EXIT_OUTSIDE
 
 
-def outside_trouble(error: BaseException) -> OutsideError | None:
+def outside_trouble(error: BaseException, where: object = None) -> OutsideError | None:
     """Recognise a full disk, exhausted memory and their like in an error of any library.
 
     Parameters
     ----------
     error : BaseException
         What a library raised; libraries wrap the operating system's errors in types of their own.
+    where : path, optional
+        What was being written or read, for an error that does not say so.
 
     Returns
     -------
@@ -107,9 +109,11 @@ def outside_trouble(error: BaseException) -> OutsideError | None:
     if not known and not any(phrase in text.lower() for phrase in _OUTSIDE_PHRASES):
         return None
     if isinstance(error, OSError) and error.strerror:
-        text = f"{_final_name(error.filename)}: {error.strerror}" if error.filename else error.strerror
+        text = error.strerror
+        where = _final_name(error.filename) if error.filename else where
+    text = text or "out of memory"
     return OutsideError(
-        text or "out of memory",
+        text if where is None or str(where) in text else f"{where}: {text}",
         "nothing half-written was left behind; make room and run the same command again",
     )
 
@@ -151,13 +155,16 @@ def check_misses(misses: object) -> int:
     Raises
     ------
     InputError
-        It is no whole number, or negative.
+        It is no whole number, negative, or above 2⁵³.
     """
     if not isinstance(misses, Integral) or isinstance(misses, bool):
         raise InputError(f"misses is {misses!r}, no whole number", _MISSES)
     if misses < 0:
         raise InputError(f"misses is {int(misses):,}, below 0", _MISSES)
+    if int(misses) > _MOST_MISSES:
+        raise InputError(f"misses is {int(misses):,}, above {_MOST_MISSES:,}", _MISSES)
     return int(misses)
 
 
+_MOST_MISSES = 2**53  # every whole number to here is a float64
 _MISSES = "it counts positives that the ranking never returned"

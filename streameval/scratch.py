@@ -25,5 +25,5 @@ def mapped_bytes(path: Path, size: int) -> npt.NDArray[np.uint8]:
         with open(path, "wb") as file:
             reserve(file, size)
     except OSError as error:
-        raise outside_trouble(error) or error from error
+        raise outside_trouble(error, path.parent) or error from error
     return np.memmap(path, dtype=np.uint8, mode="r+", shape=(size,))

@@ -9,7 +9,7 @@ import os
 import signal
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from typing import IO, Any
 
 from streameval.errors import InputError
@@ -67,12 +67,16 @@ def reserve(file: IO[bytes], size: int) -> None:
 
 def sync(path: str) -> None:
     """Have a file, or the names in a folder, written to the disk. Windows keeps folders so by itself."""
-    with suppress(PermissionError if os.name == "nt" else ()):
-        handle = os.open(path, (os.O_RDWR | getattr(os, "O_BINARY", 0)) if os.name == "nt" else os.O_RDONLY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)
+    try:
+        handle = os.open(path, os.O_RDWR if os.name == "nt" else os.O_RDONLY)
+    except PermissionError:
+        if os.name == "nt":
+            return
+        raise
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
 
 
 @contextmanager

@@ -30,7 +30,8 @@ class Claim:
     Attributes
     ----------
     coverage : {"exact", "conditional", "pointwise", "simultaneous", "none"}
-        "exact": lower = estimate = upper = truth. "conditional": the bounds hold wherever `assumes` is true.
+        "exact": lower = estimate = upper = truth; of tied items, the worst and the best order.
+        "conditional": the bounds hold wherever `assumes` is true.
         "pointwise": each rank on its own, "simultaneous": all ranks at once, with probability `confidence`
         over the draw. "none": a picture, not a bound.
     confidence : float or None

@@ -9,7 +9,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[1] / "streameval"
 FLOORS = {
-    0: ("errors", "types", "printable", "notebook", "interrupts", "system", "credentials"),
+    0: ("errors", "types", "printable", "notebook", "interrupts", "compiling", "system", "credentials"),
     1: (
         "kernels",
         "grid",

@@ -10,7 +10,9 @@ import numpy as np
 import pytest
 
 import streameval
-from streameval.kernels.cache import EACH_TIME, ONCE, KernelFiles
+from streameval import cli
+from streameval.compiling import EACH_TIME, ONCE, compiling
+from streameval.kernels.cache import KernelFiles
 
 # LLVM calls numba back for the machine code of a cached kernel: a signal there is the worst moment there is
 INTERRUPTED = """
@@ -107,8 +109,8 @@ def test_many_processes_start_at_once_on_an_empty_cache(tmp_path):
 
 # the third kind of folder, numba's own for a user, is under the home folder
 ANNOUNCED = """
-from streameval.kernels.cache import announce_compiling
-announce_compiling(print)
+from streameval.compiling import announce
+announce(print)
 from streameval.kernels.draw import mix64
 import numpy as np
 mix64(np.uint64(7))
@@ -144,6 +146,20 @@ def test_with_no_folder_to_keep_kernels_in_one_line_says_what_to_set(tmp_path):
     home.write_text("no folder")
     assert installed(tmp_path, home) == EACH_TIME + "\n"
     assert "NUMBA_CACHE_DIR" in EACH_TIME
+
+
+@pytest.mark.parametrize(
+    ("arguments", "what", "said"),
+    [
+        (["cost"], ONCE, ""),  # nobody waits at a terminal
+        (["cost"], EACH_TIME, f"streameval: {EACH_TIME}\n"),
+        (["cost", "--log", "json"], ONCE, '{"event": "notice", "message": "' + ONCE + '"}\n'),
+    ],
+)
+def test_the_command_says_why_it_takes_long(arguments, what, said, monkeypatch, capsys):
+    monkeypatch.setattr(cli, "app", lambda *given, **named: [compiling(what), compiling(what)])
+    assert cli.run(arguments) == 0
+    assert capsys.readouterr().err.startswith(said)
 
 
 def test_kernels_can_be_run_as_plain_python():

@@ -14,6 +14,7 @@ from cyclopts import App, CycloptsError, UnusedCliTokensError
 
 from streameval import __version__
 from streameval.cli.commands import discover
+from streameval.compiling import EACH_TIME, announce
 from streameval.credentials import without_secrets
 from streameval.errors import (
     EXIT_DEFECT,
@@ -43,6 +44,7 @@ for _command in discover():
 def run(arguments: list[str]) -> int:
     """Run a command and return its exit status; an error is one line on stderr (a JSON line under `--log json`)."""
     began = time.monotonic()
+    announce(lambda what: _notice(arguments, what))
     try:
         app(
             arguments,
@@ -74,6 +76,14 @@ def run(arguments: list[str]) -> int:
         event = {"event": "done", "verb": arguments[0], "seconds": seconds, "exit_status": EXIT_DONE}
         print(json.dumps(event), file=sys.stderr)
     return EXIT_DONE
+
+
+def _notice(arguments: list[str], what: str) -> None:
+    """Say why a command takes long: to a person who waits, or in the log; what a person can mend is always said."""
+    if _as_json(arguments):
+        print(json.dumps({"event": "notice", "message": what}), file=sys.stderr, flush=True)
+    elif what == EACH_TIME or sys.stderr.isatty():
+        print(f"streameval: {what}", file=sys.stderr, flush=True)
 
 
 def _no_reader() -> int:

@@ -81,18 +81,14 @@ class MethodOptions:
 
 @Parameter(name="*")
 @dataclass(frozen=True)
-class RankingFlags:
-    """What describes the ranking; kept in plan.json."""
+class ListFlags:
+    """What describes a list whose every item has a score, or that is stored in its order."""
 
     score: Annotated[
         str | None, Parameter(help="Column whose order is the ranking, largest first, whatever the storage order.")
     ] = None
     ascending: Annotated[bool, Parameter(negative="", help="Small scores come first.")] = False
     key: Annotated[str | None, Parameter(help="Columns, separated by commas, whose hash breaks ties in score.")] = None
-    nan: Annotated[
-        Literal["refuse", "last"] | None,
-        Parameter(help="What becomes of scores that are null or NaN (default refuse)."),
-    ] = None
     file_order: Annotated[
         Literal["natural", "lexical"] | None, Parameter(help="Order of files where part_2 and part_10 make it unclear.")
     ] = None
@@ -110,6 +106,17 @@ class RankingFlags:
         if self.key is not None:
             values["key"] = tuple(name.strip() for name in self.key.split(","))
         return RankingOptions(**values)
+
+
+@Parameter(name="*")
+@dataclass(frozen=True)
+class RankingFlags(ListFlags):
+    """What describes the ranking; kept in plan.json."""
+
+    nan: Annotated[
+        Literal["refuse", "last"] | None,
+        Parameter(help="What becomes of scores that are null or NaN (default refuse)."),
+    ] = None
 
 
 @Parameter(name="*")

@@ -103,7 +103,7 @@ class Session:
         return found.rename_columns(told_apart(found.column_names))
 
     def _refuse_writing(self, statement: duckdb.Statement) -> None:
-        kind, text = statement.type, statement.query.strip()
+        kind, text = _kind(statement), statement.query.strip()
         if kind == _Kind.EXPLAIN and self._explains_a_question(text):
             return
         if kind in _ANSWERED or (kind == _Kind.MULTI and _SEVERAL.match(text)):
@@ -121,7 +121,7 @@ class Session:
 
     def _asks(self, text: str) -> bool:
         try:
-            return [one.type for one in self._connection.extract_statements(text)] == [_Kind.SELECT]
+            return [_kind(one) for one in self._connection.extract_statements(text)] == [_Kind.SELECT]
         except duckdb.Error:
             return False
 
@@ -144,6 +144,14 @@ class Session:
                 parquet = stream.read(4) == b"PAR1"
             reader = f"{'read_parquet' if parquet else 'read_csv'}({literal(plain)})"
         self._connection.execute(f"CREATE TEMP VIEW {name(one)} AS SELECT * FROM {reader}")
+
+
+def _kind(statement: duckdb.Statement) -> duckdb.StatementType | None:
+    """What a statement does; None for kinds that DuckDB's Python has no word for, such as UPDATE EXTENSIONS."""
+    try:
+        return statement.type
+    except ValueError:
+        return None
 
 
 def _refusal(error: duckdb.Error, where: str) -> Exception:

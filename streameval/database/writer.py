@@ -51,7 +51,9 @@ def database(tables: Mapping[str, pa.Table], caution: str = "") -> Callable[[str
                 connection.execute("USE memory")
                 connection.execute("DETACH study")
         except duckdb.Error as error:
-            raise outside_trouble(error) or InputError(f"study.duckdb cannot be written ({error})") from error
+            raise outside_trouble(error, "study.duckdb") or InputError(
+                f"study.duckdb cannot be written ({error})"
+            ) from error
         finally:
             if os.path.exists(f"{path}.wal"):
                 os.unlink(f"{path}.wal")

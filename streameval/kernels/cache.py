@@ -23,26 +23,9 @@ import numba
 from numba.core.caching import CompileResultCacheImpl, FunctionCache
 from numba.core.serialize import dumps
 
-ONCE = "compiling for this machine, which happens once and takes some seconds"
-EACH_TIME = (
-    "compiling, in every command anew: neither the package's folder nor the user's cache folder can be written to. "
-    "Hint: set NUMBA_CACHE_DIR to a folder that can"
-)
+from streameval.compiling import EACH_TIME, ONCE, compiling
+
 _DIGEST = 32
-_announce: Callable[[str], None] | None = None
-
-
-def announce_compiling(say: Callable[[str], None]) -> None:
-    """Have `say` called, once in this process, when a kernel has to be compiled."""
-    global _announce
-    _announce = say
-
-
-def _compiling(what: str) -> None:
-    global _announce
-    say, _announce = _announce, None
-    if say is not None:
-        say(what)
 
 
 class KernelCache(FunctionCache):  # type: ignore[misc]
@@ -63,11 +46,11 @@ class KernelCache(FunctionCache):  # type: ignore[misc]
         """Compiled code of a signature; None where it has to be compiled."""
         target_context.refresh()
         if self._files is None:
-            _compiling(EACH_TIME)
+            compiling(EACH_TIME)
             return None
         content = self._files.load(self._index_key(sig, target_context.codegen()))
         if content is None:
-            _compiling(ONCE)
+            compiling(ONCE)
             return None
         return self._impl.rebuild(target_context, content)
 

@@ -12,6 +12,7 @@ from urllib.parse import unquote
 
 from streameval.errors import InputError
 from streameval.stores import is_remote
+from streameval.stores.clients import root_of
 
 _SUFFIXES = (".parquet", ".pq", ".parq")
 _GLOB = re.compile(r"[*?\[]")
@@ -72,6 +73,7 @@ def list_files(
 def _expand(source: str, file_order: str | None) -> list[DataFile]:
     path = source.removeprefix("file://")
     if is_remote(path):
+        root_of(path)
         return _objects(path.rstrip("/"), file_order)
     if os.path.isdir(path):
         return _folder(path, file_order)

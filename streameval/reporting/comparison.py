@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import altair as alt
 import numpy as np
@@ -11,7 +10,7 @@ import numpy as np
 from streameval import atomic
 from streameval.reporting.charts import rank_axis
 from streameval.reporting.sentences import band_meaning
-from streameval.reporting.simulation import kind_of
+from streameval.reporting.simulation import kind_of, picture
 from streameval.verbs.compare import Comparison
 
 _POINTS = 700
@@ -68,9 +67,7 @@ def save_comparison(found: Comparison, out: Path | None, plot: Path | None) -> N
         files[out / "curves.parquet"] = atomic.parquet(found.curves, facts)
         files[out / "differences.parquet"] = atomic.parquet(found.differences, facts)
     if plot is not None:
-        chart, kind = figure(found), kind_of(plot)
-        options: dict[str, Any] = {"inline": True} if kind == "html" else {"scale_factor": 2} if kind == "png" else {}
-        files[plot] = lambda temporary: chart.save(temporary, format=kind, **options)
+        files[plot] = picture(figure(found), kind_of(plot))
     if files:
         atomic.write_all(files)
 

@@ -59,10 +59,10 @@ def page(shown: Sequence[Shown]) -> str:
 
 
 _PAIRED = ("recall", "roc", "yield", "local")
-_POLICY = "default-src 'none'; script-src 'unsafe-inline' 'unsafe-eval'; style-src 'unsafe-inline'; img-src data:"
+POLICY = "default-src 'none'; script-src 'unsafe-inline' 'unsafe-eval'; style-src 'unsafe-inline'; img-src data:"
 _PAGE = """<!DOCTYPE html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
-<meta http-equiv="Content-Security-Policy" content=\"""" + _POLICY + """\">
+<meta http-equiv="Content-Security-Policy" content=\"""" + POLICY + """\">
 <meta name="streameval-evaluation" content="{evaluation}"><link rel="icon" href="data:,">
 <title>{title}</title><style>{style}</style><script type="module">{bundle}
 {{const CHARTS = "{charts}";

@@ -49,8 +49,10 @@ def proof(found: Evaluation) -> str:
     claim, account, curve = found.curve.claim, found.summary["account"], found.curve
     labels = f"{counted(account['labelled'], 'label')} of {counted(curve.n_items, 'item')}{_missing(account)}"
     if claim.coverage == "exact":
-        said = f"Every item is labelled, so every number here is exact{_of(claim)}. That took {labels}."
-        return f"{said} {claim.caution}".rstrip()
+        tied = found.summary.get("ties") == "open"
+        order = ", up to the order of items with the same score (lower and upper are the worst and the best)"
+        said = f"Every item is labelled, so every number here is exact{_of(claim)}{order if tied else ''}."
+        return f"{said} That took {labels}. {claim.caution}".rstrip()
     if not curve.proves:
         return f"Nothing is proven: {_first(found)} The curve from {labels} is a picture, not a bound."
     low, _, high = curve.precision_at(curve.n_items)

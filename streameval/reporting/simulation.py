@@ -15,6 +15,7 @@ from streameval.errors import InputError
 from streameval.replicates import Replicates
 from streameval.reporting.charts import rank_axis
 from streameval.reporting.drawn import thinned
+from streameval.reporting.page import POLICY
 from streameval.types import FloatArray, Int64Array
 from streameval.verbs.simulate import Simulation
 
@@ -39,8 +40,16 @@ def save_figure(simulation: Simulation, path: str | os.PathLike[str]) -> None:
     """Write the picture; its format is its ending (`kind_of`)."""
     target, kind = Path(path), kind_of(path)
     chart = figure(simulation)
-    options: dict[str, Any] = {"inline": True} if kind == "html" else {"scale_factor": 2} if kind == "png" else {}
-    atomic.write_all({target: lambda temporary: chart.save(str(temporary), format=kind, **options)})
+    atomic.write_all({target: picture(chart, kind)})
+
+
+def picture(chart: alt.TopLevelMixin, kind: Literal["svg", "png", "html"]) -> atomic.Writer:
+    """Writer of a chart; a page holds all it needs, and may load nothing."""
+    if kind == "html":
+        policy = f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">'
+        return atomic.text(chart.to_html(inline=True).replace("<head>", f"<head>\n{policy}", 1))
+    options: dict[str, Any] = {"scale_factor": 2} if kind == "png" else {}
+    return lambda temporary: chart.save(temporary, format=kind, **options)
 
 
 def figure(simulation: Simulation) -> alt.VConcatChart:

@@ -163,7 +163,7 @@ def _lists(a: Side, b: Side) -> str:
 
 
 def _by_chance(found: Evaluation) -> bool:
-    return found.curve.claim.confidence is not None and found.curve.claim.coverage != "exact"
+    return found.curve.claim.confidence not in (None, 1.0) and found.curve.claim.coverage != "exact"
 
 
 def _side(name: str, plan: Plan | None, found: Evaluation, share: float) -> Side:

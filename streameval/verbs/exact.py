@@ -6,7 +6,7 @@ import hashlib
 import os
 import tempfile
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -133,7 +133,8 @@ def exact(
     -------
     Evaluation
         Its curve has coverage "exact": at its cutoffs, lower and upper differ only where tied items leave the order
-        open; between two cutoffs they are what the yields there allow.
+        open; between two cutoffs they are what the yields there allow. Where scores were counted in bins that still
+        hold several, it is "simultaneous" with probability 1: the truth lies between lower and upper.
 
     Raises
     ------
@@ -240,7 +241,7 @@ def _curve(summed: Summed, ranks: Int64Array, misses: int) -> Curve:
     late = found + np.maximum(0, inside - (size - positives))
     early = found + np.minimum(positives, inside)
     points = Points(ranks, late.astype(np.float64), early.astype(np.float64))
-    claim = Claim("exact", None, "every item has a label")
+    claim = Claim("exact", None, "every item has a label") if summed.unresolved is None else _BINNED
     return Curve(
         n_items=summed.totals.n_items,
         envelope=lift(summed.totals.n_items, points),
@@ -254,7 +255,8 @@ def _curve(summed: Summed, ranks: Int64Array, misses: int) -> Curve:
 def _evaluation(truth: Truth, summed: Summed, curve: Curve, windows: Sequence[WindowResult]) -> Evaluation:
     margin = summed.unresolved.grouped if summed.unresolved else (0.0, 0.0)
     places = Places(summed.totals, summed.look)
-    rows = metrics(Counted(places, curve.envelope, curve.misses, summed.score_at, margin))
+    order = "binned" if summed.unresolved else "known"
+    rows = metrics(Counted(places, curve.envelope, curve.misses, summed.score_at, margin, order))
     table, totals = curve.table, summed.totals
     description = truth.ranking.description()
     identity = _identity(description, truth.rows.label, rows, curve)
@@ -269,7 +271,7 @@ def _evaluation(truth: Truth, summed: Summed, curve: Curve, windows: Sequence[Wi
         "parameters": {"label": truth.rows.label},
         "ranking": description,
         "how": summed.how,
-        "ties": "open" if totals.mixed else "none that matter",
+        "ties": _ties(summed),
         "brackets": {
             "average_precision": summed.unresolved.average_precision if summed.unresolved else 0.0,
             "roc_auc": summed.unresolved.roc_auc if summed.unresolved else 0.0,
@@ -277,11 +279,27 @@ def _evaluation(truth: Truth, summed: Summed, curve: Curve, windows: Sequence[Wi
         "claim": curve.claim.as_dict(),
         "findings": [],
         "diagnostics": {"windows": [one.as_dict() for one in windows], "smallest_window": smallest_window(windows)},
-        "half_width": {"alpha": 0.0, "rank": curve.n_items, "labels_for_half": None},
+        "half_width": {**_half_width(curve), "labels_for_half": None},
         "account": {"planned": curve.n_items, "labelled": curve.n_items},
         "sources": [],
     }
     return Evaluation(identity, NO_LABELS, curve, table, rows, summary)
+
+
+_BINNED = Claim(
+    "simultaneous", 1.0, "nothing: every item has a label, and items whose scores fall into one bin may be in any order"
+)
+
+
+def _ties(summed: Summed) -> str:
+    """Whether items of one score leave the order open: bins of several scores do not tell."""
+    if summed.unresolved is None:
+        return "open" if summed.totals.mixed else "none that matter"
+    return "open" if summed.unresolved.ties else "not told apart from bins"
+
+
+def _half_width(curve: Curve) -> dict[str, Any]:
+    return {"alpha": 0.0, "rank": curve.n_items} if curve.claim.coverage == "exact" else asdict(curve.half_width())
 
 
 def _identity(description: dict[str, Any], label: str, rows: pa.Table, curve: Curve) -> str:

@@ -15,7 +15,7 @@ import importlib
 import os
 import pkgutil
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -30,7 +30,9 @@ from streameval.types import Int64Array
 ROW = "se_row"
 REJECTED = pa.schema({"row": pa.int64(), "said": pa.string()})
 LISTED = 10_000  # rows of one kind of trouble that are listed; all are counted
+LINE = 16 << 20  # bytes of a row of text: items may carry whole documents
 _HEAD = 4096
+_CHUNK = 1 << 20
 _FOREIGN = {
     b"PK": "an Excel workbook (.xlsx) or another ZIP archive",
     b"\xff\xfe": "a text in UTF-16",
@@ -164,6 +166,28 @@ def _head(source: Any) -> bytes | None:
         if head.startswith(start):
             raise InputError(f"{path}: this is {kind}", "save it as CSV UTF-8")
     return head
+
+
+def chunks(path: str) -> Iterator[bytes]:
+    """Bytes of a text, piece by piece.
+
+    Raises
+    ------
+    InputError
+        A line that is longer than two of DuckDB's buffers: DuckDB passes over it without a word.
+    """
+    line, begun = 1, 0  # number of the line under way, and its bytes so far
+    with open(path, "rb") as stream:
+        while chunk := stream.read(_CHUNK):
+            yield chunk
+            ends = chunk.splitlines(keepends=True) if b"\n" in chunk or b"\r" in chunk else [chunk]
+            if begun + len(ends[0]) > 2 * LINE:
+                raise InputError(
+                    f"{path}: line {line:,} has more than {2 * LINE >> 20} MiB",
+                    "leave long texts out of the label table",
+                )
+            begun = 0 if ends[-1].endswith((b"\n", b"\r")) else len(ends[-1]) + (begun if len(ends) == 1 else 0)
+            line += chunk.count(b"\n")
 
 
 def file_digest(path: str) -> Callable[[], str]:
