@@ -120,6 +120,11 @@ class Study:
         return (self.folder / "plan.json").exists()
 
     @property
+    def is_begun(self) -> bool:
+        """Whether something was made of the plan: a selection (and tasks from it), labels, or a larger plan."""
+        return any((self.folder / name).exists() for name in ("selection.parquet", "votes", "plans"))
+
+    @property
     def scans(self) -> Path:
         """Where scans of the ranking are kept until there is a selection."""
         return self.folder / "scan"
@@ -135,7 +140,7 @@ class Study:
         return read_plan(self.folder)
 
     def save_plan(self, plan: Plan) -> bool:
-        """Write the plan, unless it is already there.
+        """Write the plan, unless it is already there; in place of another one, if nothing was made of that.
 
         Returns
         -------
@@ -145,22 +150,24 @@ class Study:
         Raises
         ------
         StudyError
-            Another plan is there; names what differs.
+            Another plan is there, and something was made of it (`is_begun`); names what differs.
         """
         if self.exists:
             there = self.plan()
             if there.plan_id != plan.plan_id and plan.plan_id in there.study_ids:
                 return False  # it has grown since
-            if there.plan_id != plan.plan_id:
+            if there.plan_id != plan.plan_id and self.is_begun:
                 raise StudyError(
                     f"{self.folder} holds a different plan: {difference(there, plan)}",
                     "plan into another folder, or repeat the plan that is there",
                 )
-            if dict(there.location) == dict(plan.location):
+            if there.plan_id == plan.plan_id and dict(there.location) == dict(plan.location):
                 return False
         elif (self.folder / "votes").exists():
             raise StudyError(f"{self.folder} holds labels but no plan.json", "restore it, or plan into another folder")
         atomic.write_all(plan_files(self.folder, plan, "plan"))
+        if plan.marks is None:
+            (self.folder / "slice_counts.parquet").unlink(missing_ok=True)  # of a plan by slices that it replaced
         return True
 
     def grow_plan(self, plan: Plan) -> None:

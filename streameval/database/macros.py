@@ -135,7 +135,7 @@ def _at_target(name: str, found: str, comment: str) -> Macro:
 
 _THRESHOLD = """(
     SELECT CASE WHEN se_next IS NOT NULL THEN least(se_next, se_last) END AS se_low,
-           CASE WHEN se_after = se_before THEN se_next END AS se_here,
+           CASE WHEN se_next = se_last THEN se_next END AS se_here,
            CASE WHEN se_next IS NOT NULL THEN greatest(se_next, se_last) END AS se_high, se_k
     FROM (SELECT (k)::BIGINT AS se_k WHERE (k)::BIGINT = (k)) AS se_asked
     ASOF JOIN (SELECT rank, score FROM curve WHERE {known}) AS se_one(se_before, se_last) ON se_k >= se_before

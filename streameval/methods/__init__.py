@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from numbers import Integral, Real
 from typing import Any, ClassVar, Protocol, cast, runtime_checkable
@@ -139,7 +140,9 @@ def create(name: str, parameters: dict[str, Any] | None = None) -> Method:
     accepted = parameter_names(known[name])
     for key in given:
         if key not in accepted:
-            raise InputError(f"method {name} has no parameter '{key}'", did_you_mean(key, accepted))
+            owners = [other for other, method in known.items() if key in parameter_names(method)]
+            hint = " or ".join(f"--method {owner}" for owner in owners) or did_you_mean(key, accepted)
+            raise InputError(f"method {name} has no parameter '{key}'", hint)
         _check_type(known[name], key, given[key])
     return known[name](**{key: _plain(value) for key, value in given.items()})
 
@@ -193,6 +196,12 @@ def check_budget(budget: int | None) -> None:
     """Refuse a budget of no labels; None is no budget."""
     if budget is not None and budget < 1:
         raise InputError(f"budget is {budget:,} labels", "a plan takes at least one")
+
+
+def refuse_alpha_with_budget(parameters: Mapping[str, Any]) -> None:
+    """Refuse a plan that is asked for a half-width and for a number of labels: one of them would be ignored."""
+    if parameters.get("alpha") is not None and parameters.get("budget") is not None:
+        raise InputError("alpha and budget were both given, and a plan is made for one", "leave out one of them")
 
 
 def check_claim(confidence: float, min_precision: float) -> None:
