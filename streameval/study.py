@@ -45,7 +45,9 @@ if TYPE_CHECKING:  # DuckDB is only needed once there are labels
     from streameval.labelling import Items
     from streameval.labelstore import LabelStore
 
-NO_LABELS = pa.table({"rank": pa.array([], pa.int64()), "label": pa.array([], pa.int8())})
+NO_LABELS = pa.table(
+    {"rank": pa.array([], pa.int64()), "label": pa.array([], pa.int8()), "weight": pa.array([], pa.float64())}
+)
 _FROM_VOTES = ("labels.parquet", "issues.parquet")
 _RESULTS = (*_FROM_VOTES, "envelope.parquet", "curve.parquet", "metrics.parquet")
 # what others need of a study, in the order in which it is best read
@@ -74,7 +76,7 @@ class Evaluation:
     evaluation_id : str
         Hash of plan, labels, misses, label error rate and version.
     labels : pyarrow.Table
-        `rank`, `label`, `votes`, `positive_votes`.
+        `rank`, `label`, `votes`, `positive_votes`, `weight` (see `streameval.verbs.weights`).
     curve : Curve
     curve_table, metrics : pyarrow.Table
     summary : mapping

@@ -15,7 +15,7 @@ from typing import Any, ClassVar, Protocol, cast, runtime_checkable
 
 from streameval.curve import Curve
 from streameval.errors import InputError, did_you_mean
-from streameval.types import Int64Array, Labels, Plan
+from streameval.types import FloatArray, Int64Array, Labels, Plan
 
 ASSUMES_THE_DRAW = "nothing of the list: only that the planned ranks, drawn at random, are the ones that were labelled"
 
@@ -68,6 +68,15 @@ class DrawsStrata(Protocol):
 
     def drawn(self, n_items: int, seed: int, rank: Int64Array) -> Plan:
         """Make a plan of the ranks that were drawn, int64, strictly increasing."""
+        ...
+
+
+@runtime_checkable
+class DrawsAtRandom(Protocol):
+    """A method whose draw takes every rank that it can take with a known probability."""
+
+    def weights(self, plan: Plan) -> FloatArray:
+        """Inverse of the probability with which the draw took each planned rank, float64 in the plan's order."""
         ...
 
 

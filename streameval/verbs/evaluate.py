@@ -26,6 +26,7 @@ from streameval.types import Plan
 from streameval.verbs.judging import Judging, half_width_of, slice_curves, tally_stored, whole_curve
 from streameval.verbs.slicing import refuse_misses, slices_found
 from streameval.verbs.sql import writer as database_of
+from streameval.verbs.weights import with_weight
 
 
 class LabelOptions(TypedDict, total=False):
@@ -114,7 +115,7 @@ def evaluate(
     summary = _summary(plan, tallied, curve, judging)
     people = agreement(tallied.rows, items.extra).as_dict()
     said = {"by": plan.notes["by"], "slices": [one.facts() for one in slices]} if slices else {}
-    found = _evaluation(tallied, curve, {**summary, "agreement": people, "sources": given, **said}, slices)
+    found = _evaluation(plan, tallied, curve, {**summary, "agreement": people, "sources": given, **said}, slices)
     folder.save_evaluation(found, render(plan, found), database_of(folder, plan, found))
     return found
 
@@ -181,9 +182,9 @@ def _is_one(labels: Any) -> bool:
 
 
 def _evaluation(
-    tallied: Tallied, curve: Curve, summary: Mapping[str, Any], slices: tuple[SliceFound, ...]
+    plan: Plan, tallied: Tallied, curve: Curve, summary: Mapping[str, Any], slices: tuple[SliceFound, ...]
 ) -> Evaluation:
-    identity, table = summary["evaluation_id"], tallied.labels.table
+    identity, table = summary["evaluation_id"], with_weight(tallied.labels.table, plan, 4)
     return Evaluation(identity, table, curve, curve.table, metrics(curve), summary, tallied.issues, slices)
 
 
