@@ -23,6 +23,7 @@ _FILES = 16
 _MARK = ".streameval-demo"
 _MADE = {_MARK, "ranking", "study", "study-paula", "truth.parquet", "tasks.csv"}
 _STUDIES = {"loguniform": "study", "paula": "study-paula"}  # ours, the default, and the paper's
+_CUTOFFS = (10_000, 100_000)
 _SEED = 0  # the same for everybody: the list is always the same, and was made before anything was drawn from it
 _INK = np.frombuffer(b" .:-=+*#%@", dtype=np.uint8)
 
@@ -48,7 +49,7 @@ def run(folder: Path) -> tuple[dict[str, Any], list[str]]:
     folder.mkdir(parents=True, exist_ok=True)
     (folder / _MARK).touch()
     truth = write_ranking(folder)
-    cutoffs, yields = [10_000, 100_000, truth.size], np.cumsum(truth)
+    cutoffs, yields = [*_CUTOFFS, truth.size], np.cumsum(truth)
     methods = [_evaluated(folder, method, yields, cutoffs) for method in _STUDIES]
     result = {
         "n_items": int(truth.size),

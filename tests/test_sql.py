@@ -31,8 +31,8 @@ MACROS = ("precision_at", "recall_at", "yield_at", "f_measure", "rank_at_precisi
 
 def study_of(ranking, folder, method="loguniform", **options):
     source, labels, _ = ranking
-    options = {"options": streameval.RankingOptions(score="conf")} | options
-    streameval.plan(str(source), folder, method=method, **SMALL.get(method, {"budget": 900}), **options, seed=0)
+    options = {"options": streameval.RankingOptions(score="conf"), "seed": 0} | options
+    streameval.plan(str(source), folder, method=method, **SMALL.get(method, {"budget": 900}), **options)
     streameval.select(folder)
     streameval.evaluate(folder, labels=labels)
     return folder

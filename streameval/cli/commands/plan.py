@@ -101,7 +101,6 @@ def plan(
     lines = [
         f"{method}: {labels:,} of {made.n_items:,} items to label ({labels / made.n_items:.2%})"
         + (", as planned before" if result["already_there"] else ""),
-        f"Seed {made.seed}, kept in plan.json: --seed {made.seed} plans the same again.",
     ]
     if before is not None and replaced:
         lines.append(f"Replaces a plan for which nothing was selected or labelled: {difference(before, made)}.")
@@ -112,6 +111,7 @@ def plan(
         lines.append(
             f"The last {unknown:,} ranks stay unknown (0 to {unknown:,} positives); --tail closed labels a last window."
         )
+    lines.append(f"Seed {made.seed}, kept in plan.json: --seed {made.seed} plans the same again.")
     output.say(result, [*lines, f"Next: streameval select {study} --export tasks.csv"])
 
 
