@@ -71,6 +71,17 @@ def test_alpha_beside_budget_is_refused_and_neither_dropped(ranking, tmp_path, c
     assert not (tmp_path / "s").exists()
 
 
+def test_options_beside_labels_more_are_refused_and_not_dropped(ranking, tmp_path, capsys):
+    study = tmp_path / "s"
+    assert run(["plan", str(ranking[0]), "--study", str(study), "--looks", "3", "--budget", "300"]) == 0
+    before = (study / "plan.json").read_bytes()
+    for option in (["--alpha", "0.05"], ["--seed", "5"], ["--score", "conf"], ["--confidence", "0.99"]):
+        err = refused(capsys, "plan", "--study", study, "--labels-more", "500", *option)
+        assert "leave out all but --labels-more" in err
+    assert (study / "plan.json").read_bytes() == before
+    assert run(["plan", "--study", str(study), "--labels-more", "500"]) == 0
+
+
 def test_an_empty_argument_is_not_the_current_folder(ranking, tmp_path, capsys, monkeypatch):
     here = tmp_path / "here"
     here.mkdir()

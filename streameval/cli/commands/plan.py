@@ -71,6 +71,11 @@ def plan(
     if rehearsal.dry_run and (growth.given or reuse.given):
         raise InputError("--dry-run is for plans of a ranking alone", "leave out --labels-more, --reuse and the like")
     if growth.given:
+        if (seed, parameters, flags) != (None, _METHOD, _RANKING):
+            raise InputError(
+                "a study is enlarged as it was planned: other options would say nothing",
+                "leave out all but --labels-more or --half-width",
+            )
         enlarge_study(ranking, study, growth, output)
         return
     if reuse.given:
