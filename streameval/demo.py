@@ -49,7 +49,7 @@ def run(folder: Path) -> tuple[dict[str, Any], list[str]]:
     folder.mkdir(parents=True, exist_ok=True)
     (folder / _MARK).touch()
     truth = write_ranking(folder)
-    cutoffs, yields = [*_CUTOFFS, truth.size], np.cumsum(truth)
+    cutoffs, yields = [*_CUTOFFS, truth.size], np.cumsum(truth, dtype=np.int64)
     methods = [_evaluated(folder, method, yields, cutoffs) for method in _STUDIES]
     result = {
         "n_items": int(truth.size),
