@@ -186,7 +186,7 @@ def test_two_rankings_of_the_same_real_items(real, tmp_path):
         opened = streameval.open_ranking(str(path), options)
         truth = opened.fetch(np.arange(1, opened.n_items + 1), ["label"]).table.column("label").to_numpy()
         truths[score] = np.cumsum(truth, dtype=np.int64)
-        study_of(path, tmp_path / score, score, truth.astype(np.int8), alpha=0.3, min_precision=0.05, budget=6_000)
+        study_of(path, tmp_path / score, score, truth.astype(np.int8), alpha=None, min_precision=0.05, budget=6_000)
     found = compare(tmp_path / "score", tmp_path / "score_uwaterloo")
     rank = found.curves.column("rank").to_numpy()
     exact = (truths["score"][rank - 1] - truths["score_uwaterloo"][rank - 1]) / rank
