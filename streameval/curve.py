@@ -210,8 +210,8 @@ class Curve:
         Returns
         -------
         lower, score, upper : as the column's type, or None
-            `score` is None where that item was not read; all three where the order has no scores, or there is none
-            at or after `rank`.
+            `score` is None where that item was not read and its neighbours' scores differ; all three where the order
+            has no scores, or there is none at or after `rank`.
         """
         (wanted,) = self._inside([rank]).tolist()
         if self.score is None:
@@ -221,7 +221,7 @@ class Curve:
         if before < 0 or after == ranks.size:  # beyond the last item that has a score
             return None, None, None
         sides = [scores[before].as_py(), scores[after].as_py()]
-        return min(sides), sides[0] if after == before else None, max(sides)
+        return min(sides), sides[0] if sides[0] == sides[1] else None, max(sides)
 
     @property
     def proves(self) -> bool:

@@ -33,7 +33,10 @@ def commands(plan: Plan, sources: list[Mapping[str, Any]], misses: int, study: s
     source = plan.location.get("source") or ["(a table in memory)"]
     described = {key: plan.ranking.get(key) for key in ("score", "key", "nan")}
     described |= {"file_order": plan.location.get("file_order")}
-    options = _options({"method": plan.method, "seed": plan.seed, **plan.parameters, **_given(described)})
+    chosen = {
+        key: value for key, value in plan.parameters.items() if key != "alpha" or not plan.parameters.get("budget")
+    }
+    options = _options({"method": plan.method, "seed": plan.seed, **chosen, **_given(described)})
     if plan.ranking.get("score") is not None and plan.ranking.get("ascending"):
         options.append("--ascending")
     labels = [str(one["source"]) for one in sources]

@@ -45,7 +45,9 @@ if TYPE_CHECKING:  # DuckDB is only needed once there are labels
     from streameval.labelling import Items
     from streameval.labelstore import LabelStore
 
-NO_LABELS = pa.table({"rank": pa.array([], pa.int64()), "label": pa.array([], pa.int8())})
+NO_LABELS = pa.table(
+    {"rank": pa.array([], pa.int64()), "label": pa.array([], pa.int8()), "weight": pa.array([], pa.float64())}
+)
 _FROM_VOTES = ("labels.parquet", "issues.parquet")
 _RESULTS = (*_FROM_VOTES, "envelope.parquet", "curve.parquet", "metrics.parquet")
 # what others need of a study, in the order in which it is best read
@@ -74,7 +76,7 @@ class Evaluation:
     evaluation_id : str
         Hash of plan, labels, misses, label error rate and version.
     labels : pyarrow.Table
-        `rank`, `label`, `votes`, `positive_votes`.
+        `rank`, `label`, `votes`, `positive_votes`, `weight` (see `streameval.verbs.weights`).
     curve : Curve
     curve_table, metrics : pyarrow.Table
     summary : mapping
@@ -121,6 +123,11 @@ class Study:
         return (self.folder / "plan.json").exists()
 
     @property
+    def is_begun(self) -> bool:
+        """Whether something was made of the plan: a selection (and tasks from it), labels, or a larger plan."""
+        return any((self.folder / name).exists() for name in ("selection.parquet", "votes", "plans"))
+
+    @property
     def scans(self) -> Path:
         """Where scans of the ranking are kept until there is a selection."""
         return self.folder / "scan"
@@ -136,7 +143,7 @@ class Study:
         return read_plan(self.folder)
 
     def save_plan(self, plan: Plan) -> bool:
-        """Write the plan, unless it is already there.
+        """Write the plan, unless it is already there; in place of another one, if nothing was made of that.
 
         Returns
         -------
@@ -146,22 +153,24 @@ class Study:
         Raises
         ------
         StudyError
-            Another plan is there; names what differs.
+            Another plan is there, and something was made of it (`is_begun`); names what differs.
         """
         if self.exists:
             there = self.plan()
             if there.plan_id != plan.plan_id and plan.plan_id in there.study_ids:
                 return False  # it has grown since
-            if there.plan_id != plan.plan_id:
+            if there.plan_id != plan.plan_id and self.is_begun:
                 raise StudyError(
                     f"{self.folder} holds a different plan: {difference(there, plan)}",
                     "plan into another folder, or repeat the plan that is there",
                 )
-            if dict(there.location) == dict(plan.location):
+            if there.plan_id == plan.plan_id and dict(there.location) == dict(plan.location):
                 return False
         elif (self.folder / "votes").exists():
             raise StudyError(f"{self.folder} holds labels but no plan.json", "restore it, or plan into another folder")
         atomic.write_all(plan_files(self.folder, plan, "plan"))
+        if plan.marks is None:
+            (self.folder / "slice_counts.parquet").unlink(missing_ok=True)  # of a plan by slices that it replaced
         return True
 
     def grow_plan(self, plan: Plan) -> None:

@@ -16,7 +16,7 @@ from streameval.cli import run
 from streameval.cli.batch import duration
 from streameval.cli.options import EngineFlags
 
-SMALL = ["--epsilon", "0.1", "--window", "20"]
+SMALL = ["--method", "paula", "--seed", "0", "--epsilon", "0.1", "--window", "20"]
 
 
 def events(capsys):
@@ -73,7 +73,7 @@ def test_rehearsals_of_all_verbs_have_one_shape_and_write_nothing(ranking, tmp_p
     folder, labels, _ = ranking
     study, out = str(tmp_path / "study"), tmp_path / "out"
     method = ["--method", "loguniform", "--alpha", "0.2"]
-    assert run(["plan", str(folder), "--study", study, *method, *score]) == 0
+    assert run(["plan", str(folder), "--study", study, *method, *score, "--seed", "0"]) == 0
     assert run(["evaluate", study, "--labels", str(labels)]) == 0
     before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
     found = {}
@@ -129,7 +129,7 @@ def test_rehearsals_find_what_would_go_wrong(study, ranking, tmp_path, capsys):
 
 
 def test_a_cut_again_is_known_before_it_is_written(study, ranking, tmp_path, capsys):
-    assert run(["plan", str(ranking[0]), "--study", str(tmp_path / "s"), "--method", "loguniform"]) == 0
+    assert run(["plan", str(ranking[0]), "--study", str(tmp_path / "s"), "--method", "loguniform", "--seed", "0"]) == 0
     assert run(["evaluate", str(tmp_path / "s"), "--labels", str(ranking[1])]) == 0
     command = ["cut", str(tmp_path / "s"), "--rank", "3000", "--out", str(tmp_path / "out")]
     assert run(command) == 0

@@ -32,7 +32,8 @@ def items(tmp_path):
 def study_of(path, folder, score, truth, **parameters):
     """A study of a score column, labelled from the truth in that order."""
     options = streameval.RankingOptions(score=score)
-    plan = streameval.plan(str(path), folder, options=options, **{"method": "loguniform", "alpha": 0.2, **parameters})
+    given = {"method": "loguniform", "alpha": 0.2, "seed": 0, **parameters}
+    plan = streameval.plan(str(path), folder, options=options, **given)
     streameval.select(folder, columns=[])
     return streameval.evaluate(folder, labels=pa.table({"rank": plan.ranks, "label": truth[plan.ranks - 1]}))
 
@@ -185,7 +186,7 @@ def test_two_rankings_of_the_same_real_items(real, tmp_path):
         opened = streameval.open_ranking(str(path), options)
         truth = opened.fetch(np.arange(1, opened.n_items + 1), ["label"]).table.column("label").to_numpy()
         truths[score] = np.cumsum(truth, dtype=np.int64)
-        study_of(path, tmp_path / score, score, truth.astype(np.int8), alpha=0.3, min_precision=0.05, budget=6_000)
+        study_of(path, tmp_path / score, score, truth.astype(np.int8), alpha=None, min_precision=0.05, budget=6_000)
     found = compare(tmp_path / "score", tmp_path / "score_uwaterloo")
     rank = found.curves.column("rank").to_numpy()
     exact = (truths["score"][rank - 1] - truths["score_uwaterloo"][rank - 1]) / rank
@@ -201,7 +202,7 @@ def test_bad_input(studies, items, tmp_path, capsys):
         compare(good, noisy, confidence=95)
     with pytest.raises(StudyError, match="no study"):
         compare(good, tmp_path / "nothing")
-    streameval.plan(str(items[0]), tmp_path / "planned")
+    streameval.plan(str(items[0]), tmp_path / "planned", seed=0)
     assert run(["compare", str(good), str(tmp_path / "planned")]) == 2
     assert "no results yet" in capsys.readouterr().err
     assert run(["compare", str(good), str(noisy), "--plot", "x.doc"]) == 2
@@ -210,7 +211,7 @@ def test_bad_input(studies, items, tmp_path, capsys):
 def test_labels_that_disagree_about_one_list_establish_nothing(tmp_path):
     table = pa.table({"id": np.arange(3_000)})
     for name, share in (("a", 0.9), ("b", 0.2)):
-        streameval.plan(table, tmp_path / name, method="loguniform", budget=600)
+        streameval.plan(table, tmp_path / name, method="loguniform", budget=600, seed=0)
         ranks = np.arange(1, 3_001)
         labels = pa.table({"rank": ranks, "label": (np.random.default_rng(1).random(3_000) < share).astype(np.int8)})
         streameval.evaluate(tmp_path / name, labels=labels)

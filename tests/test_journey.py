@@ -14,7 +14,7 @@ from streameval.cli import run
 from streameval.rankings import RankingOptions, open_ranking
 from streameval.study import Study
 
-SMALL = ["--epsilon", "0.1", "--window", "20"]
+SMALL = ["--method", "paula", "--seed", "0", "--epsilon", "0.1", "--window", "20"]
 
 
 def journey(ranking, study, *flags):
@@ -111,7 +111,8 @@ def test_the_same_plan_again_is_harmless_and_another_is_refused(ranking, tmp_pat
     assert run(["plan", str(folder), "--study", str(study), "--score", "conf", *SMALL]) == 0
     assert (study / "plan.json").read_bytes() == before
     capsys.readouterr()
-    assert run(["plan", str(folder), "--study", str(study), "--score", "conf", "--epsilon", "0.2"]) == 2
+    other = ["0.2" if one == "0.1" else one for one in SMALL]
+    assert run(["plan", str(folder), "--study", str(study), "--score", "conf", *other]) == 2
     assert "parameters.epsilon is 0.1 there" in capsys.readouterr().err
 
 
@@ -137,9 +138,9 @@ def test_bad_rankings_are_refused_in_one_line(ranking, tmp_path, capsys):
     (tmp_path / "empty").mkdir()
     assert "no Parquet file" in plan(tmp_path / "empty")
     assert "did you mean 'conf'" in plan(folder, "--score", "cnf")
-    assert "outside (0, 1]" in plan(folder, "--epsilon", "0")
-    assert "outside (0, 1]" in plan(folder, "--epsilon", "1.5")
-    assert "window is 0" in plan(folder, "--window", "0")
+    assert "outside (0, 1]" in plan(folder, "--method", "paula", "--epsilon", "0")
+    assert "outside (0, 1]" in plan(folder, "--method", "paula", "--epsilon", "1.5")
+    assert "window is 0" in plan(folder, "--method", "paula", "--window", "0")
     assert "not a number or a date" in plan(folder, "--score", "item")
     assert "without a score column" in plan(folder, "--ascending")
     assert "no column 'itm'" in plan(folder, "--score", "conf", "--key", "itm")
@@ -249,7 +250,7 @@ def test_footers_past_two_to_the_32_rows(tmp_path):
 
 def test_studies_hold_what_design_says(ranking, tmp_path):
     folder, _, _ = ranking
-    plan = streameval.plan(str(folder), tmp_path / "s", epsilon=0.1, window=20)
+    plan = streameval.plan(str(folder), tmp_path / "s", epsilon=0.1, window=20, method="paula", seed=0)
     assert plan.parameters["epsilon"] == "0.1"
     assert plan.table.column_names == ["rank", "stratum"]
     assert Study(tmp_path / "s").plan().plan_id == plan.plan_id

@@ -16,7 +16,7 @@ from streameval.cli import run
 from streameval.errors import InputError, StreamevalError
 from streameval.rankings import RankingOptions, open_ranking
 
-SMALL = ["--epsilon", "0.1", "--window", "20", "--score", "conf"]
+SMALL = ["--method", "paula", "--seed", "0", "--epsilon", "0.1", "--window", "20", "--score", "conf"]
 
 
 def items(first, n, day):
@@ -103,7 +103,7 @@ def test_the_plans_snapshot_is_read_after_appends_and_overwrites(made, tmp_path)
 def test_items_above_a_cutoff_come_out_of_the_plans_snapshot(made, tmp_path):
     study = tmp_path / "study"
     method = ["--method", "loguniform", "--alpha", "0.2", "--score", "conf"]
-    assert run(["plan", made.name, "--study", str(study), *method]) == 0
+    assert run(["plan", made.name, "--study", str(study), *method, "--seed", "0"]) == 0
     assert run(["select", str(study)]) == 0
     selection = pq.read_table(study / "selection.parquet").select(["rank", "good"])
     streameval.evaluate(study, labels=selection, label="good")
@@ -227,7 +227,7 @@ def test_a_plan_reads_no_data_file(made, monkeypatch):
 def test_what_cannot_be_read_says_why(made, tmp_path, capsys, monkeypatch):
     def refused(source, *flags):
         capsys.readouterr()
-        assert run(["plan", source, "--study", str(tmp_path / "x"), *flags]) == 2
+        assert run(["plan", source, "--study", str(tmp_path / "x"), *flags, "--seed", "0"]) == 2
         message = capsys.readouterr().err
         assert len(message.strip().splitlines()) == 1
         assert "Traceback" not in message

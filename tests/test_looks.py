@@ -90,7 +90,7 @@ def test_looks_cost_labels_and_each_look_narrows():
 def study(ranking, tmp_path):
     folder, labels, truth = ranking
     path = tmp_path / "study"
-    streameval.plan(str(folder), path, method="loguniform", alpha=0.3, looks=4)
+    streameval.plan(str(folder), path, method="loguniform", alpha=0.3, looks=4, seed=0)
     streameval.select(path, export=tmp_path / "first.csv")
     return path, labels, truth, tmp_path
 
@@ -109,7 +109,7 @@ def test_a_study_grows_and_all_labels_count(study, capsys):
     with pytest.raises(StudyError, match="has grown since"):
         streameval.report(path)
     # the first plan's command given again is harmless
-    streameval.plan(first.location["source"], path, method="loguniform", alpha=0.3, looks=4)
+    streameval.plan(first.location["source"], path, method="loguniform", alpha=0.3, looks=4, seed=0)
     assert streameval.Study(path).plan().plan_id == grown.plan_id
     streameval.select(path, export=folder / "second.csv")
     found = streameval.evaluate(path)
@@ -161,9 +161,9 @@ def test_bad_input(study, ranking, tmp_path, capsys):
         assert run(["plan", *arguments, "--study", path]) == 2
         assert says in capsys.readouterr().err
     single = str(tmp_path / "single")
-    assert run(["plan", str(ranking[0]), "--study", single, "--method", "paula", "--looks", "3"]) == 2
+    assert run(["plan", str(ranking[0]), "--study", single, "--method", "paula", "--looks", "3", "--seed", "0"]) == 2
     assert "method paula has no parameter 'looks'" in capsys.readouterr().err
-    assert run(["plan", str(ranking[0]), "--study", single]) == 0
+    assert run(["plan", str(ranking[0]), "--study", single, "--seed", "0"]) == 0
     assert run(["plan", "--study", single, "--labels-more", "100"]) == 2
     assert "no further look" in capsys.readouterr().err
     with pytest.raises(InputError, match="looks is 0"):

@@ -109,7 +109,7 @@ def first(versions, tmp_path):
     """The first version's study, and its labels by id."""
     path, truth, _ = versions
     options = streameval.RankingOptions(score="v1")
-    made = plan_by_key(str(path), tmp_path / "v1", ByKey(("id",)), options=options, alpha=0.2)
+    made = plan_by_key(str(path), tmp_path / "v1", ByKey(("id",)), options=options, alpha=0.2, seed=0)
     ids = [f"item {rank - 1}" for rank in made.plan.ranks]
     labels = tmp_path / "labels.parquet"
     pq.write_table(pa.table({"id": ids, "label": truth[made.plan.ranks - 1]}), labels)
@@ -120,7 +120,7 @@ def test_most_labels_are_reused_and_the_truth_is_inside(versions, first, tmp_pat
     path, truth, order = versions
     study = str(tmp_path / "v2")
     arguments = ["plan", str(path), "--study", study, "--method", "loguniform", "--alpha", "0.2", "--score", "v2",
-                 "--reuse", str(first), "--on", "id"]  # fmt: skip
+                 "--reuse", str(first), "--on", "id", "--seed", "0"]  # fmt: skip
     assert run([*arguments, "--labels-unseen-by-model", "yes", "--json"]) == 0
     made = json.loads(capsys.readouterr().out)
     assert made["reused"] > 0.6 * made["labels"]
@@ -142,7 +142,7 @@ def test_most_labels_are_reused_and_the_truth_is_inside(versions, first, tmp_pat
 def test_labels_that_the_model_has_seen_promise_nothing(versions, first, tmp_path, capsys):
     path, _, _ = versions
     by = ByKey(("id",), str(first), unseen_by_model="no")
-    plan_by_key(str(path), tmp_path / "v2", by, options=streameval.RankingOptions(score="v2"), alpha=0.2)
+    plan_by_key(str(path), tmp_path / "v2", by, options=streameval.RankingOptions(score="v2"), alpha=0.2, seed=0)
     found = streameval.evaluate(tmp_path / "v2")
     assert found.curve.claim.coverage == "none"
     assert "has seen labels" in found.curve.findings[0]
@@ -150,13 +150,13 @@ def test_labels_that_the_model_has_seen_promise_nothing(versions, first, tmp_pat
 
 def test_bad_input(versions, first, tmp_path, capsys):
     path, _, _ = versions
-    base = ["plan", str(path), "--study", str(tmp_path / "x"), "--score", "v2"]
+    base = ["plan", str(path), "--study", str(tmp_path / "x"), "--score", "v2", "--seed", "0"]
     twice = tmp_path / "twice.csv"
     ids = pq.read_table(first).column("id").to_pylist()[:3]
     twice.write_text("id,label\n" + "".join(f"{i},1\n{i},0\n" for i in ids))
     reuse = ["--method", "loguniform", "--reuse", str(first)]
     for arguments, says in [
-        (["--draw-by", "id"], "method paula does not draw from strata"),
+        (["--method", "paula", "--draw-by", "id"], "method paula does not draw from strata"),
         (["--method", "loguniform", "--draw-by", "idd"], "no column 'idd'. Hint: did you mean 'id'"),
         (["--method", "loguniform", "--draw-by", "label"], "does not tell items apart"),
         (["--method", "loguniform", "--draw-by", "id", "--looks", "2"], "cannot be enlarged"),
@@ -185,13 +185,14 @@ def test_a_tasks_file_of_another_study_is_reused_by_key(versions, tmp_path, caps
     path, _, _ = versions
     old = tmp_path / "v1"
     options = streameval.RankingOptions(score="v1")
-    plan_by_key(str(path), old, ByKey(("id",)), options=options, alpha=0.2)
+    plan_by_key(str(path), old, ByKey(("id",)), options=options, alpha=0.2, seed=0)
     streameval.select(old, export=tmp_path / "tasks.csv")
     text = (tmp_path / "tasks.csv").read_text(encoding="utf-8-sig").splitlines()
     filled = tmp_path / "filled.csv"
     filled.write_text("\n".join([text[0], *(line + "1" for line in text[1:])]) + "\n")
     arguments = ["plan", str(path), "--study", str(tmp_path / "v2"), "--method", "loguniform", "--alpha", "0.2",
-                 "--score", "v2", "--reuse", str(filled), "--on", "id", "--labels-unseen-by-model", "yes"]  # fmt: skip
+                 "--score", "v2", "--seed", "0", "--reuse", str(filled), "--on", "id",
+                 "--labels-unseen-by-model", "yes"]  # fmt: skip
     assert run([*arguments, "--json"]) == 0
     made = json.loads(capsys.readouterr().out)
     assert made["reused"] > 0.6 * made["labels"]

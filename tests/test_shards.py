@@ -47,7 +47,7 @@ def listed(tmp_path):
 
 def planned(folder, study, **options):
     streameval.plan(
-        str(folder), study, method="loguniform", budget=400, options=RankingOptions(score="conf", **options)
+        str(folder), study, method="loguniform", budget=400, options=RankingOptions(score="conf", **options), seed=0
     )
     return study
 
@@ -170,7 +170,7 @@ def test_shards_that_do_not_exist(listed, tmp_path, shard):
 
 
 def test_a_stored_order_has_nothing_to_scan(listed, tmp_path):
-    streameval.plan(str(listed), tmp_path / "s", method="loguniform", budget=400)
+    streameval.plan(str(listed), tmp_path / "s", method="loguniform", budget=400, seed=0)
     with pytest.raises(StudyError, match="nothing to scan"):
         streameval.scan(tmp_path / "s")
 

@@ -31,7 +31,7 @@ MACROS = ("precision_at", "recall_at", "yield_at", "f_measure", "rank_at_precisi
 
 def study_of(ranking, folder, method="loguniform", **options):
     source, labels, _ = ranking
-    options = {"options": streameval.RankingOptions(score="conf")} | options
+    options = {"options": streameval.RankingOptions(score="conf"), "seed": 0} | options
     streameval.plan(str(source), folder, method=method, **SMALL.get(method, {"budget": 900}), **options)
     streameval.select(folder)
     streameval.evaluate(folder, labels=labels)
@@ -284,7 +284,7 @@ def test_hostile_columns_are_stored_as_they_are(tmp_path):
     table = pa.table(columns).rename_columns(hostile)
     table = table.append_column("odd", pa.array([1] * 50, pa.decimal256(60, 2)))
     study = tmp_path / "a 'study'"
-    streameval.plan(table, study, method="uniform", budget=50)
+    streameval.plan(table, study, method="uniform", budget=50, seed=0)
     streameval.select(study, ranking=table)
     streameval.evaluate(study, labels=pa.table({"rank": np.arange(1, 51), "label": np.ones(50, np.int8)}))
     found = streameval.sql(study, "FROM selection ORDER BY rank")

@@ -52,7 +52,7 @@ def lake(server, monkeypatch):
 def study(one_ranking, tmp_path_factory):
     folder, labels, _ = one_ranking
     path = tmp_path_factory.mktemp("studies") / "study"
-    streameval.plan(str(folder), path, method="loguniform", alpha=0.2, options=RankingOptions(score="conf"))
+    streameval.plan(str(folder), path, method="loguniform", alpha=0.2, options=RankingOptions(score="conf"), seed=0)
     streameval.evaluate(path, labels=labels)
     return path
 

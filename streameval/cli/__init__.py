@@ -21,6 +21,7 @@ from streameval.errors import (
     EXIT_DONE,
     EXIT_INPUT,
     EXIT_INTERRUPTED,
+    InputError,
     StreamevalError,
     outside_trouble,
     unusable_path,
@@ -46,6 +47,7 @@ def run(arguments: list[str]) -> int:
     began = time.monotonic()
     announce(lambda what: _notice(arguments, what))
     try:
+        _refuse_empty(arguments)
         app(
             arguments,
             exit_on_error=False,
@@ -94,6 +96,15 @@ def _no_reader() -> int:
 
 def _as_json(arguments: list[str]) -> bool:
     return "--log=json" in arguments or ("--log", "json") in pairwise(arguments)
+
+
+def _refuse_empty(arguments: list[str]) -> None:
+    """Refuse an empty argument, usually a shell variable that was not set: as a path it would be the current folder."""
+    for before, one in pairwise(["", *arguments]):
+        option = one[:-1] if one.startswith("--") and one.endswith("=") else before
+        if not one or option == one[:-1]:
+            name = option if option.startswith("--") else "an argument"
+            raise InputError(f"{name} is empty", "is a variable of the shell not set?")
 
 
 def _usage(error: CycloptsError) -> str:

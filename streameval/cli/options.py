@@ -57,7 +57,7 @@ class MethodOptions:
     min_precision: Annotated[
         float | None, Parameter(help="Sampling methods: precision that the list is expected to keep (default 0.5).")
     ] = None
-    budget: Annotated[Whole | None, Parameter(help="Labels to spend at most, instead of alpha.")] = None
+    budget: Annotated[Whole | None, Parameter(help="Labels to spend at most, instead of --alpha.")] = None
     at: Annotated[Whole | None, Parameter(help="uniform: estimate the precision of the first so many items only.")] = (
         None
     )

@@ -38,11 +38,12 @@ class ReuseFlags:
     draw_by: Annotated[
         str | None,
         Parameter(
-            help="loguniform: columns whose hash draws the items, so that another version draws nearly the same."
+            help="loguniform: columns whose hash draws the items, so that another version draws nearly the same; "
+            "needs --seed."
         ),
     ] = None
     reuse: Annotated[
-        str | None, Parameter(help="Labels that items have already, for whatever version; needs --on.")
+        str | None, Parameter(help="Labels that items have already, for whatever version; needs --on and --seed.")
     ] = None
     on: Annotated[str | None, Parameter(help="Column that joins them; items are drawn by it.")] = None
     label: Annotated[str | None, Parameter(help="Column with the label (default label).")] = None
@@ -101,7 +102,7 @@ def plan_with_key(
     ranking: Sequence[str],
     study: Path,
     flags: tuple[ReuseFlags, RankingFlags],
-    chosen: tuple[str, int],
+    chosen: tuple[str, int | None],
     parameters: MethodOptions,
     output: Output,
 ) -> None:
@@ -119,6 +120,9 @@ def plan_with_key(
     counts = {"labels": labels, "reused": made.labelled, "to_label": labels - made.labelled}
     result: dict[str, Any] = {"study": str(study), "plan_id": made.plan.plan_id, **counts, **made.plan.header()}
     lines = [f"{method}: {labels:,} of {made.plan.n_items:,} items to label, drawn by {', '.join(by.key)}"]
+    lines.append(
+        f"Seed {made.plan.seed}: another version draws nearly the same items by it, with --seed {made.plan.seed}."
+    )
     if reuse.reuse is not None:
         lines.append(f"{made.labelled:,} have a label already: {labels - made.labelled:,} are left to ask for.")
     if reuse.labels_unseen_by_model == "no":

@@ -5,7 +5,8 @@ from __future__ import annotations
 TABLES = {
     "plan": "Ranks that the method planned to label.",
     "selection": "The items to label, with the columns that the ranking's files have.",
-    "labels": "One row per planned rank; label is null where there is none.",
+    "labels": "One row per planned rank; label is null where there is none. Ranks are drawn more densely near the top: "
+    "an average over the list is weighted_mean(label, weight), and avg(label) is none.",
     "curve": "Bounds at every rank of a fully labelled head, at grid points, and at the last rank.",
     "envelope": "Breakpoints of the bounds on the yield Y. At rank r, with the row of the largest rank <= r: "
     "Y >= greatest(yield_lower, next_yield_lower - (next_rank - r)), "
@@ -36,6 +37,9 @@ _INTERVALS = {
 _COLUMNS = {
     "rank": "Place in the ranking, 1 is the best.",
     "stratum": "Stratum that the rank was drawn in, numbered by rank from 0.",
+    "weight": "Items that the rank stands for: one over the probability with which it was drawn. The average of any x "
+    "over the list is weighted_mean(x, weight); of a plan with --at, or stratified's open tail, over the ranks that "
+    "could be drawn. Null where ranks were not drawn at random (paula), or the model has seen the labels.",
     "stratum_last": "Last rank of the stratum.",
     "slice": "Value of the column that the plan was made by.",
     "slice_rank": "Place within the slice, 1 is the best; so many of its items are among the first rank of the list.",
@@ -95,7 +99,7 @@ _COLUMNS = {
 
 def comment_of(table: str, column: str) -> str:
     """Say what a column means; an item's own are only said to be that."""
-    if table == "selection" and column not in ("rank", "stratum", "score", "se_task"):
+    if table == "selection" and column not in ("rank", "stratum", "weight", "score", "se_task"):
         return "Column of the items."
     if column in _COLUMNS:
         return _COLUMNS[column]

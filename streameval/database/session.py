@@ -23,6 +23,7 @@ _ANSWERED = {
     _Kind.SELECT, _Kind.SET, _Kind.CREATE, _Kind.DROP, _Kind.INSERT, _Kind.UPDATE, _Kind.DELETE, _Kind.MERGE_INTO,
     _Kind.TRANSACTION,
 }  # fmt: skip
+_ASKS = {_Kind.SELECT, _Kind.EXPLAIN, _Kind.MULTI}
 # a pivot is several statements, and so is whatever holds one: COPY too
 _SEVERAL = re.compile(r"[\s(]*(PIVOT|PIVOT_WIDER|FROM|SELECT|WITH)\b", re.IGNORECASE)
 _EXPLAIN = re.compile(r"EXPLAIN\s+(?:ANALYZE\s+)?(\([^()]*\))?", re.IGNORECASE)
@@ -67,12 +68,12 @@ class Session:
         self._connection.close()
 
     def ask(self, query: str) -> pa.Table:
-        """Run one or more statements; the last one's rows.
+        """Run one or more statements, of which the last one alone may ask; its rows.
 
         Raises
         ------
         InputError
-            What DuckDB says of a query that is wrong, or that would write or read files.
+            What DuckDB says of a query that is wrong, or that would write or read files; an answer that would be lost.
         KeyboardInterrupt
             Ctrl-C, after the query has stopped.
         """
@@ -89,8 +90,11 @@ class Session:
     def _interruptible(self, query: str) -> pa.Table:
         """Answer what may be asked in a thread: DuckDB hears no Ctrl-C while it works, and is told until it stops."""
         with held() as arrived, ThreadPoolExecutor(1) as pool:
-            for statement in self._connection.extract_statements(query):
+            statements = self._connection.extract_statements(query)
+            for statement in statements:
                 self._refuse_writing(statement)
+            if any(one.type in _ASKS for one in statements[:-1]):
+                raise InputError("several statements ask, and only the last would be answered", "ask one at a time")
             answer = pool.submit(self._answer, query)
             while not wait([answer], timeout=0.1).done:
                 if arrived:

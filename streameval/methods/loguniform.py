@@ -19,7 +19,7 @@ from streameval.envelope import Points, close
 from streameval.errors import InputError
 from streameval.methods import ASSUMES_THE_DRAW, Look, check_alpha, check_budget, check_claim, check_items
 from streameval.monotonicity import assumptions, warnings
-from streameval.types import Claim, Int64Array, Labels, Plan
+from streameval.types import Claim, FloatArray, Int64Array, Labels, Plan
 
 
 @dataclass(frozen=True)
@@ -105,6 +105,12 @@ class LogUniform:
             table = table.append_column("look", ones).append_column("batch", ones)
             notes["look"] = 1
         return Plan(self.name, parameters, n_items, seed, table, notes=notes)
+
+    def weights(self, plan: Plan) -> FloatArray:
+        """Inverse of the share of its stratum that the plan holds, whatever look it has grown to."""
+        last = plan.table.column("stratum_last").to_numpy()
+        ends, n = np.unique(last, return_counts=True)
+        return np.repeat(np.diff(ends, prepend=0) / n, n)
 
     def later_looks(self, plan: Plan) -> list[Look]:
         """Give the looks that `plan` has left, with labels and forecast half-width."""

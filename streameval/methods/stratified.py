@@ -128,6 +128,17 @@ class Stratified:
         parameters = {**self.__dict__, "epsilon": design.epsilon, "head": design.head}
         return Plan(self.name, parameters, n_items, seed, table, notes=design.notes(n_items))
 
+    def weights(self, plan: Plan) -> FloatArray:
+        """1 in the head; 1/(1 − (1 − 1/g)^s) for a rank whose grid point is g, which each slot takes with chance 1/g.
+
+        A rank is labelled once, however many slots took it, and stays in the plan when they let it go.
+        """
+        points = self._design(plan.n_items).points
+        at = points[plan.table.column("stratum").to_numpy()]
+        with np.errstate(divide="ignore"):
+            drawn = -np.expm1(int(plan.notes["slots"]) * np.log1p(-1.0 / at))
+        return np.where(plan.ranks <= points[0], 1.0, 1.0 / drawn)
+
     def cost(self, n_items: int) -> dict[str, Any]:
         """Count distinct labels in expectation, with s, β and the grid beside them."""
         design = self._design(n_items)

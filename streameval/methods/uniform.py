@@ -100,6 +100,11 @@ class Uniform:
             self.name, dict(self.__dict__), n_items, seed, pa.table({"rank": rank, "stratum": stratum}), notes=notes
         )
 
+    def weights(self, plan: Plan) -> FloatArray:
+        """1 in the head; beyond it the inverse of the share that was drawn: of the first `at` ranks, where given."""
+        head, last, drawn = (int(plan.notes[key]) for key in ("head", "last", "drawn"))
+        return np.where(plan.ranks <= head, 1.0, (last - head) / max(drawn, 1))
+
     def cost(self, n_items: int) -> dict[str, Any]:
         """Count labels, and forecast the half-width at `min_precision`."""
         head, last, drawn = self._sizes(check_items(n_items))

@@ -109,6 +109,8 @@ def half_width_sentence(found: Evaluation) -> str:
     half, account, claim = found.summary["half_width"], found.summary["account"], found.curve.claim
     if claim.coverage in ("exact", "none"):
         return ""
+    if not account["labelled"]:
+        return "No planned item has a label yet: the bounds are those of any list at all."
     where = "" if found.summary["parameters"].get("at") else ", where it is widest"
     text = f"Half-width reached: {half['alpha']:.2%} of precision, at rank {half['rank']:,}{where}."
     missing = account["planned"] - account["labelled"]

@@ -26,6 +26,7 @@ from streameval.verbs.judging import Judging, half_width_of, slice_curves, tally
 from streameval.verbs.missing import completed
 from streameval.verbs.slicing import refuse_misses, slices_found
 from streameval.verbs.sql import writer as database_of
+from streameval.verbs.weights import with_weight
 
 
 class LabelOptions(TypedDict, total=False):
@@ -121,7 +122,7 @@ def evaluate(
     summary = {**_summary(as_read, tallied, curve, judging), "study": plan.plan_id}
     said = {"by": plan.notes["by"], "slices": [one.facts() for one in slices]} if slices else {}
     found = _evaluation(
-        tallied, curve, {**summary, "agreement": tallied.agreement.as_dict(), "sources": given, **said}, slices
+        plan, tallied, curve, {**summary, "agreement": tallied.agreement.as_dict(), "sources": given, **said}, slices
     )
     folder.save_evaluation(found, render(plan, found), database_of(folder, plan, found))
     return found
@@ -189,9 +190,9 @@ def _is_one(labels: Any) -> bool:
 
 
 def _evaluation(
-    tallied: Tallied, curve: Curve, summary: Mapping[str, Any], slices: tuple[SliceFound, ...]
+    plan: Plan, tallied: Tallied, curve: Curve, summary: Mapping[str, Any], slices: tuple[SliceFound, ...]
 ) -> Evaluation:
-    identity, table = summary["evaluation_id"], tallied.labels.table
+    identity, table = summary["evaluation_id"], with_weight(tallied.labels.table, plan, 4)
     return Evaluation(identity, table, curve, curve.table, metrics(curve), summary, tallied.issues, slices)
 
 

@@ -21,6 +21,7 @@ from streameval.rankings.scans import Scanned
 from streameval.study import Study
 from streameval.types import Int64Array, Labels, Plan
 from streameval.verbs.tasks import TaskOptions, make_tasks, task_numbers, task_options
+from streameval.verbs.weights import with_weight
 
 
 @dataclass(frozen=True)
@@ -30,7 +31,8 @@ class Selection:
     Attributes
     ----------
     table : pyarrow.Table
-        `rank`, `stratum`, `score` (where the order has one), `se_task`, then the items' columns.
+        `rank`, `stratum`, `weight` (see `streameval.verbs.weights`), `score` (where the order has one), `se_task`, then
+        the items' columns.
     fetched : Fetched
         What was read for it.
     left_out : tuple of str
@@ -182,7 +184,9 @@ def method_cutoffs(plan: Plan) -> Int64Array | None:
 
 
 def _with_ours(plan: Plan, items: pa.Table) -> pa.Table:
-    """Put `stratum` after `rank`, and `se_task` before the items' columns."""
-    table = items.add_column(1, "stratum", plan.table.column("stratum"))
-    at = 3 if plan.ranking.get("score") is not None else 2
+    """Put `stratum` and `weight` after `rank`, and `se_task` before the items' columns."""
+    own = ["weight_item" if name == "weight" else name for name in items.column_names]
+    table = items.rename_columns(own).add_column(1, "stratum", plan.table.column("stratum"))
+    table = with_weight(table, plan, 2)
+    at = 4 if plan.ranking.get("score") is not None else 3
     return table.add_column(at, "se_task", pa.array(task_numbers(plan)))

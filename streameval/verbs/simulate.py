@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from streameval.errors import InputError, did_you_mean
-from streameval.methods import available, create, parameter_names
+from streameval.methods import available, create, parameter_names, refuse_alpha_with_budget
 from streameval.rankings import Progress, Ranking, RankingOptions, open_ranking, silent
 from streameval.replicates import Replicates, replicate
 from streameval.types import FloatArray
@@ -85,6 +85,7 @@ def simulate(
     """
     if replicates < 1:
         raise InputError(f"replicates is {replicates}, below 1")
+    refuse_alpha_with_budget(parameters)
     chosen = _variants(methods, {key: value for key, value in parameters.items() if value is not None})
     settings = options or RankingOptions()
     truth = read_truth(open_ranking(ranking, settings), label, settings)

@@ -32,7 +32,8 @@ def sql(
     query : str
         Of DuckDB's dialect, over the tables plan, selection, labels, curve, envelope, metrics, provenance, and the
         macros precision_at(k), recall_at(k), yield_at(k), f_measure(k, beta), rank_at_precision(x), rank_at_recall(x),
-        threshold_at(k). Of a plan by slices also slices, slice_curve, slice_envelope, slice_metrics, slice_counts, and
+        threshold_at(k), and the aggregate weighted_mean(x, weight). Of a plan by
+        slices also slices, slice_curve, slice_envelope, slice_metrics, slice_counts, and
         the same macros of one slice: slice_precision_at(s, k) …
     files : mapping of name to path, optional
         Files that the query may read besides, each under its name.

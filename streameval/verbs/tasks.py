@@ -139,7 +139,7 @@ def make_tasks(folder: Study, plan: Plan, table: pa.Table, named: set[str], opti
 
 
 def _columns(plan: Plan, table: pa.Table, named: set[str]) -> tuple[list[str], tuple[str, ...]]:
-    ours = {"rank", "stratum", "se_task"} | ({"score"} if plan.ranking.get("score") else set())
+    ours = {"rank", "stratum", "weight", "se_task"} | ({"score"} if plan.ranking.get("score") else set())
     items = [name for name in table.column_names if name not in ours]
     left_out = tuple(n for n in items if n not in named and (n == plan.ranking.get("score") or _tells(n)))
     if "score" in named and "score" in ours:

@@ -59,7 +59,9 @@ def _lines(found: Progress) -> list[str]:
              f"{account['undecided']:,} undecided, {account['skipped']:,} skipped, "
              f"{account['superseded']:,} superseded."]  # fmt: skip
     half = found.half_width
-    if half["coverage"] == "none":
+    if not account["labelled"]:
+        lines.append("No half-width: no planned item has a label yet.")
+    elif half["coverage"] == "none":
         lines.append("No half-width: what the labels so far give is a picture and not a bound.")
     else:
         lines.append(f"Half-width reached: {half['alpha']:.2%} of precision, at rank {half['rank']:,}.")

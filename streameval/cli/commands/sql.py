@@ -26,7 +26,7 @@ def sql(
     """Ask a study in SQL: tables plan, selection, labels, curve, envelope, metrics, provenance, and macros.
 
     Macros: precision_at(k), recall_at(k), yield_at(k), f_measure(k, beta), rank_at_precision(x), rank_at_recall(x),
-    threshold_at(k).
+    threshold_at(k); averages over the list: SELECT weighted_mean(label, weight) FROM labels.
 
     Example: streameval sql my-study "SELECT rank_at_precision(0.9)"
 
