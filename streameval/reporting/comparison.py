@@ -79,8 +79,10 @@ def claim_sentence(found: Comparison) -> str:
     return f"{said}." if found.claim.coverage == "none" else f"{said}; assumed: {found.claim.assumes}."
 
 
-def save_comparison(found: Comparison, out: Path | None, plot: Path | None) -> None:
-    """Write the tables into a folder and the picture into a file, where asked for."""
+def save_comparison(
+    found: Comparison, out: Path | None, plot: Path | None, existing: atomic.Existing = "kept"
+) -> None:
+    """Write the tables into a folder and the picture into a file, where asked for (`atomic.write_out`)."""
     files: dict[Path, atomic.Writer] = {}
     if out is not None:
         facts = {"claim": found.claim.as_dict(), "a": found.a.name, "b": found.b.name}
@@ -90,8 +92,7 @@ def save_comparison(found: Comparison, out: Path | None, plot: Path | None) -> N
         chart, kind = figure(found), kind_of(plot)
         options: dict[str, Any] = {"inline": True} if kind == "html" else {"scale_factor": 2} if kind == "png" else {}
         files[plot] = lambda temporary: chart.save(temporary, format=kind, **options)
-    if files:
-        atomic.write_all(files)
+    atomic.write_out(files, existing)
 
 
 def figure(found: Comparison) -> alt.VConcatChart:

@@ -35,12 +35,12 @@ def kind_of(path: str | os.PathLike[str]) -> Literal["svg", "png", "html"]:
     return kind
 
 
-def save_figure(simulation: Simulation, path: str | os.PathLike[str]) -> None:
-    """Write the picture; its format is its ending (`kind_of`)."""
+def save_figure(simulation: Simulation, path: str | os.PathLike[str], existing: atomic.Existing = "kept") -> None:
+    """Write the picture; its format is its ending (`kind_of`), and `existing` is as for `atomic.write_out`."""
     target, kind = Path(path), kind_of(path)
     chart = figure(simulation)
     options: dict[str, Any] = {"inline": True} if kind == "html" else {"scale_factor": 2} if kind == "png" else {}
-    atomic.write_all({target: lambda temporary: chart.save(str(temporary), format=kind, **options)})
+    atomic.write_out({target: lambda temporary: chart.save(str(temporary), format=kind, **options)}, existing)
 
 
 def figure(simulation: Simulation) -> alt.VConcatChart:
