@@ -18,7 +18,7 @@ from streameval.labelling.shared import agree
 from streameval.study import Study
 
 N = 2_000
-TEXTS = ["=SUM(1)", "MARCH1", "00123", "Zürich, straße", "a\nb\tc", "caffè & <b>té</b>", "x" * 40_000, "-5", "1e5", "中文"]
+TEXTS = ["=SUM(1)", "MARCH1", "00123", "Zürich, straße", "a\nb\tc", "caffè & <b>té</b>", "x" * 40_000, "1e5", "中文"]
 
 
 def made(tmp_path, name, seed=0, head="document"):
@@ -149,7 +149,8 @@ def csv_lines(path):
 
 def test_what_programs_make_of_a_value_agrees_with_it():
     honest = [
-        ("=SUM(1)", "'=SUM(1)"), ("=SUM(1)", "#NAME?"), ("MARCH1", "1-Mar"), ("March 2001", "Mar-01"), ("3-4", "04.03.2026"), ("00123", "123"),
+        ("=SUM(1)", "'=SUM(1)"), ("=SUM(1)", "#NAME?"), ("MARCH1", "1-Mar"), ("March 2001", "Mar-01"),
+        ("3-4", "04.03.2026"), ("00123", "123"),
         ("123456789012", "1.23457E+11"), ("123456789012", "123457000000.0"), ("12345678901234567890", "1.23457E+19"),
         ("caffè", "caff\u00c3\u00a8"), ("caffè", "caff?"), ("中文", "??"), ("AT&T <b>", "AT&amp;T &lt;b&gt;"),
         ("a\r\nb", "a b"), (" x ", "x"), ("x" * 40_000, "x" * 32_767), ("text", ""), ("7", "7.0"), ("7", "NaN"),
@@ -157,7 +158,8 @@ def test_what_programs_make_of_a_value_agrees_with_it():
     ]  # fmt: skip
     assert [pair for pair in honest if not agree(*pair)] == []
     for pair in [("7", "8"), ("cat", "dog"), ("123456789012", "123456789013.5e9"), ("document 5", "document 6"),
-                 ("x" * 30, "y" * 30), ("other 1", "other 2"), ("doc-11", "doc-12"), ("Zürich", "Genève"), ("10000000001", "10000000002")]:  # fmt: skip
+                 ("x" * 30, "y" * 30), ("other 1", "other 2"), ("doc-11", "doc-12"), ("Zürich", "Genève"),
+                 ("10000000001", "10000000002")]:  # fmt: skip
         assert not agree(*pair), pair
 
 

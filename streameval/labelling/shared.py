@@ -130,7 +130,7 @@ def agree(item: str, said: str) -> bool:
 
 
 def _as_date(item: str, said: str) -> bool:
-    """Whether a text that a spreadsheet takes for a date came back as one: `MAR1` as `1-Mar`, `March 2001` as `Mar-01`."""
+    """Whether what a spreadsheet takes for a date came back as one: `MAR1` as `1-Mar`, `March 2001` as `Mar-01`."""
     if not _TAKEN_FOR_DATE.fullmatch(item):
         return False
     month = _MONTH.fullmatch(said)

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import altair as alt
 import numpy as np
 
 from streameval import atomic
-from streameval.reporting.charts import rank_axis
+from streameval.reporting.charts import chart_file, rank_axis
 from streameval.reporting.sentences import band_meaning
 from streameval.reporting.simulation import kind_of
 from streameval.verbs.compare import Comparison
@@ -79,9 +78,7 @@ def claim_sentence(found: Comparison) -> str:
     return f"{said}." if found.claim.coverage == "none" else f"{said}; assumed: {found.claim.assumes}."
 
 
-def save_comparison(
-    found: Comparison, out: Path | None, plot: Path | None, existing: atomic.Existing = "kept"
-) -> None:
+def save_comparison(found: Comparison, out: Path | None, plot: Path | None, existing: atomic.Existing = "kept") -> None:
     """Write the tables into a folder and the picture into a file, where asked for (`atomic.write_out`)."""
     files: dict[Path, atomic.Writer] = {}
     if out is not None:
@@ -89,9 +86,7 @@ def save_comparison(
         files[out / "curves.parquet"] = atomic.parquet(found.curves, facts)
         files[out / "differences.parquet"] = atomic.parquet(found.differences, facts)
     if plot is not None:
-        chart, kind = figure(found), kind_of(plot)
-        options: dict[str, Any] = {"inline": True} if kind == "html" else {"scale_factor": 2} if kind == "png" else {}
-        files[plot] = lambda temporary: chart.save(temporary, format=kind, **options)
+        files[plot] = chart_file(figure(found), kind_of(plot))
     atomic.write_out(files, existing)
 
 

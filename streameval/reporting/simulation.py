@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import altair as alt
 import numpy as np
@@ -13,7 +13,7 @@ from streameval import atomic
 from streameval.curve import Curve
 from streameval.errors import InputError
 from streameval.replicates import Replicates
-from streameval.reporting.charts import rank_axis
+from streameval.reporting.charts import chart_file, rank_axis
 from streameval.reporting.drawn import thinned
 from streameval.types import FloatArray, Int64Array
 from streameval.verbs.simulate import Simulation
@@ -37,10 +37,7 @@ def kind_of(path: str | os.PathLike[str]) -> Literal["svg", "png", "html"]:
 
 def save_figure(simulation: Simulation, path: str | os.PathLike[str], existing: atomic.Existing = "kept") -> None:
     """Write the picture; its format is its ending (`kind_of`), and `existing` is as for `atomic.write_out`."""
-    target, kind = Path(path), kind_of(path)
-    chart = figure(simulation)
-    options: dict[str, Any] = {"inline": True} if kind == "html" else {"scale_factor": 2} if kind == "png" else {}
-    atomic.write_out({target: lambda temporary: chart.save(str(temporary), format=kind, **options)}, existing)
+    atomic.write_out({Path(path): chart_file(figure(simulation), kind_of(path))}, existing)
 
 
 def figure(simulation: Simulation) -> alt.VConcatChart:

@@ -132,13 +132,13 @@ def compare(a: str | os.PathLike[str], b: str | os.PathLike[str], *, confidence:
     chances = sum(_by_chance(evaluation) for _, _, evaluation in found)
     share = 1 - (1 - confidence) / max(1, chances)
     left, right = (_side(*one, share) for one in found)
-    lists = _lists(left, right)
-    agree = True
-    if lists != "two lists" and _alike(left, right) and "none" not in (left.curve.claim.coverage, right.curve.claim.coverage):
-        shared = _sharing_positives(left, right)
+    lists, agree = _lists(left, right), True
+    same = lists != "two lists" and _alike(left, right)
+    if same and "none" not in (left.curve.claim.coverage, right.curve.claim.coverage):
+        shared = sharing_positives(left, right)
         agree, (left, right) = shared is not None, shared or (left, right)
     claim = _joint(left.curve.claim, right.curve.claim, confidence if chances else None)
-    if lists != "two lists" and _alike(left, right) and left.judged != right.judged:
+    if same and left.judged != right.judged:
         (column,) = (side.judged for side in (left, right) if side.method == "exact")
         claim = replace(claim, assumes=f"{claim.assumes}; and the study's labels are those of {column}")
     table = differences(left, right)
@@ -207,7 +207,7 @@ def _judged(summary: Mapping[str, Any]) -> str:
     return f"{rule}, preferring {prefer}" if prefer else rule
 
 
-def _sharing_positives(a: Side, b: Side) -> tuple[Side, Side] | None:
+def sharing_positives(a: Side, b: Side) -> tuple[Side, Side] | None:
     """Let each side use what the other says of the positives among all items, the same ones; None: they disagree."""
     bounds = [side.curve.envelope.at([side.curve.n_items]) for side in (a, b)]
     low, high = max(float(one[0][0]) for one in bounds), min(float(one[1][0]) for one in bounds)

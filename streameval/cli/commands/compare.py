@@ -67,7 +67,7 @@ def compare(
 
 def _described(side: Side) -> dict[str, Any]:
     return {"study": side.name, "method": side.method, "n_items": side.curve.n_items, "labels": side.labels,
-            "claim": side.curve.claim.as_dict()}  # fmt: skip
+            "judged": side.judged, "claim": side.curve.claim.as_dict()}  # fmt: skip
 
 
 def _lines(found: Comparison, rows: list[dict[str, Any]]) -> list[str]:
