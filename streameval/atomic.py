@@ -45,7 +45,12 @@ def write_all(files: Mapping[Path, Writer]) -> None:
     InputError
         A folder that cannot be written to; an address.
     """
-    _write(files, lambda written: [os.replace(temporary, path) for temporary, path in written])
+
+    def place(written: list[tuple[str, Path]]) -> None:
+        for temporary, path in written:
+            os.replace(temporary, path)
+
+    _write(files, place)
 
 
 def write_out(files: Mapping[Path, Writer], existing: Existing = "kept", hint: str | None = None) -> None:
@@ -98,7 +103,7 @@ def _refuse_other(temporary: str, path: Path, hint: str | None) -> None:
         )
 
 
-def _write(files: Mapping[Path, Writer], place: Callable[[list[tuple[str, Path]]], object]) -> None:
+def _write(files: Mapping[Path, Writer], place: Callable[[list[tuple[str, Path]]], None]) -> None:
     """Write every file beside its place, then have all of them put there."""
     for path in files:
         refuse_address(path)
