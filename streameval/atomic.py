@@ -1,7 +1,13 @@
-"""Files appear whole or not at all: written beside their place, synced, renamed."""
+"""Files appear whole or not at all: written beside their place, synced, renamed.
+
+What a person asked for by name is written by `write_out`: it never takes the place of a file that differs from it,
+unless they say so. No record is needed of what was ours: the same again is recognised by its bytes.
+"""
 
 from __future__ import annotations
 
+import errno
+import filecmp
 import json
 import os
 import re
@@ -10,7 +16,7 @@ import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -19,6 +25,8 @@ from streameval.errors import InputError, StreamevalError, outside_trouble
 from streameval.system import sync
 
 Writer = Callable[[str], None]
+Existing = Literal["kept", "replaced"]
+_LINKLESS = (errno.EPERM, errno.ENOTSUP, errno.ENOSYS, errno.EMLINK)
 _ADDRESS = re.compile(r"(s3[an]?|gs|az|abfss?|hdfs|https?|file):/")
 
 
@@ -38,6 +46,66 @@ def write_all(files: Mapping[Path, Writer]) -> None:
     InputError
         A folder that cannot be written to; an address.
     """
+
+    def place(written: list[tuple[str, Path]]) -> None:
+        for temporary, path in written:
+            os.replace(temporary, path)
+
+    _write(files, place)
+
+
+def write_out(files: Mapping[Path, Writer], existing: Existing = "kept", hint: str | None = None) -> None:
+    """Write files that somebody asked for by name, where nothing is yet, or the same already.
+
+    Parameters
+    ----------
+    files : mapping of path to writer
+        As for `write_all`.
+    existing : {"kept", "replaced"}
+        What becomes of a file that is there and differs.
+    hint : str, optional
+        The way out, where `--overwrite` is none.
+
+    Raises
+    ------
+    InputError
+        A file is there and differs: somebody else wrote it, or it was changed since, or what it shows has changed. No
+        file of the set is written then, unless it appeared meanwhile.
+    OutsideError
+        See `write_all`.
+    """
+    if existing == "replaced":
+        write_all(files)
+        return
+
+    def place(written: list[tuple[str, Path]]) -> None:
+        missing = [(temporary, path) for temporary, path in written if not os.path.lexists(path)]
+        for temporary, path in written:
+            if os.path.lexists(path):
+                _refuse_other(temporary, path, hint)
+        for temporary, path in missing:
+            try:
+                os.link(temporary, path)  # unlike a rename, this replaces nothing that another process put there
+            except FileExistsError:
+                _refuse_other(temporary, path, hint)
+            except OSError as error:
+                if error.errno not in _LINKLESS:
+                    raise
+                os.replace(temporary, path)  # a file system without links
+
+    _write(files, place)
+
+
+def _refuse_other(temporary: str, path: Path, hint: str | None) -> None:
+    if not (path.is_file() and filecmp.cmp(temporary, path, shallow=False)):
+        raise InputError(
+            f"{path}: is there already, and is not what would be written",
+            hint or "name another file, or replace it with --overwrite",
+        )
+
+
+def _write(files: Mapping[Path, Writer], place: Callable[[list[tuple[str, Path]]], None]) -> None:
+    """Write every file beside its place, then have all of them put there."""
     for path in files:
         refuse_address(path)
     written: list[tuple[str, Path]] = []
@@ -49,9 +117,9 @@ def write_all(files: Mapping[Path, Writer]) -> None:
             written.append((temporary, path))
             writer(temporary)
             sync(temporary)
-        for temporary, path in written:
+        for temporary, _ in written:
             os.chmod(temporary, 0o666 & ~_umask())
-            os.replace(temporary, path)
+        place(written)
         for folder in {path.parent for path in files}:
             sync(str(folder))
     except (OSError, pa.ArrowException) as error:

@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pyarrow as pa
+
 from streameval import atomic
 from streameval.errors import StudyError
-from streameval.study import Evaluation
+from streameval.study import EXACT, Evaluation
 
 
 def save_exact(folder: Path, found: Evaluation, report: str, database: atomic.Writer) -> None:
@@ -16,10 +18,13 @@ def save_exact(folder: Path, found: Evaluation, report: str, database: atomic.Wr
     Raises
     ------
     StudyError
-        The folder holds a study.
+        The folder holds a study, or files of these names that `exact` did not write.
     """
     if (folder / "plan.json").exists():
         raise StudyError(f"{folder} holds a study with a plan", "give exact results a folder of their own")
+    taken = [name for name in EXACT if (folder / name).exists()]
+    if taken and not _is_ours(folder / EXACT[0]):
+        raise StudyError(f"{folder / taken[0]}: was not written by exact", "give exact results a folder of their own")
     facts = {"evaluation_id": found.evaluation_id}
     tables = {
         "envelope.parquet": found.curve.envelope.table,
@@ -32,3 +37,11 @@ def save_exact(folder: Path, found: Evaluation, report: str, database: atomic.Wr
     summary = json.dumps(dict(found.summary), indent=2, ensure_ascii=False)
     files[folder / "evaluation.json"] = atomic.text(summary + "\n")
     atomic.write_all(files)
+
+
+def _is_ours(first: Path) -> bool:
+    """Whether the file that is put in place first is one of results, whole or not."""
+    try:
+        return "evaluation_id" in atomic.facts_of(first)
+    except (OSError, ValueError, pa.ArrowException):
+        return False

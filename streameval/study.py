@@ -229,6 +229,17 @@ class Study:
             raise StudyError(f"{path}: belongs to another plan", "run `streameval select` again")
         return table
 
+    def first_task(self, plan: Plan) -> int | None:
+        """Least number of the tasks that people may have by now; None where nothing of this plan was selected."""
+        path = self.folder / "selection.parquet"
+        try:
+            if atomic.facts_of(path).get("plan_id") not in plan.study_ids:
+                return None
+            numbers = pq.read_table(path, columns=["se_task"]).column("se_task").to_pylist()
+            return min(numbers, default=None)
+        except (OSError, pa.ArrowException):
+            return None  # it is made again, whatever it was
+
     @property
     def labels(self) -> LabelStore:
         """Every row that people ever gave."""

@@ -301,9 +301,10 @@ def test_tables_that_say_nothing_are_refused_and_tasks_may_be_floats(ranking, tm
     assert "no rows" in evaluate("se_task,label\n")
     assert "matches nothing" in evaluate("rank,label\n9999,1\n")
     assert "row 1 has se_task '99999'" in evaluate("se_task,label\n99999,1\n")
-    assert "has a label yet" in evaluate("se_task,label\n1,\n2,\n")
+    first, second = pq.read_table(study / "selection.parquet").column("se_task").to_pylist()[:2]
+    assert "has a label yet" in evaluate(f"se_task,label\n{first},\n{second},\n")
     assert not (study / "votes").exists()
-    table.write_text("se_task,label\n1.0,1.0\n2.0,0.0\n")
+    table.write_text(f"se_task,label\n{first}.0,1.0\n{second}.0,0.0\n")
     assert streameval.evaluate(study, labels=table).summary["account"]["labelled"] == 2
     assert "not a file" in refused(capsys, "evaluate", study, "--labels", "/dev/zero")
 

@@ -135,6 +135,16 @@ def test_the_same_plan_on_a_table_that_grew_names_the_snapshot(made, tmp_path, c
     assert open_ranking(f"{made.name}@{second}", RankingOptions(score="conf")).n_items == 3_500
 
 
+def test_drawn_keys_that_repeat_in_the_snapshot_are_refused(made, tmp_path, capsys):
+    made.first = made.write(items(2_500, 500, "2026-11-22"))  # ids that are there already
+    plan = ["plan", made.name, "--study", str(tmp_path / "x"), "--score", "conf", "--method", "loguniform"]
+    assert run([*plan, "--draw-by", "id"]) == 2
+    said = capsys.readouterr().err
+    assert "key 'id' does not tell items apart" in said
+    assert "' at 2" in said
+    assert run([*plan, "--draw-by", "id,day"]) == 0
+
+
 def test_where_prunes_partitions_and_restricts_the_ranking(made, tmp_path, capsys):
     study = tmp_path / "study"
     where = ["--where", "day = '2026-11-20'"]

@@ -181,6 +181,32 @@ def test_keys_that_are_null_are_refused(tmp_path):
         draw_by_key(opened, create("loguniform", {}).strata(3), ("id",), 0)
 
 
+@pytest.mark.parametrize("order", [[], ["--score", "v1"]])
+def test_drawn_keys_that_stand_at_several_items_are_refused(tmp_path, capsys, order):
+    """A user's items are drawn all or none, so no stratum's draw is random: 86 of 150 such bands missed."""
+    n = 20_000
+    users = np.arange(n)
+    users[-1], users[n // 2] = users[0], users[7]  # no two in one stratum: the head is labelled, and they are far below
+    path, study = tmp_path / "items.parquet", tmp_path / "x"
+    pq.write_table(pa.table({"user": users, "v1": np.linspace(1, 0, n)}), path, row_group_size=3_000)
+    plan = ["plan", str(path), "--study", str(study), "--method", "loguniform", "--draw-by", "user", *order]
+    assert run(plan) == 2
+    said = capsys.readouterr().err
+    assert said.count("\n") == 1
+    assert "key 'user' does not tell items apart: 2 of " in said
+    assert "stand at several items (first: '0' at 2, '7' at 2). Hint: draw by columns that are unique together" in said
+    assert not study.exists()
+
+
+def test_a_key_of_two_columns_may_repeat_in_each(tmp_path, capsys):
+    pairs = pa.table({"day": np.arange(6_000) // 3_000, "user": np.arange(6_000) % 3_000})
+    pq.write_table(pairs, tmp_path / "items.parquet")
+    plan = ["plan", str(tmp_path / "items.parquet"), "--method", "loguniform", "--study", str(tmp_path / "x")]
+    assert run([*plan, "--draw-by", "user"]) == 2
+    assert "does not tell items apart" in capsys.readouterr().err
+    assert run([*plan, "--draw-by", "day,user"]) == 0
+
+
 def test_a_tasks_file_of_another_study_is_reused_by_key(versions, tmp_path, capsys):
     path, _, _ = versions
     old = tmp_path / "v1"

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from cyclopts import Parameter
 
 if TYPE_CHECKING:
+    from streameval.atomic import Existing
     from streameval.rankings import RankingOptions
     from streameval.rankings.engines import Engine
 
@@ -28,6 +29,12 @@ def whole(kind: Any, tokens: Sequence[Any]) -> int:
 
 
 Whole = Annotated[int, Parameter(converter=whole)]
+Overwrite = Annotated[bool, Parameter(negative="")]
+
+
+def existing(overwrite: bool) -> Existing:
+    """What becomes of files that stand where a command writes, and differ."""
+    return "replaced" if overwrite else "kept"
 
 
 @Parameter(name="*")

@@ -23,6 +23,7 @@ from streameval.labelling.columns import Found, LabelColumns, find
 from streameval.labelling.engine import connected
 from streameval.labelling.matching import Items, Join, match_keys, refuse_shortened
 from streameval.labelling.readers import LISTED, ROW, Opened, Rejected, given, name_of, open_source
+from streameval.labelling.shared import refuse_other_items
 from streameval.labelling.votes import SCHEMA, Votes
 from streameval.types import Plan
 
@@ -47,7 +48,7 @@ def read_votes(source: Any, plan: Plan, items: Items | None = None, columns: Lab
     InputError
         A source that cannot be read, lacks a column, or says nothing about this study.
     StudyError
-        A source whose `se_study` names another study.
+        A source whose `se_study` names another study, or whose rows show other items.
     """
     with tempfile.TemporaryDirectory(prefix="streameval-") as spill, connected(spill, _MEMORY) as connection:
         try:
@@ -81,6 +82,8 @@ class _Reading:
         self._check_study()
         join = match_keys(self.connection, self.plan, items, self.found, self.opened.name)
         rows, strange = self._count(join)
+        if items.selection is not None and (self.found.ours or self.found.role == "rank"):
+            refuse_other_items(self.connection, items.selection, self.found, join.on, self.opened.name)
         self.connection.execute(f"CREATE TEMP TABLE se_hits AS {self._hits(join.on)}")
         table = self._parsed()
         listed = self._unknown(join.unknown) if strange else SCHEMA.empty_table()

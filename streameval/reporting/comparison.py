@@ -8,27 +8,29 @@ import altair as alt
 import numpy as np
 
 from streameval import atomic
-from streameval.reporting.charts import rank_axis
+from streameval.reporting.charts import chart_file, rank_axis
 from streameval.reporting.sentences import band_meaning
-from streameval.reporting.simulation import kind_of, picture
+from streameval.reporting.simulation import kind_of
 from streameval.verbs.compare import Comparison
 
 _POINTS = 700
+_ABOUT = (
+    "This is about these two lists of items; whether the models that made them would differ so on other items, it does "
+    "not say."
+)
 _COLOURS = {"a": "#2f6db0", "b": "#b4532a"}
 
 
 def verdict(found: Comparison) -> str:
-    """Where which list is established to be more precise."""
+    """Where which list is established to be more precise, and what that is about."""
+    return f"{_established(found)}{_rules(found)}"
+
+
+def _established(found: Comparison) -> str:
     if found.claim.coverage == "none":
         return "Nothing is established: the bounds of one side promise nothing."
     if found.lists == "the same list":
-        excluded = found.excluded
-        if not excluded and found.agree:
-            return "Both are of the same list, so there is no difference to find; their bounds agree at every cutoff."
-        return (
-            f"Both are of the same list, so there is no difference to find, yet their bounds exclude each other at "
-            f"{excluded:,} of {found.curves.num_rows:,} cutoffs: their labels disagree, or a band has failed."
-        )
+        return _of_one_list(found)
     if not found.agree:
         return (
             "Nothing is established: both hold the same items, but their bounds on how many of these are positive "
@@ -44,7 +46,29 @@ def verdict(found: Comparison) -> str:
                 f"at {at.size:,} of {rank.size:,} cutoffs compared, from the first {at[0]:,} to the first {at[-1]:,}"
             )
             said.append(f"{name} ({side.name}) is more precise {where}.")
-    return "Established: " + " ".join(said) if said else "No difference in precision is established at any cutoff."
+    if not said:
+        return "No difference in precision is established at any cutoff."
+    return f"Established: {' '.join(said)} {_ABOUT}"
+
+
+def _of_one_list(found: Comparison) -> str:
+    excluded, one = found.excluded, "Both are of the same list"
+    if not excluded and found.agree:
+        return f"{one}, so there is no difference to find; their bounds agree at every cutoff."
+    says = f"their bounds exclude each other at {excluded:,} of {found.curves.num_rows:,} cutoffs"
+    if not found.alike:
+        return f"{one}, yet {says}."
+    return f"{one}, so there is no difference to find, yet {says}: their labels disagree, or a band has failed."
+
+
+def _rules(found: Comparison) -> str:
+    """Say that two rules make two kinds of positives, where they do."""
+    if found.alike:
+        return ""
+    return (
+        f" Labels were not judged alike (a: {found.a.judged}; b: {found.b.judged}), so that a difference may be one of "
+        "judging."
+    )
 
 
 def claim_sentence(found: Comparison) -> str:
@@ -59,17 +83,16 @@ def _short(value: float | None) -> float | None:
     return None if value is None else round(value, 5)
 
 
-def save_comparison(found: Comparison, out: Path | None, plot: Path | None) -> None:
-    """Write the tables into a folder and the picture into a file, where asked for."""
+def save_comparison(found: Comparison, out: Path | None, plot: Path | None, existing: atomic.Existing = "kept") -> None:
+    """Write the tables into a folder and the picture into a file, where asked for (`atomic.write_out`)."""
     files: dict[Path, atomic.Writer] = {}
     if out is not None:
         facts = {"claim": found.claim.as_dict(), "a": found.a.name, "b": found.b.name}
         files[out / "curves.parquet"] = atomic.parquet(found.curves, facts)
         files[out / "differences.parquet"] = atomic.parquet(found.differences, facts)
     if plot is not None:
-        files[plot] = picture(figure(found), kind_of(plot))
-    if files:
-        atomic.write_all(files)
+        files[plot] = chart_file(figure(found), kind_of(plot))
+    atomic.write_out(files, existing)
 
 
 def figure(found: Comparison) -> alt.VConcatChart:

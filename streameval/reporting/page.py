@@ -8,7 +8,7 @@ from importlib import resources
 
 from streameval.printable import printable
 from streameval.reporting import tables
-from streameval.reporting.charts import spec
+from streameval.reporting.charts import POLICY, spec
 from streameval.reporting.figures import Figure, Shown, figures, slice_figures
 from streameval.reporting.packed import Packed, pack_all, zipped
 from streameval.reporting.sentences import band_meaning, counted, estimate_sentence, half_width_sentence, proof
@@ -59,7 +59,6 @@ def page(shown: Sequence[Shown]) -> str:
 
 
 _PAIRED = ("recall", "roc", "yield", "local")
-POLICY = "default-src 'none'; script-src 'unsafe-inline' 'unsafe-eval'; style-src 'unsafe-inline'; img-src data:"
 _PAGE = """<!DOCTYPE html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
 <meta http-equiv="Content-Security-Policy" content=\"""" + POLICY + """\">

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import altair as alt
 import numpy as np
@@ -13,9 +13,8 @@ from streameval import atomic
 from streameval.curve import Curve
 from streameval.errors import InputError
 from streameval.replicates import Replicates
-from streameval.reporting.charts import rank_axis
+from streameval.reporting.charts import chart_file, rank_axis
 from streameval.reporting.drawn import thinned
-from streameval.reporting.page import POLICY
 from streameval.types import FloatArray, Int64Array
 from streameval.verbs.simulate import Simulation
 
@@ -36,20 +35,9 @@ def kind_of(path: str | os.PathLike[str]) -> Literal["svg", "png", "html"]:
     return kind
 
 
-def save_figure(simulation: Simulation, path: str | os.PathLike[str]) -> None:
-    """Write the picture; its format is its ending (`kind_of`)."""
-    target, kind = Path(path), kind_of(path)
-    chart = figure(simulation)
-    atomic.write_all({target: picture(chart, kind)})
-
-
-def picture(chart: alt.TopLevelMixin, kind: Literal["svg", "png", "html"]) -> atomic.Writer:
-    """Writer of a chart; a page holds all it needs, and may load nothing."""
-    if kind == "html":
-        policy = f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">'
-        return atomic.text(chart.to_html(inline=True).replace("<head>", f"<head>\n{policy}", 1))
-    options: dict[str, Any] = {"scale_factor": 2} if kind == "png" else {}
-    return lambda temporary: chart.save(temporary, format=kind, **options)
+def save_figure(simulation: Simulation, path: str | os.PathLike[str], existing: atomic.Existing = "kept") -> None:
+    """Write the picture; its format is its ending (`kind_of`), and `existing` is as for `atomic.write_out`."""
+    atomic.write_out({Path(path): chart_file(figure(simulation), kind_of(path))}, existing)
 
 
 def figure(simulation: Simulation) -> alt.VConcatChart:

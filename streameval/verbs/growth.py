@@ -45,6 +45,7 @@ def growth(
     *,
     on: Sequence[str] | None = None,
     out: str | os.PathLike[str] | None = None,
+    existing: atomic.Existing = "kept",
 ) -> Growth:
     """Compare a study with a later one of the same list grown, both selected.
 
@@ -59,6 +60,8 @@ def growth(
         Columns that tell items apart (default: the later plan's key).
     out : path, optional
         Parquet file for `rank`, `label` of the items labelled before, to give to `evaluate`.
+    existing : {"kept", "replaced"}
+        What becomes of a file that stands there and differs.
 
     Raises
     ------
@@ -81,7 +84,8 @@ def growth(
     items = known.select(["rank", "rank_before", "label"])
     if out is not None:
         labelled = items.filter(pc.is_valid(items.column("label"))).select(["rank", "label"])
-        atomic.write_all({Path(out): atomic.parquet(labelled, {"from": plans[0].plan_id, "for": plans[1].plan_id})})
+        facts = {"from": plans[0].plan_id, "for": plans[1].plan_id}
+        atomic.write_out({Path(out): atomic.parquet(labelled, facts)}, existing)
     return Growth(_summary(studies, plans, items), items)
 
 

@@ -19,7 +19,10 @@ Items = Literal["hidden", "shown"]
 
 
 def report(
-    *studies: str | os.PathLike[str], out: str | os.PathLike[str] | None = None, items: Items = "hidden"
+    *studies: str | os.PathLike[str],
+    out: str | os.PathLike[str] | None = None,
+    items: Items = "hidden",
+    existing: atomic.Existing = "kept",
 ) -> Path:
     """Draw a report from result files, and return its path.
 
@@ -31,6 +34,8 @@ def report(
         File to write; by default the report.html of the only study.
     items : {"hidden", "shown"}
         Whether the page holds text of items: the highest negatives and the lowest positives.
+    existing : {"kept", "replaced"}
+        What becomes of a file that stands at `out` and differs.
 
     Raises
     ------
@@ -44,11 +49,14 @@ def report(
     shown = _shown(studies, items)
     path = Path(out) if out is not None else Path(studies[0]) / "report.html"
     one = len(shown) == 1 and shown[0].items is None
-    atomic.write_all({path: atomic.text(render(shown[0].plan, shown[0].found) if one else page(shown))})
+    drawn = atomic.text(render(shown[0].plan, shown[0].found) if one else page(shown))
+    atomic.write_out({path: drawn}, "replaced" if out is None else existing)
     return path
 
 
-def plots(*studies: str | os.PathLike[str], folder: str | os.PathLike[str]) -> list[Path]:
+def plots(
+    *studies: str | os.PathLike[str], folder: str | os.PathLike[str], existing: atomic.Existing = "kept"
+) -> list[Path]:
     """Draw every chart of a report as SVG and as PNG.
 
     Parameters
@@ -56,6 +64,8 @@ def plots(*studies: str | os.PathLike[str], folder: str | os.PathLike[str]) -> l
     *studies : paths
     folder : path
         Gets precision.svg, precision.png, recall.svg …; made if it is not there.
+    existing : {"kept", "replaced"}
+        What becomes of files that stand there and differ.
 
     Returns
     -------
@@ -76,7 +86,7 @@ def plots(*studies: str | os.PathLike[str], folder: str | os.PathLike[str]) -> l
         for name, figure in drawn.items()
         for kind in ("svg", "png")
     }
-    atomic.write_all(files)
+    atomic.write_out(files, existing)
     return list(files)
 
 

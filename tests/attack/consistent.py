@@ -77,7 +77,19 @@ def _leaves(file: Parquet) -> list[tuple[tuple[bytes, ...], Struct, bool]]:
     return found
 
 
-_OF_LOGICAL = {1: {0}, 2: {1}, 3: {2}, 4: {4}, 5: {5}, 6: {6}, 7: {7, 8}, 8: {9, 10}, 10: set(range(11, 19)), 12: {19}, 13: {20}}
+_OF_LOGICAL = {
+    1: {0},
+    2: {1},
+    3: {2},
+    4: {4},
+    5: {5},
+    6: {6},
+    7: {7, 8},
+    8: {9, 10},
+    10: set(range(11, 19)),
+    12: {19},
+    13: {20},
+}
 
 
 def _of_schema(file: Parquet) -> Iterator[str]:

@@ -85,7 +85,10 @@ class Journal:
             rows.append([what, *(f"{self.counts[what, kind]:,}" for kind in kinds)])
         rows.append(["all", *(f"{sum(n for key, n in self.counts.items() if key[1] == kind):,}" for kind in kinds)])
         widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
-        lines = ["  ".join(cell.rjust(w) if i else cell.ljust(w) for i, (cell, w) in enumerate(zip(row, widths))) for row in rows]
+        lines = [
+            "  ".join(cell.rjust(w) if i else cell.ljust(w) for i, (cell, w) in enumerate(zip(row, widths)))
+            for row in rows
+        ]
         lines += ["", "tried: " + ", ".join(f"{n:,} {what}" for what, n in self.tried.items())]
         lines += [f"{kind}: {MEANING[kind]}" for kind in kinds]
         if self.unshown:

@@ -58,8 +58,15 @@ class Disturbances:
             script = [as_shell(one) for one in scene.before]
             script += [f"# {said}", as_shell(scene.command), as_shell(scene.command), 'find "$PWD"']
             inputs = stage.home / "before" / scene.name
-            files = {name: inputs / name for name in ("ranking.parquet", "first.csv", "second.csv", "more.csv", "known.csv")}
-            facts = {"trouble": said, "status": done.status, "stderr": done.err[-2000:], "between": _news(before, between)}
+            files = {
+                name: inputs / name for name in ("ranking.parquet", "first.csv", "second.csv", "more.csv", "known.csv")
+            }
+            facts = {
+                "trouble": said,
+                "status": done.status,
+                "stderr": done.err[-2000:],
+                "between": _news(before, between),
+            }
             self.journal.save(what, outcome, files, script, facts)
 
     def trouble(self, rng: random.Random, stage: Stage, scene: Scene) -> tuple[Trouble, str]:

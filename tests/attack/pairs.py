@@ -108,7 +108,9 @@ class Pairs:
         what = f"pair: {pair[0]} + {pair[1]}"
         if self.journal.note(what, outcome):
             inputs = stand.home / "nothing"
-            files = {name: inputs / name for name in ("ranking.parquet", "first.csv", "second.csv", "more.csv", "known.csv")}
+            files = {
+                name: inputs / name for name in ("ranking.parquet", "first.csv", "second.csv", "more.csv", "known.csv")
+            }
             before = _BEFORE if begin == "study" else (EXACT,)
             both = f"{as_shell(COMMANDS[pair[0]])} & sleep {later:.3f}; {as_shell(COMMANDS[pair[1]])}; wait"
             facts = {"statuses": [one.status for one in done], "stderr": [one.err[-1000:] for one in done],

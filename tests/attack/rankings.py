@@ -190,7 +190,9 @@ class Rankings:
 
             def still(smaller: Damage) -> bool:
                 found = self.outcome(worker, base, operation, smaller)
-                return found.kind == outcome.kind and (outcome.kind == outcomes.SILENT or found.detail == outcome.detail)
+                return found.kind == outcome.kind and (
+                    outcome.kind == outcomes.SILENT or found.detail == outcome.detail
+                )
 
             damage = reduce(damage, base.file.raw, still)
         raw = damage.apply(base.file.raw)
@@ -268,9 +270,11 @@ def site_of(file: layout.Parquet, damage: Damage) -> str:
         other = thrift.decode(raw, first)[0]
     except (ValueError, IndexError):
         return damage.site
-    before = {str(path): (layout.name_of(damage.site, path), one.kind, repr(one.value)) for path, one in thrift.leaves(struct)}
-    after = {str(path): (layout.name_of(damage.site, path), one.kind, repr(one.value)) for path, one in thrift.leaves(other)}
+    before = {
+        str(path): (layout.name_of(damage.site, path), one.kind, repr(one.value)) for path, one in thrift.leaves(struct)
+    }
+    after = {
+        str(path): (layout.name_of(damage.site, path), one.kind, repr(one.value)) for path, one in thrift.leaves(other)
+    }
     changed = [after.get(path, one)[0] for path, one in before.items() if after.get(path) != one]
     return changed[-1] if changed else damage.site
-
-

@@ -147,7 +147,9 @@ class Stage:
         """What the folder has otherwise than after an undisturbed run: "+ file", "- file", "other file"."""
         now, then, changing = tree(self.folder), self.after[scene.name], self.changing[scene.name]
         found = [f"+ {name}" for name in now if name not in then] + [f"- {name}" for name in then if name not in now]
-        return found + [f"other {name}" for name in then if name in now and now[name] != then[name] and name not in changing]
+        return found + [
+            f"other {name}" for name in then if name in now and now[name] != then[name] and name not in changing
+        ]
 
     def stop(self) -> None:
         self.forks.stop()

@@ -34,7 +34,9 @@ def _rows(tasks: dict[int, int]) -> list[dict[str, Any]]:
     rows = []
     for task, rank in tasks.items():
         for who in ("ann", "bob")[: 1 + task % 2]:
-            rows.append({"rank": rank, "label": (task * 7 + len(who)) % 3 % 2, "annotator": who, "note": f"row {task}, é"})
+            rows.append(
+                {"rank": rank, "label": (task * 7 + len(who)) % 3 % 2, "annotator": who, "note": f"row {task}, é"}
+            )
     rows += [
         {"rank": 359, "label": 1, "annotator": "ann", "note": ""}, {"rank": rows[0]["rank"], "label": "", "annotator": "cy"},
         {"rank": rows[1]["rank"], "label": "perhaps", "annotator": "cy"}, {"rank": 99999, "label": 1, "annotator": "cy"},
@@ -67,7 +69,10 @@ def _label_studio(tasks: Any) -> bytes:
         return {"id": task, "completed_by": who, "result": result if task % 9 else [], "was_cancelled": task % 9 == 0}
 
     return json.dumps(
-        [{"id": t, "annotations": [annotation(t, 1), annotation(t, 2)], "data": {"se_task": t, "text": "é"}} for t in tasks]
+        [
+            {"id": t, "annotations": [annotation(t, 1), annotation(t, 2)], "data": {"se_task": t, "text": "é"}}
+            for t in tasks
+        ]
     ).encode()
 
 
@@ -90,7 +95,23 @@ FORMATS: dict[str, tuple[str, Callable[[Any], bytes]]] = {
     "Parquet": ("labels.parquet", _parquet),
 }
 # what text files suffer: half-transferred, edited on another system, glued together
-_PIECES = (b'"', b"\0", b"\r", b"\n", b"\r\n", b"\xff", b"\xef\xbb\xbf", b",", b"\t", b"{", b"[", b"}", b"\\", b"\x1a", b" " * 3000)
+_PIECES = (
+    b'"',
+    b"\0",
+    b"\r",
+    b"\n",
+    b"\r\n",
+    b"\xff",
+    b"\xef\xbb\xbf",
+    b",",
+    b"\t",
+    b"{",
+    b"[",
+    b"}",
+    b"\\",
+    b"\x1a",
+    b" " * 3000,
+)
 
 
 def _text_damage(rng: random.Random, raw: bytes) -> Damage:

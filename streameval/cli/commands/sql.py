@@ -8,6 +8,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
+from streameval.cli.options import Overwrite, existing
 from streameval.cli.output import Output
 from streameval.errors import InputError
 
@@ -20,6 +21,7 @@ def sql(
     *,
     csv: Annotated[bool, Parameter(negative="")] = False,
     parquet: Path | None = None,
+    overwrite: Overwrite = False,
     files: Annotated[list[str] | None, Parameter(name="--with", negative_iterable="")] = None,
     output: Output = _PLAIN,
 ) -> None:
@@ -40,6 +42,8 @@ def sql(
         Print CSV.
     parquet
         Write the rows to this Parquet file instead of printing them.
+    overwrite
+        Replace that file if it is there and differs.
     files
         NAME=PATH: a Parquet or CSV file, or a folder of Parquet, that the query may read as NAME; may be repeated.
     """
@@ -59,7 +63,7 @@ def sql(
             return
         found = session.ask(query if query is not None else sys.stdin.read())
     if parquet is not None:
-        rows.write_parquet(found, parquet)
+        rows.write_parquet(found, parquet, existing(overwrite))
         output.say({}, [f"{found.num_rows:,} rows: {parquet}"])
     elif csv:
         rows.print_csv(found)
