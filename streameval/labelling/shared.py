@@ -46,7 +46,8 @@ def shared_columns(selection: pa.Table, found: Found) -> dict[str, str]:
     """
     used = {*found.keys, found.label, found.annotator, found.time, found.source, found.choice}
     theirs = {name.lower(): name for name in found.types if name not in used}
-    shared, twice = {}, Counter(name.lower() for name in selection.column_names)
+    shared: dict[str, str] = {}
+    twice = Counter(name.lower() for name in selection.column_names)
     for name, kind in zip(selection.column_names, selection.schema.types, strict=True):
         plain = kind.value_type if pa.types.is_dictionary(kind) else kind
         tests = (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view, pa.types.is_integer)

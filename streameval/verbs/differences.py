@@ -44,8 +44,9 @@ def differences(a: Side, b: Side) -> pa.Table:
 def _row(metric: str, argument: str, values: Sequence[float | None]) -> dict[str, Any]:
     """Difference of two metrics; a bound of it is open where a bound of either is."""
     a_low, a, a_high, b_low, b, b_high = (math.nan if value is None else value for value in values)
-    ends = {"lower": subtract(a_low, b_high), "estimate": subtract(a, b), "upper": subtract(a_high, b_low)}
-    known = {key: None if math.isnan(value) else float(value) for key, value in {"a": a, "b": b, **ends}.items()}
+    lower, estimate, upper = (float(subtract(*pair)) for pair in ((a_low, b_high), (a, b), (a_high, b_low)))
+    row = {"a": a, "b": b, "lower": lower, "estimate": estimate, "upper": upper}
+    known = {key: None if math.isnan(value) else float(value) for key, value in row.items()}
     return {"metric": metric, "argument": argument, **known}
 
 
@@ -75,8 +76,8 @@ def _at_thresholds(a: Side, b: Side) -> list[dict[str, Any]]:
     rows = []
     for threshold in sorted(thresholds, reverse=a.descending):
         known = [_precision_from(side, threshold) for side in (a, b)]
+        values = [value for triple in known if triple is not None for value in triple]
         if None not in known:
-            values = [value for triple in known for value in triple]  # type: ignore[union-attr]
             rows.append(_row("precision_at_score", repr(threshold).removesuffix(".0"), values))
     return rows
 
@@ -94,7 +95,8 @@ def _scores(curve: Curve) -> tuple[Int64Array, FloatArray] | None:
 def _precision_from(side: Side, threshold: float) -> tuple[float, float | None, float] | None:
     """Precision among the items at or above a threshold, whose number is known between two known scores.
 
-    Lower bound, estimate (None where the curve has none), upper bound; None where no item is known to be there. Items without a score come last; ranks whose score was not read say nothing of where the threshold lies.
+    Lower bound, estimate (None where the curve has none), upper bound; None where no item is known to be there. Items
+    without a score come last; ranks whose score was not read say nothing of where the threshold lies.
     """
     known = _scores(side.curve)
     if known is None:

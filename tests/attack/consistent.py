@@ -8,6 +8,7 @@ chunks against the schema. It is slow, complete, and written without any of stre
 from __future__ import annotations
 
 import io
+import itertools
 import struct
 import zlib
 from collections.abc import Iterator
@@ -149,7 +150,7 @@ def _of_pages(file: Parquet) -> Iterator[str]:
         if chunk.pages and chunk.pages[-1].end != chunk.pages[0].at + meta.get(layout.COMPRESSED):
             yield "bytes of pages against the column's"
     taken = sorted((c.pages[0].at, c.pages[-1].end) for c in file.chunks if c.pages)
-    if any(a[1] > b[0] for a, b in zip(taken, taken[1:])):
+    if any(a[1] > b[0] for a, b in itertools.pairwise(taken)):
         yield "columns that overlap"
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import shutil
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import combinations_with_replacement
 from pathlib import Path
 
@@ -13,7 +13,7 @@ from attack import outcomes
 from attack.forks import Forks
 from attack.journal import Journal
 from attack.outcomes import Outcome, signature
-from attack.scenes import EXACT, FIRST, PLAN, PLAN_LOOKS, SECOND, SELECT, ready, tree
+from attack.scenes import EXACT, FIRST, PLAN, PLAN_LOOKS, SECOND, SELECT, inputs, ready, tree
 from attack.worker import Done, as_shell, fresh
 
 _MORE = ("evaluate", "study", "--labels", "more.csv")
@@ -84,9 +84,9 @@ class Pairs:
 
     name = "pairs"
 
-    def __init__(self, undamaged: Path, journal: Journal) -> None:
+    def __init__(self, undamaged: Path, journal: Journal, commands: Iterable[str] = COMMANDS) -> None:
         self.undamaged, self.journal = undamaged, journal
-        self.pairs = list(combinations_with_replacement(COMMANDS, 2))
+        self.pairs = list(combinations_with_replacement(commands, 2))
 
     def worker(self, home: Path) -> Stand:
         return Stand(home, self.undamaged)
@@ -107,15 +107,11 @@ class Pairs:
         outcome = _judge(stand.state(), done, orders, only)
         what = f"pair: {pair[0]} + {pair[1]}"
         if self.journal.note(what, outcome):
-            inputs = stand.home / "nothing"
-            files = {
-                name: inputs / name for name in ("ranking.parquet", "first.csv", "second.csv", "more.csv", "known.csv")
-            }
             before = _BEFORE if begin == "study" else (EXACT,)
             both = f"{as_shell(COMMANDS[pair[0]])} & sleep {later:.3f}; {as_shell(COMMANDS[pair[1]])}; wait"
             facts = {"statuses": [one.status for one in done], "stderr": [one.err[-1000:] for one in done],
                      "differs from the orders in": [_changed(order[0], stand.state()) for order in orders]}  # fmt: skip
-            self.journal.save(what, outcome, files, [*map(as_shell, before), both], facts)
+            self.journal.save(what, outcome, inputs(stand.folder), [*map(as_shell, before), both], facts)
 
 
 def _judge(

@@ -37,10 +37,13 @@ def _rows(tasks: dict[int, int]) -> list[dict[str, Any]]:
             rows.append(
                 {"rank": rank, "label": (task * 7 + len(who)) % 3 % 2, "annotator": who, "note": f"row {task}, é"}
             )
+    first, second = rows[0]["rank"], rows[1]["rank"]
     rows += [
-        {"rank": 359, "label": 1, "annotator": "ann", "note": ""}, {"rank": rows[0]["rank"], "label": "", "annotator": "cy"},
-        {"rank": rows[1]["rank"], "label": "perhaps", "annotator": "cy"}, {"rank": 99999, "label": 1, "annotator": "cy"},
-    ]  # fmt: skip
+        {"rank": 359, "label": 1, "annotator": "ann"},
+        {"rank": first, "label": "", "annotator": "cy"},
+        {"rank": second, "label": "perhaps", "annotator": "cy"},
+        {"rank": 99999, "label": 1, "annotator": "cy"},
+    ]
     return [{"note": "", **row} for row in rows]
 
 
@@ -222,7 +225,7 @@ def _count(form: str, raw: bytes) -> int | None:
             return len(json.loads(text))
         except (ValueError, TypeError):
             return None
-    if form == "Label Studio" or '"' in text and form != "JSONL" and form != "Prodigy" or {"\r", "\0"} & set(text):
+    if form == "Label Studio" or ('"' in text and form != "JSONL" and form != "Prodigy") or {"\r", "\0"} & set(text):
         return None
     lines = [line for line in text.split("\n") if line.strip()]
     return len(lines) - (form in ("CSV", "TSV"))
