@@ -128,11 +128,13 @@ class Curve:
         if self.score is not None:
             found["score"] = _look_up(self.score, wanted, "score")
         central = self.central
+        centers = {} if central is None else central._bounds(wanted)
         for name, (low, high) in self._bounds(wanted).items():
             middle = np.full(wanted.size, np.nan)
             if central is not None:
-                ends = (low, high) if central is self else central._bounds(wanted)[name]
-                middle = np.where(np.isnan(low + high), np.nan, np.clip(estimate(*ends), low, high))
+                middle = np.where(np.isnan(low + high), np.nan, estimate(*centers[name]))
+            if central is not self:
+                middle = np.clip(middle, low, high)
             sides = {f"{name}_lower": low, name: middle, f"{name}_upper": high}
             found |= {side: pa.array(values, from_pandas=True) for side, values in sides.items()}
         return pa.table(found)
@@ -235,12 +237,11 @@ class Curve:
 
     def _estimated(self, bounds: Callable[[Curve], tuple[float, float]]) -> Bounds:
         """Bounds of this curve, with the estimate from the one that has it."""
-        lower, upper = bounds(self)
-        central = self.central
-        if central is None:
-            return Bounds(lower, np.nan, upper)
-        middle = Bounds.of(*(bounds(central))).estimate if central is not self else Bounds.of(lower, upper).estimate
-        return Bounds(lower, float(np.clip(middle, lower, upper)), upper)
+        own, central = Bounds.of(*bounds(self)), self.central
+        if central is self:
+            return own
+        middle = np.nan if central is None else Bounds.of(*bounds(central)).estimate
+        return own._replace(estimate=float(np.clip(middle, own.lower, own.upper)))
 
     def _at(self, rank: int, name: str) -> Bounds:
         if np.ndim(rank):

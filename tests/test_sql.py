@@ -109,6 +109,7 @@ def test_any_envelope_is_answered_alike(n, seed, misses, scores, tmp_path_factor
         "positives_lower": envelope.lower[-1:],
         "positives_upper": envelope.upper[-1:],
         "proves": [curve.proves],
+        "estimates": [curve.basis],
     }
     path = tmp_path_factory.mktemp("any") / "study.duckdb"
     database({"curve": curve.table, "envelope": envelope.table, "provenance": pa.table(facts)})(str(path))
