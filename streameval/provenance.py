@@ -32,7 +32,7 @@ def commands(plan: Plan, sources: list[Mapping[str, Any]], misses: int, study: s
     """
     source = plan.location.get("source") or ["(a table in memory)"]
     described = {key: plan.ranking.get(key) for key in ("score", "key", "nan")}
-    described |= {"file_order": plan.location.get("file_order")}
+    described |= {"file_order": plan.location.get("file_order"), "verify": plan.location.get("verify")}
     options = _options({"method": plan.method, "seed": plan.seed, **plan.parameters, **_given(described)})
     if plan.ranking.get("score") is not None and plan.ranking.get("ascending"):
         options.append("--ascending")

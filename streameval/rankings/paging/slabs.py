@@ -86,6 +86,7 @@ def find_job(parts: Sequence[Part], columns: Sequence[str]) -> Job:
         mine = list(group)
         with OpenFile(footer) as file:
             chunks = file.chunks(footer, [part.row_group for part in mine], names) if names else []
+            file.hold_indexes(chunk for column in chunks for leaf in column for chunk in leaf)
             rows = [part.rows for part in mine]
             by_file.append([locate(name, file, leaves, rows) for name, leaves in zip(names, chunks, strict=True)])
         n_bytes += file.bytes_read
