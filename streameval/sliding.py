@@ -26,6 +26,7 @@ from streameval.errors import InputError
 from streameval.grid import geometric_grid, least_head, parse_epsilon
 from streameval.types import FloatArray, Int64Array
 
+_LONGEST = 1 << 40
 _BLOCK = 1 << 16  # labels that stay in a cache while every window slides over them
 
 
@@ -107,8 +108,8 @@ class Sliding:
 
     def __init__(self, windows: Sequence[int], epsilons: Sequence[str | float | Fraction] = ("0.03",)) -> None:
         """See the class."""
-        if not windows or not epsilons or min(windows) < 1:
-            raise InputError(f"windows are {list(windows)}", "give one at least, of one label or more")
+        if not windows or not epsilons or min(windows) < 1 or max(windows) > _LONGEST:
+            raise InputError(f"windows are {list(windows)}", "give one at least, of 1 to 2^40 labels")
         self._slides = [_Slide(window, parse_epsilon(epsilon)) for window in windows for epsilon in epsilons]
         self._history = max(one.reach for one in self._slides)
         self._labels = np.zeros(self._history + 4 * max(_BLOCK, self._history), dtype=np.uint8)

@@ -113,7 +113,8 @@ def page_headers(raw: Bytes, values: int, out: Int64Array) -> int:
             held += out[page, PAGE_VALUES]
         out[page, N_HEADER], out[page, N_HEADER + 1] = at, at + length
         at += length + out[page, PAGE_COMPRESSED]
-    return out.shape[0] if held >= values else out.shape[0] + 1
+    room: int = out.shape[0]
+    return room if held >= values else room + 1
 
 
 @kernel

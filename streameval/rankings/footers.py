@@ -92,7 +92,10 @@ def read_footer(file: DataFile, score: str | None) -> Footer:
     leaves = tuple(leaf for column in columns for leaf in column.leaves)
     mine = next((leaf.index for leaf in leaves if ".".join(leaf.path) == score), None)
     schema = arrow_schema(file.path, raw[:-8])
-    rows, bounds, places, indexed = [], [], [], False
+    rows: list[int] = []
+    bounds: list[tuple[Any, Any] | None] = []
+    places: list[tuple[int, int]] = []
+    indexed = False
     for count, facts in read_row_groups(file.path, raw[:-8], leaves, state[0]):
         indexed = indexed or bool(leaves and not rows and facts[0, kernels.INDEX_AT] > 0)
         rows.append(count)

@@ -24,6 +24,7 @@ from streameval.rankings.paging.layout import read_columns
 from streameval.rankings.paging.schema import BYTE_ARRAY, schema_for
 from streameval.rankings.paging.statistics import check_values
 from streameval.rankings.paging.writing import MAGIC, Place, column_chunk, ending, row_group
+from streameval.stores import State
 from streameval.stores.objects import Stream
 
 _KEPT = 16
@@ -142,7 +143,7 @@ class _Renewed:
 
     def __init__(self, file: OpenFile, end: bytes) -> None:
         self._file, self._end = file, end
-        self.state = (file.size + len(end), 0)
+        self.state: State = (file.size + len(end), 0)
 
     def read(self, ranges: Sequence[tuple[int, int]]) -> list[memoryview]:
         """Read ranges, each of the file or of its new end."""
