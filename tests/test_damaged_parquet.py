@@ -1,5 +1,6 @@
 """Damaged and odd Parquet files through the command line: each ends in one line with the file's name, or is read."""
 
+import json
 import os
 import subprocess
 import sys
@@ -85,10 +86,7 @@ def test_a_flipped_bit_fails_its_checksum_however_it_is_read(tmp_path, column):
     flip(path, ["id", "score", "label"].index(column))
     with pytest.raises(InputError, match=rf"r\.parquet: row group 0, column {column}: .* fails its checksum"):
         ways(path)[column]()
-    try:
-        ways(path, verify="off")[column]()
-    except InputError as error:  # a score or key that became another one may be noticed all the same
-        assert "checksum" not in str(error)
+    ways(path, verify="off")[column]()
 
 
 @pytest.mark.parametrize("version", ["1.0", "2.0"])
@@ -109,12 +107,11 @@ def test_a_score_beyond_its_statistics_is_refused_without_checksums(tmp_path):
     path = write(tmp_path / "r.parquet", write_page_checksum=False)
     chunk = pq.read_metadata(path).row_group(0).column(1)
     raw = bytearray(path.read_bytes())
-    raw[chunk.data_page_offset + chunk.total_compressed_size - 8 :][:0] = b""
     at = chunk.data_page_offset + chunk.total_compressed_size - 800
     at -= (at - chunk.data_page_offset - chunk.total_compressed_size) % 8
     raw[at : at + 8] = np.float64(1.2314).tobytes()
     path.write_bytes(raw)
-    with pytest.raises(InputError, match="row group 0, column score: its values go from .* to 1.2314, but its stat"):
+    with pytest.raises(InputError, match=r"row group 0, column score: its values go from .* to 1\.2314, but its stat"):
         ways(path)["score"]()
     ways(path, verify="off")["score"]()
 
@@ -173,23 +170,42 @@ ATTACKS = {
 }
 
 
+_IN_TURN = """
+import contextlib, io, json, sys
+from streameval.cli import run
+for arguments in json.loads(sys.argv[1]):
+    said = io.StringIO()
+    with contextlib.redirect_stderr(said), contextlib.redirect_stdout(io.StringIO()):
+        status = run(arguments)
+    print(json.dumps([status, said.getvalue()]), flush=True)
+"""
+
+
+def in_turn(*commands):
+    """Run commands in one process, which an abort would end; (status, what it said) of each."""
+    given = json.dumps([[str(one) for one in command] for command in commands])
+    done = subprocess.run([sys.executable, "-c", _IN_TURN, given], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
 @pytest.mark.skipif(not _ATTACK.is_dir(), reason="the files that an attack left are not on this machine")
 @pytest.mark.parametrize("name", ATTACKS)
-@pytest.mark.parametrize("order", [[], ["--score", "score", "--key", "text"]])
-def test_no_file_of_the_attack_ends_the_process(tmp_path, name, order):
+def test_no_file_of_the_attack_ends_the_process(tmp_path, name):
     path, expected = _ATTACK / f"{name}.parquet", ATTACKS[name]
-    study = tmp_path / "s"
-    status, said = streameval("plan", path, "--study", study, *_PLAN, "--memory", ".2", *order)
-    if status == 0:
-        status, said = streameval("select", study, "--export", tmp_path / "tasks.csv")
-    assert status in (0, 2), said
-    assert status == 2 or expected is None
-    if status == 2:
-        one_line(said, f"{name}.parquet", expected or "")
-    status, said = streameval("exact", path, "--label", "label", *order[:2])
-    assert status in (0, 2), said
-    if status == 2:
-        one_line(said, "parquet" if "column" not in said else "")
+    orders = {"stored": [], "score": ["--score", "score"], "key": ["--score", "score", "--key", "text"]}
+    commands = []
+    for study, order in orders.items():
+        commands.append(["plan", path, "--study", tmp_path / study, *_PLAN, "--memory", ".2", *order])
+        commands.append(["select", tmp_path / study, "--export", tmp_path / f"{study}.csv"])
+        commands.append(["exact", path, "--label", "label", *order])
+    found = in_turn(*commands)
+    assert len(found) == len(commands)
+    for status, said in found:
+        assert status in (0, 2), said
+        assert status == 0 or len(said.strip().splitlines()) == 1, said
+    if expected is not None:
+        assert any(expected in said and f"{name}.parquet" in said for _, said in found), found
 
 
 def test_a_giant_dictionary_is_refused_before_it_is_decompressed(tmp_path):
@@ -199,7 +215,7 @@ def test_a_giant_dictionary_is_refused_before_it_is_decompressed(tmp_path):
     pq.write_table(table, path, compression="zstd", use_dictionary=["text"], dictionary_pagesize_limit=1 << 30)
     assert path.stat().st_size < 100_000
     options = RankingOptions(memory=0.05, threads=1)
-    with pytest.raises(InputError, match="column text: one of its pages takes 0.04 GB decompressed, too much for the"):
+    with pytest.raises(InputError, match=r"column text: one of its pages takes 0\.04 GB decompressed, too much"):
         open_ranking(str(path), options).fetch(np.arange(1, 400), ["text"])
     assert open_ranking(str(path)).fetch(np.array([2]), ["text"]).table["text"].to_pylist() == [texts[1]]
 

@@ -40,7 +40,7 @@ class _Known:
 
     def of(self, file: OpenFile, footer: Footer, columns: Sequence[str]) -> tuple[bytes, list[list[list[Chunk]]]]:
         """The footer's bytes, and its chunks by column, leaf and row group."""
-        key = (footer.file.path, footer.digest, *columns)
+        key = (footer.file.path, footer.digest, footer.verify, str(footer.limit), *columns)
         with self._lock:
             if key in self._found:
                 return self._found[key]
