@@ -32,7 +32,7 @@ def commands(plan: Plan, sources: list[Mapping[str, Any]], misses: int, study: s
     """
     source = plan.location.get("source") or ["(a table in memory)"]
     described = {key: plan.ranking.get(key) for key in ("score", "key", "nan")}
-    described |= {"file_order": plan.location.get("file_order")}
+    described |= {"file_order": plan.location.get("file_order"), "verify": plan.location.get("verify")}
     chosen = {
         key: value for key, value in plan.parameters.items() if key != "alpha" or not plan.parameters.get("budget")
     }

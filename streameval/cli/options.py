@@ -104,6 +104,10 @@ class ListFlags:
     ] = None
     memory: Annotated[float, Parameter(help="GB that reading may take beyond what is selected.")] = 2.0
     threads: Annotated[Whole | None, Parameter(help="Readers at work at once (default: one per core).")] = None
+    verify: Annotated[
+        Literal["on", "off"],
+        Parameter(help="Whether checksums and statistics are held against what is read; off reads damaged files."),
+    ] = "on"
 
     def options(self) -> RankingOptions:
         """Return what the library takes."""

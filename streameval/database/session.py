@@ -29,6 +29,9 @@ _SEVERAL = re.compile(r"[\s(]*(PIVOT|PIVOT_WIDER|FROM|SELECT|WITH)\b", re.IGNORE
 _EXPLAIN = re.compile(r"EXPLAIN\s+(?:ANALYZE\s+)?(\([^()]*\))?", re.IGNORECASE)
 
 
+_BATCH_ROWS = 1 << 16
+
+
 class Session:
     """An open database; close it, or use it in a `with`.
 
@@ -39,6 +42,8 @@ class Session:
     files : mapping of str to path
         Views to offer beside the study's tables, each of one Parquet or CSV file, or of a folder of Parquet files. They
         are read and never written.
+    memory : float
+        GB that a query may take, its answer included.
 
     Raises
     ------
@@ -46,7 +51,12 @@ class Session:
         A name or file that cannot be used.
     """
 
-    def __init__(self, path: Path, files: Mapping[str, str | os.PathLike[str]] | None = None) -> None:
+    def __init__(
+        self, path: Path, files: Mapping[str, str | os.PathLike[str]] | None = None, memory: float = 2.0
+    ) -> None:
+        if not 0 < memory < 1e6:
+            raise InputError(f"memory is {memory}", "give gigabytes, such as 2")
+        self._memory = int(memory * 1e9)
         given = {one: os.path.abspath(os.fspath(file)) for one, file in (files or {}).items()}
         for one in given:
             if one.lower() in TABLES:  # the macros read these tables by name
@@ -54,6 +64,7 @@ class Session:
         try:
             self._connection = duckdb.connect(str(path), read_only=True)
             self._connection.execute("SET temp_directory = ''; SET python_enable_replacements = false")
+            self._connection.execute(f"SET memory_limit = '{self._memory}B'")
             self._restrict(given)
             for one, file in given.items():
                 self._offer(one, file)
@@ -103,8 +114,19 @@ class Session:
 
     def _answer(self, query: str) -> pa.Table:
         answer = self._connection.sql(query)
-        found = pa.table({}) if answer is None else answer.to_arrow_table()
+        found = pa.table({}) if answer is None else self._table(answer.to_arrow_reader(_BATCH_ROWS))
         return found.rename_columns(told_apart(found.column_names))
+
+    def _table(self, rows: pa.RecordBatchReader) -> pa.Table:
+        batches, left = [], self._memory
+        for batch in rows:
+            batches.append(batch)
+            left -= batch.nbytes
+            if left < 0:
+                raise InputError(
+                    f"the answer takes more than the {self._memory / 1e9:g} GB that it may", "add LIMIT, or --memory GB"
+                )
+        return pa.Table.from_batches(batches, rows.schema)
 
     def _refuse_writing(self, statement: duckdb.Statement) -> None:
         kind, text = _kind(statement), statement.query.strip()
@@ -163,4 +185,6 @@ def _refusal(error: duckdb.Error, where: str) -> Exception:
     text = str(error).split("\n\nLINE ")[0]
     if isinstance(error, duckdb.PermissionException):
         return InputError(f"{where} reads or writes files, which is not allowed", "name files with --with NAME=PATH")
+    if isinstance(error, duckdb.OutOfMemoryException):
+        return InputError(f"{where} takes more memory than it may", "ask for less at a time, or give --memory GB")
     return outside_trouble(error) or InputError(" ".join(text.split())[:400])

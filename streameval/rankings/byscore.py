@@ -43,9 +43,7 @@ def scored_from(rows: StoredRanking, options: RankingOptions) -> ScoredRanking:
     score = options.score or ""
     check_column(rows.schema, score, rows.source[0])
     types = [(footer.file.path, footer.schema.field(score).type) for footer in rows.footers]
-    ranking = by_score(
-        rows, row_groups(rows.footers, score), rows.schema, types, replace(options, threads=rows.threads)
-    )
+    ranking = by_score(rows, row_groups(rows.footers), rows.schema, types, replace(options, threads=rows.threads))
     # a NaN that comes last can lie in any row group: a float's statistics do not tell
     anywhere = options.nan == "last" and ranking.order.kind.startswith("float")
     return replace(ranking, bounds=None if anywhere else key_bounds(rows.footers, ranking.order, score))

@@ -24,6 +24,7 @@ import pyarrow as pa
 
 from streameval import __version__
 from streameval.errors import InputError, OutsideError, StreamevalError, StudyError, outside_trouble
+from streameval.rankings.footers import Footer
 from streameval.rankings.ordering.units import RowGroup, Unit, share_of
 from streameval.stores import is_remote
 from streameval.types import Int64Array
@@ -119,7 +120,11 @@ def files_of(units: Sequence[Unit]) -> list[RowGroup]:
     """
     if not all(isinstance(unit, RowGroup) for unit in units):
         raise InputError("a table in memory cannot be scanned elsewhere", "leave the engine out, or give files")
-    return [replace(unit, path=_anywhere(unit.path)) for unit in units if isinstance(unit, RowGroup)]
+    groups = [unit for unit in units if isinstance(unit, RowGroup)]
+    # row groups of a file go on sharing one footer, which is then packed once
+    footers = {id(group.footer): group.footer for group in groups}
+    anywhere = {key: _anywhere(footer) for key, footer in footers.items()}
+    return [replace(group, footer=anywhere[id(group.footer)]) for group in groups]
 
 
 def shares_of(units: list[RowGroup]) -> list[list[RowGroup]]:
@@ -203,5 +208,7 @@ def _squeezed(what: object) -> bytes:
     return zlib.compress(pickle.dumps(what), 1)
 
 
-def _anywhere(path: str) -> str:
-    return path if is_remote(path) else os.path.abspath(path)
+def _anywhere(footer: Footer) -> Footer:
+    path = footer.file.path
+    file = replace(footer.file, path=path if is_remote(path) else os.path.abspath(path))
+    return replace(footer, file=file, score_bounds=())

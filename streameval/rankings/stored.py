@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Collection, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
@@ -88,6 +88,7 @@ class StoredRanking:
             "file_order": self.options.file_order,
             "memory": self.options.memory,
             "threads": self.options.threads,
+            **({} if self.options.verify == "on" else {"verify": self.options.verify}),
         }
 
     def columns(self) -> list[str]:
@@ -280,7 +281,11 @@ def stored_from(files: Sequence[DataFile], source: tuple[str, ...], options: Ran
     InputError
         See `read_footers`, `common_schema`; no rows.
     """
-    footers = tuple(read_footers(files, options.score, _threads(options, files[0].path)))
+    threads = _threads(options, files[0].path)
+    limit = int(options.memory * 1e9 / threads)
+    footers = tuple(
+        replace(footer, verify=options.verify, limit=limit) for footer in read_footers(files, options.score, threads)
+    )
     schema = common_schema(footers, options.score)
     keys = [tuple(key for key, _ in footer.file.keys) for footer in footers]
     for footer, own in zip(footers, keys, strict=True):

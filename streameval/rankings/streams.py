@@ -161,8 +161,7 @@ def labelled_rows(ranking: Ranking, label: str, place: str = "inside") -> Labell
     if isinstance(ranking, ScoredRanking):
         return LabelledRows(ranking.units, label, ranking.score, ranking.order)
     if isinstance(ranking, StoredRanking):
-        some = label if place == "inside" else ranking.schema.names[0]
-        return LabelledRows(row_groups(ranking.footers, some), label)
+        return LabelledRows(row_groups(ranking.footers), label)
     if isinstance(ranking, TableRanking):
         return LabelledRows(table_slices(ranking.table), label)
     raise InputError(f"a {type(ranking).__name__} cannot be read as a stream")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from types import TracebackType
-from typing import Any
 
 from streameval import system
 from streameval.stores import LAST, Need, State
@@ -84,12 +83,6 @@ class LocalStore:
     def state(self, path: str) -> State:
         """Size, and time of change."""
         return _state(os.stat(path))
-
-    def parquet(self, path: str, **options: Any) -> Any:
-        """Open a Parquet file."""
-        import pyarrow.parquet as pq
-
-        return pq.ParquetFile(path, **options)
 
 
 def _state(found: os.stat_result) -> State:

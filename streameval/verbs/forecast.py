@@ -12,6 +12,8 @@ from streameval.credentials import masked_source
 from streameval.errors import InputError, did_you_mean
 from streameval.labelling.readers import is_url
 from streameval.rankings import Forecast, RankingOptions, open_ranking
+from streameval.rankings.files import DataFile
+from streameval.rankings.footers import read_footer
 from streameval.rankings.forecasts import forecast_columns, forecast_leading
 from streameval.stores import is_remote, store_of
 from streameval.study import Study
@@ -107,11 +109,9 @@ def _size(source: str) -> tuple[int | None, int | None]:
         return None, None
     if not is_remote(source) and not os.path.isfile(source):
         raise InputError(f"{source}: no such file")
-    store = store_of(source)
-    with store.open(source) as file:
+    with store_of(source).open(source) as file:
         size = file.state[0]
         ends = bytes(file.read([(max(0, size - 4), 4)])[0])
     if ends != b"PAR1":
         return size, None
-    with store.parquet(source) as table:
-        return size, int(table.metadata.num_rows)
+    return size, int(read_footer(DataFile(source, source, ()), None).row_group_rows.sum())

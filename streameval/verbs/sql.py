@@ -22,7 +22,11 @@ from streameval.types import Plan
 
 
 def sql(
-    study: str | os.PathLike[str], query: str, *, files: Mapping[str, str | os.PathLike[str]] | None = None
+    study: str | os.PathLike[str],
+    query: str,
+    *,
+    files: Mapping[str, str | os.PathLike[str]] | None = None,
+    memory: float = 2.0,
 ) -> pa.Table:
     """Ask a study in SQL.
 
@@ -37,6 +41,8 @@ def sql(
         the same macros of one slice: slice_precision_at(s, k) …
     files : mapping of name to path, optional
         Files that the query may read besides, each under its name.
+    memory : float
+        GB that the query may take, its answer included.
 
     Returns
     -------
@@ -50,11 +56,16 @@ def sql(
     StudyError
         There are no results, or they are a mixed set.
     """
-    with connect(study, files=files) as session:
+    with connect(study, files=files, memory=memory) as session:
         return session.ask(query)
 
 
-def connect(study: str | os.PathLike[str], *, files: Mapping[str, str | os.PathLike[str]] | None = None) -> Session:
+def connect(
+    study: str | os.PathLike[str],
+    *,
+    files: Mapping[str, str | os.PathLike[str]] | None = None,
+    memory: float = 2.0,
+) -> Session:
     """Open a study's database, made anew where it is missing or older than the results."""
     folder = Study(Path(study))
     found = folder.evaluation()
@@ -62,7 +73,7 @@ def connect(study: str | os.PathLike[str], *, files: Mapping[str, str | os.PathL
     plan = folder.plan() if folder.exists else None
     if not _is_current(path, database_id(folder, found)):
         atomic.write_all({path: writer(folder, plan, found)})
-    return Session(path, files)
+    return Session(path, files, memory)
 
 
 def writer(folder: Study, plan: Plan | None, found: Evaluation) -> Callable[[str], None]:

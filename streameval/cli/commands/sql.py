@@ -23,6 +23,7 @@ def sql(
     parquet: Path | None = None,
     overwrite: Overwrite = False,
     files: Annotated[list[str] | None, Parameter(name="--with", negative_iterable="")] = None,
+    memory: float = 2.0,
     output: Output = _PLAIN,
 ) -> None:
     """Ask a study in SQL: tables plan, selection, labels, curve, envelope, metrics, provenance, and macros.
@@ -46,6 +47,8 @@ def sql(
         Replace that file if it is there and differs.
     files
         NAME=PATH: a Parquet or CSV file, or a folder of Parquet, that the query may read as NAME; may be repeated.
+    memory
+        GB that a query may take, its answer included.
     """
     from streameval.cli import rows
     from streameval.cli.prompt import ask_in_turn
@@ -57,7 +60,7 @@ def sql(
     at_prompt = query is None and sys.stdin.isatty()
     if at_prompt and forms:
         raise InputError("the prompt shows tables only", "give a query beside --json, --csv or --parquet")
-    with connect(study, files=_named(files or [])) as session:
+    with connect(study, files=_named(files or []), memory=memory) as session:
         if at_prompt:
             ask_in_turn(session)
             return

@@ -10,7 +10,7 @@ import pyarrow as pa
 from streameval.kernels.orderkeys import LAST, UInt64Array
 from streameval.rankings.footers import Footer
 from streameval.rankings.ordering.scores import ScoreOrder
-from streameval.rankings.ordering.units import RowGroup, reader_of
+from streameval.rankings.ordering.units import RowGroup
 
 
 def key_bounds(footers: Sequence[Footer], order: ScoreOrder, score: str) -> tuple[UInt64Array, UInt64Array] | None:
@@ -33,16 +33,12 @@ def key_bounds(footers: Sequence[Footer], order: ScoreOrder, score: str) -> tupl
     return np.concatenate(first), np.concatenate(last)
 
 
-def row_groups(footers: Sequence[Footer], score: str) -> list[RowGroup]:
+def row_groups(footers: Sequence[Footer]) -> list[RowGroup]:
     """Return all row groups that hold rows, in stored order."""
     units, position = [], 0
     for footer in footers:
-        first_row, state = 0, (footer.size, footer.changed_ns)
-        reader = reader_of(footer.schema.field(score).type)
-        places = footer.score_bytes or ((0, 0),) * footer.row_group_rows.size
-        for index, (count, place) in enumerate(zip(footer.row_group_rows.tolist(), places, strict=True)):
+        for index, count in enumerate(footer.row_group_rows.tolist()):
             if count:
-                units.append(RowGroup(footer.file.path, index, first_row, position, count, state, reader, *place))
-            first_row += count
+                units.append(RowGroup(footer, index, position))
             position += count
     return units

@@ -16,11 +16,13 @@ import pyarrow as pa
 from streameval import system
 from streameval.errors import InputError, StreamevalError, outside_trouble
 from streameval.kernels.tiehash import position_hashes
+from streameval.rankings.footers import Footer, refuse_changed
 from streameval.rankings.ordering.bins import Words
 from streameval.rankings.ordering.scores import Keys, ScoreOrder
 from streameval.rankings.ordering.skipping import Lumps
 from streameval.rankings.ordering.ties import key_hashes
-from streameval.stores import is_remote, store_of
+from streameval.rankings.paging.groups import read_group
+from streameval.stores import is_remote
 from streameval.types import Int64Array
 
 
@@ -62,31 +64,36 @@ class RowGroup:
 
     Attributes
     ----------
-    path : str
+    footer : Footer
+        Of its file.
     index : int
         Of the row group in its file.
-    first_row : int
-        Of the row group in its file.
     first_position : int
-        The same over all files.
-    rows : int
-    state : tuple of int
-        Size and time of change of the file when the list was opened.
-    reader : {"polars", "pyarrow"}
-        What decodes a column by itself.
-    score_at, score_bytes : int
-        Where its scores begin in the file, and how many compressed bytes they take.
+        Of its first row over all files.
     """
 
-    path: str
+    footer: Footer
     index: int
-    first_row: int
     first_position: int
-    rows: int
-    state: tuple[int, int]
-    reader: str = "polars"
-    score_at: int = 0
-    score_bytes: int = 0
+
+    @property
+    def path(self) -> str:
+        """Where its file lies."""
+        return self.footer.file.path
+
+    @property
+    def rows(self) -> int:
+        """How many rows it has."""
+        return int(self.footer.row_group_rows[self.index])
+
+    @property
+    def score_bytes(self) -> int:
+        """Bytes that its scores take where they are stored; 0 where the order has no score."""
+        return self._score_place[1]
+
+    @property
+    def _score_place(self) -> tuple[int, int]:
+        return self.footer.score_bytes[self.index] if self.footer.score_bytes else (0, 0)
 
     @property
     def where(self) -> str:
@@ -100,7 +107,7 @@ class RowGroup:
         with contextlib.suppress(OSError):
             handle = system.open_for_reading(self.path)
             try:
-                system.read_ahead(handle, self.score_at, self.score_bytes)
+                system.read_ahead(handle, *self._score_place)
             finally:
                 os.close(handle)
 
@@ -114,33 +121,20 @@ class RowGroup:
         """
         try:
             # an object is asked for its state once, after the scans: a request a row group would double them
-            if not is_remote(self.path) and store_of(self.path).state(self.path) != self.state:
-                raise InputError(f"{self.path}: changed while it was read", "run the command again")
-            table = self._read(list(columns))
+            if not is_remote(self.path):
+                refuse_changed(self.footer)
+            table = read_group(self.footer, self.index, list(columns))
         except StreamevalError:
             raise
         except (pl.exceptions.PolarsError, pa.ArrowException, OSError, pl.exceptions.PanicException) as error:
             trouble = outside_trouble(error)
             text = " ".join(str(error).split())[:160]
             raise trouble or InputError(
-                f"{self.path}: row group {self.index} cannot be decoded ({text})", "the file is corrupt or truncated"
+                f"{self.where} cannot be decoded ({text})", "the file is corrupt or truncated"
             ) from error
         if table.num_rows != self.rows:
-            raise InputError(f"{self.path}: row group {self.index} holds {table.num_rows:,} rows, not {self.rows:,}")
+            raise InputError(f"{self.where} holds {table.num_rows:,} rows, not {self.rows:,}")
         return table
-
-    def _read(self, columns: list[str]) -> pa.Table:
-        plain = self.reader == "polars" and not is_remote(self.path)
-        if plain and len(columns) == 1 and self.first_row + self.rows < 2**32:
-            lazy = pl.scan_parquet(self.path, glob=False, hive_partitioning=False).select(columns)
-            return lazy.slice(self.first_row, self.rows).collect().to_arrow()
-        with store_of(self.path).parquet(self.path) as file:
-            return file.read_row_group(self.index, columns=columns, use_threads=False)
-
-
-def reader_of(kind: pa.DataType) -> str:
-    """Choose what decodes scores of some type: Polars is quicker, but brings times to units of its own."""
-    return "pyarrow" if pa.types.is_temporal(kind) else "polars"
 
 
 def share_of(rows: Sequence[int], count: int) -> Int64Array:

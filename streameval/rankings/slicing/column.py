@@ -105,9 +105,9 @@ def _units(ranking: Ranking, column: str) -> tuple[Sequence[Unit], Mapping[str, 
         raise InputError(f"a {type(ranking).__name__} has no slices")
     if column in rows.schema.names:
         _check_type(rows.schema.field(column).type, column)
-        return row_groups(rows.footers, column), {}
+        return row_groups(rows.footers), {}
     fixed = {footer.file.path: dict(footer.file.keys)[column] for footer in rows.footers}
-    return row_groups(rows.footers, rows.schema.names[0]), fixed
+    return row_groups(rows.footers), fixed
 
 
 def _check_type(kind: pa.DataType, column: str) -> None:
