@@ -30,7 +30,6 @@ def home(one_ranking, tmp_path_factory):
 @pytest.mark.parametrize(
     ("command", "said"),
     [
-        (("cost", "--items", "1000000", "--min-precision", "1e-300"), "takes more than 2,147,483,648 slots"),
         (
             ("plan", "LIST", "--study", "new", "--method", "stratified", "--min-precision", "1e-300"),
             "takes more than 2,147,483,648 slots",
@@ -52,6 +51,11 @@ def test_one_line_says_what_is_wrong(home, tmp_path, monkeypatch, capsys, comman
     assert said in err
     assert err.count("\n") == 1
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_cost_beyond_counting_is_refused_beside_those_of_other_methods(capsys):
+    assert run(["cost", "--items", "1000000", "--min-precision", "1e-300"]) == 0
+    assert "stratified: alpha 0.08 with min_precision 1e-300 takes more than" in capsys.readouterr().out
 
 
 def test_several_ranks_are_for_at(home):
