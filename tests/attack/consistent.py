@@ -8,6 +8,7 @@ chunks against the schema. It is slow, complete, and written without any of stre
 from __future__ import annotations
 
 import io
+import itertools
 import struct
 import zlib
 from collections.abc import Iterator
@@ -77,7 +78,19 @@ def _leaves(file: Parquet) -> list[tuple[tuple[bytes, ...], Struct, bool]]:
     return found
 
 
-_OF_LOGICAL = {1: {0}, 2: {1}, 3: {2}, 4: {4}, 5: {5}, 6: {6}, 7: {7, 8}, 8: {9, 10}, 10: set(range(11, 19)), 12: {19}, 13: {20}}
+_OF_LOGICAL = {
+    1: {0},
+    2: {1},
+    3: {2},
+    4: {4},
+    5: {5},
+    6: {6},
+    7: {7, 8},
+    8: {9, 10},
+    10: set(range(11, 19)),
+    12: {19},
+    13: {20},
+}
 
 
 def _of_schema(file: Parquet) -> Iterator[str]:
@@ -137,7 +150,7 @@ def _of_pages(file: Parquet) -> Iterator[str]:
         if chunk.pages and chunk.pages[-1].end != chunk.pages[0].at + meta.get(layout.COMPRESSED):
             yield "bytes of pages against the column's"
     taken = sorted((c.pages[0].at, c.pages[-1].end) for c in file.chunks if c.pages)
-    if any(a[1] > b[0] for a, b in zip(taken, taken[1:])):
+    if any(a[1] > b[0] for a, b in itertools.pairwise(taken)):
         yield "columns that overlap"
 
 

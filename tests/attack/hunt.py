@@ -1,4 +1,4 @@
-"""Attacks in numbers: a worker per job, each case from a seed of its own, until the time is over or the number reached."""
+"""Attacks in numbers: a worker per job and a seed per case, until the time is over or the number reached."""
 
 from __future__ import annotations
 

@@ -9,8 +9,9 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from threading import Lock
 
-from attack.outcomes import FAILURES, MEANING, Outcome
+from attack.outcomes import FAILURES, MEANING, UNREAD, UNSHOWN, Outcome
 
 # failures of one kind that are kept
 KEPT = 2
@@ -31,17 +32,18 @@ class Journal:
     unshown: Counter[str] = field(default_factory=Counter)
     failures: Counter[tuple[str, str, str]] = field(default_factory=Counter)
     tried: Counter[str] = field(default_factory=Counter)
+    lock: Lock = field(default_factory=Lock)
 
     def note(self, what: str, outcome: Outcome) -> bool:
         """Count an outcome; whether it is a failure of which a case is wanted."""
-        self.counts[what, outcome.kind] += 1
-        if outcome.kind in ("unshown", "unread"):
-            self.unshown[f"{outcome.kind}: {outcome.detail}"] += 1
-        if not outcome.failed:
-            return False
         key = (what, outcome.kind, outcome.detail)
-        self.failures[key] += 1
-        return self.failures[key] <= KEPT
+        with self.lock:
+            self.counts[what, outcome.kind] += 1
+            if outcome.kind in (UNSHOWN, UNREAD):
+                self.unshown[f"{outcome.kind}: {outcome.detail}"] += 1
+            if outcome.failed:
+                self.failures[key] += 1
+            return outcome.failed and self.failures[key] <= KEPT
 
     def save(
         self,
@@ -85,7 +87,7 @@ class Journal:
             rows.append([what, *(f"{self.counts[what, kind]:,}" for kind in kinds)])
         rows.append(["all", *(f"{sum(n for key, n in self.counts.items() if key[1] == kind):,}" for kind in kinds)])
         widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
-        lines = ["  ".join(cell.rjust(w) if i else cell.ljust(w) for i, (cell, w) in enumerate(zip(row, widths))) for row in rows]
+        lines = ["  ".join([row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:])]) for row in rows]
         lines += ["", "tried: " + ", ".join(f"{n:,} {what}" for what, n in self.tried.items())]
         lines += [f"{kind}: {MEANING[kind]}" for kind in kinds]
         if self.unshown:

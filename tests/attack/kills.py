@@ -18,7 +18,7 @@ from attack import outcomes
 from attack.forks import Trouble
 from attack.journal import Journal
 from attack.outcomes import Outcome, signature
-from attack.scenes import SCENES, Scene, Stage, tree
+from attack.scenes import SCENES, Scene, Stage, inputs, tree
 from attack.worker import Done, as_shell
 
 _DONE, _INPUT, _OUTSIDE, _INTERRUPTED = 0, 2, 3, 130
@@ -57,10 +57,13 @@ class Disturbances:
         if self.journal.note(what, outcome):
             script = [as_shell(one) for one in scene.before]
             script += [f"# {said}", as_shell(scene.command), as_shell(scene.command), 'find "$PWD"']
-            inputs = stage.home / "before" / scene.name
-            files = {name: inputs / name for name in ("ranking.parquet", "first.csv", "second.csv", "more.csv", "known.csv")}
-            facts = {"trouble": said, "status": done.status, "stderr": done.err[-2000:], "between": _news(before, between)}
-            self.journal.save(what, outcome, files, script, facts)
+            facts = {
+                "trouble": said,
+                "status": done.status,
+                "stderr": done.err[-2000:],
+                "between": _news(before, between),
+            }
+            self.journal.save(what, outcome, inputs(stage.folder), script, facts)
 
     def trouble(self, rng: random.Random, stage: Stage, scene: Scene) -> tuple[Trouble, str]:
         raise NotImplementedError

@@ -172,9 +172,10 @@ def regions(file: Parquet) -> list[tuple[int, int, str]]:
             what = "dictionary page" if page.header.get(PAGE_TYPE) == 2 else "data page"
             crc = " with checksum" if page.header.find(PAGE_CRC) else ""
             found.append((page.body, page.end, what + crc))
-        for at, length, kind in ((OFFSET_AT, OFFSET_LENGTH, "offset index"), (COLUMN_AT, COLUMN_LENGTH, "column index")):
+        for at, length, kind in (
+            (OFFSET_AT, OFFSET_LENGTH, "offset index"),
+            (COLUMN_AT, COLUMN_LENGTH, "column index"),
+        ):
             if chunk.entry.get(at) and chunk.entry.get(length):
                 found.append((chunk.entry.get(at), chunk.entry.get(at) + chunk.entry.get(length), kind))
     return sorted((a, b, kind) for a, b, kind in found if b > a)
-
-

@@ -13,7 +13,7 @@ from attack import outcomes
 from attack.forks import Forks
 from attack.journal import Journal
 from attack.outcomes import Outcome, signature
-from attack.scenes import EXACT, FIRST, PLAN, PLAN_LOOKS, SECOND, SELECT, ready, tree
+from attack.scenes import EXACT, FIRST, PLAN, PLAN_LOOKS, SECOND, SELECT, inputs, ready, tree
 from attack.worker import Done, as_shell, fresh
 
 _MORE = ("evaluate", "study", "--labels", "more.csv")
@@ -107,13 +107,11 @@ class Pairs:
         outcome = _judge(stand.state(), done, orders, only)
         what = f"pair: {pair[0]} + {pair[1]}"
         if self.journal.note(what, outcome):
-            inputs = stand.home / "nothing"
-            files = {name: inputs / name for name in ("ranking.parquet", "first.csv", "second.csv", "more.csv", "known.csv")}
             before = _BEFORE if begin == "study" else (EXACT,)
             both = f"{as_shell(COMMANDS[pair[0]])} & sleep {later:.3f}; {as_shell(COMMANDS[pair[1]])}; wait"
             facts = {"statuses": [one.status for one in done], "stderr": [one.err[-1000:] for one in done],
                      "differs from the orders in": [_changed(order[0], stand.state()) for order in orders]}  # fmt: skip
-            self.journal.save(what, outcome, files, [*map(as_shell, before), both], facts)
+            self.journal.save(what, outcome, inputs(stand.folder), [*map(as_shell, before), both], facts)
 
 
 def _judge(

@@ -25,6 +25,8 @@ SECOND = ("evaluate", "study", "--labels", "second.csv")
 EXACT = ("exact", "ranking.parquet", "--label", "label", "--out", "other")
 _LABELLED = (PLAN, SELECT, FIRST)
 _BOTH = (*_LABELLED, SECOND)
+_REUSING = (*PLAN, "--reuse", "known.csv", "--on", "item", "--labels-unseen-by-model", "yes")
+_GROWING = ("growth", "study", "later", "--on", "item", "--out", "known.parquet")
 _LATER = ("plan", "ranking.parquet", "--study", "later", *_LOG, "--budget", "50")
 
 
@@ -42,7 +44,7 @@ SCENES = (
     Scene("plan by score", (), PLAN_SCORE),
     Scene("plan by slice", (), (*PLAN, "--by", "country")),
     Scene("plan, more labels", (PLAN_LOOKS, SELECT, FIRST), ("plan", "--study", "study", "--labels-more", "20")),
-    Scene("plan, reuse", (), (*PLAN, "--reuse", "known.csv", "--on", "item", "--labels-unseen-by-model", "yes")),
+    Scene("plan, reuse", (), _REUSING),
     Scene("select", (PLAN,), SELECT),
     Scene("select by score", (PLAN_SCORE,), SELECT),
     Scene("select by slice", ((*PLAN, "--by", "country"),), SELECT),
@@ -63,7 +65,7 @@ SCENES = (
     Scene("report, plots", _LABELLED, ("report", "study", "--plots", "plots")),
     Scene("sql", _LABELLED, ("sql", "study", "SELECT * FROM curve", "--parquet", "rows.parquet")),
     Scene("compare", (*_LABELLED, EXACT), ("compare", "study", "other", "--out", "differences")),
-    Scene("growth", (*_BOTH, _LATER, ("select", "later")), ("growth", "study", "later", "--on", "item", "--out", "known.parquet")),
+    Scene("growth", (*_BOTH, _LATER, ("select", "later")), _GROWING),
 )  # fmt: skip
 
 
@@ -75,6 +77,14 @@ def ready(folder: Path, undamaged: Path) -> None:
         (folder / name).write_text(text)
     items = pq.read_table(ranking, columns=["item"]).column("item").to_pylist()[::3]
     (folder / "known.csv").write_text("item,label\n" + "".join(f"{one},1\n" for one in items))
+
+
+INPUTS = ("ranking.parquet", "known.csv", *FILES)
+
+
+def inputs(folder: Path) -> dict[str, Path | bytes]:
+    """The files that `ready` put into a folder."""
+    return {name: folder / name for name in INPUTS}
 
 
 def tree(folder: Path) -> dict[str, str]:
@@ -102,6 +112,7 @@ class Stage:
     seconds: dict[str, float] = field(default_factory=dict)
     after: dict[str, dict[str, str]] = field(default_factory=dict)
     changing: dict[str, set[str]] = field(default_factory=dict)
+    templates: dict[tuple[Sequence[str], ...], Path] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.undamaged.mkdir(parents=True, exist_ok=True)
@@ -110,16 +121,26 @@ class Stage:
 
     def prepare(self, scene: Scene) -> None:
         """Bring the folder to where the scene begins; play it twice undisturbed where that was not done before."""
-        template = self.home / "before" / scene.name
-        if not template.exists():
+        template = self._template(scene.before)
+        if scene.name not in self.after:
+            self._undisturbed(scene, template)
+        self._reset(template)
+
+    def _template(self, before: Commands) -> Path:
+        """A copy of the folder after some commands; scenes that begin alike share it."""
+        there = self.templates.get(tuple(before))
+        if there is not None:
+            return there
+        if before:
+            self._reset(self._template(before[:-1]))
+            self._well(before[-1])
+        else:
             shutil.rmtree(self.folder, ignore_errors=True)
             self.folder.mkdir(parents=True)
             ready(self.folder, self.undamaged)
-            for command in scene.before:
-                self._well(command)
-            shutil.copytree(self.folder, template, symlinks=True)
-            self._undisturbed(scene, template)
-        self._reset(template)
+        made = self.templates[tuple(before)] = self.home / f"before-{len(self.templates)}"
+        shutil.copytree(self.folder, made, symlinks=True)
+        return made
 
     def _reset(self, template: Path) -> None:
         shutil.rmtree(self.folder, ignore_errors=True)
@@ -147,7 +168,9 @@ class Stage:
         """What the folder has otherwise than after an undisturbed run: "+ file", "- file", "other file"."""
         now, then, changing = tree(self.folder), self.after[scene.name], self.changing[scene.name]
         found = [f"+ {name}" for name in now if name not in then] + [f"- {name}" for name in then if name not in now]
-        return found + [f"other {name}" for name in then if name in now and now[name] != then[name] and name not in changing]
+        return found + [
+            f"other {name}" for name in then if name in now and now[name] != then[name] and name not in changing
+        ]
 
     def stop(self) -> None:
         self.forks.stop()

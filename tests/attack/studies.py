@@ -54,7 +54,9 @@ def _evaluated(folder: Path, done: Done) -> str:
     said = json.loads(done.out)
     for one in said["sources"]:
         one.pop("new", None)
-    tables = [pq.read_table(folder / "study" / f"{name}.parquet").to_pylist() for name in ("curve", "metrics", "labels")]
+    tables = [
+        pq.read_table(folder / "study" / f"{name}.parquet").to_pylist() for name in ("curve", "metrics", "labels")
+    ]
     return repr((said, tables))
 
 

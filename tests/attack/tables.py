@@ -34,11 +34,16 @@ def _rows(tasks: dict[int, int]) -> list[dict[str, Any]]:
     rows = []
     for task, rank in tasks.items():
         for who in ("ann", "bob")[: 1 + task % 2]:
-            rows.append({"rank": rank, "label": (task * 7 + len(who)) % 3 % 2, "annotator": who, "note": f"row {task}, é"})
+            rows.append(
+                {"rank": rank, "label": (task * 7 + len(who)) % 3 % 2, "annotator": who, "note": f"row {task}, é"}
+            )
+    first, second = rows[0]["rank"], rows[1]["rank"]
     rows += [
-        {"rank": 359, "label": 1, "annotator": "ann", "note": ""}, {"rank": rows[0]["rank"], "label": "", "annotator": "cy"},
-        {"rank": rows[1]["rank"], "label": "perhaps", "annotator": "cy"}, {"rank": 99999, "label": 1, "annotator": "cy"},
-    ]  # fmt: skip
+        {"rank": 359, "label": 1, "annotator": "ann"},
+        {"rank": first, "label": "", "annotator": "cy"},
+        {"rank": second, "label": "perhaps", "annotator": "cy"},
+        {"rank": 99999, "label": 1, "annotator": "cy"},
+    ]
     return [{"note": "", **row} for row in rows]
 
 
@@ -67,7 +72,10 @@ def _label_studio(tasks: Any) -> bytes:
         return {"id": task, "completed_by": who, "result": result if task % 9 else [], "was_cancelled": task % 9 == 0}
 
     return json.dumps(
-        [{"id": t, "annotations": [annotation(t, 1), annotation(t, 2)], "data": {"se_task": t, "text": "é"}} for t in tasks]
+        [
+            {"id": t, "annotations": [annotation(t, 1), annotation(t, 2)], "data": {"se_task": t, "text": "é"}}
+            for t in tasks
+        ]
     ).encode()
 
 
@@ -90,7 +98,23 @@ FORMATS: dict[str, tuple[str, Callable[[Any], bytes]]] = {
     "Parquet": ("labels.parquet", _parquet),
 }
 # what text files suffer: half-transferred, edited on another system, glued together
-_PIECES = (b'"', b"\0", b"\r", b"\n", b"\r\n", b"\xff", b"\xef\xbb\xbf", b",", b"\t", b"{", b"[", b"}", b"\\", b"\x1a", b" " * 3000)
+_PIECES = (
+    b'"',
+    b"\0",
+    b"\r",
+    b"\n",
+    b"\r\n",
+    b"\xff",
+    b"\xef\xbb\xbf",
+    b",",
+    b"\t",
+    b"{",
+    b"[",
+    b"}",
+    b"\\",
+    b"\x1a",
+    b" " * 3000,
+)
 
 
 def _text_damage(rng: random.Random, raw: bytes) -> Damage:
@@ -201,7 +225,7 @@ def _count(form: str, raw: bytes) -> int | None:
             return len(json.loads(text))
         except (ValueError, TypeError):
             return None
-    if form == "Label Studio" or '"' in text and form != "JSONL" and form != "Prodigy" or {"\r", "\0"} & set(text):
+    if form == "Label Studio" or ('"' in text and form != "JSONL" and form != "Prodigy") or {"\r", "\0"} & set(text):
         return None
     lines = [line for line in text.split("\n") if line.strip()]
     return len(lines) - (form in ("CSV", "TSV"))

@@ -82,7 +82,11 @@ WRITERS: dict[str, Callable[[Path], None]] = {
     "arrow-lz4": _arrow(compression="lz4"),
     "arrow-delta": _arrow(
         use_dictionary=False,
-        column_encoding={"item": "DELTA_BYTE_ARRAY", "country": "DELTA_LENGTH_BYTE_ARRAY", "score": "BYTE_STREAM_SPLIT"},
+        column_encoding={
+            "item": "DELTA_BYTE_ARRAY",
+            "country": "DELTA_LENGTH_BYTE_ARRAY",
+            "score": "BYTE_STREAM_SPLIT",
+        },
     ),
     "arrow-nested": _arrow(nested=True),
     "arrow-nested-index-crc": _arrow(nested=True, write_page_checksum=True, **_PAGED),
