@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import shutil
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import combinations_with_replacement
 from pathlib import Path
 
@@ -84,9 +84,9 @@ class Pairs:
 
     name = "pairs"
 
-    def __init__(self, undamaged: Path, journal: Journal) -> None:
+    def __init__(self, undamaged: Path, journal: Journal, commands: Iterable[str] = COMMANDS) -> None:
         self.undamaged, self.journal = undamaged, journal
-        self.pairs = list(combinations_with_replacement(COMMANDS, 2))
+        self.pairs = list(combinations_with_replacement(commands, 2))
 
     def worker(self, home: Path) -> Stand:
         return Stand(home, self.undamaged)

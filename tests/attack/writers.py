@@ -19,24 +19,24 @@ import pyarrow.parquet as pq
 ROWS, GROUP = 360, 120
 
 
-def table(nested: bool, seed: int = 0) -> pa.Table:
+def table(nested: bool, rows: int = ROWS) -> pa.Table:
     """A ranking in memory, with ties in score but one order of its rows."""
-    rng = np.random.default_rng(seed)
-    score = np.sort(np.round(rng.random(ROWS), 3))[::-1]
+    rng = np.random.default_rng(0)
+    score = np.sort(np.round(rng.random(rows), 3))[::-1]
     day = datetime.date(2026, 1, 1)
     columns = {
-        "item": [f"item {i}" for i in rng.permutation(ROWS)],
+        "item": [f"item {i}" for i in rng.permutation(rows)],
         "score": score,
-        "label": (rng.random(ROWS) < score).astype(np.int8),
-        "country": [("de", "fr", "it")[i] for i in rng.integers(0, 3, ROWS)],
-        "text": [f"ein Satz Nr. {i} — é" if i % 7 else None for i in range(ROWS)],
-        "price": pa.array([decimal.Decimal(int(x)) / 100 for x in rng.integers(0, 9999, ROWS)], pa.decimal128(9, 2)),
-        "day": [day + datetime.timedelta(int(d)) for d in rng.integers(0, 300, ROWS)],
-        "ok": rng.random(ROWS) < 0.5,
+        "label": (rng.random(rows) < score).astype(np.int8),
+        "country": [("de", "fr", "it")[i] for i in rng.integers(0, 3, rows)],
+        "text": [f"ein Satz Nr. {i} — é" if i % 7 else None for i in range(rows)],
+        "price": pa.array([decimal.Decimal(int(x)) / 100 for x in rng.integers(0, 9999, rows)], pa.decimal128(9, 2)),
+        "day": [day + datetime.timedelta(int(d)) for d in rng.integers(0, 300, rows)],
+        "ok": rng.random(rows) < 0.5,
     }
     if nested:
-        columns["words"] = [[f"w{j}" for j in range(i % 4)] for i in range(ROWS)]
-        columns["place"] = [{"x": i, "name": None if i % 5 else "n"} for i in range(ROWS)]
+        columns["words"] = [[f"w{j}" for j in range(i % 4)] for i in range(rows)]
+        columns["place"] = [{"x": i, "name": None if i % 5 else "n"} for i in range(rows)]
     return pa.table(columns)
 
 
@@ -53,10 +53,10 @@ def _polars(**how: object) -> Callable[[Path], None]:
     return write
 
 
-def _duckdb(how: str) -> Callable[[Path], None]:
+def _duckdb(how: str, rows: int = ROWS) -> Callable[[Path], None]:
     def write(path: Path) -> None:
         with duckdb.connect() as base:
-            base.register("ranking", table("NESTED" in how))
+            base.register("ranking", table("NESTED" in how, rows))
             options = how.replace("NESTED", "").strip() or "COMPRESSION snappy"
             base.execute(f"COPY ranking TO '{path}' (FORMAT parquet, ROW_GROUP_SIZE {GROUP}, {options})")
 
@@ -99,6 +99,7 @@ WRITERS: dict[str, Callable[[Path], None]] = {
     "duckdb": _duckdb(""),
     "duckdb-zstd-v2": _duckdb("COMPRESSION zstd, PARQUET_VERSION v2"),
     "duckdb-plain": _duckdb("COMPRESSION uncompressed, DICTIONARY_SIZE_LIMIT 1"),
+    "duckdb-groups": _duckdb("COMPRESSION snappy", rows=2500),  # its row groups have 2,048 rows at least
     "duckdb-nested": _duckdb("COMPRESSION gzip NESTED"),
 }
 
