@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from attack.worker import HANG_SECONDS, Done
+from attack.worker import HANG_SECONDS, Done, cpu_seconds, hangs
 
 
 @dataclass(frozen=True)
@@ -117,18 +117,18 @@ def serve() -> None:
             _become(told)
             main()
         print(pid, flush=True)
-        status, usage = _wait(pid, began + HANG_SECONDS)
+        status, usage = _wait(pid, began)
         seconds = time.monotonic() - began
         print(json.dumps({"status": status, "seconds": seconds, "peak_kb": usage}), flush=True)
 
 
-def _wait(pid: int, until: float) -> tuple[int | None, int]:
+def _wait(pid: int, began: float) -> tuple[int | None, int]:
     while True:
         # left as a zombie here, so that a late signal cannot reach another process
         if os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT):
             _, status, usage = os.wait4(pid, 0)
             return os.waitstatus_to_exitcode(status), usage.ru_maxrss
-        if time.monotonic() > until:
+        if hangs(time.monotonic() - began, cpu_seconds(pid), HANG_SECONDS):
             os.kill(pid, signal.SIGKILL)
             os.wait4(pid, 0)
             return None, 0

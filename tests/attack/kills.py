@@ -52,7 +52,7 @@ class Disturbances:
         done = self.disturb(stage, scene, trouble)
         between = tree(stage.folder)
         self.journal.tried[self.tried] += 1
-        outcome = self.judge(done, scene, before, between) or self._again(stage, scene)
+        outcome = self.judge(done, before, between) or self._again(stage, scene)
         what = f"{self.name}: {scene.name}"
         if self.journal.note(what, outcome):
             script = [as_shell(one) for one in scene.before]
@@ -71,7 +71,7 @@ class Disturbances:
     def disturb(self, stage: Stage, scene: Scene, trouble: Trouble) -> Done:
         return stage.forks.run(scene.command, stage.folder, trouble)
 
-    def judge(self, done: Done, scene: Scene, before: dict[str, str], between: dict[str, str]) -> Outcome | None:
+    def judge(self, done: Done, before: dict[str, str], between: dict[str, str]) -> Outcome | None:
         """Judge the disturbed run; None where there is nothing to say against it."""
         raise NotImplementedError
 
@@ -103,7 +103,7 @@ class Kills(Disturbances):
         after = rng.random() * stage.seconds[scene.name] * 1.1
         return Trouble(signal.SIGKILL, after), f"SIGKILL after {after:.3f} s"
 
-    def judge(self, done: Done, scene: Scene, before: dict[str, str], between: dict[str, str]) -> Outcome | None:
+    def judge(self, done: Done, before: dict[str, str], between: dict[str, str]) -> Outcome | None:
         killed = done.status in (_DONE, -signal.SIGKILL)
         return None if killed else Outcome(outcomes.LOST, f"status {done.status}: {signature(done.err)}")
 
@@ -117,12 +117,12 @@ class Interrupts(Disturbances):
         after, number = rng.random() * stage.seconds[scene.name] * 1.05, rng.choice((signal.SIGINT, signal.SIGTERM))
         return Trouble(number, after), f"{number.name} after {after:.3f} s"
 
-    def judge(self, done: Done, scene: Scene, before: dict[str, str], between: dict[str, str]) -> Outcome | None:
+    def judge(self, done: Done, before: dict[str, str], between: dict[str, str]) -> Outcome | None:
         if done.status is None:
             return Outcome(outcomes.HANG)
         # it came before the program could listen, or after the end of the command
-        if done.status in (_DONE, -signal.SIGTERM) and not done.err.strip():
-            return None
+        if done.status in (_DONE, -signal.SIGTERM, -signal.SIGINT) and not done.err.strip():
+            return _left(between, before)
         if "Traceback" in done.err or done.status == 1:
             return Outcome(outcomes.TRACEBACK, signature(done.err))
         if done.status < 0:
@@ -130,10 +130,10 @@ class Interrupts(Disturbances):
         lines = done.err.strip().splitlines()
         if done.status != _INTERRUPTED or len(lines) != 1:
             return Outcome(outcomes.UNTIDY, f"status {done.status}, {len(lines)} lines: {signature(done.err)}")
-        return _left(between, before, scene)
+        return _left(between, before)
 
 
-def _left(between: dict[str, str], before: dict[str, str], scene: Scene) -> Outcome | None:
+def _left(between: dict[str, str], before: dict[str, str]) -> Outcome | None:
     """Hidden and partial files that are there after a command which could have removed them."""
     new = [name for name in between if name not in before and Path(name).name.startswith(".")]
     return Outcome(outcomes.LEFT, f"at once: {signature(', '.join(new))}") if new else None
@@ -161,7 +161,7 @@ class Shortages(Disturbances):
         with _small_disk(stage, room) as folder:
             return stage.forks.run(scene.command, folder)
 
-    def judge(self, done: Done, scene: Scene, before: dict[str, str], between: dict[str, str]) -> Outcome | None:
+    def judge(self, done: Done, before: dict[str, str], between: dict[str, str]) -> Outcome | None:
         ended = outcomes.of_run([done], [], 1 << 40)
         if ended is None:
             return None
@@ -169,7 +169,7 @@ class Shortages(Disturbances):
             return ended
         if done.status != _OUTSIDE:
             return Outcome(outcomes.UNTIDY, f"status {done.status}: {signature(done.err)}")
-        return _left(between, before, scene)
+        return _left(between, before)
 
 
 class _small_disk:  # noqa: N801

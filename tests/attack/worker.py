@@ -78,7 +78,7 @@ def _memory(field: str, pid: int | str = "self") -> int:
         return 0
 
 
-def _cpu_seconds(pid: int) -> float:
+def cpu_seconds(pid: int) -> float:
     try:
         fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     except OSError:
@@ -86,7 +86,7 @@ def _cpu_seconds(pid: int) -> float:
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
-def _hangs(wall: float, worked: float, limit: float) -> bool:
+def hangs(wall: float, worked: float, limit: float) -> bool:
     """Whether a command takes too long: as long as the limit alone, or at work; longer where others keep it waiting."""
     return wall > limit and (worked > limit or worked < limit / 10 or wall > 5 * limit)
 
@@ -182,8 +182,8 @@ class Worker:
     def _answer(self, seconds: float) -> Done:
         assert self.process is not None
         assert self.process.pid is not None
-        began, worked = time.monotonic(), _cpu_seconds(self.process.pid)
-        while not _hangs(time.monotonic() - began, _cpu_seconds(self.process.pid) - worked, seconds):
+        began, worked = time.monotonic(), cpu_seconds(self.process.pid)
+        while not hangs(time.monotonic() - began, cpu_seconds(self.process.pid) - worked, seconds):
             try:
                 if self.pipe.poll(0.2):
                     return self.pipe.recv()
