@@ -95,13 +95,7 @@ class Curve:
     @property
     def envelope_table(self) -> pa.Table:
         """What `envelope.parquet` holds: `Envelope.table`, and the center where there is one."""
-        if self.center is None:
-            return self.envelope.table
-        ranks = np.union1d(self.envelope.rank, self.center.rank)
-        table = Envelope(ranks, *self.envelope.at(ranks)).table
-        for name, side in zip(("center_lower", "center_upper"), self.center.at(ranks), strict=True):
-            table = table.append_column(name, pa.array(side))
-        return table
+        return self.envelope.table if self.center is None else self.envelope.table_with(self.center)
 
     def at(self, ranks: npt.ArrayLike) -> pa.Table:
         """Yield, precision, recall and F1 with bounds at any ranks.
@@ -298,9 +292,8 @@ class Curve:
         ranks = np.unique(np.rint(np.geomspace(1, self.n_items, 200)).astype(np.int64))
         drawn = [self.at(ranks).column(name).to_numpy() for name in sides]
         few = np.unique(np.append(10 ** np.arange(np.log10(self.n_items) + 1e-9, dtype=np.int64), self.n_items))
-        shown = [[row[side] for side in sides] for row in self.at(few).to_pylist()]
-        cells = [["unknown" if value is None else f"{value:.4f}" for value in row] for row in shown]
-        rows = [[f"{rank:,}", *own] for rank, own in zip(few.tolist(), cells, strict=True)]
+        shown = [[f"{row['rank']:,}", *(row[side] for side in sides)] for row in self.at(few).to_pylist()]
+        rows = [["unknown" if v is None else v if isinstance(v, str) else f"{v:.4f}" for v in row] for row in shown]
         picture = notebook.band(f"Precision by rank, {self.n_items:,} items", ranks, *drawn)
         return notebook.table(f"Precision by rank. {head}", ["first k", "lower", "estimate", "upper"], rows) + picture
 

@@ -61,12 +61,6 @@ class SliceFound:
         }
 
 
-def center_of(table: pa.Table) -> Envelope | None:
-    """Read what `Curve.envelope_table` wrote of a curve's center."""
-    names = ("rank", "center_lower", "center_upper")
-    return Envelope(*(table.column(name).to_numpy() for name in names)) if names[1] in table.column_names else None
-
-
 def slice_of(slices: Sequence[SliceFound], name: str) -> SliceFound:
     """Find a slice by its name.
 
@@ -122,7 +116,7 @@ def read_slices(folder: Path, facts: Sequence[Mapping[str, Any]]) -> tuple[Slice
             n_items=one["n_items"],
             envelope=Envelope.from_table(envelope),
             basis=one.get("estimates", "bounds"),
-            center=center_of(envelope),
+            center=Envelope.center_from(envelope),
             grid=shown.column("rank").to_numpy(),
             claim=Claim(**one["claim"]),
             diagnostics=one["diagnostics"],

@@ -38,7 +38,7 @@ from streameval.envelope import Envelope
 from streameval.errors import StudyError
 from streameval.planfiles import difference, plan_files, read_plan
 from streameval.slicefiles import NAMES as SLICE_FILES
-from streameval.slicefiles import SliceFound, center_of, read_slices, slice_tables
+from streameval.slicefiles import SliceFound, read_slices, slice_tables
 from streameval.types import Claim, Labels, Plan
 
 if TYPE_CHECKING:  # DuckDB is only needed once there are labels
@@ -316,7 +316,7 @@ def _curve(summary: Mapping[str, Any], envelope: pa.Table, curve_table: pa.Table
         n_items=summary["n_items"],
         envelope=Envelope.from_table(envelope),
         basis=summary.get("estimates", "bounds"),
-        center=center_of(envelope),
+        center=Envelope.center_from(envelope),
         grid=curve_table.column("rank").to_numpy(),
         claim=Claim(**summary["claim"]),
         diagnostics=summary["diagnostics"],

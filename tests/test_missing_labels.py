@@ -134,3 +134,22 @@ def test_estimates_of_every_method_lie_between_its_bounds(method, tmp_path):
     assert found.curve.basis == "labels at hand"
     assert ((table.precision_lower <= table.precision) & (table.precision <= table.precision_upper)).all()
     assert abs(found.curve.precision_at(20_000).estimate - truth.mean()) < 0.1
+
+
+def test_slices_have_estimates_on_the_same_terms(tmp_path, capsys):
+    rng = np.random.default_rng(6)
+    truth = (rng.random(20_000) < 0.9).astype(np.int8)
+    table = pa.table({"id": np.arange(20_000), "land": rng.choice(["de", "fr"], 20_000)})
+    pq.write_table(table, tmp_path / "list.parquet")
+    plan = streameval.plan(str(tmp_path / "list.parquet"), tmp_path / "s", method="loguniform", alpha=0.2, by="land")
+    for part, basis in ((PARTS["the first tasks"](plan), "labels at hand"), (np.arange(plan.ranks.size) < 300, "none")):
+        some = labels_of(plan, truth, part, tmp_path / f"{basis}.parquet")
+        streameval.evaluate(tmp_path / "s", labels=some)
+        found = Study(tmp_path / "s").evaluation()  # as the files have it
+        for curve in (found.curve, *(one.curve for one in found.slices)):
+            middle = curve.precision_at(curve.n_items).estimate
+            assert curve.basis == basis
+            assert np.isnan(middle) if basis == "none" else abs(middle - 0.9) < 0.08
+        assert run(["at", str(tmp_path / "s"), "--slice", "de", "--rank", "100"]) == 0
+        assert run(["labels", str(tmp_path / "s"), "--forget", f"{basis}.parquet"]) == 0
+    capsys.readouterr()

@@ -99,13 +99,8 @@ def evaluate(
         raise InputError(f"{folder.folder}: no labels yet", "give them with --labels FILE")
     tallied = tally_stored(folder, plan, judging, stored)
     thresholds = folder.thresholds(plan)
-    parts = slice_curves(as_read, tallied.labels, judging.label_error)
-    curve = whole_curve(as_read, tallied.labels, judging.label_error, parts).with_misses(misses)
-    basis, filled = completed(plan, tallied)
-    twins = {} if filled is None else slice_curves(as_read, filled, judging.label_error)
-    twin = None if filled is None else whole_curve(as_read, filled, judging.label_error, twins)
-    parts = {name: one.centred(twins[name].envelope if twins else None, basis) for name, one in parts.items()}
-    curve = curve.centred(None if twin is None else twin.envelope, basis)
+    curve, parts = _curves(plan, as_read, tallied, judging.label_error)
+    curve = curve.with_misses(misses)
     slices = slices_found(plan, tallied.labels, parts, thresholds)
     if thresholds is not None:
         curve = curve.with_score(thresholds)
@@ -126,6 +121,19 @@ def evaluate(
     )
     folder.save_evaluation(found, render(plan, found), database_of(folder, plan, found))
     return found
+
+
+def _curves(plan: Plan, as_read: Plan, tallied: Tallied, error: float) -> tuple[Curve, dict[str, Curve]]:
+    """Curve of the whole list, and those of its slices, with what estimates them while labels are missing."""
+    basis, filled = completed(plan, tallied)
+    parts = slice_curves(as_read, tallied.labels, error)
+    curve = whole_curve(as_read, tallied.labels, error, parts)
+    if filled is None:
+        return curve.centred(None, basis), {name: one.centred(None, basis) for name, one in parts.items()}
+    twins = slice_curves(as_read, filled, error)
+    twin = whole_curve(as_read, filled, error, twins)
+    sliced = {name: one.centred(twins[name].envelope, basis) for name, one in parts.items()}
+    return curve.centred(twin.envelope, basis), sliced
 
 
 def _read(sources: list[Any], plan: Plan, items: Items | None, columns: LabelColumns) -> list[Votes]:
