@@ -14,6 +14,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -51,7 +52,8 @@ class Forks:
     def __init__(self, home: Path) -> None:
         self.home, self.temporary = home, home / "tmp"
         self.temporary.mkdir(parents=True, exist_ok=True)
-        environment = {**os.environ, "TMPDIR": str(self.temporary), "OPENBLAS_NUM_THREADS": "1"}
+        here = str(Path(__file__).parents[1])
+        environment = {**os.environ, "PYTHONPATH": here, "TMPDIR": str(self.temporary), "OPENBLAS_NUM_THREADS": "1"}
         self.process = subprocess.Popen(
             [sys.executable, "-c", "from attack.forks import serve; serve()"],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment,
@@ -89,8 +91,9 @@ class Forks:
         self.process.kill()
         self.process.wait()
         for stream in (self.process.stdin, self.process.stdout):
-            if stream is not None:
-                stream.close()
+            with suppress(BrokenPipeError):
+                if stream is not None:
+                    stream.close()
 
 
 def strike(pid: int, number: int) -> None:

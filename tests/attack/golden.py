@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import io
 import struct
+import tempfile
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -160,13 +162,14 @@ def column_name_that_is_not_utf8() -> bytes:
 
 
 def row_groups_exchanged() -> Damaged:
-    """The ordinals that they carry tell."""
+    """The ordinals that Polars gives them tell."""
 
     def change(footer: Struct) -> None:
         groups = footer.get(layout.GROUPS).values
         groups[0], groups[1] = groups[1], groups[0]
 
-    file = _file()
+    with tempfile.TemporaryDirectory() as folder:
+        file = layout.read(writers.write("polars", Path(folder)).read_bytes())
     return file, _with_footer(file, change)
 
 
