@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
-from streameval import atomic
+from streameval import atomic, locks
 from streameval.errors import StudyError
 from streameval.study import Evaluation
 
@@ -29,6 +28,7 @@ def save_exact(folder: Path, found: Evaluation, report: str, database: atomic.Wr
     files = {folder / name: atomic.parquet(table, facts) for name, table in tables.items()}
     files[folder / "report.html"] = atomic.text(report)
     files[folder / "study.duckdb"] = database
-    summary = json.dumps(dict(found.summary), indent=2, ensure_ascii=False)
-    files[folder / "evaluation.json"] = atomic.text(summary + "\n")
-    atomic.write_all(files)
+    files[folder / "evaluation.json"] = atomic.json_object(found.summary)
+    atomic.make_folder(folder)
+    with locks.one_at_a_time(folder):
+        atomic.write_all(files)

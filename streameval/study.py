@@ -13,30 +13,32 @@
     issues.parquet               every row and rank that is not as it should be
     curve.parquet, envelope.parquet, metrics.parquet, evaluation.json, report.html
     slice_….parquet              of a plan by slices (see `streameval.slices`, `streameval.slicefiles`)
-    study.duckdb                 all of it for SQL
+    study.duckdb                 all of it for SQL, for other programs: nothing here reads it
+    .lock                        held by the command that changes the study
 
 What stands from labels.parquet on are results: they carry one `evaluation_id`, and are refused when they do not agree
-on it.
+on it, or when the plan or the votes are others by now. Every Parquet and JSON file holds a checksum of its bytes, which
+is compared whenever the file is read (`streameval.ownfiles`).
 """
 
 from __future__ import annotations
 
 import hashlib
-import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 
-from streameval import __version__, atomic
+from streameval import __version__, atomic, locks
 from streameval.curve import Curve
 from streameval.envelope import Envelope
 from streameval.errors import StudyError
-from streameval.planfiles import difference, plan_files, read_plan
+from streameval.ownfiles import UNUSABLE, Own, read_json, read_table, refuse_elsewhere, unusable
+from streameval.planfiles import difference, plan_files, read_plan, restores
 from streameval.slicefiles import NAMES as SLICE_FILES
 from streameval.slicefiles import SliceFound, read_slices, slice_tables
 from streameval.types import Claim, Labels, Plan
@@ -46,6 +48,8 @@ if TYPE_CHECKING:  # DuckDB is only needed once there are labels
     from streameval.labelstore import LabelStore
 
 NO_LABELS = pa.table({"rank": pa.array([], pa.int64()), "label": pa.array([], pa.int8())})
+_SELECT = "run `streameval select` again"
+_EVALUATE = "run evaluate again"
 _FROM_VOTES = ("labels.parquet", "issues.parquet")
 _RESULTS = (*_FROM_VOTES, "envelope.parquet", "curve.parquet", "metrics.parquet")
 # what others need of a study, in the order in which it is best read
@@ -83,6 +87,9 @@ class Evaluation:
         See `streameval.labelling.issues`.
     slices : tuple of SliceFound
         The largest first; none where the plan has none.
+    new : mapping of str to bool
+        By id of a source that this run was given: whether it was new to the study. The files do not say it, so that
+        they are the same when a run is repeated.
     """
 
     evaluation_id: str
@@ -93,6 +100,7 @@ class Evaluation:
     summary: Mapping[str, Any]
     issues: pa.Table = field(default_factory=lambda: pa.table({}))
     slices: tuple[SliceFound, ...] = ()
+    new: Mapping[str, bool] = field(default_factory=dict)
 
 
 def evaluation_id(plan: Plan, labels: Labels, misses: int = 0, label_error: float = 0.0) -> str:
@@ -124,6 +132,31 @@ class Study:
         """Where scans of the ranking are kept until there is a selection."""
         return self.folder / "scan"
 
+    @contextmanager
+    def changing(self) -> Iterator[None]:
+        """Let one command at a time change the study; reading needs no leave.
+
+        Raises
+        ------
+        OutsideError
+            Another command is still at work after `streameval.locks.PATIENCE` seconds.
+        StudyError
+            No study there, or a folder of it is a link that leads out of it.
+        InputError
+            The folder cannot be written to.
+        """
+        if not self.exists:
+            self.plan()  # says that there is none
+        with self._locked():
+            yield
+
+    @contextmanager
+    def _locked(self) -> Iterator[None]:
+        with locks.one_at_a_time(self.folder):
+            for name in ("votes", "plans", "manifests", "scan"):
+                refuse_elsewhere(self.folder / name, self.folder, "put a folder in its place")
+            yield
+
     def plan(self) -> Plan:
         """Read the plan.
 
@@ -147,21 +180,25 @@ class Study:
         StudyError
             Another plan is there; names what differs.
         """
-        if self.exists:
-            there = self.plan()
-            if there.plan_id != plan.plan_id and plan.plan_id in there.study_ids:
-                return False  # it has grown since
-            if there.plan_id != plan.plan_id:
+        atomic.make_folder(self.folder)
+        with self._locked():
+            if self.exists and not restores(self.folder, plan):
+                there = self.plan()
+                if there.plan_id != plan.plan_id and plan.plan_id in there.study_ids:
+                    return False  # it has grown since
+                if there.plan_id != plan.plan_id:
+                    raise StudyError(
+                        f"{self.folder} holds a different plan: {difference(there, plan)}",
+                        "plan into another folder, or repeat the plan that is there",
+                    )
+                if dict(there.location) == dict(plan.location):
+                    return False
+            elif not self.exists and (self.folder / "votes").exists():
                 raise StudyError(
-                    f"{self.folder} holds a different plan: {difference(there, plan)}",
-                    "plan into another folder, or repeat the plan that is there",
+                    f"{self.folder} holds labels but no plan.json", "restore it, or plan into another folder"
                 )
-            if dict(there.location) == dict(plan.location):
-                return False
-        elif (self.folder / "votes").exists():
-            raise StudyError(f"{self.folder} holds labels but no plan.json", "restore it, or plan into another folder")
-        atomic.write_all(plan_files(self.folder, plan, "plan"))
-        return True
+            atomic.write_all(plan_files(self.folder, plan, "plan"))
+            return True
 
     def grow_plan(self, plan: Plan) -> None:
         """Put a plan in place of the smaller one that it grew from, which is kept in plans/.
@@ -185,7 +222,8 @@ class Study:
         files = {self.folder / "selection.parquet": atomic.parquet(table, tags)}
         if thresholds is not None:
             files[self.folder / "thresholds.parquet"] = atomic.parquet(thresholds, tags)
-        atomic.write_all(files)
+        with self.changing():
+            atomic.write_all(files)
 
     def selection(self, plan: Plan) -> pa.Table | None:
         """Read the items to label; None before `select`.
@@ -211,13 +249,10 @@ class Study:
         path = self.folder / name
         if not path.exists():
             return None
-        try:
-            facts, table = atomic.facts_of(path), pq.read_table(path)
-        except (OSError, pa.ArrowException) as error:
-            raise StudyError(f"{path}: cannot be read ({error})", "run `streameval select` again") from error
-        if facts.get("plan_id") != plan.plan_id:
-            raise StudyError(f"{path}: belongs to another plan", "run `streameval select` again")
-        return table
+        own = read_table(path, _SELECT, rank=pa.int64())
+        if own.facts.get("plan_id") != plan.plan_id:
+            raise StudyError(f"{path}: belongs to another plan", _SELECT)
+        return own.table
 
     @property
     def labels(self) -> LabelStore:
@@ -235,10 +270,7 @@ class Study:
     def extra_tasks(self) -> pa.Table | None:
         """Read `se_task`, `rank`, `kind`, `expected` of tasks beyond one per item; None where there are none."""
         path = self.folder / "extra_tasks.parquet"
-        try:
-            return pq.read_table(path) if path.exists() else None
-        except (OSError, pa.ArrowException) as error:
-            raise StudyError(f"{path}: cannot be read ({error})", "restore it: it says what these tasks are") from error
+        return read_table(path, "restore it: it says what these tasks are").table if path.exists() else None
 
     def extra_task_files(self, extra: pa.Table) -> dict[Path, atomic.Writer]:
         """Writer of the extra tasks, to be written before the export that shows them; none where there are none."""
@@ -257,9 +289,20 @@ class Study:
         files |= {self.folder / name: atomic.parquet(t, facts) for name, t in slice_tables(found.slices).items()}
         files[self.folder / "report.html"] = atomic.text(report)
         files[self.folder / "study.duckdb"] = database
-        summary = json.dumps(dict(found.summary), indent=2, ensure_ascii=False)
-        files[self.folder / "evaluation.json"] = atomic.text(summary + "\n")
+        files[self.folder / "evaluation.json"] = atomic.json_object(found.summary)
         atomic.write_all(files)
+
+    def summary(self) -> dict[str, Any]:
+        """Read evaluation.json.
+
+        Raises
+        ------
+        FileNotFoundError
+            There are no results.
+        StudyError
+            It cannot be used.
+        """
+        return read_json(self.folder / "evaluation.json", _EVALUATE)
 
     def evaluation(self) -> Evaluation:
         """Read all results, of a study or of `save_exact`.
@@ -267,27 +310,64 @@ class Study:
         Raises
         ------
         StudyError
-            There are none, or they do not belong together.
+            There are none, they do not belong together, or the plan or the votes are others by now.
         """
         try:
-            summary = json.loads((self.folder / "evaluation.json").read_text(encoding="utf-8"))
+            summary = self.summary()
             fully = summary["method"] == "exact"  # its labels stay where they are: there is one for every item
-            paths = [self.folder / name for name in _RESULTS if not (fully and name in _FROM_VOTES)]
-            sliced = [self.folder / name for name in SLICE_FILES if "slices" in summary]
-            ids = {path.name: atomic.facts_of(path).get("evaluation_id") for path in [*paths, *sliced]}
-            envelope, curve_table, metrics = (pq.read_table(path) for path in paths[-3:])
-            labels, issues = (NO_LABELS, pa.table({})) if fully else map(pq.read_table, paths[:2])
-            curve = _curve(summary, envelope, curve_table)
-            slices = read_slices(self.folder, summary.get("slices", ()))
-            identity = str(summary["evaluation_id"])
+            names = [name for name in _RESULTS if not (fully and name in _FROM_VOTES)]
+            names += SLICE_FILES if summary.get("slices") else ()
+            files = {name: read_table(self.folder / name, _EVALUATE, **_KINDS.get(name, {})) for name in names}
+            self._refuse_mixed(str(summary["evaluation_id"]), files)
+            self._refuse_stale(summary)
+            return _evaluation(summary, files)
         except FileNotFoundError as error:
             raise StudyError(f"{error.filename}: no results yet", "run `streameval evaluate`") from error
-        except (OSError, ValueError, KeyError, TypeError, pa.ArrowException) as error:
-            raise StudyError(f"{self.folder}: the results cannot be read ({error})", "run evaluate again") from error
-        for name, own in ids.items():
-            if own != identity:
-                raise StudyError(f"{self.folder / name}: is of another evaluation than the rest", "run evaluate again")
-        return Evaluation(identity, labels, curve, curve_table, metrics, summary, issues, slices)
+        except StudyError:
+            raise
+        except UNUSABLE as error:
+            raise unusable(self.folder / "evaluation.json", error, _EVALUATE) from error
+
+    def _refuse_mixed(self, identity: str, files: Mapping[str, Own]) -> None:
+        for name, file in files.items():
+            if file.facts.get("evaluation_id") != identity:
+                raise StudyError(f"{self.folder / name}: is of another evaluation than the rest", _EVALUATE)
+
+    def _refuse_stale(self, summary: Mapping[str, Any]) -> None:
+        """Refuse results of a former plan or of other votes; where votes/ was not handed on, results stand alone."""
+        if not self.exists:
+            return
+        if summary["study"] != self.plan().plan_id:
+            raise StudyError(f"{self.folder}: the plan has grown since the results were written", _EVALUATE)
+        if self.labels.folder.exists() and summary.get("votes") != self.labels.state():
+            raise StudyError(f"{self.folder}: its labels have changed since the results were written", _EVALUATE)
+
+
+# columns that are computed with; labels may be null
+_BOUNDS = {"rank": pa.int64(), "yield_lower": pa.float64(), "yield_upper": pa.float64()}
+_KINDS: Mapping[str, Mapping[str, pa.DataType]] = {
+    "labels.parquet": {"rank": pa.int64(), "label": pa.int8(), "votes": pa.int64(), "positive_votes": pa.int64()},
+    "envelope.parquet": _BOUNDS,
+    "curve.parquet": {"rank": pa.int64()},
+    "slice_envelope.parquet": {"slice": pa.string(), **_BOUNDS},
+    "slice_curve.parquet": {"slice": pa.string(), "rank": pa.int64()},
+    "slice_metrics.parquet": {"slice": pa.string()},
+}
+
+
+def _evaluation(summary: Mapping[str, Any], files: Mapping[str, Own]) -> Evaluation:
+    envelope, curve_table, metrics = (files[name].table for name in _RESULTS[-3:])
+    labels, issues = (files[name].table if name in files else None for name in _FROM_VOTES)
+    return Evaluation(
+        str(summary["evaluation_id"]),
+        NO_LABELS if labels is None else labels,
+        _curve(summary, envelope, curve_table),
+        curve_table,
+        metrics,
+        summary,
+        pa.table({}) if issues is None else issues,
+        read_slices([files[name] for name in SLICE_FILES if name in files], summary.get("slices", ())),
+    )
 
 
 def _curve(summary: Mapping[str, Any], envelope: pa.Table, curve_table: pa.Table) -> Curve:

@@ -150,8 +150,6 @@ def _read(path: str | os.PathLike[str]) -> tuple[str, Plan | None, Evaluation]:
     if not folder.exists and (folder.folder / "evaluation.json").exists():
         return os.fspath(path), None, folder.evaluation()
     plan, found = folder.plan(), folder.evaluation()
-    if found.summary["study"] != plan.plan_id:
-        raise StudyError(f"{path}: the plan has grown since the results were written", "run evaluate again")
     return os.fspath(path), plan, found
 
 

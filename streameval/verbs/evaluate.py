@@ -81,9 +81,15 @@ def evaluate(
     misses = check_misses(misses)
     columns, judging = _split(options)
     folder = Study(Path(study))
+    sources = [labels] if _is_one(labels) else list(labels)
+    with folder.changing():
+        return _evaluated(folder, sources, misses, columns, judging)
+
+
+def _evaluated(folder: Study, sources: list[Any], misses: int, columns: LabelColumns, judging: Judging) -> Evaluation:
+    """Store the labels, compute, and write every result."""
     plan = folder.plan()
     refuse_misses(plan, misses)
-    sources = [labels] if _is_one(labels) else list(labels)
     items = folder.items(plan)
     read = _read(sources, plan, items, columns)
     whole = folder.labels.with_new(read)
@@ -105,7 +111,6 @@ def evaluate(
         {
             **votes.facts(),
             "id": votes.identity,
-            "new": new[votes.identity],
             "earlier": _earlier(votes, stored),
             "otherwise": _otherwise(votes, stored),
         }
@@ -114,7 +119,8 @@ def evaluate(
     summary = _summary(plan, tallied, curve, judging)
     people = agreement(tallied.rows, items.extra).as_dict()
     said = {"by": plan.notes["by"], "slices": [one.facts() for one in slices]} if slices else {}
-    found = _evaluation(tallied, curve, {**summary, "agreement": people, "sources": given, **said}, slices)
+    said["votes"] = folder.labels.state()
+    found = _evaluation(tallied, curve, {**summary, "agreement": people, "sources": given, **said}, slices, new)
     folder.save_evaluation(found, render(plan, found), database_of(folder, plan, found))
     return found
 
@@ -181,10 +187,14 @@ def _is_one(labels: Any) -> bool:
 
 
 def _evaluation(
-    tallied: Tallied, curve: Curve, summary: Mapping[str, Any], slices: tuple[SliceFound, ...]
+    tallied: Tallied,
+    curve: Curve,
+    summary: Mapping[str, Any],
+    slices: tuple[SliceFound, ...],
+    new: Mapping[str, bool],
 ) -> Evaluation:
     identity, table = summary["evaluation_id"], tallied.labels.table
-    return Evaluation(identity, table, curve, curve.table, metrics(curve), summary, tallied.issues, slices)
+    return Evaluation(identity, table, curve, curve.table, metrics(curve), summary, tallied.issues, slices, new)
 
 
 def _summary(plan: Plan, tallied: Tallied, curve: Curve, judging: Judging) -> dict[str, Any]:
