@@ -77,6 +77,9 @@ def _refuse_invented(plan: Plan) -> None:
             raise TypeError(f"{name} is no object")
     if not (isinstance(plan.method, str) and isinstance(plan.seed, int) and isinstance(plan.n_items, int)):
         raise TypeError("method, seed or n_items is of another type")
+    memory, threads = plan.location.get("memory", 2.0), plan.location.get("threads")
+    if not (isinstance(memory, int | float) and isinstance(threads, int | None)):
+        raise TypeError("memory or threads is no number")
     ranks = plan.ranks
     if ranks.size == 0 or ranks[0] < 1 or ranks[-1] > plan.n_items or np.any(np.diff(ranks) <= 0):
         raise ValueError(f"its ranks are not among 1..{plan.n_items}")

@@ -112,7 +112,7 @@ def read_slices(files: Sequence[Own], facts: Sequence[Mapping[str, Any]]) -> tup
         )
         curve = Curve(
             n_items=one["n_items"],
-            envelope=Envelope.from_table(envelope),
+            envelope=Envelope.from_table(envelope, one["n_items"]),
             grid=shown.column("rank").to_numpy(),
             claim=Claim(**one["claim"]),
             diagnostics=one["diagnostics"],

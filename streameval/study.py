@@ -373,7 +373,7 @@ def _evaluation(summary: Mapping[str, Any], files: Mapping[str, Own]) -> Evaluat
 def _curve(summary: Mapping[str, Any], envelope: pa.Table, curve_table: pa.Table) -> Curve:
     return Curve(
         n_items=summary["n_items"],
-        envelope=Envelope.from_table(envelope),
+        envelope=Envelope.from_table(envelope, summary["n_items"]),
         grid=curve_table.column("rank").to_numpy(),
         claim=Claim(**summary["claim"]),
         diagnostics=summary["diagnostics"],

@@ -76,7 +76,7 @@ def test_of_two_plans_for_a_new_folder_one_is_told(study, tmp_path):
     statuses, said = at_once(*plans)
     assert sorted(statuses) == [0, 2]
     assert "holds a different plan" in "".join(said)
-    assert Study(tmp_path / "new").plan().table.num_rows == (50 if statuses[0] == 0 else 60)
+    assert Study(tmp_path / "new").plan().parameters["budget"] == (50 if statuses[0] == 0 else 60)
 
 
 def test_who_waits_too_long_is_told_to_come_again(study, monkeypatch):
