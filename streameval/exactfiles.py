@@ -6,7 +6,7 @@ from pathlib import Path
 
 from streameval import atomic, locks
 from streameval.errors import StudyError
-from streameval.study import Evaluation
+from streameval.resultfiles import Evaluation
 
 
 def save_exact(folder: Path, found: Evaluation, report: str, database: atomic.Writer) -> None:

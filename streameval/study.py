@@ -23,38 +23,32 @@ is compared whenever the file is read (`streameval.ownfiles`).
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 
-from streameval import __version__, atomic, locks
-from streameval.curve import Curve
-from streameval.envelope import Envelope
+from streameval import atomic, locks
 from streameval.errors import StudyError
-from streameval.ownfiles import UNUSABLE, Own, read_json, read_table, refuse_elsewhere, unusable
+from streameval.ownfiles import UNUSABLE, read_json, read_table, refuse_elsewhere, unusable
 from streameval.planfiles import difference, plan_files, read_plan, restores
+from streameval.resultfiles import EVALUATE, RESULTS, Evaluation, read_results
 from streameval.slicefiles import NAMES as SLICE_FILES
-from streameval.slicefiles import SliceFound, read_slices, slice_tables
-from streameval.types import Claim, Labels, Plan
+from streameval.slicefiles import slice_tables
+from streameval.types import Plan
 
 if TYPE_CHECKING:  # DuckDB is only needed once there are labels
     from streameval.labelling import Items
     from streameval.labelstore import LabelStore
 
-NO_LABELS = pa.table({"rank": pa.array([], pa.int64()), "label": pa.array([], pa.int8())})
 _SELECT = "run `streameval select` again"
-_EVALUATE = "run evaluate again"
-_FROM_VOTES = ("labels.parquet", "issues.parquet")
-_RESULTS = (*_FROM_VOTES, "envelope.parquet", "curve.parquet", "metrics.parquet")
 # what others need of a study, in the order in which it is best read
 EXACT = ("envelope.parquet", "curve.parquet", "metrics.parquet", "report.html", "study.duckdb", "evaluation.json")
-PUBLISHED = ("plan.parquet", "plan.json", *_RESULTS, "report.html", "study.duckdb", "evaluation.json")
+PUBLISHED = ("plan.parquet", "plan.json", *RESULTS, "report.html", "study.duckdb", "evaluation.json")
 
 
 def published(slices: Sequence[Any]) -> list[str]:
@@ -67,48 +61,6 @@ def result_files(folder: Path, slices: Sequence[Any]) -> list[Path]:
     """Files that `evaluate` writes, for some slices or none."""
     planned = ("plan.parquet", "plan.json", "slice_counts.parquet")
     return [folder / name for name in published(slices) if name not in planned]
-
-
-@dataclass(frozen=True)
-class Evaluation:
-    """What `evaluate` finds, as its files hold it.
-
-    Attributes
-    ----------
-    evaluation_id : str
-        Hash of plan, labels, misses, label error rate and version.
-    labels : pyarrow.Table
-        `rank`, `label`, `votes`, `positive_votes`.
-    curve : Curve
-    curve_table, metrics : pyarrow.Table
-    summary : mapping
-        What `evaluation.json` and `--json` say.
-    issues : pyarrow.Table
-        See `streameval.labelling.issues`.
-    slices : tuple of SliceFound
-        The largest first; none where the plan has none.
-    new : mapping of str to bool
-        By id of a source that this run was given: whether it was new to the study. The files do not say it, so that
-        they are the same when a run is repeated.
-    """
-
-    evaluation_id: str
-    labels: pa.Table
-    curve: Curve
-    curve_table: pa.Table
-    metrics: pa.Table
-    summary: Mapping[str, Any]
-    issues: pa.Table = field(default_factory=lambda: pa.table({}))
-    slices: tuple[SliceFound, ...] = ()
-    new: Mapping[str, bool] = field(default_factory=dict)
-
-
-def evaluation_id(plan: Plan, labels: Labels, misses: int = 0, label_error: float = 0.0) -> str:
-    """Sixteen hex digits: the hash of plan, labels, misses, label error rate and version."""
-    digest = hashlib.sha256(f"{plan.plan_id}\0{__version__}\0{misses}\0{label_error!r}\0".encode())
-    for values in (labels.label, labels.votes, labels.positive_votes):
-        digest.update(np.ascontiguousarray(values).tobytes())
-    return digest.hexdigest()[:16]
 
 
 @dataclass(frozen=True)
@@ -285,7 +237,7 @@ class Study:
         """Write all results, `study.duckdb` among them; `evaluation.json` last."""
         facts = {"evaluation_id": found.evaluation_id}
         tables = (found.labels, found.issues, found.curve.envelope.table, found.curve_table, found.metrics)
-        files = {self.folder / name: atomic.parquet(t, facts) for name, t in zip(_RESULTS, tables, strict=True)}
+        files = {self.folder / name: atomic.parquet(t, facts) for name, t in zip(RESULTS, tables, strict=True)}
         files |= {self.folder / name: atomic.parquet(t, facts) for name, t in slice_tables(found.slices).items()}
         files[self.folder / "report.html"] = atomic.text(report)
         files[self.folder / "study.duckdb"] = database
@@ -302,7 +254,7 @@ class Study:
         StudyError
             It cannot be used.
         """
-        return read_json(self.folder / "evaluation.json", _EVALUATE)
+        return read_json(self.folder / "evaluation.json", EVALUATE)
 
     def evaluation(self) -> Evaluation:
         """Read all results, of a study or of `save_exact`.
@@ -314,70 +266,21 @@ class Study:
         """
         try:
             summary = self.summary()
-            fully = summary["method"] == "exact"  # its labels stay where they are: there is one for every item
-            names = [name for name in _RESULTS if not (fully and name in _FROM_VOTES)]
-            names += SLICE_FILES if summary.get("slices") else ()
-            files = {name: read_table(self.folder / name, _EVALUATE, **_KINDS.get(name, {})) for name in names}
-            self._refuse_mixed(str(summary["evaluation_id"]), files)
+            found = read_results(self.folder, summary)
             self._refuse_stale(summary)
-            return _evaluation(summary, files)
+            return found
         except FileNotFoundError as error:
             raise StudyError(f"{error.filename}: no results yet", "run `streameval evaluate`") from error
         except StudyError:
             raise
         except UNUSABLE as error:
-            raise unusable(self.folder / "evaluation.json", error, _EVALUATE) from error
-
-    def _refuse_mixed(self, identity: str, files: Mapping[str, Own]) -> None:
-        for name, file in files.items():
-            if file.facts.get("evaluation_id") != identity:
-                raise StudyError(f"{self.folder / name}: is of another evaluation than the rest", _EVALUATE)
+            raise unusable(self.folder / "evaluation.json", error, EVALUATE) from error
 
     def _refuse_stale(self, summary: Mapping[str, Any]) -> None:
         """Refuse results of a former plan or of other votes; where votes/ was not handed on, results stand alone."""
         if not self.exists:
             return
         if summary["study"] != self.plan().plan_id:
-            raise StudyError(f"{self.folder}: the plan has grown since the results were written", _EVALUATE)
+            raise StudyError(f"{self.folder}: the plan has grown since the results were written", EVALUATE)
         if self.labels.folder.exists() and summary.get("votes") != self.labels.state():
-            raise StudyError(f"{self.folder}: its labels have changed since the results were written", _EVALUATE)
-
-
-# columns that are computed with; labels may be null
-_BOUNDS = {"rank": pa.int64(), "yield_lower": pa.float64(), "yield_upper": pa.float64()}
-_KINDS: Mapping[str, Mapping[str, pa.DataType]] = {
-    "labels.parquet": {"rank": pa.int64(), "label": pa.int8(), "votes": pa.int64(), "positive_votes": pa.int64()},
-    "envelope.parquet": _BOUNDS,
-    "curve.parquet": {"rank": pa.int64()},
-    "slice_envelope.parquet": {"slice": pa.string(), **_BOUNDS},
-    "slice_curve.parquet": {"slice": pa.string(), "rank": pa.int64()},
-    "slice_metrics.parquet": {"slice": pa.string()},
-}
-
-
-def _evaluation(summary: Mapping[str, Any], files: Mapping[str, Own]) -> Evaluation:
-    envelope, curve_table, metrics = (files[name].table for name in _RESULTS[-3:])
-    labels, issues = (files[name].table if name in files else None for name in _FROM_VOTES)
-    return Evaluation(
-        str(summary["evaluation_id"]),
-        NO_LABELS if labels is None else labels,
-        _curve(summary, envelope, curve_table),
-        curve_table,
-        metrics,
-        summary,
-        pa.table({}) if issues is None else issues,
-        read_slices([files[name] for name in SLICE_FILES if name in files], summary.get("slices", ())),
-    )
-
-
-def _curve(summary: Mapping[str, Any], envelope: pa.Table, curve_table: pa.Table) -> Curve:
-    return Curve(
-        n_items=summary["n_items"],
-        envelope=Envelope.from_table(envelope, summary["n_items"]),
-        grid=curve_table.column("rank").to_numpy(),
-        claim=Claim(**summary["claim"]),
-        diagnostics=summary["diagnostics"],
-        findings=tuple(summary["findings"]),
-        score=curve_table.select(["rank", "score"]) if "score" in curve_table.column_names else None,
-        misses=summary["misses"],
-    )
+            raise StudyError(f"{self.folder}: its labels have changed since the results were written", EVALUATE)

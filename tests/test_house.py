@@ -39,7 +39,7 @@ FLOORS = {
         "ownfiles",
     ),
     2: ("methods", "rankings", "labelling", "metrics", "exports", "arrays", "database", "provenance"),
-    3: ("verbs", "study", "labelstore", "slicefiles", "exactfiles", "replicates", "counting"),
+    3: ("verbs", "study", "labelstore", "slicefiles", "resultfiles", "exactfiles", "replicates", "counting"),
     4: ("reporting",),
     5: ("cli", "demo", "__main__", "__init__"),
 }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from streameval.study import Evaluation
+from streameval.resultfiles import Evaluation
 from streameval.types import Claim
 
 

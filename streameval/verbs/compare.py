@@ -18,7 +18,8 @@ from streameval.errors import InputError, StudyError
 from streameval.methods import create, parameter_names
 from streameval.metrics import cutoffs
 from streameval.metrics.bounded import metrics
-from streameval.study import Evaluation, Study
+from streameval.resultfiles import Evaluation
+from streameval.study import Study
 from streameval.types import STRENGTH, Claim, Int64Array, Labels, Plan
 from streameval.verbs.judging import curve_of
 

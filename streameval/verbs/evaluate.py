@@ -19,9 +19,10 @@ from streameval.labelling.issues import KINDS, place_of
 from streameval.labelstore import Given, rows_of
 from streameval.metrics.bounded import metrics
 from streameval.reporting.page import render
+from streameval.resultfiles import Evaluation, evaluation_id
 from streameval.slicefiles import SliceFound
 from streameval.stores.transfer import copied
-from streameval.study import Evaluation, Study, evaluation_id
+from streameval.study import Study
 from streameval.types import Plan
 from streameval.verbs.judging import Judging, half_width_of, slice_curves, tally_stored, whole_curve
 from streameval.verbs.slicing import refuse_misses, slices_found

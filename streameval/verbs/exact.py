@@ -30,9 +30,10 @@ from streameval.rankings.scored import ScoredRanking
 from streameval.rankings.streams import LabelledRows, check_unchanged, labelled_rows
 from streameval.rankings.tables import LakeRanking
 from streameval.reporting.page import render
+from streameval.resultfiles import NO_LABELS, Evaluation
 from streameval.sliding import Sliding, WindowResult, smallest_window
 from streameval.stores.transfer import copied
-from streameval.study import NO_LABELS, Evaluation, Study
+from streameval.study import Study
 from streameval.sums import UnorderedError
 from streameval.temporary import temporary_folder
 from streameval.types import Claim, Int64Array

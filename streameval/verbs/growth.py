@@ -16,7 +16,8 @@ import pyarrow.compute as pc
 
 from streameval import atomic
 from streameval.errors import InputError, StudyError, did_you_mean
-from streameval.study import NO_LABELS, Study
+from streameval.resultfiles import NO_LABELS
+from streameval.study import Study
 from streameval.types import Plan
 
 

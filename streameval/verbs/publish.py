@@ -13,8 +13,9 @@ from typing import Any
 from streameval import __version__
 from streameval.errors import StudyError
 from streameval.ownfiles import read_bytes
+from streameval.resultfiles import Evaluation
 from streameval.stores.transfer import get, put, remove
-from streameval.study import EXACT, Evaluation, Study, published
+from streameval.study import EXACT, Study, published
 
 MANIFEST = "manifest.json"
 

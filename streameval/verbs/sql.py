@@ -15,8 +15,9 @@ from streameval.curve import Curve
 from streameval.database.session import Session
 from streameval.database.writer import database
 from streameval.provenance import commands
+from streameval.resultfiles import Evaluation
 from streameval.slicefiles import slice_tables
-from streameval.study import Evaluation, Study
+from streameval.study import Study
 from streameval.temporary import temporary_folder
 from streameval.types import Plan
 
