@@ -100,10 +100,20 @@ class Envelope:
         return table
 
     @staticmethod
-    def from_table(table: pa.Table) -> Envelope:
-        """Read back what `table` wrote."""
+    def from_table(table: pa.Table, n_items: int) -> Envelope:
+        """Read back what `table` wrote.
+
+        Raises
+        ------
+        ValueError
+            Its ranks do not increase from 0 to `n_items`.
+        """
         names = ("rank", "yield_lower", "yield_upper")
-        return Envelope(*(table.column(name).to_numpy() for name in names))
+        found = Envelope(*(table.column(name).to_numpy() for name in names))
+        ends = found.rank[[0, -1]].tolist() if found.rank.size else []
+        if ends != [0, n_items] or np.any(np.diff(found.rank) <= 0):
+            raise ValueError(f"the bounds are not those of {n_items} items")
+        return found
 
     @staticmethod
     def center_from(table: pa.Table) -> Envelope | None:

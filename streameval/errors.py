@@ -127,8 +127,9 @@ def unusable_path(error: OSError) -> InputError | None:
 
 
 def _final_name(path: object) -> str:
-    """The name a file was to have: results are first written as `.NAME.random.part` beside it."""
-    return re.sub(r"\.([^/]+)\.[^./]+\.part$", r"\1", str(path))
+    """The name a file was to have: it is first written in a temporary folder beside it (`streameval.temporary`)."""
+    beside = re.sub(r"\.streameval\.[^./]+\.part/", "", str(path))
+    return re.sub(r"\.([^/]+)\.[^./]+\.part(?=/|$)", r"\1", beside)
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pyarrow as pa
 
-from streameval import atomic
+from streameval import atomic, locks
 from streameval.errors import StudyError
-from streameval.study import EXACT, Evaluation
+from streameval.resultfiles import Evaluation
+from streameval.study import EXACT
 
 
 def save_exact(folder: Path, found: Evaluation, report: str, database: atomic.Writer) -> None:
@@ -34,9 +34,10 @@ def save_exact(folder: Path, found: Evaluation, report: str, database: atomic.Wr
     files = {folder / name: atomic.parquet(table, facts) for name, table in tables.items()}
     files[folder / "report.html"] = atomic.text(report)
     files[folder / "study.duckdb"] = database
-    summary = json.dumps(dict(found.summary), indent=2, ensure_ascii=False)
-    files[folder / "evaluation.json"] = atomic.text(summary + "\n")
-    atomic.write_all(files)
+    files[folder / "evaluation.json"] = atomic.json_object(found.summary)
+    atomic.make_folder(folder)
+    with locks.one_at_a_time(folder):
+        atomic.write_all(files)
 
 
 def _is_ours(first: Path) -> bool:

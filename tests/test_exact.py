@@ -195,6 +195,7 @@ def test_results_are_written_and_read_like_a_study(tmp_path):
         "evaluation.json",
         "report.html",
         "study.duckdb",
+        ".lock",
     }
     asked = streameval.sql(tmp_path / "out", "SELECT recall_at(3000).lower AS r FROM provenance WHERE method = 'exact'")
     assert asked.column("r").to_pylist() == [found.curve.recall_at(3000).lower]

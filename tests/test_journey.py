@@ -324,11 +324,11 @@ def test_damaged_studies_are_named(ranking, tmp_path, capsys):
     journey(folder, study)
     streameval.evaluate(study, labels=labels)
     (study / "votes" / "zero.parquet").write_bytes(b"")
-    assert "zero.parquet: stored votes cannot be read" in refused(capsys, "evaluate", study)
+    assert "zero.parquet: cannot be read" in refused(capsys, "evaluate", study)
     (study / "evaluation.json").write_text("{}")
     assert "cannot be read" in refused(capsys, "report", study)
     (study / "plan.json").write_text("[]")
-    assert "the plan cannot be read" in refused(capsys, "select", study)
+    assert "plan.json: cannot be read" in refused(capsys, "select", study)
 
 
 def test_numbers_are_never_rounded_silently(capsys):

@@ -15,6 +15,7 @@ from streameval.cli import run
 from streameval.errors import InputError, StudyError
 from streameval.logdesign import look_share
 from streameval.methods import create
+from streameval.study import Study
 from streameval.types import Labels
 
 N = 600
@@ -140,8 +141,8 @@ def test_tasks_of_the_smaller_plan_stay_good(study):
 def test_a_half_width_is_reached_by_forecast(study):
     path, labels, _, _ = study
     reached = streameval.evaluate(path, labels=labels).summary["half_width"]["alpha"]
-    with pytest.raises(InputError, match="already"):
-        streameval.enlarge(path, half_width=1.1 * reached)
+    before = Study(path).plan()
+    assert streameval.enlarge(path, half_width=1.1 * reached).plan_id == before.plan_id
     streameval.enlarge(path, half_width=0.9 * reached)
     streameval.select(path)
     after = streameval.evaluate(path, labels=labels).summary["half_width"]["alpha"]

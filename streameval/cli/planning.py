@@ -19,7 +19,7 @@ from streameval.errors import InputError
 class GrowthFlags:
     """Growing a study that was planned with --looks, without naming its ranking again."""
 
-    labels_more: Annotated[Whole | None, Parameter(help="Enlarge the study by at most so many labels.")] = None
+    labels_more: Annotated[Whole | None, Parameter(help="Enlarge the study by at most so many labels, once.")] = None
     half_width: Annotated[
         float | None, Parameter(help="Enlarge the study until it is forecast to reach this, relative to precision.")
     ] = None
@@ -80,6 +80,10 @@ def enlarge_study(ranking: Sequence[str], study: Path, flags: GrowthFlags, outpu
     before = Study(study).plan().table.num_rows
     grown = enlarge(study, **asdict(flags))
     labels = grown.table.num_rows
+    if labels == before:
+        head = f"{grown.method}: enlarged by this request already, {labels:,} items to label in all"
+    else:
+        head = f"{grown.method}: {labels - before:,} more items to label, {labels:,} in all"
     look, looks = grown.notes["look"], grown.parameters["looks"]
     output.event("plan", labels=labels, n_items=grown.n_items, look=look)
     result = {
@@ -87,12 +91,13 @@ def enlarge_study(ranking: Sequence[str], study: Path, flags: GrowthFlags, outpu
         "plan_id": grown.plan_id,
         "labels": labels,
         "more": labels - before,
+        "already_there": labels == before,
         **grown.header(),
     }
     output.say(
         result,
         [
-            f"{grown.method}: {labels - before:,} more items to label, {labels:,} in all (look {look} of {looks})",
+            f"{head} (look {look} of {looks})",
             f"Next: streameval select {study} --export tasks.csv",
         ],
     )

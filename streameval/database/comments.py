@@ -74,7 +74,6 @@ _COLUMNS = {
     "coverage": "What the bounds claim: exact, simultaneous, pointwise, conditional (on assumes), none (a picture).",
     "evaluation_id": "Hash of plan, labels, misses and version: the same in every result file.",
     "study": "Hash of the plan.",
-    "database_id": "Hash of what this file was made from: streameval makes it anew where that differs.",
     "version": "Version of streameval.",
     "method": "Method that planned the ranks.",
     "parameters": "Its parameters, as JSON.",

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import itertools
-import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
@@ -25,6 +24,7 @@ from streameval.labelling.matching import Items, Join, match_keys, refuse_shorte
 from streameval.labelling.readers import LISTED, ROW, Opened, Rejected, given, name_of, open_source
 from streameval.labelling.shared import refuse_other_items
 from streameval.labelling.votes import SCHEMA, Votes
+from streameval.temporary import temporary_folder
 from streameval.types import Plan
 
 _MEMORY = "1GB"
@@ -50,7 +50,7 @@ def read_votes(source: Any, plan: Plan, items: Items | None = None, columns: Lab
     StudyError
         A source whose `se_study` names another study, or whose rows show other items.
     """
-    with tempfile.TemporaryDirectory(prefix="streameval-") as spill, connected(spill, _MEMORY) as connection:
+    with temporary_folder("streameval-work") as spill, connected(str(spill), _MEMORY) as connection:
         try:
             with ThreadPoolExecutor(1) as beside:
                 opened = open_source(connection, source)

@@ -15,7 +15,7 @@ from streameval.printable import short
 from streameval.reporting import drawn
 from streameval.reporting.charts import Axis, band_chart, bar_chart, by_rank_axis, share_chart, top_of, with_pick
 from streameval.reporting.drawn import Rows
-from streameval.study import Evaluation
+from streameval.resultfiles import Evaluation
 from streameval.types import Plan
 
 

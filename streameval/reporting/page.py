@@ -12,7 +12,7 @@ from streameval.reporting.charts import POLICY, spec
 from streameval.reporting.figures import Figure, Shown, figures, slice_figures
 from streameval.reporting.packed import Packed, pack_all, zipped
 from streameval.reporting.sentences import band_meaning, counted, estimate_sentence, half_width_sentence, proof
-from streameval.study import Evaluation
+from streameval.resultfiles import Evaluation
 from streameval.types import Plan
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from streameval.curve import Curve
-from streameval.study import Evaluation
+from streameval.resultfiles import Evaluation
 from streameval.types import TRUTH, Claim
 
 

@@ -12,8 +12,8 @@ import pyarrow.compute as pc
 from streameval.printable import printable, short
 from streameval.provenance import commands
 from streameval.reporting.figures import Shown
+from streameval.resultfiles import Evaluation
 from streameval.slicefiles import SliceFound
-from streameval.study import Evaluation
 
 _OVERALL = (
     ("average_precision", "positives"), ("roc_auc", ""), ("pr_area", "interpolated"), ("max_f1", ""), ("breakeven", ""),

@@ -18,9 +18,10 @@ from streameval.labelling.issues import KINDS, place_of
 from streameval.labelstore import Given, rows_of
 from streameval.metrics.bounded import metrics
 from streameval.reporting.page import render
+from streameval.resultfiles import Evaluation, evaluation_id
 from streameval.slicefiles import SliceFound
 from streameval.stores.transfer import copied
-from streameval.study import Evaluation, Study, evaluation_id
+from streameval.study import Study
 from streameval.types import Plan
 from streameval.verbs.judging import Judging, half_width_of, slice_curves, tally_stored, whole_curve
 from streameval.verbs.missing import completed
@@ -83,10 +84,16 @@ def evaluate(
     misses = check_misses(misses)
     columns, judging = _split(options)
     folder = Study(Path(study))
+    sources = [labels] if _is_one(labels) else list(labels)
+    with folder.changing():
+        return _evaluated(folder, sources, misses, columns, judging)
+
+
+def _evaluated(folder: Study, sources: list[Any], misses: int, columns: LabelColumns, judging: Judging) -> Evaluation:
+    """Store the labels, compute, and write every result."""
     plan = folder.plan()
     refuse_misses(plan, misses)
     as_read = judging.read(plan)
-    sources = [labels] if _is_one(labels) else list(labels)
     items = folder.items(plan)
     read = _read(sources, plan, items, columns)
     whole = folder.labels.with_new(read)
@@ -108,7 +115,6 @@ def evaluate(
         {
             **votes.facts(),
             "id": votes.identity,
-            "new": new[votes.identity],
             "earlier": _earlier(votes, stored),
             "otherwise": _otherwise(votes, stored),
         }
@@ -116,9 +122,9 @@ def evaluate(
     ]
     summary = {**_summary(as_read, tallied, curve, judging), "study": plan.plan_id}
     said = {"by": plan.notes["by"], "slices": [one.facts() for one in slices]} if slices else {}
-    found = _evaluation(
-        plan, tallied, curve, {**summary, "agreement": tallied.agreement.as_dict(), "sources": given, **said}, slices
-    )
+    said["votes"] = folder.labels.state()
+    summary |= {"agreement": tallied.agreement.as_dict(), "sources": given, **said}
+    found = _evaluation(plan, tallied, curve, summary, slices, new)
     folder.save_evaluation(found, render(plan, found), database_of(folder, plan, found))
     return found
 
@@ -198,10 +204,15 @@ def _is_one(labels: Any) -> bool:
 
 
 def _evaluation(
-    plan: Plan, tallied: Tallied, curve: Curve, summary: Mapping[str, Any], slices: tuple[SliceFound, ...]
+    plan: Plan,
+    tallied: Tallied,
+    curve: Curve,
+    summary: Mapping[str, Any],
+    slices: tuple[SliceFound, ...],
+    new: Mapping[str, bool],
 ) -> Evaluation:
     identity, table = summary["evaluation_id"], with_weight(tallied.labels.table, plan, 4)
-    return Evaluation(identity, table, curve, curve.table, metrics(curve), summary, tallied.issues, slices)
+    return Evaluation(identity, table, curve, curve.table, metrics(curve), summary, tallied.issues, slices, new)
 
 
 def _summary(plan: Plan, tallied: Tallied, curve: Curve, judging: Judging) -> dict[str, Any]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import tempfile
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -31,10 +30,12 @@ from streameval.rankings.scored import ScoredRanking
 from streameval.rankings.streams import LabelledRows, check_unchanged, labelled_rows
 from streameval.rankings.tables import LakeRanking
 from streameval.reporting.page import render
+from streameval.resultfiles import NO_LABELS, Evaluation
 from streameval.sliding import Sliding, WindowResult, smallest_window
 from streameval.stores.transfer import copied
-from streameval.study import NO_LABELS, Evaluation, Study
+from streameval.study import Study
 from streameval.sums import UnorderedError
+from streameval.temporary import temporary_folder
 from streameval.types import Claim, Int64Array
 from streameval.verbs.sql import writer as database_of
 
@@ -148,8 +149,8 @@ def exact(
     chosen = engine_of(engine)
     if chosen.memory == "apart":
         _refuse_apart(labels, sliding)
-    with tempfile.TemporaryDirectory(prefix="streameval-") as spill:
-        beside = None if labels is None else (labels, on, Path(spill))
+    with temporary_folder("streameval-work") as spill:
+        beside = None if labels is None else (labels, on, spill)
         truth = _open(ranking, label, options or RankingOptions(), beside, chosen)
         found = _evaluated(truth, misses, tolerance, sliding, progress)
     if out is not None:

@@ -13,10 +13,10 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
 from streameval import atomic
 from streameval.errors import InputError, StudyError, did_you_mean
+from streameval.resultfiles import NO_LABELS
 from streameval.study import Study
 from streameval.types import Plan
 
@@ -78,7 +78,7 @@ def growth(
     old, new = (_items(study, plan, key) for study, plan in zip(studies, plans, strict=True))
     if old.select(key).schema.types != new.select(key).schema.types:
         raise InputError(f"column '{key[0]}' is of different types in the two studies")
-    labels = _labels(studies[0], plans[0])
+    labels = _labels(studies[0])
     known = new.join(old.rename_columns(["rank_before", *key]), key, join_type="inner")
     known = known.join(labels, "rank_before", "rank", join_type="left outer").sort_by("rank")
     items = known.select(["rank", "rank_before", "label"])
@@ -107,15 +107,11 @@ def _items(study: Study, plan: Plan, key: list[str]) -> pa.Table:
     return items
 
 
-def _labels(study: Study, plan: Plan) -> pa.Table:
+def _labels(study: Study) -> pa.Table:
     """Labels as they were evaluated last; none before."""
-    path = study.folder / "labels.parquet"
-    if not path.exists():
-        return pa.table({"rank": pa.array([], pa.int64()), "label": pa.array([], pa.int8())})
-    try:
-        return pq.read_table(path, columns=["rank", "label"]).replace_schema_metadata(None)
-    except (OSError, pa.ArrowException) as error:
-        raise StudyError(f"{path}: cannot be read ({error})", "run `streameval evaluate` again") from error
+    if not (study.folder / "evaluation.json").exists():
+        return NO_LABELS
+    return study.evaluation().labels.select(["rank", "label"])
 
 
 def _summary(studies: list[Study], plans: list[Plan], items: pa.Table) -> dict[str, Any]:

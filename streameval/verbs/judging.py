@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -14,6 +13,7 @@ from streameval.labelling import Tallied, tally
 from streameval.labelling.tally import with_unlisted
 from streameval.labelstore import Given, rows_of
 from streameval.methods import create
+from streameval.ownfiles import UNUSABLE, unusable
 from streameval.slices import parts, pooled, shared
 from streameval.study import Study
 from streameval.types import Labels, Plan
@@ -61,11 +61,14 @@ class Judging:
 def last_judging(folder: Study) -> Judging:
     """How the last evaluation judged; the defaults where there is none."""
     try:
-        found = json.loads((folder.folder / "evaluation.json").read_text(encoding="utf-8"))
+        found = folder.summary()
+    except FileNotFoundError:
+        return Judging()
+    try:
         rules = (str(found["vote"]), tuple(found["prefer"]), float(found["label_error"]))
         return Judging(*rules, assume=found.get("assume"))
-    except (OSError, ValueError, KeyError, TypeError):
-        return Judging()
+    except UNUSABLE as error:
+        raise unusable(folder.folder / "evaluation.json", error, "run evaluate again") from error
 
 
 def tally_stored(folder: Study, plan: Plan, judging: Judging, stored: Sequence[Given]) -> Tallied:

@@ -89,7 +89,7 @@ def forget(study: str | os.PathLike[str], source: str) -> int:
     Returns
     -------
     int
-        Rows that do not count any more.
+        Rows that do not count any more; 0 where they did not before.
 
     Raises
     ------
@@ -97,8 +97,9 @@ def forget(study: str | os.PathLike[str], source: str) -> int:
         There is no such source.
     """
     folder = Study(Path(study))
-    folder.plan()
-    return folder.labels.forget(source)
+    with folder.changing():
+        folder.plan()
+        return folder.labels.forget(source)
 
 
 def _strata(plan: Plan, known: np.ndarray) -> pa.Table:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Literal
 
-from streameval import atomic
-from streameval.errors import InputError, StudyError
+from streameval import atomic, locks
+from streameval.errors import InputError
 from streameval.reporting.charts import picture
 from streameval.reporting.figures import Shown, figures
 from streameval.reporting.page import page, render
@@ -46,11 +47,19 @@ def report(
     """
     if not studies or (len(studies) > 1 and out is None):
         raise InputError(f"a report of {len(studies)} studies has no place of its own", "name its file with --out FILE")
+    if out is not None:
+        return _drawn(studies, items, Path(out), existing)
+    folder = Path(studies[0])
+    evaluated = (folder / "evaluation.json").exists()
+    with locks.one_at_a_time(folder) if evaluated else nullcontext():
+        return _drawn(studies, items, folder / "report.html", "replaced")
+
+
+def _drawn(studies: Sequence[str | os.PathLike[str]], items: Items, path: Path, existing: atomic.Existing) -> Path:
     shown = _shown(studies, items)
-    path = Path(out) if out is not None else Path(studies[0]) / "report.html"
     one = len(shown) == 1 and shown[0].items is None
     drawn = atomic.text(render(shown[0].plan, shown[0].found) if one else page(shown))
-    atomic.write_out({path: drawn}, "replaced" if out is None else existing)
+    atomic.write_out({path: drawn}, existing)
     return path
 
 
@@ -96,9 +105,6 @@ def _shown(studies: Sequence[str | os.PathLike[str]], items: Items) -> list[Show
         folder = Study(Path(path))
         evaluation = folder.evaluation()
         plan = folder.plan() if folder.exists else None
-        if plan is not None and evaluation.summary["study"] != plan.plan_id:
-            grown = f"{folder.folder}: the plan has grown since the results were written"
-            raise StudyError(grown, "run evaluate again")
         selection = folder.selection(plan) if plan is not None and items == "shown" else None
         name = evaluation.summary.get("method") or "exact"
         found.append(Shown(name if len(studies) == 1 else Path(path).resolve().name, plan, evaluation, selection))

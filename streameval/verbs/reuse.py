@@ -134,7 +134,8 @@ def plan_by_key(
     folder.save_plan(made)
     if votes is None:
         return Reused(made, 0)
-    folder.labels.add([votes])
+    with folder.changing():
+        folder.labels.add([votes])
     return Reused(made, int(np.unique(votes.table.column("rank").to_numpy()).size))
 
 

@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
-from streameval import __version__, atomic
 from streameval.curve import Curve
 from streameval.database.session import Session
 from streameval.database.writer import database
 from streameval.provenance import commands
+from streameval.resultfiles import Evaluation
 from streameval.slicefiles import slice_tables
-from streameval.study import Evaluation, Study
+from streameval.study import Study
+from streameval.temporary import temporary_folder
 from streameval.types import Plan
 
 
@@ -60,20 +61,33 @@ def sql(
         return session.ask(query)
 
 
+@contextmanager
 def connect(
     study: str | os.PathLike[str],
     *,
     files: Mapping[str, str | os.PathLike[str]] | None = None,
     memory: float = 2.0,
-) -> Session:
-    """Open a study's database, made anew where it is missing or older than the results."""
+) -> Iterator[Session]:
+    """Open a database of a study, made from its files for the time being.
+
+    study.duckdb is for other programs and is not opened: in a study from somebody else its views and macros could be
+    anything.
+
+    Raises
+    ------
+    InputError, StudyError
+        See `sql`.
+    OutsideError
+        Full disk and the like.
+    """
     folder = Study(Path(study))
     found = folder.evaluation()
-    path = folder.folder / "study.duckdb"
     plan = folder.plan() if folder.exists else None
-    if not _is_current(path, database_id(folder, found)):
-        atomic.write_all({path: writer(folder, plan, found)})
-    return Session(path, files, memory)
+    with temporary_folder("streameval-sql") as room:
+        path = room / "study.duckdb"
+        writer(folder, plan, found)(str(path))
+        with Session(path, files, memory) as session:
+            yield session
 
 
 def writer(folder: Study, plan: Plan | None, found: Evaluation) -> Callable[[str], None]:
@@ -89,7 +103,7 @@ def writer(folder: Study, plan: Plan | None, found: Evaluation) -> Callable[[str
     tables["envelope"] = found.curve.envelope_table
     tables["metrics"] = found.metrics.replace_schema_metadata(None)
     tables |= _slices(plan, found)
-    tables["provenance"] = _provenance(database_id(folder, found), plan, found)
+    tables["provenance"] = _provenance(plan, found)
     return database(tables, found.curve.claim.caution)
 
 
@@ -128,31 +142,10 @@ def _bounded(curve: Curve) -> dict[str, Any]:
     return {**ends, **curve.claim.as_dict(), "proves": curve.proves}
 
 
-def database_id(folder: Study, found: Evaluation) -> str:
-    """Sixteen hex digits: the hash of the evaluation, the selection and the version."""
-    digest = hashlib.sha256(f"{found.evaluation_id}\0{__version__}\0".encode())
-    path = folder.folder / "selection.parquet"
-    if path.exists():
-        with open(path, "rb") as stream:
-            digest.update(hashlib.file_digest(stream, "sha256").digest())
-    return digest.hexdigest()[:16]
-
-
-def _is_current(path: Path, identity: str) -> bool:
-    if not path.exists():
-        return False
-    try:
-        with Session(path) as session:
-            return bool(session.ask("SELECT database_id FROM provenance").column(0).to_pylist() == [identity])
-    except ValueError:  # not a database, or not one of ours
-        return False
-
-
-def _provenance(identity: str, plan: Plan | None, found: Evaluation) -> pa.Table:
+def _provenance(plan: Plan | None, found: Evaluation) -> pa.Table:
     curve, summary = found.curve, found.summary
     row: dict[str, tuple[Any, pa.DataType]] = {
         "evaluation_id": (found.evaluation_id, pa.string()),
-        "database_id": (identity, pa.string()),
         "study": (summary.get("study"), pa.string()),
         "version": (summary["version"], pa.string()),
         "method": (summary.get("method"), pa.string()),

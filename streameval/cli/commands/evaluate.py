@@ -55,34 +55,36 @@ def evaluate(
     """
     from streameval.cli.picture import picture
     from streameval.reporting.sentences import band_meaning, estimate_sentence, half_width_sentence, remarks, verdict
-    from streameval.study import result_files
+    from streameval.study import Study, result_files
     from streameval.verbs.evaluate import evaluate as verb
 
     if rehearsal.dry_run:
         _rehearse(study, labels or [], publish, output)
         return
-    with stage("evaluate", output) as told:
-        found = verb(study, labels=labels or [], misses=misses, **naming.options(), **judging.options())
-        sources = _sources(labels or [], found.summary["sources"])
-        sizes = [one["bytes"] for one in sources if one["bytes"] is not None]
-        told |= {"rows": sum(one["rows"] for one in sources), "bytes": sum(sizes) if sizes else None}
-        told |= {"evaluation_id": found.evaluation_id, **found.summary["account"]}
+    with Study(study).changing():
+        with stage("evaluate", output) as told:
+            found = verb(study, labels=labels or [], misses=misses, **naming.options(), **judging.options())
+            sources = _sources(labels or [], found.summary["sources"])
+            sizes = [one["bytes"] for one in sources if one["bytes"] is not None]
+            told |= {"rows": sum(one["rows"] for one in sources), "bytes": sum(sizes) if sizes else None}
+            told |= {"evaluation_id": found.evaluation_id, **found.summary["account"]}
+        read = {"study": found.summary["study"], "evaluation_id": found.evaluation_id, "labels": sources}
+        record(study, "evaluate", read, result_files(study, found.slices), output)
     cuts = [row for row in found.metrics.to_pylist() if row["metric"] == "precision_at"]
-    read = {"study": found.summary["study"], "evaluation_id": found.evaluation_id, "labels": sources}
-    record(study, "evaluate", read, result_files(study, found.slices), output)
     rows = [[f"{int(r['argument']):,}", *(_number(r[k]) for k in ("lower", "estimate", "upper"))] for r in cuts]
     account = found.summary["account"]
     notes = [f"{value:,} {key}" for key, value in account.items() if value and key in _TROUBLE]
     notes += [f"{one['unplanned']:,} rows of {one['source']} about other items" for one in found.summary["sources"]
               if one["unplanned"]]  # fmt: skip
+    given = [{**one, "new": found.new[one["id"]]} for one in found.summary["sources"]]
     lines = [
         verdict(found),
         *filter(None, (half_width_sentence(found), estimate_sentence(found.curve), *remarks(found))),
         *([f"Labels: {', '.join(notes)} (issues.parquet has them all)."] if notes else []),
         *_kept(account),
         *_agreement(found.summary["agreement"]),
-        *_earlier(study, found.summary["sources"]),
-        *_otherwise(study, found.summary["sources"]),
+        *_earlier(study, given),
+        *_otherwise(study, given),
         "",
         *columns(["first k", "lower", "estimate", "upper"], rows),
         *picture(found.curve),
@@ -92,7 +94,7 @@ def evaluate(
         "",
         f"Report: {study / 'report.html'}",
     ]
-    result = {**found.summary, "precision_at": cuts, "report": str(study / "report.html")}
+    result = {**found.summary, "sources": given, "precision_at": cuts, "report": str(study / "report.html")}
     if publish is not None:
         from streameval.verbs.publish import publish as copy
 
@@ -121,8 +123,7 @@ def _sources(labels: list[str], read: list[dict[str, Any]]) -> list[dict[str, An
     from streameval.verbs.forecast import forecast_labels
 
     sizes = forecast_labels(labels)
-    return [{**{k: v for k, v in one.items() if k != "new"}, "bytes": size.bytes}
-            for one, size in zip(read, sizes, strict=True)]  # fmt: skip
+    return [{**one, "bytes": size.bytes} for one, size in zip(read, sizes, strict=True)]
 
 
 def _overall(rows: list[dict[str, Any]]) -> list[str]:

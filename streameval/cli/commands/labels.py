@@ -25,7 +25,8 @@ def labels(study: Path, *, forget: str | None = None, output: Output = _PLAIN) -
     study
         Folder of the study.
     forget
-        A source, by the name or id shown, or what a source column says, whose rows are not to count any more.
+        A source, by the name or id shown, or what a source column says, whose rows are not to count any more. Its rows
+        stay stored; giving it to evaluate again lets them count again.
     """
     from streameval.verbs.labels import forget as drop
     from streameval.verbs.labels import labels as verb
@@ -34,8 +35,11 @@ def labels(study: Path, *, forget: str | None = None, output: Output = _PLAIN) -
         rows = drop(study, forget)
         output.event("forget", source=forget, rows=rows)
         output.say(
-            {"study": str(study), "forgotten": forget, "rows": rows},
-            [f"{rows:,} rows of {forget} do not count any more.", f"Next: streameval evaluate {study}"],
+            {"study": str(study), "forgotten": forget, "rows": rows, "already": rows == 0},
+            [
+                f"{rows:,} rows of {forget} do not count any more." if rows else f"{forget} is forgotten already.",
+                f"Next: streameval evaluate {study}",
+            ],
         )
         return
     found = verb(study)

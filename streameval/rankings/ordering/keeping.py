@@ -16,10 +16,10 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from streameval import __version__, atomic
 from streameval.errors import StudyError
+from streameval.ownfiles import UNUSABLE, read_table, unusable
 from streameval.rankings import Progress
 from streameval.rankings.engines import Engine
 from streameval.rankings.engines.local import Local
@@ -27,9 +27,11 @@ from streameval.rankings.ordering.partials import Partial, Task, merged
 from streameval.rankings.ordering.tasks import Sampling
 from streameval.rankings.ordering.units import Scan, share_of
 from streameval.rankings.scans import ScanState, Shard
+from streameval.temporary import remove_left
 from streameval.types import Int64Array
 
 _PATTERN = "*.scan.parquet"
+_REMOVE = "remove the file; what it covered is read again"
 
 
 class UnfinishedError(StudyError):
@@ -66,7 +68,7 @@ class _Kept:
     shards: int
 
     def load(self) -> Partial:
-        table = pq.read_table(self.path)
+        table = read_table(self.path, _REMOVE, self.path.parents[1]).table
         return Partial(self.units, self.missing, {name: table.column(name).to_numpy() for name in table.column_names})
 
 
@@ -181,13 +183,12 @@ class Keeper:
 def _read(folder: Path, name: str) -> Iterator[_Kept]:
     for path in folder.glob(f"{name}-{_PATTERN}"):
         try:
-            facts = atomic.facts_of(path)
+            facts = read_table(path, _REMOVE, folder.parent).facts
             yield _Kept(path, np.array(facts["units"], dtype=np.int64), int(facts["missing"]), int(facts["shards"]))
-        except (OSError, KeyError, ValueError, TypeError, pa.ArrowException) as error:
-            raise StudyError(
-                f"{path}: a kept scan cannot be read ({' '.join(str(error).split())[:120]})",
-                "remove the file; what it covered is read again",
-            ) from error
+        except StudyError:
+            raise
+        except UNUSABLE as error:
+            raise unusable(path, error, _REMOVE) from error
 
 
 def _covered(kept: list[_Kept]) -> Int64Array:
@@ -202,7 +203,8 @@ def _shard_of(scan: Scan, count: int) -> Int64Array:
 def forget(folder: Path) -> None:
     """Remove kept scans, and the folder if nothing else is in it."""
     if folder.is_dir():
-        for path in [*folder.glob(_PATTERN), *folder.glob(f".{_PATTERN}.*.part")]:
+        for path in folder.glob(_PATTERN):
             path.unlink(missing_ok=True)
+        remove_left("streameval", folder)
         if not any(folder.iterdir()):
             folder.rmdir()
