@@ -162,9 +162,9 @@ class LabelStore:
         """
         forgotten, rows, found = self._forgotten(), 0, False
         known: dict[str, None] = {}
-        sources = list(self._stored().values())
-        self._check_one_file(sources, name)
-        for one in sources:
+        stored = self._stored()
+        self._check_one_file(_counted(stored, forgotten), name)
+        for one in stored.values():
             origins = one.table.column("origin").to_pylist()
             known |= dict.fromkeys([_short(one.facts["source"]), *origins])
             whole = masked_source(name) in (one.identity, one.facts["source"], _short(one.facts["source"]))
