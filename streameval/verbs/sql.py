@@ -159,4 +159,4 @@ def _provenance(identity: str, plan: Plan | None, found: Evaluation) -> pa.Table
 def _command(plan: Plan | None, found: Evaluation) -> str | None:
     if plan is None:
         return None
-    return "\n".join(commands(plan, list(found.summary.get("sources", [])), found.curve.misses))
+    return "\n".join(commands(plan, found.summary))
