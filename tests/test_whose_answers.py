@@ -77,6 +77,7 @@ def test_labels_by_a_machine_are_not_the_truth(study, tmp_path, capsys):
         assert f"for {ABOUT} and not for the truth" in told
 
     assert "by those that are negative" in claim["why"]
+    assert "--prefer person,llm" in page.split("Made again by")[1]
     suggested = claim["why"].split("--label-error ")[1]
     assert run([*evaluate, "--label-error", suggested]) == 0
     told = capsys.readouterr().out

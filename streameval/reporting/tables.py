@@ -131,7 +131,7 @@ def provenance(one: Shown) -> str:
     facts |= {"items": found.curve.n_items, "misses": found.curve.misses, "evaluation": found.evaluation_id}
     facts |= {"version": found.summary["version"], "coverage": claim.coverage, "confidence": claim.confidence}
     facts |= {"assumes": claim.assumes, "about": claim.about, "because": claim.why or None}
-    lines = commands(plan, list(found.summary.get("sources", [])), found.curve.misses) if plan is not None else []
+    lines = commands(plan, found.summary) if plan is not None else []
     again = "".join(f"{_text(line)}\n" for line in lines)
     shown = table(("", ""), [(key, value) for key, value in facts.items() if value is not None], "facts", "Provenance")
     return (f"<p>Made again by:</p><pre tabindex='0'>{again}</pre>" if again else "") + shown

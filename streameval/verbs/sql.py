@@ -164,4 +164,4 @@ def _provenance(plan: Plan | None, found: Evaluation) -> pa.Table:
 def _command(plan: Plan | None, found: Evaluation) -> str | None:
     if plan is None:
         return None
-    return "\n".join(commands(plan, list(found.summary.get("sources", [])), found.curve.misses))
+    return "\n".join(commands(plan, found.summary))
