@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pyarrow as pa
-
 from streameval import atomic, locks
 from streameval.errors import StudyError
-from streameval.resultfiles import Evaluation
+from streameval.ownfiles import read_table
+from streameval.resultfiles import EVALUATE, Evaluation
 from streameval.study import EXACT
 
 
@@ -43,6 +42,6 @@ def save_exact(folder: Path, found: Evaluation, report: str, database: atomic.Wr
 def _is_ours(first: Path) -> bool:
     """Whether the file that is put in place first is one of results, whole or not."""
     try:
-        return "evaluation_id" in atomic.facts_of(first)
-    except (OSError, ValueError, pa.ArrowException):
+        return "evaluation_id" in read_table(first, EVALUATE).facts
+    except (OSError, StudyError):
         return False
