@@ -5,7 +5,8 @@
 Lists are shapes of N items (flat, declining, stepped, rising, adversarial …) and the real lists of ../shared/data where
 they are. A draw of a stratum without replacement finds a hypergeometric number of positives, so counts are drawn, not
 ranks: the same law at a hundredth of the time (the tests draw ranks). Misses are judged by binomial tests over all
-combinations together; beside them, where PAULA's own bracket holds the truth.
+combinations together; beside them, where PAULA's own bracket holds the truth. Pairs of orders of the same items are
+compared in the same way: how often is a bound on the difference of their precisions false at any rank?
 """
 
 from __future__ import annotations
@@ -20,10 +21,17 @@ import numpy.typing as npt
 import pyarrow.parquet as pq
 
 from benchmarks.readme import markdown, write_section
+from streameval.curve import Curve
+from streameval.curve.envelope import Points, lift
 from streameval.kernels.band import band
 from streameval.methods import create
 from streameval.methods.loguniform.design import allocation, mixture, smallest_c, stratum_ends
 from streameval.methods.replicates import replicate
+from streameval.metrics import ROUNDING
+from streameval.study.comparison import Side
+from streameval.types import Claim
+from streameval.verbs.compare import sharing_positives
+from streameval.verbs.differences import subtract
 
 CONFIDENCES = (0.5, 0.9, 0.95, 0.999)
 SIZES = (1, 2, 10, 100, 1_000, 10_000, 100_000, 1_000_000)
@@ -44,6 +52,8 @@ def _first_half_of_each_stratum(n: int) -> Truth:
     return truth
 
 
+PAIRED = ("flat, .5", "declining", "stepped")
+PAIR_SIZES = (100, 1_000, 10_000)
 SHAPES: dict[str, Callable[[int], Truth]] = {
     "flat, .5": _random(lambda x: 0 * x + 0.5),
     "flat, .9": _random(lambda x: 0 * x + 0.9),
@@ -80,6 +90,41 @@ def misses(truth: Truth, confidence: float, replicates: int) -> tuple[int, int]:
     return missed, int(n.sum())
 
 
+def pair_misses(truth: Truth, confidence: float, replicates: int) -> tuple[int, int]:
+    """Pairs of draws, one of either order, whose bounds on the difference of precision fail somewhere; their labels.
+
+    The second order is the first with ranks disturbed; both bring their positives to bear, as in `compare`.
+    """
+    share, ranks = 1 - (1 - confidence) / 2, np.arange(1, truth.size + 1)
+    rng = np.random.default_rng(truth.size)
+    other = truth[np.argsort(ranks + truth.size / 4 * rng.standard_normal(truth.size), kind="stable")]
+    ends, n = _design(truth.size, share)
+    weights, start = mixture(ends, n, 0.5), np.concatenate([[0], ends[:-1]])
+    size = np.diff(ends, prepend=0)
+    counts = [np.add.reduceat(one, start, dtype=np.int64) for one in (truth, other)]
+    gap = (np.cumsum(truth, dtype=np.int64) - np.cumsum(other, dtype=np.int64)) / ranks
+    missed = 0
+    for _ in range(replicates):
+        sides = []
+        for positive in counts:
+            found = rng.hypergeometric(positive, size - positive, n)
+            envelope = lift(truth.size, Points(ends, *band(ends, n, found, found, weights, 1 - share)))
+            curve = Curve(truth.size, envelope, ranks, Claim("simultaneous", share, "the draw"))
+            sides.append(Side("", "loguniform", {}, int(n.sum()), curve, "majority"))
+        shared = sharing_positives(*sides) or tuple(sides)
+        (low_a, high_a), (low_b, high_b) = (side.curve.envelope.at(ranks) for side in shared)
+        low, high = subtract(low_a / ranks, high_b / ranks), subtract(high_a / ranks, low_b / ranks)
+        missed += bool(np.any((gap < low - ROUNDING) | (gap > high + ROUNDING)))
+    return missed, 2 * int(n.sum())
+
+
+def pairs() -> Iterator[tuple[str, Truth]]:
+    """The lists of which two orders are compared."""
+    for shape in PAIRED:
+        for n in PAIR_SIZES:
+            yield f"compare: {shape}", SHAPES[shape](n)
+
+
 def lists() -> Iterator[tuple[str, Truth]]:
     """Every shape at every size, then the real lists."""
     for shape, make in SHAPES.items():
@@ -96,6 +141,12 @@ def binomial_tail(n: int, k: int, p: float) -> float:
     return min(1.0, sum(map(math.exp, logs)))
 
 
+def _bracket(inside: float) -> str:
+    if math.isinf(inside):
+        return "-"
+    return "every item labelled" if math.isnan(inside) else f"{inside:.0%} of grid points"
+
+
 def main() -> None:
     """Run, print, and write the README's table if asked."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -105,24 +156,25 @@ def main() -> None:
     worst: dict[str, list[float]] = {}
     bracket: dict[str, float] = {}
     least = 1.0
-    for name, truth in lists():
+    asked = [*((misses, *one) for one in lists()), *((pair_misses, *one) for one in pairs())]
+    for how, name, truth in asked:
         row = []
         for confidence in CONFIDENCES:
-            missed, labels = misses(truth, confidence, options.replicates)
+            missed, labels = how(truth, confidence, options.replicates)
             row.append(missed / options.replicates)
             least = min(least, binomial_tail(options.replicates, missed, 1 - confidence))
         worst[name] = [max(pair) for pair in zip(worst.get(name, row), row, strict=True)]
-        bracket[name] = replicate(create("paula"), truth, 1).inside  # the last size stands
+        # the last size stands; a comparison has no bracket of PAULA's
+        bracket[name] = replicate(create("paula"), truth, 1).inside if how is misses else math.inf
         print(f"{name:28} N {truth.size:>9,}  labels {labels:>6,}  missed " + "  ".join(f"{x:.3f}" for x in row)
-              + f"  PAULA inside {bracket[name]:.0%}", flush=True)  # fmt: skip
-    tests = len(CONFIDENCES) * sum(1 for _ in lists())
+              + f"  PAULA inside {_bracket(bracket[name])}", flush=True)  # fmt: skip
+    tests = len(CONFIDENCES) * len(asked)
     verdict = (
         f"Smallest binomial p-value of {tests} tests: {least:.3g}, times their number {min(1, tests * least):.3g}."
     )
     print(verdict)
     head = ["list", *(f"missed at {c:g}" for c in CONFIDENCES), "PAULA's bracket holds"]
-    rows = [[name, *(f"{x:.1%}" for x in row), "every item labelled" if math.isnan(bracket[name]) else
-             f"{bracket[name]:.0%} of grid points"] for name, row in worst.items()]  # fmt: skip
+    rows = [[name, *(f"{x:.1%}" for x in row), _bracket(bracket[name])] for name, row in worst.items()]
     if options.readme:
         text = f"{options.replicates:,} draws per list and confidence; of shapes, the worst N of 1 … 10⁶. {verdict}"
         write_section("table:coverage", f"{markdown(head, rows)}\n\n{text}")

@@ -45,8 +45,8 @@ class Dataset:
         "wide" has a text column of 1 kB; "shuffled" is the narrow list in scattered order, and so are "beta" and
         "tied", with other scores, in an order that chance could have made.
     seed : int
-    index : {"pages", "none"}
-        Whether the files carry a page index.
+    index : {"pages", "sums", "none"}
+        Whether the files carry a page index; "sums": and checksums.
     """
 
     root: Path
@@ -91,7 +91,8 @@ class Dataset:
             "column_encoding": encodings | ({"text": "PLAIN"} if self.kind == "wide" else {}),
             "compression": "lz4",
             "max_rows_per_page": _PAGE_ROWS[self.kind],
-            "write_page_index": self.index == "pages",
+            "write_page_index": self.index != "none",
+            "write_page_checksum": self.index == "sums",
         }
         temporary = self.folder / f"_{name}"
         block = _WIDE_BLOCK_ROWS if self.kind == "wide" else _BLOCK_ROWS

@@ -31,7 +31,8 @@ def _run(*arguments: Any) -> None:
 
 def _plan(context: Context) -> Callable[[], None]:
     shutil.rmtree(_study(context), ignore_errors=True)
-    return partial(_run, "plan", context.dataset().folder, "--study", _study(context), "--threads", context.threads)
+    options = ["--seed", context.seed, "--threads", context.threads]
+    return partial(_run, "plan", context.dataset().folder, "--study", _study(context), *options)
 
 
 def _select(context: Context) -> Callable[[], None]:

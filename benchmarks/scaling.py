@@ -74,7 +74,7 @@ def measure(dataset: Dataset) -> Measured:
     footers = sum(_footer_bytes(path) for path in dataset.files)
     with tempfile.TemporaryDirectory() as folder:
         study = f"{folder}/study"
-        _run("plan", str(dataset.folder), "--study", study, "--method", "loguniform", "--score", "score")
+        _run("plan", str(dataset.folder), "--study", study, "--seed", "0", "--score", "score")
         events = _run("select", study, "--columns", "id", "--log", "json")
     steps = {event["step"]: event for event in events if event["event"] == "step_ends"}
     # of select, the one that says what was read

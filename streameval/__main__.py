@@ -1,5 +1,73 @@
-"""`python -m streameval`."""
+"""The program: `streameval`, and `python -m streameval`.
 
-from streameval.cli import main
+Next to nothing is imported before signals are heard. Until the command runs there is nothing to clean up, and an
+interrupt ends the process at once; afterwards it unwinds, so that temporary files are removed, and a second one does
+not wait for that.
+"""
 
-main()
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import threading
+from functools import partial
+from typing import Any, NoReturn
+
+from streameval.process import interrupts
+
+_STATUS = 130
+_ONCE = "interrupted; nothing half-written was left behind"
+_TWICE = "interrupted twice; temporary files may have been left behind"
+
+
+def main() -> NoReturn:
+    """Run a command, and leave with the exit status: 0 done, 1 defect, 2 input, 3 outside, 130 interrupted."""
+    _hear(partial(_end, _ONCE))
+    from streameval.cli import run
+
+    sys.unraisablehook = _again(sys.unraisablehook)
+    _hear(_unwind)
+    status = run(sys.argv[1:])
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_IGN)  # what was asked for is done
+    sys.exit(status)
+
+
+def _hear(handler: Any) -> None:
+    for number in (signal.SIGINT, signal.SIGTERM):  # schedulers ask by SIGTERM
+        signal.signal(number, handler)
+
+
+def _end(what: str, number: int, frame: Any) -> NoReturn:
+    """End at once, in one line."""
+    _hear(signal.SIG_IGN)
+    message = f"streameval: {what}"
+    if "--log=json" in sys.argv or ("--log", "json") in zip(sys.argv, sys.argv[1:], strict=False):
+        message = f'{{"event": "error", "kind": "interrupted", "message": "{what}", "exit_status": {_STATUS}}}'
+    os.write(2, f"{message}\n".encode())
+    os._exit(_STATUS)
+
+
+def _unwind(number: int, frame: Any) -> NoReturn:
+    """Interrupt what is under way; once more ends at once."""
+    _hear(partial(_end, _TWICE))
+    interrupts.heard.append(number)
+    raise KeyboardInterrupt
+
+
+def _again(show: Any) -> Any:
+    """Interrupt again where the interruption was raised in a function whose errors Python can only print."""
+
+    def hook(lost: Any) -> None:
+        if not isinstance(lost.exc_value, KeyboardInterrupt):
+            show(lost)
+            return
+        _hear(_unwind)
+        threading.Timer(0.01, signal.raise_signal, [signal.SIGINT]).start()  # raised here, it would be lost again
+
+    return hook
+
+
+if __name__ == "__main__":
+    main()

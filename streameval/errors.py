@@ -18,6 +18,8 @@ import re
 from collections.abc import Iterable
 from numbers import Integral
 
+from streameval.text.credentials import masked
+
 EXIT_DONE = 0
 EXIT_DEFECT = 1
 EXIT_INPUT = 2
@@ -49,7 +51,7 @@ _OUTSIDE_PHRASES = ("no space left on device", "disk quota exceeded", "file too 
 
 
 class StreamevalError(ValueError):
-    """One line: what, where, hint.
+    """One line: what, where, hint; passwords and signatures in addresses are hidden.
 
     Parameters
     ----------
@@ -62,8 +64,8 @@ class StreamevalError(ValueError):
     exit_status = EXIT_INPUT
 
     def __init__(self, what: str, hint: str | None = None) -> None:
-        self.what = " ".join(what.split())
-        self.hint = " ".join(hint.split()) if hint else None
+        self.what = masked(" ".join(what.split()))
+        self.hint = masked(" ".join(hint.split())) if hint else None
         stop = "" if self.what.endswith((".", "?", "!")) else "."
         super().__init__(f"{self.what}{stop} Hint: {self.hint}" if self.hint else self.what)
 
@@ -82,13 +84,15 @@ class OutsideError(StreamevalError):
     exit_status = EXIT_OUTSIDE
 
 
-def outside_trouble(error: BaseException) -> OutsideError | None:
+def outside_trouble(error: BaseException, where: object = None) -> OutsideError | None:
     """Recognise a full disk, exhausted memory and their like in an error of any library.
 
     Parameters
     ----------
     error : BaseException
         What a library raised; libraries wrap the operating system's errors in types of their own.
+    where : path, optional
+        What was being written or read, for an error that does not say so.
 
     Returns
     -------
@@ -105,9 +109,11 @@ def outside_trouble(error: BaseException) -> OutsideError | None:
     if not known and not any(phrase in text.lower() for phrase in _OUTSIDE_PHRASES):
         return None
     if isinstance(error, OSError) and error.strerror:
-        text = f"{_final_name(error.filename)}: {error.strerror}" if error.filename else error.strerror
+        text = error.strerror
+        where = _final_name(error.filename) if error.filename else where
+    text = text or "out of memory"
     return OutsideError(
-        text or "out of memory",
+        text if where is None or str(where) in text else f"{where}: {text}",
         "nothing half-written was left behind; make room and run the same command again",
     )
 
@@ -121,8 +127,9 @@ def unusable_path(error: OSError) -> InputError | None:
 
 
 def _final_name(path: object) -> str:
-    """The name a file was to have: results are first written as `.NAME.random.part` beside it."""
-    return re.sub(r"\.([^/]+)\.[^./]+\.part$", r"\1", str(path))
+    """The name a file was to have: it is first written in a temporary folder beside it (`streameval.stores.temporary`)."""
+    beside = re.sub(r"\.streameval\.[^./]+\.part/", "", str(path))
+    return re.sub(r"\.([^/]+)\.[^./]+\.part(?=/|$)", r"\1", beside)
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
@@ -149,13 +156,16 @@ def check_misses(misses: object) -> int:
     Raises
     ------
     InputError
-        It is no whole number, or negative.
+        It is no whole number, negative, or above 2⁵³.
     """
     if not isinstance(misses, Integral) or isinstance(misses, bool):
         raise InputError(f"misses is {misses!r}, no whole number", _MISSES)
     if misses < 0:
         raise InputError(f"misses is {int(misses):,}, below 0", _MISSES)
+    if int(misses) > _MOST_MISSES:
+        raise InputError(f"misses is {int(misses):,}, above {_MOST_MISSES:,}", _MISSES)
     return int(misses)
 
 
+_MOST_MISSES = 2**53  # every whole number to here is a float64
 _MISSES = "it counts positives that the ranking never returned"

@@ -21,6 +21,7 @@ from streameval.typing import Int64Array
 Coverage = Literal["exact", "conditional", "pointwise", "simultaneous", "none"]
 STRENGTH: tuple[Coverage, ...] = ("none", "conditional", "pointwise", "simultaneous", "exact")
 """What holds, from the weakest to the strongest."""
+TRUTH = "the truth"
 
 
 @dataclass(frozen=True)
@@ -30,22 +31,34 @@ class Claim:
     Attributes
     ----------
     coverage : {"exact", "conditional", "pointwise", "simultaneous", "none"}
-        "exact": lower = estimate = upper = truth. "conditional": the bounds hold wherever `assumes` is true.
+        "exact": lower = estimate = upper = truth; of tied items, the worst and the best order.
+        "conditional": the bounds hold wherever `assumes` is true.
         "pointwise": each rank on its own, "simultaneous": all ranks at once, with probability `confidence`
         over the draw. "none": a picture, not a bound.
     confidence : float or None
         Probability in (0, 1]; None where the claim is not probabilistic.
     assumes : str
         One sentence: what has to be true of the list for the claim to hold.
+    about : str
+        What the bounds are bounds of: `TRUTH`, or what the annotators would say (`streameval.labelling.answers`).
+    why : str
+        A clause that says who gave how many labels and how far they agree; empty of the truth.
     """
 
     coverage: Coverage
     confidence: float | None
     assumes: str
+    about: str = TRUTH
+    why: str = ""
+
+    @property
+    def caution(self) -> str:
+        """A sentence that says whose answers the claim is about, where it is not the truth; else empty."""
+        return "" if self.about == TRUTH else f"The claim is about {self.about}, not about the truth: {self.why}."
 
     def as_dict(self) -> dict[str, Any]:
         """Return the claim as JSON-ready values."""
-        return {"coverage": self.coverage, "confidence": self.confidence, "assumes": self.assumes}
+        return dict(self.__dict__)
 
 
 @dataclass(frozen=True)
@@ -147,6 +160,8 @@ class Labels:
     votes, positive_votes : int64 arrays, shape (n_planned,)
     account : mapping of str to int
         Planned, labelled, missing, doubled, contradictory … (see `streameval.labelling.tally`).
+    about, why : str
+        Whose answers they are, as in `Claim`.
     """
 
     rank: Int64Array
@@ -154,6 +169,8 @@ class Labels:
     votes: Int64Array
     positive_votes: Int64Array
     account: Mapping[str, int] = field(default_factory=dict)
+    about: str = TRUTH
+    why: str = ""
 
     @property
     def known(self) -> npt.NDArray[np.bool_]:

@@ -16,7 +16,7 @@ def small_study(folder, n_items=N_ITEMS):
     table = {"id": np.arange(n_items) * 7 + 3, "name": [f"n{i}" for i in range(n_items)], "text": ["t"] * n_items}
     pq.write_table(pa.table(table), ranking)
     study = folder / "study"
-    streameval.plan(str(ranking), study, epsilon=1.0, window=n_items)
+    streameval.plan(str(ranking), study, epsilon=1.0, window=n_items, method="paula", seed=0)
     streameval.select(study)
     return study
 

@@ -77,7 +77,7 @@ def test_the_five_votes_of_real_items_give_their_label_back(real, tmp_path):
         "annotator": [f"a{i}" for n in each for i in range(n)],
     })  # fmt: skip
     study = tmp_path / "study"
-    streameval.plan(str(path), study, epsilon=1.0, window=table.num_rows)
+    streameval.plan(str(path), study, epsilon=1.0, window=table.num_rows, method="paula", seed=0)
     found = streameval.evaluate(study, labels=exploded, vote="mean>=3")
     assert found.labels.column("label").to_pylist() == table.column("label").to_pylist()
     assert found.summary["account"]["votes"] == each.sum()

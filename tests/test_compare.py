@@ -32,7 +32,8 @@ def items(tmp_path):
 def study_of(path, folder, score, truth, **parameters):
     """A study of a score column, labelled from the truth in that order."""
     options = streameval.RankingOptions(score=score)
-    plan = streameval.plan(str(path), folder, options=options, **{"method": "loguniform", "alpha": 0.2, **parameters})
+    given = {"method": "loguniform", "alpha": 0.2, "seed": 0, **parameters}
+    plan = streameval.plan(str(path), folder, options=options, **given)
     streameval.select(folder, columns=[])
     return streameval.evaluate(folder, labels=pa.table({"rank": plan.ranks, "label": truth[plan.ranks - 1]}))
 
@@ -112,6 +113,7 @@ def test_exact_results_are_a_side(studies, tmp_path):
     assert np.all((low <= exact + 1e-12) & (exact <= high + 1e-12))
     (row,) = [r for r in found.differences.to_pylist() if (r["metric"], r["argument"]) == ("roc_auc", "")]
     assert row["higher"] == "a"
+    assert found.claim.assumes.endswith("; and the study's labels are those of column label")
     same = compare(noisy, tmp_path / "whole")
     assert same.lists == "the same list"
     assert same.curves.column("higher").null_count == same.curves.num_rows
@@ -120,13 +122,103 @@ def test_exact_results_are_a_side(studies, tmp_path):
 def test_equal_thresholds(studies):
     good, noisy, truth = studies
     found = compare(good, noisy)
-    table = pq.read_table(good.parent / "items.parquet")
+    check_thresholds(found, pq.read_table(good.parent / "items.parquet"), list(truth))
+
+
+def check_thresholds(found, table, scores):
+    """Every difference at a threshold holds what counting says, to the last digit of the threshold."""
     label = table.column("label").to_numpy()
     rows = [row for row in found.differences.to_pylist() if row["metric"] == "precision_at_score"]
     assert rows
+    assert len({row["argument"] for row in rows}) == len(rows)
     for row in rows:
-        at = [label[table.column(name).to_numpy() >= float(row["argument"]) - 1e-9].mean() for name in truth]
-        assert row["lower"] - 1e-6 <= at[0] - at[1] <= row["upper"] + 1e-6
+        at = [label[table.column(name).to_numpy() >= float(row["argument"])].mean() for name in scores]
+        assert row["lower"] - 1e-12 <= at[0] - at[1] <= row["upper"] + 1e-12, row
+    return rows
+
+
+def test_an_exact_side_whose_bins_hide_scores_compares_at_thresholds(tmp_path):
+    """Scores inside a bin are not known: such a rank says nothing of where a threshold lies."""
+    n = 60_000
+    rng = np.random.default_rng(3)
+    truth = (rng.random(n) < np.linspace(0.9, 0.1, n)).astype(np.int8)
+    score = np.linspace(1, 0, n) + 0.05 * rng.random(n)
+    table = pa.table({"a": score, "b": score + 0.2 * rng.random(n), "label": truth})
+    path = tmp_path / "items.parquet"
+    pq.write_table(table.take(rng.permutation(n)), path)
+    for name in "ab":
+        streameval.exact(str(path), label="label", out=tmp_path / name,
+                         options=streameval.RankingOptions(score=name, memory=0.3), tolerance=0.01)  # fmt: skip
+    hidden = pq.read_table(tmp_path / "a" / "curve.parquet").column("score").null_count
+    rows = check_thresholds(compare(tmp_path / "a", tmp_path / "b"), table, ["a", "b"])
+    assert hidden, "the bins of this list are too fine to hide a score"
+    assert len(rows) >= 2
+
+
+def test_thresholds_that_agree_in_six_digits_are_two(tmp_path):
+    n = 2_000
+    score = 0.5 + np.linspace(1, 0, n) * 1e-7
+    truth = np.r_[np.ones(500, np.int8), np.zeros(n - 500, np.int8)]
+    pq.write_table(pa.table({"a": score, "b": score[::-1].copy(), "label": truth}), tmp_path / "items.parquet")
+    for name in "ab":
+        options = streameval.RankingOptions(score=name)
+        streameval.exact(str(tmp_path / "items.parquet"), label="label", out=tmp_path / name, options=options)
+    rows = check_thresholds(compare(tmp_path / "a", tmp_path / "b"), pq.read_table(tmp_path / "items.parquet"), "ab")
+    assert len(rows) == 3
+
+
+def test_rules_that_differ_share_no_number_of_positives(items, tmp_path, capsys):
+    """Where three people vote, "any" finds more positives than "all": one side's number says nothing of the other's."""
+    path, truth = items
+    rng = np.random.default_rng(0)
+    said = np.maximum(rng.random((3, N)) < 0.15, 0).astype(np.int8)
+    item = np.argsort(-pq.read_table(path).column("good").to_numpy(), kind="stable")
+    place = {"good": np.arange(N), "noisy": None}
+    noisy = np.argsort(-pq.read_table(path).column("noisy").to_numpy(), kind="stable")
+    where = np.empty(N, np.int64)
+    where[item] = np.arange(N)
+    place["noisy"] = where[noisy]
+    for name, rule in (("good", "any"), ("noisy", "all")):
+        options = streameval.RankingOptions(score=name)
+        plan = streameval.plan(str(path), tmp_path / name, options=options, method="loguniform", alpha=0.4)
+        mine = place[name][plan.ranks - 1]
+        votes = pa.table({"rank": np.tile(plan.ranks, 3), "annotator": np.repeat(["x", "y", "z"], plan.ranks.size),
+                          "label": (said[:, mine] | truth["good"][mine]).ravel()})  # fmt: skip
+        streameval.evaluate(tmp_path / name, labels=votes, vote=rule)
+    positives = {"good": (said.max(0) | truth["good"]).sum(), "noisy": (said.min(0) | truth["good"]).sum()}
+    found = compare(tmp_path / "good", tmp_path / "noisy")
+    for side, name in ((found.a, "good"), (found.b, "noisy")):
+        low, high = side.curve.envelope.at([N])
+        assert low[0] <= positives[name] <= high[0]
+    assert run(["compare", str(tmp_path / "good"), str(tmp_path / "noisy")]) == 0
+    assert "Labels were not judged alike (a: any; b: all)" in capsys.readouterr().out
+
+
+def test_a_difference_that_rounding_makes_is_none(tmp_path):
+    """The same precisions, summed by `exact` and derived from an envelope: nothing is higher, no bound is crossed."""
+    n = 1_000
+    truth = (np.random.default_rng(0).random(n) < np.linspace(0.9, 0.2, n)).astype(np.int8)
+    table = pa.table({"id": np.arange(n), "label": truth})
+    pq.write_table(table, tmp_path / "items.parquet")
+    pq.write_table(table.append_column("more", table.column("id")), tmp_path / "others.parquet")
+    streameval.exact(str(tmp_path / "items.parquet"), label="label", out=tmp_path / "a")
+    plan = streameval.plan(str(tmp_path / "others.parquet"), tmp_path / "b", method="loguniform", alpha=1e-6)
+    assert plan.ranks.size == n
+    streameval.evaluate(tmp_path / "b", labels=pa.table({"rank": plan.ranks, "label": truth}))
+    for found in (compare(tmp_path / "a", tmp_path / "b"), compare(tmp_path / "b", tmp_path / "a")):
+        assert found.lists == "two lists"
+        assert found.differences.column("higher").null_count == found.differences.num_rows
+        low, high = (found.differences.column(end).drop_null().to_numpy() for end in ("lower", "upper"))
+        assert not np.any(low > high)
+
+
+def test_metrics_whose_ends_rounding_crosses_are_put_in_order():
+    from streameval.metrics import table
+
+    (row,) = table([("average_precision", "", 0.3 + 2e-16, 0.3, 0.3)], "exact").to_pylist()
+    assert row["lower"] <= row["estimate"] <= row["upper"]
+    (row,) = table([("precision_at", "10", 0.4, 0.3, 0.2)], "none").to_pylist()  # a picture of bounds that cross
+    assert (row["lower"], row["upper"]) == (0.4, 0.2)
 
 
 @pytest.mark.parametrize("method", ["uniform", "stratified", "paula"])
@@ -168,6 +260,7 @@ def test_the_command(studies, tmp_path, capsys):
     assert run([*arguments, "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert "is more precise" in found["verdict"]
+    assert "This is about these two lists of items; whether the models that made them would" in found["verdict"]
     assert pq.read_table(tmp_path / "out" / "differences.parquet").num_rows == len(found["differences"])
     assert (tmp_path / "both.svg").read_text().startswith("<svg")
     assert run(arguments) == 0
@@ -185,7 +278,7 @@ def test_two_rankings_of_the_same_real_items(real, tmp_path):
         opened = streameval.open_ranking(str(path), options)
         truth = opened.fetch(np.arange(1, opened.n_items + 1), ["label"]).table.column("label").to_numpy()
         truths[score] = np.cumsum(truth, dtype=np.int64)
-        study_of(path, tmp_path / score, score, truth.astype(np.int8), alpha=0.3, min_precision=0.05, budget=6_000)
+        study_of(path, tmp_path / score, score, truth.astype(np.int8), alpha=None, min_precision=0.05, budget=6_000)
     found = compare(tmp_path / "score", tmp_path / "score_uwaterloo")
     rank = found.curves.column("rank").to_numpy()
     exact = (truths["score"][rank - 1] - truths["score_uwaterloo"][rank - 1]) / rank
@@ -201,7 +294,7 @@ def test_bad_input(studies, items, tmp_path, capsys):
         compare(good, noisy, confidence=95)
     with pytest.raises(StudyError, match="no study"):
         compare(good, tmp_path / "nothing")
-    streameval.plan(str(items[0]), tmp_path / "planned")
+    streameval.plan(str(items[0]), tmp_path / "planned", seed=0)
     assert run(["compare", str(good), str(tmp_path / "planned")]) == 2
     assert "no results yet" in capsys.readouterr().err
     assert run(["compare", str(good), str(noisy), "--plot", "x.doc"]) == 2
@@ -210,7 +303,7 @@ def test_bad_input(studies, items, tmp_path, capsys):
 def test_labels_that_disagree_about_one_list_establish_nothing(tmp_path):
     table = pa.table({"id": np.arange(3_000)})
     for name, share in (("a", 0.9), ("b", 0.2)):
-        streameval.plan(table, tmp_path / name, method="loguniform", budget=600)
+        streameval.plan(table, tmp_path / name, method="loguniform", budget=600, seed=0)
         ranks = np.arange(1, 3_001)
         labels = pa.table({"rank": ranks, "label": (np.random.default_rng(1).random(3_000) < share).astype(np.int8)})
         streameval.evaluate(tmp_path / name, labels=labels)

@@ -196,6 +196,7 @@ def test_results_are_written_and_read_like_a_study(tmp_path):
         "evaluation.json",
         "report.html",
         "study.duckdb",
+        ".lock",
     }
     asked = streameval.sql(tmp_path / "out", "SELECT recall_at(3000).lower AS r FROM provenance WHERE method = 'exact'")
     assert asked.column("r").to_pylist() == [found.curve.recall_at(3000).lower]
@@ -204,7 +205,7 @@ def test_results_are_written_and_read_like_a_study(tmp_path):
     assert curve.column("score").to_numpy()[0] == scores.max()
     assert curve.column("recall").to_numpy()[-1] == pytest.approx(labels.sum() / (labels.sum() + 4))
     assert found.curve.claim.coverage == "exact"
-    streameval.plan(table, tmp_path / "study", method="uniform", budget=10)
+    streameval.plan(table, tmp_path / "study", method="uniform", budget=10, seed=0)
     with pytest.raises(streameval.StudyError, match="a folder of their own"):
         streameval.exact(table, label="label", out=tmp_path / "study")
 

@@ -206,7 +206,7 @@ def test_the_command(capsys):
 def test_a_study_extrapolates_with_bounds(ranking, tmp_path, capsys):
     folder, labels, truth = ranking
     study = str(tmp_path / "study")
-    streameval.plan(str(folder), study, method="loguniform", alpha=0.2)
+    streameval.plan(str(folder), study, method="loguniform", alpha=0.2, seed=0)
     streameval.evaluate(study, labels=labels, misses=500)
     assert run(["extrapolate", "--study", study, "--to", "0.75", "--rank", "3000", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)

@@ -11,7 +11,7 @@ import streameval
 from streameval.cli import run
 from streameval.errors import InputError, StudyError
 
-SMALL = ["--epsilon", "0.1", "--window", "20", "--score", "conf", "--key", "id"]
+SMALL = ["--method", "paula", "--seed", "0", "--epsilon", "0.1", "--window", "20", "--score", "conf", "--key", "id"]
 
 
 def write(folder, day, n):
@@ -88,7 +88,9 @@ def test_cutoffs_of_scores_that_no_float_holds(tmp_path, kind):
         score = score.cast(kind, safe=False)
         tables.append(pa.table({"id": ids, "conf": score}))
         pq.write_table(tables[-1], tmp_path / f"{name}.parquet")
-        streameval.plan(tmp_path / f"{name}.parquet", tmp_path / name, method="uniform", budget=400, options=options)
+        streameval.plan(
+            tmp_path / f"{name}.parquet", tmp_path / name, method="uniform", budget=400, options=options, seed=0
+        )
         streameval.select(tmp_path / name)
     old, new = (np.sort(np.array(t.column("conf").to_pylist(), dtype=object))[::-1] for t in tables)
     found = streameval.growth(tmp_path / "before", tmp_path / "after").summary["cutoffs"]
@@ -125,7 +127,7 @@ def test_what_cannot_be_compared_is_refused(days, ranking):
         streameval.growth(home / "before", home / "after", on=["idd"])
     with pytest.raises(InputError, match="does not tell items apart"):
         streameval.growth(home / "before", home / "after", on=["truth"])
-    assert run(["plan", str(folder), "--study", str(home / "other")]) == 0
+    assert run(["plan", str(folder), "--study", str(home / "other"), "--seed", "0"]) == 0
     with pytest.raises(StudyError, match="nothing is selected yet"):
         streameval.growth(home / "before", home / "other", on=["id"])
     with pytest.raises(InputError, match="--on COL"):

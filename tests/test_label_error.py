@@ -88,7 +88,7 @@ def test_a_fixed_share_of_errors_in_every_prefix_is_allowed_for(labels, rate, se
 def test_wider_with_the_rate_and_unchanged_at_zero(ranking, tmp_path):
     folder, labels, _ = ranking
     study = tmp_path / "study"
-    streameval.plan(str(folder), study, method="loguniform", budget=600)
+    streameval.plan(str(folder), study, method="loguniform", budget=600, seed=0)
     widths, ids = [], set()
     for rate in (0.0, 0.01, 0.05):
         found = streameval.evaluate(study, labels=labels, label_error=rate)

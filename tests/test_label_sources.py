@@ -329,7 +329,8 @@ def test_what_stands_before_the_column_names_is_no_row(lead, end, plan, tmp_path
 @pytest.mark.parametrize("rounded", ["1e1", "1.7E+01", "1.23457E+11", "1,23457E+11", "1.7e2"])
 def test_numbers_that_a_spreadsheet_shortened_are_refused(key, rounded, study, plan, tmp_path):
     path, items = tmp_path / "t.csv", Study(study).items(plan)
-    path.write_text(f"{key};label\n3;1\n{rounded};1\n")
+    known = items.selection.column("se_task")[0] if key == "se_task" else 3
+    path.write_text(f"{key};label\n{known};1\n{rounded};1\n")
     if rounded == "1.7E+01":  # all its digits are there
         assert read_votes(path, plan, items, LabelColumns(key)).rows == 2
         return

@@ -31,14 +31,15 @@ def account(study, *labels, **options):
 
 def test_a_corrected_task_file_replaces_nothing_silently_and_adds_only_what_is_new(tmp_path):
     study = small_study(tmp_path)
-    name = Study(study).plan().plan_id
-    first = write(tmp_path / "a.csv", f"{name},1,1", f"{name},2,0", f"{name},3,")
+    plan = Study(study).plan()
+    one, two, three = (f"{plan.plan_id},{number}" for number in Study(study).selection(plan)["se_task"].to_pylist()[:3])
+    first = write(tmp_path / "a.csv", f"{one},1", f"{two},0", f"{three},")
     assert account(study, first)["labelled"] == 2
     assert account(study, first)["votes"] == 2
-    longer = write(tmp_path / "b.csv", f"{name},1,1", f"{name},2,0", f"{name},3,1")
+    longer = write(tmp_path / "b.csv", f"{one},1", f"{two},0", f"{three},1")
     found = account(study, longer)
     assert (found["votes"], found["again"], found["doubled"], found["contradictory"]) == (3, 2, 0, 0)
-    corrected = write(tmp_path / "c.csv", f"{name},1,0", f"{name},2,0", f"{name},3,1")
+    corrected = write(tmp_path / "c.csv", f"{one},0", f"{two},0", f"{three},1")
     assert account(study, corrected)["contradictory"] == 3
     assert account(study, vote="latest")["labelled"] == 3
     stored = [pq.read_table(path) for path in (study / "votes").glob("*.parquet")]
@@ -79,7 +80,7 @@ def test_labels_shows_progress_and_forgets_a_source(tmp_path, capsys):
     assert run(["labels", str(study), "--forget", "llm"]) == 0
     assert "2 rows of llm" in capsys.readouterr().out
     assert account(study)["labelled"] == 2
-    assert streameval.evaluate(study, labels=people, on="id").summary["sources"][0]["new"]
+    assert list(streameval.evaluate(study, labels=people, on="id").new.values()) == [True]
     assert account(study)["undecided"] == 1
     assert run(["labels", str(study), "--forget", "p.csv"]) == 0
     with pytest.raises(InputError, match="no labels yet"):

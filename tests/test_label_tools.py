@@ -137,8 +137,9 @@ def test_exports_recorded_from_label_studio(name, skips, tmp_path):
     study = tmp_path / "study"
     n = len(decided)
     pq.write_table(pa.table({"text": ["t"] * n}), tmp_path / "items.parquet")
-    streameval.plan(str(tmp_path / "items.parquet"), study, epsilon=1.0, window=n)
+    streameval.plan(str(tmp_path / "items.parquet"), study, epsilon=1.0, window=n, method="paula", seed=0)
     streameval.select(study)
+    recorded_selection(study / "selection.parquet")
     plan, path = Study(study).plan(), tmp_path / name
     old = re.search(r"[0-9a-f]{16}", (RECORDED / "study").read_text()).group()
     path.write_text((RECORDED / name).read_text(encoding="utf-8").replace(old, plan.plan_id), encoding="utf-8")
@@ -151,6 +152,17 @@ def test_exports_recorded_from_label_studio(name, skips, tmp_path):
     assert len(people) == 2
     assert "" not in people
     assert found.summary["account"]["skipped"] == skips * sum(one is None for v in decided.values() for one in v)
+
+
+def recorded_selection(path):
+    """Make a selection that of the recorded tasks: their texts, numbered from 1 as tasks were then."""
+    texts = {one["data"]["se_task"]: one["data"]["text"] for one in json.loads((RECORDED / "full.json").read_text())}
+    table = pq.read_table(path)
+    numbers = table.column("se_task").to_pylist()
+    tasks = [number - min(numbers) + 1 for number in numbers]
+    for column, values in (("se_task", tasks), ("text", [texts[task] for task in tasks])):
+        table = table.set_column(table.column_names.index(column), column, pa.array(values))
+    pq.write_table(table, path)
 
 
 def test_the_next_batch_holds_what_has_no_label(tmp_path):

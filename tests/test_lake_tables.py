@@ -17,7 +17,7 @@ from streameval.errors import InputError, StreamevalError
 from streameval.rankings import open_ranking
 from streameval.rows.options import RankingOptions
 
-SMALL = ["--epsilon", "0.1", "--window", "20", "--score", "conf"]
+SMALL = ["--method", "paula", "--seed", "0", "--epsilon", "0.1", "--window", "20", "--score", "conf"]
 
 
 def items(first, n, day):
@@ -104,7 +104,7 @@ def test_the_plans_snapshot_is_read_after_appends_and_overwrites(made, tmp_path)
 def test_items_above_a_cutoff_come_out_of_the_plans_snapshot(made, tmp_path):
     study = tmp_path / "study"
     method = ["--method", "loguniform", "--alpha", "0.2", "--score", "conf"]
-    assert run(["plan", made.name, "--study", str(study), *method]) == 0
+    assert run(["plan", made.name, "--study", str(study), *method, "--seed", "0"]) == 0
     assert run(["select", str(study)]) == 0
     selection = pq.read_table(study / "selection.parquet").select(["rank", "good"])
     streameval.evaluate(study, labels=selection, label="good")
@@ -134,6 +134,16 @@ def test_the_same_plan_on_a_table_that_grew_names_the_snapshot(made, tmp_path, c
     assert "n_items is 3000 there, and 3500 now" in capsys.readouterr().err
     assert run(["plan", f"{made.name}@{made.first}", "--study", str(study), *SMALL]) == 0
     assert open_ranking(f"{made.name}@{second}", RankingOptions(score="conf")).n_items == 3_500
+
+
+def test_drawn_keys_that_repeat_in_the_snapshot_are_refused(made, tmp_path, capsys):
+    made.first = made.write(items(2_500, 500, "2026-11-22"))  # ids that are there already
+    plan = ["plan", made.name, "--study", str(tmp_path / "x"), "--score", "conf", "--method", "loguniform"]
+    assert run([*plan, "--draw-by", "id"]) == 2
+    said = capsys.readouterr().err
+    assert "key 'id' does not tell items apart" in said
+    assert "' at 2" in said
+    assert run([*plan, "--draw-by", "id,day"]) == 0
 
 
 def test_where_prunes_partitions_and_restricts_the_ranking(made, tmp_path, capsys):
@@ -229,7 +239,7 @@ def test_a_plan_reads_no_data_file(made, monkeypatch):
 def test_what_cannot_be_read_says_why(made, tmp_path, capsys, monkeypatch):
     def refused(source, *flags):
         capsys.readouterr()
-        assert run(["plan", source, "--study", str(tmp_path / "x"), *flags]) == 2
+        assert run(["plan", source, "--study", str(tmp_path / "x"), *flags, "--seed", "0"]) == 2
         message = capsys.readouterr().err
         assert len(message.strip().splitlines()) == 1
         assert "Traceback" not in message

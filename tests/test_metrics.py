@@ -60,7 +60,7 @@ def test_a_fully_labelled_study_is_exact_and_counts_misses():
 
 def test_misses_go_through_the_journey(tmp_path):
     labels = pa.table({"rank": np.arange(1, 501), "label": np.arange(500) % 3 != 0})
-    streameval.plan(pa.table({"id": np.arange(500)}), tmp_path, method="uniform", budget=500)
+    streameval.plan(pa.table({"id": np.arange(500)}), tmp_path, method="uniform", budget=500, seed=0)
     none = streameval.evaluate(tmp_path, labels=labels)
     some = streameval.evaluate(tmp_path, labels=labels, misses=333)
     assert none.evaluation_id != some.evaluation_id

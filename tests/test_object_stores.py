@@ -24,7 +24,7 @@ from streameval.stores.objects import ObjectFile
 from streameval.study import PUBLISHED
 
 pytest.importorskip("moto", reason="moto[server] is a development dependency")
-SMALL = ["--epsilon", "0.1", "--window", "20"]
+SMALL = ["--method", "paula", "--seed", "0", "--epsilon", "0.1", "--window", "20"]
 
 
 @pytest.fixture(scope="module")
@@ -491,7 +491,7 @@ def test_a_cut_of_a_list_on_a_store_is_written_here(lake, ranking, tmp_path):
     for source in (str(folder), "s3://lake/whole"):
         study, out = str(tmp_path / f"study{len(found)}"), str(tmp_path / f"best{len(found)}")
         method = ["--method", "loguniform", "--alpha", "0.2", "--score", "conf"]
-        assert run(["plan", source, "--study", study, *method]) == 0
+        assert run(["plan", source, "--study", study, *method, "--seed", "0"]) == 0
         assert run(["evaluate", study, "--labels", str(labels)]) == 0
         assert run(["cut", study, "--rank", "700", "--out", out]) == 0
         found.append(pq.read_table(out))

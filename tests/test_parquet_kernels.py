@@ -74,7 +74,8 @@ def test_page_headers(kind, n, more, crc):
     out = np.zeros(pageheader.N_HEADER, np.int64)
     assert page_header(as_array(raw + b"data"), out) == len(raw)
     rest = [n[1], n[2], ABSENT] if kind == 3 else [ABSENT, n[2], n[3]]
-    assert out.tolist() == [kind, n[5], n[6], -n[7] % 2**32 if crc else ABSENT, n[0], *rest]
+    levels = [n[4], n[3]] if kind == 3 else [ABSENT, ABSENT]
+    assert out.tolist() == [kind, n[5], n[6], -n[7] % 2**32 if crc else ABSENT, n[0], *rest, *levels]
     assert page_header(as_array(raw[:-1]), out) == -1
 
 
@@ -85,8 +86,9 @@ def test_column_chunks(n_groups, n_leaves, data):
         n = [data.draw(st.integers(0, 2**40)) for _ in range(9)]
         meta = {1: (I32, 2), 2: (LIST, (I32, [0, 3])), 3: (LIST, (BINARY, [b"a"])), 4: (I32, 7)}
         meta |= {5: (I64, n[0]), 6: (I64, n[1]), 7: (I64, n[2]), 9: (I64, n[3]), 11: (I64, n[4])}
-        meta |= data.draw(strangers)
-        return [2, 7, *n[:7], 0], {2: (I64, 4), 3: (STRUCT, meta), 4: (I64, n[5]), 5: (I32, n[6] % 2**31)}
+        ends = {3: (I64, n[7]), 5: (BINARY, b"last"), 6: (BINARY, b"first one")}
+        meta |= data.draw(strangers) | {12: (STRUCT, data.draw(strangers) | ends)}
+        return [2, 7, *n[:7], 0, n[7]], {2: (I64, 4), 3: (STRUCT, meta), 4: (I64, n[5]), 5: (I32, n[6] % 2**31)}
 
     made = [[chunk() for _ in range(n_leaves)] for _ in range(n_groups)]
     groups = [{1: (LIST, (STRUCT, [c for _, c in group])), 2: (I64, 1), 3: (I64, 2)} for group in made]
@@ -99,8 +101,14 @@ def test_column_chunks(n_groups, n_leaves, data):
     for group in wanted:
         for facts in group:
             facts[parquet.INDEX_SIZE] %= 2**31
-    assert out.tolist() == wanted
-    assert chunk_facts(raw, np.array([*g, n_groups]), np.array(leaves), np.zeros((9, len(leaves), 10), np.int64)) == -1
+    assert out[..., : parquet.NULLS + 1].tolist() == wanted
+    for facts in out.reshape(-1, parquet.N_FACTS).tolist():
+        low, high = (facts[at : at + 2] for at in (parquet.MIN_AT, parquet.MAX_AT))
+        assert [raw[at : at + size].tobytes() for at, size in (low, high)] == [b"first one", b"last"]
+        path = raw[facts[parquet.PATH_AT] : facts[parquet.PATH_END]].tobytes()
+        assert path == thrift.write_list(BINARY, [b"a"])
+    room = np.zeros((9, len(leaves), parquet.N_FACTS), np.int64)
+    assert chunk_facts(raw, np.array([*g, n_groups]), np.array(leaves), room) == -1
 
 
 @settings(max_examples=300, deadline=None)

@@ -55,7 +55,9 @@ class Terminal:
 def study(tmp_path_factory):
     folder = tmp_path_factory.mktemp("prompt") / "study"
     items = pa.table({"id": np.arange(200), "score": np.linspace(1, 0, 200)})
-    streameval.plan(items, folder, method="loguniform", budget=200, options=streameval.RankingOptions(score="score"))
+    streameval.plan(
+        items, folder, method="loguniform", budget=200, options=streameval.RankingOptions(score="score"), seed=0
+    )
     streameval.select(folder, ranking=items)
     labels = pa.table({"rank": np.arange(1, 201), "label": np.repeat([1, 0], 100)})
     streameval.evaluate(folder, labels=labels)

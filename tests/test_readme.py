@@ -38,7 +38,7 @@ def my_study(tmp_path, monkeypatch, request):
     study, by = ("by-team", "team") if command and "by-team" in command else ("my-study", None)
     if command and command.startswith("plan"):
         return
-    plan = streameval.plan("ranking.parquet", study, method="loguniform", by=by)
+    plan = streameval.plan("ranking.parquet", study, method="loguniform", by=by, seed=0)
     streameval.select(study)
     streameval.evaluate(study, labels=pa.table({"rank": plan.ranks, "label": truth[plan.ranks - 1]}))
 

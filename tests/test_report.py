@@ -4,7 +4,6 @@ import base64
 import gzip
 import json
 import re
-from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
@@ -119,21 +118,18 @@ def test_a_page_needs_no_plan_and_escapes_whatever_it_shows(ranking, tmp_path):
     assert both.count("<script") == 1
 
 
-def test_a_verdict_under_an_assumption_is_an_if_and_says_what_contradicts_it(tmp_path):
+def test_a_verdict_under_an_assumption_is_an_if(tmp_path):
     items, labels = pa.table({"x": np.arange(600)}), np.repeat([1, 0], 300)
-    streameval.plan(items, tmp_path / "s", method="paula", epsilon=0.1, window=5, tail="closed")
+    streameval.plan(items, tmp_path / "s", method="paula", epsilon=0.1, window=5, tail="closed", seed=0)
     chosen = streameval.select(tmp_path / "s", ranking=items).table.column("rank").to_numpy()
     found = streameval.evaluate(tmp_path / "s", labels=pa.table({"rank": chosen, "label": labels[chosen - 1]}))
     assert proof(found).startswith("If its assumption holds, the first ")
     assert "contradict" not in proof(found)
-    broken = {"assumptions": {"A.2": {"verdict": "contradicted literally, within noise"}}}
-    said = proof(replace(found, summary={**found.summary, "diagnostics": broken}))
-    assert said.endswith("and never rises; taken literally, these labels contradict it.")
 
 
 def test_a_list_of_one_item_is_counted_as_one(tmp_path):
     one = pa.table({"x": [1]})
-    streameval.plan(one, tmp_path / "s", method="uniform", budget=1)
+    streameval.plan(one, tmp_path / "s", method="uniform", budget=1, seed=0)
     streameval.select(tmp_path / "s", ranking=one)
     found = streameval.evaluate(tmp_path / "s", labels=pa.table({"rank": [1], "label": [1]}))
     assert proof(found).endswith("That took 1 label of 1 item.")
@@ -166,7 +162,7 @@ def test_several_studies_need_a_file_and_pictures_a_folder(ranking, tmp_path, ca
 def test_lists_without_positives_or_negatives_are_drawn(tmp_path):
     for value in (0, 1):
         study = tmp_path / str(value)
-        plan = streameval.plan(pa.table({"x": np.arange(500)}), study, method="uniform", budget=200)
+        plan = streameval.plan(pa.table({"x": np.arange(500)}), study, method="uniform", budget=200, seed=0)
         labels = pa.table({"rank": plan.ranks, "label": np.full(plan.ranks.size, value, np.int8)})
         assert streameval.evaluate(study, labels=labels).curve.proves
         assert "<h2>Precision by rank</h2>" in (study / "report.html").read_text()

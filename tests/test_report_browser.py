@@ -131,7 +131,7 @@ def test_nothing_in_an_item_becomes_markup(tmp_path):
     )
     study = tmp_path / "</script><script>trouble.push('ran')"
     study.parent.mkdir(parents=True, exist_ok=True)
-    streameval.plan(str(path), study, method="uniform", budget=300)
+    streameval.plan(str(path), study, method="uniform", budget=300, seed=0)
     streameval.select(study)
     streameval.evaluate(
         study, labels=pa.table({"rank": np.arange(1, 301), "label": (np.arange(300) < 150).astype(np.int8)})

@@ -109,7 +109,7 @@ def first(versions, tmp_path):
     """The first version's study, and its labels by id."""
     path, truth, _ = versions
     options = streameval.RankingOptions(score="v1")
-    made = plan_by_key(str(path), tmp_path / "v1", ByKey(("id",)), options=options, alpha=0.2)
+    made = plan_by_key(str(path), tmp_path / "v1", ByKey(("id",)), options=options, alpha=0.2, seed=0)
     ids = [f"item {rank - 1}" for rank in made.plan.ranks]
     labels = tmp_path / "labels.parquet"
     pq.write_table(pa.table({"id": ids, "label": truth[made.plan.ranks - 1]}), labels)
@@ -120,7 +120,7 @@ def test_most_labels_are_reused_and_the_truth_is_inside(versions, first, tmp_pat
     path, truth, order = versions
     study = str(tmp_path / "v2")
     arguments = ["plan", str(path), "--study", study, "--method", "loguniform", "--alpha", "0.2", "--score", "v2",
-                 "--reuse", str(first), "--on", "id"]  # fmt: skip
+                 "--reuse", str(first), "--on", "id", "--seed", "0"]  # fmt: skip
     assert run([*arguments, "--labels-unseen-by-model", "yes", "--json"]) == 0
     made = json.loads(capsys.readouterr().out)
     assert made["reused"] > 0.6 * made["labels"]
@@ -142,7 +142,7 @@ def test_most_labels_are_reused_and_the_truth_is_inside(versions, first, tmp_pat
 def test_labels_that_the_model_has_seen_promise_nothing(versions, first, tmp_path, capsys):
     path, _, _ = versions
     by = ByKey(("id",), str(first), unseen_by_model="no")
-    plan_by_key(str(path), tmp_path / "v2", by, options=streameval.RankingOptions(score="v2"), alpha=0.2)
+    plan_by_key(str(path), tmp_path / "v2", by, options=streameval.RankingOptions(score="v2"), alpha=0.2, seed=0)
     found = streameval.evaluate(tmp_path / "v2")
     assert found.curve.claim.coverage == "none"
     assert "has seen labels" in found.curve.findings[0]
@@ -150,13 +150,13 @@ def test_labels_that_the_model_has_seen_promise_nothing(versions, first, tmp_pat
 
 def test_bad_input(versions, first, tmp_path, capsys):
     path, _, _ = versions
-    base = ["plan", str(path), "--study", str(tmp_path / "x"), "--score", "v2"]
+    base = ["plan", str(path), "--study", str(tmp_path / "x"), "--score", "v2", "--seed", "0"]
     twice = tmp_path / "twice.csv"
     ids = pq.read_table(first).column("id").to_pylist()[:3]
     twice.write_text("id,label\n" + "".join(f"{i},1\n{i},0\n" for i in ids))
     reuse = ["--method", "loguniform", "--reuse", str(first)]
     for arguments, says in [
-        (["--draw-by", "id"], "method paula does not draw from strata"),
+        (["--method", "paula", "--draw-by", "id"], "method paula does not draw from strata"),
         (["--method", "loguniform", "--draw-by", "idd"], "no column 'idd'. Hint: did you mean 'id'"),
         (["--method", "loguniform", "--draw-by", "label"], "does not tell items apart"),
         (["--method", "loguniform", "--draw-by", "id", "--looks", "2"], "cannot be enlarged"),
@@ -181,17 +181,44 @@ def test_keys_that_are_null_are_refused(tmp_path):
         draw_by_key(opened, create("loguniform", {}).strata(3), ("id",), 0)
 
 
+@pytest.mark.parametrize("order", [[], ["--score", "v1"]])
+def test_drawn_keys_that_stand_at_several_items_are_refused(tmp_path, capsys, order):
+    """A user's items are drawn all or none, so no stratum's draw is random: 86 of 150 such bands missed."""
+    n = 20_000
+    users = np.arange(n)
+    users[-1], users[n // 2] = users[0], users[7]  # no two in one stratum: the head is labelled, and they are far below
+    path, study = tmp_path / "items.parquet", tmp_path / "x"
+    pq.write_table(pa.table({"user": users, "v1": np.linspace(1, 0, n)}), path, row_group_size=3_000)
+    plan = ["plan", str(path), "--study", str(study), "--method", "loguniform", "--draw-by", "user", *order]
+    assert run(plan) == 2
+    said = capsys.readouterr().err
+    assert said.count("\n") == 1
+    assert "key 'user' does not tell items apart: 2 of " in said
+    assert "stand at several items (first: '0' at 2, '7' at 2). Hint: draw by columns that are unique together" in said
+    assert not study.exists()
+
+
+def test_a_key_of_two_columns_may_repeat_in_each(tmp_path, capsys):
+    pairs = pa.table({"day": np.arange(6_000) // 3_000, "user": np.arange(6_000) % 3_000})
+    pq.write_table(pairs, tmp_path / "items.parquet")
+    plan = ["plan", str(tmp_path / "items.parquet"), "--method", "loguniform", "--study", str(tmp_path / "x")]
+    assert run([*plan, "--draw-by", "user"]) == 2
+    assert "does not tell items apart" in capsys.readouterr().err
+    assert run([*plan, "--draw-by", "day,user"]) == 0
+
+
 def test_a_tasks_file_of_another_study_is_reused_by_key(versions, tmp_path, capsys):
     path, _, _ = versions
     old = tmp_path / "v1"
     options = streameval.RankingOptions(score="v1")
-    plan_by_key(str(path), old, ByKey(("id",)), options=options, alpha=0.2)
+    plan_by_key(str(path), old, ByKey(("id",)), options=options, alpha=0.2, seed=0)
     streameval.select(old, export=tmp_path / "tasks.csv")
     text = (tmp_path / "tasks.csv").read_text(encoding="utf-8-sig").splitlines()
     filled = tmp_path / "filled.csv"
     filled.write_text("\n".join([text[0], *(line + "1" for line in text[1:])]) + "\n")
     arguments = ["plan", str(path), "--study", str(tmp_path / "v2"), "--method", "loguniform", "--alpha", "0.2",
-                 "--score", "v2", "--reuse", str(filled), "--on", "id", "--labels-unseen-by-model", "yes"]  # fmt: skip
+                 "--score", "v2", "--seed", "0", "--reuse", str(filled), "--on", "id",
+                 "--labels-unseen-by-model", "yes"]  # fmt: skip
     assert run([*arguments, "--json"]) == 0
     made = json.loads(capsys.readouterr().out)
     assert made["reused"] > 0.6 * made["labels"]

@@ -133,7 +133,7 @@ def test_the_journey_by_score_of_an_unsorted_list(shuffled, tmp_path):
     folder, table = shuffled
     study = tmp_path / "study"
     options = RankingOptions(score="conf", key=("id",))
-    plan = streameval.plan(str(folder / "parts"), study, method="loguniform", options=options)
+    plan = streameval.plan(str(folder / "parts"), study, method="loguniform", options=options, seed=0)
     assert plan.ranking["tie_rule"].startswith("score, then the 64-bit tie hash of id")
     selected = streameval.select(study).table
     labels = pa.table({"rank": selected.column("rank"), "label": pa.array([1] * selected.num_rows)})
@@ -286,7 +286,7 @@ def test_tables_in_memory_have_the_ranks_of_the_same_rows_in_files(shuffled, tmp
 def test_a_study_of_a_table_in_memory(shuffled, tmp_path):
     _, table = shuffled
     study = tmp_path / "study"
-    streameval.plan(table, study, method="loguniform", budget=300, options=RankingOptions(score="conf"))
+    streameval.plan(table, study, method="loguniform", budget=300, options=RankingOptions(score="conf"), seed=0)
     with pytest.raises(streameval.StudyError, match="in memory"):
         streameval.select(study)
     with pytest.raises(streameval.StudyError, match="fingerprint"):

@@ -49,7 +49,7 @@ def listed(tmp_path):
 
 def planned(folder, study, **options):
     streameval.plan(
-        str(folder), study, method="loguniform", budget=400, options=RankingOptions(score="conf", **options)
+        str(folder), study, method="loguniform", budget=400, options=RankingOptions(score="conf", **options), seed=0
     )
     return study
 
@@ -172,7 +172,7 @@ def test_shards_that_do_not_exist(listed, tmp_path, shard):
 
 
 def test_a_stored_order_has_nothing_to_scan(listed, tmp_path):
-    streameval.plan(str(listed), tmp_path / "s", method="loguniform", budget=400)
+    streameval.plan(str(listed), tmp_path / "s", method="loguniform", budget=400, seed=0)
     with pytest.raises(StudyError, match="nothing to scan"):
         streameval.scan(tmp_path / "s")
 
@@ -256,7 +256,7 @@ def test_scans_of_something_else_are_not_used_and_damaged_ones_are_named(listed,
     ]
     for path in (other / "scan").iterdir():
         path.write_bytes(path.read_bytes()[:-9])
-    with pytest.raises(StudyError, match=r"a kept scan cannot be read .* remove the file"):
+    with pytest.raises(StudyError, match=r"cannot be read .* remove the file"):
         streameval.scan(other, shard="2/2")
 
 

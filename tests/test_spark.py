@@ -130,12 +130,14 @@ def test_other_trouble_of_spark_is_one_line():
 
 def test_scans_begun_here_are_finished_there(listed, tmp_path, small_shares):
     study = tmp_path / "study"
-    streameval.plan(str(listed), study, method="loguniform", budget=100, options=RankingOptions(score="s"))
+    streameval.plan(str(listed), study, method="loguniform", budget=100, options=RankingOptions(score="s"), seed=0)
     assert streameval.scan(study, shard="1/2").step == "count"
     assert streameval.scan(study, engine=Cluster(1)).missing == ()
     assert streameval.scan(study, shard="2/2").step == "candidates"
     streameval.select(study)
-    streameval.plan(str(listed), tmp_path / "b", method="loguniform", budget=100, options=RankingOptions(score="s"))
+    streameval.plan(
+        str(listed), tmp_path / "b", method="loguniform", budget=100, options=RankingOptions(score="s"), seed=0
+    )
     streameval.select(tmp_path / "b")
     assert pq.read_table(study / "selection.parquet").equals(pq.read_table(tmp_path / "b" / "selection.parquet"))
 
@@ -158,7 +160,7 @@ def test_engines_that_do_not_fit(listed, tmp_path, capsys):
     with pytest.raises(InputError, match="a table in memory cannot be scanned elsewhere"):
         open_ranking(table, RankingOptions(score="s")).fetch(np.array([1]), ["k"], scans=Scans(engine=Cluster()))
     study = str(tmp_path / "study")
-    streameval.plan(str(listed), study, method="loguniform", budget=100)
+    streameval.plan(str(listed), study, method="loguniform", budget=100, seed=0)
     for flags, said in (
         (["--engine", "spark"], "no scan that an engine could run"),
         (["--spark-remote", "sc://x"], "add --engine spark"),
@@ -171,7 +173,7 @@ def test_engines_that_do_not_fit(listed, tmp_path, capsys):
 
 def by_score(listed, tmp_path):
     study = str(tmp_path / "study")
-    streameval.plan(str(listed), study, method="loguniform", budget=100, options=RankingOptions(score="s"))
+    streameval.plan(str(listed), study, method="loguniform", budget=100, options=RankingOptions(score="s"), seed=0)
     return study
 
 
@@ -315,3 +317,11 @@ def test_why_spark_did_not_start_is_said_in_its_own_words(listed, tmp_path):
     assert done.returncode == 2
     assert done.stderr.count("\n") == 1
     assert "nowhere/bin/java: No such file or directory" in done.stderr
+
+
+@pytest.mark.parametrize("length", [20, 150, 4000])
+def test_what_spark_says_is_not_cut_where_paths_are_long(length):
+    from streameval.engines.spark.jobs import first_line
+
+    said = f"/{'p' * length}/spark-class: line 71: /nowhere/bin/java: No such file or directory"
+    assert first_line(RuntimeError(f"\n{said}\nmore")).endswith("/nowhere/bin/java: No such file or directory")

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import json
 import os
-import signal
 import sys
 import time
 import traceback
 from itertools import pairwise
-from typing import Any, NoReturn
+from typing import Any
 
 from cyclopts import App, CycloptsError, UnusedCliTokensError
 
@@ -20,11 +19,15 @@ from streameval.errors import (
     EXIT_DONE,
     EXIT_INPUT,
     EXIT_INTERRUPTED,
+    InputError,
     StreamevalError,
     outside_trouble,
     unusable_path,
 )
+from streameval.process.compiling import EACH_TIME, announce
+from streameval.process.interrupts import heard
 from streameval.text import printable
+from streameval.text.credentials import without_secrets
 
 _INTERRUPTED = "interrupted; nothing half-written was left behind"
 
@@ -39,44 +42,36 @@ for _command in discover():
     app.command(_command)
 
 
-def main() -> NoReturn:
-    """Run a command, and leave with the exit status: 0 done, 1 defect, 2 input, 3 outside, 130 interrupted."""
-    signal.signal(signal.SIGTERM, _interrupt)
-    sys.exit(run(sys.argv[1:]))
-
-
-def _interrupt(number: int, frame: Any) -> NoReturn:
-    """End as Ctrl-C does: schedulers ask by SIGTERM, which would leave temporary files behind. A second one insists."""
-    signal.signal(number, signal.SIG_DFL)
-    raise KeyboardInterrupt
-
-
 def run(arguments: list[str]) -> int:
     """Run a command and return its exit status; an error is one line on stderr (a JSON line under `--log json`)."""
     began = time.monotonic()
+    announce(lambda what: _notice(arguments, what))
     try:
+        _refuse_empty(arguments)
         app(
             arguments,
             exit_on_error=False,
             print_error=False,
             result_action="return_value",
         )
+        sys.stdout.flush()
     except CycloptsError as error:
         return _fail(arguments, "usage", _usage(error), EXIT_INPUT)
     except KeyboardInterrupt:
         return _fail(arguments, "interrupted", _INTERRUPTED, EXIT_INTERRUPTED)
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
+        return _no_reader()
+    except SystemExit as left:  # Rich's way where nobody reads on
+        return _no_reader() if isinstance(left.__context__, BrokenPipeError) else int(left.code or 0)
     except Exception as error:
-        if type(error).__name__ == "InterruptException" or "Query interrupted" in str(error):  # DuckDB's way
+        if heard:  # libraries turn an interruption into errors of their own
             return _fail(arguments, "interrupted", _INTERRUPTED, EXIT_INTERRUPTED)
         known = error if isinstance(error, StreamevalError) else outside_trouble(error)
         if known is None and isinstance(error, OSError):
             known = unusable_path(error)
         if known is not None:
             return _fail(arguments, type(known).__name__, str(known), known.exit_status)
-        traceback.print_exc()
+        print(without_secrets("".join(traceback.format_exception(error)), arguments), file=sys.stderr, end="")
         return _fail(arguments, "defect", f"{type(error).__name__}: {error} (please report this)", EXIT_DEFECT)
     if _as_json(arguments):
         seconds = round(time.monotonic() - began, 3)
@@ -85,8 +80,31 @@ def run(arguments: list[str]) -> int:
     return EXIT_DONE
 
 
+def _notice(arguments: list[str], what: str) -> None:
+    """Say why a command takes long: to a person who waits, or in the log; what a person can mend is always said."""
+    if _as_json(arguments):
+        print(json.dumps({"event": "notice", "message": what}), file=sys.stderr, flush=True)
+    elif what == EACH_TIME or sys.stderr.isatty():
+        print(f"streameval: {what}", file=sys.stderr, flush=True)
+
+
+def _no_reader() -> int:
+    """Whoever read the output wants no more of it, as `head` does: the rest is written to nowhere."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return EXIT_DONE
+
+
 def _as_json(arguments: list[str]) -> bool:
     return "--log=json" in arguments or ("--log", "json") in pairwise(arguments)
+
+
+def _refuse_empty(arguments: list[str]) -> None:
+    """Refuse an empty argument, usually a shell variable that was not set: as a path it would be the current folder."""
+    for before, one in pairwise(["", *arguments]):
+        option = one[:-1] if one.startswith("--") and one.endswith("=") else before
+        if not one or option == one[:-1]:
+            name = option if option.startswith("--") else "an argument"
+            raise InputError(f"{name} is empty", "is a variable of the shell not set?")
 
 
 def _usage(error: CycloptsError) -> str:
@@ -99,6 +117,7 @@ def _usage(error: CycloptsError) -> str:
 
 
 def _fail(arguments: list[str], kind: str, message: str, status: int) -> int:
+    message = without_secrets(message, arguments)
     event: dict[str, Any] = {"event": "error", "kind": kind, "message": message, "exit_status": status}
     print(json.dumps(event) if _as_json(arguments) else printable(f"streameval: {message}"), file=sys.stderr)
     return status

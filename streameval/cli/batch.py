@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import re
-import signal
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -17,6 +16,7 @@ from cyclopts import Parameter
 
 from streameval.cli.output import Output
 from streameval.errors import OutsideError
+from streameval.process.system import alarm
 
 if TYPE_CHECKING:
     from streameval.verbs.publish import Published
@@ -102,18 +102,14 @@ def _limit(seconds: float | None) -> Iterator[None]:
         reached.set()
         raise over
 
-    before = signal.signal(signal.SIGALRM, stop)
-    signal.setitimer(signal.ITIMER_REAL, seconds)
     try:
-        yield
+        with alarm(seconds, stop):
+            yield
     except Exception as error:
         # a library may have turned the interruption into an error of its own
         if reached.is_set() and error is not over:
             raise over from error
         raise
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
 
 
 def record(study: Path, verb: str, read: dict[str, Any], written: Sequence[Path | str], output: Output) -> None:

@@ -13,6 +13,7 @@ from cyclopts import Parameter
 if TYPE_CHECKING:
     from streameval.engines import Engine
     from streameval.rows.options import RankingOptions
+    from streameval.stores.atomic import Existing
 
 
 def whole(kind: Any, tokens: Sequence[Any]) -> int:
@@ -28,6 +29,12 @@ def whole(kind: Any, tokens: Sequence[Any]) -> int:
 
 
 Whole = Annotated[int, Parameter(converter=whole)]
+Overwrite = Annotated[bool, Parameter(negative="")]
+
+
+def existing(overwrite: bool) -> Existing:
+    """What becomes of files that stand where a command writes, and differ."""
+    return "replaced" if overwrite else "kept"
 
 
 @Parameter(name="*")
@@ -57,7 +64,7 @@ class MethodOptions:
     min_precision: Annotated[
         float | None, Parameter(help="Sampling methods: precision that the list is expected to keep (default 0.5).")
     ] = None
-    budget: Annotated[Whole | None, Parameter(help="Labels to spend at most, instead of alpha.")] = None
+    budget: Annotated[Whole | None, Parameter(help="Labels to spend at most, instead of --alpha.")] = None
     at: Annotated[Whole | None, Parameter(help="uniform: estimate the precision of the first so many items only.")] = (
         None
     )
@@ -81,18 +88,14 @@ class MethodOptions:
 
 @Parameter(name="*")
 @dataclass(frozen=True)
-class RankingFlags:
-    """What describes the ranking; kept in plan.json."""
+class ListFlags:
+    """What describes a list whose every item has a score, or that is stored in its order."""
 
     score: Annotated[
         str | None, Parameter(help="Column whose order is the ranking, largest first, whatever the storage order.")
     ] = None
     ascending: Annotated[bool, Parameter(negative="", help="Small scores come first.")] = False
     key: Annotated[str | None, Parameter(help="Columns, separated by commas, whose hash breaks ties in score.")] = None
-    nan: Annotated[
-        Literal["refuse", "last"] | None,
-        Parameter(help="What becomes of scores that are null or NaN (default refuse)."),
-    ] = None
     file_order: Annotated[
         Literal["natural", "lexical"] | None, Parameter(help="Order of files where part_2 and part_10 make it unclear.")
     ] = None
@@ -101,6 +104,10 @@ class RankingFlags:
     ] = None
     memory: Annotated[float, Parameter(help="GB that reading may take beyond what is selected.")] = 2.0
     threads: Annotated[Whole | None, Parameter(help="Readers at work at once (default: one per core).")] = None
+    verify: Annotated[
+        Literal["on", "off"],
+        Parameter(help="Whether checksums and statistics are held against what is read; off reads damaged files."),
+    ] = "on"
 
     def options(self) -> RankingOptions:
         """Return what the library takes."""
@@ -110,6 +117,17 @@ class RankingFlags:
         if self.key is not None:
             values["key"] = tuple(name.strip() for name in self.key.split(","))
         return RankingOptions(**values)
+
+
+@Parameter(name="*")
+@dataclass(frozen=True)
+class RankingFlags(ListFlags):
+    """What describes the ranking; kept in plan.json."""
+
+    nan: Annotated[
+        Literal["refuse", "last"] | None,
+        Parameter(help="What becomes of scores that are null or NaN (default refuse)."),
+    ] = None
 
 
 @Parameter(name="*")
@@ -180,6 +198,10 @@ class JudgingFlags:
     label_error: Annotated[
         float, Parameter(help="Widen every bound for labels that are wrong with at most this probability.")
     ] = 0.0
+    assume: Annotated[
+        Literal["a2", "independent"] | None,
+        Parameter(help="Of paula: read its labels under another assumption than the plan's."),
+    ] = None
     strict: Annotated[
         bool, Parameter(negative="", help="Exit with 2 if anything is missing, doubled, contradictory or unreadable.")
     ] = False

@@ -14,6 +14,7 @@ from cyclopts import Parameter
 
 from streameval.cli.meter import Meter, bar
 from streameval.text import json_safe, printable
+from streameval.text.credentials import masked_values
 
 
 class Drawn(str):
@@ -40,7 +41,7 @@ class Output:
     def event(self, stage: str, **facts: Any) -> None:
         """Log one event as a JSON line on stderr, under `--log json` only."""
         if self.log == "json":
-            print(json.dumps({"event": stage, **finite(facts)}), file=sys.stderr, flush=True)
+            print(json.dumps({"event": stage, **finite(masked_values(facts))}), file=sys.stderr, flush=True)
 
 
 _PLAIN = Output()

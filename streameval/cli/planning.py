@@ -19,7 +19,7 @@ from streameval.errors import InputError
 class GrowthFlags:
     """Growing a study that was planned with --looks, without naming its ranking again."""
 
-    labels_more: Annotated[Whole | None, Parameter(help="Enlarge the study by at most so many labels.")] = None
+    labels_more: Annotated[Whole | None, Parameter(help="Enlarge the study by at most so many labels, once.")] = None
     half_width: Annotated[
         float | None, Parameter(help="Enlarge the study until it is forecast to reach this, relative to precision.")
     ] = None
@@ -38,11 +38,12 @@ class ReuseFlags:
     draw_by: Annotated[
         str | None,
         Parameter(
-            help="loguniform: columns whose hash draws the items, so that another version draws nearly the same."
+            help="loguniform: columns whose hash draws the items, so that another version draws nearly the same; "
+            "needs --seed."
         ),
     ] = None
     reuse: Annotated[
-        str | None, Parameter(help="Labels that items have already, for whatever version; needs --on.")
+        str | None, Parameter(help="Labels that items have already, for whatever version; needs --on and --seed.")
     ] = None
     on: Annotated[str | None, Parameter(help="Column that joins them; items are drawn by it.")] = None
     label: Annotated[str | None, Parameter(help="Column with the label (default label).")] = None
@@ -79,6 +80,10 @@ def enlarge_study(ranking: Sequence[str], study: Path, flags: GrowthFlags, outpu
     before = Study(study).plan().table.num_rows
     grown = enlarge(study, **asdict(flags))
     labels = grown.table.num_rows
+    if labels == before:
+        head = f"{grown.method}: enlarged by this request already, {labels:,} items to label in all"
+    else:
+        head = f"{grown.method}: {labels - before:,} more items to label, {labels:,} in all"
     look, looks = grown.notes["look"], grown.parameters["looks"]
     output.event("plan", labels=labels, n_items=grown.n_items, look=look)
     result = {
@@ -86,12 +91,13 @@ def enlarge_study(ranking: Sequence[str], study: Path, flags: GrowthFlags, outpu
         "plan_id": grown.plan_id,
         "labels": labels,
         "more": labels - before,
+        "already_there": labels == before,
         **grown.header(),
     }
     output.say(
         result,
         [
-            f"{grown.method}: {labels - before:,} more items to label, {labels:,} in all (look {look} of {looks})",
+            f"{head} (look {look} of {looks})",
             f"Next: streameval select {study} --export tasks.csv",
         ],
     )
@@ -101,7 +107,7 @@ def plan_with_key(
     ranking: Sequence[str],
     study: Path,
     flags: tuple[ReuseFlags, RankingFlags],
-    chosen: tuple[str, int],
+    chosen: tuple[str, int | None],
     parameters: MethodOptions,
     output: Output,
 ) -> None:
@@ -119,6 +125,9 @@ def plan_with_key(
     counts = {"labels": labels, "reused": made.labelled, "to_label": labels - made.labelled}
     result: dict[str, Any] = {"study": str(study), "plan_id": made.plan.plan_id, **counts, **made.plan.header()}
     lines = [f"{method}: {labels:,} of {made.plan.n_items:,} items to label, drawn by {', '.join(by.key)}"]
+    lines.append(
+        f"Seed {made.plan.seed}: another version draws nearly the same items by it, with --seed {made.plan.seed}."
+    )
     if reuse.reuse is not None:
         lines.append(f"{made.labelled:,} have a label already: {labels - made.labelled:,} are left to ask for.")
     if reuse.labels_unseen_by_model == "no":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
@@ -18,6 +19,7 @@ SHOW TABLES;              the tables, and the files named by --with
 DESCRIBE curve;           columns of a table
 SELECT precision_at(1000), recall_at(1000), yield_at(1000), f_measure(1000, 1), threshold_at(1000);
 SELECT rank_at_precision(0.9), rank_at_recall(0.5);
+SELECT weighted_mean(label, weight) FROM labels;  an average over the list, of any expression
 FROM precision_at(1000);  the same as a row: rank, lower, estimate, upper
 A statement goes on until its ';'. Ctrl-C abandons it or stops its query; Ctrl-D, exit or quit leaves."""
 _LEAVE = {"exit", "quit", ".exit", ".quit", "\\q"}
@@ -28,6 +30,7 @@ def ask_in_turn(session: Session) -> None:
     """Ask for statements and answer them, until end of input."""
     with suppress(ImportError):  # a Python built without it edits no lines
         import readline  # noqa: F401  (gives `input` its history)
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # Ctrl-C abandons a statement, however often
     print(_WELCOME)
     lines: list[str] = []
     while True:

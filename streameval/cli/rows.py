@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
+    from streameval.stores.atomic import Existing
+
 _SHOWN = 100  # rows on a terminal
 
 
@@ -65,20 +67,20 @@ def print_csv(found: pa.Table) -> None:
         writer.writerow(["" if one is None else shown(one) for one in cells])
 
 
-def write_parquet(found: pa.Table, path: Path) -> None:
-    """Write one Parquet file.
+def write_parquet(found: pa.Table, path: Path, existing: Existing = "kept") -> None:
+    """Write one Parquet file (`atomic.write_out`).
 
     Raises
     ------
     InputError
-        A type that Parquet has not.
+        A type that Parquet has not; a file that stands there and differs.
     """
     import pyarrow as pa
 
     from streameval.stores import atomic
 
     try:
-        atomic.write_all({path: atomic.parquet(found, {})})
+        atomic.write_out({path: atomic.parquet(found, {})}, existing)
     except pa.ArrowNotImplementedError as error:
         kinds = ", ".join(f"{field.name} {field.type}" for field in found.schema)
         raise InputError(f"Parquet cannot hold a type of these columns: {kinds}", "cast it: i::VARCHAR") from error

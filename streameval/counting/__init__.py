@@ -53,8 +53,11 @@ class Unresolved:
         Width of the brackets.
     grouped : pair of float
         Least and most that the sum of precisions can be where tied items count as one.
+    ties : bool
+        Whether items are known to tie, positives with negatives, in bins of a single score.
     """
 
     average_precision: float
     roc_auc: float
     grouped: tuple[float, float]
+    ties: bool

@@ -77,7 +77,8 @@ def counted(scans: LabelledScans, cutoffs: Int64Array, scores: Scores, limits: L
         bins = within.refined(bins, scans.bins(within, silent))
         times += 1
     average_precision, auc, grouped = _open(bins)
-    unresolved = Unresolved(average_precision, auc, grouped) if np.any(bins.open) else None
+    ties = bool(np.any(~bins.open & (bins.positives > 0) & (bins.positives < bins.sizes)))
+    unresolved = Unresolved(average_precision, auc, grouped, ties) if np.any(bins.open) else None
     return _summed(
         bins, cutoffs, scores, f"{bins.sizes.size:,} bins of scores in {times} scan{'s' * (times > 1)}", unresolved
     )

@@ -101,7 +101,7 @@ class LabelledRows:
         if keys.missing:
             raise InputError(
                 f"{unit.where}: {keys.missing:,} items have no {self.score} (null or NaN)",
-                "an exact evaluation needs the score of every item, whatever --nan says",
+                "an exact evaluation needs the score of every item",
             )
         if keys.low.size:
             raise InputError(

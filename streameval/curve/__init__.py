@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from fractions import Fraction
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -18,7 +19,10 @@ from streameval.curve.extremes import Extremes
 from streameval.curve.targets import rank_at_precision, rank_at_recall, target
 from streameval.errors import InputError
 from streameval.types import Claim
-from streameval.typing import Int64Array
+from streameval.typing import FloatArray, Int64Array
+
+Basis = Literal["bounds", "labels at hand", "none"]
+"""What estimates are made of: the middle of the bounds, or the labels at hand; or there are none."""
 
 
 @dataclass(frozen=True)
@@ -59,6 +63,11 @@ class Curve:
         `rank`, `score` at planned ranks, where the order has a score.
     misses : int
         Positives that the ranking never returned: they count in recall and F.
+    basis : Basis
+        What estimates are made of; they are null where it is "none".
+    center : Envelope or None
+        Bounds in whose middle the estimates lie, where it is not that of `envelope`: as they would be if missing labels
+        were like those at hand, or at another confidence.
     """
 
     n_items: int
@@ -70,6 +79,24 @@ class Curve:
     columns: pa.Table | None = None
     score: pa.Table | None = None
     misses: int = 0
+    basis: Basis = "bounds"
+    center: Envelope | None = None
+
+    @property
+    def central(self) -> Curve | None:
+        """The curve in the middle of whose bounds the estimates lie; None where there are none."""
+        if self.basis == "none":
+            return None
+        return self if self.center is None else replace(self, envelope=self.center, center=None)
+
+    def centred(self, center: Envelope | None, basis: Basis) -> Curve:
+        """Return the same bounds with other estimates."""
+        return replace(self, center=center, basis=basis)
+
+    @property
+    def envelope_table(self) -> pa.Table:
+        """What `envelope.parquet` holds: `Envelope.table`, and the center where there is one."""
+        return self.envelope.table if self.center is None else self.envelope.table_with(self.center)
 
     def at(self, ranks: npt.ArrayLike) -> pa.Table:
         """Yield, precision, recall and F1 with bounds at any ranks.
@@ -83,8 +110,8 @@ class Curve:
         -------
         pyarrow.Table
             `rank` int64; `yield_lower`, `yield`, `yield_upper`, `precision_lower`, `precision`,
-            `precision_upper` float64, and the same of recall (null where there are no positives) and f1; `score`
-            where the order has one (null at ranks never read).
+            `precision_upper` float64, and the same of recall (null where there are no positives) and f1; estimates are
+            null where there are none (`basis`); `score` where the order has one (null at ranks never read).
 
         Raises
         ------
@@ -92,18 +119,25 @@ class Curve:
             If a rank is outside 1..N.
         """
         wanted = self._inside(ranks)
-        lower, upper = self.envelope.at(wanted)
         found: dict[str, Any] = {"rank": wanted}
         if self.score is not None:
             found["score"] = _look_up(self.score, wanted, "score")
-        found |= {"yield_lower": lower, "yield": estimate(lower, upper), "yield_upper": upper}
-        known = Known.of(self.envelope, self.misses, wanted)
-        for name in ("precision", "recall", "f1"):
-            low, high = bounds_at(known, name)
-            middle = np.where(np.isnan(low + high), np.nan, estimate(low, high))
+        central = self.central
+        centers = {} if central is None else central._bounds(wanted)
+        for name, (low, high) in self._bounds(wanted).items():
+            middle = np.full(wanted.size, np.nan)
+            if central is not None:
+                middle = np.where(np.isnan(low + high), np.nan, estimate(*centers[name]))
+            if central is not self:
+                middle = np.clip(middle, low, high)
             sides = {f"{name}_lower": low, name: middle, f"{name}_upper": high}
             found |= {side: pa.array(values, from_pandas=True) for side, values in sides.items()}
         return pa.table(found)
+
+    def _bounds(self, ranks: Int64Array) -> dict[str, tuple[FloatArray, FloatArray]]:
+        known = Known.of(self.envelope, self.misses, ranks)
+        shares = {name: bounds_at(known, name) for name in ("precision", "recall", "f1")}
+        return {"yield": self.envelope.at(ranks), **shares}
 
     def yield_at(self, rank: int) -> Bounds:
         """Positives among the first `rank` items."""
@@ -127,9 +161,13 @@ class Curve:
         """
         if not 0 <= beta < np.inf:
             raise InputError(f"beta is {beta}", "it is a weight of 0 or more; 1 weighs precision and recall alike")
-        known = Known.of(self.envelope, self.misses, self._inside([rank]))
-        (lower,), (upper,) = f_bounds(known, beta)
-        return Bounds.of(float(lower), float(upper))
+        ranks = self._inside([rank])
+
+        def bounds(curve: Curve) -> tuple[float, float]:
+            (lower,), (upper,) = f_bounds(Known.of(curve.envelope, curve.misses, ranks), beta)
+            return float(lower), float(upper)
+
+        return self._estimated(bounds)
 
     def rank_at_precision(self, precision: object) -> Bounds:
         """Deepest cutoff whose precision is at least `precision`; `lower` is the one that is proven to hold it.
@@ -145,7 +183,7 @@ class Curve:
             0 where no rank has it; NaN where the curve's coverage is "none", or it contradicts itself.
         """
         share = target(precision, "precision")
-        return Bounds.of(*rank_at_precision(self._extremes(), share)) if self.proves else Bounds(*[np.nan] * 3)
+        return self._at_target(rank_at_precision, share)
 
     def rank_at_recall(self, recall: object) -> Bounds:
         """First cutoff whose recall is at least `recall`; by `upper` it is proven to be reached.
@@ -161,7 +199,7 @@ class Curve:
             Infinite where no rank may reach it; NaN where the curve's coverage is "none", or it contradicts itself.
         """
         share = target(recall, "recall")
-        return Bounds.of(*rank_at_recall(self._extremes(), share)) if self.proves else Bounds(*[np.nan] * 3)
+        return self._at_target(rank_at_recall, share)
 
     def threshold_at(self, rank: int) -> tuple[Any, Any, Any]:
         """Score of the item at `rank`, between the scores of its neighbours that were read.
@@ -169,8 +207,8 @@ class Curve:
         Returns
         -------
         lower, score, upper : as the column's type, or None
-            `score` is None where that item was not read; all three where the order has no scores, or there is none
-            at or after `rank`.
+            `score` is None where that item was not read and its neighbours' scores differ; all three where the order
+            has no scores, or there is none at or after `rank`.
         """
         (wanted,) = self._inside([rank]).tolist()
         if self.score is None:
@@ -180,26 +218,38 @@ class Curve:
         if before < 0 or after == ranks.size:  # beyond the last item that has a score
             return None, None, None
         sides = [scores[before].as_py(), scores[after].as_py()]
-        return min(sides), sides[0] if after == before else None, max(sides)
+        return min(sides), sides[0] if sides[0] == sides[1] else None, max(sides)
 
     @property
     def proves(self) -> bool:
         """Whether the bounds are bounds: a claim is made, and they do not contradict each other."""
         return self.claim.coverage != "none" and self.envelope.consistent
 
-    def _extremes(self) -> Extremes:
-        return Extremes.of(self.envelope, self.misses)
+    def _at_target(self, question: Callable[[Extremes, Fraction], tuple[float, float]], share: Fraction) -> Bounds:
+        if not self.proves:
+            return Bounds(*[np.nan] * 3)
+        return self._estimated(lambda curve: question(Extremes.of(curve.envelope, curve.misses), share))
+
+    def _estimated(self, bounds: Callable[[Curve], tuple[float, float]]) -> Bounds:
+        """Bounds of this curve, with the estimate from the one that has it."""
+        own, central = Bounds.of(*bounds(self)), self.central
+        if central is self:
+            return own
+        middle = np.nan if central is None else Bounds.of(*bounds(central)).estimate
+        return own._replace(estimate=float(np.clip(middle, own.lower, own.upper)))
 
     def _at(self, rank: int, name: str) -> Bounds:
+        if np.ndim(rank):
+            raise InputError(f"{name}_at takes one rank, and was given {np.size(rank)}", "at(ranks) takes several")
         (row,) = self.at([rank]).select([f"{name}_lower", name, f"{name}_upper"]).to_pylist()
         return Bounds(*(np.nan if value is None else value for value in row.values()))
 
     def _inside(self, ranks: npt.ArrayLike) -> Int64Array:
-        wanted = np.atleast_1d(np.asarray(ranks, dtype=np.int64))
-        if wanted.size and (wanted.min() < 1 or wanted.max() > self.n_items):
-            bad = wanted[(wanted < 1) | (wanted > self.n_items)][0]
-            raise InputError(f"rank {bad:,} is outside 1..{self.n_items:,}")
-        return wanted
+        given = np.atleast_1d(np.asarray(ranks))  # of any size: int64 does not hold every whole number
+        outside = given[(given < 1) | (given > self.n_items)]
+        if outside.size:
+            raise InputError(f"rank {outside[0]:,} is outside 1..{self.n_items:,}")
+        return given.astype(np.int64)
 
     @property
     def table(self) -> pa.Table:
@@ -238,12 +288,13 @@ class Curve:
         """Show the claim, a picture and a few cutoffs in a notebook."""
         claim = self.claim
         chance = "" if claim.confidence is None else f" with probability {claim.confidence:g}"
-        head = f"{claim.coverage}{chance}; assumed: {claim.assumes}"
+        head = f"{claim.coverage}{chance}; assumed: {claim.assumes}. {claim.caution}"
         sides = ["precision_lower", "precision", "precision_upper"]
         ranks = np.unique(np.rint(np.geomspace(1, self.n_items, 200)).astype(np.int64))
         drawn = [self.at(ranks).column(name).to_numpy() for name in sides]
         few = np.unique(np.append(10 ** np.arange(np.log10(self.n_items) + 1e-9, dtype=np.int64), self.n_items))
-        rows = [[f"{row['rank']:,}", *(f"{row[side]:.4f}" for side in sides)] for row in self.at(few).to_pylist()]
+        shown = [[f"{row['rank']:,}", *(row[side] for side in sides)] for row in self.at(few).to_pylist()]
+        rows = [["unknown" if v is None else v if isinstance(v, str) else f"{v:.4f}" for v in row] for row in shown]
         picture = notebook.band(f"Precision by rank, {self.n_items:,} items", ranks, *drawn)
         return notebook.table(f"Precision by rank. {head}", ["first k", "lower", "estimate", "upper"], rows) + picture
 

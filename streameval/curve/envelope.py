@@ -16,6 +16,8 @@ import pyarrow as pa
 
 from streameval.typing import FloatArray, Int64Array
 
+_CENTER = ("center_lower", "center_upper")
+
 
 @dataclass(frozen=True)
 class Envelope:
@@ -89,11 +91,36 @@ class Envelope:
             }
         )
 
+    def table_with(self, center: Envelope) -> pa.Table:
+        """`table` at the breakpoints of both, with the bounds of the other as `center_lower`, `center_upper`."""
+        ranks = np.union1d(self.rank, center.rank)
+        table = Envelope(ranks, *self.at(ranks)).table
+        for name, side in zip(_CENTER, center.at(ranks), strict=True):
+            table = table.append_column(name, pa.array(side))
+        return table
+
     @staticmethod
-    def from_table(table: pa.Table) -> Envelope:
-        """Read back what `table` wrote."""
+    def from_table(table: pa.Table, n_items: int) -> Envelope:
+        """Read back what `table` wrote.
+
+        Raises
+        ------
+        ValueError
+            Its ranks do not increase from 0 to `n_items`.
+        """
         names = ("rank", "yield_lower", "yield_upper")
-        return Envelope(*(table.column(name).to_numpy() for name in names))
+        found = Envelope(*(table.column(name).to_numpy() for name in names))
+        ends = found.rank[[0, -1]].tolist() if found.rank.size else []
+        if ends != [0, n_items] or np.any(np.diff(found.rank) <= 0):
+            raise ValueError(f"the bounds are not those of {n_items} items")
+        return found
+
+    @staticmethod
+    def center_from(table: pa.Table) -> Envelope | None:
+        """Read back the other envelope that `table_with` wrote; None where there is none."""
+        if _CENTER[0] not in table.column_names:
+            return None
+        return Envelope(*(table.column(name).to_numpy() for name in ("rank", *_CENTER)))
 
 
 @dataclass(frozen=True)

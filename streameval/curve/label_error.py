@@ -109,7 +109,7 @@ def widen(curve: Curve, rate: float, confidence: float | None) -> Curve:
     -------
     Curve
         Coverage "simultaneous" where it was "exact" or "simultaneous", "conditional" where it was; "none" stays "none".
-        The method's own columns are those of what people said.
+        The claim is about the truth. The method's own columns are those of what people said.
 
     Raises
     ------

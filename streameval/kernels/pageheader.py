@@ -15,7 +15,8 @@ from streameval.typing import Int64Array
 
 # entries of `page_header`
 PAGE_TYPE, PAGE_UNCOMPRESSED, PAGE_COMPRESSED, CRC, PAGE_VALUES, PAGE_ROWS, ENCODING, LEVELS = range(8)
-N_HEADER = 8
+REPETITION_BYTES, DEFINITION_BYTES = range(8, 10)
+N_HEADER = 10
 
 
 @kernel
@@ -34,6 +35,8 @@ def _data_header(raw: Bytes, at: int, version: int, out: Int64Array) -> int:
             slot = ENCODING
         elif version == 1 and last == 3:
             slot = LEVELS
+        elif version == 2 and last in (5, 6):
+            slot = DEFINITION_BYTES if last == 5 else REPETITION_BYTES
         if slot >= 0 and kind in (4, 5, 6):
             out[slot], at = zigzag(raw, at)
         else:
@@ -52,8 +55,8 @@ def page_header(raw: Bytes, out: Int64Array) -> int:
         May go on after the header.
     out : int64 array, shape (N_HEADER,)
         Filled with page type, uncompressed and compressed size (header not included), CRC (as unsigned), values, rows
-        (version 2 only), encoding of the values, encoding of the definition levels (version 1 only); `ABSENT` where the
-        header does not say.
+        (version 2 only), encoding of the values, encoding of the definition levels (version 1 only), bytes of
+        repetition and of definition levels (version 2 only); `ABSENT` where the header does not say.
 
     Returns
     -------
@@ -77,6 +80,41 @@ def page_header(raw: Bytes, out: Int64Array) -> int:
     if out[CRC] != ABSENT:
         out[CRC] &= 0xFFFFFFFF
     return at
+
+
+@kernel
+def page_headers(raw: Bytes, values: int, out: Int64Array) -> int:
+    """Read the headers of a column chunk's pages, which lie one after another.
+
+    Parameters
+    ----------
+    raw : uint8 array
+        The chunk.
+    values : int
+        That it holds: what follows the page with the last of them is no page.
+    out : int64 array, shape (room, N_HEADER + 2)
+        Filled with each page's header (`page_header`), where it begins and where its body does.
+
+    Returns
+    -------
+    int
+        Pages; -1 - page where one is damaged; one more than there is room where there are more.
+    """
+    at, held = 0, 0
+    for page in range(out.shape[0]):
+        if held >= values:
+            return page
+        length = page_header(raw[at:], out[page, :N_HEADER])
+        if length < 0 or out[page, PAGE_COMPRESSED] > raw.size - at - length:
+            return -1 - page
+        if out[page, PAGE_TYPE] in (0, 3):
+            if out[page, PAGE_VALUES] < 0 or out[page, PAGE_VALUES] > values - held:
+                return -1 - page
+            held += out[page, PAGE_VALUES]
+        out[page, N_HEADER], out[page, N_HEADER + 1] = at, at + length
+        at += length + out[page, PAGE_COMPRESSED]
+    room: int = out.shape[0]
+    return room if held >= values else room + 1
 
 
 @kernel

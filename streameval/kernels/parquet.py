@@ -9,12 +9,15 @@ from __future__ import annotations
 import numpy as np
 
 from streameval.kernels.jit import kernel
-from streameval.kernels.thrift import LIST, STRUCT, Bytes, field, list_head, skip, zigzag
+from streameval.kernels.thrift import BINARY, LIST, STRUCT, Bytes, field, list_head, skip, varint, zigzag
 from streameval.typing import Int64Array
 
 # columns of `chunk_facts`
 TYPE, CODEC, VALUES, UNCOMPRESSED, COMPRESSED, DATA_AT, DICTIONARY_AT, INDEX_AT, INDEX_SIZE, FOREIGN = range(10)
-N_FACTS = 10
+NULLS, MIN_AT, MIN_SIZE, MAX_AT, MAX_SIZE, PATH_AT, PATH_END = range(10, 17)
+N_FACTS = 17
+# columns of `row_group`
+ROWS, ORDINAL, COLUMNS = range(3)
 ABSENT = -(2**62)
 
 
@@ -141,10 +144,29 @@ def find_field(raw: Bytes, wanted: int) -> tuple[int, int]:
 
 
 @kernel
+def _statistics(raw: Bytes, at: int, out: Int64Array) -> int:
+    """Read where the minimum and the maximum lie; those of the old fields, whose order was never said, are passed over.
+
+    Whether they are exact does not matter: either way no value may lie beyond them.
+    """
+    last, kind, at = field(raw, at, 0)
+    while kind > 0 and at >= 0:
+        begin, after = at, skip(raw, at, kind)
+        if last == 3 and kind in (4, 5, 6):
+            out[NULLS], _ = zigzag(raw, begin)
+        elif last in (5, 6) and kind == BINARY and after >= 0:
+            size, begin = varint(raw, begin)
+            slot = MAX_AT if last == 5 else MIN_AT
+            out[slot], out[slot + 1] = begin, int(np.int64(size))
+        last, kind, at = field(raw, after, last)
+    return at if kind == 0 else -1
+
+
+@kernel
 def _column_metadata(raw: Bytes, at: int, out: Int64Array) -> int:
     last, kind, at = field(raw, at, 0)
     while kind > 0 and at >= 0:
-        slot = -1
+        slot, begin = -1, at
         if last == 1:
             slot = TYPE
         elif 4 <= last <= 7:
@@ -155,8 +177,12 @@ def _column_metadata(raw: Bytes, at: int, out: Int64Array) -> int:
             slot = DICTIONARY_AT
         if slot >= 0 and kind in (4, 5, 6):
             out[slot], at = zigzag(raw, at)
+        elif last == 12 and kind == STRUCT:
+            at = _statistics(raw, at, out)
         else:
             at = skip(raw, at, kind)
+            if last == 3:
+                out[PATH_AT], out[PATH_END] = begin, at
         last, kind, at = field(raw, at, last)
     return at if kind == 0 else -1
 
@@ -180,18 +206,39 @@ def _column_chunk(raw: Bytes, at: int, out: Int64Array) -> int:
 
 
 @kernel
-def _row_group(raw: Bytes, at: int, leaves: Int64Array, out: Int64Array) -> int:
+def row_group(raw: Bytes, at: int, leaves: Int64Array, out: Int64Array, own: Int64Array) -> int:
+    """Read one RowGroup.
+
+    Parameters
+    ----------
+    at : int
+        Where it begins.
+    leaves : int64 array, strictly increasing
+        Indexes of leaf columns.
+    out : int64 array, shape (leaves, N_FACTS)
+        See `chunk_facts`.
+    own : int64 array, shape (3,)
+        Filled with rows, ordinal (`ABSENT` where there is none) and column chunks.
+
+    Returns
+    -------
+    int
+        Position after it; -1 where there is none, or it lacks a column.
+    """
     found = 0
+    own[:] = ABSENT
     last, kind, at = field(raw, at, 0)
     while kind > 0 and at >= 0:
         if last == 1 and kind == LIST:
-            count, inner, at = list_head(raw, at)
-            for i in range(count):
+            own[COLUMNS], inner, at = list_head(raw, at)
+            for i in range(own[COLUMNS]):
                 if found < leaves.size and leaves[found] == i and at >= 0:
                     at = _column_chunk(raw, at, out[found])
                     found += 1
                 else:
                     at = skip(raw, at, inner)
+        elif last in (3, 7) and kind in (4, 5, 6):
+            own[ROWS if last == 3 else ORDINAL], at = zigzag(raw, at)
         else:
             at = skip(raw, at, kind)
         last, kind, at = field(raw, at, last)
@@ -210,8 +257,9 @@ def chunk_facts(raw: Bytes, groups: Int64Array, leaves: Int64Array, out: Int64Ar
         Indexes of row groups and of leaf columns.
     out : int64 array, shape (groups, leaves, N_FACTS)
         Filled with physical type, codec, values, uncompressed and compressed size, offsets of the first data page and
-        of the dictionary page, offset and size of the offset index (`ABSENT` where there is none), and 1 where the
-        chunk is encrypted or lies in another file.
+        of the dictionary page, offset and size of the offset index (`ABSENT` where there is none), 1 where the chunk
+        is encrypted or lies in another file; of its statistics nulls, and where in `raw` minimum and maximum lie, with
+        their bytes; where in `raw` its path begins and ends.
 
     Returns
     -------
@@ -220,12 +268,12 @@ def chunk_facts(raw: Bytes, groups: Int64Array, leaves: Int64Array, out: Int64Ar
     """
     at, _ = find_field(raw, 4)
     count, inner, at = list_head(raw, at)
-    found = 0
+    found, own = 0, np.empty(3, np.int64)
     for i in range(count):
         if found == groups.size or at < 0:
             break
         if groups[found] == i:
-            at = _row_group(raw, at, leaves, out[found])
+            at = row_group(raw, at, leaves, out[found], own)
             found += 1
         else:
             at = skip(raw, at, inner)

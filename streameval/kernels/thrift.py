@@ -13,7 +13,7 @@ from streameval.kernels.jit import kernel
 
 Bytes = npt.NDArray[np.uint8]
 
-_BOOL_TRUE, _BOOL_FALSE, _BYTE, _DOUBLE, _BINARY, LIST, _SET, STRUCT = 1, 2, 3, 7, 8, 9, 10, 12
+_BOOL_TRUE, _BOOL_FALSE, _BYTE, _DOUBLE, BINARY, LIST, _SET, STRUCT = 1, 2, 3, 7, 8, 9, 10, 12
 _DEEPEST = 32
 
 
@@ -79,7 +79,7 @@ def _skip_scalar(raw: Bytes, at: int, kind: int) -> int:
         at += 1 if kind == _BYTE else 8
     elif kind in (4, 5, 6):
         at = varint(raw, at)[1]
-    elif kind == _BINARY:
+    elif kind == BINARY:
         size, at = varint(raw, at)
         if at < 0 or size > np.uint64(raw.size):
             return -1

@@ -20,8 +20,11 @@ def connected(spill: str | None = None, memory: str | None = None) -> Iterator[d
         Memory that it may take, such as "1GB".
     """
     with duckdb.connect() as connection:
-        # the bar would go to standard output, where `--json` promises one object
-        connection.execute("SET enable_progress_bar = false; SET TimeZone = 'UTC'")
+        connection.execute("SET TimeZone = 'UTC'")
+        # The bar would go to standard output, where `--json` promises one object. In a notebook without ipywidgets it
+        # is off, and DuckDB refuses the very word.
+        if connection.execute("SELECT current_setting('enable_progress_bar')").fetchall() != [(False,)]:
+            connection.execute("SET enable_progress_bar = false")
         if spill is not None:
             connection.execute("SET temp_directory = '" + spill.replace("'", "''") + "'")
         if memory is not None:

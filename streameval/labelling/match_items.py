@@ -16,7 +16,7 @@ from streameval.labelling.columns import Found
 from streameval.labelling.readers import given, quote
 from streameval.types import Plan
 
-OURS = ("rank", "stratum", "se_task")
+OURS = ("rank", "stratum", "weight", "se_task")
 
 
 @dataclass(frozen=True)

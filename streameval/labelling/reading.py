@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import itertools
-import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
@@ -23,7 +22,9 @@ from streameval.labelling.columns import Found, LabelColumns, find
 from streameval.labelling.duckdb_session import connected
 from streameval.labelling.match_items import Items, Join, match_keys, refuse_shortened
 from streameval.labelling.readers import LISTED, ROW, Opened, Rejected, given, name_of, open_source
+from streameval.labelling.shared import refuse_other_items
 from streameval.labelling.votes import SCHEMA, Votes
+from streameval.stores.temporary import temporary_folder
 from streameval.types import Plan
 
 _MEMORY = "1GB"
@@ -47,9 +48,9 @@ def read_votes(source: Any, plan: Plan, items: Items | None = None, columns: Lab
     InputError
         A source that cannot be read, lacks a column, or says nothing about this study.
     StudyError
-        A source whose `se_study` names another study.
+        A source whose `se_study` names another study, or whose rows show other items.
     """
-    with tempfile.TemporaryDirectory(prefix="streameval-") as spill, connected(spill, _MEMORY) as connection:
+    with temporary_folder("streameval-work") as spill, connected(str(spill), _MEMORY) as connection:
         try:
             with ThreadPoolExecutor(1) as beside:
                 opened = open_source(connection, source)
@@ -81,6 +82,8 @@ class _Reading:
         self._check_study()
         join = match_keys(self.connection, self.plan, items, self.found, self.opened.name)
         rows, strange = self._count(join)
+        if items.selection is not None and (self.found.ours or self.found.role == "rank"):
+            refuse_other_items(self.connection, items.selection, self.found, join.on, self.opened.name)
         self.connection.execute(f"CREATE TEMP TABLE se_hits AS {self._hits(join.on)}")
         table = self._parsed()
         listed = self._unknown(join.unknown) if strange else SCHEMA.empty_table()

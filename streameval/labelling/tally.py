@@ -6,9 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from streameval.labelling.agreement import Agreement, agreement
+from streameval.labelling.answers import whose
 from streameval.labelling.fates import fold
 from streameval.labelling.issues import issues_of, trouble_between_strangers, untimed
 from streameval.labelling.rules import Counts, VoteRule, vote_rule
@@ -28,11 +31,16 @@ class Tallied:
         Every stored row with its `fate` (see `streameval.labelling.fates`).
     issues : pyarrow.Table
         See `streameval.labelling.issues`.
+    agreement : Agreement
+    answered : bool array, shape (n_planned,)
+        Whether anybody answered or skipped the item of a planned rank.
     """
 
     labels: Labels
     rows: pa.Table
     issues: pa.Table
+    agreement: Agreement
+    answered: npt.NDArray[np.bool_]
 
 
 def tally(
@@ -75,8 +83,12 @@ def tally(
         "untimed": untimed(rows).num_rows,
         **{fate: int(fates.get(fate, 0)) for fate in _FATES},
     }
-    labels = Labels(plan.ranks, label, counts.votes, counts.positive, account)
-    return Tallied(labels, rows, issues_of(labels, rows, strangers))
+    people = agreement(rows, extra)
+    said = whose(rows, counts, label, plan.ranks, people, chosen.least)
+    labels = Labels(plan.ranks, label, counts.votes, counts.positive, account, *said)
+    silent = pc.is_in(rows.column("fate"), value_set=pa.array(["blank", "unreadable", "unknown", "control"]))
+    answered = np.isin(plan.ranks, rows.filter(pc.invert(silent)).column("rank").to_numpy())
+    return Tallied(labels, rows, issues_of(labels, rows, strangers), people, answered)
 
 
 def with_unlisted(account: Mapping[str, int], unlisted: Sequence[Mapping[str, int]], unplanned: int) -> dict[str, int]:

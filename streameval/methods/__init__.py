@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from numbers import Integral, Real
 from typing import Any, ClassVar, Protocol, cast, runtime_checkable
@@ -15,7 +16,7 @@ from typing import Any, ClassVar, Protocol, cast, runtime_checkable
 from streameval.curve import Curve
 from streameval.errors import InputError, did_you_mean
 from streameval.types import Labels, Plan
-from streameval.typing import Int64Array
+from streameval.typing import FloatArray, Int64Array
 
 ASSUMES_THE_DRAW = "nothing of the list: only that the planned ranks, drawn at random, are the ones that were labelled"
 
@@ -68,6 +69,15 @@ class DrawsStrata(Protocol):
 
     def drawn(self, n_items: int, seed: int, rank: Int64Array) -> Plan:
         """Make a plan of the ranks that were drawn, int64, strictly increasing."""
+        ...
+
+
+@runtime_checkable
+class DrawsAtRandom(Protocol):
+    """A method whose draw takes every rank that it can take with a known probability."""
+
+    def weights(self, plan: Plan) -> FloatArray:
+        """Inverse of the probability with which the draw took each planned rank, float64 in the plan's order."""
         ...
 
 
@@ -140,7 +150,9 @@ def create(name: str, parameters: dict[str, Any] | None = None) -> Method:
     accepted = parameter_names(known[name])
     for key in given:
         if key not in accepted:
-            raise InputError(f"method {name} has no parameter '{key}'", did_you_mean(key, accepted))
+            owners = [other for other, method in known.items() if key in parameter_names(method)]
+            hint = " or ".join(f"--method {owner}" for owner in owners) or did_you_mean(key, accepted)
+            raise InputError(f"method {name} has no parameter '{key}'", hint)
         _check_type(known[name], key, given[key])
     return known[name](**{key: _plain(value) for key, value in given.items()})
 
@@ -194,6 +206,12 @@ def check_budget(budget: int | None) -> None:
     """Refuse a budget of no labels; None is no budget."""
     if budget is not None and budget < 1:
         raise InputError(f"budget is {budget:,} labels", "a plan takes at least one")
+
+
+def refuse_alpha_with_budget(parameters: Mapping[str, Any]) -> None:
+    """Refuse a plan that is asked for a half-width and for a number of labels: one of them would be ignored."""
+    if parameters.get("alpha") is not None and parameters.get("budget") is not None:
+        raise InputError("alpha and budget were both given, and a plan is made for one", "leave out one of them")
 
 
 def check_claim(confidence: float, min_precision: float) -> None:

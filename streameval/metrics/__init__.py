@@ -31,6 +31,8 @@ RECALLS = tuple(Fraction(text) for text in ("0.5", "0.8", "0.9", "0.95", "0.99")
 PRECISIONS = tuple(Fraction(text) for text in ("0.5", "0.8", "0.9", "0.95", "0.99"))
 ELEVEN = tuple(Fraction(i, 10) for i in range(11))
 BETAS = (0.5, 1.0, 2.0)
+ROUNDING = 1e-12
+"""Relative difference that the order of a sum can make: values so close may be the same."""
 
 
 def cutoffs(n_items: int) -> Int64Array:
@@ -58,7 +60,15 @@ def text(target: Fraction) -> str:
 
 def table(rows: Iterable[Row], coverage: Coverage) -> pa.Table:
     """Make `metrics.parquet` of rows; a NaN becomes null, as the metric is undefined."""
-    found = list(rows)
+    found = [_in_order(row) for row in rows]
     values = [[None if np.isnan(row[i]) else row[i] for row in found] for i in (2, 3, 4)]
     names = [[row[i] for row in found] for i in (0, 1)]
     return pa.table([*names, *values, [coverage] * len(found)], schema=SCHEMA)
+
+
+def _in_order(row: Row) -> Row:
+    """Swap ends that were summed in different ways where rounding alone has crossed them."""
+    metric, argument, lower, estimate, upper = row
+    if not 0 < lower - upper <= ROUNDING * max(abs(lower), abs(upper)):
+        return row
+    return metric, argument, upper, min(max(estimate, upper), lower), lower

@@ -44,10 +44,23 @@ def metrics(curve: Curve) -> pa.Table:
     Bounds on the yield hold together, so the bounds on all metrics hold together, with the probability and under the
     assumption of the curve. Where its coverage is "none" there are rows at cutoffs alone, and they are no bounds.
     """
+    rows, central = _rows_of(curve), curve.central
+    if central is not curve:
+        known = {} if central is None else {row[:2]: row[3] for row in _rows_of(central)}
+        rows = [row if row[0] == "max_f1_rank" else _estimated(row, known.get(row[:2], np.nan)) for row in rows]
+    return table(rows, curve.claim.coverage)
+
+
+def _rows_of(curve: Curve) -> list[Row]:
     rows = list(_at_cutoffs(curve))
     if curve.proves:
         rows += _of_the_list(Extremes.of(curve.envelope, curve.misses), curve)
-    return table(rows, curve.claim.coverage)
+    return rows
+
+
+def _estimated(row: Row, estimate: float) -> Row:
+    metric, argument, lower, _, upper = row
+    return metric, argument, lower, float(np.clip(estimate, lower, upper)), upper
 
 
 def _row(metric: str, argument: str, bounds: Interval) -> Row:

@@ -39,6 +39,8 @@ class Counted:
         Score at a rank, where the order has scores: items may then tie.
     grouped_margin : pair of float
         How much less, and more, the grouped sum of precisions may be: where only bins of scores are known.
+    order : {"known", "binned"}
+        Whether only items of one score leave the order open, or bins of scores as well.
     """
 
     places: Places
@@ -46,6 +48,7 @@ class Counted:
     misses: int
     score_at: Callable[[int], float] | None = None
     grouped_margin: tuple[float, float] = (0.0, 0.0)
+    order: str = "known"
 
     @property
     def totals(self) -> Totals:
@@ -70,11 +73,21 @@ def metrics(counted: Counted) -> pa.Table:
         Argument "grouped" (at a cutoff: metric …_at_grouped) is the value that treats tied
         items as one, as scikit-learn does; "tie_order" (…_at_tie_order) has the expectation over all orders as
         its estimate. Null
-        where a metric is undefined: without positives, without negatives.
+        where a metric is undefined: without positives, without negatives. Coverage is "exact", and "simultaneous" of a
+        bracket that bins, or the length of the list, leave.
     """
     rows = [*_at_cutoffs(counted), *_points(counted), *_targets(counted)]
     rows += [*_average_precision(counted), *_roc_auc(counted), *_dcg(counted)]
-    return table(rows, "exact")
+    found = table(rows, "exact")
+    names = zip(*(found.column(name).to_pylist() for name in ("metric", "argument", "lower", "upper")), strict=True)
+    brackets = {("pr_area", "interpolated")} if len(counted.totals.rest) > 1 else set()
+    coverage = [
+        "simultaneous"
+        if low is not None and low < high and (counted.order == "binned" or (metric, argument) in brackets)
+        else "exact"
+        for metric, argument, low, high in names
+    ]
+    return found.set_column(found.num_columns - 1, "coverage", pa.array(coverage, pa.string()))
 
 
 def _row(metric: str, argument: str, late: float, early: float) -> Row:
@@ -107,6 +120,8 @@ def _in_a_tie(name: str, k: int, values: list[float], counted: Counted) -> Itera
     s, f, n, p = counted.places.group_at(k)
     expected = _metric(name, k, f + p * (k - s) / n, counted)
     yield f"{name}_at_tie_order", str(k), min(values), expected, max(values)
+    if counted.order == "binned":
+        return  # the bin may hold several scores, so nobody knows where the items tied with this one end
     grouped = _metric(name, s + n, f + p, counted)
     yield f"{name}_at_grouped", str(k), grouped, grouped, grouped
 
@@ -149,7 +164,7 @@ def _roc_auc(counted: Counted) -> Iterator[Row]:
     yield _row("roc_auc", "", late, early)
     if counted.score_at is not None:
         yield "roc_auc", "tie_order", late, expected, early
-        yield "roc_auc", "grouped", expected, expected, expected
+        yield _row("roc_auc", "grouped", *((late, early) if counted.order == "binned" else (expected, expected)))
 
 
 def _points(counted: Counted) -> Iterator[Row]:

@@ -18,7 +18,6 @@ from typing import ClassVar, Protocol
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from streameval import __version__
 from streameval.errors import StudyError
@@ -29,9 +28,12 @@ from streameval.order.shards import ScanState, Shard, share_of
 from streameval.order.tasks import Sampling
 from streameval.progress import Progress
 from streameval.stores import atomic
+from streameval.stores.own_files import UNUSABLE, read_table, unusable
+from streameval.stores.temporary import remove_left
 from streameval.typing import Int64Array
 
 _PATTERN = "*.scan.parquet"
+_REMOVE = "remove the file; what it covered is read again"
 
 
 class ScanEngine(Protocol):
@@ -112,7 +114,7 @@ class _Kept:
     shards: int
 
     def load(self) -> Partial:
-        table = pq.read_table(self.path)
+        table = read_table(self.path, _REMOVE, self.path.parents[1]).table
         return Partial(self.units, self.missing, {name: table.column(name).to_numpy() for name in table.column_names})
 
 
@@ -238,13 +240,12 @@ class Keeper:
 def _read(folder: Path, name: str) -> Iterator[_Kept]:
     for path in folder.glob(f"{name}-{_PATTERN}"):
         try:
-            facts = atomic.facts_of(path)
+            facts = read_table(path, _REMOVE, folder.parent).facts
             yield _Kept(path, np.array(facts["units"], dtype=np.int64), int(facts["missing"]), int(facts["shards"]))
-        except (OSError, KeyError, ValueError, TypeError, pa.ArrowException) as error:
-            raise StudyError(
-                f"{path}: a kept scan cannot be read ({' '.join(str(error).split())[:120]})",
-                "remove the file; what it covered is read again",
-            ) from error
+        except StudyError:
+            raise
+        except UNUSABLE as error:
+            raise unusable(path, error, _REMOVE) from error
 
 
 def _covered(kept: list[_Kept]) -> Int64Array:
@@ -259,7 +260,8 @@ def _shard_of(scan: Scan, count: int) -> Int64Array:
 def forget(folder: Path) -> None:
     """Remove kept scans, and the folder if nothing else is in it."""
     if folder.is_dir():
-        for path in [*folder.glob(_PATTERN), *folder.glob(f".{_PATTERN}.*.part")]:
+        for path in folder.glob(_PATTERN):
             path.unlink(missing_ok=True)
+        remove_left("streameval", folder)
         if not any(folder.iterdir()):
             folder.rmdir()

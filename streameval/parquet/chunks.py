@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from types import TracebackType
 
@@ -12,7 +12,9 @@ import numpy as np
 from streameval.errors import InputError, outside_trouble
 from streameval.kernels import parquet as kernels
 from streameval.parquet.footers import Footer
-from streameval.parquet.schema import Leaf, leaves_of
+from streameval.parquet.layout import CORRUPT, read_columns
+from streameval.parquet.schema import Leaf
+from streameval.parquet.statistics import begin_of
 from streameval.stores import store_of
 from streameval.stores.ranges import Range
 from streameval.typing import Int64Array
@@ -58,9 +60,8 @@ class Chunk:
 
     @property
     def begin(self) -> int:
-        """Its first byte; some writers have the data begin at the dictionary, some put 0 where there is none."""
-        data, dictionary = int(self.facts[kernels.DATA_AT]), int(self.facts[kernels.DICTIONARY_AT])
-        return min(data, dictionary) if dictionary > 0 else data
+        """Its first byte."""
+        return begin_of(self.facts)
 
     @property
     def end(self) -> int:
@@ -127,8 +128,8 @@ class Run:
         The dictionary page, if there is one, and the pages, headers included.
     heads : list of int64 arrays
         Header of each page without the dictionary (`streameval.kernels.pageheader`).
-    dictionary : int
-        Bytes of the dictionary page.
+    dictionary, entries : int
+        Bytes of the dictionary page, and of what is in it, decompressed.
     values, uncompressed : int
         Values in the pages; bytes of everything, decompressed.
     """
@@ -137,6 +138,7 @@ class Run:
     body: list[memoryview]
     heads: list[Int64Array]
     dictionary: int
+    entries: int
     values: int
     uncompressed: int
 
@@ -188,42 +190,42 @@ class OpenFile:
         columns : sequence of str
             Top-level fields.
         """
-        raw = self._footer(footer)
-        begin, end = kernels.find_field(np.frombuffer(raw, np.uint8), 2)
-        try:
-            leaves = leaves_of(raw[begin:end])
-        except (ValueError, LookupError, TypeError) as error:
-            raise InputError(f"{self.path}: its Parquet schema cannot be read ({error})") from error
-        of_column: dict[str, list[Leaf]] = {}
-        for leaf in leaves:
-            of_column.setdefault(leaf.path[0], []).append(leaf)
+        raw = self.footer(footer)
+        of_column = {column.name: column.leaves for column in read_columns(self.path, raw)}
         wanted = np.array(sorted({leaf.index for name in columns for leaf in of_column[name]}), dtype=np.int64)
         facts = np.empty((len(groups), wanted.size, kernels.N_FACTS), dtype=np.int64)
         if kernels.chunk_facts(np.frombuffer(raw, np.uint8), np.array(groups, dtype=np.int64), wanted, facts) < 0:
             raise InputError(f"{self.path}: its Parquet footer is corrupt (it lacks a column chunk)")
-        index = facts[..., [kernels.INDEX_AT, kernels.INDEX_SIZE]].reshape(-1, 2)
-        self._file.hold([(at, size) for at, size in index.tolist() if at > 0 and size > 0])
         slot = {int(index): i for i, index in enumerate(wanted)}
         return [
             [
-                [self._chunk(footer, group, leaf, facts[i, slot[leaf.index]]) for i, group in enumerate(groups)]
+                [self._chunk(footer, group, leaf, facts[i, slot[leaf.index]], raw) for i, group in enumerate(groups)]
                 for leaf in of_column[name]
             ]
             for name in columns
         ]
 
-    def _footer(self, footer: Footer) -> bytes:
+    def hold_indexes(self, chunks: Iterable[Chunk]) -> None:
+        """Have the offset indexes of some chunks fetched together, where single requests are dear."""
+        places = [chunk.facts[[kernels.INDEX_AT, kernels.INDEX_SIZE]].tolist() for chunk in chunks if chunk.indexed]
+        self._file.hold([(at, size) for at, size in places if size > 0])
+
+    def footer(self, footer: Footer) -> bytes:
+        """FileMetaData, as it was when the ranking was opened."""
         tail = self.read([(self.size - footer.length - 8, footer.length + 8)])[0]
         if hashlib.sha256(tail).hexdigest() != footer.digest:
             raise InputError(f"{self.path}: changed while it was read", "run the command again")
         return bytes(tail[:-8])
 
-    def _chunk(self, footer: Footer, group: int, leaf: Leaf, facts: Int64Array) -> Chunk:
+    def _chunk(self, footer: Footer, group: int, leaf: Leaf, facts: Int64Array, raw: bytes) -> Chunk:
         chunk = Chunk(footer, group, leaf, facts)
         if facts[kernels.FOREIGN]:
             raise InputError(f"{chunk.where}: encrypted or kept in another file", "this version reads neither")
         if chunk.begin < 0 or facts[kernels.COMPRESSED] < 0 or chunk.end > self.size:
             raise InputError(f"{chunk.where}: claims bytes {chunk.begin:,}..{chunk.end:,} of a file of {self.size:,}")
+        named = raw[facts[kernels.PATH_AT] : facts[kernels.PATH_END]] if facts[kernels.PATH_AT] > 0 else b""
+        if named != leaf.named:
+            raise InputError(f"{chunk.where}: the bytes there are said to be of another column", CORRUPT)
         return chunk
 
     def advise(self, ranges: Sequence[Range]) -> None:

@@ -7,7 +7,6 @@ codec and page version that Arrow knows is decoded by Arrow.
 
 from __future__ import annotations
 
-import zlib
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 
@@ -18,15 +17,15 @@ import pyarrow.parquet as pq
 from streameval.errors import InputError, outside_trouble
 from streameval.kernels import pageheader as headers
 from streameval.kernels import parquet as kernels
-from streameval.parquet import texts, thrift
+from streameval.parquet import texts
+from streameval.parquet.checks import DATA_PAGE, DATA_PAGE_V2, DICTIONARY_PAGE, check_crc
 from streameval.parquet.chunks import Chunk, OpenFile, Pages, Run, UnfitError
 from streameval.parquet.codecs import decompress
-from streameval.parquet.find_pages import DATA_PAGE, DATA_PAGE_V2, DICTIONARY_PAGE
+from streameval.parquet.layout import CORRUPT
 from streameval.parquet.schema import BYTE_ARRAY, wide_type
+from streameval.parquet.writing import MAGIC, Place, column_chunk, ending, row_group
 from streameval.typing import Int64Array
 
-_MAGIC = b"PAR1"
-_PLAIN, _RLE, _RLE_DICTIONARY = 0, 3, 8
 # bytes decoded at once: enough to forget the cost of a footer, little enough to stay in the caches
 _BATCH = 1 << 23
 # memory taken while a page is decoded, in its decompressed bytes: as read, as copied, decompressed, as Arrow
@@ -101,15 +100,17 @@ def _batches(found: Sequence[Pages], room: int) -> Iterator[list[Pages]]:
 def _run(pages: Pages, raw: Iterator[memoryview], limit: int) -> Run:
     """Check pages against their headers."""
     header = np.empty(headers.N_HEADER, dtype=np.int64)
-    chunk, body, heads, uncompressed, values = pages.chunk, [], [], 0, 0
+    chunk, body, heads, uncompressed, values, entries = pages.chunk, [], [], 0, 0, 0
     if pages.dictionary:
         body.append(next(raw))
         length = _check(chunk, pages.dictionary[0], body[0], header)
         if header[headers.PAGE_TYPE] != DICTIONARY_PAGE:
-            raise InputError(f"{chunk.where}: there is no dictionary at {pages.dictionary[0]:,} of the file", _LIES)
+            raise InputError(f"{chunk.where}: there is no dictionary at {pages.dictionary[0]:,} of the file", CORRUPT)
+        _check_limit(chunk, int(header[headers.PAGE_UNCOMPRESSED]), limit)
         # bytes may lie between the dictionary and the first page
         body[0] = body[0][: length + int(header[headers.PAGE_COMPRESSED])]
-        uncompressed += length + int(header[headers.PAGE_UNCOMPRESSED])
+        entries = int(header[headers.PAGE_UNCOMPRESSED])
+        uncompressed += length + entries
     for at, size, first, n_rows in pages.places.tolist():
         page = next(raw)
         length = _check(chunk, at, page, header)
@@ -120,17 +121,14 @@ def _run(pages: Pages, raw: Iterator[memoryview], limit: int) -> Run:
                 f"{chunk.where}: the page at {at:,} of the file has {held:,} rows in "
                 f"{length + int(header[headers.PAGE_COMPRESSED]):,} bytes, but is said to have {n_rows:,} from row "
                 f"{first:,} in {size:,}",
-                _LIES,
+                CORRUPT,
             )
         body.append(page)
         heads.append(header.copy())
         uncompressed += length + int(header[headers.PAGE_UNCOMPRESSED])
         values += int(header[headers.PAGE_VALUES])
     dictionary = len(body[0]) if pages.dictionary else 0
-    return Run(pages, body, heads, dictionary, values, uncompressed)
-
-
-_LIES = "the file is corrupt there, or its writer is at fault; write it again"
+    return Run(pages, body, heads, dictionary, entries, values, uncompressed)
 
 
 def _check(chunk: Chunk, at: int, page: memoryview, header: Int64Array) -> int:
@@ -138,12 +136,9 @@ def _check(chunk: Chunk, at: int, page: memoryview, header: Int64Array) -> int:
     length = int(headers.page_header(np.frombuffer(page, np.uint8), header))
     body = page[length : length + int(header[headers.PAGE_COMPRESSED])]
     if length < 0 or len(body) < header[headers.PAGE_COMPRESSED]:
-        raise InputError(f"{chunk.where}: there is no page at {at:,} of the file", _LIES)
-    if header[headers.CRC] != kernels.ABSENT and zlib.crc32(body) != header[headers.CRC]:
-        raise InputError(
-            f"{chunk.where}: the page at {at:,} of the file fails its checksum",
-            "its bytes were damaged after they were written; restore the file",
-        )
+        raise InputError(f"{chunk.where}: there is no page at {at:,} of the file", CORRUPT)
+    if header[headers.CRC] != kernels.ABSENT and chunk.footer.verify == "on":
+        check_crc(chunk, at, body, int(header[headers.CRC]))
     return length
 
 
@@ -159,7 +154,8 @@ def _rows_held(chunk: Chunk, body: memoryview, header: Int64Array) -> int:
     """Rows of a page: what its header says, or what its repetition levels do."""
     kind = header[headers.PAGE_TYPE]
     if kind == DATA_PAGE_V2:
-        return int(header[headers.PAGE_ROWS])
+        rows, values = int(header[headers.PAGE_ROWS]), int(header[headers.PAGE_VALUES])
+        return rows if chunk.leaf.max_rep or rows == values else -1
     if kind != DATA_PAGE or not chunk.leaf.max_rep:
         return int(header[headers.PAGE_VALUES]) if kind == DATA_PAGE else -1
     try:
@@ -175,9 +171,9 @@ def _rows_held(chunk: Chunk, body: memoryview, header: Int64Array) -> int:
 def _decode(runs: list[Run]) -> pa.Table:
     """Have Arrow read pages; dictionaries stay such where their texts, written out, could be many times the pages."""
     leaf = runs[0].pages.chunk.leaf
-    long = max(run.dictionary * run.pages.n_rows for run in runs) > 8 * _BATCH
+    long = max(run.entries * run.pages.n_rows for run in runs) > 8 * _BATCH
     coded = [".".join(leaf.path)] if long and len(leaf.path) == 1 and _is_text(runs[0].pages.chunk) else None
-    body = b"".join([_MAGIC, *(piece for run in runs for piece in run.body), _footer(runs)])
+    body = b"".join([MAGIC, *(piece for run in runs for piece in run.body), _footer(runs)])
     try:
         with pq.ParquetFile(pa.BufferReader(body), read_dictionary=coded) as file:
             table = file.read(use_threads=False)
@@ -193,37 +189,15 @@ def _is_text(chunk: Chunk) -> bool:
 
 
 def _footer(runs: list[Run]) -> bytes:
-    """FileMetaData of a file with a row group for each run."""
-    leaf = runs[0].pages.chunk.leaf
-    groups, at = [], len(_MAGIC)
-    # ColumnMetaData up to the path: type, encodings, path_in_schema
-    encodings = thrift.write_list(thrift.I32, [_PLAIN, _RLE, _RLE_DICTIONARY])
-    path = thrift.write_list(thrift.BINARY, [name.encode() for name in leaf.path])
+    """The end of a file with a row group for each run."""
+    groups, at = [], len(MAGIC)
     for run in runs:
-        numbers = {4: int(run.pages.chunk.facts[kernels.CODEC]), 5: run.values, 6: run.uncompressed, 7: run.size}
-        numbers[9] = at + run.dictionary
-        if run.dictionary:
-            numbers[11] = at
-        column = (
-            b"\x15" + thrift.zigzag(int(run.pages.chunk.facts[kernels.TYPE])) + b"\x19" + encodings + b"\x19" + path
-        )
-        last = 3
-        for number, value in numbers.items():
-            kind = thrift.I32 if number == 4 else thrift.I64
-            column += bytes([(number - last) << 4 | kind]) + thrift.zigzag(value)
-            last = number
-        # RowGroup: one ColumnChunk of file_offset and meta_data; total_byte_size, num_rows
-        groups.append(
-            b"\x19\x1c\x26" + thrift.zigzag(at) + b"\x1c" + column + b"\0\0"
-            b"\x16" + thrift.zigzag(run.uncompressed) + b"\x16" + thrift.zigzag(run.pages.n_rows) + b"\0"
-        )  # fmt: skip
+        codec = int(run.pages.chunk.facts[kernels.CODEC])
+        place = Place(at, run.size, run.uncompressed, run.values, run.dictionary, codec)
+        chunk = column_chunk(run.pages.chunk.leaf, place)
+        groups.append(row_group([chunk], run.uncompressed, run.pages.n_rows))
         at += run.size
-    rows = sum(run.pages.n_rows for run in runs)
-    metadata = b"".join(
-        [b"\x15\x02\x19", leaf.chain, b"\x16", thrift.zigzag(rows), b"\x19",
-         thrift.list_head(thrift.STRUCT, len(groups)), *groups, b"\0"]
-    )  # fmt: skip
-    return metadata + len(metadata).to_bytes(4, "little") + _MAGIC
+    return ending(runs[0].pages.chunk.leaf.chain, sum(run.pages.n_rows for run in runs), groups)
 
 
 def _take(column: pa.ChunkedArray, at: Int64Array) -> list[pa.Array]:

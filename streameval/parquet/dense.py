@@ -9,13 +9,11 @@ import pyarrow as pa
 
 from streameval.errors import InputError, StreamevalError, outside_trouble
 from streameval.parquet.footers import refuse_changed
+from streameval.parquet.groups import stream_group
 from streameval.parquet.parts import Part
 from streameval.parquet.schema import wide_type
-from streameval.stores import store_of
 
 _SHARE = 4  # a page is decoded four times as quickly with its neighbours as by itself
-# pages are read as they are decoded: by default pyarrow fetches the whole row group ahead, whatever it takes
-_STREAMED = {"pre_buffer": False, "buffer_size": 1 << 20, "page_checksum_verification": True}
 
 
 def worthwhile(part: Part) -> bool:
@@ -56,9 +54,9 @@ def _decoded(part: Part, rows: int) -> Iterator[pa.Table]:
     wide = pa.schema([field.with_type(wide_type(field.type)) for field in schema])
     try:
         refuse_changed(part.footer)
-        with store_of(part.footer.file.path).parquet(part.footer.file.path, **_STREAMED) as file:
-            for batch in file.iter_batches(rows, row_groups=[part.row_group]):
-                yield pa.Table.from_batches([batch]).cast(wide)
+        with stream_group(part.footer, part.row_group, schema.names, rows) as tables:
+            for table in tables:
+                yield table.cast(wide)
         refuse_changed(part.footer)
     except StreamevalError:
         raise

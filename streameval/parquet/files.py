@@ -12,6 +12,7 @@ from urllib.parse import unquote
 
 from streameval.errors import InputError
 from streameval.stores import is_remote
+from streameval.stores.clients import root_of
 
 _SUFFIXES = (".parquet", ".pq", ".parq")
 _GLOB = re.compile(r"[*?\[]")
@@ -72,13 +73,16 @@ def list_files(
 def _expand(source: str, file_order: str | None) -> list[DataFile]:
     path = source.removeprefix("file://")
     if is_remote(path):
+        root_of(path)
         return _objects(path.rstrip("/"), file_order)
     if os.path.isdir(path):
         return _folder(path, file_order)
-    if os.path.exists(path):
+    if os.path.isfile(path):
         return [DataFile(path, os.path.basename(path), _hive_keys(os.path.dirname(path)))]
     if _GLOB.search(path):
         return _matching(path, file_order)
+    if os.path.exists(path):
+        raise InputError(f"{source}: not a file", "copy what a pipe or a device gives to a file first")
     raise InputError(f"{source}: no such file or folder")
 
 
@@ -151,7 +155,7 @@ def _walk(folder: str, root: str) -> Iterator[str]:
             if entry.is_dir():
                 _refuse_table_formats(entry.path)
                 yield from _walk(entry.path, root)
-            elif entry.name.lower().endswith(_SUFFIXES):
+            elif entry.name.lower().endswith(_SUFFIXES) and entry.is_file():
                 yield Path(os.path.relpath(entry.path, root)).as_posix()
 
 

@@ -14,14 +14,12 @@ import numpy as np
 from streameval.errors import InputError
 from streameval.kernels import pageheader as headers
 from streameval.kernels import parquet as kernels
+from streameval.parquet.checks import DATA_PAGE, DATA_PAGE_V2, read_header
 from streameval.parquet.chunks import Chunk, OpenFile, Pages, UnfitError
 from streameval.typing import Int64Array
 
-_HEADER_GUESS = 512
-_LARGEST_HEADER = 1 << 26
 # pages up to this size are walked through by reading ahead, larger ones by hopping from header to header
 _HOP = 1 << 18
-DATA_PAGE, DICTIONARY_PAGE, DATA_PAGE_V2 = 0, 2, 3
 
 
 def find_pages(file: OpenFile, chunks: Sequence[Chunk], rows: Sequence[Int64Array]) -> list[Pages]:
@@ -84,7 +82,7 @@ def _walk(file: OpenFile, chunk: Chunk, last_row: int) -> Int64Array:
     found: list[tuple[int, int, int]] = []
     header = np.empty(headers.N_HEADER, dtype=np.int64)
     while row <= last_row:
-        length = _header_at(file, chunk, at, header)
+        length = read_header(file, chunk, at, header)
         size = length + int(header[headers.PAGE_COMPRESSED])
         kind = int(header[headers.PAGE_TYPE])
         if at + size > chunk.end:
@@ -93,6 +91,8 @@ def _walk(file: OpenFile, chunk: Chunk, last_row: int) -> Int64Array:
             if not found and size <= _HOP:
                 file.stream(at, chunk.end)
             rows = int(header[headers.PAGE_ROWS if kind == DATA_PAGE_V2 else headers.PAGE_VALUES])
+            if kind == DATA_PAGE_V2 and not chunk.leaf.max_rep and rows != header[headers.PAGE_VALUES]:
+                raise InputError(f"{chunk.where}: the page at {at:,} of the file has two numbers of rows", _LIES)
             if kind == DATA_PAGE and chunk.leaf.max_rep:
                 raise UnfitError("no page index, and its pages do not say how many rows they hold")
             found.append((at, size, row))
@@ -102,16 +102,3 @@ def _walk(file: OpenFile, chunk: Chunk, last_row: int) -> Int64Array:
         at += size
     # what follows the last page is not needed: its end stands for a page of the rows that remain
     return np.array([*found, *([(at, 1, row)] if row < chunk.n_rows else [])], dtype=np.int64).reshape(-1, 3)
-
-
-def _header_at(file: OpenFile, chunk: Chunk, at: int, header: Int64Array) -> int:
-    room = _HEADER_GUESS
-    while at < chunk.end:
-        room = min(room, chunk.end - at)
-        length = headers.page_header(np.frombuffer(file.read([(at, room)])[0], np.uint8), header)
-        if length > 0:
-            return int(length)
-        if room == chunk.end - at or room >= _LARGEST_HEADER:
-            break
-        room *= 16
-    raise InputError(f"{chunk.where}: there is no page at {at:,} of the file", _LIES)

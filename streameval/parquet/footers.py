@@ -6,28 +6,26 @@ Of each footer only row counts, the score's minima and maxima and a digest are k
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 
-from streameval.errors import InputError, did_you_mean
+from streameval.errors import InputError, did_you_mean, outside_trouble
+from streameval.kernels import parquet as kernels
 from streameval.parquet.files import DataFile
+from streameval.parquet.layout import arrow_schema, read_columns, read_row_groups
 from streameval.parquet.schema import wide_type
+from streameval.parquet.statistics import begin_of, bounds_of
+from streameval.parquet.writing import MAGIC
 from streameval.stores import store_of
 from streameval.stores.store import LAST, State
 from streameval.typing import Int64Array
 
-T = TypeVar("T")
-_MAGIC = b"PAR1"
 _MAX_FOOTER = 1 << 30
-# a data page takes at least this many bytes and says how many values it holds in 31 bits
-_LEAST_PAGE_BYTES = 12
-_MOST_PAGE_VALUES = 2**31 - 1
 
 
 @dataclass(frozen=True)
@@ -53,6 +51,10 @@ class Footer:
         Statistics of the score column; None where the file has none, or nulls. Empty where the order has no score.
     score_bytes : tuple of (first byte, bytes), one per row group
         Where the score column lies; empty where the order has no score.
+    verify : {"on", "off"}
+        Whether checksums of pages, and statistics, are held against what is read.
+    limit : int
+        Bytes that one reader may take beyond what it returns.
     """
 
     file: DataFile
@@ -65,6 +67,8 @@ class Footer:
     indexed: bool
     score_bounds: tuple[tuple[Any, Any] | None, ...]
     score_bytes: tuple[tuple[int, int], ...] = ()
+    verify: str = "on"
+    limit: int = 1 << 30
 
 
 def read_footers(files: Sequence[DataFile], score: str | None, threads: int) -> list[Footer]:
@@ -85,19 +89,32 @@ def read_footers(files: Sequence[DataFile], score: str | None, threads: int) -> 
 def read_footer(file: DataFile, score: str | None) -> Footer:
     """Read and check one footer."""
     state, raw = _footer_bytes(file.path)
-    metadata = _parse(file.path, raw)
-    rows = check_claims(file.path, metadata, state[0])
-    schema = _arrow_schema(file.path, metadata)
+    columns = read_columns(file.path, raw[:-8])
+    leaves = tuple(leaf for column in columns for leaf in column.leaves)
+    mine = next((leaf.index for leaf in leaves if ".".join(leaf.path) == score), None)
+    schema = arrow_schema(file.path, raw[:-8])
+    rows: list[int] = []
+    bounds: list[tuple[Any, Any] | None] = []
+    places: list[tuple[int, int]] = []
+    indexed = False
+    for count, facts in read_row_groups(file.path, raw[:-8], leaves, state[0]):
+        indexed = indexed or bool(leaves and not rows and facts[0, kernels.INDEX_AT] > 0)
+        rows.append(count)
+        if score is not None:
+            chunk = facts[mine] if mine is not None and count else None
+            where = f"{file.path}: row group {len(rows) - 1}, column {score}"
+            bounds.append(None if chunk is None else bounds_of(chunk, raw, schema.field(score).type, where))
+            places.append((0, 0) if chunk is None else (begin_of(chunk), int(chunk[kernels.COMPRESSED])))
     return Footer(
         file,
         *state,
         hashlib.sha256(raw).hexdigest(),
         len(raw) - 8,
         schema,
-        rows,
-        bool(rows.size and metadata.num_columns and metadata.row_group(0).column(0).has_offset_index),
-        _of_score(metadata, score, _bounds, None) if score else (),
-        _of_score(metadata, score, _place, (0, 0)) if score else (),
+        np.array(rows, dtype=np.int64),
+        indexed,
+        tuple(bounds),
+        tuple(places),
     )
 
 
@@ -105,9 +122,9 @@ def _footer_bytes(path: str) -> tuple[State, bytes]:
     def need(size: int, last: bytes) -> int:
         if size < 12:
             raise InputError(f"{path}: {size} bytes are no Parquet file", "it is truncated or empty")
-        if last[4:] != _MAGIC:
+        if last[4:] != MAGIC:
             what = "an encrypted Parquet footer" if last[4:] == b"PARE" else "no Parquet file, or a truncated one"
-            raise InputError(f"{path}: {what} (it ends in {last[4:]!r}, not {_MAGIC!r})")
+            raise InputError(f"{path}: {what} (it ends in {last[4:]!r}, not {MAGIC!r})")
         length = int.from_bytes(last[:4], "little")
         if not 0 < length <= min(size - 12, _MAX_FOOTER):
             raise InputError(f"{path}: claims a footer of {length:,} bytes in a file of {size:,}")
@@ -116,94 +133,7 @@ def _footer_bytes(path: str) -> tuple[State, bytes]:
     try:
         return store_of(path).tail(path, need)
     except OSError as error:
-        raise InputError(f"{path}: cannot be read ({error.strerror or error})") from error
-
-
-def _parse(path: str, raw: bytes) -> pq.FileMetaData:
-    try:
-        # Thrift's containers are counted before they are allocated: a footer cannot claim more entries than bytes
-        limit = len(raw)
-        return pq.ParquetFile(
-            pa.BufferReader(raw), thrift_string_size_limit=limit, thrift_container_size_limit=limit
-        ).metadata
-    except (pa.ArrowException, OSError) as error:
-        raise InputError(f"{path}: its Parquet footer is corrupt ({error})") from error
-
-
-def _arrow_schema(path: str, metadata: pq.FileMetaData) -> pa.Schema:
-    try:
-        return metadata.schema.to_arrow_schema().remove_metadata()
-    except (pa.ArrowException, OSError, ValueError) as error:
-        raise InputError(f"{path}: its Parquet schema cannot be read ({error})") from error
-
-
-def check_claims(path: str, metadata: pq.FileMetaData, size: int) -> Int64Array:
-    """Refuse a footer whose counts or sizes the file cannot hold, before any memory is taken on its word.
-
-    Parameters
-    ----------
-    metadata : pyarrow.parquet.FileMetaData
-        Or anything with `num_rows`, `num_row_groups`, `row_group(i)`.
-    size : int
-        Bytes of the file.
-
-    Returns
-    -------
-    int64 array
-        Rows of each row group.
-    """
-    rows = [_check_row_group(path, metadata.row_group(i), i, size) for i in range(metadata.num_row_groups)]
-    total = sum(rows)
-    if total != metadata.num_rows or total >= 2**62:
-        raise InputError(f"{path}: the footer claims {metadata.num_rows:,} rows, its row groups {total:,}")
-    return np.array(rows, dtype=np.int64)
-
-
-def _check_row_group(path: str, group: Any, index: int, size: int) -> int:
-    where = f"{path}: row group {index}"
-    rows = int(group.num_rows)
-    if rows < 0:
-        raise InputError(f"{where} claims {rows:,} rows")
-    for i in range(group.num_columns if rows else 0):
-        chunk = group.column(i)
-        compressed, values = int(chunk.total_compressed_size), int(chunk.num_values)
-        start = int(chunk.dictionary_page_offset or chunk.data_page_offset)
-        if min(compressed, values, start) < 0 or start + compressed > size:
-            raise InputError(
-                f"{where}, column {chunk.path_in_schema}: claims bytes {start:,}..{start + compressed:,} "
-                f"of a file of {size:,}"
-            )
-        if values > (compressed // _LEAST_PAGE_BYTES) * _MOST_PAGE_VALUES or rows > values:
-            raise InputError(
-                f"{where}, column {chunk.path_in_schema}: claims {rows:,} rows and {values:,} values "
-                f"in {compressed:,} bytes"
-            )
-    return rows
-
-
-def _of_score(metadata: pq.FileMetaData, score: str, fact: Callable[[Any], T], absent: T) -> tuple[T, ...]:
-    """A fact of the score column's chunk in each row group."""
-    names = [metadata.schema.column(i).path for i in range(metadata.num_columns)]
-    groups: int = metadata.num_row_groups
-    if score not in names:
-        return (absent,) * groups
-    column: int = names.index(score)
-    return tuple(fact(metadata.row_group(i).column(column)) for i in range(groups))
-
-
-def _place(chunk: Any) -> tuple[int, int]:
-    return int(chunk.dictionary_page_offset or chunk.data_page_offset), int(chunk.total_compressed_size)
-
-
-def _bounds(chunk: Any) -> tuple[Any, Any] | None:
-    statistics = chunk.statistics if chunk.is_stats_set else None
-    if statistics is None or not statistics.has_min_max:
-        return None
-    if not statistics.has_null_count or statistics.null_count:
-        return None
-    low, high = statistics.min, statistics.max
-    # a NaN in the statistics says nothing about order (and equals nothing)
-    return (low, high) if low == low and high == high else None
+        raise outside_trouble(error) or InputError(f"{path}: cannot be read ({error.strerror or error})") from error
 
 
 def common_schema(footers: Sequence[Footer], score: str | None = None) -> pa.Schema:
@@ -217,6 +147,8 @@ def common_schema(footers: Sequence[Footer], score: str | None = None) -> pa.Sch
         Names the first file that differs, and in what.
     """
     first = footers[0]
+    for footer in footers:
+        _refuse_doubled(footer)
     expected = _wide(first.schema)
     for footer in footers[1:]:
         if footer.schema.equals(first.schema):
@@ -230,6 +162,14 @@ def common_schema(footers: Sequence[Footer], score: str | None = None) -> pa.Sch
                     "the files of a ranking share one schema",
                 )
     return first.schema
+
+
+def _refuse_doubled(footer: Footer) -> None:
+    """Refuse a file in which two columns have one name: neither could be asked for."""
+    names = footer.schema.names
+    if len(set(names)) < len(names):
+        name = next(name for name in names if names.count(name) > 1)
+        raise InputError(f"{footer.file.path}: two columns are called '{name}'", "write them under names of their own")
 
 
 def _wide(schema: pa.Schema) -> dict[str, pa.DataType]:

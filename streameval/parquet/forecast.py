@@ -30,7 +30,9 @@ def measure(parts: Sequence[Part], columns: Sequence[str]) -> Forecast:
         if not stored:
             continue
         with OpenFile(footer) as file:
-            for leaf in (leaf for of in file.chunks(footer, [part.row_group for part in mine], stored) for leaf in of):
+            leaves = [leaf for of in file.chunks(footer, [part.row_group for part in mine], stored) for leaf in of]
+            file.hold_indexes(chunk for leaf in leaves for chunk in leaf)
+            for leaf in leaves:
                 for chunk, part in zip(leaf, mine, strict=True):
                     n_pages, n_bytes = _chunk(file, chunk, part.rows)
                     pages, size, whole = pages + n_pages, size + n_bytes, whole + (not n_pages)

@@ -9,6 +9,7 @@ from itertools import groupby
 import numpy as np
 import pyarrow as pa
 
+from streameval.errors import InputError
 from streameval.parquet.account import Fallback
 from streameval.parquet.chunks import OpenFile
 from streameval.parquet.footers import Footer
@@ -86,6 +87,7 @@ def find_job(parts: Sequence[Part], columns: Sequence[str]) -> Job:
         mine = list(group)
         with OpenFile(footer) as file:
             chunks = file.chunks(footer, [part.row_group for part in mine], names) if names else []
+            file.hold_indexes(chunk for column in chunks for leaf in column for chunk in leaf)
             rows = [part.rows for part in mine]
             by_file.append([locate(name, file, leaves, rows) for name, leaves in zip(names, chunks, strict=True)])
         n_bytes += file.bytes_read
@@ -112,6 +114,7 @@ def read_job(job: Job, limit: int) -> Slab:
         name = located[0].column
         values, way = read_column(located, limit, tally)
         made[name] = pa.chunked_array(values, wide_type(located[0].footer.schema.field(name).type))
+        _check_text(made[name], job, name)
         ways = ways + way
     for name in job.columns:
         if name not in made:
@@ -125,6 +128,27 @@ def read_job(job: Job, limit: int) -> Slab:
         bytes_read=tally.n_bytes,
         ways=tuple(replace(way, pages=(), rows=()) for way in ways if way.why),
     )
+
+
+def _check_text(values: pa.ChunkedArray, job: Job, name: str) -> None:
+    """Refuse text that is not UTF-8: no table of tasks, database or page could hold it as it is."""
+    try:
+        values.validate(full=True)
+        return
+    except pa.ArrowInvalid as error:
+        broken = error
+    if pa.types.is_large_string(values.type):
+        whole = pa.chunked_array([chunk.view(pa.large_binary()) for chunk in values.chunks], pa.large_binary())
+        rows = ((part, int(row)) for part in job.parts for row in part.rows)
+        for (part, row), text in zip(rows, whole, strict=True):
+            try:
+                (text.as_py() or b"").decode()
+            except UnicodeDecodeError:
+                raise InputError(
+                    f"{part.where}, row {row:,}: the text in column '{name}' is not UTF-8 ({text.as_py()[:20]!r})",
+                    "correct it where it is written, or leave the column out with --columns",
+                ) from None
+    raise InputError(f"{job.parts[0].where}, column '{name}': cannot be used ({broken})") from broken
 
 
 def _partition_key(job: Job, name: str) -> pa.ChunkedArray:

@@ -6,16 +6,17 @@ left out. Arrow then decodes it without its siblings, whose pages begin at other
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from operator import length_hint
 
 import pyarrow as pa
 
 from streameval.parquet import thrift
 from streameval.parquet.thrift import Fields
 
-_NUM_CHILDREN, _NAME, _REPETITION, _CONVERTED, _LOGICAL = 5, 4, 3, 6, 10
+_TYPE, _NUM_CHILDREN, _NAME, _REPETITION, _CONVERTED, _LOGICAL = 1, 5, 4, 3, 6, 10
 _OPTIONAL, _REPEATED = 1, 2
 _MAPS = (1, 2)  # converted types MAP, MAP_KEY_VALUE
 _CONVERTED_LIST, _LOGICAL_MAP, _LOGICAL_LIST = 3, 2, 3
@@ -36,6 +37,8 @@ class Leaf:
         Schema elements of a file that holds nothing else, the root included, ready for a footer.
     max_rep, max_def : int
         Highest repetition and definition level: 0 repetitions means one value per row.
+    physical : int
+        Parquet's number of its physical type.
     """
 
     index: int
@@ -43,11 +46,34 @@ class Leaf:
     chain: bytes
     max_rep: int
     max_def: int
+    physical: int
+
+    @property
+    def named(self) -> bytes:
+        """Its path as a column chunk names it."""
+        return thrift.write_list(thrift.BINARY, [name.encode() for name in self.path])
+
+
+@dataclass(frozen=True)
+class Column:
+    """A top-level field.
+
+    Attributes
+    ----------
+    name : str
+    leaves : tuple of Leaf
+    elements : tuple
+        Its schema elements, as `thrift.read_list` gives them.
+    """
+
+    name: str
+    leaves: tuple[Leaf, ...]
+    elements: tuple[Fields, ...]
 
 
 @lru_cache(maxsize=64)
-def leaves_of(schema: bytes) -> tuple[Leaf, ...]:
-    """Leaves of a schema, in file order.
+def columns_of(schema: bytes) -> tuple[Column, ...]:
+    """Top-level fields of a schema, in file order.
 
     Parameters
     ----------
@@ -61,10 +87,22 @@ def leaves_of(schema: bytes) -> tuple[Leaf, ...]:
     """
     (_, elements), _ = thrift.read_list(schema, 0)
     walk = iter(elements[1:])
-    found: list[Leaf] = []
+    found: list[Column] = []
+    n_leaves, end = 0, len(elements)
     for _ in range(_children(elements[0])):
-        found += [replace(leaf, index=len(found) + i) for i, leaf in enumerate(_leaves(walk, (), 0))]
+        begin = end - length_hint(walk)
+        leaves = tuple(replace(leaf, index=n_leaves + i) for i, leaf in enumerate(_leaves(walk, (), 0)))
+        n_leaves += len(leaves)
+        found.append(Column(leaves[0].path[0], leaves, tuple(elements[begin : end - length_hint(walk)])))
+    if length_hint(walk):
+        raise ValueError("it has elements that belong to no column")
     return tuple(found)
+
+
+def schema_for(columns: Sequence[Column]) -> bytes:
+    """Write a schema of some columns, ready for a footer."""
+    root: Fields = {_NAME: (thrift.BINARY, b"schema"), _NUM_CHILDREN: (thrift.I32, len(columns))}
+    return thrift.write_list(thrift.STRUCT, [root, *(one for column in columns for one in column.elements)])
 
 
 def _children(element: Fields) -> int:
@@ -93,6 +131,7 @@ def _leaf(chain: tuple[Fields, ...]) -> Leaf:
         chain=thrift.write_list(thrift.STRUCT, elements),
         max_rep=kinds.count(_REPEATED),
         max_def=kinds.count(_REPEATED) + kinds.count(_OPTIONAL),
+        physical=chain[-1][_TYPE][1],
     )
 
 

@@ -89,6 +89,7 @@ class Ranking:
             "file_order": self.options.file_order,
             "memory": self.options.memory,
             "threads": self.options.threads,
+            **({} if self.options.verify == "on" else {"verify": self.options.verify}),
         }
 
     def columns(self) -> list[str]:

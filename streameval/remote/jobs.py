@@ -25,6 +25,7 @@ import pyarrow as pa
 from streameval import __version__
 from streameval.errors import InputError, OutsideError, StreamevalError, StudyError, outside_trouble
 from streameval.order.shards import share_of
+from streameval.parquet.footers import Footer
 from streameval.rows.row_groups import RowGroup
 from streameval.rows.units import Unit
 from streameval.stores import is_remote
@@ -121,7 +122,11 @@ def files_of(units: Sequence[Unit]) -> list[RowGroup]:
     """
     if not all(isinstance(unit, RowGroup) for unit in units):
         raise InputError("a table in memory cannot be scanned elsewhere", "leave the engine out, or give files")
-    return [replace(unit, path=_anywhere(unit.path)) for unit in units if isinstance(unit, RowGroup)]
+    groups = [unit for unit in units if isinstance(unit, RowGroup)]
+    # row groups of a file go on sharing one footer, which is then packed once
+    footers = {id(group.footer): group.footer for group in groups}
+    anywhere = {key: _anywhere(footer) for key, footer in footers.items()}
+    return [replace(group, footer=anywhere[id(group.footer)]) for group in groups]
 
 
 def shares_of(units: list[RowGroup]) -> list[list[RowGroup]]:
@@ -144,7 +149,7 @@ def check_seen(units: Sequence[RowGroup]) -> None:
     InputError
         Names the first.
     """
-    for path in dict.fromkeys(unit.path for unit in units):
+    for path in dict.fromkeys(unit.file for unit in units):
         if not is_remote(path) and not os.path.exists(path):
             raise InputError(
                 f"{path}: the workers do not see this file", "put the list where all machines see it under one path"
@@ -205,5 +210,7 @@ def _squeezed(what: object) -> bytes:
     return zlib.compress(pickle.dumps(what), 1)
 
 
-def _anywhere(path: str) -> str:
-    return path if is_remote(path) else os.path.abspath(path)
+def _anywhere(footer: Footer) -> Footer:
+    path = footer.file.path
+    file = replace(footer.file, path=path if is_remote(path) else os.path.abspath(path))
+    return replace(footer, file=file, score_bounds=())

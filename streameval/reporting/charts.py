@@ -6,15 +6,19 @@ colour-blind people tell apart, and each study has its own dashes.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from pathlib import Path
+from typing import Any, Literal
 
 import altair as alt
 
 from streameval.reporting.drawn import Rows
+from streameval.stores import atomic
 
 BAND, LINE, BARS, POINTS, MARK = "#2f6db0", "#14375e", "#5f7488", "#a2410f", "#333"
+POLICY = "default-src 'none'; script-src 'unsafe-inline' 'unsafe-eval'; style-src 'unsafe-inline'; img-src data:"
 _SEVERAL = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00"]
 _DASHES = [[1, 0], [6, 3], [2, 2], [8, 3, 2, 3], [4, 4], [10, 3]]
 
@@ -176,5 +180,28 @@ def picture(chart: alt.Chart | alt.LayerChart, kind: str) -> bytes:
 
     found = {**chart.to_dict(), "width": 640}
     if kind == "svg":
-        return str(vl_convert.vegalite_to_svg(found)).encode()
+        return _numbered_anew(str(vl_convert.vegalite_to_svg(found))).encode()
     return bytes(vl_convert.vegalite_to_png(found, scale=2))
+
+
+def chart_file(chart: alt.VConcatChart, kind: Literal["svg", "png", "html"]) -> atomic.Writer:
+    """Writer of a chart in its own size: the same chart makes the same file. A page may load nothing."""
+    if kind == "html":
+        policy = f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">'
+        return atomic.text(chart.to_html(inline=True).replace("<head>", f"<head>\n{policy}", 1))
+
+    def write(path: str) -> None:
+        options: dict[str, Any] = {"scale_factor": 2} if kind == "png" else {}
+        chart.save(path, format=kind, **options)
+        if kind == "svg":
+            picture = Path(path)
+            picture.write_text(_numbered_anew(picture.read_text(encoding="utf-8")), encoding="utf-8")
+
+    return write
+
+
+def _numbered_anew(svg: str) -> str:
+    """Number clip paths from 1 in every picture: Vega goes on counting as long as the process lives."""
+    found = dict.fromkeys(re.findall(r'id="clip(\d+)"', svg))
+    new = {old: str(i) for i, old in enumerate(found, 1)}
+    return re.sub(r'((?:id="|url\(#)clip)(\d+)', lambda one: one[1] + new.get(one[2], one[2]), svg)

@@ -3,33 +3,34 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import altair as alt
 import numpy as np
 
-from streameval.reporting.charts import rank_axis
+from streameval.reporting.charts import chart_file, rank_axis
 from streameval.reporting.sentences import band_meaning
 from streameval.reporting.simulation import kind_of
 from streameval.stores import atomic
 from streameval.study.comparison import Comparison
 
 _POINTS = 700
+_ABOUT = (
+    "This is about these two lists of items; whether the models that made them would differ so on other items, it does "
+    "not say."
+)
 _COLOURS = {"a": "#2f6db0", "b": "#b4532a"}
 
 
 def verdict(found: Comparison) -> str:
-    """Where which list is established to be more precise."""
+    """Where which list is established to be more precise, and what that is about."""
+    return f"{_established(found)}{_rules(found)}"
+
+
+def _established(found: Comparison) -> str:
     if found.claim.coverage == "none":
         return "Nothing is established: the bounds of one side promise nothing."
     if found.lists == "the same list":
-        excluded = found.excluded
-        if not excluded and found.agree:
-            return "Both are of the same list, so there is no difference to find; their bounds agree at every cutoff."
-        return (
-            f"Both are of the same list, so there is no difference to find, yet their bounds exclude each other at "
-            f"{excluded:,} of {found.curves.num_rows:,} cutoffs: their labels disagree, or a band has failed."
-        )
+        return _of_one_list(found)
     if not found.agree:
         return (
             "Nothing is established: both hold the same items, but their bounds on how many of these are positive "
@@ -45,29 +46,53 @@ def verdict(found: Comparison) -> str:
                 f"at {at.size:,} of {rank.size:,} cutoffs compared, from the first {at[0]:,} to the first {at[-1]:,}"
             )
             said.append(f"{name} ({side.name}) is more precise {where}.")
-    return "Established: " + " ".join(said) if said else "No difference in precision is established at any cutoff."
+    if not said:
+        return "No difference in precision is established at any cutoff."
+    return f"Established: {' '.join(said)} {_ABOUT}"
+
+
+def _of_one_list(found: Comparison) -> str:
+    excluded, one = found.excluded, "Both are of the same list"
+    if not excluded and found.agree:
+        return f"{one}, so there is no difference to find; their bounds agree at every cutoff."
+    says = f"their bounds exclude each other at {excluded:,} of {found.curves.num_rows:,} cutoffs"
+    if not found.alike:
+        return f"{one}, yet {says}."
+    return f"{one}, so there is no difference to find, yet {says}: their labels disagree, or a band has failed."
+
+
+def _rules(found: Comparison) -> str:
+    """Say that two rules make two kinds of positives, where they do."""
+    if found.alike:
+        return ""
+    return (
+        f" Labels were not judged alike (a: {found.a.judged}; b: {found.b.judged}), so that a difference may be one of "
+        "judging."
+    )
 
 
 def claim_sentence(found: Comparison) -> str:
     """What the bounds on the differences promise."""
     meaning = band_meaning(found.claim).replace("the band holds", "all bounds hold")
     said = f"{meaning[0].upper()}{meaning[1:]} ({found.lists})"
-    return f"{said}." if found.claim.coverage == "none" else f"{said}; assumed: {found.claim.assumes}."
+    said = f"{said}." if found.claim.coverage == "none" else f"{said}; assumed: {found.claim.assumes}."
+    return f"{said} {found.claim.caution}".rstrip()
 
 
-def save_comparison(found: Comparison, out: Path | None, plot: Path | None) -> None:
-    """Write the tables into a folder and the picture into a file, where asked for."""
+def _short(value: float | None) -> float | None:
+    return None if value is None else round(value, 5)
+
+
+def save_comparison(found: Comparison, out: Path | None, plot: Path | None, existing: atomic.Existing = "kept") -> None:
+    """Write the tables into a folder and the picture into a file, where asked for (`atomic.write_out`)."""
     files: dict[Path, atomic.Writer] = {}
     if out is not None:
         facts = {"claim": found.claim.as_dict(), "a": found.a.name, "b": found.b.name}
         files[out / "curves.parquet"] = atomic.parquet(found.curves, facts)
         files[out / "differences.parquet"] = atomic.parquet(found.differences, facts)
     if plot is not None:
-        chart, kind = figure(found), kind_of(plot)
-        options: dict[str, Any] = {"inline": True} if kind == "html" else {"scale_factor": 2} if kind == "png" else {}
-        files[plot] = lambda temporary: chart.save(temporary, format=kind, **options)
-    if files:
-        atomic.write_all(files)
+        files[plot] = chart_file(figure(found), kind_of(plot))
+    atomic.write_out(files, existing)
 
 
 def figure(found: Comparison) -> alt.VConcatChart:
@@ -77,7 +102,7 @@ def figure(found: Comparison) -> alt.VConcatChart:
     rows = found.curves.take(np.unique(np.searchsorted(ranks, wanted))).to_pylist()
     curves = [
         {"rank": row["rank"], "list": name, "low": round(row[f"precision_{name}_lower"], 5),
-         "precision": round(row[f"precision_{name}"], 5), "high": round(row[f"precision_{name}_upper"], 5)}
+         "precision": _short(row[f"precision_{name}"]), "high": round(row[f"precision_{name}_upper"], 5)}
         for row in rows for name in ("a", "b")
     ]  # fmt: skip
     axis = rank_axis(1, int(ranks[-1]))

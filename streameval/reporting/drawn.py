@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
@@ -36,6 +37,17 @@ def by_rank_small(curve: Curve) -> Rows:
     return _precision(curve, np.unique(np.rint(np.geomspace(1, curve.n_items, 120)).astype(np.int64)))
 
 
+def _with_estimates(rows: Rows, curve: Curve, draw: Callable[[Curve], Rows]) -> Rows:
+    """Put the estimates of a curve's center in place of the middle of its bounds; none where it has none."""
+    central = curve.central
+    if central is curve:
+        return rows
+    known = {} if central is None else {row[next(iter(row))]: row.get("estimate") for row in draw(central)}
+    plain = [{key: value for key, value in row.items() if key != "estimate"} for row in rows]
+    found = [known.get(row[next(iter(row))]) for row in plain]
+    return [row if one is None else {**row, "estimate": one} for row, one in zip(plain, found, strict=True)]
+
+
 def _precision(curve: Curve, ranks: Int64Array) -> Rows:
     drawn = curve.at(ranks)
     names = {"rank": "rank", "precision_lower": "lower", "precision": "estimate", "precision_upper": "upper"}
@@ -55,7 +67,7 @@ def by_recall(curve: Curve) -> Rows:
         low, high = interpolated_precision(extremes, recall)
         if not np.isnan(low):
             rows.append(_row("recall", float(recall), low, high))
-    return rows
+    return _with_estimates(rows, curve, by_recall)
 
 
 def by_false_positive_rate(curve: Curve) -> Rows:
@@ -76,7 +88,8 @@ def by_false_positive_rate(curve: Curve) -> Rows:
     )  # the next sample: never too low
     early = np.searchsorted(rates[1], rate, side="right") - 1
     low = np.where(early >= 0, recalls[0][np.maximum(early, 0)], 0.0)
-    return [_row("rate", *sides) for sides in zip(rate.tolist(), low.tolist(), recalls[1][late].tolist(), strict=True)]
+    ends = zip(rate.tolist(), low.tolist(), recalls[1][late].tolist(), strict=True)
+    return _with_estimates([_row("rate", *sides) for sides in ends], curve, by_false_positive_rate)
 
 
 def by_yield(curve: Curve) -> Rows:
@@ -88,7 +101,8 @@ def by_yield(curve: Curve) -> Rows:
         return []
     found = np.unique(np.rint(np.geomspace(1, extremes.early.total, 300)))
     low, high = (_precision_of(walk, found) for walk in (extremes.late, extremes.early))
-    return [_row("found", *sides) for sides in zip(found.tolist(), low.tolist(), high.tolist(), strict=True)]
+    rows = [_row("found", *sides) for sides in zip(found.tolist(), low.tolist(), high.tolist(), strict=True)]
+    return _with_estimates(rows, curve, by_yield)
 
 
 def _precision_of(walk: Walk, found: FloatArray) -> FloatArray:

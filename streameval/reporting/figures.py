@@ -14,7 +14,7 @@ from streameval.curve import Curve
 from streameval.reporting import drawn
 from streameval.reporting.charts import Axis, band_chart, bar_chart, by_rank_axis, share_chart, top_of, with_pick
 from streameval.reporting.drawn import Rows
-from streameval.study import Evaluation
+from streameval.study.result_files import Evaluation
 from streameval.text import short
 from streameval.types import Plan
 

@@ -59,6 +59,7 @@ def pack(curve: Curve, most: int) -> dict[str, Any]:
     packed: dict[str, Any] = {
         "misses": curve.misses,
         "proves": curve.proves,
+        "estimated": curve.central is curve,
         "rank": _runs(envelope.rank, "differences"),
     }
     if np.all(envelope.lower == np.rint(envelope.lower)) and np.all(envelope.upper == np.rint(envelope.upper)):

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from importlib import resources
 
 from streameval.reporting import tables
-from streameval.reporting.charts import spec
+from streameval.reporting.charts import POLICY, spec
 from streameval.reporting.figures import Figure, Shown, figures, slice_figures
 from streameval.reporting.packed import Packed, pack_all, zipped
-from streameval.reporting.sentences import band_meaning, counted, half_width_sentence, proof
-from streameval.study import Evaluation
+from streameval.reporting.sentences import band_meaning, counted, estimate_sentence, half_width_sentence, proof
+from streameval.study.result_files import Evaluation
 from streameval.text import printable
 from streameval.types import Plan
 
@@ -59,10 +59,9 @@ def page(shown: Sequence[Shown]) -> str:
 
 
 _PAIRED = ("recall", "roc", "yield", "local")
-_POLICY = "default-src 'none'; script-src 'unsafe-inline' 'unsafe-eval'; style-src 'unsafe-inline'; img-src data:"
 _PAGE = """<!DOCTYPE html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
-<meta http-equiv="Content-Security-Policy" content=\"""" + _POLICY + """\">
+<meta http-equiv="Content-Security-Policy" content=\"""" + POLICY + """\">
 <meta name="streameval-evaluation" content="{evaluation}"><link rel="icon" href="data:,">
 <title>{title}</title><style>{style}</style><script type="module">{bundle}
 {{const CHARTS = "{charts}";
@@ -151,7 +150,7 @@ def _picker(shown: Sequence[Shown], packed: Packed) -> str:
 def _details(one: Shown, several: bool) -> str:
     """What belongs to one study alone: width, findings, label account, provenance, items."""
     parts = [f"<h2>{_text(one.name)}</h2>"] if several else ["<h2>Assumptions</h2>"]
-    said = (half_width_sentence(one.found), *one.found.curve.findings)
+    said = (half_width_sentence(one.found), estimate_sentence(one.found.curve), *one.found.curve.findings)
     parts += [f"<p>{_text(sentence)}</p>" for sentence in said if sentence]
     parts += [tables.assumptions(one), "<h2>Labels</h2>", tables.account(one)]
     if one.items is not None:

@@ -141,6 +141,7 @@ function picker(studies, views) {
       said.textContent = `Keep the first ${k.toLocaleString("en")} of ${s.n.toLocaleString("en")} items.`;
       for (const view of views) view.data("pick", [{rank: k}]).run();
     } else said.textContent = mode.value === "precision" ? "No cutoff is proven to have that precision." : "No cutoff is proven to have that recall.";
+    if (!s.estimated) for (const name in rows) if (name !== "threshold_at") rows[name].estimate = null;  // labels are missing
     body.replaceChildren(...Object.entries(rows).map(([name, row]) => {
       const line = document.createElement("tr"), head = document.createElement("th");
       head.scope = "row"; head.textContent = NAMES[name]; line.append(head); line.dataset.metric = name;

@@ -2,44 +2,66 @@
 
 from __future__ import annotations
 
-from streameval.study import Evaluation
-from streameval.types import Claim
+from collections.abc import Mapping
+
+from streameval.curve import Curve
+from streameval.study.result_files import Evaluation
+from streameval.types import TRUTH, Claim
 
 
 def verdict(found: Evaluation) -> str:
     """One or two sentences: what holds, at what cost, under which assumption."""
     claim, account = found.curve.claim, found.summary["account"]
-    labels = f"{account['labelled']:,} of {account['planned']:,} labels"
+    labels = f"{account['labelled']:,} of {account['planned']:,} labels{_missing(account)}"
+    if claim.coverage == "exact":
+        return f"Every item is labelled: the curve is exact{_of(claim)} ({labels})."
     if found.curve.findings:
         return f"{found.curve.findings[0]} ({labels}.)"
-    if claim.coverage == "exact":
-        return f"Every item is labelled: the curve is exact ({labels})."
     return f"{band_meaning(claim).capitalize()}; assumed: {claim.assumes} ({labels})."
+
+
+def remarks(found: Evaluation) -> tuple[str, ...]:
+    """Findings that the verdict does not say."""
+    return found.curve.findings if found.curve.claim.coverage == "exact" else found.curve.findings[1:]
+
+
+def _missing(account: Mapping[str, int]) -> str:
+    missing = account["planned"] - account["labelled"]
+    return f", {missing:,} planned ones are missing" if missing else ""
+
+
+def estimate_sentence(curve: Curve) -> str:
+    """What estimates are made of, where labels are missing; else empty."""
+    return {
+        "bounds": "",
+        "labels at hand": "Estimates are those of the labels at hand: the tasks answered so far are a random part of "
+        "all, as they are shuffled and nothing in where they lie speaks against it.",
+        "none": "There are no estimates: labels are missing, and those at hand are no random part of the tasks.",
+    }[curve.basis]
+
+
+def _of(claim: Claim) -> str:
+    return "" if claim.about == TRUTH else f" of {claim.about}"
 
 
 def proof(found: Evaluation) -> str:
     """Two sentences: what is proven; at what cost, with which probability and under which assumption."""
     claim, account, curve = found.curve.claim, found.summary["account"], found.curve
-    labels = f"{counted(account['labelled'], 'label')} of {counted(curve.n_items, 'item')}"
+    labels = f"{counted(account['labelled'], 'label')} of {counted(curve.n_items, 'item')}{_missing(account)}"
     if claim.coverage == "exact":
-        return f"Every item is labelled, so every number here is exact. That took {labels}."
+        tied = found.summary.get("ties") == "open"
+        order = ", up to the order of items with the same score (lower and upper are the worst and the best)"
+        said = f"Every item is labelled, so every number here is exact{_of(claim)}{order if tied else ''}."
+        return f"{said} That took {labels}. {claim.caution}".rstrip()
     if not curve.proves:
         return f"Nothing is proven: {_first(found)} The curve from {labels} is a picture, not a bound."
     low, _, high = curve.precision_at(curve.n_items)
-    doubt = "; taken literally, these labels contradict it" if _contradicted(found) else ""
     chance = "" if claim.confidence is None else f" with probability {claim.confidence:g}"
+    whose = "" if claim.about == TRUTH else f" {claim.caution}"
     return (
         f"{_proven_cutoff(found)}among all {curve.n_items:,} items, precision lies between {low:.1%} and {high:.1%}. "
-        f"That took {labels}, and {_holds(claim)}{chance}, assuming {_clause(claim.assumes)}{doubt}."
+        f"That took {labels}, and {_holds(claim)}{chance}, assuming {_clause(claim.assumes)}.{whose}"
     )
-
-
-def _contradicted(found: Evaluation) -> bool:
-    """Whether the assumption that the bounds rest on is broken, if only within noise."""
-    if not found.curve.claim.assumes.startswith("A.2"):
-        return False
-    tested = found.summary.get("diagnostics", {}).get("assumptions", {}).get("A.2", {})
-    return str(tested.get("verdict", "")).startswith("contradicted")
 
 
 def counted(number: int, what: str) -> str:
@@ -58,12 +80,16 @@ def _proven_cutoff(found: Evaluation) -> str:
     deepest = {share: int(curve.rank_at_precision(share).lower) for share in ladder}
     enough = [share for share in ladder if deepest[share] >= curve.n_items / 100] or [s for s in ladder if deepest[s]]
     if not enough:
-        return "No cutoff is proven to be even 10% precise; "
+        return f"No cutoff is proven to be even 10% precise{_by(curve.claim)}; "
     found_so = f"first {deepest[enough[0]]:,} items are"
-    precise = f"at least {float(enough[0]):.0%} precise; "
+    precise = f"at least {float(enough[0]):.0%} precise{_by(curve.claim)}; "
     if curve.claim.coverage == "conditional":
         return f"If its assumption holds, the {found_so} {precise}"
     return f"The {found_so} proven to be {precise}"
+
+
+def _by(claim: Claim) -> str:
+    return "" if claim.about == TRUTH else f" by {claim.about}"
 
 
 def _holds(claim: Claim) -> str:
@@ -83,6 +109,8 @@ def half_width_sentence(found: Evaluation) -> str:
     half, account, claim = found.summary["half_width"], found.summary["account"], found.curve.claim
     if claim.coverage in ("exact", "none"):
         return ""
+    if not account["labelled"]:
+        return "No planned item has a label yet: the bounds are those of any list at all."
     where = "" if found.summary["parameters"].get("at") else ", where it is widest"
     text = f"Half-width reached: {half['alpha']:.2%} of precision, at rank {half['rank']:,}{where}."
     missing = account["planned"] - account["labelled"]
@@ -96,7 +124,7 @@ def half_width_sentence(found: Evaluation) -> str:
 def band_meaning(claim: Claim) -> str:
     """What the band between lower and upper is, in a clause."""
     chance = "" if claim.confidence is None else f"{claim.confidence:.6g}"
-    return {
+    meaning = {
         "exact": "every value is exact",
         "none": "the band is a picture and not a bound",
         "conditional": "the band holds wherever the assumption does"
@@ -104,3 +132,4 @@ def band_meaning(claim: Claim) -> str:
         "pointwise": f"the band holds at each rank on its own with probability {chance}",
         "simultaneous": f"the band holds at all ranks at once with probability {chance}",
     }[claim.coverage]
+    return meaning if claim.about == TRUTH else f"{meaning}, for {claim.about} and not for the truth"

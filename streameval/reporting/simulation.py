@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import altair as alt
 import numpy as np
@@ -12,7 +12,7 @@ import numpy as np
 from streameval.curve import Curve
 from streameval.errors import InputError
 from streameval.methods.replicates import Replicates, Simulation
-from streameval.reporting.charts import rank_axis
+from streameval.reporting.charts import chart_file, rank_axis
 from streameval.reporting.drawn import thinned
 from streameval.stores import atomic
 from streameval.typing import FloatArray, Int64Array
@@ -34,12 +34,9 @@ def kind_of(path: str | os.PathLike[str]) -> Literal["svg", "png", "html"]:
     return kind
 
 
-def save_figure(simulation: Simulation, path: str | os.PathLike[str]) -> None:
-    """Write the picture; its format is its ending (`kind_of`)."""
-    target, kind = Path(path), kind_of(path)
-    chart = figure(simulation)
-    options: dict[str, Any] = {"inline": True} if kind == "html" else {"scale_factor": 2} if kind == "png" else {}
-    atomic.write_all({target: lambda temporary: chart.save(str(temporary), format=kind, **options)})
+def save_figure(simulation: Simulation, path: str | os.PathLike[str], existing: atomic.Existing = "kept") -> None:
+    """Write the picture; its format is its ending (`kind_of`), and `existing` is as for `atomic.write_out`."""
+    atomic.write_out({Path(path): chart_file(figure(simulation), kind_of(path))}, existing)
 
 
 def figure(simulation: Simulation) -> alt.VConcatChart:

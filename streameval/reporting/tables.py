@@ -11,8 +11,8 @@ import pyarrow.compute as pc
 
 from streameval.reporting.figures import Shown
 from streameval.slices.files import SliceFound
-from streameval.study import Evaluation
 from streameval.study.provenance import commands
+from streameval.study.result_files import Evaluation
 from streameval.text import printable, short
 
 _OVERALL = (
@@ -63,7 +63,7 @@ def _metric(row: dict[str, Any]) -> str:
 
 def _number(value: float | None, metric: str) -> str:
     if value is None:
-        return "undefined"
+        return "unknown"
     if metric.startswith(("rank_at", "yield_at")) or (metric.endswith("_rank") and metric.startswith("max")):
         return "never" if value == float("inf") else f"{value:,.0f}"
     return f"{value:.3g}" if 0 < value < 0.001 else f"{value:.4f}"
@@ -96,7 +96,7 @@ def slices(found: Sequence[SliceFound]) -> str:
 
 def _range(row: dict[str, Any]) -> str:
     low, middle, high = (row[side] for side in _SIDES)
-    return "undefined" if middle is None else f"{_share(middle)} ({_share(low)} to {_share(high)})"
+    return "undefined" if low is None else f"{_share(middle)} ({_share(low)} to {_share(high)})"
 
 
 def _share(value: float | None) -> str:
@@ -130,8 +130,8 @@ def provenance(one: Shown) -> str:
     claim = found.curve.claim
     facts |= {"items": found.curve.n_items, "misses": found.curve.misses, "evaluation": found.evaluation_id}
     facts |= {"version": found.summary["version"], "coverage": claim.coverage, "confidence": claim.confidence}
-    facts |= {"assumes": claim.assumes}
-    lines = commands(plan, list(found.summary.get("sources", [])), found.curve.misses) if plan is not None else []
+    facts |= {"assumes": claim.assumes, "about": claim.about, "because": claim.why or None}
+    lines = commands(plan, found.summary) if plan is not None else []
     again = "".join(f"{_text(line)}\n" for line in lines)
     shown = table(("", ""), [(key, value) for key, value in facts.items() if value is not None], "facts", "Provenance")
     return (f"<p>Made again by:</p><pre tabindex='0'>{again}</pre>" if again else "") + shown
@@ -149,7 +149,7 @@ def items(selected: pa.Table, found: Evaluation) -> str:
     ):
         chosen = joined.filter(pc.equal(joined.column("se_label"), value)).drop_columns(["se_label"])
         begin, stop, _ = end.indices(chosen.num_rows)
-        names = [name for name in chosen.column_names if name not in ("stratum", "se_task")]
+        names = [name for name in chosen.column_names if name not in ("stratum", "weight", "se_task")]
         columns = [column.to_pylist() for column in chosen.slice(begin, stop - begin).select(names).columns]
         rows = [[str(cell)[:_LONG] for cell in row] for row in zip(*columns, strict=True)]
         parts.append(f"<h3>{title}</h3>{table(names, rows, 'items', title)}" if rows else "")

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import importlib
-import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
@@ -23,6 +22,7 @@ from streameval.rows import Rows
 from streameval.rows.options import RankingOptions
 from streameval.rows.parquet import ParquetRows
 from streameval.stores.trouble import told
+from streameval.text.credentials import masked
 
 T = TypeVar("T")
 _UNREACHED = ("ConnectionError", "ConnectTimeout", "ReadTimeout", "ServerError", "ServiceUnavailableError")
@@ -228,7 +228,7 @@ def asked(where: str, call: Callable[[], T]) -> T:
         if (trouble := told(where, error)) is not None:
             raise trouble from None
         first = next((line for line in str(error).splitlines() if line.strip()), type(error).__name__)
-        text = re.sub(r"//[^/@\s]+@", "//…@", " ".join(first.split()))[:200]
+        text = masked(" ".join(first.split()))[:200]
         if isinstance(error, ConnectionError | TimeoutError) or type(error).__name__.endswith(_UNREACHED):
             raise OutsideError(f"{where}: its store does not answer", "run the command again later") from None
         raise InputError(f"{where}: {text}") from None

@@ -30,6 +30,8 @@ class RankingOptions:
         GB that reading may take beyond what is selected.
     threads : int or None
         Readers at work at once; None means one per core.
+    verify : {"on", "off"}
+        Whether checksums of pages, and statistics, are held against what is read.
     """
 
     score: str | None = None
@@ -40,6 +42,7 @@ class RankingOptions:
     where: str | None = None
     memory: float = 2.0
     threads: int | None = None
+    verify: str = "on"
 
     def __post_init__(self) -> None:
         """Check every value."""
@@ -51,6 +54,8 @@ class RankingOptions:
             raise InputError(f"threads is {self.threads}, below 1")
         if self.nan not in ("refuse", "last"):
             raise InputError(f"nan is '{self.nan}'", "it is 'refuse' or 'last'")
+        if self.verify not in ("on", "off"):
+            raise InputError(f"verify is '{self.verify}'", "it is 'on' or 'off'")
         if self.score is None and (self.ascending or self.key or self.nan != "refuse"):
             raise InputError("an order by score was described without a score column", "name it with --score COL")
 
@@ -66,4 +71,5 @@ class RankingOptions:
             where=plan.ranking.get("where"),
             memory=float(plan.location.get("memory", 2.0)),
             threads=plan.location.get("threads"),
+            verify=plan.location.get("verify", "on"),
         )

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
@@ -70,7 +70,9 @@ class ParquetRows(Rows):
         InputError
             See `read_footers`; files whose partition keys differ.
         """
-        footers = tuple(read_footers(self.files, self.options.score, self.readers))
+        limit = int(self.options.memory * 1e9 / self.readers)
+        read = read_footers(self.files, self.options.score, self.readers)
+        footers = tuple(replace(footer, verify=self.options.verify, limit=limit) for footer in read)
         keys = [tuple(key for key, _ in footer.file.keys) for footer in footers]
         for footer, own in zip(footers, keys, strict=True):
             if own != keys[0]:
@@ -120,7 +122,7 @@ class ParquetRows(Rows):
 
     def units(self, column: str | None = None) -> Sequence[Unit]:
         """Row groups."""
-        return row_groups(self.footers, column or self.footers[0].schema.names[0])
+        return row_groups(self.footers)
 
     def bounds(self, column: str) -> Sequence[Bounds]:
         """Statistics of the scores; of no other column are any kept."""

@@ -11,9 +11,10 @@ import numpy as np
 import pyarrow as pa
 
 from streameval.errors import InputError, StreamevalError, outside_trouble
-from streameval.parquet.footers import Footer
+from streameval.parquet.footers import Footer, refuse_changed
+from streameval.process import system
 from streameval.rows.units import Unit
-from streameval.stores import is_remote, store_of
+from streameval.stores import is_remote
 
 
 @dataclass(frozen=True)
@@ -22,65 +23,63 @@ class RowGroup(Unit):
 
     Attributes
     ----------
-    path : str
+    footer : Footer
+        Of its file.
     index : int
         Of the row group in its file.
-    first_row : int
-        Of the row group in its file.
     first_position : int
-        The same over all files.
-    rows : int
-    state : tuple of int
-        Size and time of change of the file when the list was opened.
-    reader : {"polars", "pyarrow"}
-        What decodes a column by itself.
-    score_at, score_bytes : int
-        Where its scores begin in the file, and how many compressed bytes they take.
-    keys : tuple of (str, str or None)
-        Partition keys that are no columns of the file: they are read without it.
+        Of its first row over all files.
     """
 
-    path: str
+    footer: Footer
     index: int
-    first_row: int
     first_position: int
-    rows: int
-    state: tuple[int, int]
-    reader: str = "polars"
-    score_at: int = 0
-    score_bytes: int = 0
-    keys: tuple[tuple[str, str | None], ...] = ()
+
+    @property
+    def rows(self) -> int:  # type: ignore[override]
+        """How many rows it has."""
+        return int(self.footer.row_group_rows[self.index])
+
+    @property
+    def score_bytes(self) -> int:  # type: ignore[override]
+        """Bytes that its scores take where they are stored; 0 where the order has no score."""
+        return self._score_place[1]
+
+    @property
+    def _score_place(self) -> tuple[int, int]:
+        return self.footer.score_bytes[self.index] if self.footer.score_bytes else (0, 0)
 
     @property
     def file(self) -> str:
         """The file that it is of."""
-        return self.path
+        return self.footer.file.path
 
     @property
     def where(self) -> str:
         """The place, for messages."""
-        return f"{self.path}: row group {self.index}"
+        return f"{self.file}: row group {self.index}"
 
     def advise(self) -> None:
         """Have the system fetch the scores, for they will be read soon; whatever is wrong shows then."""
-        if not hasattr(os, "posix_fadvise") or not self.score_bytes or is_remote(self.path):
+        if not self.score_bytes or is_remote(self.file):
             return
         with contextlib.suppress(OSError):
-            handle = os.open(self.path, os.O_RDONLY)
+            handle = system.open_for_reading(self.file)
             try:
-                os.posix_fadvise(handle, self.score_at, self.score_bytes, os.POSIX_FADV_WILLNEED)
+                system.read_ahead(handle, *self._score_place)
             finally:
                 os.close(handle)
 
     def read(self, columns: Sequence[str]) -> pa.Table:
-        """Read columns whole.
+        """Read columns whole; a partition key that is no column of the file is known without it.
 
         Raises
         ------
         InputError
             A damaged file, named with the row group, or one that changed since the list was opened.
         """
-        kept = dict(self.keys)
+        stored = set(self.footer.schema.names)
+        kept = {key: value for key, value in self.footer.file.keys if key not in stored}
         table = self._decoded([name for name in columns if name not in kept])
         for at, name in enumerate(columns):
             if name in kept:
@@ -91,65 +90,33 @@ class RowGroup(Unit):
     def _decoded(self, columns: list[str]) -> pa.Table:
         if not columns:
             return pa.table({})
-        try:
-            # an object is asked for its state once, after the scans: a request a row group would double them
-            if not is_remote(self.path) and store_of(self.path).state(self.path) != self.state:
-                raise InputError(f"{self.path}: changed while it was read", "run the command again")
-            table = self._read(columns)
-        except StreamevalError:
-            raise
-        except (pa.ArrowException, OSError) as error:
-            raise self._damaged(error) from error
-        if table.num_rows != self.rows:
-            raise InputError(f"{self.path}: row group {self.index} holds {table.num_rows:,} rows, not {self.rows:,}")
-        return table
-
-    def _read(self, columns: list[str]) -> pa.Table:
-        plain = self.reader == "polars" and not is_remote(self.path)
-        if plain and len(columns) == 1 and self.first_row + self.rows < 2**32:
-            return self._read_by_polars(columns)
-        with store_of(self.path).parquet(self.path) as file:
-            return file.read_row_group(self.index, columns=columns, use_threads=False)
-
-    def _read_by_polars(self, columns: list[str]) -> pa.Table:
         import polars as pl
 
+        from streameval.parquet.groups import read_group
+
         try:
-            lazy = pl.scan_parquet(self.path, glob=False, hive_partitioning=False).select(columns)
-            return lazy.slice(self.first_row, self.rows).collect().to_arrow()
-        except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
-            raise self._damaged(error) from error
+            # an object is asked for its state once, after the scans: a request a row group would double them
+            if not is_remote(self.file):
+                refuse_changed(self.footer)
+            table = read_group(self.footer, self.index, columns)
+        except StreamevalError:
+            raise
+        except (pl.exceptions.PolarsError, pa.ArrowException, OSError, pl.exceptions.PanicException) as error:
+            text = " ".join(str(error).split())[:160]
+            raise outside_trouble(error) or InputError(
+                f"{self.where} cannot be decoded ({text})", "the file is corrupt or truncated"
+            ) from error
+        if table.num_rows != self.rows:
+            raise InputError(f"{self.where} holds {table.num_rows:,} rows, not {self.rows:,}")
+        return table
 
-    def _damaged(self, error: BaseException) -> StreamevalError:
-        text = " ".join(str(error).split())[:160]
-        return outside_trouble(error) or InputError(
-            f"{self.path}: row group {self.index} cannot be decoded ({text})", "the file is corrupt or truncated"
-        )
 
-
-def reader_of(kind: pa.DataType) -> str:
-    """Choose what decodes scores of some type: Polars is quicker, but brings times to units of its own."""
-    return "pyarrow" if pa.types.is_temporal(kind) else "polars"
-
-
-def row_groups(footers: Sequence[Footer], column: str) -> list[RowGroup]:
-    """Return all row groups that hold rows, in stored order.
-
-    Parameters
-    ----------
-    column : str
-        That will be read: its type decides by what. It may be a partition key.
-    """
+def row_groups(footers: Sequence[Footer]) -> list[RowGroup]:
+    """Return all row groups that hold rows, in stored order."""
     units, position = [], 0
     for footer in footers:
-        first_row, state, names = 0, (footer.size, footer.changed_ns), footer.schema.names
-        reader = reader_of(footer.schema.field(column).type) if column in names else "pyarrow"
-        keys = tuple((key, value) for key, value in footer.file.keys if key not in names)
-        places = footer.score_bytes or ((0, 0),) * footer.row_group_rows.size
-        for index, (count, place) in enumerate(zip(footer.row_group_rows.tolist(), places, strict=True)):
+        for index, count in enumerate(footer.row_group_rows.tolist()):
             if count:
-                path = footer.file.path
-                units.append(RowGroup(path, index, first_row, position, count, state, reader, *place, keys=keys))
-            first_row += count
+                units.append(RowGroup(footer, index, position))
             position += count
     return units

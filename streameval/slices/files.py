@@ -8,16 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
 from streameval.curve import Curve
 from streameval.curve.envelope import Envelope
 from streameval.errors import InputError, did_you_mean
+from streameval.stores.own_files import Own
 from streameval.types import Claim
 
 NAMES = ("slice_envelope.parquet", "slice_curve.parquet", "slice_metrics.parquet")
@@ -57,6 +56,7 @@ class SliceFound:
             "claim": self.curve.claim.as_dict(),
             "findings": list(self.curve.findings),
             "diagnostics": dict(self.curve.diagnostics),
+            "estimates": self.curve.basis,
         }
 
 
@@ -80,7 +80,7 @@ def slice_tables(slices: Sequence[SliceFound]) -> dict[str, pa.Table]:
     if not slices:
         return {}
     parts = ([_named(one.name, table) for one, table in zip(slices, tables, strict=True)] for tables in (
-        [one.curve.envelope.table for one in slices],
+        [one.curve.envelope_table for one in slices],
         [one.curve_table for one in slices],
         [one.metrics for one in slices],
     ))  # fmt: skip
@@ -95,17 +95,17 @@ def _named(name: str, table: pa.Table) -> pa.Table:
     return plain.add_column(0, "slice", pa.array([name] * plain.num_rows, pa.string()))
 
 
-def read_slices(folder: Path, facts: Sequence[Mapping[str, Any]]) -> tuple[SliceFound, ...]:
-    """Read them back; `facts` is what evaluation.json says of them.
+def read_slices(files: Sequence[Own], facts: Sequence[Mapping[str, Any]]) -> tuple[SliceFound, ...]:
+    """Slices from what was read of the three files; `facts` is what evaluation.json says of them.
 
     Raises
     ------
-    OSError, KeyError, pyarrow.ArrowException
-        A file that is missing or damaged.
+    KeyError, TypeError, ValueError, pyarrow.ArrowException
+        What does not fit together.
     """
     if not facts:
         return ()
-    tables = [pq.read_table(folder / name) for name in NAMES]
+    tables = [file.table for file in files]
     found = []
     for one in facts:
         envelope, shown, metrics = (
@@ -113,7 +113,9 @@ def read_slices(folder: Path, facts: Sequence[Mapping[str, Any]]) -> tuple[Slice
         )
         curve = Curve(
             n_items=one["n_items"],
-            envelope=Envelope.from_table(envelope),
+            envelope=Envelope.from_table(envelope, one["n_items"]),
+            basis=one.get("estimates", "bounds"),
+            center=Envelope.center_from(envelope),
             grid=shown.column("rank").to_numpy(),
             claim=Claim(**one["claim"]),
             diagnostics=one["diagnostics"],

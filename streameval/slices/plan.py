@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Mapping
 from dataclasses import replace
-from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
@@ -22,6 +20,7 @@ from streameval.slices.column import Slices, read_slices
 from streameval.slices.files import SliceFound
 from streameval.slices.place import place
 from streameval.slices.pool import budgets, joined, list_cutoffs, marks_table, parts, seed_of, shared, slice_scores
+from streameval.stores.temporary import temporary_folder
 from streameval.types import Labels, Plan
 from streameval.typing import Int64Array
 
@@ -63,8 +62,8 @@ def draw_by_slices(ranking: Ranking, by: str, method: Method, seed: int, progres
         method = cast(Method, replace(cast(Any, method), confidence=CONFIDENCE))
     description = ranking.description()
     scored = description.get("score") is not None
-    with tempfile.TemporaryDirectory(prefix="streameval-") as folder:
-        slices = read_slices(ranking, by, Path(folder), progress)
+    with temporary_folder("streameval-work") as folder:
+        slices = read_slices(ranking, by, folder, progress)
         plans = _plans(method, slices, seed)
         wanted = [np.union1d(one.ranks, _grid(one)) if scored else one.ranks for one in plans]
         cutoffs = list_cutoffs(ranking.n_items)

@@ -50,7 +50,7 @@ class Part:
     def labels(self, whole: Labels) -> Labels:
         """Of the slice, from those of the whole plan."""
         kept = (whole.label[self.rows], whole.votes[self.rows], whole.positive_votes[self.rows])
-        return Labels(self.plan.ranks, *kept)
+        return Labels(self.plan.ranks, *kept, about=whole.about, why=whole.why)
 
 
 def shared(confidence: float, slices: int) -> float:
@@ -259,7 +259,7 @@ def _claim(curves: Mapping[str, Curve], confidence: float | None) -> Claim:
     if not chance:
         return replace(weakest, assumes=said)
     level = confidence if confidence is not None else 1 - sum(1 - (c.confidence or 1.0) for c in claims)
-    return Claim(coverage, level, said)
+    return replace(weakest, confidence=level, assumes=said)
 
 
 def _findings(curves: Mapping[str, Curve]) -> tuple[str, ...]:

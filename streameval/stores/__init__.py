@@ -7,6 +7,8 @@
     listing    folders and patterns of an object store     trouble    what a store's errors mean
     transfer   whole small files, to and fro               staged     sets of files that appear whole
     atomic     local files that appear whole               partitioned, scratch   parts of tables; long arrays
+    own_files  files that we wrote, checked when read      checksum   of a file, kept within it
+    locks      one command at a time                       temporary  folders that do not outlive their command
 
 Who reads Parquet sees a `Store` and never asks which.
 """

@@ -1,23 +1,32 @@
-"""Files appear whole or not at all: written beside their place, synced, renamed."""
+"""Files appear whole or not at all: written beside their place, synced, renamed.
+
+What a person asked for by name is written by `write_out`: it never takes the place of a file that differs from it,
+unless they say so. No record is needed of what was ours: the same again is recognised by its bytes.
+"""
 
 from __future__ import annotations
 
+import errno
+import filecmp
 import json
 import os
 import re
-import shutil
-import tempfile
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from streameval.errors import InputError, StreamevalError, outside_trouble
+from streameval.errors import InputError, OutsideError, StreamevalError, outside_trouble
+from streameval.process.system import sync
+from streameval.stores import checksum
+from streameval.stores.temporary import temporary_folder
 
 Writer = Callable[[str], None]
+Existing = Literal["kept", "replaced"]
+_LINKLESS = (errno.EPERM, errno.ENOTSUP, errno.ENOSYS, errno.EMLINK)
 _ADDRESS = re.compile(r"(s3[an]?|gs|az|abfss?|hdfs|https?|file):/")
 
 
@@ -37,30 +46,86 @@ def write_all(files: Mapping[Path, Writer]) -> None:
     InputError
         A folder that cannot be written to; an address.
     """
+
+    def place(written: list[tuple[str, Path]]) -> None:
+        for temporary, path in written:
+            os.replace(temporary, path)
+
+    _write(files, place)
+
+
+def write_out(files: Mapping[Path, Writer], existing: Existing = "kept", hint: str | None = None) -> None:
+    """Write files that somebody asked for by name, where nothing is yet, or the same already.
+
+    Parameters
+    ----------
+    files : mapping of path to writer
+        As for `write_all`.
+    existing : {"kept", "replaced"}
+        What becomes of a file that is there and differs.
+    hint : str, optional
+        The way out, where `--overwrite` is none.
+
+    Raises
+    ------
+    InputError
+        A file is there and differs: somebody else wrote it, or it was changed since, or what it shows has changed. No
+        file of the set is written then, unless it appeared meanwhile.
+    OutsideError
+        See `write_all`.
+    """
+    if existing == "replaced":
+        write_all(files)
+        return
+
+    def place(written: list[tuple[str, Path]]) -> None:
+        missing = [(temporary, path) for temporary, path in written if not os.path.lexists(path)]
+        for temporary, path in written:
+            if os.path.lexists(path):
+                _refuse_other(temporary, path, hint)
+        for temporary, path in missing:
+            try:
+                os.link(temporary, path)  # unlike a rename, this replaces nothing that another process put there
+            except FileExistsError:
+                _refuse_other(temporary, path, hint)
+            except OSError as error:
+                if error.errno not in _LINKLESS:
+                    raise
+                os.replace(temporary, path)  # a file system without links
+
+    _write(files, place)
+
+
+def _refuse_other(temporary: str, path: Path, hint: str | None) -> None:
+    if not (path.is_file() and filecmp.cmp(temporary, path, shallow=False)):
+        raise InputError(
+            f"{path}: is there already, and is not what would be written",
+            hint or "name another file, or replace it with --overwrite",
+        )
+
+
+def _write(files: Mapping[Path, Writer], place: Callable[[list[tuple[str, Path]]], None]) -> None:
+    """Write every file beside its place, then have all of them put there."""
     for path in files:
         refuse_address(path)
+    rooms: dict[Path, Path] = {}
     written: list[tuple[str, Path]] = []
-    try:
-        for path, writer in files.items():
-            path.parent.mkdir(parents=True, exist_ok=True)
-            handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".part", dir=path.parent)
-            os.close(handle)
-            written.append((temporary, path))
-            writer(temporary)
-            _sync(temporary)
-        for temporary, path in written:
-            os.chmod(temporary, 0o666 & ~_umask())
-            os.replace(temporary, path)
-        for folder in {path.parent for path in files}:
-            _sync(str(folder))
-    except (OSError, pa.ArrowException) as error:
-        trouble = _trouble(error, path)
-        if trouble is None:
-            raise
-        raise trouble from error
-    finally:
-        for temporary, _ in written:
-            Path(temporary).unlink(missing_ok=True)
+    path = Path()
+    with ExitStack() as stack:
+        try:
+            for path, writer in files.items():
+                if path.parent not in rooms:
+                    make_folder(path.parent)
+                    rooms[path.parent] = stack.enter_context(temporary_folder("streameval", path.parent))
+                temporary = str(rooms[path.parent] / path.name)
+                writer(temporary)
+                sync(temporary)
+                written.append((temporary, path))
+            place(written)
+            for folder in rooms:
+                sync(str(folder))
+        except (OSError, pa.ArrowException) as error:
+            raise _trouble(error, path) or error from error
 
 
 @contextmanager
@@ -88,25 +153,47 @@ def folder(path: Path) -> Iterator[Path]:
     refuse_address(path)
     path = Path(os.path.abspath(path))
     refuse_taken(path)
-    temporary = None
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        temporary = Path(tempfile.mkdtemp(prefix=f".{path.name}.", suffix=".part", dir=path.parent))
-        yield temporary
-        for file in temporary.iterdir():
-            _sync(str(file))
-        _sync(str(temporary))
-        os.chmod(temporary, 0o777 & ~_umask())
-        os.replace(temporary, path)
-        _sync(str(path.parent))
+        make_folder(path.parent)
+        with temporary_folder(path.name, path.parent) as temporary:
+            yield temporary
+            for file in temporary.iterdir():
+                sync(str(file))
+            sync(str(temporary))
+            os.chmod(temporary, 0o777 & ~_umask())
+            _move(temporary, path)
+        sync(str(path.parent))
     except (OSError, pa.ArrowException) as error:
-        trouble = _trouble(error, path)
-        if trouble is None:
+        raise _trouble(error, path) or error from error
+
+
+def _move(folder: Path, path: Path) -> None:
+    try:
+        os.replace(folder, path)
+    except OSError as error:
+        if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
             raise
-        raise trouble from error
-    finally:
-        if temporary is not None:
-            shutil.rmtree(temporary, ignore_errors=True)
+        raise OutsideError(
+            f"{path}: another command has filled it meanwhile", "the same command again says whether with the same"
+        ) from error
+
+
+def make_folder(folder: Path) -> None:
+    """Make a folder if it is not there, and sync the one that it is new in: a file in it is not safe before.
+
+    Raises
+    ------
+    InputError, OutsideError
+        It cannot be made; an address.
+    """
+    refuse_address(folder)
+    try:
+        new = [one for one in (folder, *folder.parents) if not one.exists()]
+        folder.mkdir(parents=True, exist_ok=True)
+        for one in new:
+            sync(str(one.parent))
+    except OSError as error:
+        raise _trouble(error, folder) or error from error
 
 
 def refuse_address(path: Path) -> None:
@@ -140,9 +227,9 @@ def refuse_taken(path: Path) -> None:
 
 def _trouble(error: OSError | pa.ArrowException, path: Path) -> StreamevalError | None:
     """What an error of the disk means; None where it is of another kind."""
-    trouble: StreamevalError | None = outside_trouble(error)
+    trouble: StreamevalError | None = outside_trouble(error, path)
     if trouble is None and isinstance(error, OSError):
-        trouble = InputError(f"{error.filename or path}: cannot be written ({error.strerror or error})")
+        trouble = InputError(f"{path}: cannot be written ({error.strerror or error})")
     return trouble
 
 
@@ -152,19 +239,29 @@ def _umask() -> int:
     return mask
 
 
-def _sync(path: str) -> None:
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
-
-
 def parquet(table: pa.Table, facts: Mapping[str, Any]) -> Writer:
-    """Writer of a table as zstd Parquet, with JSON facts in the file's metadata under the key `streameval`."""
-    metadata = {**(table.schema.metadata or {}), b"streameval": json.dumps(dict(facts), sort_keys=True).encode()}
-    tagged = table.replace_schema_metadata(metadata)
-    return lambda path: pq.write_table(tagged, path, compression="zstd", write_page_index=True)
+    """Writer of a table as zstd Parquet with a checksum, and JSON facts in its metadata under the key `streameval`."""
+    kept = {key: value for key, value in (table.schema.metadata or {}).items() if key != checksum.KEY.encode()}
+    own = {b"streameval": json.dumps(dict(facts), sort_keys=True), checksum.KEY.encode(): checksum.BLANK}
+    tagged = table.replace_schema_metadata({**kept, **own})
+
+    def write(path: str) -> None:
+        pq.write_table(tagged, path, compression="zstd", write_page_index=True, write_page_checksum=True)
+        checksum.write(path)
+
+    return write
+
+
+def json_object(facts: Mapping[str, Any]) -> Writer:
+    """Writer of a JSON object with a checksum as its last key."""
+    whole = {**facts, checksum.KEY: checksum.BLANK}
+    plain = text(json.dumps(whole, indent=2, ensure_ascii=False) + "\n")
+
+    def write(path: str) -> None:
+        plain(path)
+        checksum.write(path)
+
+    return write
 
 
 def text(content: str) -> Writer:
@@ -185,10 +282,3 @@ def content(raw: bytes) -> Writer:
             stream.write(raw)
 
     return write
-
-
-def facts_of(path: Path) -> dict[str, Any]:
-    """JSON facts that `parquet` put into a file."""
-    raw = (pq.read_schema(path).metadata or {}).get(b"streameval", b"{}")
-    facts: dict[str, Any] = json.loads(raw)
-    return facts

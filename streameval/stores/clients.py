@@ -27,18 +27,16 @@ def root_of(path: str) -> tuple[str, str]:
     """
     scheme, rest = path.split("://", 1)
     if scheme not in _CLIENTS:
-        shown = re.sub(r"[^/@]*@", "…@", path)
-        raise InputError(f"{shown}: no store has the scheme '{scheme}'", f"there are: {', '.join(_CLIENTS)}")
+        raise InputError(f"{path}: no store has the scheme '{scheme}'", f"there are: {', '.join(_CLIENTS)}")
     if asked := re.search(r"\?[A-Za-z_][\w.-]*=", rest):
         raise InputError(
             f"{scheme}://{rest[: asked.start()]}: settings after a '?'",
             "give them by the environment, such as AWS_ENDPOINT_URL: a path is kept and shown, and must hold no secret",
         )
     root = rest.split("/", 1)[0]
-    if "@" in root:
-        shown = f"{scheme}://…@{rest.split('@', 1)[1]}"
+    if "@" in root or ":" in root:
         raise InputError(
-            f"{shown}: a name or secret before the bucket",
+            f"{path}: a name or secret before the bucket",
             "leave it out: credentials are taken from the environment, and are never written down",
         )
     if not root:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from types import TracebackType
-from typing import Any
 
+from streameval.process import system
 from streameval.stores.ranges import Range, join
 from streameval.stores.store import LAST, Need, State
 
@@ -18,9 +18,9 @@ class LocalFile:
     """A file of this machine."""
 
     def __init__(self, path: str) -> None:
-        self._handle = os.open(path, os.O_RDONLY)
+        self._handle = system.open_for_reading(path)
         self.bytes_read = 0
-        os.posix_fadvise(self._handle, 0, 0, os.POSIX_FADV_RANDOM)
+        system.expect_scattered_reads(self._handle)
 
     @property
     def state(self) -> State:
@@ -46,16 +46,14 @@ class LocalFile:
         return [found[one] for one in ranges]
 
     def _pread(self, size: int, at: int) -> bytes:
-        got = os.pread(self._handle, size, at)
-        while len(got) < size and (more := os.pread(self._handle, size - len(got), at + len(got))):
-            got += more
+        got = system.read_at(self._handle, size, at)
         self.bytes_read += len(got)
         return got
 
     def advise(self, ranges: Sequence[Range]) -> None:
         """Have the system fetch ranges ahead, many at once."""
         for at, size in join(ranges, _GAP):
-            os.posix_fadvise(self._handle, at, size, os.POSIX_FADV_WILLNEED)
+            system.read_ahead(self._handle, at, size)
 
     def hold(self, ranges: Sequence[Range]) -> None:
         """Nothing: a small read costs little here."""
@@ -85,12 +83,6 @@ class LocalStore:
     def state(self, path: str) -> State:
         """Size, and time of change."""
         return _state(os.stat(path))
-
-    def parquet(self, path: str, **options: Any) -> Any:
-        """Open a Parquet file."""
-        import pyarrow.parquet as pq
-
-        return pq.ParquetFile(path, **options)
 
 
 def _state(found: os.stat_result) -> State:

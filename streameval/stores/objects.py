@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
 from types import TracebackType
-from typing import Any
+from typing import Any, Protocol
 
 from streameval.stores.ranges import Blocks, Range, join, join_sparingly, split
 from streameval.stores.store import LAST, Need, State
@@ -210,18 +210,24 @@ class ObjectStore:
         """Ask the store anew."""
         return _Object(path, tried(path, lambda: self.filesystem.open_input_file(self.key(path)))).state
 
-    def parquet(self, path: str, **options: Any) -> Any:
-        """Open a Parquet file whose reads go through `ObjectFile`."""
-        import pyarrow as pa
-        import pyarrow.parquet as pq
 
-        return pq.ParquetFile(pa.PythonFile(Stream(self.open(path)), mode="r"), **options)
+class Ranged(Protocol):
+    """What is read by ranges."""
+
+    @property
+    def state(self) -> State:
+        """Its size first."""
+        ...
+
+    def read(self, ranges: Sequence[Range]) -> list[memoryview]:
+        """Read ranges."""
+        ...
 
 
 class Stream(io.RawIOBase):
-    """An object as a file of Python's, for readers that seek."""
+    """What is read by ranges as a file of Python's, for readers that seek."""
 
-    def __init__(self, file: ObjectFile) -> None:
+    def __init__(self, file: Ranged) -> None:
         super().__init__()
         self._file, self._at = file, 0
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 
 from streameval.errors import outside_trouble
+from streameval.process.system import reserve
 
 
 def mapped_bytes(path: Path, size: int) -> npt.NDArray[np.uint8]:
@@ -23,10 +23,7 @@ def mapped_bytes(path: Path, size: int) -> npt.NDArray[np.uint8]:
     """
     try:
         with open(path, "wb") as file:
-            if hasattr(os, "posix_fallocate"):
-                os.posix_fallocate(file.fileno(), 0, size)
-            else:
-                file.truncate(size)
+            reserve(file, size)
     except OSError as error:
-        raise outside_trouble(error) or error from error
+        raise outside_trouble(error, path.parent) or error from error
     return np.memmap(path, dtype=np.uint8, mode="r+", shape=(size,))

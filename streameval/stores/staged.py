@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import tempfile
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
@@ -24,6 +23,7 @@ from streameval.stores import store_of
 from streameval.stores.clients import root_of, stepwise
 from streameval.stores.listing import kind_of, walk
 from streameval.stores.objects import ObjectStore
+from streameval.stores.temporary import temporary_folder
 from streameval.stores.transfer import get, put
 from streameval.stores.trouble import tried
 
@@ -144,9 +144,9 @@ def staged(place: str, last: str) -> Iterator[Sender]:
         The store does not answer; the disk is full.
     """
     clear(place, last)
-    with tempfile.TemporaryDirectory(prefix="streameval-") as room:
+    with temporary_folder("streameval-work") as room:
         put(f"{place}/{UNFINISHED}/{_BEGUN}", b"")  # whether one may write there is known before the work
-        sender = Sender(place, Path(room))
+        sender = Sender(place, room)
         try:
             yield sender
             sender.wait()

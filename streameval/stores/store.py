@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from types import TracebackType
-from typing import Any, Protocol
+from typing import Protocol
 
 from streameval.stores.ranges import Range
 
@@ -82,8 +82,4 @@ class Store(Protocol):
 
     def state(self, path: str) -> State:
         """Ask for the state of a file as it is now."""
-        ...
-
-    def parquet(self, path: str, **options: Any) -> Any:
-        """Open a Parquet file (`pyarrow.parquet.ParquetFile` with `options`)."""
         ...

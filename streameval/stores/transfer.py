@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,6 +13,7 @@ from streameval.stores import is_remote, store_of
 from streameval.stores.clients import is_known
 from streameval.stores.listing import kind_of
 from streameval.stores.objects import ObjectStore
+from streameval.stores.temporary import temporary_folder
 from streameval.stores.trouble import tried
 
 
@@ -97,8 +97,8 @@ def copied(source: Any) -> Iterator[Any]:
     if not (isinstance(source, str) and is_remote(source) and is_known(source)):
         yield source
         return
-    with tempfile.TemporaryDirectory(prefix="streameval-") as folder:
-        place = str(Path(folder) / source.rsplit("/", 1)[1])
+    with temporary_folder("streameval-work") as folder:
+        place = str(folder / source.rsplit("/", 1)[1])
         _download(source, Path(place))
         try:
             yield place

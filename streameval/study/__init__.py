@@ -13,45 +13,42 @@
     issues.parquet               every row and rank that is not as it should be
     curve.parquet, envelope.parquet, metrics.parquet, evaluation.json, report.html
     slice_….parquet              of a plan by slices (see `streameval.slices`, `streameval.slices.files`)
-    study.duckdb                 all of it for SQL
+    study.duckdb                 all of it for SQL, for other programs: nothing here reads it
+    .lock                        held by the command that changes the study
 
 What stands from labels.parquet on are results: they carry one `evaluation_id`, and are refused when they do not agree
-on it.
+on it, or when the plan or the votes are others by now. Every Parquet and JSON file holds a checksum of its bytes, which
+is compared whenever the file is read (`streameval.stores.own_files`).
 """
 
 from __future__ import annotations
 
-import hashlib
-import json
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 
-from streameval import __version__
-from streameval.curve import Curve
-from streameval.curve.envelope import Envelope
 from streameval.errors import StudyError
 from streameval.slices.files import NAMES as SLICE_FILES
-from streameval.slices.files import SliceFound, read_slices, slice_tables
-from streameval.stores import atomic
-from streameval.study.plan_files import difference, plan_files, read_plan
-from streameval.types import Claim, Labels, Plan
+from streameval.slices.files import slice_tables
+from streameval.stores import atomic, locks
+from streameval.stores.own_files import UNUSABLE, read_json, read_table, refuse_elsewhere, unusable
+from streameval.study.plan_files import difference, plan_files, read_plan, restores
+from streameval.study.result_files import EVALUATE, RESULTS, Evaluation, read_results
+from streameval.types import Plan
 
 if TYPE_CHECKING:  # DuckDB is only needed once there are labels
     from streameval.labelling import Items
     from streameval.study.vote_store import LabelStore
 
-NO_LABELS = pa.table({"rank": pa.array([], pa.int64()), "label": pa.array([], pa.int8())})
-_FROM_VOTES = ("labels.parquet", "issues.parquet")
-_RESULTS = (*_FROM_VOTES, "envelope.parquet", "curve.parquet", "metrics.parquet")
+_SELECT = "run `streameval select` again"
 # what others need of a study, in the order in which it is best read
 EXACT = ("envelope.parquet", "curve.parquet", "metrics.parquet", "report.html", "study.duckdb", "evaluation.json")
-PUBLISHED = ("plan.parquet", "plan.json", *_RESULTS, "report.html", "study.duckdb", "evaluation.json")
+PUBLISHED = ("plan.parquet", "plan.json", *RESULTS, "report.html", "study.duckdb", "evaluation.json")
 
 
 def published(slices: Sequence[Any]) -> list[str]:
@@ -64,44 +61,6 @@ def result_files(folder: Path, slices: Sequence[Any]) -> list[Path]:
     """Files that `evaluate` writes, for some slices or none."""
     planned = ("plan.parquet", "plan.json", "slice_counts.parquet")
     return [folder / name for name in published(slices) if name not in planned]
-
-
-@dataclass(frozen=True)
-class Evaluation:
-    """What `evaluate` finds, as its files hold it.
-
-    Attributes
-    ----------
-    evaluation_id : str
-        Hash of plan, labels, misses, label error rate and version.
-    labels : pyarrow.Table
-        `rank`, `label`, `votes`, `positive_votes`.
-    curve : Curve
-    curve_table, metrics : pyarrow.Table
-    summary : mapping
-        What `evaluation.json` and `--json` say.
-    issues : pyarrow.Table
-        See `streameval.labelling.issues`.
-    slices : tuple of SliceFound
-        The largest first; none where the plan has none.
-    """
-
-    evaluation_id: str
-    labels: pa.Table
-    curve: Curve
-    curve_table: pa.Table
-    metrics: pa.Table
-    summary: Mapping[str, Any]
-    issues: pa.Table = field(default_factory=lambda: pa.table({}))
-    slices: tuple[SliceFound, ...] = ()
-
-
-def evaluation_id(plan: Plan, labels: Labels, misses: int = 0, label_error: float = 0.0) -> str:
-    """Sixteen hex digits: the hash of plan, labels, misses, label error rate and version."""
-    digest = hashlib.sha256(f"{plan.plan_id}\0{__version__}\0{misses}\0{label_error!r}\0".encode())
-    for values in (labels.label, labels.votes, labels.positive_votes):
-        digest.update(np.ascontiguousarray(values).tobytes())
-    return digest.hexdigest()[:16]
 
 
 @dataclass(frozen=True)
@@ -121,9 +80,39 @@ class Study:
         return (self.folder / "plan.json").exists()
 
     @property
+    def is_begun(self) -> bool:
+        """Whether something was made of the plan: a selection (and tasks from it), labels, or a larger plan."""
+        return any((self.folder / name).exists() for name in ("selection.parquet", "votes", "plans"))
+
+    @property
     def scans(self) -> Path:
         """Where scans of the ranking are kept until there is a selection."""
         return self.folder / "scan"
+
+    @contextmanager
+    def changing(self) -> Iterator[None]:
+        """Let one command at a time change the study; reading needs no leave.
+
+        Raises
+        ------
+        OutsideError
+            Another command is still at work after `streameval.stores.locks.PATIENCE` seconds.
+        StudyError
+            No study there, or a folder of it is a link that leads out of it.
+        InputError
+            The folder cannot be written to.
+        """
+        if not self.exists:
+            self.plan()  # says that there is none
+        with self._locked():
+            yield
+
+    @contextmanager
+    def _locked(self) -> Iterator[None]:
+        with locks.one_at_a_time(self.folder):
+            for name in ("votes", "plans", "manifests", "scan"):
+                refuse_elsewhere(self.folder / name, self.folder, "put a folder in its place")
+            yield
 
     def plan(self) -> Plan:
         """Read the plan.
@@ -136,7 +125,7 @@ class Study:
         return read_plan(self.folder)
 
     def save_plan(self, plan: Plan) -> bool:
-        """Write the plan, unless it is already there.
+        """Write the plan, unless it is already there; in place of another one, if nothing was made of that.
 
         Returns
         -------
@@ -146,23 +135,29 @@ class Study:
         Raises
         ------
         StudyError
-            Another plan is there; names what differs.
+            Another plan is there, and something was made of it (`is_begun`); names what differs.
         """
-        if self.exists:
-            there = self.plan()
-            if there.plan_id != plan.plan_id and plan.plan_id in there.study_ids:
-                return False  # it has grown since
-            if there.plan_id != plan.plan_id:
+        atomic.make_folder(self.folder)
+        with self._locked():
+            if self.exists and not restores(self.folder, plan):
+                there = self.plan()
+                if there.plan_id != plan.plan_id and plan.plan_id in there.study_ids:
+                    return False  # it has grown since
+                if there.plan_id != plan.plan_id and self.is_begun:
+                    raise StudyError(
+                        f"{self.folder} holds a different plan: {difference(there, plan)}",
+                        "plan into another folder, or repeat the plan that is there",
+                    )
+                if there.plan_id == plan.plan_id and dict(there.location) == dict(plan.location):
+                    return False
+            elif not self.exists and (self.folder / "votes").exists():
                 raise StudyError(
-                    f"{self.folder} holds a different plan: {difference(there, plan)}",
-                    "plan into another folder, or repeat the plan that is there",
+                    f"{self.folder} holds labels but no plan.json", "restore it, or plan into another folder"
                 )
-            if dict(there.location) == dict(plan.location):
-                return False
-        elif (self.folder / "votes").exists():
-            raise StudyError(f"{self.folder} holds labels but no plan.json", "restore it, or plan into another folder")
-        atomic.write_all(plan_files(self.folder, plan, "plan"))
-        return True
+            atomic.write_all(plan_files(self.folder, plan, "plan"))
+            if plan.marks is None:
+                (self.folder / "slice_counts.parquet").unlink(missing_ok=True)  # of a plan by slices that it replaced
+            return True
 
     def grow_plan(self, plan: Plan) -> None:
         """Put a plan in place of the smaller one that it grew from, which is kept in plans/.
@@ -186,7 +181,8 @@ class Study:
         files = {self.folder / "selection.parquet": atomic.parquet(table, tags)}
         if thresholds is not None:
             files[self.folder / "thresholds.parquet"] = atomic.parquet(thresholds, tags)
-        atomic.write_all(files)
+        with self.changing():
+            atomic.write_all(files)
 
     def selection(self, plan: Plan) -> pa.Table | None:
         """Read the items to label; None before `select`.
@@ -212,13 +208,21 @@ class Study:
         path = self.folder / name
         if not path.exists():
             return None
+        own = read_table(path, _SELECT, rank=pa.int64())
+        if own.facts.get("plan_id") != plan.plan_id:
+            raise StudyError(f"{path}: belongs to another plan", _SELECT)
+        return own.table
+
+    def first_task(self, plan: Plan) -> int | None:
+        """Least number of the tasks that people may have by now; None where nothing of this plan was selected."""
+        path = self.folder / "selection.parquet"
         try:
-            facts, table = atomic.facts_of(path), pq.read_table(path)
-        except (OSError, pa.ArrowException) as error:
-            raise StudyError(f"{path}: cannot be read ({error})", "run `streameval select` again") from error
-        if facts.get("plan_id") != plan.plan_id:
-            raise StudyError(f"{path}: belongs to another plan", "run `streameval select` again")
-        return table
+            own = read_table(path, _SELECT, se_task=pa.int64())
+        except (OSError, StudyError):
+            return None  # it is made again, whatever it was
+        if own.facts.get("plan_id") not in plan.study_ids:
+            return None
+        return min(own.table.column("se_task").to_pylist(), default=None)
 
     @property
     def labels(self) -> LabelStore:
@@ -236,10 +240,7 @@ class Study:
     def extra_tasks(self) -> pa.Table | None:
         """Read `se_task`, `rank`, `kind`, `expected` of tasks beyond one per item; None where there are none."""
         path = self.folder / "extra_tasks.parquet"
-        try:
-            return pq.read_table(path) if path.exists() else None
-        except (OSError, pa.ArrowException) as error:
-            raise StudyError(f"{path}: cannot be read ({error})", "restore it: it says what these tasks are") from error
+        return read_table(path, "restore it: it says what these tasks are").table if path.exists() else None
 
     def extra_task_files(self, extra: pa.Table) -> dict[Path, atomic.Writer]:
         """Writer of the extra tasks, to be written before the export that shows them; none where there are none."""
@@ -253,14 +254,25 @@ class Study:
     def save_evaluation(self, found: Evaluation, report: str, database: atomic.Writer) -> None:
         """Write all results, `study.duckdb` among them; `evaluation.json` last."""
         facts = {"evaluation_id": found.evaluation_id}
-        tables = (found.labels, found.issues, found.curve.envelope.table, found.curve_table, found.metrics)
-        files = {self.folder / name: atomic.parquet(t, facts) for name, t in zip(_RESULTS, tables, strict=True)}
+        tables = (found.labels, found.issues, found.curve.envelope_table, found.curve_table, found.metrics)
+        files = {self.folder / name: atomic.parquet(t, facts) for name, t in zip(RESULTS, tables, strict=True)}
         files |= {self.folder / name: atomic.parquet(t, facts) for name, t in slice_tables(found.slices).items()}
         files[self.folder / "report.html"] = atomic.text(report)
         files[self.folder / "study.duckdb"] = database
-        summary = json.dumps(dict(found.summary), indent=2, ensure_ascii=False)
-        files[self.folder / "evaluation.json"] = atomic.text(summary + "\n")
+        files[self.folder / "evaluation.json"] = atomic.json_object(found.summary)
         atomic.write_all(files)
+
+    def summary(self) -> dict[str, Any]:
+        """Read evaluation.json.
+
+        Raises
+        ------
+        FileNotFoundError
+            There are no results.
+        StudyError
+            It cannot be used.
+        """
+        return read_json(self.folder / "evaluation.json", EVALUATE)
 
     def evaluation(self) -> Evaluation:
         """Read all results, of a study or of `save_exact`.
@@ -268,37 +280,25 @@ class Study:
         Raises
         ------
         StudyError
-            There are none, or they do not belong together.
+            There are none, they do not belong together, or the plan or the votes are others by now.
         """
         try:
-            summary = json.loads((self.folder / "evaluation.json").read_text(encoding="utf-8"))
-            fully = summary["method"] == "exact"  # its labels stay where they are: there is one for every item
-            paths = [self.folder / name for name in _RESULTS if not (fully and name in _FROM_VOTES)]
-            sliced = [self.folder / name for name in SLICE_FILES if "slices" in summary]
-            ids = {path.name: atomic.facts_of(path).get("evaluation_id") for path in [*paths, *sliced]}
-            envelope, curve_table, metrics = (pq.read_table(path) for path in paths[-3:])
-            labels, issues = (NO_LABELS, pa.table({})) if fully else map(pq.read_table, paths[:2])
-            curve = _curve(summary, envelope, curve_table)
-            slices = read_slices(self.folder, summary.get("slices", ()))
-            identity = str(summary["evaluation_id"])
+            summary = self.summary()
+            found = read_results(self.folder, summary)
+            self._refuse_stale(summary)
+            return found
         except FileNotFoundError as error:
             raise StudyError(f"{error.filename}: no results yet", "run `streameval evaluate`") from error
-        except (OSError, ValueError, KeyError, TypeError, pa.ArrowException) as error:
-            raise StudyError(f"{self.folder}: the results cannot be read ({error})", "run evaluate again") from error
-        for name, own in ids.items():
-            if own != identity:
-                raise StudyError(f"{self.folder / name}: is of another evaluation than the rest", "run evaluate again")
-        return Evaluation(identity, labels, curve, curve_table, metrics, summary, issues, slices)
+        except StudyError:
+            raise
+        except UNUSABLE as error:
+            raise unusable(self.folder / "evaluation.json", error, EVALUATE) from error
 
-
-def _curve(summary: Mapping[str, Any], envelope: pa.Table, curve_table: pa.Table) -> Curve:
-    return Curve(
-        n_items=summary["n_items"],
-        envelope=Envelope.from_table(envelope),
-        grid=curve_table.column("rank").to_numpy(),
-        claim=Claim(**summary["claim"]),
-        diagnostics=summary["diagnostics"],
-        findings=tuple(summary["findings"]),
-        score=curve_table.select(["rank", "score"]) if "score" in curve_table.column_names else None,
-        misses=summary["misses"],
-    )
+    def _refuse_stale(self, summary: Mapping[str, Any]) -> None:
+        """Refuse results of a former plan or of other votes; where votes/ was not handed on, results stand alone."""
+        if not self.exists:
+            return
+        if summary["study"] != self.plan().plan_id:
+            raise StudyError(f"{self.folder}: the plan has grown since the results were written", EVALUATE)
+        if self.labels.folder.exists() and summary.get("votes") != self.labels.state():
+            raise StudyError(f"{self.folder}: its labels have changed since the results were written", EVALUATE)

@@ -29,6 +29,8 @@ class Side:
         Ranks with a label.
     curve : Curve
         At its share of the joint confidence.
+    judged : str
+        How its labels came to be: by which vote rule and preference, or from which column.
     counted : pyarrow.Table or None
         Metrics counted from all labels, where every item has one.
     """
@@ -38,6 +40,7 @@ class Side:
     ranking: Mapping[str, Any]
     labels: int
     curve: Curve
+    judged: str
     counted: pa.Table | None = None
 
     @property
@@ -77,7 +80,17 @@ class Comparison:
     agree: bool = True
 
     @property
+    def alike(self) -> bool:
+        """Whether the labels of both were judged alike: otherwise "positive" does not mean the same on both sides."""
+        return alike(self.a, self.b)
+
+    @property
     def excluded(self) -> int:
         """Cutoffs at which the bounds of both sides exclude each other."""
         low, high = (self.curves.column(f"difference_{end}").to_numpy() for end in ("lower", "upper"))
         return int(np.sum((low > 0) | (high < 0)))
+
+
+def alike(a: Side, b: Side) -> bool:
+    """Whether both judge alike; of a study and a column of labels, that has to be assumed."""
+    return a.judged == b.judged or (a.method == "exact") != (b.method == "exact")

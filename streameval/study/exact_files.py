@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 from streameval.errors import StudyError
-from streameval.stores import atomic
-from streameval.study import Evaluation
+from streameval.stores import atomic, locks
+from streameval.stores.own_files import read_table
+from streameval.study import EXACT
+from streameval.study.result_files import EVALUATE, Evaluation
 
 
 def save_exact(folder: Path, found: Evaluation, report: str, database: atomic.Writer) -> None:
@@ -16,10 +17,13 @@ def save_exact(folder: Path, found: Evaluation, report: str, database: atomic.Wr
     Raises
     ------
     StudyError
-        The folder holds a study.
+        The folder holds a study, or files of these names that `exact` did not write.
     """
     if (folder / "plan.json").exists():
         raise StudyError(f"{folder} holds a study with a plan", "give exact results a folder of their own")
+    taken = [name for name in EXACT if (folder / name).exists()]
+    if taken and not _is_ours(folder / EXACT[0]):
+        raise StudyError(f"{folder / taken[0]}: was not written by exact", "give exact results a folder of their own")
     facts = {"evaluation_id": found.evaluation_id}
     tables = {
         "envelope.parquet": found.curve.envelope.table,
@@ -29,6 +33,15 @@ def save_exact(folder: Path, found: Evaluation, report: str, database: atomic.Wr
     files = {folder / name: atomic.parquet(table, facts) for name, table in tables.items()}
     files[folder / "report.html"] = atomic.text(report)
     files[folder / "study.duckdb"] = database
-    summary = json.dumps(dict(found.summary), indent=2, ensure_ascii=False)
-    files[folder / "evaluation.json"] = atomic.text(summary + "\n")
-    atomic.write_all(files)
+    files[folder / "evaluation.json"] = atomic.json_object(found.summary)
+    atomic.make_folder(folder)
+    with locks.one_at_a_time(folder):
+        atomic.write_all(files)
+
+
+def _is_ours(first: Path) -> bool:
+    """Whether the file that is put in place first is one of results, whole or not."""
+    try:
+        return "evaluation_id" in read_table(first, EVALUATE).facts
+    except (OSError, StudyError):
+        return False

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -14,6 +13,7 @@ from streameval.labelling import Tallied, tally
 from streameval.labelling.tally import with_unlisted
 from streameval.methods import create
 from streameval.slices.pool import parts, pooled, shared
+from streameval.stores.own_files import UNUSABLE, unusable
 from streameval.study import Study
 from streameval.study.vote_store import Given, rows_of
 from streameval.types import Labels, Plan
@@ -31,6 +31,8 @@ class Judging:
         Sources, the best first: on each item only the best that has a vote counts.
     label_error : float
         Probability that an item's label is wrong; every bound is widened for it.
+    assume : str, optional
+        What PAULA's bounds rest on, where it is to be another assumption than the plan's: the labels are the same.
     strict : bool
         Whether anything that is not as it should be (`streameval.labelling.issues`) is an error, and nothing is stored.
     """
@@ -38,16 +40,35 @@ class Judging:
     vote: str = "majority"
     prefer: Sequence[str] = ()
     label_error: float = 0.0
+    assume: str | None = None
     strict: bool = False
+
+    def read(self, plan: Plan) -> Plan:
+        """Return the plan with the assumption under which its labels are read.
+
+        Raises
+        ------
+        InputError
+            Its method knows no such assumption.
+        """
+        if self.assume is None:
+            return plan
+        parameters = {**plan.parameters, "assume": self.assume}
+        create(plan.method, parameters)
+        return replace(plan, parameters=parameters)
 
 
 def last_judging(folder: Study) -> Judging:
     """How the last evaluation judged; the defaults where there is none."""
     try:
-        found = json.loads((folder.folder / "evaluation.json").read_text(encoding="utf-8"))
-        return Judging(str(found["vote"]), tuple(found["prefer"]), float(found["label_error"]))
-    except (OSError, ValueError, KeyError, TypeError):
+        found = folder.summary()
+    except FileNotFoundError:
         return Judging()
+    try:
+        rules = (str(found["vote"]), tuple(found["prefer"]), float(found["label_error"]))
+        return Judging(*rules, assume=found.get("assume"))
+    except UNUSABLE as error:
+        raise unusable(folder.folder / "evaluation.json", error, "run evaluate again") from error
 
 
 def tally_stored(folder: Study, plan: Plan, judging: Judging, stored: Sequence[Given]) -> Tallied:
@@ -66,7 +87,8 @@ def curve_of(plan: Plan, labels: Labels, label_error: float = 0.0) -> Curve:
 def whole_curve(plan: Plan, labels: Labels, label_error: float, slices: Mapping[str, Curve]) -> Curve:
     """Curve of the whole list, from those of its slices where it has any."""
     if slices:
-        return pooled(plan, slices, labels, label_error)
+        curve = pooled(plan, slices, labels, label_error)
+        return curve.with_findings((*curve.findings, *filter(None, [curve.claim.caution])))
     return _curve(plan, labels, label_error, plan.parameters.get("confidence"))
 
 
@@ -81,7 +103,12 @@ def slice_curves(plan: Plan, labels: Labels, label_error: float = 0.0) -> dict[s
 
 def _curve(plan: Plan, labels: Labels, label_error: float, confidence: float | None) -> Curve:
     parameters = method_parameters(plan.parameters, label_error)
-    return widen(create(plan.method, parameters).curve(plan, labels), label_error, confidence)
+    curve = create(plan.method, parameters).curve(plan, labels)
+    claim = replace(curve.claim, about=labels.about, why=labels.why)
+    caution = claim.caution if label_error == 0 else f"The labels are disputed: {claim.why}." if claim.why else ""
+    findings = (*curve.findings[:1], caution, *curve.findings[1:])
+    curve = replace(curve, claim=claim, findings=tuple(filter(None, findings)))
+    return widen(curve, label_error, confidence)
 
 
 def half_width_of(plan: Plan, curve: Curve, missing: int) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from typing import Any
 from streameval import __version__
 from streameval.stores import atomic, is_remote
 from streameval.stores.transfer import get
+from streameval.text.credentials import masked_values
 
 
 def save(
@@ -33,7 +34,7 @@ def save(
     dict
         `read` as given; `written`: `path`, `bytes`, `sha256` of each file.
     """
-    facts = {"read": dict(read), "written": [_file(os.fspath(path)) for path in written]}
+    facts = {"read": masked_values(read), "written": [_file(os.fspath(path)) for path in written]}
     text = json.dumps({"verb": verb, "version": __version__, **facts}, indent=2, ensure_ascii=False)
     atomic.write_all({Path(study) / "manifests" / f"{verb}.json": atomic.text(text + "\n")})
     return facts

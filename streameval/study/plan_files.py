@@ -5,19 +5,22 @@ A plan by slices has a third, slice_counts.parquet: how many items of each slice
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from streameval import __version__
 from streameval.errors import StudyError
 from streameval.stores import atomic
+from streameval.stores.own_files import UNUSABLE, read_json, read_table, unusable
 from streameval.types import Plan
 
+_RESTORE = "restore it, or repeat the plan"
+_RANKS = {"rank": pa.int64()}
 _PLAN_KEYS = ("method", "parameters", "n_items", "seed", "ranking", "notes", "location")
 
 
@@ -31,24 +34,56 @@ def read_plan(folder: Path) -> Plan:
     """
     path = folder / "plan.json"
     try:
-        header = json.loads(path.read_text(encoding="utf-8"))
-        table = pq.read_table(folder / "plan.parquet").replace_schema_metadata(None)
+        header = read_json(path, _RESTORE)
         sliced = "slices" in header["notes"]
-        marks = pq.read_table(folder / "slice_counts.parquet").replace_schema_metadata(None) if sliced else None
-        plan = Plan(table=table, marks=marks, **{key: header[key] for key in _PLAN_KEYS})
+        marks = read_table(folder / "slice_counts.parquet", _RESTORE, **_RANKS).table if sliced else None
+        plan = Plan(table=_ranks(folder, header), marks=marks, **{key: header[key] for key in _PLAN_KEYS})
+        _refuse_invented(plan)
     except FileNotFoundError as error:
         raise StudyError(
             f"{error.filename or folder / 'plan.parquet'}: no such file, so {folder} is no study",
             "make one with `streameval plan`",
         ) from error
-    except (OSError, ValueError, KeyError, TypeError, pa.ArrowException) as error:
-        raise StudyError(f"{path}: the plan cannot be read ({error})", "restore it, or plan anew") from error
+    except StudyError:
+        raise
+    except UNUSABLE as error:
+        raise unusable(path, error, _RESTORE) from error
     if plan.plan_id != header["plan_id"]:
         raise StudyError(
             f"{path}: says plan {header['plan_id']}, but plan.json and plan.parquet make {plan.plan_id}",
             "one of them was changed; restore both (plans/ has those that it grew from), or plan into a new folder",
         )
     return plan
+
+
+def _ranks(folder: Path, header: Mapping[str, Any]) -> pa.Table:
+    """Planned ranks; those that plan.json is of, where growing the plan was interrupted before it was replaced."""
+    own = read_table(folder / "plan.parquet", _RESTORE, **_RANKS)
+    former = folder / "plans" / f"{header['plan_id']}.parquet"
+    if own.facts.get("plan_id") != header["plan_id"] and former.exists():
+        own = read_table(former, _RESTORE, folder, **_RANKS)
+    return own.table
+
+
+def _refuse_invented(plan: Plan) -> None:
+    """Refuse what no method plans.
+
+    Raises
+    ------
+    ValueError, TypeError
+        Says what.
+    """
+    for name in ("parameters", "ranking", "notes", "location"):
+        if not isinstance(getattr(plan, name), dict):
+            raise TypeError(f"{name} is no object")
+    if not (isinstance(plan.method, str) and isinstance(plan.seed, int) and isinstance(plan.n_items, int)):
+        raise TypeError("method, seed or n_items is of another type")
+    memory, threads = plan.location.get("memory", 2.0), plan.location.get("threads")
+    if not (isinstance(memory, int | float) and isinstance(threads, int | None)):
+        raise TypeError("memory or threads is no number")
+    ranks = plan.ranks
+    if ranks.size == 0 or ranks[0] < 1 or ranks[-1] > plan.n_items or np.any(np.diff(ranks) <= 0):
+        raise ValueError(f"its ranks are not among 1..{plan.n_items}")
 
 
 def plan_files(folder: Path, plan: Plan, name: str) -> dict[Path, atomic.Writer]:
@@ -59,8 +94,24 @@ def plan_files(folder: Path, plan: Plan, name: str) -> dict[Path, atomic.Writer]
     return {
         **marks,
         folder / f"{name}.parquet": atomic.parquet(plan.table, tags),
-        folder / f"{name}.json": atomic.text(json.dumps(header, indent=2, ensure_ascii=False) + "\n"),
+        folder / f"{name}.json": atomic.json_object(header),
     }
+
+
+def restores(folder: Path, plan: Plan) -> bool:
+    """Whether the plan that is there cannot be read, but a file of it that can be says that it is this one."""
+    try:
+        read_plan(folder)
+    except StudyError:
+        return plan.plan_id in _ids(folder)
+    return False
+
+
+def _ids(folder: Path) -> Iterator[object]:
+    with suppress(StudyError, FileNotFoundError):
+        yield read_json(folder / "plan.json", _RESTORE).get("plan_id")
+    with suppress(StudyError, FileNotFoundError):
+        yield read_table(folder / "plan.parquet", _RESTORE).facts.get("plan_id")
 
 
 def difference(there: Plan, new: Plan) -> str:

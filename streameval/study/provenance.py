@@ -9,15 +9,14 @@ from typing import Any
 from streameval.types import Plan
 
 
-def commands(plan: Plan, sources: list[Mapping[str, Any]], misses: int, study: str = "STUDY") -> list[str]:
+def commands(plan: Plan, summary: Mapping[str, Any], study: str = "STUDY") -> list[str]:
     r"""Give the commands that plan, select and evaluate the same again.
 
     Parameters
     ----------
     plan : Plan
-    sources : list of mapping
-        Label tables, each with its `source`.
-    misses : int
+    summary : mapping
+        Of an evaluation: its `sources`, each with its `source`, `misses`, and how votes were judged.
     study : str
         Folder to write to.
 
@@ -25,24 +24,34 @@ def commands(plan: Plan, sources: list[Mapping[str, Any]], misses: int, study: s
     --------
     >>> import pyarrow as pa
     >>> plan = Plan("uniform", {"alpha": 0.1}, 9, 0, pa.table({"rank": [1]}), location={"source": ["my list.parquet"]})
-    >>> print(*commands(plan, [{"source": "done.csv"}], 2), sep="\n")
+    >>> print(*commands(plan, {"sources": [{"source": "done.csv"}], "misses": 2, "vote": "any"}), sep="\n")
     streameval plan 'my list.parquet' --study STUDY --method uniform --seed 0 --alpha 0.1
     streameval select STUDY
-    streameval evaluate STUDY --labels done.csv --misses 2
+    streameval evaluate STUDY --labels done.csv --misses 2 --vote any
     """
     source = plan.location.get("source") or ["(a table in memory)"]
     described = {key: plan.ranking.get(key) for key in ("score", "key", "nan")}
-    described |= {"file_order": plan.location.get("file_order")}
-    options = _options({"method": plan.method, "seed": plan.seed, **plan.parameters, **_given(described)})
+    described |= {"file_order": plan.location.get("file_order"), "verify": plan.location.get("verify")}
+    chosen = {
+        key: value for key, value in plan.parameters.items() if key != "alpha" or not plan.parameters.get("budget")
+    }
+    options = _options({"method": plan.method, "seed": plan.seed, **chosen, **_given(described)})
     if plan.ranking.get("score") is not None and plan.ranking.get("ascending"):
         options.append("--ascending")
-    labels = [str(one["source"]) for one in sources]
+    labels = [str(one["source"]) for one in summary.get("sources", [])]
     evaluate = ["streameval", "evaluate", study, *(["--labels", *labels] if labels else [])]
     return [
         shlex.join(["streameval", "plan", *map(str, source), "--study", study, *options]),
         shlex.join(["streameval", "select", study]),
-        shlex.join([*evaluate, *(["--misses", str(misses)] if misses else [])]),
+        shlex.join([*evaluate, *_options(_judged(summary))]),
     ]
+
+
+def _judged(summary: Mapping[str, Any]) -> dict[str, Any]:
+    """Options of `evaluate` that are not as they are by default."""
+    found = {key: summary.get(key) for key in ("misses", "vote", "prefer", "label_error", "assume")}
+    found["prefer"] = ",".join(found["prefer"] or [])
+    return {key: value for key, value in found.items() if value and value != "majority"}
 
 
 def _given(described: Mapping[str, Any]) -> dict[str, Any]:

@@ -11,6 +11,7 @@ Sources are numbered in the order in which they came: rules that take the latest
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 from collections.abc import Mapping, Sequence
@@ -20,15 +21,18 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
-from streameval.errors import InputError, StudyError, did_you_mean
+from streameval.errors import InputError, did_you_mean
 from streameval.labelling import Votes
 from streameval.labelling.fates import STORED
 from streameval.labelling.votes import conform
 from streameval.stores import atomic
+from streameval.stores.own_files import UNUSABLE, read_bytes, read_json, read_table, unusable
+from streameval.text.credentials import masked_source
 
 _ALL = "*"
+_RESTORE = "restore the file, or remove it and give its label table again"
+_RECOUNT = "restore it, or remove it to count all"
 
 
 @dataclass(frozen=True)
@@ -69,29 +73,47 @@ class LabelStore:
         StudyError
             A file is damaged.
         """
-        forgotten = self._forgotten()
-        found = []
-        for path in sorted(self.folder.glob("*.parquet")):
+        return _counted(self._stored(), self._forgotten())
+
+    def state(self) -> str:
+        """Sixteen hex digits that differ whenever other votes are stored, or other sources are not to count.
+
+        Raises
+        ------
+        StudyError
+            A file is damaged.
+        """
+        files = {path.name: hashlib.sha256(self._bytes(path)).hexdigest() for path in self._paths()}
+        said = json.dumps([files, self._forgotten()], sort_keys=True)
+        return hashlib.sha256(said.encode()).hexdigest()[:16]
+
+    def _paths(self) -> list[Path]:
+        return sorted(self.folder.glob("*.parquet"))
+
+    def _bytes(self, path: Path) -> bytes:
+        return read_bytes(path, _RESTORE, self.folder.parent)
+
+    def _stored(self) -> dict[str, Given]:
+        """Every source by its identity, what was forgotten too."""
+        found = {}
+        for path in self._paths():
             try:
-                facts, table = atomic.facts_of(path), conform(pq.read_table(path))
-            except (OSError, ValueError, pa.ArrowException) as error:
-                raise StudyError(
-                    f"{path}: stored votes cannot be read ({' '.join(str(error).split())[:120]})",
-                    "restore the file, or remove it and give its label table again",
-                ) from error
-            one = _given(path.stem, facts, table)
-            found.append(_without(one, forgotten.get(path.stem, [])))
-        return sorted((one for one in found if one is not None), key=lambda one: (one.facts["given"], one.identity))
+                own = read_table(path, _RESTORE, self.folder.parent)
+                found[path.stem] = _given(path.stem, own.facts, conform(own.table))
+            except UNUSABLE as error:
+                raise unusable(path, error, _RESTORE) from error
+        return found
 
     def with_new(self, votes: Sequence[Votes]) -> list[Given]:
         """Return what `sources` would be after `add`."""
-        there = self.sources()
+        stored = self._stored()
+        there = _counted(stored, self._forgotten())
         new = {one.identity: one.table.num_rows for one in votes}
         there = [one for one in there if one.table.num_rows >= new.get(one.identity, 0)]
         known = {one.identity for one in there}
         return there + [
             _given(one.identity, {**one.facts(), "given": number}, one.table)
-            for number, one in enumerate(_distinct(votes), self._next())
+            for number, one in enumerate(_distinct(votes), _next(stored))
             if one.identity not in known
         ]
 
@@ -103,19 +125,19 @@ class LabelStore:
         dict of str to bool
             By identity: whether it was new, or forgotten until now.
         """
-        there = {one.identity for one in self.sources()}
+        stored, forgotten = self._stored(), self._forgotten()
+        there = {one.identity for one in _counted(stored, forgotten)}
         files = {}
-        for number, one in enumerate(_distinct(votes), self._next()):
-            path = self.folder / f"{one.identity}.parquet"
-            stored = _stored(path)
+        for number, one in enumerate(_distinct(votes), _next(stored)):
+            before = stored.get(one.identity)
             # the same source says more to a plan that has grown since; what it said before is among it
-            if stored is None or stored[0] < one.table.num_rows:
-                place = number if stored is None else stored[1]
+            if before is None or before.table.num_rows < one.table.num_rows:
+                place = number if before is None else before.facts["given"]
+                path = self.folder / f"{one.identity}.parquet"
                 files[path] = atomic.parquet(one.table, {**one.facts(), "given": place})
-        forgotten = self._forgotten()
         kept = {identity: names for identity, names in forgotten.items() if identity not in {v.identity for v in votes}}
         if kept != forgotten:
-            files[self.folder / "forgotten.json"] = atomic.text(json.dumps(kept, indent=2) + "\n")
+            files[self.folder / "forgotten.json"] = atomic.json_object(kept)
         if files:
             atomic.write_all(files)
         return {one.identity: one.identity not in there or one.identity in forgotten for one in votes}
@@ -131,28 +153,33 @@ class LabelStore:
         Returns
         -------
         int
-            Rows that were forgotten. They stay in their files.
+            Rows that were forgotten; 0 where all of them were before. They stay in their files.
 
         Raises
         ------
         InputError
             There is no such source, or files of several folders have this name.
         """
-        forgotten, rows = self._forgotten(), 0
+        forgotten, rows, found = self._forgotten(), 0, False
         known: dict[str, None] = {}
-        sources = self.sources()
-        self._check_one_file(sources, name)
-        for one in sources:
+        stored = self._stored()
+        self._check_one_file(_counted(stored, forgotten), name)
+        for one in stored.values():
             origins = one.table.column("origin").to_pylist()
             known |= dict.fromkeys([_short(one.facts["source"]), *origins])
-            whole = name in (one.identity, one.facts["source"], _short(one.facts["source"]))
-            if whole or name in origins:
-                forgotten.setdefault(one.identity, []).append(_ALL if whole else name)
-                rows += len(origins) if whole else origins.count(name)
-        if not rows:
+            whole = masked_source(name) in (one.identity, one.facts["source"], _short(one.facts["source"]))
+            if not whole and name not in origins:
+                continue
+            before = forgotten.get(one.identity, [])
+            counted = [] if _ALL in before else [origin for origin in origins if origin not in before]
+            added = _ALL if whole else name
+            forgotten[one.identity] = list(dict.fromkeys([*before, added]))
+            rows += len(counted) if whole else counted.count(name)
+            found = True
+        if not found:
             raise InputError(f"{self.folder}: no source '{name}' among the labels", did_you_mean(name, known))
-        text = json.dumps(forgotten, indent=2, ensure_ascii=False) + "\n"
-        atomic.write_all({self.folder / "forgotten.json": atomic.text(text)})
+        if forgotten != self._forgotten():
+            atomic.write_all({self.folder / "forgotten.json": atomic.json_object(forgotten)})
         return rows
 
     def _check_one_file(self, sources: Sequence[Given], name: str) -> None:
@@ -164,29 +191,27 @@ class LabelStore:
 
     def _forgotten(self) -> dict[str, list[str]]:
         path = self.folder / "forgotten.json"
-        try:
-            found: dict[str, list[str]] = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
-            if not isinstance(found, dict):
-                raise ValueError("no object")
-        except (OSError, ValueError) as error:
-            raise StudyError(f"{path}: cannot be read ({error})", "restore it, or remove it to count all") from error
+        if not path.exists():
+            return {}
+        found = read_json(path, _RECOUNT, self.folder.parent)
+        if not all(isinstance(names, list) and all(isinstance(one, str) for one in names) for names in found.values()):
+            raise unusable(path, ValueError("it lists no names"), _RECOUNT)
         return found
 
-    def _next(self) -> int:
-        numbers = [atomic.facts_of(path).get("given", 0) for path in self.folder.glob("*.parquet")]
-        return max(numbers, default=0) + 1
+
+def _counted(stored: Mapping[str, Given], forgotten: Mapping[str, Sequence[str]]) -> list[Given]:
+    """Sources without what was forgotten, in the order in which they came."""
+    kept = (_without(one, forgotten.get(identity, ())) for identity, one in stored.items())
+    return sorted((one for one in kept if one is not None), key=lambda one: (one.facts["given"], one.identity))
+
+
+def _next(stored: Mapping[str, Given]) -> int:
+    return max((one.facts["given"] for one in stored.values()), default=0) + 1
 
 
 def rows_of(sources: Sequence[Given]) -> pa.Table:
     """All rows, in the order in which they came."""
     return pa.concat_tables([STORED.empty_table(), *(one.table for one in sources)])
-
-
-def _stored(path: Path) -> tuple[int, int] | None:
-    """Rows of a stored source and its number; None where it is not stored."""
-    if not path.exists():
-        return None
-    return pq.read_metadata(path).num_rows, int(atomic.facts_of(path).get("given", 0))
 
 
 def _distinct(votes: Sequence[Votes]) -> list[Votes]:
@@ -196,6 +221,8 @@ def _distinct(votes: Sequence[Votes]) -> list[Votes]:
 def _given(identity: str, facts: Mapping[str, Any], table: pa.Table) -> Given:
     absent = {"source": identity, "given": 0, "unplanned": 0, "unlisted": {}, "content": "", "columns": {}}
     whole = {**absent, "rows": table.num_rows, **facts}
+    if not all(isinstance(whole[key], type(value)) for key, value in absent.items()):
+        raise TypeError("its facts are not those of votes")
     number = pa.array([whole["given"]] * table.num_rows, pa.int32())
     origin = pc.coalesce(table.column("source"), pa.scalar(_short(whole["source"])))
     stored = table.append_column("given", number).append_column("origin", origin)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import math
 import os
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,13 +15,12 @@ from streameval.curve import Curve
 from streameval.curve.envelope import Points, lift
 from streameval.errors import InputError, StudyError
 from streameval.methods import create, parameter_names
-from streameval.metrics import cutoffs
-from streameval.metrics.bounded import metrics
-from streameval.study import Evaluation, Study
-from streameval.study.comparison import Comparison, Side
+from streameval.study import Study
+from streameval.study.comparison import Comparison, Side, alike
 from streameval.study.judging import curve_of
-from streameval.types import STRENGTH, Claim, Labels, Plan
-from streameval.typing import Int64Array
+from streameval.study.result_files import Evaluation
+from streameval.types import STRENGTH, TRUTH, Claim, Labels, Plan
+from streameval.verbs.differences import differences, subtract
 
 
 def compare(a: str | os.PathLike[str], b: str | os.PathLike[str], *, confidence: float = 0.95) -> Comparison:
@@ -29,7 +28,8 @@ def compare(a: str | os.PathLike[str], b: str | os.PathLike[str], *, confidence:
 
     Each side's curve is computed anew at 1 − δ/2 (1 − δ where the other promises nothing by chance, or is exact), so
     that with probability ≥ 1 − δ the bounds of both hold, whatever one draw or list has to do with the other. Two
-    orders of the same items have the same number of positives, on which the bounds of both are brought to bear.
+    orders of the same items, judged alike, have the same number of positives, on which the bounds of both are brought
+    to bear.
 
     Parameters
     ----------
@@ -56,13 +56,16 @@ def compare(a: str | os.PathLike[str], b: str | os.PathLike[str], *, confidence:
     chances = sum(_by_chance(evaluation) for _, _, evaluation in found)
     share = 1 - (1 - confidence) / max(1, chances)
     left, right = (_side(*one, share) for one in found)
-    lists = _lists(left, right)
-    agree = True
-    if lists != "two lists" and "none" not in (left.curve.claim.coverage, right.curve.claim.coverage):
-        shared = _sharing_positives(left, right)
+    lists, agree = _lists(left, right), True
+    same = lists != "two lists" and alike(left, right)
+    if same and "none" not in (left.curve.claim.coverage, right.curve.claim.coverage):
+        shared = sharing_positives(left, right)
         agree, (left, right) = shared is not None, shared or (left, right)
     claim = _joint(left.curve.claim, right.curve.claim, confidence if chances else None)
-    table = _differences(left, right)
+    if same and left.judged != right.judged:
+        (column,) = (side.judged for side in (left, right) if side.method == "exact")
+        claim = replace(claim, assumes=f"{claim.assumes}; and the study's labels are those of {column}")
+    table = differences(left, right)
     told = claim.coverage != "none" and agree and lists != "the same list"
     return Comparison(
         a=left,
@@ -81,8 +84,6 @@ def _read(path: str | os.PathLike[str]) -> tuple[str, Plan | None, Evaluation]:
     if not folder.exists and (folder.folder / "evaluation.json").exists():
         return os.fspath(path), None, folder.evaluation()
     plan, found = folder.plan(), folder.evaluation()
-    if found.summary["study"] != plan.plan_id:
-        raise StudyError(f"{path}: the plan has grown since the results were written", "run evaluate again")
     return os.fspath(path), plan, found
 
 
@@ -94,15 +95,16 @@ def _lists(a: Side, b: Side) -> str:
 
 
 def _by_chance(found: Evaluation) -> bool:
-    return found.curve.claim.confidence is not None and found.curve.claim.coverage != "exact"
+    return found.curve.claim.confidence not in (None, 1.0) and found.curve.claim.coverage != "exact"
 
 
 def _side(name: str, plan: Plan | None, found: Evaluation, share: float) -> Side:
     """Compute a side's curve anew at its share of the confidence."""
     labelled = int(found.summary["account"]["labelled"])
     if plan is None:
-        return Side(name, "exact", found.summary["ranking"], labelled, found.curve, found.metrics)
-    parameters = dict(plan.parameters)
+        judged = f"column {found.summary['parameters']['label']}"
+        return Side(name, "exact", found.summary["ranking"], labelled, found.curve, judged, found.metrics)
+    parameters = dict(found.summary["parameters"])
     curve = found.curve
     if _by_chance(found):
         method = create(plan.method, parameters)
@@ -110,14 +112,22 @@ def _side(name: str, plan: Plan | None, found: Evaluation, share: float) -> Side
             raise StudyError(f"{name}: method {plan.method} has no confidence to share")
         label = found.labels.column("label").fill_null(-1).to_numpy().astype(np.int8)
         votes, positive = (found.labels.column(key).to_numpy() for key in ("votes", "positive_votes"))
-        labels = Labels(plan.ranks, label, votes, positive)
+        told = found.curve.claim
+        labels = Labels(plan.ranks, label, votes, positive, about=told.about, why=told.why)
         error = float(found.summary.get("label_error", 0.0))
         curve = curve_of(replace(plan, parameters={**parameters, "confidence": share}), labels, error)
         curve = replace(curve, misses=found.curve.misses, score=found.curve.score)
-    return Side(name, plan.method, plan.ranking, labelled, curve)
+    # an estimate does not depend on the confidence, nor on what the other side says: it is that of evaluate
+    curve = curve.centred(found.curve.center or found.curve.envelope, found.curve.basis)
+    return Side(name, plan.method, plan.ranking, labelled, curve, _judged(found.summary))
 
 
-def _sharing_positives(a: Side, b: Side) -> tuple[Side, Side] | None:
+def _judged(summary: Mapping[str, Any]) -> str:
+    rule, prefer = str(summary["vote"]), ", ".join(summary["prefer"])
+    return f"{rule}, preferring {prefer}" if prefer else rule
+
+
+def sharing_positives(a: Side, b: Side) -> tuple[Side, Side] | None:
     """Let each side use what the other says of the positives among all items, the same ones; None: they disagree."""
     bounds = [side.curve.envelope.at([side.curve.n_items]) for side in (a, b)]
     low, high = max(float(one[0][0]) for one in bounds), min(float(one[1][0]) for one in bounds)
@@ -136,7 +146,10 @@ def _joint(a: Claim, b: Claim, confidence: float | None) -> Claim:
     """What holds of both together: the weaker of the two, under the assumptions of both."""
     coverage = min(a.coverage, b.coverage, key=STRENGTH.index)
     assumes = a.assumes if a.assumes == b.assumes else f"of the first: {a.assumes}; of the second: {b.assumes}"
-    return Claim(coverage, 1.0 if coverage == "exact" else confidence, assumes)
+    disputed = [(name, one) for name, one in (("first", a), ("second", b)) if one.caution]
+    about = disputed[0][1].about if disputed else TRUTH
+    why = "; ".join(f"of the {name}, {one.why}" for name, one in disputed)
+    return Claim(coverage, 1.0 if coverage == "exact" else confidence, assumes, about, why)
 
 
 def _curves(a: Curve, b: Curve) -> pa.Table:
@@ -148,7 +161,7 @@ def _curves(a: Curve, b: Curve) -> pa.Table:
     for name, table in (("a", left), ("b", right)):
         columns |= {f"precision_{name}{end}": table.column(f"precision{end}") for end in ("_lower", "", "_upper")}
     low, middle, high = (
-        left.column(f"precision{one}").to_numpy() - right.column(f"precision{other}").to_numpy()
+        subtract(left.column(f"precision{one}").to_numpy(), right.column(f"precision{other}").to_numpy())
         for one, other in (("_lower", "_upper"), ("", ""), ("_upper", "_lower"))
     )
     return pa.table({**columns, "difference_lower": low, "difference": middle, "difference_upper": high})
@@ -161,74 +174,3 @@ def _with_higher(table: pa.Table, prefix: str, told: bool) -> pa.Table:
     higher = np.where(low > 0, "a", np.where(high < 0, "b", ""))
     open_ = (higher == "") | (not told)
     return table.append_column("higher", pa.array(higher.tolist(), pa.string(), mask=open_))
-
-
-_DIFFERENCES = pa.schema(
-    [
-        ("metric", pa.string()), ("argument", pa.string()), ("a", pa.float64()), ("b", pa.float64()),
-        ("lower", pa.float64()), ("estimate", pa.float64()), ("upper", pa.float64()),
-    ]
-)  # fmt: skip
-
-
-def _differences(a: Side, b: Side) -> pa.Table:
-    """Every metric that both lists have, under the same argument, and precision at equal thresholds."""
-    own, others = (side.counted if side.counted is not None else metrics(side.curve) for side in (a, b))
-    theirs = {(row["metric"], row["argument"]): row for row in others.to_pylist()}
-    rows = []
-    for mine in own.to_pylist():
-        other = theirs.get((mine["metric"], mine["argument"]))
-        if other is not None:
-            values = [row[key] for row in (mine, other) for key in ("lower", "estimate", "upper")]
-            rows.append(_row(mine["metric"], mine["argument"], values))
-    return pa.Table.from_pylist([*rows, *_at_thresholds(a, b)], schema=_DIFFERENCES)
-
-
-def _row(metric: str, argument: str, values: list[float | None]) -> dict[str, Any]:
-    """Difference of two metrics; a bound of it is open where a bound of either is."""
-    a_low, a, a_high, b_low, b, b_high = (math.nan if value is None else value for value in values)
-    numbers = {"a": a, "b": b, "lower": a_low - b_high, "estimate": a - b, "upper": a_high - b_low}
-    known = {key: None if math.isnan(value) else value for key, value in numbers.items()}
-    return {"metric": metric, "argument": argument, **known}
-
-
-def _at_thresholds(a: Side, b: Side) -> list[dict[str, Any]]:
-    """Precision among the items that score at least as well as one at a power of ten of either list."""
-    scores = [side.curve.score for side in (a, b) if side.curve.score is not None]
-    numbers = [score for score in scores if _is_number(score.column("score").type)]
-    if len(numbers) < 2 or a.descending != b.descending:
-        return []  # no threshold means the same to both
-    thresholds: set[float] = set()
-    for side, score in zip((a, b), numbers, strict=True):
-        at = np.isin(score.column("rank").to_numpy(), cutoffs(side.curve.n_items)[:-1])
-        thresholds |= set(score.column("score").to_numpy(zero_copy_only=False)[at].astype(np.float64).tolist())
-    rows = []
-    for threshold in sorted(thresholds, reverse=a.descending):
-        bounds = [_precision_from(side, threshold) for side in (a, b)]
-        if None not in bounds:
-            values = [value for low, high in bounds for value in (low, (low + high) / 2, high)]  # type: ignore[misc]
-            rows.append(_row("precision_at_score", f"{threshold:g}", values))
-    return rows
-
-
-def _is_number(kind: pa.DataType) -> bool:
-    return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind))
-
-
-def _precision_from(side: Side, threshold: float) -> tuple[float, float] | None:
-    """Bounds on precision among the items at or above a threshold, whose number is known between two cutoffs."""
-    table = side.curve.score
-    if table is None:
-        return None
-    rank: Int64Array = table.column("rank").to_numpy()
-    score = table.column("score").to_numpy(zero_copy_only=False).astype(np.float64)
-    inside = score >= threshold if side.descending else score <= threshold
-    if not inside[0]:
-        return None  # not even the first item is known to be inside
-    count = int(np.sum(inside))
-    first = int(rank[count - 1])
-    last = int(rank[count]) - 1 if count < rank.size else side.curve.n_items
-    kinks = side.curve.envelope.kinks
-    ranks = np.concatenate([[first, last], kinks[(kinks > first) & (kinks < last)]])
-    low, high = side.curve.envelope.at(ranks)
-    return float(np.min(low / ranks)), float(np.max(high / ranks))

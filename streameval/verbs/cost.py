@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from streameval.errors import InputError
-from streameval.methods import Method, available, create, parameter_names
+from streameval.methods import Method, available, create, parameter_names, refuse_alpha_with_budget
 
 
 def cost(items: int, *, price_per_label: float | None = None, **parameters: Any) -> list[dict[str, Any]]:
@@ -30,11 +30,13 @@ def cost(items: int, *, price_per_label: float | None = None, **parameters: Any)
     Raises
     ------
     InputError
-        A parameter that no method knows, a value out of range, or parameters that no method can keep.
+        A parameter that no method knows, alpha beside budget, a value out of range, or parameters that no method can
+        keep.
     """
     if price_per_label is not None and not 0 <= price_per_label < float("inf"):
         raise InputError(f"price per label is {price_per_label}, not a price")
     given = {key: value for key, value in parameters.items() if value is not None}
+    refuse_alpha_with_budget(given)
     known = available()
     for key in given:
         if not any(key in parameter_names(method) for method in known.values()):

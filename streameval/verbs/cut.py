@@ -72,7 +72,12 @@ def cut(
     folder = Study(Path(study))
     plan, evaluation = folder.plan(), folder.evaluation()
     curve = evaluation.curve if misses is None else evaluation.curve.with_misses(misses)
-    _refuse_unproven(curve, folder.folder, rank)
+    _refuse_unproven(curve, folder.folder, plan, evaluation.summary)
+    if curve.claim.coverage == "pointwise" and rank is None:
+        raise StudyError(
+            f"{folder.folder}: its bounds hold at each rank by itself, not at one that is searched for",
+            "ask for a --rank chosen without looking",
+        )
     chosen = _chosen(curve, asked)
     if misses is not None:
         asked["misses"] = misses
@@ -90,17 +95,17 @@ def cut(
     )
 
 
-def _refuse_unproven(curve: Curve, folder: Path, rank: int | None) -> None:
-    if curve.claim.coverage == "none" or not curve.envelope.consistent:
-        raise StudyError(
-            f"{folder}: the bounds of this evaluation prove nothing (coverage '{curve.claim.coverage}')",
-            "its labels contradict what they rest on; plan with --method loguniform, whose bounds hold for any list",
-        )
-    if curve.claim.coverage == "pointwise" and rank is None:
-        raise StudyError(
-            f"{folder}: its bounds hold at each rank by itself, not at one that is searched for",
-            "ask for a --rank chosen without looking",
-        )
+def _refuse_unproven(curve: Curve, folder: Path, plan: Plan, summary: Mapping[str, Any]) -> None:
+    if curve.proves:
+        return
+    why = curve.findings[0].rstrip(".") if curve.findings else "they contradict each other"
+    hint = "`streameval report` shows all that the labels say about it"
+    if plan.method == "paula":
+        hint = "plan with --method loguniform, whose bounds hold for any list"
+        if summary["parameters"].get("assume") != "independent":
+            again = f"`streameval evaluate {folder} --assume independent`"
+            hint = f"{again} reads bounds that allow for label noise from the same labels"
+    raise StudyError(f"{folder}: the bounds of this evaluation prove nothing: {why}", hint)
 
 
 def _chosen(curve: Curve, asked: Mapping[str, Any]) -> int:

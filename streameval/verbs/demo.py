@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import shutil
 import time
 from pathlib import Path
@@ -21,17 +22,20 @@ from streameval.verbs.select import select
 
 _FILES = 16
 _MARK = ".streameval-demo"
-_MADE = {_MARK, "ranking", "study", "truth.parquet", "tasks.csv"}
+_MADE = {_MARK, "ranking", "study", "study-paula", "truth.parquet", "tasks.csv"}
+_STUDIES = {"loguniform": "study", "paula": "study-paula"}  # ours, the default, and the paper's
+_CUTOFFS = (10_000, 100_000)
+_SEED = 0  # the same for everybody: the list is always the same, and was made before anything was drawn from it
 _INK = np.frombuffer(b" .:-=+*#%@", dtype=np.uint8)
 
 
 def run(folder: Path) -> tuple[dict[str, Any], list[str]]:
-    """Make the ranking, plan, select and evaluate at the defaults, and compare with the truth.
+    """Make the ranking; plan, select and evaluate by our method and by the paper's; compare both with the truth.
 
     Parameters
     ----------
     folder : Path
-        Gets `ranking/`, `truth.parquet` and `study/`; a ranking or study left there by an earlier demo is replaced.
+        Gets `ranking/`, `truth.parquet`, `study/` and `study-paula/`; what an earlier demo left there is replaced.
 
     Returns
     -------
@@ -42,41 +46,73 @@ def run(folder: Path) -> tuple[dict[str, Any], list[str]]:
     """
     started = time.monotonic()
     atomic.refuse_address(folder)
+    _check_extra()
     _clear(folder)
     folder.mkdir(parents=True, exist_ok=True)
     (folder / _MARK).touch()
     truth = write_ranking(folder)
-    study = folder / "study"
-    planned = plan(str(folder / "ranking"), study)  # in stored order, to which the truth belongs
-    select(study, export=folder / "tasks.csv")
-    found = evaluate(study, labels=folder / "truth.parquet")
-    cutoffs = [10_000, 100_000, truth.size]
-    rows = _compare(found.curve, np.cumsum(truth), cutoffs)
-    report = study / "report.html"
+    cutoffs, yields = [*_CUTOFFS, truth.size], np.cumsum(truth, dtype=np.int64)
+    methods = [_evaluated(folder, method, yields, cutoffs) for method in _STUDIES]
     result = {
         "n_items": int(truth.size),
-        "labels": planned.table.num_rows,
         "seconds": round(time.monotonic() - started, 1),
-        "coverage": found.curve.claim.coverage,
-        "precision_at": rows,
-        "report": str(report),
+        "methods": methods,
     }
     lines = [
         f"A model ranked {truth.size:,} pairs of handwritten digits by similarity: do both show the same digit?",
-        f"streameval labelled {planned.table.num_rows:,} of them ({planned.table.num_rows / truth.size:.1%}).",
+        "Precision of its first k pairs, by the labels of few, in two ways; the demo knows the truth.",
         "",
-        "  first k        precision, estimated (from .. to)      truth",
-        *(
-            f"  {r['rank']:>9,}    {r['precision']:.4f}  ({r['lower']:.4f} .. {r['upper']:.4f})    {r['truth']:.4f}"
-            for r in rows
-        ),
+        *_table(methods),
         "",
-        *found.curve.findings,
+        *(f"{one['method']}: {sentence}" for one in methods for sentence in one["findings"]),
         "",
-        f"Report: {report}",
+        *(f"Report of {one['method']}: {one['report']}" for one in methods),
         f"Tasks as people would get them: {folder / 'tasks.csv'}",
     ]
     return result, lines
+
+
+def _evaluated(folder: Path, method: str, yields: npt.NDArray[np.int64], cutoffs: list[int]) -> dict[str, Any]:
+    """Plan, select and evaluate by a method at its defaults, as JSON-ready facts."""
+    study = folder / _STUDIES[method]
+    planned = plan(str(folder / "ranking"), study, method=method, seed=_SEED)  # in stored order, as the truth is
+    select(study, export=folder / "tasks.csv" if study.name == "study" else None)
+    found = evaluate(study, labels=folder / "truth.parquet")
+    return {
+        "method": method,
+        "labels": planned.table.num_rows,
+        "coverage": found.curve.claim.coverage,
+        "confidence": found.curve.claim.confidence,
+        "precision_at": _compare(found.curve, yields, cutoffs),
+        "findings": list(found.curve.findings),
+        "report": str(study / "report.html"),
+    }
+
+
+def _table(methods: list[dict[str, Any]]) -> list[str]:
+    """Labels, what the bounds promise, and bounds at every cutoff, a column for each method."""
+    heads = ["ours (loguniform)", "the paper's (PAULA)"]
+    rows = [
+        ["", *heads, "truth"],
+        ["labels", *(f"{one['labels']:,}" for one in methods), ""],
+        ["bounds", *(_promise(one) for one in methods), ""],
+    ]
+    for at in zip(*(one["precision_at"] for one in methods), strict=True):
+        bounds = [f"{r['lower']:.4f} .. {r['upper']:.4f}{'' if _inside(r) else ' (missed)'}" for r in at]
+        rows.append([f"k = {at[0]['rank']:,}", *bounds, f"{at[0]['truth']:.4f}"])
+    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
+    cells = (zip(row, widths, strict=True) for row in rows)
+    return ["  " + "   ".join(cell.rjust(width) for cell, width in row).rstrip() for row in cells]
+
+
+def _promise(method: dict[str, Any]) -> str:
+    if method["coverage"] == "simultaneous":
+        return f"hold with probability {method['confidence']:g}"
+    return "hold if its assumption does" if method["coverage"] == "conditional" else "promise nothing"
+
+
+def _inside(row: dict[str, Any]) -> bool:
+    return bool(row["lower"] <= row["truth"] <= row["upper"])
 
 
 def write_ranking(folder: Path) -> npt.NDArray[np.int8]:
@@ -87,10 +123,8 @@ def write_ranking(folder: Path) -> npt.NDArray[np.int8]:
     int8 array, shape (1613706,)
         1 where both show the same digit, in rank order.
     """
-    try:
-        from sklearn.datasets import load_digits
-    except ImportError as error:
-        raise InputError("the demo needs scikit-learn", "pip install 'streameval[demo]'") from error
+    from sklearn.datasets import load_digits
+
     digits = load_digits()
     vectors = digits.data.astype(np.float32)
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
@@ -141,6 +175,12 @@ def _compare(curve: Curve, yields: npt.NDArray[np.int64], cutoffs: list[int]) ->
         }
         for row in found
     ]
+
+
+def _check_extra() -> None:
+    """Refuse before anything is written."""
+    if importlib.util.find_spec("sklearn") is None:
+        raise InputError("the demo needs scikit-learn", "pip install 'streameval[demo]'")
 
 
 def _clear(folder: Path) -> None:

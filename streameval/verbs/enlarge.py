@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,20 +14,26 @@ from streameval.types import Plan
 
 
 def enlarge(study: str | os.PathLike[str], *, labels_more: int | None = None, half_width: float | None = None) -> Plan:
-    """Grow the plan of a study to a later look.
+    """Grow the plan of a study to a later look; a request that has been met changes nothing.
+
+    The plan records each request that made it grow, so that one that is repeated, by a job that was interrupted say,
+    never leads to a further look.
 
     Parameters
     ----------
     study : path
     labels_more : int, optional
-        Take the furthest look that asks for at most so many further labels.
+        Take the furthest look that asks for at most so many further labels. Each number is met once: for another look
+        with as many labels, give another number.
     half_width : float, optional
         Take the nearest look that is forecast to reach this half-width, relative to precision. Where the study has been
-        evaluated, the forecast starts from the half-width reached.
+        evaluated, the forecast starts from the half-width reached. It is met where it has been reached, and where the
+        plan grew for it and has not been evaluated with all labels since.
 
     Returns
     -------
     Plan
+        The same as before where the request has been met.
 
     Raises
     ------
@@ -38,29 +45,39 @@ def enlarge(study: str | os.PathLike[str], *, labels_more: int | None = None, ha
     if (labels_more is None) == (half_width is None):
         raise InputError("enlarging takes either labels-more or half-width", "give one of them")
     folder = Study(Path(study))
-    plan = folder.plan()
-    if plan.marks is not None:
-        raise StudyError(f"{study}: a plan by slices is made for one look", "plan anew with more labels")
-    method = create(plan.method, dict(plan.parameters))
-    looks = method.later_looks(plan) if isinstance(method, Sequential) else []
-    if not isinstance(method, Sequential) or not looks:
-        raise StudyError(
-            f"{study}: a plan of {plan.method} that has no further look",
-            "looks are part of the first plan: --method loguniform --looks K",
-        )
-    if labels_more is not None:
-        look = _affordable(looks, labels_more, plan.table.num_rows)
-    else:
+    with folder.changing():
+        plan = folder.plan()
+        if plan.marks is not None:
+            raise StudyError(f"{study}: a plan by slices is made for one look", "plan anew with more labels")
         reached = _reached(folder, plan)
-        if reached is not None and reached <= (half_width or 0.0):
-            raise InputError(
-                f"{folder.folder} has reached {reached:.2%} already", "ask for less than that, or for labels"
+        request = {"labels_more": labels_more} if half_width is None else {"half_width": half_width}
+        if _is_met(plan, request, reached):
+            return plan
+        method = create(plan.method, dict(plan.parameters))
+        looks = method.later_looks(plan) if isinstance(method, Sequential) else []
+        if not isinstance(method, Sequential) or not looks:
+            raise StudyError(
+                f"{study}: a plan of {plan.method} that has no further look",
+                "looks are part of the first plan: --method loguniform --looks K",
             )
-        look = _narrow_enough(looks, half_width or 0.0, _calibration(reached, plan, method))
-    grown = method.enlarged(plan, look.look)
-    grown = replace(grown, notes={**grown.notes, "grown_from": list(plan.study_ids)})
-    folder.grow_plan(grown)
-    return grown
+        if labels_more is not None:
+            look = _affordable(looks, labels_more, plan.table.num_rows)
+        else:
+            look = _narrow_enough(looks, half_width or 0.0, _calibration(reached, plan, method))
+        grown = method.enlarged(plan, look.look)
+        requests = [*plan.notes.get("grown_by", ()), request]
+        grown = replace(grown, notes={**grown.notes, "grown_from": list(plan.study_ids), "grown_by": requests})
+        folder.grow_plan(grown)
+        return grown
+
+
+def _is_met(plan: Plan, request: Mapping[str, float | None], reached: float | None) -> bool:
+    """Whether the plan grew for this request already, or there is no need to."""
+    requests = list(plan.notes.get("grown_by", ()))
+    width = request.get("half_width")
+    if width is None:
+        return request in requests
+    return any(one.get("half_width", 1) <= width for one in requests) if reached is None else reached <= width
 
 
 def _affordable(looks: list[Look], more: int, planned: int) -> Look:

@@ -13,7 +13,6 @@ from streameval.curve import Curve
 from streameval.curve.label_error import check_label_error
 from streameval.errors import InputError, check_misses, did_you_mean
 from streameval.labelling import Items, LabelColumns, Tallied, Votes, read_votes, vote_rule
-from streameval.labelling.agreement import agreement
 from streameval.labelling.grades import refuse_grades
 from streameval.labelling.issues import KINDS, place_of
 from streameval.metrics.bounded import metrics
@@ -21,11 +20,14 @@ from streameval.reporting.page import render
 from streameval.slices.files import SliceFound
 from streameval.slices.plan import refuse_misses, slices_found
 from streameval.stores.transfer import copied
-from streameval.study import Evaluation, Study, evaluation_id
+from streameval.study import Study
 from streameval.study.judging import Judging, half_width_of, slice_curves, tally_stored, whole_curve
+from streameval.study.result_files import Evaluation, evaluation_id
 from streameval.study.vote_store import Given, rows_of
 from streameval.types import Plan
+from streameval.verbs.missing import completed
 from streameval.verbs.sql import writer as database_of
+from streameval.verbs.weights import with_weight
 
 
 class LabelOptions(TypedDict, total=False):
@@ -39,6 +41,7 @@ class LabelOptions(TypedDict, total=False):
     vote: str
     prefer: Sequence[str]
     label_error: float
+    assume: str | None
     strict: bool
 
 
@@ -62,7 +65,7 @@ def evaluate(
         Positives that the ranking never returned: they count in recall, F, average precision and AUC.
     options
         `on`, `label`, `annotator`, `time`, `source`: columns (`streameval.labelling.LabelColumns`). `vote`, `prefer`,
-        `label_error`, `strict`: see `Judging`.
+        `label_error`, `assume`, `strict`: see `Judging`.
 
     Returns
     -------
@@ -81,9 +84,16 @@ def evaluate(
     misses = check_misses(misses)
     columns, judging = _split(options)
     folder = Study(Path(study))
+    sources = [labels] if _is_one(labels) else list(labels)
+    with folder.changing():
+        return _evaluated(folder, sources, misses, columns, judging)
+
+
+def _evaluated(folder: Study, sources: list[Any], misses: int, columns: LabelColumns, judging: Judging) -> Evaluation:
+    """Store the labels, compute, and write every result."""
     plan = folder.plan()
     refuse_misses(plan, misses)
-    sources = [labels] if _is_one(labels) else list(labels)
+    as_read = judging.read(plan)
     items = folder.items(plan)
     read = _read(sources, plan, items, columns)
     whole = folder.labels.with_new(read)
@@ -96,27 +106,40 @@ def evaluate(
         raise InputError(f"{folder.folder}: no labels yet", "give them with --labels FILE")
     tallied = tally_stored(folder, plan, judging, stored)
     thresholds = folder.thresholds(plan)
-    parts = slice_curves(plan, tallied.labels, judging.label_error)
+    curve, parts = _curves(plan, as_read, tallied, judging.label_error)
+    curve = curve.with_misses(misses)
     slices = slices_found(plan, tallied.labels, parts, thresholds)
-    curve = whole_curve(plan, tallied.labels, judging.label_error, parts).with_misses(misses)
     if thresholds is not None:
         curve = curve.with_score(thresholds)
     given = [
         {
             **votes.facts(),
             "id": votes.identity,
-            "new": new[votes.identity],
             "earlier": _earlier(votes, stored),
             "otherwise": _otherwise(votes, stored),
         }
         for votes in read
     ]
-    summary = _summary(plan, tallied, curve, judging)
-    people = agreement(tallied.rows, items.extra).as_dict()
+    summary = {**_summary(as_read, tallied, curve, judging), "study": plan.plan_id}
     said = {"by": plan.notes["by"], "slices": [one.facts() for one in slices]} if slices else {}
-    found = _evaluation(tallied, curve, {**summary, "agreement": people, "sources": given, **said}, slices)
+    said["votes"] = folder.labels.state()
+    summary |= {"agreement": tallied.agreement.as_dict(), "sources": given, **said}
+    found = _evaluation(plan, tallied, curve, summary, slices, new)
     folder.save_evaluation(found, render(plan, found), database_of(folder, plan, found))
     return found
+
+
+def _curves(plan: Plan, as_read: Plan, tallied: Tallied, error: float) -> tuple[Curve, dict[str, Curve]]:
+    """Curve of the whole list, and those of its slices, with what estimates them while labels are missing."""
+    basis, filled = completed(plan, tallied)
+    parts = slice_curves(as_read, tallied.labels, error)
+    curve = whole_curve(as_read, tallied.labels, error, parts)
+    if filled is None:
+        return curve.centred(None, basis), {name: one.centred(None, basis) for name, one in parts.items()}
+    twins = slice_curves(as_read, filled, error)
+    twin = whole_curve(as_read, filled, error, twins)
+    sliced = {name: one.centred(twins[name].envelope, basis) for name, one in parts.items()}
+    return curve.centred(twin.envelope, basis), sliced
 
 
 def _read(sources: list[Any], plan: Plan, items: Items | None, columns: LabelColumns) -> list[Votes]:
@@ -181,16 +204,20 @@ def _is_one(labels: Any) -> bool:
 
 
 def _evaluation(
-    tallied: Tallied, curve: Curve, summary: Mapping[str, Any], slices: tuple[SliceFound, ...]
+    plan: Plan,
+    tallied: Tallied,
+    curve: Curve,
+    summary: Mapping[str, Any],
+    slices: tuple[SliceFound, ...],
+    new: Mapping[str, bool],
 ) -> Evaluation:
-    identity, table = summary["evaluation_id"], tallied.labels.table
-    return Evaluation(identity, table, curve, curve.table, metrics(curve), summary, tallied.issues, slices)
+    identity, table = summary["evaluation_id"], with_weight(tallied.labels.table, plan, 4)
+    return Evaluation(identity, table, curve, curve.table, metrics(curve), summary, tallied.issues, slices, new)
 
 
 def _summary(plan: Plan, tallied: Tallied, curve: Curve, judging: Judging) -> dict[str, Any]:
     return {
         "evaluation_id": evaluation_id(plan, tallied.labels, curve.misses, judging.label_error),
-        "study": plan.plan_id,
         "version": __version__,
         "n_items": plan.n_items,
         "misses": curve.misses,
@@ -199,7 +226,9 @@ def _summary(plan: Plan, tallied: Tallied, curve: Curve, judging: Judging) -> di
         "vote": str(vote_rule(judging.vote)),
         "prefer": list(judging.prefer),
         "label_error": judging.label_error,
+        "assume": judging.assume,
         "claim": curve.claim.as_dict(),
+        "estimates": curve.basis,
         "findings": list(curve.findings),
         "diagnostics": dict(curve.diagnostics),
         "half_width": half_width_of(plan, curve, int(tallied.labels.account["missing"])),

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import os
-import tempfile
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -33,9 +32,11 @@ from streameval.rankings import open_ranking
 from streameval.rankings.ranking import Ranking
 from streameval.reporting.page import render
 from streameval.rows.options import RankingOptions
+from streameval.stores.temporary import temporary_folder
 from streameval.stores.transfer import copied
-from streameval.study import NO_LABELS, Evaluation, Study
+from streameval.study import Study
 from streameval.study.exact_files import save_exact
+from streameval.study.result_files import NO_LABELS, Evaluation
 from streameval.types import Claim
 from streameval.typing import Int64Array
 from streameval.verbs.sql import writer as database_of
@@ -135,7 +136,8 @@ def exact(
     -------
     Evaluation
         Its curve has coverage "exact": at its cutoffs, lower and upper differ only where tied items leave the order
-        open; between two cutoffs they are what the yields there allow.
+        open; between two cutoffs they are what the yields there allow. Where scores were counted in bins that still
+        hold several, it is "simultaneous" with probability 1: the truth lies between lower and upper.
 
     Raises
     ------
@@ -149,8 +151,8 @@ def exact(
     chosen = engine_of(engine)
     if chosen.memory == "apart":
         _refuse_apart(labels, sliding)
-    with tempfile.TemporaryDirectory(prefix="streameval-") as spill:
-        beside = None if labels is None else (labels, on, Path(spill))
+    with temporary_folder("streameval-work") as spill:
+        beside = None if labels is None else (labels, on, spill)
         truth = _open(ranking, label, options or RankingOptions(), beside, chosen)
         found = _evaluated(truth, misses, tolerance, sliding, progress)
     if out is not None:
@@ -224,7 +226,7 @@ def _curve(summed: Summed, ranks: Int64Array, misses: int) -> Curve:
     late = found + np.maximum(0, inside - (size - positives))
     early = found + np.minimum(positives, inside)
     points = Points(ranks, late.astype(np.float64), early.astype(np.float64))
-    claim = Claim("exact", None, "every item has a label")
+    claim = Claim("exact", None, "every item has a label") if summed.unresolved is None else _BINNED
     return Curve(
         n_items=summed.totals.n_items,
         envelope=lift(summed.totals.n_items, points),
@@ -238,7 +240,8 @@ def _curve(summed: Summed, ranks: Int64Array, misses: int) -> Curve:
 def _evaluation(truth: Truth, summed: Summed, curve: Curve, windows: Sequence[WindowResult]) -> Evaluation:
     margin = summed.unresolved.grouped if summed.unresolved else (0.0, 0.0)
     places = Places(summed.totals, summed.look)
-    rows = metrics(Counted(places, curve.envelope, curve.misses, summed.score_at, margin))
+    order = "binned" if summed.unresolved else "known"
+    rows = metrics(Counted(places, curve.envelope, curve.misses, summed.score_at, margin, order))
     table, totals = curve.table, summed.totals
     description = truth.ranking.description()
     identity = _identity(description, truth.rows.label, rows, curve)
@@ -253,7 +256,7 @@ def _evaluation(truth: Truth, summed: Summed, curve: Curve, windows: Sequence[Wi
         "parameters": {"label": truth.rows.label},
         "ranking": description,
         "how": summed.how,
-        "ties": "open" if totals.mixed else "none that matter",
+        "ties": _ties(summed),
         "brackets": {
             "average_precision": summed.unresolved.average_precision if summed.unresolved else 0.0,
             "roc_auc": summed.unresolved.roc_auc if summed.unresolved else 0.0,
@@ -261,11 +264,27 @@ def _evaluation(truth: Truth, summed: Summed, curve: Curve, windows: Sequence[Wi
         "claim": curve.claim.as_dict(),
         "findings": [],
         "diagnostics": {"windows": [one.as_dict() for one in windows], "smallest_window": smallest_window(windows)},
-        "half_width": {"alpha": 0.0, "rank": curve.n_items, "labels_for_half": None},
+        "half_width": {**_half_width(curve), "labels_for_half": None},
         "account": {"planned": curve.n_items, "labelled": curve.n_items},
         "sources": [],
     }
     return Evaluation(identity, NO_LABELS, curve, table, rows, summary)
+
+
+_BINNED = Claim(
+    "simultaneous", 1.0, "nothing: every item has a label, and items whose scores fall into one bin may be in any order"
+)
+
+
+def _ties(summed: Summed) -> str:
+    """Whether items of one score leave the order open: bins of several scores do not tell."""
+    if summed.unresolved is None:
+        return "open" if summed.totals.mixed else "none that matter"
+    return "open" if summed.unresolved.ties else "not told apart from bins"
+
+
+def _half_width(curve: Curve) -> dict[str, Any]:
+    return {"alpha": 0.0, "rank": curve.n_items} if curve.claim.coverage == "exact" else asdict(curve.half_width())
 
 
 def _identity(description: dict[str, Any], label: str, rows: pa.Table, curve: Curve) -> str:

@@ -9,13 +9,16 @@ from pathlib import Path
 from typing import Any
 
 from streameval.errors import InputError, did_you_mean
-from streameval.labelling.readers import is_url, without_password
+from streameval.labelling.readers import is_url
 from streameval.parquet.account import Forecast
+from streameval.parquet.files import DataFile
+from streameval.parquet.footers import read_footer
 from streameval.rankings import open_ranking
 from streameval.rankings.forecasts import forecast_columns, forecast_leading
 from streameval.rows.options import RankingOptions
 from streameval.stores import is_remote, store_of
 from streameval.study import Study
+from streameval.text.credentials import masked_source
 from streameval.types import Plan
 from streameval.verbs.items import MANIFEST, Cut, Target, already_written, refuse_inside, refuse_taken
 from streameval.verbs.select import open_planned, shown_columns
@@ -99,7 +102,7 @@ def forecast_labels(sources: Sequence[str]) -> list[Source]:
 
 
 def _shown(source: str) -> str:
-    return without_password(source.partition("#")[0]) if is_url(source) else source
+    return masked_source(source.partition("#")[0]) if is_url(source) else source
 
 
 def _size(source: str) -> tuple[int | None, int | None]:
@@ -107,11 +110,9 @@ def _size(source: str) -> tuple[int | None, int | None]:
         return None, None
     if not is_remote(source) and not os.path.isfile(source):
         raise InputError(f"{source}: no such file")
-    store = store_of(source)
-    with store.open(source) as file:
+    with store_of(source).open(source) as file:
         size = file.state[0]
         ends = bytes(file.read([(max(0, size - 4), 4)])[0])
     if ends != b"PAR1":
         return size, None
-    with store.parquet(source) as table:
-        return size, int(table.metadata.num_rows)
+    return size, int(read_footer(DataFile(source, source, ()), None).row_group_rows.sum())

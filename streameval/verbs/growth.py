@@ -13,11 +13,11 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
 from streameval.errors import InputError, StudyError, did_you_mean
 from streameval.stores import atomic
 from streameval.study import Study
+from streameval.study.result_files import NO_LABELS
 from streameval.types import Plan
 
 
@@ -45,6 +45,7 @@ def growth(
     *,
     on: Sequence[str] | None = None,
     out: str | os.PathLike[str] | None = None,
+    existing: atomic.Existing = "kept",
 ) -> Growth:
     """Compare a study with a later one of the same list grown, both selected.
 
@@ -59,6 +60,8 @@ def growth(
         Columns that tell items apart (default: the later plan's key).
     out : path, optional
         Parquet file for `rank`, `label` of the items labelled before, to give to `evaluate`.
+    existing : {"kept", "replaced"}
+        What becomes of a file that stands there and differs.
 
     Raises
     ------
@@ -75,13 +78,14 @@ def growth(
     old, new = (_items(study, plan, key) for study, plan in zip(studies, plans, strict=True))
     if old.select(key).schema.types != new.select(key).schema.types:
         raise InputError(f"column '{key[0]}' is of different types in the two studies")
-    labels = _labels(studies[0], plans[0])
+    labels = _labels(studies[0])
     known = new.join(old.rename_columns(["rank_before", *key]), key, join_type="inner")
     known = known.join(labels, "rank_before", "rank", join_type="left outer").sort_by("rank")
     items = known.select(["rank", "rank_before", "label"])
     if out is not None:
         labelled = items.filter(pc.is_valid(items.column("label"))).select(["rank", "label"])
-        atomic.write_all({Path(out): atomic.parquet(labelled, {"from": plans[0].plan_id, "for": plans[1].plan_id})})
+        facts = {"from": plans[0].plan_id, "for": plans[1].plan_id}
+        atomic.write_out({Path(out): atomic.parquet(labelled, facts)}, existing)
     return Growth(_summary(studies, plans, items), items)
 
 
@@ -103,15 +107,11 @@ def _items(study: Study, plan: Plan, key: list[str]) -> pa.Table:
     return items
 
 
-def _labels(study: Study, plan: Plan) -> pa.Table:
+def _labels(study: Study) -> pa.Table:
     """Labels as they were evaluated last; none before."""
-    path = study.folder / "labels.parquet"
-    if not path.exists():
-        return pa.table({"rank": pa.array([], pa.int64()), "label": pa.array([], pa.int8())})
-    try:
-        return pq.read_table(path, columns=["rank", "label"]).replace_schema_metadata(None)
-    except (OSError, pa.ArrowException) as error:
-        raise StudyError(f"{path}: cannot be read ({error})", "run `streameval evaluate` again") from error
+    if not (study.folder / "evaluation.json").exists():
+        return NO_LABELS
+    return study.evaluation().labels.select(["rank", "label"])
 
 
 def _summary(studies: list[Study], plans: list[Plan], items: pa.Table) -> dict[str, Any]:

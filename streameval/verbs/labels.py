@@ -12,7 +12,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from streameval.labelling.agreement import agreement
 from streameval.study import Study
 from streameval.study.judging import curve_of, half_width_of, last_judging, tally_stored
 from streameval.study.vote_store import Given
@@ -63,13 +62,13 @@ def labels(study: str | os.PathLike[str]) -> Progress:
     plan = folder.plan()
     judging, stored = last_judging(folder), folder.labels.sources()
     tallied = tally_stored(folder, plan, judging, stored)
-    curve = curve_of(plan, tallied.labels, judging.label_error)
+    curve = curve_of(judging.read(plan), tallied.labels, judging.label_error)
     missing = int(tallied.labels.account["missing"])
     return Progress(
         account=tallied.labels.account,
         strata=_strata(plan, tallied.labels.known),
         sources=[_source(one, tallied.rows) for one in stored],
-        agreement=agreement(tallied.rows, folder.extra_tasks()).as_dict(),
+        agreement=tallied.agreement.as_dict(),
         half_width={
             **half_width_of(plan, curve, missing),
             "coverage": curve.claim.coverage,
@@ -90,7 +89,7 @@ def forget(study: str | os.PathLike[str], source: str) -> int:
     Returns
     -------
     int
-        Rows that do not count any more.
+        Rows that do not count any more; 0 where they did not before.
 
     Raises
     ------
@@ -98,8 +97,9 @@ def forget(study: str | os.PathLike[str], source: str) -> int:
         There is no such source.
     """
     folder = Study(Path(study))
-    folder.plan()
-    return folder.labels.forget(source)
+    with folder.changing():
+        folder.plan()
+        return folder.labels.forget(source)
 
 
 def _strata(plan: Plan, known: np.ndarray) -> pa.Table:

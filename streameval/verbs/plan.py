@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+import secrets
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from streameval.methods import create
+from streameval.errors import InputError
+from streameval.methods import create, refuse_alpha_with_budget
 from streameval.progress import Progress, silent
 from streameval.rankings import open_ranking
 from streameval.rankings.ranking import Ranking
@@ -21,8 +23,8 @@ def plan(
     ranking: Any,
     study: str | os.PathLike[str],
     *,
-    method: str = "paula",
-    seed: int = 0,
+    method: str = "loguniform",
+    seed: int | None = None,
     options: RankingOptions | None = None,
     by: str | None = None,
     progress: Progress = silent,
@@ -36,11 +38,13 @@ def plan(
         A Parquet file, a folder of partitions, a glob, or a list of these; or an Arrow, Polars or pandas table. Its
         stored order is the ranking, or the order that `options` describe.
     study : path
-        Folder of the study; made if it is not there. The same plan again changes nothing.
+        Folder of the study; made if it is not there. The same plan again changes nothing. Another one takes its place
+        only while nothing was made of it (`Study.is_begun`).
     method : str
         Name of the method.
-    seed : int
-        Seed of what is random: the draw, and the shuffle of the tasks.
+    seed : int, optional
+        Seed of what is random: the draw, and the shuffle of the tasks. By default that of the plan that is there, else
+        a fresh one of the system's entropy (`known_seed`, `fresh_seed`); plan.json keeps it.
     options : RankingOptions, optional
         Score, key, order of files, memory, threads.
     by : str, optional
@@ -59,11 +63,43 @@ def plan(
     InputError
         Whatever is wrong with the ranking or a parameter.
     StudyError
-        The folder holds a different plan.
+        The folder holds a different plan, of which something was made.
     """
-    drawn, _ = draw(ranking, Drawing(method, seed, by), options, parameters, progress)
-    Study(Path(study)).save_plan(drawn)
+    folder = planned_study(study)
+    known = known_seed(folder, seed)
+    how = Drawing(method, fresh_seed() if known is None else known, by)
+    drawn, _ = draw(ranking, how, options, parameters, progress)
+    folder.save_plan(drawn)
     return drawn
+
+
+def planned_study(study: str | os.PathLike[str]) -> Study:
+    """Give the study to plan into.
+
+    Raises
+    ------
+    InputError
+        Its name is empty: that would be the current folder.
+    """
+    if not os.fspath(study):
+        raise InputError("the study's name is empty", "name a folder; '.' is the current one")
+    return Study(Path(study))
+
+
+def known_seed(study: Study, given: int | None) -> int | None:
+    """Seed that was given, else that of the plan that the study holds; None where there is neither."""
+    if given is not None or not study.exists:
+        return given
+    return study.plan().seed
+
+
+def fresh_seed() -> int:
+    """53 bits of the system's entropy, so that readers of plan.json that know no integers but doubles keep them all.
+
+    A draw bounds a list only if nobody had its ranks in hand when the list was made. With one seed for every list, what
+    was found wrong in last night's sample, and mended, is tonight's sample.
+    """
+    return secrets.randbits(53)
 
 
 @dataclass(frozen=True)
@@ -79,7 +115,7 @@ class Drawing:
     """
 
     method: str
-    seed: int = 0
+    seed: int
     by: str | None = None
 
 
@@ -97,6 +133,7 @@ def draw(
     InputError
         See `plan`.
     """
+    refuse_alpha_with_budget(parameters)
     chosen = create(how.method, parameters)
     opened = open_ranking(ranking, options)
     if how.by is not None:

@@ -5,15 +5,17 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from streameval import __version__
 from streameval.errors import StudyError
+from streameval.stores.own_files import read_bytes
 from streameval.stores.transfer import get, put, remove
-from streameval.study import EXACT, Evaluation, Study, published
+from streameval.study import EXACT, Study, published
+from streameval.study.result_files import Evaluation
 
 MANIFEST = "manifest.json"
 
@@ -56,8 +58,10 @@ def publish(study: str | os.PathLike[str], place: str | os.PathLike[str]) -> Pub
         The place cannot be written to; the store does not answer.
     """
     folder = Study(Path(study))
-    found = folder.evaluation()
-    return _copy(folder.folder, published(found.slices), found.evaluation_id, folder.plan().plan_id, place)
+    with folder.changing():
+        found, plan = folder.evaluation(), folder.plan()
+        bodies = _bodies(folder.folder, published(found.slices))
+    return _copy(bodies, found.evaluation_id, plan.plan_id, place)
 
 
 def publish_exact(found: Evaluation, folder: str | os.PathLike[str], place: str | os.PathLike[str]) -> Published:
@@ -68,14 +72,11 @@ def publish_exact(found: Evaluation, folder: str | os.PathLike[str], place: str 
     InputError, OutsideError
         See `publish`.
     """
-    return _copy(Path(folder), EXACT, found.evaluation_id, None, place)
+    return _copy(_bodies(Path(folder), EXACT), found.evaluation_id, None, place)
 
 
-def _copy(
-    folder: Path, names: Sequence[str], identity: str, study: str | None, place: str | os.PathLike[str]
-) -> Published:
+def _copy(bodies: Mapping[str, bytes], identity: str, study: str | None, place: str | os.PathLike[str]) -> Published:
     root = os.fspath(place).rstrip("/")
-    bodies = {name: _body(folder / name) for name in names}
     manifest = {
         "evaluation_id": identity,
         "study": study,
@@ -105,8 +106,9 @@ def _parsed(raw: bytes | None) -> dict[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
-def _body(path: Path) -> bytes:
+def _bodies(folder: Path, names: Sequence[str]) -> dict[str, bytes]:
+    """Content of files, each as it was written and from nowhere but the folder."""
     try:
-        return path.read_bytes()
-    except OSError as error:
-        raise StudyError(f"{path}: cannot be read ({error.strerror})", "make it again") from error
+        return {name: read_bytes(folder / name, "make it again") for name in names}
+    except FileNotFoundError as error:
+        raise StudyError(f"{error.filename}: no such file", "make it again") from error

@@ -5,21 +5,25 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Literal
 
-from streameval.errors import InputError, StudyError
+from streameval.errors import InputError
 from streameval.reporting.charts import picture
 from streameval.reporting.figures import Shown, figures
 from streameval.reporting.page import page, render
-from streameval.stores import atomic
+from streameval.stores import atomic, locks
 from streameval.study import Study
 
 Items = Literal["hidden", "shown"]
 
 
 def report(
-    *studies: str | os.PathLike[str], out: str | os.PathLike[str] | None = None, items: Items = "hidden"
+    *studies: str | os.PathLike[str],
+    out: str | os.PathLike[str] | None = None,
+    items: Items = "hidden",
+    existing: atomic.Existing = "kept",
 ) -> Path:
     """Draw a report from result files, and return its path.
 
@@ -31,6 +35,8 @@ def report(
         File to write; by default the report.html of the only study.
     items : {"hidden", "shown"}
         Whether the page holds text of items: the highest negatives and the lowest positives.
+    existing : {"kept", "replaced"}
+        What becomes of a file that stands at `out` and differs.
 
     Raises
     ------
@@ -41,14 +47,25 @@ def report(
     """
     if not studies or (len(studies) > 1 and out is None):
         raise InputError(f"a report of {len(studies)} studies has no place of its own", "name its file with --out FILE")
+    if out is not None:
+        return _drawn(studies, items, Path(out), existing)
+    folder = Path(studies[0])
+    evaluated = (folder / "evaluation.json").exists()
+    with locks.one_at_a_time(folder) if evaluated else nullcontext():
+        return _drawn(studies, items, folder / "report.html", "replaced")
+
+
+def _drawn(studies: Sequence[str | os.PathLike[str]], items: Items, path: Path, existing: atomic.Existing) -> Path:
     shown = _shown(studies, items)
-    path = Path(out) if out is not None else Path(studies[0]) / "report.html"
     one = len(shown) == 1 and shown[0].items is None
-    atomic.write_all({path: atomic.text(render(shown[0].plan, shown[0].found) if one else page(shown))})
+    drawn = atomic.text(render(shown[0].plan, shown[0].found) if one else page(shown))
+    atomic.write_out({path: drawn}, existing)
     return path
 
 
-def plots(*studies: str | os.PathLike[str], folder: str | os.PathLike[str]) -> list[Path]:
+def plots(
+    *studies: str | os.PathLike[str], folder: str | os.PathLike[str], existing: atomic.Existing = "kept"
+) -> list[Path]:
     """Draw every chart of a report as SVG and as PNG.
 
     Parameters
@@ -56,6 +73,8 @@ def plots(*studies: str | os.PathLike[str], folder: str | os.PathLike[str]) -> l
     *studies : paths
     folder : path
         Gets precision.svg, precision.png, recall.svg …; made if it is not there.
+    existing : {"kept", "replaced"}
+        What becomes of files that stand there and differ.
 
     Returns
     -------
@@ -76,7 +95,7 @@ def plots(*studies: str | os.PathLike[str], folder: str | os.PathLike[str]) -> l
         for name, figure in drawn.items()
         for kind in ("svg", "png")
     }
-    atomic.write_all(files)
+    atomic.write_out(files, existing)
     return list(files)
 
 
@@ -86,9 +105,6 @@ def _shown(studies: Sequence[str | os.PathLike[str]], items: Items) -> list[Show
         folder = Study(Path(path))
         evaluation = folder.evaluation()
         plan = folder.plan() if folder.exists else None
-        if plan is not None and evaluation.summary["study"] != plan.plan_id:
-            grown = f"{folder.folder}: the plan has grown since the results were written"
-            raise StudyError(grown, "run evaluate again")
         selection = folder.selection(plan) if plan is not None and items == "shown" else None
         name = evaluation.summary.get("method") or "exact"
         found.append(Shown(name if len(studies) == 1 else Path(path).resolve().name, plan, evaluation, selection))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,15 +12,15 @@ import pyarrow.compute as pc
 
 from streameval.errors import InputError
 from streameval.labelling import Items, LabelColumns, Votes, read_votes
-from streameval.methods import DrawsStrata, create
+from streameval.methods import DrawsStrata, create, refuse_alpha_with_budget
 from streameval.progress import Progress, silent
 from streameval.rankings import open_ranking
 from streameval.rankings.draw_by_key import draw_by_key
 from streameval.rankings.ranking import Ranking
 from streameval.rows.options import RankingOptions
 from streameval.stores.transfer import copied
-from streameval.study import Study
 from streameval.types import Plan
+from streameval.verbs.plan import fresh_seed, known_seed, planned_study
 
 
 @dataclass(frozen=True)
@@ -80,7 +79,7 @@ def plan_by_key(
     by: ByKey,
     *,
     method: str = "loguniform",
-    seed: int = 0,
+    seed: int | None = None,
     options: RankingOptions | None = None,
     progress: Progress = silent,
     **parameters: Any,
@@ -94,8 +93,9 @@ def plan_by_key(
     by : ByKey
     method : str
         One that draws from strata: loguniform.
-    seed : int
-        The same for every version of the ranking, or the draws have nothing in common.
+    seed : int, optional
+        The same for every version of the ranking, or the draws have nothing in common; so there is no default but that
+        of the plan that the study holds.
     progress : callable(done, total), optional
 
     Returns
@@ -105,11 +105,12 @@ def plan_by_key(
     Raises
     ------
     InputError
-        A method that draws nothing, a key that does not tell items apart, labels that cannot be read or contradict one
-        another.
+        A method that draws nothing, no seed, a key that does not tell items apart, labels that cannot be read or
+        contradict one another.
     StudyError
         The folder holds a different plan.
     """
+    refuse_alpha_with_budget(parameters)
     chosen = create(method, parameters)
     if not isinstance(chosen, DrawsStrata):
         raise InputError(
@@ -117,20 +118,27 @@ def plan_by_key(
         )
     if parameters.get("looks") not in (None, 1):
         raise InputError("a plan that was drawn by key cannot be enlarged", "leave out looks")
+    folder = planned_study(study)
+    shared = known_seed(folder, seed)
+    if shared is None:
+        raise InputError(
+            "versions of a ranking share draws by key only with one seed, and none was given",
+            f"--seed {fresh_seed()} (or any other) for the first version; for later ones what stands in its plan.json",
+        )
     opened = open_ranking(ranking, options)
     memory = options.memory if options is not None else 2.0
     strata = chosen.strata(opened.n_items)
-    drawn = chosen.drawn(opened.n_items, seed, draw_by_key(opened, strata, by.key, seed, memory, progress))
+    drawn = chosen.drawn(opened.n_items, shared, draw_by_key(opened, strata, by.key, shared, memory, progress))
     notes: dict[str, Any] = {**drawn.notes, "draw_by": list(by.key)}
     if by.labels is not None:
         notes["labels_seen_by_model"] = by.unseen_by_model == "no"
     made = replace(drawn, notes=notes, ranking=opened.description(), location=opened.location())
     votes = None if by.labels is None else _votes(opened, made, by)
-    folder = Study(Path(study))
     folder.save_plan(made)
     if votes is None:
         return Reused(made, 0)
-    folder.labels.add([votes])
+    with folder.changing():
+        folder.labels.add([votes])
     return Reused(made, int(np.unique(votes.table.column("rank").to_numpy()).size))
 
 

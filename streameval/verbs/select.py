@@ -25,6 +25,7 @@ from streameval.study import Study
 from streameval.types import Labels, Plan
 from streameval.typing import Int64Array
 from streameval.verbs.tasks import TaskOptions, make_tasks, task_numbers, task_options
+from streameval.verbs.weights import with_weight
 
 
 @dataclass(frozen=True)
@@ -34,7 +35,8 @@ class Selection:
     Attributes
     ----------
     table : pyarrow.Table
-        `rank`, `stratum`, `score` (where the order has one), `se_task`, then the items' columns.
+        `rank`, `stratum`, `weight` (see `streameval.verbs.weights`), `score` (where the order has one), `se_task`, then
+        the items' columns.
     fetched : Fetched
         What was read for it.
     left_out : tuple of str
@@ -90,7 +92,7 @@ def select(
         The ranking is not the one that was planned; both fingerprints are named. Its scans are shared out in shards
         (`scan`), and some are not done; names them.
     InputError
-        A column that is not there, or a damaged file.
+        A column that is not there, a damaged file, or a file where the export would be that differs from it.
     """
     folder = Study(Path(study))
     plan = folder.plan()
@@ -99,7 +101,7 @@ def select(
     opened, scans = planned_ranking(folder, plan, ranking, engine)
     names = shown_columns(plan, opened, columns)
     fetched = opened.fetch(plan.ranks, names, progress, method_cutoffs(plan), scans)
-    table = _with_ours(plan, fetched.table)
+    table = _with_ours(plan, fetched.table, folder.first_task(plan))
     folder.save_selection(plan, table, fetched.thresholds, {"tied_ranks": fetched.tied_ranks})
     forget(folder.scans)
     source = {"source": plan.location["source"], "fingerprint": plan.ranking["fingerprint"]}
@@ -107,7 +109,8 @@ def select(
         return Selection(table, fetched, source=source)
     made = make_tasks(folder, plan, table, set(columns or ()), asked)
     exported = files(made.table, Path(export))
-    atomic.write_all({**folder.extra_task_files(made.extra), **exported})
+    atomic.write_all(folder.extra_task_files(made.extra))
+    atomic.write_out(exported, hint="people may have filled it in, so it is never replaced: export to another name")
     return Selection(table, fetched, made.left_out, made.table.num_rows, tuple(exported), source)
 
 
@@ -184,8 +187,10 @@ def method_cutoffs(plan: Plan) -> Int64Array | None:
     return create(plan.method, dict(plan.parameters)).curve(plan, unknown).grid
 
 
-def _with_ours(plan: Plan, items: pa.Table) -> pa.Table:
-    """Put `stratum` after `rank`, and `se_task` before the items' columns."""
-    table = items.add_column(1, "stratum", plan.table.column("stratum"))
-    at = 3 if plan.ranking.get("score") is not None else 2
-    return table.add_column(at, "se_task", pa.array(task_numbers(plan)))
+def _with_ours(plan: Plan, items: pa.Table, first: int | None) -> pa.Table:
+    """Put `stratum` and `weight` after `rank`, and `se_task` before the items' columns."""
+    own = ["weight_item" if name == "weight" else name for name in items.column_names]
+    table = items.rename_columns(own).add_column(1, "stratum", plan.table.column("stratum"))
+    table = with_weight(table, plan, 2)
+    at = 4 if plan.ranking.get("score") is not None else 3
+    return table.add_column(at, "se_task", pa.array(task_numbers(plan, first)))

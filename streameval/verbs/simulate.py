@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from streameval.errors import InputError, did_you_mean
-from streameval.methods import available, create, parameter_names
+from streameval.methods import available, create, parameter_names, refuse_alpha_with_budget
 from streameval.methods.replicates import Simulation, replicate
 from streameval.progress import Progress, silent
 from streameval.rankings import open_ranking
@@ -61,6 +61,7 @@ def simulate(
     """
     if replicates < 1:
         raise InputError(f"replicates is {replicates}, below 1")
+    refuse_alpha_with_budget(parameters)
     chosen = _variants(methods, {key: value for key, value in parameters.items() if value is not None})
     settings = options or RankingOptions()
     truth = read_truth(open_ranking(ranking, settings), label, settings)

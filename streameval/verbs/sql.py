@@ -2,28 +2,32 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
-from streameval import __version__
 from streameval.curve import Curve
 from streameval.slices.files import slice_tables
-from streameval.stores import atomic
-from streameval.study import Evaluation, Study
+from streameval.stores.temporary import temporary_folder
+from streameval.study import Study
 from streameval.study.database.session import Session
 from streameval.study.database.writer import database
 from streameval.study.provenance import commands
+from streameval.study.result_files import Evaluation
 from streameval.types import Plan
 
 
 def sql(
-    study: str | os.PathLike[str], query: str, *, files: Mapping[str, str | os.PathLike[str]] | None = None
+    study: str | os.PathLike[str],
+    query: str,
+    *,
+    files: Mapping[str, str | os.PathLike[str]] | None = None,
+    memory: float = 2.0,
 ) -> pa.Table:
     """Ask a study in SQL.
 
@@ -33,10 +37,13 @@ def sql(
     query : str
         Of DuckDB's dialect, over the tables plan, selection, labels, curve, envelope, metrics, provenance, and the
         macros precision_at(k), recall_at(k), yield_at(k), f_measure(k, beta), rank_at_precision(x), rank_at_recall(x),
-        threshold_at(k). Of a plan by slices also slices, slice_curve, slice_envelope, slice_metrics, slice_counts, and
+        threshold_at(k), and the aggregate weighted_mean(x, weight). Of a plan by
+        slices also slices, slice_curve, slice_envelope, slice_metrics, slice_counts, and
         the same macros of one slice: slice_precision_at(s, k) …
     files : mapping of name to path, optional
         Files that the query may read besides, each under its name.
+    memory : float
+        GB that the query may take, its answer included.
 
     Returns
     -------
@@ -50,19 +57,37 @@ def sql(
     StudyError
         There are no results, or they are a mixed set.
     """
-    with connect(study, files=files) as session:
+    with connect(study, files=files, memory=memory) as session:
         return session.ask(query)
 
 
-def connect(study: str | os.PathLike[str], *, files: Mapping[str, str | os.PathLike[str]] | None = None) -> Session:
-    """Open a study's database, made anew where it is missing or older than the results."""
+@contextmanager
+def connect(
+    study: str | os.PathLike[str],
+    *,
+    files: Mapping[str, str | os.PathLike[str]] | None = None,
+    memory: float = 2.0,
+) -> Iterator[Session]:
+    """Open a database of a study, made from its files for the time being.
+
+    study.duckdb is for other programs and is not opened: in a study from somebody else its views and macros could be
+    anything.
+
+    Raises
+    ------
+    InputError, StudyError
+        See `sql`.
+    OutsideError
+        Full disk and the like.
+    """
     folder = Study(Path(study))
     found = folder.evaluation()
-    path = folder.folder / "study.duckdb"
     plan = folder.plan() if folder.exists else None
-    if not _is_current(path, database_id(folder, found)):
-        atomic.write_all({path: writer(folder, plan, found)})
-    return Session(path, files)
+    with temporary_folder("streameval-sql") as room:
+        path = room / "study.duckdb"
+        writer(folder, plan, found)(str(path))
+        with Session(path, files, memory) as session:
+            yield session
 
 
 def writer(folder: Study, plan: Plan | None, found: Evaluation) -> Callable[[str], None]:
@@ -75,11 +100,11 @@ def writer(folder: Study, plan: Plan | None, found: Evaluation) -> Callable[[str
             tables["selection"] = selection.replace_schema_metadata(None)
     tables["labels"] = found.labels.replace_schema_metadata(None)
     tables["curve"] = found.curve_table.replace_schema_metadata(None)
-    tables["envelope"] = found.curve.envelope.table
+    tables["envelope"] = found.curve.envelope_table
     tables["metrics"] = found.metrics.replace_schema_metadata(None)
     tables |= _slices(plan, found)
-    tables["provenance"] = _provenance(database_id(folder, found), plan, found)
-    return database(tables)
+    tables["provenance"] = _provenance(plan, found)
+    return database(tables, found.curve.claim.caution)
 
 
 def _slices(plan: Plan | None, found: Evaluation) -> dict[str, pa.Table]:
@@ -104,6 +129,8 @@ _BOUNDED = {
     "coverage": pa.string(),
     "confidence": pa.float64(),
     "assumes": pa.string(),
+    "about": pa.string(),
+    "why": pa.string(),
     "proves": pa.bool_(),
 }
 
@@ -115,31 +142,10 @@ def _bounded(curve: Curve) -> dict[str, Any]:
     return {**ends, **curve.claim.as_dict(), "proves": curve.proves}
 
 
-def database_id(folder: Study, found: Evaluation) -> str:
-    """Sixteen hex digits: the hash of the evaluation, the selection and the version."""
-    digest = hashlib.sha256(f"{found.evaluation_id}\0{__version__}\0".encode())
-    path = folder.folder / "selection.parquet"
-    if path.exists():
-        with open(path, "rb") as stream:
-            digest.update(hashlib.file_digest(stream, "sha256").digest())
-    return digest.hexdigest()[:16]
-
-
-def _is_current(path: Path, identity: str) -> bool:
-    if not path.exists():
-        return False
-    try:
-        with Session(path) as session:
-            return bool(session.ask("SELECT database_id FROM provenance").column(0).to_pylist() == [identity])
-    except ValueError:  # not a database, or not one of ours
-        return False
-
-
-def _provenance(identity: str, plan: Plan | None, found: Evaluation) -> pa.Table:
+def _provenance(plan: Plan | None, found: Evaluation) -> pa.Table:
     curve, summary = found.curve, found.summary
     row: dict[str, tuple[Any, pa.DataType]] = {
         "evaluation_id": (found.evaluation_id, pa.string()),
-        "database_id": (identity, pa.string()),
         "study": (summary.get("study"), pa.string()),
         "version": (summary["version"], pa.string()),
         "method": (summary.get("method"), pa.string()),
@@ -147,6 +153,7 @@ def _provenance(identity: str, plan: Plan | None, found: Evaluation) -> pa.Table
         "seed": (None if plan is None else str(plan.seed), pa.string()),
         "fingerprint": (None if plan is None else plan.ranking.get("fingerprint"), pa.string()),
         "n_items": (curve.n_items, pa.int64()),
+        "estimates": (curve.basis, pa.string()),
         **{key: (value, _BOUNDED[key]) for key, value in _bounded(curve).items()},
         "findings": (json.dumps(list(curve.findings), ensure_ascii=False), pa.string()),
         "command": (_command(plan, found), pa.string()),
@@ -157,4 +164,4 @@ def _provenance(identity: str, plan: Plan | None, found: Evaluation) -> pa.Table
 def _command(plan: Plan | None, found: Evaluation) -> str | None:
     if plan is None:
         return None
-    return "\n".join(commands(plan, list(found.summary.get("sources", [])), found.curve.misses))
+    return "\n".join(commands(plan, found.summary))

@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from streameval.errors import InputError, did_you_mean
+from streameval.labelling.columns import ANSWERS
 from streameval.labelling.controls import read_controls
 from streameval.stores.transfer import copied
 from streameval.study import Study
@@ -19,13 +20,10 @@ from streameval.study.judging import last_judging, tally_stored
 from streameval.types import Plan
 from streameval.typing import Int64Array
 
-# an export must not tell a person what the model or somebody before them thought
-_TELLING = {
-    "label", "labels", "y", "truth", "gold", "target", "class", "judgment", "judgments", "judgement", "judgements",
-    "relevance", "relevant", "correct", "positive", "vote", "votes", "annotation", "rating", "score", "scores",
-    "confidence", "probability", "prob", "similarity", "rank", "stratum",
-}  # fmt: skip
-_EXTRA = 10**12  # numbers beyond those of planned items, however far a plan grows
+# Numbers of tasks: every study's begin somewhere of their own, so that the tasks of one are none of another. Ten digits
+# are what a spreadsheet shows in full, and any program holds exactly.
+_FIRST, _RANGE = 10**9, 15 * 10**8
+_FIRST_EXTRA = _FIRST + _RANGE  # beyond those of planned items, however far a plan grows
 _PLACES = np.uint64(0x7365_7461_736B_0001)  # keeps the places of extra tasks apart from every other draw of a seed
 
 EXTRA_TASKS = pa.schema(
@@ -93,10 +91,15 @@ def task_options(options: TaskOptions, exporting: bool) -> TaskOptions:
     return options
 
 
-def task_numbers(plan: Plan) -> Int64Array:
-    """Number planned ranks 1..n in a seeded shuffle: `se_task`, in the plan's order.
+def task_numbers(plan: Plan, first: int | None = None) -> Int64Array:
+    """Number planned ranks in a seeded shuffle: `se_task`, in the plan's order.
 
-    A plan that has grown numbers its batches one after another, so that tasks keep the numbers they had.
+    Parameters
+    ----------
+    plan : Plan
+        One that has grown numbers its batches one after another, so that tasks keep the numbers they had.
+    first : int, optional
+        Where the numbers begin: where those of the study's tasks began, if there are any.
     """
     from streameval.kernels.draw import draws
 
@@ -108,8 +111,13 @@ def task_numbers(plan: Plan) -> Int64Array:
         within[batch == one] = draws(np.uint64(plan.seed % 2**64), int(np.sum(batch == one)))
     order = np.lexsort((within, batch))
     numbers = np.empty(count, dtype=np.int64)
-    numbers[order] = np.arange(1, count + 1)
+    numbers[order] = np.arange(count) + (_own(plan, _FIRST) if first is None else first)
     return numbers
+
+
+def _own(plan: Plan, first: int) -> int:
+    """A place of the study's own in a range of task numbers; a plan that has grown keeps that of the first."""
+    return first + int(plan.study_ids[-1], 16) % _RANGE
 
 
 def make_tasks(folder: Study, plan: Plan, table: pa.Table, named: set[str], options: TaskOptions) -> Tasks:
@@ -140,7 +148,7 @@ def make_tasks(folder: Study, plan: Plan, table: pa.Table, named: set[str], opti
 
 
 def _columns(plan: Plan, table: pa.Table, named: set[str]) -> tuple[list[str], tuple[str, ...]]:
-    ours = {"rank", "stratum", "se_task"} | ({"score"} if plan.ranking.get("score") else set())
+    ours = {"rank", "stratum", "weight", "se_task"} | ({"score"} if plan.ranking.get("score") else set())
     items = [name for name in table.column_names if name not in ours]
     left_out = tuple(n for n in items if n not in named and (n == plan.ranking.get("score") or _tells(n)))
     if "score" in named and "score" in ours:
@@ -149,7 +157,7 @@ def _columns(plan: Plan, table: pa.Table, named: set[str]) -> tuple[list[str], t
 
 
 def _tells(name: str) -> bool:
-    return any(part in _TELLING for part in re.split(r"[^a-z0-9]+", name.lower()))
+    return any(part in ANSWERS for part in re.split(r"[^a-z0-9]+", name.lower()))
 
 
 def _open_ranks(folder: Study, plan: Plan) -> Int64Array:
@@ -195,7 +203,7 @@ class _Extra:
         return dict(zip(mine.column(by).to_pylist(), mine.column("se_task").to_pylist(), strict=True))
 
     def _add(self, new: list[dict[str, Any]], by: str) -> dict[Any, int]:
-        start = max([_EXTRA, *self.table.column("se_task").to_pylist()]) + 1
+        start = max([_own(self._plan, _FIRST_EXTRA), *self.table.column("se_task").to_pylist()]) + 1
         rows: list[Mapping[str, Any]] = [{**row, "se_task": start + i} for i, row in enumerate(new)]
         self.table = pa.concat_tables([self.table, pa.Table.from_pylist(rows, schema=EXTRA_TASKS)])
         return {row[by]: row["se_task"] for row in rows}

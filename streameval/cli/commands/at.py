@@ -47,7 +47,7 @@ def at(
     slice
         Ask of one slice of a study planned with --by; ranks are then those within it.
     """
-    from streameval.reporting.sentences import band_meaning
+    from streameval.reporting.sentences import band_meaning, estimate_sentence
     from streameval.slices.files import slice_of
     from streameval.study import Study
 
@@ -61,7 +61,8 @@ def at(
     cells = [[f"{row['metric']}({row['argument']})", *(_text(row[side]) for side in _SIDES)] for row in found]
     claim = curve.claim
     lines = [*columns(["", *_SIDES], cells), f"{band_meaning(claim).capitalize()}; assumed: {claim.assumes}."]
-    output.say({"found": found, "claim": claim.as_dict()}, lines)
+    lines += filter(None, [estimate_sentence(curve), claim.caution])
+    output.say({"found": found, "claim": claim.as_dict(), "estimates": curve.basis}, lines)
 
 
 _SIDES = ("lower", "estimate", "upper")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from streameval.cli.options import Overwrite, existing
 from streameval.cli.output import Output, columns
 
 if TYPE_CHECKING:
@@ -21,6 +22,7 @@ def compare(
     confidence: float = 0.95,
     out: Path | None = None,
     plot: Path | None = None,
+    overwrite: Overwrite = False,
     output: Output = _PLAIN,
 ) -> None:
     """Compare two evaluated studies or exact results: every difference with bounds, and whether it is established.
@@ -37,6 +39,8 @@ def compare(
         Folder for curves.parquet and differences.parquet.
     plot
         Picture of both curves and of their difference (.svg, .png or .html).
+    overwrite
+        Replace files that are there and differ.
     """
     from streameval.reporting.comparison import claim_sentence, save_comparison, verdict
     from streameval.reporting.simulation import kind_of
@@ -45,7 +49,7 @@ def compare(
     if plot is not None:
         kind_of(plot)  # refused before the work, not after
     found = verb(a, b, confidence=confidence)
-    save_comparison(found, out, plot)
+    save_comparison(found, out, plot, existing(overwrite))
     output.event("compare", a=str(a), b=str(b), coverage=found.claim.coverage)
     rows = found.differences.to_pylist()
     result: dict[str, Any] = {
@@ -63,7 +67,7 @@ def compare(
 
 def _described(side: Side) -> dict[str, Any]:
     return {"study": side.name, "method": side.method, "n_items": side.curve.n_items, "labels": side.labels,
-            "claim": side.curve.claim.as_dict()}  # fmt: skip
+            "judged": side.judged, "claim": side.curve.claim.as_dict()}  # fmt: skip
 
 
 def _lines(found: Comparison, rows: list[dict[str, Any]]) -> list[str]:

@@ -105,8 +105,9 @@ def _proven(found: Cut) -> list[str]:
         "",
         *columns(["", "lower", "estimate", "upper"], rows),
         f"{meaning[0].upper()}{meaning[1:]}. Assumed: {found.claim.assumes}.",
+        *filter(None, [found.claim.caution]),
     ]
 
 
 def _number(value: float | None, form: str) -> str:
-    return "undefined" if value is None else format(value, form)
+    return "unknown" if value is None else format(value, form)

@@ -54,35 +54,37 @@ def evaluate(
         Folder or object store (s3://bucket/folder) to copy the results to, their manifest.json last.
     """
     from streameval.cli.picture import picture
-    from streameval.reporting.sentences import band_meaning, half_width_sentence, verdict
-    from streameval.study import result_files
+    from streameval.reporting.sentences import band_meaning, estimate_sentence, half_width_sentence, remarks, verdict
+    from streameval.study import Study, result_files
     from streameval.verbs.evaluate import evaluate as verb
 
     if rehearsal.dry_run:
         _rehearse(study, labels or [], publish, output)
         return
-    with stage("evaluate", output) as told:
-        found = verb(study, labels=labels or [], misses=misses, **naming.options(), **judging.options())
-        sources = _sources(labels or [], found.summary["sources"])
-        sizes = [one["bytes"] for one in sources if one["bytes"] is not None]
-        told |= {"rows": sum(one["rows"] for one in sources), "bytes": sum(sizes) if sizes else None}
-        told |= {"evaluation_id": found.evaluation_id, **found.summary["account"]}
+    with Study(study).changing():
+        with stage("evaluate", output) as told:
+            found = verb(study, labels=labels or [], misses=misses, **naming.options(), **judging.options())
+            sources = _sources(labels or [], found.summary["sources"])
+            sizes = [one["bytes"] for one in sources if one["bytes"] is not None]
+            told |= {"rows": sum(one["rows"] for one in sources), "bytes": sum(sizes) if sizes else None}
+            told |= {"evaluation_id": found.evaluation_id, **found.summary["account"]}
+        read = {"study": found.summary["study"], "evaluation_id": found.evaluation_id, "labels": sources}
+        record(study, "evaluate", read, result_files(study, found.slices), output)
     cuts = [row for row in found.metrics.to_pylist() if row["metric"] == "precision_at"]
-    read = {"study": found.summary["study"], "evaluation_id": found.evaluation_id, "labels": sources}
-    record(study, "evaluate", read, result_files(study, found.slices), output)
-    rows = [[f"{int(r['argument']):,}", *(f"{r[k]:.4f}" for k in ("lower", "estimate", "upper"))] for r in cuts]
+    rows = [[f"{int(r['argument']):,}", *(_number(r[k]) for k in ("lower", "estimate", "upper"))] for r in cuts]
     account = found.summary["account"]
     notes = [f"{value:,} {key}" for key, value in account.items() if value and key in _TROUBLE]
     notes += [f"{one['unplanned']:,} rows of {one['source']} about other items" for one in found.summary["sources"]
               if one["unplanned"]]  # fmt: skip
+    given = [{**one, "new": found.new[one["id"]]} for one in found.summary["sources"]]
     lines = [
         verdict(found),
-        *filter(None, (half_width_sentence(found), *found.curve.findings[1:])),
+        *filter(None, (half_width_sentence(found), estimate_sentence(found.curve), *remarks(found))),
         *([f"Labels: {', '.join(notes)} (issues.parquet has them all)."] if notes else []),
         *_kept(account),
         *_agreement(found.summary["agreement"]),
-        *_earlier(study, found.summary["sources"]),
-        *_otherwise(study, found.summary["sources"]),
+        *_earlier(study, given),
+        *_otherwise(study, given),
         "",
         *columns(["first k", "lower", "estimate", "upper"], rows),
         *picture(found.curve),
@@ -92,7 +94,7 @@ def evaluate(
         "",
         f"Report: {study / 'report.html'}",
     ]
-    result = {**found.summary, "precision_at": cuts, "report": str(study / "report.html")}
+    result = {**found.summary, "sources": given, "precision_at": cuts, "report": str(study / "report.html")}
     if publish is not None:
         from streameval.verbs.publish import publish as copy
 
@@ -121,15 +123,14 @@ def _sources(labels: list[str], read: list[dict[str, Any]]) -> list[dict[str, An
     from streameval.verbs.forecast import forecast_labels
 
     sizes = forecast_labels(labels)
-    return [{**{k: v for k, v in one.items() if k != "new"}, "bytes": size.bytes}
-            for one, size in zip(read, sizes, strict=True)]  # fmt: skip
+    return [{**one, "bytes": size.bytes} for one, size in zip(read, sizes, strict=True)]
 
 
 def _overall(rows: list[dict[str, Any]]) -> list[str]:
     """Metrics of the whole list, where they are bounded."""
     known = {(row["metric"], row["argument"]): row for row in rows}
     shown = [known[name] for name in _OVERALL if name in known and known[name]["lower"] is not None]
-    cells = [[row["metric"], *(f"{row[side]:.4f}" for side in ("lower", "estimate", "upper"))] for row in shown]
+    cells = [[row["metric"], *(_number(row[side]) for side in ("lower", "estimate", "upper"))] for row in shown]
     return ["", *columns(["metric", "lower", "estimate", "upper"], cells)] if cells else []
 
 
@@ -140,10 +141,14 @@ def _slices(slices: tuple[SliceFound, ...], by: str | None) -> list[str]:
     cells = []
     for one in slices[:_SHOWN]:
         size = one.curve.n_items
-        bounds = (f"{value:.4f}" for value in one.curve.precision_at(size))
+        bounds = (_number(value) for value in one.curve.precision_at(size))
         cells.append([short(one.name), f"{size:,}", f"{one.labelled:,}", *bounds])
     more = [f"… and {len(slices) - _SHOWN:,} smaller slices (slice_metrics.parquet)."] if len(slices) > _SHOWN else []
     return ["", *columns([f"slice by {by}", "items", "labels", "lower", "precision", "upper"], cells), *more]
+
+
+def _number(value: float | None) -> str:
+    return "unknown" if value is None or value != value else f"{value:.4f}"
 
 
 def _kept(account: dict[str, int]) -> list[str]:

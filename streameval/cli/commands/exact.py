@@ -9,12 +9,12 @@ from typing import Any
 
 from streameval.cli.batch import Batch, Rehearsal, copied, job, record, stage
 from streameval.cli.forecasts import lines_of, rehearsed
-from streameval.cli.options import EngineFlags, RankingFlags, Whole
+from streameval.cli.options import EngineFlags, ListFlags, Whole
 from streameval.cli.output import Output, columns, progress
 from streameval.errors import InputError
 
 _PLAIN = Output()
-_RANKING = RankingFlags()
+_RANKING = ListFlags()
 _BATCH = Batch()
 _ACT = Rehearsal()
 _LOCAL = EngineFlags()
@@ -37,7 +37,7 @@ def exact(
     epsilon: str = "0.03",
     out: Path | None = None,
     publish: str | None = None,
-    flags: RankingFlags = _RANKING,
+    flags: ListFlags = _RANKING,
     rehearsal: Rehearsal = _ACT,
     engine: EngineFlags = _LOCAL,
     batch: Batch = _BATCH,
@@ -51,7 +51,8 @@ def exact(
     Parameters
     ----------
     ranking
-        Parquet files, folders or globs; their stored order is the ranking, best first, without --score.
+        Parquet files, folders or globs; their stored order is the ranking, best first, without --score. With it every
+        item needs a score: a float, an integer or a date (decimals have to be cast).
     label
         Column with every item's label: 0/1 or a boolean; of the ranking, or of --labels.
     labels
@@ -118,7 +119,7 @@ def exact(
 
 
 def _rehearse(
-    what: tuple[Sequence[str], RankingFlags],
+    what: tuple[Sequence[str], ListFlags],
     label: str,
     labels: str | None,
     places: tuple[Path | None, str | None],

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from streameval.cli.options import Overwrite, existing
 from streameval.cli.output import Output, columns
 
 _PLAIN = Output()
@@ -15,6 +16,7 @@ def growth(
     *,
     on: str | None = None,
     out: Path | None = None,
+    overwrite: Overwrite = False,
     output: Output = _PLAIN,
 ) -> None:
     """Say what a study of an earlier list is worth for a later one: what stays valid, what moved, what to label.
@@ -31,11 +33,13 @@ def growth(
         Columns, separated by commas, that tell items apart (default: the later plan's --key).
     out
         Parquet file for the labels that the later study's items have already, to give to evaluate.
+    overwrite
+        Replace files that are there and differ.
     """
     from streameval.verbs.growth import growth as verb
 
     names = [name.strip() for name in on.split(",")] if on else None
-    found = verb(before, after, on=names, out=out).summary
+    found = verb(before, after, on=names, out=out, existing=existing(overwrite)).summary
     output.event("growth", **{key: found[key] for key in ("planned", "known", "labelled", "to_label")})
     moved = found["moved"]
     rows = [[f"{one['rank']:,}", f"{one['first_rank']:,}", f"{one['last_rank']:,}"] for one in found["cutoffs"]]

@@ -25,7 +25,8 @@ def labels(study: Path, *, forget: str | None = None, output: Output = _PLAIN) -
     study
         Folder of the study.
     forget
-        A source, by the name or id shown, or what a source column says, whose rows are not to count any more.
+        A source, by the name or id shown, or what a source column says, whose rows are not to count any more. Its rows
+        stay stored; giving it to evaluate again lets them count again.
     """
     from streameval.verbs.labels import forget as drop
     from streameval.verbs.labels import labels as verb
@@ -34,8 +35,11 @@ def labels(study: Path, *, forget: str | None = None, output: Output = _PLAIN) -
         rows = drop(study, forget)
         output.event("forget", source=forget, rows=rows)
         output.say(
-            {"study": str(study), "forgotten": forget, "rows": rows},
-            [f"{rows:,} rows of {forget} do not count any more.", f"Next: streameval evaluate {study}"],
+            {"study": str(study), "forgotten": forget, "rows": rows, "already": rows == 0},
+            [
+                f"{rows:,} rows of {forget} do not count any more." if rows else f"{forget} is forgotten already.",
+                f"Next: streameval evaluate {study}",
+            ],
         )
         return
     found = verb(study)
@@ -59,7 +63,9 @@ def _lines(found: Progress) -> list[str]:
              f"{account['undecided']:,} undecided, {account['skipped']:,} skipped, "
              f"{account['superseded']:,} superseded."]  # fmt: skip
     half = found.half_width
-    if half["coverage"] == "none":
+    if not account["labelled"]:
+        lines.append("No half-width: no planned item has a label yet.")
+    elif half["coverage"] == "none":
         lines.append("No half-width: what the labels so far give is a picture and not a bound.")
     else:
         lines.append(f"Half-width reached: {half['alpha']:.2%} of precision, at rank {half['rank']:,}.")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -32,8 +33,8 @@ _SHOWN = 8  # slices that the terminal names
 def plan(
     *ranking: str,
     study: Path,
-    method: str = "paula",
-    seed: Whole = 0,
+    method: str = "loguniform",
+    seed: Whole | None = None,
     by: str | None = None,
     growth: GrowthFlags = _GROWTH,
     reuse: ReuseFlags = _REUSE,
@@ -46,20 +47,22 @@ def plan(
     """Choose which ranks to label.
 
     Example: streameval plan ranking/ --study my-study --score confidence
-    Example: streameval plan ranking/ --study my-study --method loguniform --by country
+    Example: streameval plan ranking/ --study my-study --by country
     Example: streameval plan --study my-study --labels-more 2000
-    Example: streameval plan v2/ --study v2 --method loguniform --reuse v1.csv --on id --labels-unseen-by-model yes
+    Example: streameval plan v2/ --study v2 --seed 7 --reuse v1.csv --on id --labels-unseen-by-model yes
 
     Parameters
     ----------
     ranking
         Parquet files, folders of partitions or globs; their stored order is the ranking, best first, without --score.
     study
-        Folder of the study; made if it is not there.
+        Folder of the study; made if it is not there. A plan that is there is replaced only if nothing was selected or
+        labelled for it.
     method
-        paula, loguniform, stratified or uniform.
+        loguniform, paula, stratified or uniform.
     seed
-        Seed of the draw and of the shuffle of tasks.
+        Seed of the draw and of the shuffle of tasks (default: a fresh one for every new study). It is printed and kept
+        in plan.json. Draws by key (--draw-by, --reuse) need one: the same for every version.
     by
         Column whose values are slices (country, language, source): each gets ranks, a curve and metrics of its own.
     """
@@ -68,23 +71,25 @@ def plan(
     if rehearsal.dry_run and (growth.given or reuse.given):
         raise InputError("--dry-run is for plans of a ranking alone", "leave out --labels-more, --reuse and the like")
     if growth.given:
+        if (seed, parameters, flags) != (None, _METHOD, _RANKING):
+            raise InputError(
+                "a study is enlarged as it was planned: other options would say nothing",
+                "leave out all but --labels-more or --half-width",
+            )
         enlarge_study(ranking, study, growth, output)
         return
     if reuse.given:
         plan_with_key(ranking, study, (reuse, flags), (method, seed), parameters, output)
         return
     from streameval.study import Study
-    from streameval.verbs.plan import Drawing, draw
+    from streameval.study.plan_files import difference
     from streameval.verbs.plan import plan as verb
 
     if rehearsal.dry_run:
-        with progress("reading slices", output) as bar:
-            drawn, opened = draw(list(ranking), Drawing(method, seed, by), flags.options(), asdict(parameters), bar)
-        facts = rehearsed(of_plan(drawn), opened.forecast(drawn.ranks, opened.columns()), _files(study, by))
-        head = f"{method}: {drawn.table.num_rows:,} of {drawn.n_items:,} items would be planned; to select them:"
-        output.say(facts, [head, *lines_of(facts)])
+        _rehearse(ranking, study, (method, seed, by), parameters, flags, output)
         return
-    before = Study(study).exists
+    folder = Study(study)
+    before = folder.plan() if folder.exists else None
     with stage("plan", output) as told:
         with progress("reading slices", output) as bar:
             made = verb(list(ranking), study, method=method, seed=seed, options=flags.options(), by=by, progress=bar,
@@ -93,13 +98,17 @@ def plan(
         size = sum(path.stat().st_size for path in _files(study, by))
         told |= {"rows": labels, "bytes": size, "labels": labels, "n_items": made.n_items}
     unknown = int(made.notes.get("unknown_tail", 0))
-    result = {"study": str(study), "plan_id": made.plan_id, "labels": labels, "already_there": before, **made.header()}
+    replaced = before is not None and made.plan_id not in before.study_ids
+    result = {"study": str(study), "plan_id": made.plan_id, "labels": labels,
+              "already_there": before is not None and not replaced, "replaced": replaced, **made.header()}  # fmt: skip
     read = {"source": made.location["source"], "n_items": made.n_items, **made.ranking}
     record(study, "plan", read, _files(study, by), output)
     lines = [
         f"{method}: {labels:,} of {made.n_items:,} items to label ({labels / made.n_items:.2%})"
-        + (", as planned before" if before else ""),
+        + (", as planned before" if result["already_there"] else ""),
     ]
+    if before is not None and replaced:
+        lines.append(f"Replaces a plan for which nothing was selected or labelled: {difference(before, made)}.")
     if by is not None:
         many = len(made.notes["slices"])
         lines.append(f"{many:,} slice{'s' if many > 1 else ''} by {by}: {_largest(made)}.")
@@ -107,7 +116,31 @@ def plan(
         lines.append(
             f"The last {unknown:,} ranks stay unknown (0 to {unknown:,} positives); --tail closed labels a last window."
         )
+    lines.append(f"Seed {made.seed}, kept in plan.json: --seed {made.seed} plans the same again.")
     output.say(result, [*lines, f"Next: streameval select {study} --export tasks.csv"])
+
+
+def _rehearse(
+    ranking: Sequence[str],
+    study: Path,
+    how: tuple[str, int | None, str | None],
+    parameters: MethodOptions,
+    flags: RankingFlags,
+    output: Output,
+) -> None:
+    """Say what `select` would read for a plan of this method, seed and slices."""
+    from streameval.study import Study
+    from streameval.verbs.plan import Drawing, draw, fresh_seed, known_seed
+
+    method, given, by = how
+    known = known_seed(Study(study), given)
+    drawing = Drawing(method, fresh_seed() if known is None else known, by)
+    with progress("reading slices", output) as bar:
+        drawn, opened = draw(list(ranking), drawing, flags.options(), asdict(parameters), bar)
+    facts = rehearsed(of_plan(drawn), opened.forecast(drawn.ranks, opened.columns()), _files(study, by))
+    head = f"{method}: {drawn.table.num_rows:,} of {drawn.n_items:,} items would be planned"
+    head += "" if given is not None else f" (--seed {drawing.seed} plans just these)"
+    output.say(facts, [f"{head}; to select them:", *lines_of(facts)])
 
 
 def _largest(made: Plan) -> str:

@@ -7,6 +7,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
+from streameval.cli.options import Overwrite, existing
 from streameval.cli.output import Output
 
 _PLAIN = Output()
@@ -17,6 +18,7 @@ def report(
     out: Path | None = None,
     items: Annotated[bool, Parameter(negative="")] = False,
     plots: Path | None = None,
+    overwrite: Overwrite = False,
     output: Output = _PLAIN,
 ) -> None:
     """Draw report.html again from a study's result files, or several studies over one another.
@@ -33,11 +35,13 @@ def report(
         Show text of items: the highest negatives and the lowest positives.
     plots
         Folder to write every chart to, as SVG and PNG.
+    overwrite
+        Replace files that are there and differ.
     """
     from streameval.verbs.report import plots as draw
     from streameval.verbs.report import report as verb
 
-    path = verb(*studies, out=out, items="shown" if items else "hidden")
-    pictures = draw(*studies, folder=plots) if plots is not None else []
+    path = verb(*studies, out=out, items="shown" if items else "hidden", existing=existing(overwrite))
+    pictures = draw(*studies, folder=plots, existing=existing(overwrite)) if plots is not None else []
     lines = [f"Report: {path}", *([f"Pictures: {len(pictures)} in {plots}"] if pictures else [])]
     output.say({"report": str(path), "plots": [str(one) for one in pictures]}, lines)

@@ -7,7 +7,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from streameval.cli.options import MethodOptions, RankingFlags, Whole
+from streameval.cli.options import MethodOptions, Overwrite, RankingFlags, Whole, existing
 from streameval.cli.output import Output, columns, progress
 
 _PLAIN = Output()
@@ -22,6 +22,7 @@ def simulate(
     replicates: Whole = 200,
     seed: Whole = 0,
     plot: Path | None = None,
+    overwrite: Overwrite = False,
     parameters: MethodOptions = _METHOD,
     flags: RankingFlags = _RANKING,
     output: Output = _PLAIN,
@@ -44,6 +45,8 @@ def simulate(
         Of the first draw; each further draw adds one.
     plot
         Picture of the bands of the first draw (.svg, .png or .html).
+    overwrite
+        Replace files that are there and differ.
     """
     from streameval.reporting.simulation import kind_of, save_figure
     from streameval.verbs.simulate import simulate as verb
@@ -55,7 +58,7 @@ def simulate(
         found = verb(list(ranking), label=label, methods=names, replicates=replicates, seed=seed,
                      options=flags.options(), progress=bar, **asdict(parameters))  # fmt: skip
     if plot is not None:
-        save_figure(found, plot)
+        save_figure(found, plot, existing(overwrite))
     output.event("simulate", n_items=int(found.precision.size), methods=len(found.rows))
     head = ["method", "labels", "half-width", "held", "of", "promised", "inside"]
     lines = columns(head, [_simulated(row) for row in found.rows if "refused" not in row])

@@ -8,6 +8,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
+from streameval.cli.options import Overwrite, existing
 from streameval.cli.output import Output
 from streameval.errors import InputError
 
@@ -20,13 +21,15 @@ def sql(
     *,
     csv: Annotated[bool, Parameter(negative="")] = False,
     parquet: Path | None = None,
+    overwrite: Overwrite = False,
     files: Annotated[list[str] | None, Parameter(name="--with", negative_iterable="")] = None,
+    memory: float = 2.0,
     output: Output = _PLAIN,
 ) -> None:
     """Ask a study in SQL: tables plan, selection, labels, curve, envelope, metrics, provenance, and macros.
 
     Macros: precision_at(k), recall_at(k), yield_at(k), f_measure(k, beta), rank_at_precision(x), rank_at_recall(x),
-    threshold_at(k).
+    threshold_at(k); averages over the list: SELECT weighted_mean(label, weight) FROM labels.
 
     Example: streameval sql my-study "SELECT rank_at_precision(0.9)"
 
@@ -40,8 +43,12 @@ def sql(
         Print CSV.
     parquet
         Write the rows to this Parquet file instead of printing them.
+    overwrite
+        Replace that file if it is there and differs.
     files
         NAME=PATH: a Parquet or CSV file, or a folder of Parquet, that the query may read as NAME; may be repeated.
+    memory
+        GB that a query may take, its answer included.
     """
     from streameval.cli import rows
     from streameval.cli.prompt import ask_in_turn
@@ -53,13 +60,13 @@ def sql(
     at_prompt = query is None and sys.stdin.isatty()
     if at_prompt and forms:
         raise InputError("the prompt shows tables only", "give a query beside --json, --csv or --parquet")
-    with connect(study, files=_named(files or [])) as session:
+    with connect(study, files=_named(files or []), memory=memory) as session:
         if at_prompt:
             ask_in_turn(session)
             return
         found = session.ask(query if query is not None else sys.stdin.read())
     if parquet is not None:
-        rows.write_parquet(found, parquet)
+        rows.write_parquet(found, parquet, existing(overwrite))
         output.say({}, [f"{found.num_rows:,} rows: {parquet}"])
     elif csv:
         rows.print_csv(found)

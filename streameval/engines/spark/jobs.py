@@ -18,6 +18,7 @@ from streameval.errors import InputError, OutsideError, StreamevalError
 from streameval.remote.jobs import Parcel, heard
 
 _PATIENCE = 10.0  # seconds that a session has to give up a job that nobody waits for any more
+_LONGEST = 1000  # letters of an error
 
 
 def carried(session: Any, parcel: Parcel) -> pa.Table:
@@ -139,6 +140,6 @@ def trouble(error: Exception) -> StreamevalError:
 
 
 def first_line(error: Exception) -> str:
-    """The first line of an error that says something."""
-    lines = [" ".join(line.split()) for line in str(error).splitlines() if line.strip()]
-    return lines[0][:200] if lines else type(error).__name__
+    """The first line of an error that says something, both its ends where it is long: the reason stands last."""
+    line = next((" ".join(line.split()) for line in str(error).splitlines() if line.strip()), type(error).__name__)
+    return line if len(line) <= _LONGEST else f"{line[: _LONGEST // 2]} … {line[-_LONGEST // 2 :]}"

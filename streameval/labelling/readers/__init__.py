@@ -15,7 +15,7 @@ import importlib
 import os
 import pkgutil
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,12 +24,15 @@ import numpy as np
 import pyarrow as pa
 
 from streameval.errors import InputError
+from streameval.text.credentials import masked_source
 from streameval.typing import Int64Array
 
 ROW = "se_row"
 REJECTED = pa.schema({"row": pa.int64(), "said": pa.string()})
 LISTED = 10_000  # rows of one kind of trouble that are listed; all are counted
+LINE = 16 << 20  # bytes of a row of text: items may carry whole documents
 _HEAD = 4096
+_CHUNK = 1 << 20
 _FOREIGN = {
     b"PK": "an Excel workbook (.xlsx) or another ZIP archive",
     b"\xff\xfe": "a text in UTF-16",
@@ -77,7 +80,7 @@ class Opened:
     Attributes
     ----------
     name : str
-        For messages.
+        For messages and files: of an address without what may be secret.
     digest : callable
         Content hash; None where only the rows read can tell (a query has no bytes of its own).
     columns : tuple of str
@@ -93,6 +96,9 @@ class Opened:
     columns: tuple[str, ...]
     rejected: Callable[[], Rejected] = lambda: Rejected.none()
     lines: Callable[[Int64Array], Int64Array] | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "name", masked_source(self.name))
 
 
 def open_source(connection: duckdb.DuckDBPyConnection, source: Any) -> Opened:
@@ -115,23 +121,12 @@ def open_source(connection: duckdb.DuckDBPyConnection, source: Any) -> Opened:
 
 def name_of(source: Any) -> str:
     """Name of a source, for messages."""
-    return os.fspath(source) if isinstance(source, str | os.PathLike) else "labels in memory"
+    return masked_source(str(os.fspath(source))) if isinstance(source, str | os.PathLike) else "labels in memory"
 
 
 def is_url(source: Any) -> bool:
     """Whether a source is a database and a query rather than a path."""
     return isinstance(source, str) and source.startswith(("duckdb:", "sqlite:", "postgresql:", "postgres:"))
-
-
-def without_password(address: str) -> str:
-    """Show an address: passwords stay out of messages and files.
-
-    Examples
-    --------
-    >>> without_password("postgresql://me:secret@host/db?password=secret&x=1")
-    'postgresql://me:***@host/db?password=***&x=1'
-    """
-    return re.sub(r"(//[^:/@]*:)[^@]*(?=@)|([?&]password=)[^&#]*", lambda found: f"{found[1] or found[2]}***", address)
 
 
 def split_query(source: str) -> tuple[str, str]:
@@ -140,11 +135,16 @@ def split_query(source: str) -> tuple[str, str]:
     Raises
     ------
     InputError
-        There is no query.
+        There is no query, or the password holds characters that an address gives another meaning.
     """
     address, _, query = source.partition("#")
+    shown = masked_source(address)
+    login = address.partition("://")[2].rpartition("@")[0]
+    if address.startswith("postgres") and (re.match(r"\S*@", query) or re.search(r"[/?@\s]", login)):
+        hint = "write @ # / ? : and spaces there as %40 %23 %2F %3F %3A %20"
+        raise InputError(f"{masked_source(source)}: its user name or password holds such a character", hint)
     if not query.strip():
-        raise InputError(f"{address}: no query", f"write it behind a #, such as '{address}#SELECT rank, label FROM t'")
+        raise InputError(f"{shown}: no query", f"write it behind a #, such as '{shown}#SELECT rank, label FROM t'")
     return address, query.strip().rstrip(";")
 
 
@@ -166,6 +166,28 @@ def _head(source: Any) -> bytes | None:
         if head.startswith(start):
             raise InputError(f"{path}: this is {kind}", "save it as CSV UTF-8")
     return head
+
+
+def chunks(path: str) -> Iterator[bytes]:
+    """Bytes of a text, piece by piece.
+
+    Raises
+    ------
+    InputError
+        A line that is longer than two of DuckDB's buffers: DuckDB passes over it without a word.
+    """
+    line, begun = 1, 0  # number of the line under way, and its bytes so far
+    with open(path, "rb") as stream:
+        while chunk := stream.read(_CHUNK):
+            yield chunk
+            ends = chunk.splitlines(keepends=True) if b"\n" in chunk or b"\r" in chunk else [chunk]
+            if begun + len(ends[0]) > 2 * LINE:
+                raise InputError(
+                    f"{path}: line {line:,} has more than {2 * LINE >> 20} MiB",
+                    "leave long texts out of the label table",
+                )
+            begun = 0 if ends[-1].endswith((b"\n", b"\r")) else len(ends[-1]) + (begun if len(ends) == 1 else 0)
+            line += chunk.count(b"\n")
 
 
 def file_digest(path: str) -> Callable[[], str]:

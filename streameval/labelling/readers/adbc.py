@@ -9,7 +9,8 @@ from typing import Any
 import duckdb
 
 from streameval.errors import InputError, OutsideError
-from streameval.labelling.readers import ROW, Opened, distinct, quote, split_query, without_password
+from streameval.labelling.readers import ROW, Opened, distinct, quote, split_query
+from streameval.text.credentials import masked_source, without_secrets
 
 _DRIVERS = {
     "sqlite": "adbc_driver_sqlite.dbapi",
@@ -38,7 +39,7 @@ def read(connection: duckdb.DuckDBPyConnection, source: Any) -> Opened:
     """
     address, query = split_query(source)
     kind = address.partition(":")[0]
-    shown = without_password(address)
+    shown = masked_source(address)
     driver = _driver(kind, shown)
     try:
         with driver.connect(_target(kind, address)) as database, database.cursor() as cursor:
@@ -52,10 +53,10 @@ def read(connection: duckdb.DuckDBPyConnection, source: Any) -> Opened:
             )
             connection.unregister("stream")
     except driver.Error as error:
-        text = " ".join(str(error).split())[:300].replace(address, shown)
+        text = without_secrets(" ".join(str(error).split()), [address])[:300]
         if any(sign in text.lower() for sign in _DOWN):
-            raise OutsideError(f"{shown}: {text}", "is the server up?") from error
-        raise InputError(f"{shown}: {text}", "check the address and the query") from error
+            raise OutsideError(f"{shown}: {text}", "is the server up?") from None  # what it quotes is no one's to read
+        raise InputError(f"{shown}: {text}", "check the address and the query") from None
     return Opened(shown, None, tuple(names))
 
 

@@ -21,10 +21,12 @@ import pyarrow as pa
 
 from streameval.errors import InputError
 from streameval.labelling.readers import (
+    LINE,
     REJECTED,
     ROW,
     Opened,
     Rejected,
+    chunks,
     distinct,
     first_byte,
     is_binary,
@@ -34,11 +36,9 @@ from streameval.labelling.readers import (
 )
 from streameval.typing import Int64Array
 
-_LINE = 16 << 20  # bytes of a row: items may carry whole documents
 _MOST_LINES = 1_000_000
 _DELIMITERS = ",\t;|"
 _SEPARATOR = re.compile(r'"?sep=([,\t;|])"?\s*', re.IGNORECASE)
-_CHUNK = 1 << 20
 
 
 def accepts(source: Any, head: bytes | None) -> bool:
@@ -53,8 +53,8 @@ def read(connection: duckdb.DuckDBPyConnection, source: Any) -> Opened:
     columns = ", ".join(f"{literal(name)}: 'VARCHAR'" for name in distinct(names))
     reader = (
         f"read_csv({one_path(path)}, auto_detect = false, header = true, skip = {lead}, "
-        f"delim = {literal(delimiter)}, quote = '\"', escape = '\"', columns = {{{columns}}}, max_line_size = {_LINE}, "
-        f"buffer_size = {_LINE}, ignore_errors = true, store_rejects = true)"
+        f"delim = {literal(delimiter)}, quote = '\"', escape = '\"', columns = {{{columns}}}, max_line_size = {LINE}, "
+        f"buffer_size = {LINE}, ignore_errors = true, store_rejects = true)"
     )
     never_build(connection)
     connection.execute(f"CREATE TEMP VIEW se_given AS SELECT *, row_number() OVER () AS {ROW} FROM {reader}")
@@ -69,7 +69,7 @@ def read(connection: duckdb.DuckDBPyConnection, source: Any) -> Opened:
 
 def _header(path: str) -> tuple[str, list[str], int]:
     """Delimiter, column names, and how many lines stand before them: blank ones, and the `sep=;` of spreadsheets."""
-    csv.field_size_limit(_LINE)
+    csv.field_size_limit(LINE)
     try:
         with open(path, encoding="utf-8-sig", newline="") as stream:
             lead, delimiter = 0, None
@@ -96,15 +96,14 @@ def _digest(path: str) -> Callable[[], str]:
 
     def digest() -> str:
         found, decoder, clean = hashlib.sha256(), codecs.getincrementaldecoder("utf-8")(), True
-        with open(path, "rb") as stream:
-            while chunk := stream.read(_CHUNK):
-                found.update(chunk)
-                try:
-                    if not (clean and chunk.isascii()):
-                        decoder.decode(chunk)
-                        clean = not decoder.getstate()[0]
-                except UnicodeDecodeError:
-                    raise _not_utf8(path) from None
+        for chunk in chunks(path):
+            found.update(chunk)
+            try:
+                if not (clean and chunk.isascii()):
+                    decoder.decode(chunk)
+                    clean = not decoder.getstate()[0]
+            except UnicodeDecodeError:
+                raise _not_utf8(path) from None
         if not clean:
             raise _not_utf8(path)
         return found.hexdigest()

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
+from collections.abc import Callable
 from typing import Any
 
 import duckdb
@@ -10,12 +12,13 @@ import pyarrow as pa
 
 from streameval.errors import InputError
 from streameval.labelling.readers import (
+    LINE,
     REJECTED,
     ROW,
     Opened,
     Rejected,
+    chunks,
     distinct,
-    file_digest,
     first_byte,
     never_build,
     one_path,
@@ -23,7 +26,6 @@ from streameval.labelling.readers import (
 )
 from streameval.labelling.readers.delimited import rejected
 
-_LINE = 16 << 20  # bytes of a row: items may carry whole documents
 _MOST_KEYS = 10_000  # a table has columns; objects that are keyed by their content have none
 
 
@@ -37,7 +39,7 @@ def read(connection: duckdb.DuckDBPyConnection, source: Any) -> Opened:
     path = os.fspath(source)
     reader = (
         f"read_csv({one_path(path)}, auto_detect = false, header = false, delim = '\x01', quote = '', escape = '', "
-        f"columns = {{'line': 'VARCHAR'}}, max_line_size = {_LINE}, buffer_size = {_LINE}, "
+        f"columns = {{'line': 'VARCHAR'}}, max_line_size = {LINE}, buffer_size = {LINE}, "
         "ignore_errors = true, store_rejects = true)"
     )
     never_build(connection)
@@ -51,7 +53,17 @@ def read(connection: duckdb.DuckDBPyConnection, source: Any) -> Opened:
         for name, alias in zip(names, distinct(names), strict=True)
     )
     connection.execute(f"CREATE TEMP VIEW se_given AS SELECT {columns}, {ROW} FROM lines WHERE object IS NOT NULL")
-    return Opened(path, file_digest(path), tuple(names), lambda: _rejected(connection), lambda rows: rows)
+    return Opened(path, _digest(path), tuple(names), lambda: _rejected(connection), lambda rows: rows)
+
+
+def _digest(path: str) -> Callable[[], str]:
+    def digest() -> str:
+        found = hashlib.sha256()
+        for chunk in chunks(path):
+            found.update(chunk)
+        return found.hexdigest()
+
+    return digest
 
 
 def _path(name: str) -> str:

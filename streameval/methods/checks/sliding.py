@@ -27,6 +27,7 @@ from streameval.methods.grid import geometric_grid, least_head, parse_epsilon
 from streameval.typing import FloatArray, Int64Array
 
 _BLOCK = 1 << 16  # labels that stay in a cache while every window slides over them
+_LONGEST = 2**31 - 1
 
 
 @dataclass(frozen=True)
@@ -109,6 +110,10 @@ class Sliding:
         """See the class."""
         if not windows or not epsilons or min(windows) < 1:
             raise InputError(f"windows are {list(windows)}", "give one at least, of one label or more")
+        if max(windows) > _LONGEST:
+            raise InputError(
+                f"a window of {max(windows):,} labels is above {_LONGEST:,}", "its labels are kept in memory"
+            )
         self._slides = [_Slide(window, parse_epsilon(epsilon)) for window in windows for epsilon in epsilons]
         self._history = max(one.reach for one in self._slides)
         self._labels = np.zeros(self._history + 4 * max(_BLOCK, self._history), dtype=np.uint8)

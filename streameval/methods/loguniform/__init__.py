@@ -20,7 +20,7 @@ from streameval.errors import InputError
 from streameval.methods import ASSUMES_THE_DRAW, Look, check_alpha, check_budget, check_claim, check_items
 from streameval.methods.checks.monotonicity import assumptions, warnings
 from streameval.types import Claim, Labels, Plan
-from streameval.typing import Int64Array
+from streameval.typing import FloatArray, Int64Array
 
 
 @dataclass(frozen=True)
@@ -107,6 +107,12 @@ class LogUniform:
             notes["look"] = 1
         return Plan(self.name, parameters, n_items, seed, table, notes=notes)
 
+    def weights(self, plan: Plan) -> FloatArray:
+        """Inverse of the share of its stratum that the plan holds, whatever look it has grown to."""
+        last = plan.table.column("stratum_last").to_numpy()
+        ends, n = np.unique(last, return_counts=True)
+        return np.repeat(np.diff(ends, prepend=0) / n, n)
+
     def later_looks(self, plan: Plan) -> list[Look]:
         """Give the looks that `plan` has left, with labels and forecast half-width."""
         now = int(plan.notes.get("look", 1))
@@ -184,7 +190,7 @@ class LogUniform:
             claim=claim,
             diagnostics={"consistent": envelope.consistent, "labelled_head": head, "assumptions": contradictions},
         )
-        return curve if exact else curve.with_findings(self._findings(curve))
+        return curve if exact else curve.with_findings(self._findings(curve, labels.about))
 
     def _density(self, n_items: int) -> float:
         from streameval.methods.loguniform.design import largest_c, look_share, smallest_c
@@ -213,7 +219,7 @@ class LogUniform:
             points = Points(ends, low.astype(np.float64), high.astype(np.float64))
         return points if points is not None else Points.none()
 
-    def _findings(self, curve: Curve) -> tuple[str, ...]:
+    def _findings(self, curve: Curve, about: str) -> tuple[str, ...]:
         if curve.claim.coverage == "none":
             return (
                 "The ranking was made by a model that has seen labels reused here: where it put those items depends on "
@@ -225,7 +231,7 @@ class LogUniform:
                 "that these labels belong to these ranks.",
             )
         return (
-            f"With probability {self.confidence:g}, the truth lies inside the bounds at every rank at once"
+            f"With probability {self.confidence:g}, {about} lies inside the bounds at every rank at once"
             + (f" and at all {self.looks} looks" if self.looks > 1 else "")
             + ", whatever the list.",
             *warnings(curve.diagnostics["assumptions"]),

@@ -12,8 +12,8 @@ What the paper gets wrong or leaves open, and what is done here:
   positives); `tail="closed"` labels them all where they are fewer than m, else their last Δ as one more window.
 - p(g_ℓ) ≥ p_Δ(g_ℓ), which the γ(1+ε) claim needs, is checked from the labels and reported.
 - A head below ⌈(Δ+2)/ε⌉ can break m ≥ Δ and is refused. N ≤ g_ℓ labels everything; the curve is then exact.
-- The bracket holds only under A.2: windows of Δ labels never rise. Real labels are noisy, so they do rise, and the
-  bracket then crosses (Y⁻ > Y⁺): proof that A.2 is false of these labels. Rises and crossings are counted.
+- The bracket holds only under A.2: windows of Δ labels never rise. Real labels are noisy, so they do rise, or the
+  bracket crosses (Y⁻ > Y⁺): either proves that A.2 is false of these labels, and nothing is claimed then.
 - `assume="independent"` reads bounds from the same labels that hold with a stated probability where labels are
   independent and their probability never rises: what A.2 means once label noise is paid for.
 - Neither step function bounds p between grid points; the lift of `streameval.curve.envelope` does.
@@ -184,9 +184,11 @@ class Paula:
     def curve(self, plan: Plan, labels: Labels) -> Curve:
         """Turn labels into the bracket, its claim, and the diagnostics of its assumptions.
 
-        Bounds: "exact" where every item is labelled. "conditional" on A.2 where the bracket nowhere crosses: then
-        ⌈Y⁻⌉ ≤ Y(g_k) ≤ ⌊Y⁺⌋ at grid points, lifted to every rank. "none" otherwise: the smaller and the larger of
-        the pair, a picture. A missing label counts 0 in Y⁻ and 1 in Y⁺. With `assume="independent"`: "conditional" on
+        Bounds: "exact" where every item is labelled. "conditional" on A.2 where nothing in the labels contradicts it
+        (no window rises, the bracket nowhere crosses, the labels inside windows fit): then ⌈Y⁻⌉ ≤ Y(g_k) ≤ ⌊Y⁺⌋ at grid
+        points, lifted to every rank. "none" otherwise, since noise alone makes windows rise and the bracket is then
+        false more often than not: the smaller and the larger of the pair, a picture. A missing label counts 0 in Y⁻ and
+        1 in Y⁺. With `assume="independent"`: "conditional" on
         independent labels of never rising probability, at every rank at once with probability `confidence` under that
         model; "none" where the labels contradict it beyond noise (which happens with probability below .02 where it is
         true). Columns `independent_lower`, `independent_upper` are these bounds at grid points, whatever is assumed.
@@ -200,15 +202,13 @@ class Paula:
         if self.assume == "independent":
             return self._independent_curve(layout, labels, points, columns)
         inward = _inward(layout, labels, bracket)
-        claim = Claim("none" if np.any(bracket.crossed) else "conditional", None, ASSUMES_A2)
-        diagnostics = {
-            **bracket.diagnostics(),
-            "contradicts_a2": bool(bracket.rises > 0 or np.any(bracket.crossed) or not inward.consistent),
-            "assumptions": assumptions(labels, layout.head_end, layout.window),
-        }
+        tested = assumptions(labels, layout.head_end, layout.window)
+        refuted = bracket.contradicts_a2 or not inward.consistent or tested["A.2"]["verdict"].startswith("contradicted")
+        claim = Claim("none" if refuted else "conditional", None, ASSUMES_A2)
+        diagnostics = {**bracket.diagnostics(), "contradicts_a2": refuted, "assumptions": tested}
         return Curve(
             n_items=plan.n_items,
-            envelope=inward if inward.consistent else _picture(layout, labels, bracket),
+            envelope=_picture(layout, labels, bracket) if refuted else inward,
             grid=layout.cutoffs(),
             claim=claim,
             diagnostics=diagnostics,
@@ -225,7 +225,7 @@ class Paula:
         assumed = assumptions(labels, layout.head_end, layout.window)
         found = noise_diagnostics(layout, labels, assumed)
         refuted = found["contradicts_never_rising"] or found["contradicts_independence"] or not envelope.consistent
-        said = noise_findings(self._confidence, envelope.consistent, found, assumed["A.2"])
+        said = noise_findings(self._confidence, envelope.consistent, found, assumed["A.2"], labels.about)
         return Curve(
             n_items=layout.n_items,
             envelope=envelope if envelope.consistent else _picture(layout, labels, bracket_of(layout, labels)),

@@ -122,7 +122,9 @@ def noise_diagnostics(layout: Layout, labels: Labels, assumed: dict[str, Any]) -
     }
 
 
-def noise_findings(confidence: float, consistent: bool, found: dict[str, Any], rise: dict[str, Any]) -> tuple[str, ...]:
+def noise_findings(
+    confidence: float, consistent: bool, found: dict[str, Any], rise: dict[str, Any], about: str
+) -> tuple[str, ...]:
     """What the labels say about the model, in sentences; the most important first."""
     if found["contradicts_never_rising"]:
         return (
@@ -139,6 +141,6 @@ def noise_findings(confidence: float, consistent: bool, found: dict[str, Any], r
     if not consistent:
         return ("The bounds contradict themselves: the labels are not independent, or their probability rises.",)
     return (
-        f"With probability {confidence:g}, the truth lies inside the bounds at every rank at once, if labels are "
+        f"With probability {confidence:g}, {about} lies inside the bounds at every rank at once, if labels are "
         "independent and the probability of a positive never rises; nothing in the labels contradicts that.",
     )

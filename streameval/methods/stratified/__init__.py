@@ -129,6 +129,17 @@ class Stratified:
         parameters = {**self.__dict__, "epsilon": design.epsilon, "head": design.head}
         return Plan(self.name, parameters, n_items, seed, table, notes=design.notes(n_items))
 
+    def weights(self, plan: Plan) -> FloatArray:
+        """1 in the head; 1/(1 − (1 − 1/g)^s) for a rank whose grid point is g, which each slot takes with chance 1/g.
+
+        A rank is labelled once, however many slots took it, and stays in the plan when they let it go.
+        """
+        points = self._design(plan.n_items).points
+        at = points[plan.table.column("stratum").to_numpy()]
+        with np.errstate(divide="ignore"):
+            drawn = -np.expm1(int(plan.notes["slots"]) * np.log1p(-1.0 / at))
+        return np.where(plan.ranks <= points[0], 1.0, 1.0 / drawn)
+
     def cost(self, n_items: int) -> dict[str, Any]:
         """Count distinct labels in expectation, with s, β and the grid beside them."""
         design = self._design(n_items)
@@ -179,16 +190,16 @@ class Stratified:
             },
             columns=_claimed(design.points[1:], low[1:], high[1:], (float(plan.notes["beta"]), self.claim)),
         )
-        return curve if exact else curve.with_findings(self._findings(curve, plan))
+        return curve if exact else curve.with_findings(self._findings(curve, plan, labels.about))
 
-    def _findings(self, curve: Curve, plan: Plan) -> tuple[str, ...]:
+    def _findings(self, curve: Curve, plan: Plan, about: str) -> tuple[str, ...]:
         if not curve.envelope.consistent:
             return (
                 f"The band contradicts itself, which happens in fewer than {1 - self.confidence:.1%} of draws: check "
                 "that these labels belong to these ranks.",
             )
         sentences = [
-            f"With probability {self.confidence:g}, the truth lies inside the bounds at every rank at once, whatever "
+            f"With probability {self.confidence:g}, {about} lies inside the bounds at every rank at once, whatever "
             "the list."
         ]
         below = curve.diagnostics["below_min_precision"]

@@ -104,10 +104,13 @@ def designed(epsilon: str | float, head: int | None, alpha: float, setting: Sett
             f"epsilon must be below {alpha}; it is {epsilon}",
         )
     radius = (beta - 1 if claim == "printed" else 1 - 1 / beta) * p_min
-    slots = math.ceil(math.log(2 * (grid.points.size - 1) / delta) / (2 * radius**2))
-    if slots > 2**31:
-        raise InputError(f"alpha {alpha} takes {slots:,} slots", "a smaller epsilon leaves more to sampling")
-    return _with_slots(grid, slots, beta)
+    needed, each = math.log(2 * (grid.points.size - 1) / delta), 2 * radius**2
+    if needed > each * 2**31:
+        raise InputError(
+            f"alpha {alpha} with min_precision {p_min} takes more than {2**31:,} slots",
+            "a larger min_precision, or a smaller epsilon, asks for fewer",
+        )
+    return _with_slots(grid, math.ceil(needed / each), beta)
 
 
 @functools.lru_cache(maxsize=64)

@@ -101,6 +101,11 @@ class Uniform:
             self.name, dict(self.__dict__), n_items, seed, pa.table({"rank": rank, "stratum": stratum}), notes=notes
         )
 
+    def weights(self, plan: Plan) -> FloatArray:
+        """1 in the head; beyond it the inverse of the share that was drawn: of the first `at` ranks, where given."""
+        head, last, drawn = (int(plan.notes[key]) for key in ("head", "last", "drawn"))
+        return np.where(plan.ranks <= head, 1.0, (last - head) / max(drawn, 1))
+
     def cost(self, n_items: int) -> dict[str, Any]:
         """Count labels, and forecast the half-width at `min_precision`."""
         head, last, drawn = self._sizes(check_items(n_items))
@@ -137,7 +142,7 @@ class Uniform:
             "assumptions": assumptions(labels, sample.head),
         }
         curve = Curve(plan.n_items, envelope, cutoffs, claim, diagnostics, columns=self._named(sample))
-        return curve if exact else curve.with_findings(self._findings(curve, sample))
+        return curve if exact else curve.with_findings(self._findings(curve, sample, labels.about))
 
     def _sizes(self, n_items: int) -> tuple[int, int, int]:
         """Labelled head, last rank that can be drawn, and labels drawn beyond the head."""
@@ -214,7 +219,7 @@ class Uniform:
             columns[f"{label}_lower"], columns[f"{label}_upper"] = lower / ranks, upper / ranks
         return pa.table(columns)
 
-    def _findings(self, curve: Curve, sample: _Sample) -> tuple[str, ...]:
+    def _findings(self, curve: Curve, sample: _Sample, about: str) -> tuple[str, ...]:
         if not curve.envelope.consistent:
             return (
                 f"The bounds contradict themselves, which happens in fewer than {1 - self.confidence:.1%} of draws: "
@@ -222,7 +227,7 @@ class Uniform:
             )
         if self.at is None:
             return (
-                f"With probability {self.confidence:g}, the truth lies inside the bounds at every rank at once, "
+                f"With probability {self.confidence:g}, {about} lies inside the bounds at every rank at once, "
                 f"whatever the list ({self.interval} on a uniform sample).",
                 *warnings(curve.diagnostics["assumptions"]),
             )
@@ -230,7 +235,7 @@ class Uniform:
         low, high = (found.column(f"precision_{side}")[0].as_py() for side in ("lower", "upper"))
         return (
             f"With probability {self.confidence:g}, the precision of the first {self.at:,} lies between {low:.2%} and "
-            f"{high:.2%} ({self.interval} on {sample.drawn:,} uniform draws).",
+            f"{high:.2%} ({self.interval} on {sample.drawn:,} uniform draws; of {about}).",
         )
 
 

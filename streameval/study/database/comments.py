@@ -5,7 +5,8 @@ from __future__ import annotations
 TABLES = {
     "plan": "Ranks that the method planned to label.",
     "selection": "The items to label, with the columns that the ranking's files have.",
-    "labels": "One row per planned rank; label is null where there is none.",
+    "labels": "One row per planned rank; label is null where there is none. Ranks are drawn more densely near the top: "
+    "an average over the list is weighted_mean(label, weight), and avg(label) is none.",
     "curve": "Bounds at every rank of a fully labelled head, at grid points, and at the last rank.",
     "envelope": "Breakpoints of the bounds on the yield Y. At rank r, with the row of the largest rank <= r: "
     "Y >= greatest(yield_lower, next_yield_lower - (next_rank - r)), "
@@ -19,6 +20,8 @@ TABLES = {
     "provenance": "One row: what was evaluated, and what its bounds claim.",
 }
 
+BOUNDS = tuple(name for name in TABLES if name not in ("plan", "selection", "slice_counts"))
+"""Tables that a claim is about."""
 _SIDES = {
     "yield": "positives among the items of ranks 1 to rank",
     "precision": "share of positives among the items of ranks 1 to rank",
@@ -34,6 +37,9 @@ _INTERVALS = {
 _COLUMNS = {
     "rank": "Place in the ranking, 1 is the best.",
     "stratum": "Stratum that the rank was drawn in, numbered by rank from 0.",
+    "weight": "Items that the rank stands for: one over the probability with which it was drawn. The average of any x "
+    "over the list is weighted_mean(x, weight); of a plan with --at, or stratified's open tail, over the ranks that "
+    "could be drawn. Null where ranks were not drawn at random (paula), or the model has seen the labels.",
     "stratum_last": "Last rank of the stratum.",
     "slice": "Value of the column that the plan was made by.",
     "slice_rank": "Place within the slice, 1 is the best; so many of its items are among the first rank of the list.",
@@ -68,7 +74,6 @@ _COLUMNS = {
     "coverage": "What the bounds claim: exact, simultaneous, pointwise, conditional (on assumes), none (a picture).",
     "evaluation_id": "Hash of plan, labels, misses and version: the same in every result file.",
     "study": "Hash of the plan.",
-    "database_id": "Hash of what this file was made from: streameval makes it anew where that differs.",
     "version": "Version of streameval.",
     "method": "Method that planned the ranks.",
     "parameters": "Its parameters, as JSON.",
@@ -80,6 +85,11 @@ _COLUMNS = {
     "positives_upper": "Upper bound on the positives in the ranking, Y(N).",
     "confidence": "Probability that the claim holds, over the draw; null where it is not one of chance.",
     "assumes": "What must be true of the list for the claim to hold.",
+    "about": "What the bounds are bounds of: the truth, or what the annotators would say.",
+    "why": "Who gave how many labels and how far they agree, where the claim is not about the truth; else empty.",
+    "estimates": "What estimates are made of: bounds (their middle), labels at hand (macros give none then), or none.",
+    "center_lower": "Lower end of what the estimate is the middle of, while labels are missing.",
+    "center_upper": "Upper end of what the estimate is the middle of, while labels are missing.",
     "proves": "False where the bounds are a picture only, or contradict each other.",
     "findings": "What the labels say about the assumptions, as JSON.",
     "command": "Commands that reproduce the study.",
@@ -88,7 +98,7 @@ _COLUMNS = {
 
 def comment_of(table: str, column: str) -> str:
     """Say what a column means; an item's own are only said to be that."""
-    if table == "selection" and column not in ("rank", "stratum", "score", "se_task"):
+    if table == "selection" and column not in ("rank", "stratum", "weight", "score", "se_task"):
         return "Column of the items."
     if column in _COLUMNS:
         return _COLUMNS[column]

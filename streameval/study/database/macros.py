@@ -52,6 +52,18 @@ _TRIPLE = """CREATE MACRO se_triple(se_low, se_high) AS struct_pack(
                      ELSE 0.0::DOUBLE END,
     upper := se_high)"""
 
+# the estimate is unknown where a value has no weight; rows whose value is null are left out, and `known` says how much
+# of the list they leave
+_WEIGHTED_MEAN = """CREATE MACRO weighted_mean(x, w) AS struct_pack(
+    estimate := CASE WHEN count(*) FILTER (WHERE (x) IS NOT NULL AND (w) IS NULL) = 0
+                     THEN sum((w)::DOUBLE * (x)::DOUBLE) / sum((w)::DOUBLE) FILTER (WHERE (x) IS NOT NULL) END,
+    known := sum((w)::DOUBLE) FILTER (WHERE (x) IS NOT NULL) / sum((w)::DOUBLE))"""
+_WEIGHTED_MEAN_SAYS = (
+    "Mean of x over the items that rows stand for, by their column weight: an aggregate, for WHERE and GROUP BY. "
+    "estimate leaves out rows without x, which is right if they are a random part of all; known is the share that has "
+    "x. No bounds: those of label are precision_at(k)."
+)
+
 # one row: r, bounds on Y(r), N, M, bounds on F = Y(N); none outside 1..N
 _KNOWN = """(
     SELECT se_k::DOUBLE AS se_r, se_n::DOUBLE AS se_n, se_m::DOUBLE AS se_m, se_least, se_most,
@@ -135,7 +147,7 @@ def _at_target(name: str, found: str, comment: str) -> Macro:
 
 _THRESHOLD = """(
     SELECT CASE WHEN se_next IS NOT NULL THEN least(se_next, se_last) END AS se_low,
-           CASE WHEN se_after = se_before THEN se_next END AS se_here,
+           CASE WHEN se_next = se_last THEN se_next END AS se_here,
            CASE WHEN se_next IS NOT NULL THEN greatest(se_next, se_last) END AS se_high, se_k
     FROM (SELECT (k)::BIGINT AS se_k WHERE (k)::BIGINT = (k)) AS se_asked
     ASOF JOIN (SELECT rank, score FROM curve WHERE {known}) AS se_one(se_before, se_last) ON se_k >= se_before
@@ -193,13 +205,21 @@ def macros(score: str) -> list[Macro]:
     ]  # fmt: skip
 
 
-def statements(score: str, slices: str = "absent") -> list[str]:
+_NO_ESTIMATES = """CREATE MACRO se_triple(se_low, se_high) AS struct_pack(
+    lower := se_low, estimate := NULL::DOUBLE, upper := se_high)"""
+
+
+def statements(score: str, slices: str = "absent", basis: str = "bounds") -> list[str]:
     """What creates all macros, in order.
 
     Parameters
     ----------
     score, slices : {"float", "other", "none"}
         Kind of the score column of the curve, and of the curves of slices; "absent" where there are no slices.
+    basis : str
+        What estimates are made of (`streameval.curve.Basis`); macros know those that are the middle of the bounds.
     """
     asked = [*macros(score), *([] if slices == "absent" else map(_of_slice, macros(slices)))]
-    return [_TRIPLE, *(one for macro in asked for one in macro.statements)]
+    triple = _TRIPLE if basis == "bounds" else _NO_ESTIMATES
+    weighted = [_WEIGHTED_MEAN, f"COMMENT ON MACRO weighted_mean IS '{_WEIGHTED_MEAN_SAYS}'"]
+    return [triple, *weighted, *(one for macro in asked for one in macro.statements)]

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import os
 import re
-import signal
-import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor, wait
-from contextlib import contextmanager
 from pathlib import Path
 
 import duckdb
 import pyarrow as pa
 
 from streameval.errors import InputError, outside_trouble
+from streameval.process.interrupts import held
 from streameval.study.database.comments import TABLES
 from streameval.study.database.writer import literal, name, told_apart
 
@@ -25,9 +23,13 @@ _ANSWERED = {
     _Kind.SELECT, _Kind.SET, _Kind.CREATE, _Kind.DROP, _Kind.INSERT, _Kind.UPDATE, _Kind.DELETE, _Kind.MERGE_INTO,
     _Kind.TRANSACTION,
 }  # fmt: skip
+_ASKS = {_Kind.SELECT, _Kind.EXPLAIN, _Kind.MULTI}
 # a pivot is several statements, and so is whatever holds one: COPY too
 _SEVERAL = re.compile(r"[\s(]*(PIVOT|PIVOT_WIDER|FROM|SELECT|WITH)\b", re.IGNORECASE)
 _EXPLAIN = re.compile(r"EXPLAIN\s+(?:ANALYZE\s+)?(\([^()]*\))?", re.IGNORECASE)
+
+
+_BATCH_ROWS = 1 << 16
 
 
 class Session:
@@ -40,6 +42,8 @@ class Session:
     files : mapping of str to path
         Views to offer beside the study's tables, each of one Parquet or CSV file, or of a folder of Parquet files. They
         are read and never written.
+    memory : float
+        GB that a query may take, its answer included.
 
     Raises
     ------
@@ -47,7 +51,12 @@ class Session:
         A name or file that cannot be used.
     """
 
-    def __init__(self, path: Path, files: Mapping[str, str | os.PathLike[str]] | None = None) -> None:
+    def __init__(
+        self, path: Path, files: Mapping[str, str | os.PathLike[str]] | None = None, memory: float = 2.0
+    ) -> None:
+        if not 0 < memory < 1e6:
+            raise InputError(f"memory is {memory}", "give gigabytes, such as 2")
+        self._memory = int(memory * 1e9)
         given = {one: os.path.abspath(os.fspath(file)) for one, file in (files or {}).items()}
         for one in given:
             if one.lower() in TABLES:  # the macros read these tables by name
@@ -55,6 +64,7 @@ class Session:
         try:
             self._connection = duckdb.connect(str(path), read_only=True)
             self._connection.execute("SET temp_directory = ''; SET python_enable_replacements = false")
+            self._connection.execute(f"SET memory_limit = '{self._memory}B'")
             self._restrict(given)
             for one, file in given.items():
                 self._offer(one, file)
@@ -69,12 +79,12 @@ class Session:
         self._connection.close()
 
     def ask(self, query: str) -> pa.Table:
-        """Run one or more statements; the last one's rows.
+        """Run one or more statements, of which the last one alone may ask; its rows.
 
         Raises
         ------
         InputError
-            What DuckDB says of a query that is wrong, or that would write or read files.
+            What DuckDB says of a query that is wrong, or that would write or read files; an answer that would be lost.
         KeyboardInterrupt
             Ctrl-C, after the query has stopped.
         """
@@ -90,25 +100,36 @@ class Session:
 
     def _interruptible(self, query: str) -> pa.Table:
         """Answer what may be asked in a thread: DuckDB hears no Ctrl-C while it works, and is told until it stops."""
-        stop: list[bool] = []
-        with _listening(stop), ThreadPoolExecutor(1) as pool:
-            for statement in self._connection.extract_statements(query):
+        with held() as arrived, ThreadPoolExecutor(1) as pool:
+            statements = self._connection.extract_statements(query)
+            for statement in statements:
                 self._refuse_writing(statement)
+            if any(one.type in _ASKS for one in statements[:-1]):
+                raise InputError("several statements ask, and only the last would be answered", "ask one at a time")
             answer = pool.submit(self._answer, query)
             while not wait([answer], timeout=0.1).done:
-                if stop:
+                if arrived:
                     self._connection.interrupt()
-        if stop:
-            raise KeyboardInterrupt
         return answer.result()
 
     def _answer(self, query: str) -> pa.Table:
         answer = self._connection.sql(query)
-        found = pa.table({}) if answer is None else answer.to_arrow_table()
+        found = pa.table({}) if answer is None else self._table(answer.to_arrow_reader(_BATCH_ROWS))
         return found.rename_columns(told_apart(found.column_names))
 
+    def _table(self, rows: pa.RecordBatchReader) -> pa.Table:
+        batches, left = [], self._memory
+        for batch in rows:
+            batches.append(batch)
+            left -= batch.nbytes
+            if left < 0:
+                raise InputError(
+                    f"the answer takes more than the {self._memory / 1e9:g} GB that it may", "add LIMIT, or --memory GB"
+                )
+        return pa.Table.from_batches(batches, rows.schema)
+
     def _refuse_writing(self, statement: duckdb.Statement) -> None:
-        kind, text = statement.type, statement.query.strip()
+        kind, text = _kind(statement), statement.query.strip()
         if kind == _Kind.EXPLAIN and self._explains_a_question(text):
             return
         if kind in _ANSWERED or (kind == _Kind.MULTI and _SEVERAL.match(text)):
@@ -126,7 +147,7 @@ class Session:
 
     def _asks(self, text: str) -> bool:
         try:
-            return [one.type for one in self._connection.extract_statements(text)] == [_Kind.SELECT]
+            return [_kind(one) for one in self._connection.extract_statements(text)] == [_Kind.SELECT]
         except duckdb.Error:
             return False
 
@@ -151,18 +172,12 @@ class Session:
         self._connection.execute(f"CREATE TEMP VIEW {name(one)} AS SELECT * FROM {reader}")
 
 
-@contextmanager
-def _listening(stop: list[bool]) -> Iterator[None]:
-    """Note a Ctrl-C in a list instead of raising it at any place; only the main thread hears one."""
-    before = signal.getsignal(signal.SIGINT)
-    if threading.current_thread() is not threading.main_thread() or not callable(before):
-        yield
-        return
-    signal.signal(signal.SIGINT, lambda *_: stop.append(True))
+def _kind(statement: duckdb.Statement) -> duckdb.StatementType | None:
+    """What a statement does; None for kinds that DuckDB's Python has no word for, such as UPDATE EXTENSIONS."""
     try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)
+        return statement.type
+    except ValueError:
+        return None
 
 
 def _refusal(error: duckdb.Error, where: str) -> Exception:
@@ -170,4 +185,6 @@ def _refusal(error: duckdb.Error, where: str) -> Exception:
     text = str(error).split("\n\nLINE ")[0]
     if isinstance(error, duckdb.PermissionException):
         return InputError(f"{where} reads or writes files, which is not allowed", "name files with --with NAME=PATH")
+    if isinstance(error, duckdb.OutOfMemoryException):
+        return InputError(f"{where} takes more memory than it may", "ask for less at a time, or give --memory GB")
     return outside_trouble(error) or InputError(" ".join(text.split())[:400])

@@ -9,19 +9,21 @@ import duckdb
 import pyarrow as pa
 
 from streameval.errors import InputError, outside_trouble
-from streameval.study.database.comments import TABLES, comment_of
+from streameval.study.database.comments import BOUNDS, TABLES, comment_of
 from streameval.study.database.macros import statements
 
 _STORAGE = "v1.2.0"
 
 
-def database(tables: Mapping[str, pa.Table]) -> Callable[[str], None]:
+def database(tables: Mapping[str, pa.Table], caution: str = "") -> Callable[[str], None]:
     """Give the writer of a study's database.
 
     Parameters
     ----------
     tables : mapping of name to pyarrow.Table
         Of the names in `comments.TABLES`; those of the macros (curve, envelope, provenance) have to be there.
+    caution : str
+        What the comment of every table of bounds says besides.
 
     Returns
     -------
@@ -41,14 +43,17 @@ def database(tables: Mapping[str, pa.Table]) -> Callable[[str], None]:
                 connection.execute(f"ATTACH {literal(path)} AS study (STORAGE_VERSION '{_STORAGE}')")
                 connection.execute("USE study")
                 for name, table in tables.items():
-                    _add(connection, name, table)
+                    _add(connection, name, table, caution if name in BOUNDS else "")
                 slices = _kind(tables["slice_curve"]) if "slice_curve" in tables else "absent"
-                for statement in statements(_kind(tables["curve"]), slices):
+                basis = tables["provenance"].column("estimates")[0].as_py()
+                for statement in statements(_kind(tables["curve"]), slices, basis):
                     connection.execute(statement)
                 connection.execute("USE memory")
                 connection.execute("DETACH study")
         except duckdb.Error as error:
-            raise outside_trouble(error) or InputError(f"study.duckdb cannot be written ({error})") from error
+            raise outside_trouble(error, "study.duckdb") or InputError(
+                f"study.duckdb cannot be written ({error})"
+            ) from error
         finally:
             if os.path.exists(f"{path}.wal"):
                 os.unlink(f"{path}.wal")
@@ -72,12 +77,12 @@ def _kind(curve: pa.Table) -> str:
     return "float" if pa.types.is_floating(curve.schema.field("score").type) else "other"
 
 
-def _add(connection: duckdb.DuckDBPyConnection, table_name: str, table: pa.Table) -> None:
+def _add(connection: duckdb.DuckDBPyConnection, table_name: str, table: pa.Table, caution: str) -> None:
     own = storable(connection, table)
     connection.register("se_given", own)
     connection.execute(f"CREATE TABLE {table_name} AS SELECT * FROM se_given")
     connection.unregister("se_given")
-    connection.execute(f"COMMENT ON TABLE {table_name} IS {literal(TABLES[table_name])}")
+    connection.execute(f"COMMENT ON TABLE {table_name} IS {literal(f'{TABLES[table_name]} {caution}'.strip())}")
     for old, new in zip(table.column_names, own.column_names, strict=True):
         said = comment_of(table_name, old) + (f" In the files: {old!r}." if new != old else "")
         connection.execute(f"COMMENT ON COLUMN {table_name}.{name(new)} IS {literal(said)}")

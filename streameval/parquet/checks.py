@@ -1,0 +1,169 @@
+"""Check the pages of a whole column chunk before a library decodes them: sizes, counts, checksums."""
+
+from __future__ import annotations
+
+import zlib
+from dataclasses import dataclass
+
+import numpy as np
+
+from streameval.errors import InputError
+from streameval.kernels import pageheader as headers
+from streameval.kernels import parquet as kernels
+from streameval.parquet.chunks import Chunk, OpenFile
+from streameval.parquet.layout import CORRUPT
+from streameval.parquet.schema import BYTE_ARRAY
+from streameval.parquet.writing import Place
+from streameval.typing import Int64Array
+
+DATA_PAGE, INDEX_PAGE, DICTIONARY_PAGE, DATA_PAGE_V2 = range(4)
+AT, BODY = headers.N_HEADER, headers.N_HEADER + 1  # columns after the header: where a page and its body begin
+_HEADER_GUESS = 512
+_LARGEST_HEADER = 1 << 26
+# bytes that one value of a dictionary takes at least, by physical type
+_LEAST_BYTES = {1: 4, 2: 8, 3: 12, 4: 4, 5: 8, BYTE_ARRAY: 4}
+_COPIES = 2  # pages decompressed, and what is made of them
+
+
+@dataclass(frozen=True)
+class Checked:
+    """A chunk whose pages are sound.
+
+    Attributes
+    ----------
+    chunk : Chunk
+    size, uncompressed : int
+        Bytes of its pages, headers included, as stored and decompressed.
+    dictionary : int
+        Bytes of its dictionary page; 0 without one.
+    entries : int
+        The same decompressed.
+    """
+
+    chunk: Chunk
+    size: int
+    uncompressed: int
+    dictionary: int
+    entries: int
+
+    def placed(self, at: int) -> Place:
+        """As a column chunk that begins at some byte."""
+        facts = self.chunk.facts
+        return Place(
+            at, self.size, self.uncompressed, int(facts[kernels.VALUES]), self.dictionary, int(facts[kernels.CODEC])
+        )
+
+
+def check_bytes(chunk: Chunk, raw: memoryview) -> Checked:
+    """Check a chunk that is in memory, checksums included.
+
+    Raises
+    ------
+    InputError
+        A page that is damaged, fails its checksum or contradicts the footer, or takes more memory than is allowed.
+    """
+    view, room, values = np.frombuffer(raw, np.uint8), 256, int(chunk.facts[kernels.VALUES])
+    while True:
+        pages = np.empty((room, headers.N_HEADER + 2), np.int64)
+        count = int(headers.page_headers(view, values, pages))
+        if count <= room:
+            break
+        room *= 16
+    if count < 0:
+        last = pages[-count - 2]
+        at = chunk.begin + (int(last[BODY] + last[headers.PAGE_COMPRESSED]) if count < -1 else 0)
+        raise InputError(f"{chunk.where}: there is no sound page at {at:,} of the file", CORRUPT)
+    pages = pages[:count]
+    if chunk.footer.verify == "on":
+        for body, size, crc in pages[:, [BODY, headers.PAGE_COMPRESSED, headers.CRC]].tolist():
+            if crc != kernels.ABSENT:
+                check_crc(chunk, chunk.begin + body, raw[body : body + size], crc)
+    return _check(chunk, pages)
+
+
+def check_crc(chunk: Chunk, at: int, body: memoryview, crc: int) -> None:
+    """Hold a page's body against its checksum."""
+    if zlib.crc32(body) != crc:
+        raise InputError(
+            f"{chunk.where}: the page at {at:,} of the file fails its checksum",
+            "its bytes were damaged after they were written; restore the file",
+        )
+
+
+def check_headers(file: OpenFile, chunk: Chunk) -> Checked:
+    """Check a chunk from page to page without reading what is in them; checksums are left to whoever reads them.
+
+    Raises
+    ------
+    InputError
+        See `check_bytes`.
+    """
+    found: list[Int64Array] = []
+    at, held, values = chunk.begin, 0, int(chunk.facts[kernels.VALUES])
+    while held < values:
+        header = np.empty(headers.N_HEADER + 2, np.int64)
+        length = read_header(file, chunk, at, header[: headers.N_HEADER])
+        header[AT], header[BODY] = at - chunk.begin, at - chunk.begin + length
+        at += length + int(header[headers.PAGE_COMPRESSED])
+        if at > chunk.end:
+            raise InputError(f"{chunk.where}: a page at {at:,} ends after its column's bytes", CORRUPT)
+        if header[headers.PAGE_TYPE] in (DATA_PAGE, DATA_PAGE_V2):
+            if not 0 <= header[headers.PAGE_VALUES] <= values - held:
+                raise InputError(f"{chunk.where}: its pages hold more than {values:,} values", CORRUPT)
+            held += int(header[headers.PAGE_VALUES])
+        found.append(header)
+    return _check(chunk, np.array(found).reshape(-1, headers.N_HEADER + 2))
+
+
+def read_header(file: OpenFile, chunk: Chunk, at: int, header: Int64Array) -> int:
+    """Read the header of the page at some byte of the file; its length.
+
+    Raises
+    ------
+    InputError
+        There is no page.
+    """
+    room = _HEADER_GUESS
+    while at < chunk.end:
+        room = min(room, chunk.end - at)
+        length = headers.page_header(np.frombuffer(file.read([(at, room)])[0], np.uint8), header)
+        if length > 0:
+            return int(length)
+        if room == chunk.end - at or room >= _LARGEST_HEADER:
+            break
+        room *= 16
+    raise InputError(f"{chunk.where}: there is no page at {at:,} of the file", CORRUPT)
+
+
+def _check(chunk: Chunk, pages: Int64Array) -> Checked:
+    """Hold pages against one another, the footer and the memory limit."""
+    kind, size, plain = (pages[:, i] for i in (headers.PAGE_TYPE, headers.PAGE_COMPRESSED, headers.PAGE_UNCOMPRESSED))
+    coded = len(pages) > 0 and kind[0] == DICTIONARY_PAGE
+    data, second = pages[(kind == DATA_PAGE) | (kind == DATA_PAGE_V2)], pages[kind == DATA_PAGE_V2]
+    if np.any(kind > DATA_PAGE_V2) or np.any(kind[1:] == DICTIONARY_PAGE):
+        raise InputError(f"{chunk.where}: it has a page where none belongs", CORRUPT)
+    if not chunk.facts[kernels.CODEC] and np.any(size != plain):
+        raise InputError(f"{chunk.where}: its pages are not compressed, but have two sizes", CORRUPT)
+    levels = second[:, [headers.REPETITION_BYTES, headers.DEFINITION_BYTES]]
+    room = np.minimum(second[:, headers.PAGE_COMPRESSED], second[:, headers.PAGE_UNCOMPRESSED])
+    if np.any(levels < 0) or np.any(levels.sum(axis=1) > room):
+        raise InputError(f"{chunk.where}: the levels of a page are longer than the page", CORRUPT)
+    rows = second[:, headers.PAGE_ROWS]
+    flat = not chunk.leaf.max_rep
+    uneven = np.any(rows != second[:, headers.PAGE_VALUES]) if flat else np.any(rows > second[:, headers.PAGE_VALUES])
+    total = int(rows.sum()) if len(second) == len(data) else chunk.n_rows
+    if uneven or np.any(rows < 0) or total != chunk.n_rows:
+        raise InputError(f"{chunk.where}: its pages hold {total:,} rows, its row group {chunk.n_rows:,}", CORRUPT)
+    entries = int(plain[0]) if coded else 0
+    if coded and pages[0, headers.PAGE_VALUES] * _LEAST_BYTES.get(chunk.leaf.physical, 0) > entries:
+        raise InputError(f"{chunk.where}: its dictionary claims {pages[0, headers.PAGE_VALUES]:,} values", CORRUPT)
+    used = int(plain.max(initial=0)) + entries
+    if used * _COPIES > chunk.footer.limit:
+        raise InputError(
+            f"{chunk.where}: one of its pages takes {used / 1e9:.3g} GB decompressed, too much for the memory limit",
+            f"plan again with --memory, at least {used * _COPIES / 1e9:.2g} for each thread",
+        )
+    header = int((pages[:, BODY] - pages[:, AT]).sum())
+    end = int(pages[-1, BODY] + size[-1]) if len(pages) else 0
+    dictionary = int(pages[0, BODY] + size[0]) if coded else 0
+    return Checked(chunk, end, int(plain.sum()) + header, dictionary, entries)

@@ -1,0 +1,203 @@
+"""Columns of a whole row group, decoded by a library that sees our own footer and pages that were checked.
+
+In memory at once (`read_group`), which is how scans read scores, labels and keys; or batch by batch (`stream_group`),
+which is how long columns are copied.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+import polars as pl
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from streameval.errors import InputError
+from streameval.parquet.checks import Checked, check_bytes, check_headers
+from streameval.parquet.chunks import Chunk, OpenFile
+from streameval.parquet.footers import Footer
+from streameval.parquet.layout import read_columns
+from streameval.parquet.schema import BYTE_ARRAY, schema_for
+from streameval.parquet.statistics import check_values
+from streameval.parquet.writing import MAGIC, Place, column_chunk, ending, row_group
+from streameval.stores.objects import Stream
+from streameval.stores.store import State
+
+_KEPT = 16
+_STREAM = 1 << 20
+
+
+class _Known:
+    """Where columns of a file lie, of the last few files that were asked for: footers are read once, not per group."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._found: OrderedDict[tuple[str, ...], tuple[bytes, list[list[list[Chunk]]]]] = OrderedDict()
+
+    def of(self, file: OpenFile, footer: Footer, columns: Sequence[str]) -> tuple[bytes, list[list[list[Chunk]]]]:
+        """The footer's bytes, and its chunks by column, leaf and row group."""
+        key = (footer.file.path, footer.digest, footer.verify, str(footer.limit), *columns)
+        with self._lock:
+            if key in self._found:
+                return self._found[key]
+        raw = file.footer(footer)
+        found = raw, file.chunks(footer, range(footer.row_group_rows.size), columns)
+        with self._lock:
+            self._found[key] = found
+            while len(self._found) > _KEPT:
+                self._found.popitem(last=False)
+        return found
+
+
+_KNOWN = _Known()
+
+
+def read_group(footer: Footer, group: int, columns: Sequence[str]) -> pa.Table:
+    """Decode columns of a row group, checksums verified, values held against statistics.
+
+    Raises
+    ------
+    InputError
+        See `check_bytes` and `check_values`.
+    pyarrow.ArrowException, OSError, polars.exceptions.PolarsError
+        Damage that only decoding shows.
+    """
+    with OpenFile(footer) as file:
+        raw, known = _KNOWN.of(file, footer, columns)
+        chunks = [leaf[group] for column in known for leaf in column]
+        found = file.read([(chunk.begin, chunk.end - chunk.begin) for chunk in chunks])
+    checked = [check_bytes(chunk, body) for chunk, body in zip(chunks, found, strict=True)]
+    places, at = [], len(MAGIC)
+    for one in checked:
+        places.append(one.placed(at))
+        at += one.size
+    end = _ending(footer, group, columns, raw, checked, places)
+    body = b"".join([MAGIC, *(piece[: one.size] for piece, one in zip(found, checked, strict=True)), end])
+    large = _large(checked, int(footer.row_group_rows[group]), footer.limit)
+    if _quick(footer, columns) and not large:
+        table = pl.scan_parquet(body).collect().to_arrow()
+    else:
+        with pq.ParquetFile(pa.BufferReader(body), read_dictionary=large) as image:
+            table = _as_stored(image.read(use_threads=False), footer)
+        for name in large:
+            _check_expanded(table.column(name), footer.limit, f"{footer.file.path}: row group {group}, column {name}")
+    if footer.verify == "on":
+        for chunk in chunks:
+            if len(chunk.leaf.path) == 1:
+                check_values(table.column(chunk.leaf.path[0]), chunk.facts, raw, chunk.where)
+    return table
+
+
+def _quick(footer: Footer, columns: Sequence[str]) -> bool:
+    """Whether Polars decodes them: it is quicker with one column, but brings times to units of its own."""
+    kind = footer.schema.field(columns[0]).type
+    return len(columns) == 1 and not pa.types.is_temporal(kind) and not pa.types.is_nested(kind)
+
+
+@contextmanager
+def stream_group(footer: Footer, group: int, columns: Sequence[str], rows: int) -> Iterator[Iterator[pa.Table]]:
+    """Decode columns of a row group, at most `rows` rows at a time, checksums verified.
+
+    Raises
+    ------
+    InputError, pyarrow.ArrowException, OSError
+        See `read_group`.
+    """
+    with OpenFile(footer) as file:
+        raw, known = _KNOWN.of(file, footer, columns)
+        checked = [check_headers(file, leaf[group]) for column in known for leaf in column]
+        end = _ending(footer, group, columns, raw, checked, [one.placed(one.chunk.begin) for one in checked])
+        large = _large(checked, min(rows, int(footer.row_group_rows[group])), footer.limit)
+        with pq.ParquetFile(
+            pa.PythonFile(Stream(_Renewed(file, end)), mode="r"),
+            read_dictionary=large,
+            pre_buffer=False,
+            buffer_size=_STREAM,
+            page_checksum_verification=footer.verify == "on",
+        ) as image:
+            yield (_stored(image, footer, rows, large))
+
+
+def _stored(image: pq.ParquetFile, footer: Footer, rows: int, large: Sequence[str]) -> Iterator[pa.Table]:
+    for batch in image.iter_batches(rows, use_threads=False):
+        table = pa.Table.from_batches([batch])
+        yield from _sliced(table, large, footer)
+
+
+def _sliced(table: pa.Table, large: Sequence[str], footer: Footer) -> Iterator[pa.Table]:
+    """Cut a table until its dictionaries, written out, are within the limit."""
+    if table.num_rows > 1 and sum(_expanded(table.column(name)) for name in large) > footer.limit // 2:
+        half = table.num_rows // 2
+        yield from _sliced(table.slice(0, half), large, footer)
+        yield from _sliced(table.slice(half), large, footer)
+    else:
+        yield _as_stored(table, footer)
+
+
+class _Renewed:
+    """A file whose end is ours."""
+
+    def __init__(self, file: OpenFile, end: bytes) -> None:
+        self._file, self._end = file, end
+        self.state: State = (file.size + len(end), 0)
+
+    def read(self, ranges: Sequence[tuple[int, int]]) -> list[memoryview]:
+        """Read ranges, each of the file or of its new end."""
+        size = self._file.size
+        found = []
+        for at, wanted in ranges:
+            own = self._file.read([(at, min(wanted, size - at))])[0] if at < size else b""
+            new = self._end[max(0, at - size) : max(0, at + wanted - size)]
+            found.append(memoryview(own if not new else bytes(own) + new))
+        return found
+
+
+def _ending(
+    footer: Footer, group: int, columns: Sequence[str], raw: bytes, checked: Sequence[Checked], places: Sequence[Place]
+) -> bytes:
+    own = {column.name: column for column in read_columns(footer.file.path, raw)}
+    chunks = [column_chunk(one.chunk.leaf, place) for one, place in zip(checked, places, strict=True)]
+    rows = int(footer.row_group_rows[group])
+    uncompressed = sum(one.uncompressed for one in checked)
+    return ending(schema_for([own[name] for name in columns]), rows, [row_group(chunks, uncompressed, rows)])
+
+
+def _as_stored(table: pa.Table, footer: Footer) -> pa.Table:
+    """Bring columns to the types that the file's own schema gives them; dictionaries stay such."""
+    fields = []
+    for field in table.schema:
+        kind = footer.schema.field(field.name).type
+        coded = pa.types.is_dictionary(field.type) or pa.types.is_dictionary(kind)
+        fields.append(field if coded else field.with_type(kind))
+    return table.cast(pa.schema(fields))
+
+
+def _large(checked: Sequence[Checked], rows: int, limit: int) -> list[str]:
+    """Text columns whose dictionaries, written out for every row, could take more than is allowed."""
+    return [
+        one.chunk.leaf.path[0]
+        for one in checked
+        if one.chunk.leaf.physical == BYTE_ARRAY and len(one.chunk.leaf.path) == 1 and one.entries * rows > limit
+    ]
+
+
+def _expanded(column: pa.ChunkedArray) -> int:
+    """Bytes of a dictionary column's values, written out."""
+    total = 0
+    for chunk in column.chunks:
+        if pa.types.is_dictionary(chunk.type):
+            total += pc.sum(pc.binary_length(chunk.dictionary).take(chunk.indices).cast(pa.int64())).as_py() or 0
+    return int(total)
+
+
+def _check_expanded(column: pa.ChunkedArray, limit: int, where: str) -> None:
+    size = _expanded(column)
+    if size > limit:
+        raise InputError(
+            f"{where}: its values take {size / 1e9:.3g} GB, too much for the memory limit",
+            f"plan again with --memory, at least {size / 1e9:.2g} for each thread",
+        )

@@ -1,0 +1,99 @@
+"""What systems differ in: positioned reads, hints to the page cache, room on the disk, folders on disk, a timer.
+
+Where a system lacks one of them it is done another way, or without; what cannot be done at all says so.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import IO, Any
+
+from streameval.errors import InputError
+
+_READ = os.O_RDONLY | getattr(os, "O_BINARY", 0)  # Windows would turn line ends into others
+_seeking = threading.Lock()
+
+
+def open_for_reading(path: str) -> int:
+    """Open a file's bytes; `os.close` closes them."""
+    return os.open(path, _READ)
+
+
+def read_at(handle: int, size: int, at: int) -> bytes:
+    """Read `size` bytes at a place, fewer at the end of a file; several threads may."""
+    got = _read_some(handle, size, at)
+    while len(got) < size and (more := _read_some(handle, size - len(got), at + len(got))):
+        got += more
+    return got
+
+
+def _read_some(handle: int, size: int, at: int) -> bytes:
+    if hasattr(os, "pread"):
+        return os.pread(handle, size, at)
+    with _seeking:  # the place in a file is shared by all who read it
+        os.lseek(handle, at, os.SEEK_SET)
+        return os.read(handle, size)
+
+
+def expect_scattered_reads(handle: int) -> None:
+    """Have the system read no further ahead than it is asked."""
+    if hasattr(os, "posix_fadvise"):
+        os.posix_fadvise(handle, 0, 0, os.POSIX_FADV_RANDOM)
+
+
+def read_ahead(handle: int, at: int, size: int) -> None:
+    """Have the system fetch a stretch that will be read soon."""
+    if hasattr(os, "posix_fadvise"):
+        os.posix_fadvise(handle, at, size, os.POSIX_FADV_WILLNEED)
+
+
+def reserve(file: IO[bytes], size: int) -> None:
+    """Make a file `size` zero bytes long, its room on the disk taken where the system can.
+
+    Raises
+    ------
+    OSError
+        The disk is full.
+    """
+    if hasattr(os, "posix_fallocate"):
+        os.posix_fallocate(file.fileno(), 0, size)
+    else:
+        file.truncate(size)
+
+
+def sync(path: str) -> None:
+    """Have a file, or the names in a folder, written to the disk. Windows keeps folders so by itself."""
+    try:
+        handle = os.open(path, os.O_RDWR if os.name == "nt" else os.O_RDONLY)
+    except PermissionError:
+        if os.name == "nt":
+            return
+        raise
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+@contextmanager
+def alarm(seconds: float, ring: Callable[[int, Any], None]) -> Iterator[None]:
+    """Have `ring` called in the main thread after some time, whatever is under way there.
+
+    Raises
+    ------
+    InputError
+        The system has no such timer.
+    """
+    if not hasattr(signal, "setitimer"):
+        raise InputError("this system cannot interrupt a command by time", "leave --time-limit out")
+    before = signal.signal(signal.SIGALRM, ring)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)

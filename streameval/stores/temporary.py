@@ -1,0 +1,71 @@
+"""Temporary folders that do not outlive their process for long: the next one of the same name removes what was left.
+
+A folder is locked while its process works, and whoever makes the next one removes those of the same name that nobody
+has locked: what a killed process has left, and nothing else. Where there are no locks, nothing is removed.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from streameval.stores import locks
+
+_ENDING = ".part"
+
+
+@contextmanager
+def temporary_folder(name: str, parent: str | os.PathLike[str] | None = None) -> Iterator[Path]:
+    """Make an empty folder `.NAME.random.part`, and remove it at the end if it is still there.
+
+    Parameters
+    ----------
+    name : str
+    parent : path, optional
+        Folder that it lies in; by default the system's for temporary files.
+
+    Raises
+    ------
+    OSError
+        It cannot be made.
+    """
+    place = os.fspath(parent) if parent is not None else tempfile.gettempdir()
+    remove_left(name, place)
+    path, handle = _made(name, place)
+    try:
+        yield Path(path)
+    finally:
+        shutil.rmtree(path, ignore_errors=True)
+        if handle is not None:
+            os.close(handle)
+
+
+def _made(name: str, place: str) -> tuple[str, int | None]:
+    """Make a folder and lock it; once more, where it was removed before it was locked."""
+    while True:
+        path = tempfile.mkdtemp(prefix=f".{name}.", suffix=_ENDING, dir=place)
+        handle = locks.open_folder(path)
+        if handle is not None and locks.lock(handle) != "busy" and os.path.isdir(path):
+            return path, handle
+        if handle is None and os.path.isdir(path):
+            return path, None
+        if handle is not None:
+            os.close(handle)
+
+
+def remove_left(name: str, place: str | os.PathLike[str]) -> None:
+    """Remove the folders of this name that killed processes have left."""
+    pattern = re.compile(rf"\.{re.escape(name)}\.[a-z0-9_]{{8}}{re.escape(_ENDING)}")
+    with os.scandir(place) as entries:
+        found = [entry.path for entry in entries if pattern.fullmatch(entry.name)]
+    for path in found:
+        handle = locks.open_folder(path)
+        if handle is not None:
+            if locks.lock(handle) == "held":
+                shutil.rmtree(path, ignore_errors=True)
+            os.close(handle)

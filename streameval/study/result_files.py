@@ -1,0 +1,129 @@
+"""Results of an evaluation, as its files hold them: those of a study, and those of `exact`, which have no labels."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from streameval import __version__
+from streameval.curve import Curve
+from streameval.curve.envelope import Envelope
+from streameval.errors import StudyError
+from streameval.slices.files import NAMES as SLICE_FILES
+from streameval.slices.files import SliceFound, read_slices
+from streameval.stores.own_files import read_table
+from streameval.types import Claim, Labels, Plan
+
+NO_LABELS = pa.table(
+    {"rank": pa.array([], pa.int64()), "label": pa.array([], pa.int8()), "weight": pa.array([], pa.float64())}
+)
+EVALUATE = "run evaluate again"
+_FROM_VOTES = ("labels.parquet", "issues.parquet")
+RESULTS = (*_FROM_VOTES, "envelope.parquet", "curve.parquet", "metrics.parquet")
+
+
+# columns that are computed with; labels may be null
+_BOUNDS = {"rank": pa.int64(), "yield_lower": pa.float64(), "yield_upper": pa.float64()}
+_KINDS: Mapping[str, Mapping[str, pa.DataType]] = {
+    "labels.parquet": {"rank": pa.int64(), "label": pa.int8(), "votes": pa.int64(), "positive_votes": pa.int64()},
+    "envelope.parquet": _BOUNDS,
+    "curve.parquet": {"rank": pa.int64()},
+    "slice_envelope.parquet": {"slice": pa.string(), **_BOUNDS},
+    "slice_curve.parquet": {"slice": pa.string(), "rank": pa.int64()},
+    "slice_metrics.parquet": {"slice": pa.string()},
+}
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """What `evaluate` finds, as its files hold it.
+
+    Attributes
+    ----------
+    evaluation_id : str
+        Hash of plan, labels, misses, label error rate and version.
+    labels : pyarrow.Table
+        `rank`, `label`, `votes`, `positive_votes`, `weight` (see `streameval.verbs.weights`).
+    curve : Curve
+    curve_table, metrics : pyarrow.Table
+    summary : mapping
+        What `evaluation.json` and `--json` say.
+    issues : pyarrow.Table
+        See `streameval.labelling.issues`.
+    slices : tuple of SliceFound
+        The largest first; none where the plan has none.
+    new : mapping of str to bool
+        By id of a source that this run was given: whether it was new to the study. The files do not say it, so that
+        they are the same when a run is repeated.
+    """
+
+    evaluation_id: str
+    labels: pa.Table
+    curve: Curve
+    curve_table: pa.Table
+    metrics: pa.Table
+    summary: Mapping[str, Any]
+    issues: pa.Table = field(default_factory=lambda: pa.table({}))
+    slices: tuple[SliceFound, ...] = ()
+    new: Mapping[str, bool] = field(default_factory=dict)
+
+
+def evaluation_id(plan: Plan, labels: Labels, misses: int = 0, label_error: float = 0.0) -> str:
+    """Sixteen hex digits: the hash of plan, labels, misses, label error rate and version."""
+    digest = hashlib.sha256(f"{plan.plan_id}\0{__version__}\0{misses}\0{label_error!r}\0".encode())
+    digest.update(f"{labels.about}\0{labels.why}\0".encode())
+    for values in (labels.label, labels.votes, labels.positive_votes):
+        digest.update(np.ascontiguousarray(values).tobytes())
+    return digest.hexdigest()[:16]
+
+
+def read_results(folder: Path, summary: Mapping[str, Any]) -> Evaluation:
+    """Read what belongs to an evaluation.json.
+
+    Raises
+    ------
+    FileNotFoundError, StudyError, OutsideError
+        See `streameval.stores.own_files.read_table`; also a file of another evaluation.
+    streameval.stores.own_files.UNUSABLE
+        A summary that is not one of ours.
+    """
+    fully = summary["method"] == "exact"  # its labels stay where they are: there is one for every item
+    names = [name for name in RESULTS if not (fully and name in _FROM_VOTES)]
+    names += SLICE_FILES if summary.get("slices") else ()
+    files = {name: read_table(folder / name, EVALUATE, **_KINDS.get(name, {})) for name in names}
+    for name, file in files.items():
+        if file.facts.get("evaluation_id") != str(summary["evaluation_id"]):
+            raise StudyError(f"{folder / name}: is of another evaluation than the rest", EVALUATE)
+    envelope, curve_table, metrics = (files[name].table for name in RESULTS[-3:])
+    labels, issues = (files[name].table if name in files else None for name in _FROM_VOTES)
+    return Evaluation(
+        str(summary["evaluation_id"]),
+        NO_LABELS if labels is None else labels,
+        _curve(summary, envelope, curve_table),
+        curve_table,
+        metrics,
+        summary,
+        pa.table({}) if issues is None else issues,
+        read_slices([files[name] for name in SLICE_FILES if name in files], summary.get("slices", ())),
+    )
+
+
+def _curve(summary: Mapping[str, Any], envelope: pa.Table, curve_table: pa.Table) -> Curve:
+    return Curve(
+        n_items=summary["n_items"],
+        envelope=Envelope.from_table(envelope, summary["n_items"]),
+        basis=summary.get("estimates", "bounds"),
+        center=Envelope.center_from(envelope),
+        grid=curve_table.column("rank").to_numpy(),
+        claim=Claim(**summary["claim"]),
+        diagnostics=summary["diagnostics"],
+        findings=tuple(summary["findings"]),
+        score=curve_table.select(["rank", "score"]) if "score" in curve_table.column_names else None,
+        misses=summary["misses"],
+    )

@@ -1,0 +1,154 @@
+"""A process that has imported streameval and forks for every command, so that commands begin at once.
+
+Kills and interrupts then strike while a command works, and not while Python imports. No thread pool has begun when it
+forks. A child ends as the command line does: through `main`, with exit handlers and all.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from attack.worker import HANG_SECONDS, Done, cpu_seconds, hangs
+
+
+@dataclass(frozen=True)
+class Trouble:
+    """What happens to a command.
+
+    Attributes
+    ----------
+    signal : int
+        Sent after `after` seconds; 0 for none.
+    after : float
+    limits : mapping of str to int
+        Limits by name, such as RLIMIT_FSIZE.
+    """
+
+    signal: int = 0
+    after: float = 0.0
+    limits: Mapping[str, int] | None = None
+
+
+class Forks:
+    """One such process, which runs one command at a time.
+
+    Parameters
+    ----------
+    home : Path
+        What commands print goes to files there; their temporary files go to `home / "tmp"`.
+    """
+
+    def __init__(self, home: Path) -> None:
+        self.home, self.temporary = home, home / "tmp"
+        self.temporary.mkdir(parents=True, exist_ok=True)
+        here = str(Path(__file__).parents[1])
+        environment = {**os.environ, "PYTHONPATH": here, "TMPDIR": str(self.temporary), "OPENBLAS_NUM_THREADS": "1"}
+        self.process = subprocess.Popen(
+            [sys.executable, "-c", "from attack.forks import serve; serve()"],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment,
+        )  # fmt: skip
+
+    def start(self, arguments: Sequence[str], cwd: Path, limits: Mapping[str, int] | None = None) -> int:
+        """Begin a command; its process."""
+        assert self.process.stdin is not None
+        told = {"arguments": list(arguments), "cwd": str(cwd), "home": str(self.home), "limits": dict(limits or {})}
+        print(json.dumps(told), file=self.process.stdin, flush=True)
+        return int(self._line())
+
+    def finish(self) -> Done:
+        """Wait for the command that was begun."""
+        said = json.loads(self._line())
+        texts = [(self.home / name).read_text(errors="replace") for name in ("out", "err")]
+        return Done(said["status"], *texts, said["seconds"], said["peak_kb"])
+
+    def run(self, arguments: Sequence[str], cwd: Path, trouble: Trouble | None = None) -> Done:
+        """Run a command, in trouble if so."""
+        pid = self.start(arguments, cwd, trouble.limits if trouble else None)
+        if trouble and trouble.signal:
+            time.sleep(trouble.after)
+            strike(pid, trouble.signal)
+        return self.finish()
+
+    def _line(self) -> str:
+        assert self.process.stdout is not None
+        line = self.process.stdout.readline()
+        if not line:
+            raise RuntimeError("the process that forks has ended")
+        return line
+
+    def stop(self) -> None:
+        self.process.kill()
+        self.process.wait()
+        for stream in (self.process.stdin, self.process.stdout):
+            with suppress(BrokenPipeError):
+                if stream is not None:
+                    stream.close()
+
+
+def strike(pid: int, number: int) -> None:
+    """Send a signal to a process that may have ended."""
+    try:
+        os.kill(pid, number)
+    except ProcessLookupError:
+        return
+
+
+def serve() -> None:
+    """Import everything, then fork for each line that comes in."""
+    import streameval
+
+    for name in streameval.__all__:
+        getattr(streameval, name)
+    from streameval.cli import main
+
+    for line in sys.stdin:
+        told = json.loads(line)
+        began = time.monotonic()
+        pid = os.fork()
+        if pid == 0:
+            _become(told)
+            main()
+        print(pid, flush=True)
+        status, usage = _wait(pid, began)
+        seconds = time.monotonic() - began
+        print(json.dumps({"status": status, "seconds": seconds, "peak_kb": usage}), flush=True)
+
+
+def _wait(pid: int, began: float) -> tuple[int | None, int]:
+    while True:
+        # left as a zombie here, so that a late signal cannot reach another process
+        if os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT):
+            _, status, usage = os.wait4(pid, 0)
+            return os.waitstatus_to_exitcode(status), usage.ru_maxrss
+        if hangs(time.monotonic() - began, cpu_seconds(pid), HANG_SECONDS):
+            os.kill(pid, signal.SIGKILL)
+            os.wait4(pid, 0)
+            return None, 0
+        time.sleep(0.002)
+
+
+def _become(told: dict[str, Any]) -> None:
+    """Be a process of the command line."""
+    home = Path(told["home"])
+    for stream, name in ((1, "out"), (2, "err")):
+        file = os.open(home / name, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+        os.dup2(file, stream)
+        os.close(file)
+    null = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(null, 0)
+    os.chdir(told["cwd"])
+    sys.argv = ["streameval", *told["arguments"]]
+    for name, value in told["limits"].items():
+        kind = getattr(resource, name)
+        resource.setrlimit(kind, (value, resource.getrlimit(kind)[1]))

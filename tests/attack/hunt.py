@@ -1,0 +1,89 @@
+"""Attacks in numbers: a worker per job and a seed per case, until the time is over or the number reached."""
+
+from __future__ import annotations
+
+import random
+import threading
+import time
+import traceback
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import count
+from pathlib import Path
+from typing import Protocol, TypeVar
+
+
+class Ends(Protocol):
+    """What holds processes."""
+
+    def stop(self) -> None: ...
+
+
+Place = TypeVar("Place", bound=Ends)
+
+
+class Attack(Protocol[Place]):
+    """A class of attack: how to make a place where its cases are tried, and one case."""
+
+    name: str
+
+    def worker(self, home: Path) -> Place: ...
+
+    def one(self, worker: Place, rng: random.Random) -> None: ...
+
+
+@dataclass(frozen=True)
+class Effort:
+    """How much to try.
+
+    Attributes
+    ----------
+    seed : int
+    seconds : float
+    jobs : int
+    cases : sequence of int, optional
+        Numbers of cases to try instead of all from 0 on.
+    """
+
+    seed: int
+    seconds: float
+    jobs: int
+    cases: Sequence[int] | None = None
+    errors: list[str] = field(default_factory=list)
+
+
+def hunt(attack: Attack[Place], effort: Effort, home: Path) -> float:
+    """Try one case after the other; the seconds it took.
+
+    Raises
+    ------
+    RuntimeError
+        The attack itself failed.
+    """
+    began = time.monotonic()
+    numbers = iter(effort.cases) if effort.cases is not None else count()
+    lock = threading.Lock()
+
+    def work(job: int) -> None:
+        worker = attack.worker(home / f"{attack.name}-{job}")
+        try:
+            while time.monotonic() - began < effort.seconds and not effort.errors:
+                with lock:
+                    number = next(numbers, None)
+                if number is None:
+                    return
+                try:
+                    attack.one(worker, random.Random(f"{effort.seed} {attack.name} {number}"))
+                except Exception:
+                    effort.errors.append(f"case {number} of {attack.name}\n{traceback.format_exc()}")
+        finally:
+            worker.stop()
+
+    threads = [threading.Thread(target=work, args=(job,)) for job in range(effort.jobs)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    if effort.errors:
+        raise RuntimeError(effort.errors[0])
+    return time.monotonic() - began

@@ -1,0 +1,126 @@
+"""Two commands in one study at the same time, and what killed ones leave behind."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import streameval
+from streameval.errors import OutsideError
+from streameval.stores import atomic, locks
+from streameval.stores.temporary import temporary_folder
+from streameval.study import Study
+from streameval.verbs.labels import forget
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals and flock")
+STARTED = """
+import sys, streameval.verbs.evaluate, streameval.verbs.labels, streameval.verbs.plan, streameval.verbs.cut
+from streameval.cli import run
+print("ready", flush=True)
+sys.stdin.readline()
+sys.exit(run(sys.argv[1:]))
+"""
+
+
+def at_once(*commands):
+    """Run commands in processes that set off together; exit statuses and what they said of errors."""
+    started = [
+        subprocess.Popen([sys.executable, "-c", STARTED, *map(str, command)], text=True, stdin=subprocess.PIPE,
+                         stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        for command in commands
+    ]  # fmt: skip
+    for one in started:
+        assert one.stdout.readline() == "ready\n"
+    for one in started:
+        one.stdin.write("\n")
+        one.stdin.flush()
+    said = [one.communicate()[1] for one in started]
+    return [one.returncode for one in started], said
+
+
+@pytest.fixture
+def study(tmp_path):
+    n = 300
+    pq.write_table(pa.table({"id": np.arange(n)}), tmp_path / "list.parquet")
+    streameval.plan(str(tmp_path / "list.parquet"), tmp_path / "study", method="uniform", budget=200)
+    for name in ("a", "b"):
+        rows = pa.table({"rank": np.arange(1, n + 1), "label": np.ones(n, np.int8), "annotator": [name] * n})
+        pq.write_table(rows, tmp_path / f"{name}.parquet")
+    return tmp_path / "study"
+
+
+def test_two_that_forget_both_forget(study, tmp_path):
+    streameval.evaluate(study, labels=[tmp_path / "a.parquet", tmp_path / "b.parquet"])
+    statuses, _ = at_once(*(["labels", study, "--forget", f"{name}.parquet"] for name in "ab"))
+    assert statuses == [0, 0]
+    assert Study(study).labels.sources() == []
+
+
+def test_two_evaluations_count_the_labels_of_both(study, tmp_path):
+    statuses, said = at_once(*(["evaluate", study, "--labels", tmp_path / f"{name}.parquet"] for name in "ab"))
+    assert statuses == [0, 0], said
+    assert Study(study).evaluation().summary["account"]["votes"] == 400
+    written = json.loads((study / "manifests" / "evaluate.json").read_text())
+    assert written["read"]["evaluation_id"] == Study(study).evaluation().evaluation_id
+
+
+def test_of_two_plans_for_a_new_folder_one_is_told(study, tmp_path):
+    plans = [["plan", tmp_path / "list.parquet", "--study", tmp_path / "new", "--method", "uniform", "--budget", budget]
+             for budget in (50, 60)]  # fmt: skip
+    statuses, said = at_once(*plans)
+    assert sorted(statuses) == [0, 2]
+    assert "holds a different plan" in "".join(said)
+    assert Study(tmp_path / "new").plan().parameters["budget"] == (50 if statuses[0] == 0 else 60)
+
+
+def test_who_waits_too_long_is_told_to_come_again(study, monkeypatch):
+    monkeypatch.setattr(locks, "PATIENCE", 0.0)
+    other = subprocess.Popen(
+        [sys.executable, "-c", "import sys; from pathlib import Path; from streameval.stores.locks import one_at_a_time\n"
+         "with one_at_a_time(Path(sys.argv[1])): print('held', flush=True); sys.stdin.readline()", str(study)],
+        text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE)  # fmt: skip
+    assert other.stdout.readline() == "held\n"
+    with pytest.raises(OutsideError, match="another command is at work") as told:
+        forget(study, "a")
+    assert told.value.exit_status == 3
+    Study(study).plan()  # reading waits for nobody
+    other.communicate("\n")
+
+
+def test_a_place_that_another_cut_filled_meanwhile_is_named(tmp_path):
+    best = tmp_path / "best"
+
+    def fill():
+        with atomic.folder(best) as room:
+            (room / "mine").write_text("mine")
+            best.mkdir()
+            (best / "theirs").write_text("theirs")
+
+    with pytest.raises(OutsideError, match=f"{best}: another command has filled it meanwhile"):
+        fill()
+    assert os.listdir(tmp_path) == ["best"]
+
+
+def test_what_killed_processes_left_is_removed_by_the_next_and_what_is_in_use_is_not(tmp_path):
+    code = ("import sys; from streameval.stores.temporary import temporary_folder\n"
+            "with temporary_folder('best', sys.argv[1]): print('there', flush=True); sys.stdin.readline()")  # fmt: skip
+    started = [
+        subprocess.Popen([sys.executable, "-c", code, str(tmp_path)], text=True, stdin=subprocess.PIPE,
+                         stdout=subprocess.PIPE)
+        for _ in range(2)
+    ]  # fmt: skip
+    for one in started:
+        assert one.stdout.readline() == "there\n"
+    assert len(os.listdir(tmp_path)) == 2
+    started[0].send_signal(signal.SIGKILL)
+    started[0].communicate()
+    with temporary_folder("best", tmp_path):
+        assert len(os.listdir(tmp_path)) == 2
+    started[1].communicate("\n")
+    assert os.listdir(tmp_path) == []

@@ -1,0 +1,254 @@
+"""What is done where nothing was said, and what is refused instead of being dropped or guessed."""
+
+import json
+import os
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import streameval
+from streameval.cli import run
+from streameval.curve import Curve
+from streameval.curve.envelope import Points, close
+from streameval.study import Study
+from streameval.types import Claim
+from streameval.verbs import demo
+
+
+def said(capsys, *arguments):
+    capsys.readouterr()
+    status = run([str(one) for one in arguments])
+    out = capsys.readouterr()
+    return status, out.out if status == 0 else out.err
+
+
+def refused(capsys, *arguments):
+    status, err = said(capsys, *arguments)
+    assert (status, err.count("\n")) == (2, 1), err
+    return err
+
+
+def test_the_default_method_is_the_one_whose_claim_holds(ranking, tmp_path, capsys):
+    folder, labels, _ = ranking
+    status, out = said(capsys, "plan", folder, "--study", tmp_path / "s", "--json")
+    assert (status, json.loads(out)["method"]) == (0, "loguniform")
+    assert streameval.plan(str(folder), tmp_path / "p").method == "loguniform"
+    assert run(["select", str(tmp_path / "s")]) == 0
+    _, out = said(capsys, "evaluate", tmp_path / "s", "--labels", labels, "--json")
+    assert json.loads(out)["claim"]["coverage"] == "simultaneous"
+
+
+@pytest.mark.parametrize(("option", "value", "owners"), [
+    ("--epsilon", "0.05", ["paula", "stratified"]), ("--window", "50", ["paula"]),
+    ("--head", "5000", ["paula", "stratified"]), ("--tail", "closed", ["paula", "stratified"]),
+    ("--assume", "independent", ["paula"]), ("--at", "100", ["uniform"]), ("--interval", "dkwm", ["uniform"]),
+    ("--claim", "factor", ["stratified"]),
+])  # fmt: skip
+def test_an_option_of_another_method_says_whose_it_is(ranking, tmp_path, capsys, option, value, owners):
+    err = refused(capsys, "plan", ranking[0], "--study", tmp_path / "s", option, value)
+    name = option.strip("-")
+    assert f"method loguniform has no parameter '{name}'. Hint: --method {' or --method '.join(owners)}\n" in err
+    assert not (tmp_path / "s").exists()
+    for owner in owners:
+        more = ["--epsilon", "0.03"] if option == "--head" else []
+        status, out = said(
+            capsys, "plan", ranking[0], "--study", tmp_path / owner, "--method", owner, option, value, *more
+        )
+        assert status == 0, out
+
+
+def test_alpha_beside_budget_is_refused_and_neither_dropped(ranking, tmp_path, capsys):
+    folder, labels, _ = ranking
+    both = ["--alpha", "0.05", "--budget", "500"]
+    known = ["--reuse", labels, "--on", "item", "--labels-unseen-by-model", "yes", "--seed", "1"]
+    for arguments in (["plan", folder, "--study", tmp_path / "s", *both], ["cost", "--items", "9000", *both],
+                      ["plan", folder, "--study", tmp_path / "s", "--method", "paula", *both],
+                      ["plan", folder, "--study", tmp_path / "s", *known, *both],
+                      ["simulate", folder, "--label", "label", *both]):  # fmt: skip
+        assert "alpha and budget were both given" in refused(capsys, *arguments)
+    assert not (tmp_path / "s").exists()
+
+
+def test_options_beside_labels_more_are_refused_and_not_dropped(ranking, tmp_path, capsys):
+    study = tmp_path / "s"
+    assert run(["plan", str(ranking[0]), "--study", str(study), "--looks", "3", "--budget", "300"]) == 0
+    before = (study / "plan.json").read_bytes()
+    for option in (["--alpha", "0.05"], ["--seed", "5"], ["--score", "conf"], ["--confidence", "0.99"]):
+        err = refused(capsys, "plan", "--study", study, "--labels-more", "500", *option)
+        assert "leave out all but --labels-more" in err
+    assert (study / "plan.json").read_bytes() == before
+    assert run(["plan", "--study", str(study), "--labels-more", "500"]) == 0
+
+
+def test_an_empty_argument_is_not_the_current_folder(ranking, tmp_path, capsys, monkeypatch):
+    here = tmp_path / "here"
+    here.mkdir()
+    monkeypatch.chdir(here)
+    folder = ranking[0]
+    assert "--study is empty" in refused(capsys, "plan", folder, "--study", "")
+    assert "--study is empty" in refused(capsys, "plan", folder, "--study=")
+    assert "an argument is empty" in refused(capsys, "select", "")
+    assert "--out is empty" in refused(capsys, "exact", folder, "--label", "label", "--out", "")
+    assert "an argument is empty" in refused(capsys, "demo", "")
+    with pytest.raises(streameval.InputError, match="name is empty"):
+        streameval.plan(str(folder), "")
+    assert os.listdir(here) == []
+    assert run(["plan", str(folder), "--study", "."]) == 0  # who says so, may
+    assert "plan.json" in os.listdir(here)
+
+
+@pytest.fixture
+def evaluated(ranking, tmp_path):
+    folder, labels, _ = ranking
+    study = tmp_path / "evaluated"
+    for arguments in (["plan", folder, "--study", study, "--budget", "400", "--seed", "1"], ["select", study],
+                      ["evaluate", study, "--labels", labels]):  # fmt: skip
+        assert run([str(one) for one in arguments]) == 0
+    return study
+
+
+def test_no_answer_of_several_queries_is_dropped(evaluated, capsys, monkeypatch):
+    for query in ("SELECT 1; SELECT 2", "SHOW TABLES; SELECT 2;", "EXPLAIN SELECT 1; SELECT 2",
+                  "PIVOT (SELECT 1 AS a, 2 AS b) ON a USING sum(b); SELECT 2"):  # fmt: skip
+        assert "only the last would be answered. Hint: ask one at a time" in refused(capsys, "sql", evaluated, query)
+    monkeypatch.setattr("sys.stdin.isatty", lambda: False, raising=False)
+    monkeypatch.setattr("sys.stdin.read", lambda: "SELECT 1;\nSELECT 2;\n", raising=False)
+    assert "ask one at a time" in refused(capsys, "sql", evaluated)
+    _, out = said(capsys, "sql", evaluated, "CREATE TEMP TABLE t AS SELECT 5 AS a; SELECT a FROM t;", "--json")
+    assert json.loads(out)["rows"] == [{"a": 5}]
+
+
+def test_without_labels_no_half_width_is_reached(ranking, tmp_path, capsys):
+    study, tie = tmp_path / "s", tmp_path / "tie.csv"
+    assert run(["plan", str(ranking[0]), "--study", str(study), "--budget", "400", "--seed", "1"]) == 0
+    _, out = said(capsys, "labels", study)
+    assert "Half-width" not in out
+    assert "No half-width: no planned item has a label yet." in out
+    tie.write_text("rank,label\n1,1\n1,0\n")  # two votes that decide nothing
+    status, out = said(capsys, "evaluate", study, "--labels", tie)
+    assert status == 0, out
+    for shown in (out, (study / "report.html").read_text(encoding="utf-8")):
+        assert "Half-width reached" not in shown
+        assert "No planned item has a label yet" in shown
+    low, high = Study(study).evaluation().curve.envelope.at([1, 5_000, 10_000])
+    assert (low.tolist(), high.tolist()) == ([0, 0, 0], [1, 5_000, 10_000])  # the bounds of any list, as it says
+
+
+def test_a_score_between_two_equal_ones_is_known(evaluated, capsys):
+    score = pa.table({"rank": [2, 5, 9, 10], "score": [0.9, 0.5, 0.5, 0.1]})
+    curve = Curve(10, close(10, Points.none(), np.array([1]), np.array([1])), np.arange(1, 11), Claim("none", None, ""))
+    curve = curve.with_score(score)
+    assert curve.threshold_at(7) == (0.5, 0.5, 0.5)
+    assert curve.threshold_at(3) == (0.5, None, 0.9)
+    assert curve.threshold_at(5) == (0.5, 0.5, 0.5)
+
+
+@pytest.fixture
+def tied(tmp_path):
+    """A list of two scores, so that most ranks lie between items of their own score."""
+    score = np.repeat([0.9, 0.3], [600, 400])
+    pq.write_table(pa.table({"id": np.arange(1_000), "score": score}), tmp_path / "tied.parquet")
+    pq.write_table(pa.table({"rank": np.arange(1, 1_001), "label": np.ones(1_000, np.int8)}), tmp_path / "ones.parquet")
+    study = tmp_path / "s"
+    plan = ["plan", tmp_path / "tied.parquet", "--study", study, "--score", "score", "--budget", "60", "--seed", "1"]
+    for arguments in (plan, ["select", study], ["evaluate", study, "--labels", tmp_path / "ones.parquet"]):
+        assert run([str(one) for one in arguments]) == 0
+    return study, score
+
+
+def test_thresholds_of_tied_scores_are_known_in_sql_and_python(tied, capsys):
+    study, score = tied
+    curve = Study(study).evaluation().curve
+    _, out = said(capsys, "sql", study, "SELECT k, threshold_at(k) AS t FROM range(1, 1001) AS r(k)", "--json")
+    rows = json.loads(out)["rows"]
+    assert len(rows) == 1_000
+    for row in rows:
+        low, here, high = row["t"].values()
+        assert (low, here, high) == curve.threshold_at(row["k"])
+        assert here == (low if low == high else None)
+        assert here in (None, score[row["k"] - 1])
+
+
+@pytest.fixture
+def holed(tmp_path):
+    table = {"id": np.arange(500), "conf": np.linspace(1, 0, 500), "null": pa.nulls(500, pa.float64())}
+    table["holed"] = pa.array([None if i == 7 else float(i) for i in range(500)])
+    pq.write_table(pa.table(table), tmp_path / "holed.parquet")
+    return str(tmp_path / "holed.parquet")
+
+
+@pytest.mark.parametrize("score", ["null", "holed"])
+def test_a_plan_that_cannot_be_selected_can_be_replaced(holed, tmp_path, capsys, score):
+    study = tmp_path / "s"
+    assert run(["plan", holed, "--study", str(study), "--score", score, "--budget", "50"]) == 0
+    assert "every item needs a score" in refused(capsys, "select", study)
+    status, out = said(capsys, "plan", holed, "--study", study, "--score", "conf", "--budget", "50")
+    assert status == 0
+    assert (
+        f"Replaces a plan for which nothing was selected or labelled: ranking.score is {score} there, and conf" in out
+    )
+    assert run(["select", str(study)]) == 0
+    assert Study(study).plan().ranking["score"] == "conf"
+    err = refused(capsys, "plan", holed, "--study", study, "--score", "conf", "--budget", "60")
+    assert "parameters.budget is 50 there, and 60 now" in err
+
+
+def test_a_plan_of_which_something_was_made_is_never_replaced(holed, tmp_path, capsys):
+    labels = tmp_path / "l.csv"
+    labels.write_text("rank,label\n1,1\n")
+    plan = ["plan", holed, "--budget", "50", "--seed", "1"]
+    for name, made in (("selected", ["select"]), ("labelled", ["evaluate", "--labels", labels])):
+        study = tmp_path / name
+        assert run([*plan, "--study", str(study)]) == 0
+        assert run([str(one) for one in [made[0], study, *made[1:]]]) == 0
+        before = (study / "plan.json").read_bytes()
+        assert "budget is 50 there" in refused(capsys, *plan[:2], "--budget", "40", "--study", study)
+        assert (study / "plan.json").read_bytes() == before
+    grown = tmp_path / "grown"
+    assert run([*plan, "--looks", "3", "--study", str(grown)]) == 0
+    assert run(["plan", "--study", str(grown), "--labels-more", "200"]) == 0
+    assert "looks is 3 there" in refused(capsys, *plan, "--study", grown)
+
+
+def test_a_plan_by_slices_leaves_nothing_behind_when_it_is_replaced(ranking, tmp_path):
+    study = tmp_path / "s"
+    items = pa.table({"by": np.arange(900) % 3})
+    streameval.plan(items, study, by="by", seed=1)
+    assert (study / "slice_counts.parquet").exists()
+    streameval.plan(items, study, seed=1)
+    assert sorted(path.name for path in study.iterdir()) == ["plan.json", "plan.parquet"]
+
+
+def test_the_demo_shows_both_methods_on_one_list(tmp_path, capsys, monkeypatch):
+    """On a short list in place of the digits, whose 1.6 million pairs take a while."""
+    n = 20_000
+    truth = (np.random.default_rng(2).random(n) < np.linspace(1, 0.2, n)).astype(np.int8)
+
+    def short(folder):
+        (folder / "ranking").mkdir()
+        pq.write_table(pa.table({"id": np.arange(n)}), folder / "ranking" / "0.parquet")
+        pq.write_table(pa.table({"rank": np.arange(1, n + 1), "label": truth}), folder / "truth.parquet")
+        return truth
+
+    monkeypatch.setattr(demo, "write_ranking", short)
+    monkeypatch.setattr(demo, "_CUTOFFS", (5_000, 10_000))
+    status, out = said(capsys, "demo", tmp_path / "d")
+    assert status == 0
+    ours, papers = (Study(tmp_path / "d" / name) for name in ("study", "study-paula"))
+    shown = {line.split()[0]: line for line in out.splitlines() if line.startswith("  ")}
+    assert shown["labels"].split()[1:] == [f"{one.plan().table.num_rows:,}" for one in (ours, papers)]
+    assert "hold with probability 0.95" in shown["bounds"]
+    for k in (5_000, 10_000, n):
+        (line,) = [one for one in out.splitlines() if f"k = {k:,} " in one]
+        true = truth[:k].mean()
+        assert line.endswith(f"{true:.4f}")
+        inside = []
+        for study in (ours, papers):
+            low, _, high = study.evaluation().curve.precision_at(k)
+            assert f"{low:.4f} .. {high:.4f}" in line
+            inside.append(low <= true <= high)
+        assert line.count("(missed)") == inside.count(False)
+    _, out = said(capsys, "demo", tmp_path / "d", "--json")
+    assert [one["method"] for one in json.loads(out)["methods"]] == ["loguniform", "paula"]

@@ -1,0 +1,278 @@
+"""What people made is neither replaced nor taken for something else: files in the way, tasks of another study."""
+
+import csv
+import io
+import json
+import multiprocessing
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from streameval.cli import run
+from streameval.errors import InputError
+from streameval.labelling.shared import agree
+from streameval.stores import atomic
+from streameval.study import Study
+
+N = 2_000
+TEXTS = ["=SUM(1)", "MARCH1", "00123", "Zürich, straße", "a\nb\tc", "caffè & <b>té</b>", "x" * 40_000, "1e5", "中文"]
+
+
+def made(tmp_path, name, seed=0, head="document"):
+    """A study of its own list, selected."""
+    path, study = tmp_path / f"{name}.parquet", tmp_path / name
+    texts = [TEXTS[i] if i < len(TEXTS) and seed == 0 else f"{head} {i}" for i in range(N)]
+    ids = np.arange(N) + 123_456_789_012 + seed * 10**9
+    pq.write_table(pa.table({"id": ids, "text": texts, "seen": np.random.default_rng(seed).random(N)}), path)
+    plan = ["plan", str(path), "--study", str(study), "--method", "loguniform", "--budget", "200", "--seed", str(seed)]
+    assert run(plan) == 0
+    assert run(["select", str(study), "--export", str(tmp_path / f"{name}.csv")]) == 0
+    return study
+
+
+def filled(path, drop=(), label=lambda i: i % 2):
+    """Rows of a task file as a person gives it back."""
+    with open(path, encoding="utf-8-sig", newline="") as stream:
+        rows = list(csv.DictReader(stream))
+    kept = [{k: v for k, v in row.items() if k not in drop} | {"label": label(i)} for i, row in enumerate(rows)]
+    text = io.StringIO()
+    out = csv.DictWriter(text, kept[0])
+    out.writeheader()
+    out.writerows(kept)
+    return text.getvalue()
+
+
+def refused(capsys, *arguments):
+    capsys.readouterr()
+    assert run([str(one) for one in arguments]) == 2
+    said = capsys.readouterr().err
+    assert said.count("\n") == 1
+    assert "Hint: " in said
+    return said
+
+
+def test_tasks_of_another_study_that_lost_its_name_are_refused(tmp_path, capsys):
+    a, b = made(tmp_path, "a", 0), made(tmp_path, "b", 1)
+    lost = tmp_path / "lost.csv"
+    lost.write_text(filled(tmp_path / "b.csv", drop=("se_study",)), encoding="utf-8")
+    said = refused(capsys, "evaluate", a, "--labels", lost)
+    assert "give the table that was made from this study's tasks" in said
+    assert not (a / "votes").exists()
+    assert run(["evaluate", str(b), "--labels", str(lost)]) == 0
+
+
+def test_numbers_of_tasks_are_short_exact_and_say_no_rank(tmp_path):
+    made(tmp_path, "a", 0)
+    selection = pq.read_table(tmp_path / "a" / "selection.parquet")
+    tasks = selection.column("se_task").to_numpy()
+    assert np.all((tasks >= 10**9) & (tasks < 10**10))
+    assert np.array_equal(np.sort(tasks), np.arange(tasks.min(), tasks.min() + tasks.size))
+    assert abs(np.corrcoef(tasks, selection.column("rank").to_numpy())[0, 1]) < 0.3
+    plan = Study(tmp_path / "a").plan()
+    assert tasks.min() == 10**9 + int(plan.plan_id, 16) % (15 * 10**8)
+
+
+def test_numbers_that_a_study_has_given_out_stay(tmp_path, capsys):
+    """Studies planned before numbered their tasks from 1; so do they still, when they are selected again or grow."""
+    path, study = tmp_path / "x.parquet", tmp_path / "x"
+    pq.write_table(pa.table({"id": np.arange(N)}), path)
+    plan = ["plan", str(path), "--study", str(study), "--method", "loguniform", "--budget", "200", "--looks", "3"]
+    assert run(plan) == 0
+    assert run(["select", str(study)]) == 0
+    table = pq.read_table(study / "selection.parquet")
+    old = table.column("se_task").to_numpy() - table.column("se_task").to_numpy().min() + 1
+    at = table.column_names.index("se_task")
+    earlier = table.set_column(at, "se_task", pa.array(old))
+    pq.write_table(earlier, study / "selection.parquet")
+    rows = zip(old.tolist(), table.column("id").to_pylist(), strict=True)
+    (tmp_path / "done.csv").write_text("se_task,id,label\n" + "".join(f"{task},{item},1\n" for task, item in rows))
+    assert run(["select", str(study)]) == 0
+    assert pq.read_table(study / "selection.parquet").column("se_task").to_pylist() == old.tolist()
+    assert run(["plan", "--study", str(study), "--labels-more", "100"]) == 0
+    assert run(["select", str(study)]) == 0
+    grown = pq.read_table(study / "selection.parquet")
+    known = dict(zip(grown.column("rank").to_pylist(), grown.column("se_task").to_pylist(), strict=True))
+    assert [known[rank] for rank in table.column("rank").to_pylist()] == old.tolist()
+    assert run(["evaluate", str(study), "--labels", str(tmp_path / "done.csv")]) == 0
+
+
+def test_new_numbers_stay_when_a_study_grows_and_with_repeats(tmp_path):
+    path, study = tmp_path / "x.parquet", tmp_path / "x"
+    pq.write_table(pa.table({"id": np.arange(N)}), path)
+    plan = ["plan", str(path), "--study", str(study), "--method", "loguniform", "--budget", "200", "--looks", "3"]
+    assert run(plan) == 0
+    assert run(["select", str(study), "--export", str(tmp_path / "one.csv"), "--repeats", "5"]) == 0
+    (tmp_path / "done.csv").write_text(filled(tmp_path / "one.csv"), encoding="utf-8")
+    extra = pq.read_table(study / "extra_tasks.parquet").column("se_task").to_numpy()
+    assert np.all((extra >= 10**9) & (extra < 10**10))
+    assert run(["plan", "--study", str(study), "--labels-more", "100"]) == 0
+    assert run(["select", str(study), "--export", str(tmp_path / "two.csv"), "--repeats", "5"]) == 0
+    assert run(["evaluate", str(study), "--labels", str(tmp_path / "done.csv")]) == 0
+    found = json.loads((study / "evaluation.json").read_text())
+    assert found["account"]["labelled"] == len(csv_lines(tmp_path / "one.csv")) - 5
+
+
+def test_rows_that_show_other_items_are_refused(tmp_path, capsys):
+    """Numbers of tasks that were typed again, or ranks of another list: what stands beside them tells."""
+    a = made(tmp_path, "a", 0)
+    made(tmp_path, "b", 1, head="other")
+    mine, theirs = (filled(tmp_path / f"{name}.csv", drop=("se_study",)).splitlines() for name in "ab")
+    numbers = csv_lines(tmp_path / "a.csv")
+    with open(tmp_path / "b.csv", encoding="utf-8-sig", newline="") as stream:
+        other = list(csv.DictReader(stream))
+    assert mine[0] == theirs[0]
+    wrong = tmp_path / "wrong.csv"
+    with open(wrong, "w", newline="", encoding="utf-8") as stream:
+        out = csv.writer(stream)
+        out.writerow(["se_task", "id", "text", "label"])
+        out.writerows([number, row["id"], row["text"], 1] for number, row in zip(numbers, other, strict=False))
+    said = refused(capsys, "evaluate", a, "--labels", wrong)
+    assert "rows show other items than this study's: row 1 has id" in said
+    assert said.count("its item") == 3
+    assert "row 4" not in said
+    assert not (a / "votes").exists()
+    rank = pq.read_table(a / "selection.parquet").column("rank").to_pylist()[:20]
+    wrong.write_text("rank,text,label\n" + "".join(f"{r},other {r},1\n" for r in rank))
+    assert "row 1 has text 'other" in refused(capsys, "evaluate", a, "--labels", wrong)
+    wrong.write_text("rank,their text,label\n" + "".join(f"{r},other {r},1\n" for r in rank))
+    assert run(["evaluate", str(a), "--labels", str(wrong)]) == 0
+
+
+def csv_lines(path):
+    """Numbers of the tasks of an export."""
+    with open(path, encoding="utf-8-sig", newline="") as stream:
+        return [row["se_task"] for row in csv.DictReader(stream)]
+
+
+def test_what_programs_make_of_a_value_agrees_with_it():
+    honest = [
+        ("=SUM(1)", "'=SUM(1)"), ("=SUM(1)", "#NAME?"), ("MARCH1", "1-Mar"), ("March 2001", "Mar-01"),
+        ("3-4", "04.03.2026"), ("00123", "123"),
+        ("123456789012", "1.23457E+11"), ("123456789012", "123457000000.0"), ("12345678901234567890", "1.23457E+19"),
+        ("caffè", "caff\u00c3\u00a8"), ("caffè", "caff?"), ("中文", "??"), ("AT&T <b>", "AT&amp;T &lt;b&gt;"),
+        ("a\r\nb", "a b"), (" x ", "x"), ("x" * 40_000, "x" * 32_767), ("text", ""), ("7", "7.0"), ("7", "NaN"),
+        ("TRUE", "True"), ("1e5", "100000"), ("“quoted”", '"quoted"'), ("-5", "'-5"), ("1234", "1,234"),
+    ]  # fmt: skip
+    assert [pair for pair in honest if not agree(*pair)] == []
+    for pair in [("7", "8"), ("cat", "dog"), ("123456789012", "123456789013.5e9"), ("document 5", "document 6"),
+                 ("x" * 30, "y" * 30), ("other 1", "other 2"), ("doc-11", "doc-12"), ("Zürich", "Genève"),
+                 ("10000000001", "10000000002")]:  # fmt: skip
+        assert not agree(*pair), pair
+
+
+@pytest.mark.parametrize("program", ["as it is", "pandas", "excel", "duckdb"])
+def test_an_honest_round_trip_is_taken(program, tmp_path, capsys):
+    study = made(tmp_path, "a", 0)
+    done = tmp_path / "done.csv"
+    text = filled(tmp_path / "a.csv")
+    if program == "pandas":
+        pandas = pytest.importorskip("pandas")
+        pandas.read_csv(io.StringIO(text)).to_csv(done, index=False)
+    elif program == "duckdb":
+        (tmp_path / "given.csv").write_text(text, encoding="utf-8")
+        import duckdb
+
+        duckdb.sql(f"COPY (FROM read_csv('{tmp_path}/given.csv')) TO '{done}'")
+    elif program == "excel":
+        done.write_bytes(as_excel_saves(text))
+    else:
+        done.write_text(text, encoding="utf-8")
+    assert run(["evaluate", str(study), "--labels", str(done)]) == 0, capsys.readouterr().err
+    assert json.loads((study / "evaluation.json").read_text())["account"]["labelled"] == 200
+
+
+def as_excel_saves(text):
+    """Numbers of twelve digits in six, texts cut, semicolons, no formula mark, letters that UTF-8 alone has kept."""
+    out = io.StringIO()
+    writer = csv.writer(out, delimiter=";")
+    for row in csv.reader(io.StringIO(text)):
+        cells = [f"{float(cell):.5E}" if cell.isdigit() and len(cell) > 11 else cell[:32_767] for cell in row]
+        writer.writerow([cell.lstrip("'") for cell in cells])
+    return out.getvalue().encode("utf-8-sig")
+
+
+@pytest.mark.parametrize("name", ["tasks.csv", "tasks.jsonl", "tasks.label-studio.json", "tasks.html"])
+def test_an_export_never_replaces_what_people_filled_in(name, tmp_path, capsys):
+    study, tasks = made(tmp_path, "a", 0), tmp_path / name
+    export = ["select", str(study), "--export", str(tasks)]
+    assert run(export) == 0
+    before = tasks.stat().st_mtime_ns
+    assert run(export) == 0  # the same again leaves it alone
+    assert tasks.stat().st_mtime_ns == before
+    done = tasks.read_bytes().replace(b'"', b"'", 1) + b"\n"
+    tasks.write_bytes(done)
+    said = refused(capsys, *export)
+    assert f"{name}: is there already, and is not what would be written" in said
+    assert "never replaced: export to another name" in said
+    assert tasks.read_bytes() == done
+    other = made(tmp_path, "b", 1)
+    refused(capsys, "select", other, "--export", tasks)
+    refused(capsys, *export, "--repeats", "3")
+    assert tasks.read_bytes() == done
+    assert not list(tmp_path.glob(".*.part"))
+
+
+def test_results_replace_no_file_of_somebody_else(tmp_path, capsys):
+    """report --out, --plots, sql --parquet, compare --plot and --out, simulate --plot, growth --out, exact --out."""
+    a, b = made(tmp_path, "a", 0), made(tmp_path, "b", 1)
+    for study in (a, b):
+        rank = pq.read_table(study / "selection.parquet").column("rank")
+        labels = pa.table({"rank": rank, "label": pa.array(np.random.default_rng(3).integers(0, 2, len(rank)))})
+        pq.write_table(labels, tmp_path / "labels.parquet")
+        assert run(["evaluate", str(study), "--labels", str(tmp_path / "labels.parquet")]) == 0
+    truth = tmp_path / "truth.parquet"
+    pq.write_table(pa.table({"label": np.random.default_rng(1).integers(0, 2, 400)}), truth)
+    mine = tmp_path / "mine"
+    mine.mkdir()
+    for arguments, file in [
+        (["report", a, "--out", mine / "r.html"], mine / "r.html"),
+        (["report", a, "--plots", mine], mine / "precision.svg"),
+        (["sql", a, "SELECT 1 AS one", "--parquet", mine / "q.parquet"], mine / "q.parquet"),
+        (["compare", a, b, "--plot", mine / "c.svg"], mine / "c.svg"),
+        (["compare", a, b, "--out", mine], mine / "curves.parquet"),
+        (["simulate", truth, "--label", "label", "--methods", "uniform", "--replicates", "2", "--plot", mine / "s.svg"],
+         mine / "s.svg"),
+        (["growth", a, b, "--on", "id", "--out", mine / "g.parquet"], mine / "g.parquet"),
+    ]:  # fmt: skip
+        words = [str(one) for one in arguments]
+        file.write_text("mine")
+        assert "replace it with --overwrite" in refused(capsys, *words)
+        assert file.read_text() == "mine"
+        assert run([*words, "--overwrite"]) == 0
+        written = file.read_bytes()
+        assert written != b"mine"
+        assert run(words) == 0, words  # the same again is harmless
+        assert file.read_bytes() == written
+    (mine / "report.html").write_text("mine")
+    assert "was not written by exact" in refused(capsys, "exact", truth, "--label", "label", "--out", mine)
+    assert (mine / "report.html").read_text() == "mine"
+    exact = ["exact", str(truth), "--label", "label", "--out", str(tmp_path / "whole")]
+    assert run(exact) == run(exact) == 0
+
+
+def _write_own(path, start, found, number):
+    def content(temporary):
+        with open(temporary, "w") as stream:
+            stream.write(str(number))
+        start.wait()
+
+    try:
+        atomic.write_out({path: content})
+        found.put(number)
+    except InputError:
+        found.put(-1)
+
+
+def test_of_two_processes_one_writes_and_the_other_is_refused(tmp_path):
+    context = multiprocessing.get_context("fork")
+    start, found = context.Barrier(2), context.Queue()
+    both = [context.Process(target=_write_own, args=(tmp_path / "x", start, found, n)) for n in (1, 2)]
+    for one in both:
+        one.start()
+    said = sorted(found.get(timeout=60) for _ in both)
+    for one in both:
+        one.join()
+    assert said[0] == -1
+    assert (tmp_path / "x").read_text() == str(said[1])

@@ -1,0 +1,169 @@
+"""Compiled kernels on disk: interrupted while loaded, damaged, written by many at once, with nowhere to be."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import streameval
+from streameval import cli
+from streameval.kernels.cache import KernelFiles
+from streameval.process.compiling import EACH_TIME, ONCE, compiling
+
+# LLVM calls numba back for the machine code of a cached kernel: a signal there is the worst moment there is
+INTERRUPTED = """
+import signal, sys
+import numba.core.codegen as codegen
+
+hook = codegen.CPUCodeLibrary._object_getbuffer_hook
+def interrupted(cls, module):
+    signal.raise_signal(signal.SIGINT)
+    return hook(module)
+if sys.argv[1:] == ["interrupt"]:
+    codegen.CPUCodeLibrary._object_getbuffer_hook = classmethod(interrupted)
+from streameval.kernels.harmonic import harmonic_difference
+try:
+    print(harmonic_difference(10.0, 5.0))
+except KeyboardInterrupt:
+    print("interrupted")
+"""
+
+
+def python(code, cache, *arguments):
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(cache)}
+    return subprocess.run(
+        [sys.executable, "-c", code, *arguments], env=environment, capture_output=True, text=True, check=False
+    )
+
+
+def kernels(cache):
+    return sorted(cache.rglob("*.kernel"))
+
+
+@pytest.fixture(scope="module")
+def filled(tmp_path_factory):
+    cache = tmp_path_factory.mktemp("cache")
+    done = python(INTERRUPTED, cache)
+    assert done.returncode == 0, done.stderr
+    return cache, done.stdout
+
+
+def test_an_interrupt_while_a_cached_kernel_is_loaded_waits_until_it_is(filled):
+    cache, _ = filled
+    done = python(INTERRUPTED, cache, "interrupt")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "interrupted\n", "")
+
+
+@pytest.mark.parametrize("damage", ["empty", "truncated", "zeros", "bit", "foreign"])
+def test_a_damaged_kernel_is_compiled_anew(filled, tmp_path, damage):
+    cache = shutil.copytree(filled[0], tmp_path / "cache")
+    for path in kernels(cache):
+        raw = bytearray(path.read_bytes())
+        if damage == "bit":
+            raw[len(raw) // 2] ^= 1
+        whole = {"empty": b"", "truncated": raw[: len(raw) // 2], "zeros": bytes(len(raw)), "bit": raw}
+        path.write_bytes(whole.get(damage, b"\x80\x04garbage"))
+    damaged = {path: path.read_bytes() for path in kernels(cache)}
+    done = python(INTERRUPTED, cache)
+    assert (done.returncode, done.stdout, done.stderr) == (0, filled[1], "")
+    assert any(path.read_bytes() != raw for path, raw in damaged.items())
+
+
+def test_two_signatures_compiled_at_once_do_not_take_each_others_place(tmp_path):
+    # both processes found an empty folder before either wrote
+    one, other = (KernelFiles(str(tmp_path), "f", "source") for _ in range(2))
+    assert one.load("int64") is other.load("float64") is None
+    one.save("int64", "code for int64")
+    other.save("float64", "code for float64")
+    assert (other.load("int64"), one.load("float64")) == ("code for int64", "code for float64")
+    assert KernelFiles(str(tmp_path), "f", "newer source").load("int64") is None
+
+
+def test_a_full_disk_keeps_no_kernel_and_fails_nothing(tmp_path, monkeypatch):
+    files = KernelFiles(str(tmp_path), "f", "source")
+    monkeypatch.setattr(os, "replace", lambda *paths: (_ for _ in ()).throw(OSError(28, "No space left on device")))
+    with pytest.raises(OSError, match="No space"):
+        files.save("int64", "code")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_many_processes_start_at_once_on_an_empty_cache(tmp_path):
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
+    code = INTERRUPTED + "from streameval.kernels.draw import mix64; import numpy as np; print(mix64(np.uint64(7)))"
+    started = [
+        subprocess.Popen(
+            [sys.executable, "-c", code], env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        )
+        for _ in range(8)
+    ]
+    said = {(*one.communicate(), one.returncode) for one in started}
+    assert len(said) == 1
+    assert next(iter(said))[1:] == ("", 0)
+    assert not list(tmp_path.rglob(".*.part"))
+    assert not list(tmp_path.rglob("*.nb?"))
+
+
+# the third kind of folder, numba's own for a user, is under the home folder
+ANNOUNCED = """
+from streameval.process.compiling import announce
+announce(print)
+from streameval.kernels.draw import mix64
+import numpy as np
+mix64(np.uint64(7))
+mix64(np.int64(7))
+"""
+
+
+def installed(folder, home):
+    """Copy the package to where its folder for compiled files cannot be made, even by root; run it from there."""
+    ignored = shutil.ignore_patterns("__pycache__")
+    copy = shutil.copytree(Path(streameval.__file__).parent, folder / "streameval", ignore=ignored)
+    (copy / "kernels" / "__pycache__").write_text("no folder")
+    set_elsewhere = {"NUMBA_CACHE_DIR", "XDG_CACHE_HOME"}
+    environment = {name: value for name, value in os.environ.items() if name not in set_elsewhere}
+    environment |= {"PYTHONPATH": str(folder), "PYTHONDONTWRITEBYTECODE": "1", "HOME": str(home)}
+    done = subprocess.run(
+        [sys.executable, "-c", ANNOUNCED], env=environment, cwd=folder, capture_output=True, text=True, check=True
+    )
+    return done.stdout
+
+
+def test_a_read_only_installation_keeps_kernels_in_the_users_cache_folder(tmp_path):
+    home = tmp_path / "home"
+    home.mkdir()
+    assert installed(tmp_path, home) == ONCE + "\n"
+    assert kernels(home)
+    shutil.rmtree(tmp_path / "streameval")
+    assert installed(tmp_path, home) == ""
+
+
+def test_with_no_folder_to_keep_kernels_in_one_line_says_what_to_set(tmp_path):
+    home = tmp_path / "home"
+    home.write_text("no folder")
+    assert installed(tmp_path, home) == EACH_TIME + "\n"
+    assert "NUMBA_CACHE_DIR" in EACH_TIME
+
+
+@pytest.mark.parametrize(
+    ("arguments", "what", "said"),
+    [
+        (["cost"], ONCE, ""),  # nobody waits at a terminal
+        (["cost"], EACH_TIME, f"streameval: {EACH_TIME}\n"),
+        (["cost", "--log", "json"], ONCE, '{"event": "notice", "message": "' + ONCE + '"}\n'),
+    ],
+)
+def test_the_command_says_why_it_takes_long(arguments, what, said, monkeypatch, capsys):
+    monkeypatch.setattr(cli, "app", lambda *given, **named: [compiling(what), compiling(what)])
+    assert cli.run(arguments) == 0
+    assert capsys.readouterr().err.startswith(said)
+
+
+def test_kernels_can_be_run_as_plain_python():
+    code = "import numpy as np; from streameval.kernels.harmonic import harmonic_difference as f; print(f(10.0, 5.0))"
+    environment = {**os.environ, "NUMBA_DISABLE_JIT": "1"}
+    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
+    assert np.isfinite(float(done.stdout))

@@ -1,0 +1,119 @@
+"""What people and tools give by mistake: one line that says what is wrong, and nothing written."""
+
+import importlib.util
+import shutil
+import subprocess
+import sys
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import streameval
+from streameval.cli import run
+from streameval.errors import InputError, OutsideError
+from streameval.stores import atomic
+
+SMALL = ["--epsilon", "0.1", "--window", "20"]
+BEYOND = str(2**63)
+
+
+@pytest.fixture(scope="module")
+def home(one_ranking, tmp_path_factory):
+    folder, labels, _ = one_ranking
+    study = tmp_path_factory.mktemp("home") / "study"
+    assert run(["plan", str(folder), "--study", str(study), *SMALL]) == 0
+    assert run(["evaluate", str(study), "--labels", str(labels)]) == 0
+    return {"LIST": str(folder), "STUDY": str(study), "LABELS": str(labels)}
+
+
+@pytest.mark.parametrize(
+    ("command", "said"),
+    [
+        (
+            ("plan", "LIST", "--study", "new", "--method", "stratified", "--min-precision", "1e-300"),
+            "takes more than 2,147,483,648 slots",
+        ),
+        (("at", "STUDY", "--rank", BEYOND), "rank 9,223,372,036,854,775,808 is outside 1..10,000"),
+        (("evaluate", "STUDY", "--misses", BEYOND), "misses is 9,223,372,036,854,775,808, above"),
+        (("exact", "LIST", "--label", "label", "--window", BEYOND, "--out", "new"), "a window of 9,223,372"),
+        (("sql", "STUDY", "UPDATE EXTENSIONS"), "UPDATE is not allowed"),
+        (("sql", "STUDY", "EXPLAIN UPDATE EXTENSIONS"), "syntax error"),
+        (("plan", "s3://", "--study", "new"), "there is no bucket in it"),
+        (("plan", "s3://key:word@bucket/x", "--study", "new"), "a name or secret before the bucket"),
+    ],
+)
+def test_one_line_says_what_is_wrong(home, tmp_path, monkeypatch, capsys, command, said):
+    monkeypatch.chdir(tmp_path)
+    capsys.readouterr()
+    assert run([home.get(word, word) for word in command]) == 2
+    err = capsys.readouterr().err
+    assert said in err
+    assert err.count("\n") == 1
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_cost_beyond_counting_is_refused_beside_those_of_other_methods(capsys):
+    assert run(["cost", "--items", "1000000", "--min-precision", "1e-300"]) == 0
+    assert "stratified: alpha 0.08 with min_precision 1e-300 takes more than" in capsys.readouterr().out
+
+
+def test_several_ranks_are_for_at(home):
+    curve = streameval.evaluate(home["STUDY"]).curve
+    for one in (curve.precision_at, curve.recall_at, curve.yield_at):
+        with pytest.raises(InputError, match="takes one rank, and was given 2"):
+            one([1, 10])
+    assert curve.at([1, 10]).num_rows == 2
+
+
+@pytest.mark.parametrize("options", [[], ["--score", "conf"]])
+def test_two_columns_of_one_name_are_refused_before_a_label_is_spent(tmp_path, capsys, options):
+    path = tmp_path / "doubled.parquet"
+    table = pa.table([pa.array(range(3000)), pa.array(range(3000)), pa.array([0.5] * 3000)], names=["id", "id", "conf"])
+    pq.write_table(table, path)
+    assert run(["plan", str(path), "--study", str(tmp_path / "study"), *SMALL, *options]) == 2
+    assert "two columns are called 'id'" in capsys.readouterr().err
+    assert not (tmp_path / "study").exists()
+
+
+@pytest.mark.parametrize("error", [OSError(28, "No space left on device"), pa.ArrowInvalid("No space left on device")])
+def test_a_full_disk_is_said_with_the_path(tmp_path, error):
+    def fail(temporary):
+        raise error
+
+    with pytest.raises(OutsideError) as caught:
+        atomic.write_all({tmp_path / "plan.parquet": fail})
+    assert str(caught.value).startswith(f"{tmp_path / 'plan.parquet'}: No space left on device")
+
+
+def test_a_reader_that_has_seen_enough_is_no_error():
+    closed = f'( {sys.executable} -m streameval --help; echo "status $?" >&2 ) | true'
+    done = subprocess.run(["sh", "-c", closed], capture_output=True, text=True, check=False)
+    assert done.stderr == "status 0\n"
+
+
+def test_a_demo_that_cannot_run_leaves_nothing(tmp_path, monkeypatch, capsys):
+    find = importlib.util.find_spec
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == "sklearn" else find(name))
+    assert run(["demo", str(tmp_path / "demo")]) == 2
+    assert "the demo needs scikit-learn" in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("name", ["labels.csv", "labels.jsonl"])
+def test_a_line_that_is_too_long_for_any_buffer_is_named(home, tmp_path, capsys, name):
+    path, long = tmp_path / name, "x" * (34 << 20)
+    rows = [(rank, long if rank == 3 else "short") for rank in range(1, 6)]
+    if name.endswith("csv"):
+        path.write_text("rank,label,text\n" + "".join(f"{rank},1,{text}\n" for rank, text in rows))
+    else:
+        path.write_text("".join(f'{{"rank": {rank}, "label": 1, "text": "{text}"}}\n' for rank, text in rows))
+    assert run(["evaluate", home["STUDY"], "--labels", str(path)]) == 2
+    assert f"{path}: line {4 if name.endswith('csv') else 3} has more than 32 MiB" in capsys.readouterr().err
+
+
+def test_pages_of_pictures_may_load_nothing(home, tmp_path):
+    plot = tmp_path / "both.html"
+    other = shutil.copytree(home["STUDY"], tmp_path / "other")
+    assert run(["compare", home["STUDY"], str(other), "--plot", str(plot)]) == 0
+    assert 'http-equiv="Content-Security-Policy" content="default-src \'none\';' in plot.read_text()

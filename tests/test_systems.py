@@ -1,0 +1,103 @@
+"""Systems that lack what Linux has, and notebooks that lack what Jupyter usually brings."""
+
+import ast
+import os
+import signal
+import subprocess
+import sys
+import types
+from pathlib import Path
+
+import pytest
+
+import streameval
+from streameval.cli import run
+from streameval.process import system
+from streameval.stores.local import LOCAL
+
+ROOT = Path(streameval.__file__).parent
+BOUND = {
+    "pread", "preadv", "posix_fadvise", "posix_fallocate", "fork", "geteuid", "getuid", "mkfifo", "sched_getaffinity",
+    "setitimer", "SIGALRM", "SIGKILL", "SIGHUP", "pthread_kill", "pthread_sigmask", "statvfs", "uname", "getloadavg",
+}  # fmt: skip
+MODULES = {"fcntl", "resource", "termios", "pwd", "grp", "tty", "msvcrt"}
+
+
+def test_what_systems_differ_in_is_asked_for_in_one_file():
+    found = set()
+    for path in ROOT.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            named = {node.attr} & BOUND if isinstance(node, ast.Attribute) else set()
+            if isinstance(node, ast.Import):
+                named = {alias.name for alias in node.names} & MODULES
+            found |= {path.relative_to(ROOT).as_posix() for _ in named}
+    assert found == {"system.py"}
+
+
+@pytest.fixture
+def bare(monkeypatch):
+    """A system without positioned reads, hints and reserved room."""
+    for name in ("pread", "posix_fadvise", "posix_fallocate"):
+        monkeypatch.delattr(os, name)
+
+
+def test_files_are_read_the_same_without_positioned_reads(bare, tmp_path):
+    path = tmp_path / "bytes"
+    raw = bytes(range(256)) * 64
+    path.write_bytes(raw)
+    with LOCAL.open(str(path)) as file:
+        file.advise([(0, 100)])
+        asked = [(9000, 300), (5, 10), (16_380, 4)]
+        assert [bytes(one) for one in file.read(asked)] == [raw[at : at + size] for at, size in asked]
+
+
+def test_the_journey_runs_on_a_system_without_them(bare, ranking, tmp_path):
+    folder, labels, _ = ranking
+    study = str(tmp_path / "study")
+    assert run(["plan", str(folder), "--study", study, "--score", "conf", "--epsilon", "0.1", "--window", "20"]) == 0
+    assert run(["select", study]) == 0
+    assert run(["evaluate", study, "--labels", str(labels)]) == 0
+
+
+def test_a_time_limit_that_cannot_be_kept_says_so(monkeypatch, ranking, tmp_path, capsys):
+    monkeypatch.delattr(signal, "setitimer")
+    assert run(["plan", str(ranking[0]), "--study", str(tmp_path / "s"), "--time-limit", "5m"]) == 2
+    assert "cannot interrupt a command by time. Hint: leave --time-limit out" in capsys.readouterr().err
+    assert not (tmp_path / "s").exists()
+
+
+def test_folders_are_not_synced_where_they_cannot_be_opened(monkeypatch, tmp_path):
+    def refuse(path, flags):
+        raise PermissionError(13, "Permission denied", path)
+
+    monkeypatch.setattr(system, "os", types.SimpleNamespace(name="nt", O_RDWR=os.O_RDWR, open=refuse))
+    system.sync(str(tmp_path))
+
+
+# DuckDB takes a process for a notebook that has no main file, and whose IPython runs for a kernel
+KERNEL = """
+import sys, types
+sys.modules["ipywidgets"] = None
+IPython = types.ModuleType("IPython")
+IPython.version_info = (9, 0, 0)
+IPython.get_ipython = lambda: types.SimpleNamespace(config={"IPKernelApp": {}})
+sys.modules["IPython"] = IPython
+import duckdb
+try:
+    duckdb.connect().execute("SET enable_progress_bar = false")
+except duckdb.Error:
+    print("refused")
+import streameval
+streameval.plan(FOLDER, STUDY, epsilon=0.1, window=20)
+streameval.select(STUDY)
+found = streameval.evaluate(STUDY, labels=LABELS)
+print(found.curve.at([10]).num_rows, streameval.sql(STUDY, "SELECT 1 AS one").num_rows)
+"""
+
+
+def test_a_notebook_kernel_without_widgets_runs_the_journey(ranking, tmp_path):
+    folder, labels, _ = ranking
+    named = {"FOLDER": str(folder), "STUDY": str(tmp_path / "study"), "LABELS": str(labels)}
+    code = "".join(f"{name} = {value!r}\n" for name, value in named.items()) + KERNEL
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (0, "refused\n1 1\n"), done.stderr

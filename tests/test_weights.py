@@ -1,0 +1,179 @@
+"""Weights: averages over labels are those of the list, whatever method drew them."""
+
+import json
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+import pytest
+
+import streameval
+from streameval.cli import run
+from streameval.methods import available, create
+from streameval.rankings import open_ranking
+from streameval.rankings.draw_by_key import draw_by_key
+from streameval.slices.plan import draw_by_slices
+from streameval.verbs.weights import weights
+
+N = 2_000
+ROWS = np.arange(1, N + 1)
+TRUTH = (np.random.default_rng(3).random(N) < np.linspace(1, 0.05, N)).astype(np.int8)
+# values whose weighted sums are known: how many items, positives, the deep half, an odd pattern
+VALUES = np.array([np.ones(N), TRUTH, ROWS > N // 2, TRUTH * (ROWS % 3 == 0)], dtype=np.float64)
+TABLE = pa.table(
+    {"id": [f"item {row}" for row in ROWS], "country": np.where(ROWS % 5 == 0, "fr", "de"), "label": TRUTH}
+)
+
+
+def by_key(seed):
+    method = create("loguniform", {"budget": 250})
+    return method.drawn(N, seed, draw_by_key(open_ranking(TABLE), method.strata(N), ("id",), seed))
+
+
+def grown(seed):
+    method = create("loguniform", {"budget": 150, "looks": 4})
+    return method.enlarged(method.enlarged(method.plan(N, seed), 2), 4)
+
+
+def plain(name, **parameters):
+    return lambda seed: create(name, parameters).plan(N, seed)
+
+
+def sliced(name, **parameters):
+    return lambda seed: draw_by_slices(open_ranking(TABLE), "country", create(name, parameters), seed)
+
+
+DRAWS = {
+    "loguniform": (plain("loguniform", budget=250), N, 400),
+    "loguniform, one look of several": (plain("loguniform", budget=250, looks=3), N, 400),
+    "loguniform, grown": (grown, N, 400),
+    "loguniform, by key": (by_key, N, 100),
+    "loguniform, slices": (sliced("loguniform", budget=250), N, 60),
+    "uniform": (plain("uniform", budget=250), N, 400),
+    "uniform, first 700": (plain("uniform", at=700, alpha=0.3), 700, 400),
+    "uniform, slices": (sliced("uniform", budget=250), N, 60),
+    "stratified": (plain("stratified", alpha=0.5, epsilon="0.1", head=40, tail="closed"), N, 400),
+    "stratified, open tail": (plain("stratified", alpha=0.9, epsilon="0.3", head=10), None, 400),
+    "stratified, few slots": (plain("stratified", budget=40, epsilon="0.5", head=10, tail="closed"), N, 2_000),
+}
+
+
+@pytest.mark.parametrize("name", DRAWS)
+def test_weighted_sums_are_those_of_the_list_in_the_mean_over_seeds(name):
+    draw, reached, replicates = DRAWS[name]
+    found, raw = [], []
+    for seed in range(replicates):
+        plan = draw(seed)
+        reached = reached or N - plan.notes["unknown_tail"]
+        found.append(VALUES[:, plan.ranks - 1] @ weights(plan))
+        raw.append(TRUTH[plan.ranks - 1].mean())
+    expected = VALUES[:, :reached].sum(axis=1)
+    error = np.std(found, axis=0, ddof=1) / np.sqrt(replicates)
+    assert np.all(np.abs(np.mean(found, axis=0) - expected) <= 4 * error + 1e-6)
+    if reached == N:  # the plain mean of the labels is another matter
+        assert np.mean(raw) - TRUTH.mean() > 0.05
+
+
+@pytest.mark.parametrize(
+    "name", ["loguniform", "loguniform, grown", "loguniform, by key", "loguniform, slices", "uniform"]
+)
+def test_weights_of_strata_add_up_to_the_list(name):
+    assert weights(DRAWS[name][0](7)).sum() == pytest.approx(N)
+
+
+def test_a_rank_that_several_slots_took_stands_for_as_many_items_as_any_other():
+    plan = DRAWS["stratified"][0](1)
+    slots = pc.list_value_length(plan.table.column("held_until")).to_numpy()
+    beyond = plan.ranks > plan.notes["g_ell"]
+    for stratum in np.unique(plan.table.column("stratum").to_numpy()[beyond & (slots > 1)]):
+        here = plan.table.column("stratum").to_numpy() == stratum
+        assert np.unique(weights(plan)[here]).size == 1
+
+
+def test_windows_have_no_weight_and_every_item_has_one():
+    assert np.all(np.isnan(weights(create("paula", {"epsilon": "0.1", "window": 20}).plan(N))))
+    whole = create("paula", {"epsilon": "0.5", "window": N}).plan(N)
+    assert weights(whole).tolist() == [1.0] * N
+    assert {name for name in available() if not hasattr(available()[name], "weights")} == {"paula"}
+
+
+@pytest.fixture
+def files(tmp_path):
+    pq.write_table(TABLE.append_column("weight", pa.array(ROWS * 0.5)), tmp_path / "list.parquet")
+    pq.write_table(pa.table({"rank": ROWS, "label": TRUTH}), tmp_path / "truth.parquet")
+    return tmp_path
+
+
+def evaluated(files, study, *flags):
+    assert run(["plan", str(files / "list.parquet"), "--study", str(study), "--seed", "5", *flags]) == 0
+    assert run(["select", str(study), "--export", str(study / "tasks.csv")]) == 0
+    assert run(["evaluate", str(study), "--labels", str(files / "truth.parquet")]) == 0
+    return pq.read_table(study / "labels.parquet"), pq.read_table(study / "selection.parquet")
+
+
+def asked(study, query, capsys):
+    capsys.readouterr()
+    assert run(["sql", str(study), query, "--json"]) == 0
+    return json.loads(capsys.readouterr().out)["rows"]
+
+
+def test_sql_averages_are_about_the_list(files, capsys):
+    labels, selection = evaluated(files, files / "s", "--budget", "800")
+    assert selection.column("weight").equals(labels.column("weight"))
+    assert selection.column("weight_item").to_pylist() == (0.5 * selection.column("rank").to_numpy()).tolist()
+    header = (files / "s" / "tasks.csv").read_text(encoding="utf-8-sig").splitlines()[0]
+    assert "weight," not in header.replace("weight_item", "")
+    (plainly,) = asked(files / "s", "SELECT avg(label) AS m FROM labels", capsys)
+    (found,) = asked(files / "s", "SELECT weighted_mean(label, weight) AS m FROM labels", capsys)
+    assert plainly["m"] > TRUTH.mean() + 0.1
+    assert found["m"]["estimate"] == pytest.approx(TRUTH.mean(), abs=0.04)
+    assert found["m"]["known"] == 1.0
+    mine = np.average(labels.column("label").to_numpy(), weights=labels.column("weight").to_numpy())
+    assert found["m"]["estimate"] == pytest.approx(mine, rel=1e-12)
+    query = """SELECT country, weighted_mean(labels.label = 1, labels.weight).estimate AS m
+               FROM labels JOIN selection USING (rank) GROUP BY country ORDER BY country"""
+    for row, country in zip(asked(files / "s", query, capsys), ("de", "fr"), strict=True):
+        own = TRUTH[TABLE.column("country").to_numpy(zero_copy_only=False) == country].mean()
+        assert (row["country"], row["m"]) == (country, pytest.approx(own, abs=0.08))
+
+
+def test_missing_labels_are_left_out_and_said(files, capsys):
+    evaluated(files, files / "s", "--budget", "400")
+    half = "CASE WHEN rank % 2 = 0 THEN label END"
+    (row,) = asked(files / "s", f"""SELECT weighted_mean({half}, weight) AS m, sum(weight) FILTER (WHERE rank % 2 = 0)
+                                / sum(weight) AS share FROM labels""", capsys)  # fmt: skip
+    assert row["m"]["known"] == pytest.approx(row["share"])
+    assert row["m"]["estimate"] == pytest.approx(TRUTH.mean(), abs=0.1)
+    (nothing,) = asked(files / "s", "SELECT weighted_mean(NULL::INT, weight) AS m FROM labels", capsys)
+    assert nothing["m"] == {"estimate": None, "known": None}
+
+
+def test_what_has_no_weight_has_no_average(files, capsys):
+    labels, _ = evaluated(files, files / "p", "--method", "paula", "--epsilon", "0.3", "--window", "20")
+    assert labels.column("weight").null_count == labels.num_rows
+    (row,) = asked(files / "p", "SELECT weighted_mean(label, weight) AS m FROM labels", capsys)
+    assert row["m"]["estimate"] is None
+
+
+@pytest.mark.parametrize(("unseen", "nulls"), [("yes", False), ("no", True)])
+def test_labels_that_the_model_has_seen_have_no_weight(files, unseen, nulls):
+    known = pa.table({"id": TABLE.column("id"), "label": TRUTH}).slice(0, 50)
+    pq.write_table(known, files / "known.parquet")
+    reuse = ["--reuse", str(files / "known.parquet"), "--on", "id", "--labels-unseen-by-model", unseen]
+    labels, _ = evaluated(files, files / "r", "--budget", "300", *reuse)
+    assert labels.column("weight").null_count == (labels.num_rows if nulls else 0)
+
+
+def test_an_exact_list_has_an_empty_table_of_labels_with_weights(files, capsys):
+    assert run(["exact", str(files / "list.parquet"), "--label", "label", "--out", str(files / "e")]) == 0
+    (row,) = asked(files / "e", "SELECT weighted_mean(label, weight) AS m FROM labels", capsys)
+    assert row["m"] == {"estimate": None, "known": None}
+
+
+def test_python_has_the_column(files):
+    study = files / "py"
+    streameval.plan(str(files / "list.parquet"), study, seed=5, budget=300)
+    chosen = streameval.select(study).table
+    found = streameval.evaluate(study, labels=files / "truth.parquet")
+    assert found.labels.column("weight").equals(chosen.column("weight"))

@@ -1,0 +1,186 @@
+"""A claim says whose answers it is about: the truth only of labels that nobody disputes, or with a label error."""
+
+import json
+
+import duckdb
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import streameval
+from streameval.cli import run
+from streameval.study import Study
+from streameval.types import TRUTH
+
+N = 60_000
+ABOUT = "what the annotators would say"
+
+
+@pytest.fixture
+def study(tmp_path):
+    """A planned study, its planned ranks, and the truth of all items."""
+    rng = np.random.default_rng(3)
+    truth = (rng.random(N) < np.linspace(0.95, 0.4, N)).astype(np.int8)
+    pq.write_table(pa.table({"id": np.arange(N)}), tmp_path / "list.parquet")
+    plan = streameval.plan(str(tmp_path / "list.parquet"), tmp_path / "study", method="loguniform", alpha=0.08)
+    return tmp_path / "study", plan.ranks, truth
+
+
+def votes_of(rank, label, **columns):
+    return pa.table({"rank": rank, "label": label, **{name: [one] * len(rank) for name, one in columns.items()}})
+
+
+def claim_of(study, tables, **options):
+    return streameval.evaluate(study, labels=tables, **options).curve.claim
+
+
+def test_labels_by_a_machine_are_not_the_truth(study, tmp_path, capsys):
+    """4,128 labels, of which 3,928 are a machine's that says yes too often: each place that claims says so."""
+    folder, ranks, truth = study
+    rng = np.random.default_rng(5)
+    checked = rng.random(ranks.size) < 200 / ranks.size
+    machine = np.where(truth[ranks - 1] == 1, 1, rng.random(ranks.size) < 0.3).astype(np.int8)
+    table = pa.concat_tables([votes_of(ranks, machine, source="llm"),
+                              votes_of(ranks[checked], truth[ranks - 1][checked], source="person")])  # fmt: skip
+    pq.write_table(table, tmp_path / "labels.parquet")
+    evaluate = ["evaluate", str(folder), "--labels", str(tmp_path / "labels.parquet"), "--prefer", "person,llm"]
+    assert run(evaluate) == 0
+    told = capsys.readouterr().out
+    low, _, high = Study(folder).evaluation().curve.precision_at(N)
+    assert not low <= truth.mean() <= high  # what the annotators would say is not the truth here
+    assert f"With probability 0.95, {ABOUT} lies inside the bounds" in told
+    assert "the truth lies inside" not in told
+    who = f"{int((~checked).sum()):,} from llm, {int(checked.sum())} from person"
+    wrong = int(np.sum(machine[checked] != truth[ranks - 1][checked]))
+    often = f"{wrong} of {int(checked.sum())} answers of llm and a preferred source differ"
+    assert who in told
+    assert often in told
+    assert "--label-error 0." in told
+    assert f"for {ABOUT} and not for the truth" in told
+
+    claim = json.loads((folder / "evaluation.json").read_text())["claim"]
+    assert claim["about"] == ABOUT
+    assert who in claim["why"]
+    page = (folder / "report.html").read_text()
+    assert page.count(who) >= 2
+    assert f"precise by {ABOUT}" in page
+    with duckdb.connect(str(folder / "study.duckdb"), read_only=True) as database:
+        comments = dict(database.sql("SELECT table_name, comment FROM duckdb_tables()").fetchall())
+        assert database.sql("SELECT about, why FROM provenance").fetchall() == [(ABOUT, claim["why"])]
+    for name in ("curve", "envelope", "metrics", "provenance"):
+        assert who in comments[name]
+    for command in (["cut", str(folder), "--precision", "0.7"], ["at", str(folder), "--rank", "1000"]):
+        assert run(command) == 0
+        told = capsys.readouterr().out
+        assert who in told
+        assert f"for {ABOUT} and not for the truth" in told
+
+    assert "by those that are negative" in claim["why"]
+    assert "--prefer person,llm" in page.split("Made again by")[1]
+    suggested = claim["why"].split("--label-error ")[1]
+    assert run([*evaluate, "--label-error", suggested]) == 0
+    told = capsys.readouterr().out
+    found = Study(folder).evaluation().curve
+    low, _, high = found.precision_at(N)
+    assert low <= truth.mean() <= high
+    assert found.claim.about == TRUTH
+    assert "the truth lies inside the bounds" in told
+    assert "The claim is about" not in told
+    assert often in told
+
+
+def test_comparisons_say_it_of_the_side_that_it_is_true_of(study, tmp_path, capsys):
+    folder, ranks, truth = study
+    other = tmp_path / "other"
+    streameval.plan(str(tmp_path / "list.parquet"), other, method="loguniform", alpha=0.1, seed=4)
+    theirs = Study(other).plan().ranks
+    streameval.evaluate(other, labels=votes_of(theirs, truth[theirs - 1]))
+    halves = [
+        votes_of(part, truth[part - 1], source=name) for part, name in zip((ranks[::2], ranks[1::2]), "ab", strict=True)
+    ]
+    streameval.evaluate(folder, labels=halves)
+    assert run(["compare", str(folder), str(other)]) == 0
+    told = capsys.readouterr().out
+    assert f"The claim is about {ABOUT}, not about the truth: of the first, labels are" in told
+    assert "of the second" not in told.split("The claim is about")[1]
+
+
+def test_three_annotators_who_err_are_not_the_truth_and_suggest_how_often(study, capsys):
+    folder, ranks, truth = study
+    rng = np.random.default_rng(8)
+    tables = []
+    for name in ("ann", "ben", "cem"):
+        wrong = rng.random(ranks.size) < 0.2
+        tables.append(votes_of(ranks, np.where(wrong, 1 - truth[ranks - 1], truth[ranks - 1]), annotator=name))
+    claim = claim_of(folder, pa.concat_tables(tables))
+    assert claim.about == ABOUT
+    assert "pairs of answers to one item differ" in claim.why
+    assert 0.17 < float(claim.why.split("--label-error ")[1]) < 0.23
+
+
+@pytest.mark.parametrize("voters", [1, 3])
+def test_one_undisputed_source_is_the_truth(study, voters):
+    folder, ranks, truth = study
+    tables = [votes_of(ranks, truth[ranks - 1], annotator=f"a{i}", source="people") for i in range(voters)]
+    found = streameval.evaluate(folder, labels=pa.concat_tables(tables))
+    assert (found.curve.claim.about, found.curve.claim.why) == (TRUTH, "")
+    assert "the truth lies inside the bounds" in found.curve.findings[0]
+    assert not any("claim is about" in one for one in found.curve.findings)
+
+
+def test_one_answer_that_differs_is_a_dispute(study):
+    folder, ranks, truth = study
+    again = votes_of(ranks[:1], 1 - truth[ranks[:1] - 1], annotator="ben")
+    claim = claim_of(folder, pa.concat_tables([votes_of(ranks, truth[ranks - 1], annotator="ann"), again]))
+    assert claim.about == ABOUT
+    assert "1 of 1 pairs of answers to one item differ: no --label-error below 0.5" in claim.why
+
+
+def test_sources_that_share_no_item_leave_their_errors_unknown(study):
+    folder, ranks, truth = study
+    halves = [
+        votes_of(part, truth[part - 1], source=name) for part, name in zip((ranks[::2], ranks[1::2]), "ab", strict=True)
+    ]
+    claim = claim_of(folder, halves)
+    assert claim.about == ABOUT
+    assert claim.why.endswith("no item was answered twice, so nothing says how often they err")
+
+
+def test_a_source_whose_labels_do_not_count_disputes_nothing(study):
+    folder, ranks, truth = study
+    person = votes_of(ranks, truth[ranks - 1], source="person")
+    machine = votes_of(ranks, 1 - truth[ranks - 1], source="llm")
+    assert claim_of(folder, pa.concat_tables([person, machine]), prefer=["person", "llm"]).about == TRUTH
+
+
+def test_a_full_list_is_exact_of_what_was_said(tmp_path, capsys):
+    items = pa.table({"id": np.arange(50)})
+    streameval.plan(items, tmp_path / "study", method="loguniform", budget=50)
+    votes = pa.concat_tables([votes_of(np.arange(1, 51), np.arange(50) % 2, annotator="ann"),
+                              votes_of(np.arange(1, 11), np.zeros(10, int), annotator="ben")])  # fmt: skip
+    pq.write_table(votes, tmp_path / "votes.parquet")
+    options = ["--labels", str(tmp_path / "votes.parquet"), "--prefer", "x", "--vote", "all"]
+    assert run(["evaluate", str(tmp_path / "study"), *options]) == 0
+    told = capsys.readouterr().out
+    assert f"the curve is exact of {ABOUT}" in told
+    assert "5 of 10 pairs of answers to one item differ" in told
+
+
+@pytest.mark.parametrize("by", ["repeats", "controls"])
+def test_repeats_and_controls_dispute_a_lone_annotator(study, by, tmp_path):
+    folder, ranks, truth = study
+    pq.write_table(pa.table({"id": [-1, -2], "label": [1, 0]}), tmp_path / "known.parquet")
+    extra = {"repeats": 4} if by == "repeats" else {"controls": str(tmp_path / "known.parquet")}
+    streameval.select(folder, export=tmp_path / "tasks.jsonl", **extra)
+    tasks = [json.loads(line) for line in (tmp_path / "tasks.jsonl").read_text().splitlines()]
+    known = {int(row["id"]): row for row in tasks if row["se_task"] <= 10**12}
+    assert len(tasks) == ranks.size + (4 if by == "repeats" else 2)
+    for row in tasks:
+        real = row["se_task"] < 10**12
+        row["label"] = int(truth[row["id"]]) if real else 1 - (int(truth[row["id"]]) if row["id"] >= 0 else 1)
+    (tmp_path / "done.jsonl").write_text("\n".join(json.dumps(row) for row in tasks))
+    claim = claim_of(folder, tmp_path / "done.jsonl")
+    assert claim.about == ABOUT
+    assert ("second answers" if by == "repeats" else "1 of 2 answers to control items") in claim.why
+    assert known
