@@ -66,8 +66,7 @@ class Curve:
     basis : Basis
         What estimates are made of; they are null where it is "none".
     center : Envelope or None
-        Bounds in whose middle the estimates lie, where it is not that of `envelope`: as they would be if missing labels
-        were like those at hand, or at another confidence.
+        Other bounds, in whose middle the estimates lie: with missing labels like those at hand, say. None: `envelope`.
     """
 
     n_items: int
