@@ -127,7 +127,7 @@ def unusable_path(error: OSError) -> InputError | None:
 
 
 def _final_name(path: object) -> str:
-    """The name a file was to have: it is first written in a temporary folder beside it (`streameval.stores.temporary`)."""
+    """The name a file was to have: it is first written in a folder beside it (`streameval.stores.temporary`)."""
     beside = re.sub(r"\.streameval\.[^./]+\.part/", "", str(path))
     return re.sub(r"\.([^/]+)\.[^./]+\.part(?=/|$)", r"\1", beside)
 

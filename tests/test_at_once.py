@@ -82,7 +82,8 @@ def test_of_two_plans_for_a_new_folder_one_is_told(study, tmp_path):
 def test_who_waits_too_long_is_told_to_come_again(study, monkeypatch):
     monkeypatch.setattr(locks, "PATIENCE", 0.0)
     other = subprocess.Popen(
-        [sys.executable, "-c", "import sys; from pathlib import Path; from streameval.stores.locks import one_at_a_time\n"
+        [sys.executable, "-c", "import sys\nfrom pathlib import Path\n"
+         "from streameval.stores.locks import one_at_a_time\n"
          "with one_at_a_time(Path(sys.argv[1])): print('held', flush=True); sys.stdin.readline()", str(study)],
         text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE)  # fmt: skip
     assert other.stdout.readline() == "held\n"

@@ -552,7 +552,7 @@ def test_a_full_disk_is_outside_trouble_and_no_signal(tmp_path, monkeypatch):
     def full(handle, offset, size):
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr("streameval.stores.scratch.os.posix_fallocate", full)
+    monkeypatch.setattr("streameval.process.system.os.posix_fallocate", full)
     with pytest.raises(OutsideError, match="space"):
         streameval.plan(listed(np.random.default_rng(0), 100), tmp_path / "st", by="country", seed=0)
 
