@@ -106,11 +106,11 @@ def strike(pid: int, number: int) -> None:
 
 def serve() -> None:
     """Import everything, then fork for each line that comes in."""
-    import streameval
+    import streameval.cli
+    from streameval.__main__ import main
 
     for name in streameval.__all__:
         getattr(streameval, name)
-    from streameval.cli import main
 
     for line in sys.stdin:
         told = json.loads(line)
