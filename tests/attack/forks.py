@@ -109,7 +109,7 @@ def serve() -> None:
 
     for name in streameval.__all__:
         getattr(streameval, name)
-    from streameval.cli import main
+    from streameval.__main__ import main
 
     for line in sys.stdin:
         told = json.loads(line)
