@@ -1,15 +1,64 @@
-"""The attack's own reader and writer of Parquet: what it calls undamaged is, and what it calls damaged is not."""
+"""A short attack with damaged files, kills and the rest, and every case that attacks have found so far."""
+
+import shutil
+from functools import partial
+from pathlib import Path
 
 import pytest
-from attack import golden, layout
+from attack import golden, layout, outcomes
 from attack.consistent import contradictions
+from attack.damage import Damage
+from attack.hunt import Effort, hunt
+from attack.journal import Journal
+from attack.kills import Interrupts, Kills, Shortages
+from attack.pairs import Pairs
+from attack.rankings import MEMORY_GB, NAMED, OPERATIONS, RANKING, Base, Rankings
+from attack.scenes import SCENES
+from attack.studies import Studies
+from attack.tables import Tables
 from attack.thrift import encode
-from attack.writers import WRITERS, write
+from attack.writers import WRITERS
+
+SHARED = Path(__file__).resolve().parents[2] / "shared" / "attack"
+FOUND = [
+    "column_name_not_utf8",
+    "dupcols",
+    "exact_score_stats_zero_traceback",
+    "giant_dictionary",
+    "levels_histogram_abort",
+    "not_utf8_text",
+    "polars_abort_num_values",
+    "stats_short_abort",
+]
+PLAN = ["plan", RANKING, "--study", "study", "--method", "loguniform", "--budget", "40", "--memory", str(MEMORY_GB)]
+SELECT = ["select", "study"]
+SCORE = ["--score", "score"]
+EXACT = ["exact", RANKING, "--label", "label", "--memory", str(MEMORY_GB)]
+EXPORTS = ["tasks.csv", "tasks.jsonl", "tasks.label-studio.json", "tasks.html"]
+READINGS = [
+    [PLAN, SELECT],
+    [[*PLAN, *SCORE], SELECT],
+    [EXACT],
+    [[*EXACT, *SCORE]],
+    *([PLAN, SELECT, [*SELECT, "--export", name]] for name in EXPORTS),
+]
+
+
+@pytest.fixture(scope="module")
+def rankings(tmp_path_factory):
+    return Rankings(tmp_path_factory.mktemp("undamaged"), Journal(tmp_path_factory.mktemp("failures")))
+
+
+@pytest.fixture(scope="module")
+def worker(rankings, tmp_path_factory):
+    serving = rankings.worker(tmp_path_factory.mktemp("golden"))
+    yield serving
+    serving.stop()
 
 
 @pytest.mark.parametrize("name", WRITERS)
-def test_an_undamaged_file_does_not_contradict_itself(tmp_path, name):
-    raw = write(name, tmp_path).read_bytes()
+def test_an_undamaged_file_does_not_contradict_itself(rankings, name):
+    raw = (rankings.folder / f"{name}.parquet").read_bytes()
     file = layout.read(raw)
     assert contradictions(raw) == []
     assert layout.with_footer(raw, file.footer_at, file.footer) == raw
@@ -17,8 +66,70 @@ def test_an_undamaged_file_does_not_contradict_itself(tmp_path, name):
         assert encode(page.header) == raw[page.at : page.body]
 
 
-@pytest.mark.parametrize("make", golden.DAMAGED, ids=lambda one: one.__name__)
-def test_a_damaged_file_contradicts_itself(make):
-    file, raw = make()
-    assert contradictions(file.raw) == []
+BASES = {}
+
+
+@pytest.fixture(scope="module", params=golden.DAMAGED, ids=lambda one: one.__name__)
+def case(request):
+    """An undamaged file, and what was done to it."""
+    file, raw = request.param()
     assert contradictions(raw) != []
+    base = BASES.setdefault(file.raw, Base(request.param.__name__, file))
+    lies = request.param is golden.statistics_of_zero
+    site = "footer.row_groups.columns.meta_data.statistics" if lies else "as told"
+    return base, Damage("made", site, "as told", ((0, len(file.raw), raw),))
+
+
+@pytest.mark.parametrize("operation", OPERATIONS, ids=lambda one: one.name)
+def test_a_damaged_file_is_refused_or_does_no_harm(rankings, worker, case, operation):
+    found = rankings.outcome(worker, case[0], operation, case[1])
+    assert not found.failed, found
+    assert found.kind != outcomes.UNSHOWN, "all of these contradict themselves"
+
+
+def is_orderly(worker, raw, commands):
+    """Whether a file is used, or refused in a line."""
+    shutil.rmtree(worker.home / "study", ignore_errors=True)
+    (worker.home / RANKING).unlink(missing_ok=True)
+    (worker.home / RANKING).write_bytes(raw)
+    found = outcomes.of_run(worker.run(commands), NAMED, int(MEMORY_GB * 1e6) + outcomes.BASE_KB)
+    assert found is None or found.kind == outcomes.REFUSED, (commands[-1], found)
+
+
+@pytest.mark.parametrize("make", golden.ODD, ids=lambda one: one.__name__)
+def test_an_odd_file_is_used_or_refused_in_a_line(worker, make):
+    raw = make()
+    for commands in (*READINGS, [[*PLAN, *SCORE, "--key", "item"], SELECT]):
+        is_orderly(worker, raw, commands)
+
+
+@pytest.mark.parametrize("name", FOUND)
+def test_files_found_before_are_used_or_refused_in_a_line(worker, name):
+    path = SHARED / f"{name}.parquet"
+    if not path.exists():
+        pytest.skip(f"{path} is not there: it is not part of the project")
+    for commands in (*READINGS, [[*PLAN, *SCORE, "--key", "id"], SELECT]):
+        is_orderly(worker, path.read_bytes(), commands)
+
+
+# how many of each fit into two minutes, and of the verbs a few that differ most
+FEW = [one for one in SCENES if one.name in ("select by score", "evaluate, second table", "labels, forget", "cut")]
+AT_ONCE = ("evaluate", "forget", "plan, more labels")
+ATTACKS = {
+    "rankings": (Rankings, 100),
+    "tables": (Tables, 25),
+    "studies": (Studies, 20),
+    "kills": (partial(Kills, scenes=FEW), 8),
+    "interrupts": (partial(Interrupts, scenes=FEW), 8),
+    "disks": (partial(Shortages, scenes=FEW), 8),
+    "pairs": (partial(Pairs, commands=AT_ONCE), 5),
+}
+
+
+@pytest.mark.parametrize("name", ATTACKS)
+def test_a_short_attack_finds_nothing(name, tmp_path):
+    attack, number = ATTACKS[name]
+    journal = Journal(tmp_path / "failures")
+    hunt(attack(tmp_path / "undamaged", journal), Effort(17, 600, 1, range(number)), tmp_path)
+    assert sum(journal.tried.values()) >= number / 2
+    assert not journal.failed, journal.table()
