@@ -18,7 +18,7 @@ from streameval.rankings.paging import thrift
 from streameval.rankings.streams import labelled_rows
 
 _ATTACK = Path(__file__).resolve().parents[2] / "shared" / "attack"
-_PLAN = ["--epsilon", ".5", "--window", "5", "--head", "20"]
+_PLAN = ["--method", "paula", "--epsilon", ".5", "--window", "5", "--head", "20"]
 
 
 def streameval(*arguments):
