@@ -19,7 +19,7 @@ from streameval.rankings import open_ranking
 from streameval.rows.options import RankingOptions
 
 _ATTACK = Path(__file__).resolve().parents[2] / "shared" / "attack"
-_PLAN = ["--epsilon", ".5", "--window", "5", "--head", "20"]
+_PLAN = ["--method", "paula", "--epsilon", ".5", "--window", "5", "--head", "20"]
 
 
 def streameval(*arguments):
@@ -257,3 +257,21 @@ def test_checksums_are_those_of_the_format(tmp_path):
     chunk, raw = pq.read_metadata(path).row_group(0).column(1), path.read_bytes()
     header, end = thrift.read_struct(raw, chunk.data_page_offset)
     assert zlib.crc32(raw[end : end + header[3][1]]) == header[4][1] % 2**32
+
+
+def test_text_within_a_list_has_to_be_text(tmp_path):
+    good = pa.array([["a"], None, ["bb", "c"]])
+    values = pa.array([b"a", b"\xff\xfe", b"c"]).view(pa.string())
+    path = tmp_path / "r.parquet"
+    pq.write_table(pa.table({"good": good, "bad": pa.ListArray.from_arrays(good.offsets, values)}), path)
+    ranking = open_ranking(str(path))
+    assert ranking.fetch(np.array([1, 3]), ["good"]).table["good"].to_pylist() == [["a"], ["bb", "c"]]
+    with pytest.raises(InputError, match=r"r\.parquet: row group 0, column 'bad': cannot be used .*UTF"):
+        ranking.fetch(np.array([3]), ["bad"])
+
+
+def test_a_column_whose_name_is_no_text(tmp_path):
+    path = write(tmp_path / "r.parquet")
+    edit_footer(path, lambda fields: fields[2][1][1][2].update({4: (thrift.STRUCT, {})}))
+    with pytest.raises(InputError, match="schema cannot be read"):
+        open_ranking(str(path))

@@ -14,7 +14,7 @@ from streameval.cli import run
 from streameval.errors import InputError, OutsideError
 from streameval.stores import atomic
 
-SMALL = ["--epsilon", "0.1", "--window", "20"]
+SMALL = ["--method", "paula", "--epsilon", "0.1", "--window", "20"]
 BEYOND = str(2**63)
 
 

@@ -147,7 +147,7 @@ def test_shards_of_a_study_on_the_command_line(listed, tmp_path, capsys):
     assert "All scans are done" in capsys.readouterr().out
     opened = []
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(RowGroup, "_read", lambda self, columns: opened.append(self.path))
+        patch.setattr(RowGroup, "read", lambda self, columns: opened.append(self.path))
         streameval.scan(study, shard="1/9")
     assert opened == []
     assert all(a.equals(b) for a, b in zip(selected(study), expected, strict=True))
@@ -183,7 +183,7 @@ class InterruptedReadError(Exception):
 
 def reading(monkeypatch, opened, limit=None):
     """Note every row group that is read; raise after so many."""
-    plain = RowGroup._read
+    plain = RowGroup.read
 
     def read(self, columns):
         if limit is not None and len(opened) >= limit:
@@ -191,7 +191,7 @@ def reading(monkeypatch, opened, limit=None):
         opened.append((os.path.basename(self.path), self.index))
         return plain(self, columns)
 
-    monkeypatch.setattr(RowGroup, "_read", read)
+    monkeypatch.setattr(RowGroup, "read", read)
 
 
 @pytest.mark.parametrize("after", [3, 26, 30, 45])

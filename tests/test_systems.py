@@ -54,7 +54,25 @@ def test_files_are_read_the_same_without_positioned_reads(bare, tmp_path):
 def test_the_journey_runs_on_a_system_without_them(bare, ranking, tmp_path):
     folder, labels, _ = ranking
     study = str(tmp_path / "study")
-    assert run(["plan", str(folder), "--study", study, "--score", "conf", "--epsilon", "0.1", "--window", "20"]) == 0
+    assert (
+        run(
+            [
+                "plan",
+                str(folder),
+                "--study",
+                study,
+                "--score",
+                "conf",
+                "--method",
+                "paula",
+                "--epsilon",
+                "0.1",
+                "--window",
+                "20",
+            ]
+        )
+        == 0
+    )
     assert run(["select", study]) == 0
     assert run(["evaluate", study, "--labels", str(labels)]) == 0
 
@@ -88,7 +106,7 @@ try:
 except duckdb.Error:
     print("refused")
 import streameval
-streameval.plan(FOLDER, STUDY, epsilon=0.1, window=20)
+streameval.plan(FOLDER, STUDY, method="paula", epsilon=0.1, window=20)
 streameval.select(STUDY)
 found = streameval.evaluate(STUDY, labels=LABELS)
 print(found.curve.at([10]).num_rows, streameval.sql(STUDY, "SELECT 1 AS one").num_rows)

@@ -99,6 +99,7 @@ def check_headers(file: OpenFile, chunk: Chunk) -> Checked:
         See `check_bytes`.
     """
     found: list[Int64Array] = []
+    file.stream(chunk.begin, chunk.end)
     at, held, values = chunk.begin, 0, int(chunk.facts[kernels.VALUES])
     while held < values:
         header = np.empty(headers.N_HEADER + 2, np.int64)

@@ -10,6 +10,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from typing import Any
 
 import polars as pl
 import pyarrow as pa
@@ -21,7 +22,7 @@ from streameval.parquet.checks import Checked, check_bytes, check_headers
 from streameval.parquet.chunks import Chunk, OpenFile
 from streameval.parquet.footers import Footer
 from streameval.parquet.layout import read_columns
-from streameval.parquet.schema import BYTE_ARRAY, schema_for
+from streameval.parquet.schema import BYTE_ARRAY, schema_for, wide_type
 from streameval.parquet.statistics import check_values
 from streameval.parquet.writing import MAGIC, Place, column_chunk, ending, row_group
 from streameval.stores.objects import Stream
@@ -29,6 +30,7 @@ from streameval.stores.store import State
 
 _KEPT = 16
 _STREAM = 1 << 20
+_SHARE = 8  # of the limit, that a row group may take as it is stored; larger ones are read piece by piece
 
 
 class _Known:
@@ -69,22 +71,21 @@ def read_group(footer: Footer, group: int, columns: Sequence[str]) -> pa.Table:
     with OpenFile(footer) as file:
         raw, known = _KNOWN.of(file, footer, columns)
         chunks = [leaf[group] for column in known for leaf in column]
-        found = file.read([(chunk.begin, chunk.end - chunk.begin) for chunk in chunks])
-    checked = [check_bytes(chunk, body) for chunk, body in zip(chunks, found, strict=True)]
-    places, at = [], len(MAGIC)
+        checked, body = _image(file, chunks, columns, raw)
     for one in checked:
-        places.append(one.placed(at))
-        at += one.size
-    end = _ending(footer, group, columns, raw, checked, places)
-    body = b"".join([MAGIC, *(piece[: one.size] for piece, one in zip(found, checked, strict=True)), end])
-    large = _large(checked, int(footer.row_group_rows[group]), footer.limit)
+        _check_size(one.uncompressed, footer.limit, one.chunk.where)
+    large = _large(checked, chunks[0].n_rows, footer.limit)
     if _quick(footer, columns) and not large:
         table = pl.scan_parquet(body).collect().to_arrow()
     else:
         with pq.ParquetFile(pa.BufferReader(body), read_dictionary=large) as image:
             table = _as_stored(image.read(use_threads=False), footer)
         for name in large:
-            _check_expanded(table.column(name), footer.limit, f"{footer.file.path}: row group {group}, column {name}")
+            _check_size(
+                _expanded(table.column(name)), footer.limit, f"{footer.file.path}: row group {group}, column {name}"
+            )
+            at = table.schema.get_field_index(name)
+            table = table.set_column(at, name, table.column(at).cast(wide_type(table.schema.field(at).type)))
     if footer.verify == "on":
         for chunk in chunks:
             if len(chunk.leaf.path) == 1:
@@ -109,17 +110,39 @@ def stream_group(footer: Footer, group: int, columns: Sequence[str], rows: int) 
     """
     with OpenFile(footer) as file:
         raw, known = _KNOWN.of(file, footer, columns)
-        checked = [check_headers(file, leaf[group]) for column in known for leaf in column]
-        end = _ending(footer, group, columns, raw, checked, [one.placed(one.chunk.begin) for one in checked])
-        large = _large(checked, min(rows, int(footer.row_group_rows[group])), footer.limit)
+        chunks = [leaf[group] for column in known for leaf in column]
+        source: Any
+        verify = False
+        if sum(chunk.end - chunk.begin for chunk in chunks) <= footer.limit // _SHARE:
+            checked, body = _image(file, chunks, columns, raw)
+            source = pa.BufferReader(body)
+        else:
+            checked = [check_headers(file, chunk) for chunk in chunks]
+            end = _ending(checked, [one.placed(one.chunk.begin) for one in checked], columns, raw)
+            source, verify = pa.PythonFile(Stream(_Renewed(file, end)), mode="r"), footer.verify == "on"
+        large = _large(checked, min(rows, chunks[0].n_rows), footer.limit)
         with pq.ParquetFile(
-            pa.PythonFile(Stream(_Renewed(file, end)), mode="r"),
+            source,
             read_dictionary=large,
             pre_buffer=False,
             buffer_size=_STREAM,
-            page_checksum_verification=footer.verify == "on",
+            page_checksum_verification=verify,
         ) as image:
-            yield (_stored(image, footer, rows, large))
+            yield _stored(image, footer, rows, large)
+
+
+def _image(
+    file: OpenFile, chunks: Sequence[Chunk], columns: Sequence[str], raw: bytes
+) -> tuple[list[Checked], bytes]:  # fmt: skip
+    """Read chunks, check them, and make them a file of their own."""
+    found = file.read([(chunk.begin, chunk.end - chunk.begin) for chunk in chunks])
+    checked = [check_bytes(chunk, body) for chunk, body in zip(chunks, found, strict=True)]
+    places, at = [], len(MAGIC)
+    for one in checked:
+        places.append(one.placed(at))
+        at += one.size
+    end = _ending(checked, places, columns, raw)
+    return checked, b"".join([MAGIC, *(piece[: one.size] for piece, one in zip(found, checked, strict=True)), end])
 
 
 def _stored(image: pq.ParquetFile, footer: Footer, rows: int, large: Sequence[str]) -> Iterator[pa.Table]:
@@ -156,14 +179,13 @@ class _Renewed:
         return found
 
 
-def _ending(
-    footer: Footer, group: int, columns: Sequence[str], raw: bytes, checked: Sequence[Checked], places: Sequence[Place]
-) -> bytes:
-    own = {column.name: column for column in read_columns(footer.file.path, raw)}
+def _ending(checked: Sequence[Checked], places: Sequence[Place], columns: Sequence[str], raw: bytes) -> bytes:
+    first = checked[0].chunk
+    own = {column.name: column for column in read_columns(first.footer.file.path, raw)}
     chunks = [column_chunk(one.chunk.leaf, place) for one, place in zip(checked, places, strict=True)]
-    rows = int(footer.row_group_rows[group])
     uncompressed = sum(one.uncompressed for one in checked)
-    return ending(schema_for([own[name] for name in columns]), rows, [row_group(chunks, uncompressed, rows)])
+    group = row_group(chunks, uncompressed, first.n_rows)
+    return ending(schema_for([own[name] for name in columns]), first.n_rows, [group])
 
 
 def _as_stored(table: pa.Table, footer: Footer) -> pa.Table:
@@ -194,8 +216,7 @@ def _expanded(column: pa.ChunkedArray) -> int:
     return int(total)
 
 
-def _check_expanded(column: pa.ChunkedArray, limit: int, where: str) -> None:
-    size = _expanded(column)
+def _check_size(size: int, limit: int, where: str) -> None:
     if size > limit:
         raise InputError(
             f"{where}: its values take {size / 1e9:.3g} GB, too much for the memory limit",

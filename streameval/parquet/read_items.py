@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 
@@ -133,7 +133,9 @@ def read_job(job: Job, limit: int) -> Slab:
 def _check_text(values: pa.ChunkedArray, job: Job, name: str) -> None:
     """Refuse text that is not UTF-8: no table of tasks, database or page could hold it as it is."""
     try:
-        values.validate(full=True)
+        for chunk in values.chunks:
+            for texts in _texts(chunk):
+                texts.validate(full=True)
         return
     except pa.ArrowInvalid as error:
         broken = error
@@ -149,6 +151,21 @@ def _check_text(values: pa.ChunkedArray, job: Job, name: str) -> None:
                     "correct it where it is written, or leave the column out with --columns",
                 ) from None
     raise InputError(f"{job.parts[0].where}, column '{name}': cannot be used ({broken})") from broken
+
+
+def _texts(array: pa.Array) -> Iterator[pa.Array]:
+    """Texts of a column, those within structs and lists too; what lies under nulls is of no account."""
+    kind = array.type
+    if pa.types.is_large_string(kind):
+        yield array
+    elif pa.types.is_struct(kind):
+        for i in range(kind.num_fields):
+            yield from _texts(array.field(i))
+    elif pa.types.is_map(kind):
+        yield from _texts(array.keys)
+        yield from _texts(array.items)
+    elif pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind):
+        yield from _texts(array.values)
 
 
 def _partition_key(job: Job, name: str) -> pa.ChunkedArray:

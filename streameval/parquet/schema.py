@@ -122,16 +122,19 @@ def _leaves(walk: Iterator[Fields], above: tuple[Fields, ...], depth: int) -> It
 
 
 def _leaf(chain: tuple[Fields, ...]) -> Leaf:
+    names, physical = [element[_NAME][1] for element in chain], chain[-1][_TYPE][1]
+    if not all(isinstance(name, bytes) for name in names) or not isinstance(physical, int):
+        raise ValueError("its elements are not of the format")
     kinds = [element.get(_REPETITION, (thrift.I32, 0))[1] for element in chain]
     root: Fields = {_NAME: (thrift.BINARY, b"schema"), _NUM_CHILDREN: (thrift.I32, 1)}
     elements = [root, *(_only_child(element) for element in chain[:-1]), chain[-1]]
     return Leaf(
         index=0,
-        path=tuple(element[_NAME][1].decode() for element in chain),
+        path=tuple(name.decode() for name in names),
         chain=thrift.write_list(thrift.STRUCT, elements),
         max_rep=kinds.count(_REPEATED),
         max_def=kinds.count(_REPEATED) + kinds.count(_OPTIONAL),
-        physical=chain[-1][_TYPE][1],
+        physical=physical,
     )
 
 

@@ -6,6 +6,7 @@ forks. A child ends as the command line does: through `main`, with exit handlers
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import resource
@@ -46,11 +47,11 @@ class Forks:
     Parameters
     ----------
     home : Path
-        What commands print goes to files there; their temporary files go to `home / "tmp"`.
+        Temporary files of commands go to `home / "tmp"`.
     """
 
     def __init__(self, home: Path) -> None:
-        self.home, self.temporary = home, home / "tmp"
+        self.temporary = home / "tmp"
         self.temporary.mkdir(parents=True, exist_ok=True)
         here = str(Path(__file__).parents[1])
         environment = {**os.environ, "PYTHONPATH": here, "TMPDIR": str(self.temporary), "OPENBLAS_NUM_THREADS": "1"}
@@ -62,15 +63,13 @@ class Forks:
     def start(self, arguments: Sequence[str], cwd: Path, limits: Mapping[str, int] | None = None) -> int:
         """Begin a command; its process."""
         assert self.process.stdin is not None
-        told = {"arguments": list(arguments), "cwd": str(cwd), "home": str(self.home), "limits": dict(limits or {})}
+        told = {"arguments": list(arguments), "cwd": str(cwd), "limits": dict(limits or {})}
         print(json.dumps(told), file=self.process.stdin, flush=True)
         return int(self._line())
 
     def finish(self) -> Done:
         """Wait for the command that was begun."""
-        said = json.loads(self._line())
-        texts = [(self.home / name).read_text(errors="replace") for name in ("out", "err")]
-        return Done(said["status"], *texts, said["seconds"], said["peak_kb"])
+        return Done(**json.loads(self._line()))
 
     def run(self, arguments: Sequence[str], cwd: Path, trouble: Trouble | None = None) -> Done:
         """Run a command, in trouble if so."""
@@ -115,14 +114,34 @@ def serve() -> None:
     for line in sys.stdin:
         told = json.loads(line)
         began = time.monotonic()
+        pipes = [_wide_pipe() for _ in range(2)]
         pid = os.fork()
         if pid == 0:
-            _become(told)
+            _become(told, [into for _, into in pipes])
             main()
         print(pid, flush=True)
-        status, usage = _wait(pid, began)
-        seconds = time.monotonic() - began
-        print(json.dumps({"status": status, "seconds": seconds, "peak_kb": usage}), flush=True)
+        status, peak = _wait(pid, began)
+        out, err = (_emptied(*pipe) for pipe in pipes)
+        done = {"status": status, "out": out, "err": err, "seconds": time.monotonic() - began, "peak_kb": peak}
+        print(json.dumps(done), flush=True)
+
+
+def _wide_pipe() -> tuple[int, int]:
+    """A pipe that holds what a command prints; a file would fall under the limits that commands are to fail by."""
+    out, into = os.pipe()
+    fcntl.fcntl(into, fcntl.F_SETPIPE_SZ, 1 << 20)
+    os.set_blocking(out, False)
+    return out, into
+
+
+def _emptied(out: int, into: int) -> str:
+    os.close(into)
+    try:
+        return os.read(out, 1 << 20).decode(errors="replace")
+    except BlockingIOError:  # a process that the command left holds the other end
+        return ""
+    finally:
+        os.close(out)
 
 
 def _wait(pid: int, began: float) -> tuple[int | None, int]:
@@ -138,15 +157,12 @@ def _wait(pid: int, began: float) -> tuple[int | None, int]:
         time.sleep(0.002)
 
 
-def _become(told: dict[str, Any]) -> None:
+def _become(told: dict[str, Any], streams: Sequence[int]) -> None:
     """Be a process of the command line."""
-    home = Path(told["home"])
-    for stream, name in ((1, "out"), (2, "err")):
-        file = os.open(home / name, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
-        os.dup2(file, stream)
-        os.close(file)
     null = os.open(os.devnull, os.O_RDONLY)
-    os.dup2(null, 0)
+    for source, stream in zip((null, *streams), range(3), strict=True):
+        os.dup2(source, stream)
+    os.closerange(3, max(null, *streams) + 1)
     os.chdir(told["cwd"])
     sys.argv = ["streameval", *told["arguments"]]
     for name, value in told["limits"].items():

@@ -21,7 +21,9 @@ from attack.outcomes import Outcome, signature
 from attack.scenes import SCENES, Scene, Stage, inputs, tree
 from attack.worker import Done, as_shell
 
-_DONE, _INPUT, _OUTSIDE, _INTERRUPTED = 0, 2, 3, 130
+_DONE, _OUTSIDE, _INTERRUPTED = 0, 3, 130
+# what scenes read and write: a message about a shortage names one of them
+_PLACES = ("study", "other", "best", "later", "tasks", "plots", "rows", "differences", "known", "published", "ranking")
 
 
 class Disturbances:
@@ -169,6 +171,8 @@ class Shortages(Disturbances):
             return ended
         if done.status != _OUTSIDE:
             return Outcome(outcomes.UNTIDY, f"status {done.status}: {signature(done.err)}")
+        if not any(name in done.err for name in _PLACES):
+            return Outcome(outcomes.UNTIDY, f"no file named: {signature(done.err)}")
         return _left(between, before)
 
 

@@ -15,9 +15,9 @@ from attack.forks import Forks
 from attack.studies import FILES
 from attack.worker import Commands, Done, as_shell
 
-_LOG = ("--method", "loguniform")
-PLAN = ("plan", "ranking.parquet", "--study", "study", *_LOG, "--budget", "40")
-PLAN_LOOKS = ("plan", "ranking.parquet", "--study", "study", *_LOG, "--budget", "40", "--looks", "3")
+_SEED = ("--seed", "7")
+PLAN = ("plan", "ranking.parquet", "--study", "study", *_SEED, "--budget", "40")
+PLAN_LOOKS = ("plan", "ranking.parquet", "--study", "study", *_SEED, "--budget", "40", "--looks", "3")
 PLAN_SCORE = (*PLAN, "--score", "score", "--key", "item")
 SELECT = ("select", "study")
 FIRST = ("evaluate", "study", "--labels", "first.csv")
@@ -27,7 +27,7 @@ _LABELLED = (PLAN, SELECT, FIRST)
 _BOTH = (*_LABELLED, SECOND)
 _REUSING = (*PLAN, "--reuse", "known.csv", "--on", "item", "--labels-unseen-by-model", "yes")
 _GROWING = ("growth", "study", "later", "--on", "item", "--out", "known.parquet")
-_LATER = ("plan", "ranking.parquet", "--study", "later", *_LOG, "--budget", "50")
+_LATER = ("plan", "ranking.parquet", "--study", "later", *_SEED, "--budget", "50")
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,7 @@ FATES = (
     "votes", "again", "superseded", "outranked", "repeat", "control", "skipped", "blank", "unreadable", "unknown",
     "unplanned",
 )  # fmt: skip
-PLAN = ("plan", "ranking.parquet", "--study", "study", "--method", "loguniform", "--budget", "40")
+PLAN = ("plan", "ranking.parquet", "--study", "study", "--seed", "7", "--budget", "40")
 BEFORE = (PLAN, ("select", "study"))
 _MEMORY_KB = 1_000_000
 
