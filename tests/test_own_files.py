@@ -200,8 +200,8 @@ def test_a_run_that_is_repeated_writes_the_same_evaluation(whole, study, tmp_pat
 
 def test_a_new_folder_is_safe_before_what_is_written_after_it(tmp_path, monkeypatch):
     synced = []
-    sync = atomic._sync
-    monkeypatch.setattr(atomic, "_sync", lambda path: synced.append(str(path)) or sync(path))
+    sync = atomic.sync
+    monkeypatch.setattr(atomic, "sync", lambda path: synced.append(str(path)) or sync(path))
     atomic.write_all({tmp_path / "study" / "votes" / "a.json": atomic.json_object({})})
     assert synced.index(str(tmp_path / "study")) < next(i for i, path in enumerate(synced) if path.endswith("a.json"))
 

