@@ -124,9 +124,8 @@ class Curve:
         central = self.central
         centers = {} if central is None else central._bounds(wanted)
         for name, (low, high) in self._bounds(wanted).items():
-            middle = np.full(wanted.size, np.nan)
-            if central is not None:
-                middle = np.where(np.isnan(low + high), np.nan, estimate(*centers[name]))
+            unknown = central is None or np.isnan(low + high)
+            middle = np.where(unknown, np.nan, estimate(*centers.get(name, (low, high))))
             if central is not self:
                 middle = np.clip(middle, low, high)
             sides = {f"{name}_lower": low, name: middle, f"{name}_upper": high}
@@ -135,9 +134,8 @@ class Curve:
 
     def _bounds(self, ranks: Int64Array) -> dict[str, tuple[FloatArray, FloatArray]]:
         known = Known.of(self.envelope, self.misses, ranks)
-        return {"yield": self.envelope.at(ranks)} | {
-            name: bounds_at(known, name) for name in ("precision", "recall", "f1")
-        }
+        shares = {name: bounds_at(known, name) for name in ("precision", "recall", "f1")}
+        return {"yield": self.envelope.at(ranks), **shares}
 
     def yield_at(self, rank: int) -> Bounds:
         """Positives among the first `rank` items."""
