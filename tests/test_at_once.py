@@ -13,9 +13,11 @@ import pytest
 
 import streameval
 from streameval import atomic, locks
+from streameval.cli import run
 from streameval.errors import OutsideError
 from streameval.study import Study
 from streameval.temporary import temporary_folder
+from streameval.verbs import plan as planning
 from streameval.verbs.labels import forget
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals and flock")
@@ -124,3 +126,32 @@ def test_what_killed_processes_left_is_removed_by_the_next_and_what_is_in_use_is
         assert len(os.listdir(tmp_path)) == 2
     started[1].communicate("\n")
     assert os.listdir(tmp_path) == []
+
+
+def test_no_room_for_temporary_files_is_worth_a_retry(study, tmp_path):
+    code = (
+        "import resource, sys; resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))\n"
+        "from streameval.cli import run; sys.exit(run(sys.argv[1:]))"
+    )
+    command = ["evaluate", study, "--labels", tmp_path / "a.parquet"]
+    done = subprocess.run([sys.executable, "-c", code, *map(str, command)], text=True, capture_output=True)
+    assert done.returncode == 3
+    assert "no temporary file can be written. Hint: make room" in done.stderr
+
+
+def test_a_plan_that_overtook_another_keeps_its_seed(study, tmp_path, capsys, monkeypatch):
+    """Of two that plan a new study and are given no seed, the later one is told: it would draw by a seed of its own."""
+    command = ["plan", str(tmp_path / "list.parquet"), "--study", str(tmp_path / "new")]
+    draw = planning.draw
+
+    def overtaken(*given):
+        monkeypatch.setattr(planning, "draw", draw)
+        assert run(command) == 0
+        return draw(*given)
+
+    monkeypatch.setattr(planning, "draw", overtaken)
+    assert run(command) == 3
+    assert "another command has planned it meanwhile. Hint: run the same command again" in capsys.readouterr().err
+    seed = Study(tmp_path / "new").plan().seed
+    assert run(command) == 0
+    assert Study(tmp_path / "new").plan().seed == seed
