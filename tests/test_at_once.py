@@ -76,9 +76,12 @@ def test_of_two_plans_for_a_new_folder_one_is_told(study, tmp_path):
     plans = [["plan", tmp_path / "list.parquet", "--study", tmp_path / "new", "--method", "uniform", "--budget", budget]
              for budget in (50, 60)]  # fmt: skip
     statuses, said = at_once(*plans)
-    assert sorted(statuses) == [0, 2]
-    assert "holds a different plan" in "".join(said)
-    assert Study(tmp_path / "new").plan().parameters["budget"] == (50 if statuses[0] == 0 else 60)
+    made = Study(tmp_path / "new").plan().parameters["budget"]
+    if any(statuses):  # else one came after the other, and its plan took the place of a plan that nothing was made of
+        assert sorted(statuses) == [0, 3]
+        assert "another command has planned it meanwhile" in "".join(said)
+        assert made == (50 if statuses[0] == 0 else 60)
+    assert made in (50, 60)
 
 
 def test_who_waits_too_long_is_told_to_come_again(study, monkeypatch):

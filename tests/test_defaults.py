@@ -218,7 +218,7 @@ def test_a_plan_by_slices_leaves_nothing_behind_when_it_is_replaced(ranking, tmp
     streameval.plan(items, study, by="by", seed=1)
     assert (study / "slice_counts.parquet").exists()
     streameval.plan(items, study, seed=1)
-    assert sorted(path.name for path in study.iterdir()) == ["plan.json", "plan.parquet"]
+    assert sorted(path.name for path in study.iterdir()) == [".lock", "plan.json", "plan.parquet"]
 
 
 def test_the_demo_shows_both_methods_on_one_list(tmp_path, capsys, monkeypatch):

@@ -70,7 +70,9 @@ def plan(
     drawn, _ = draw(ranking, how, options, parameters, progress)
     with folder.planning():
         if known_seed(folder, seed) != known:
-            raise OutsideError(f"{folder.folder}: another command has planned it meanwhile", "run the same command again")
+            raise OutsideError(
+                f"{folder.folder}: another command has planned it meanwhile", "run the same command again"
+            )
         folder.save_plan(drawn)
     return drawn
 
