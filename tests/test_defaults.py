@@ -218,7 +218,7 @@ def test_a_plan_by_slices_leaves_nothing_behind_when_it_is_replaced(ranking, tmp
     streameval.plan(items, study, by="by", seed=1)
     assert (study / "slice_counts.parquet").exists()
     streameval.plan(items, study, seed=1)
-    assert sorted(path.name for path in study.iterdir()) == ["plan.json", "plan.parquet"]
+    assert sorted(path.name for path in study.iterdir()) == [".lock", "plan.json", "plan.parquet"]
 
 
 def test_the_demo_shows_both_methods_on_one_list(tmp_path, capsys, monkeypatch):
@@ -252,3 +252,14 @@ def test_the_demo_shows_both_methods_on_one_list(tmp_path, capsys, monkeypatch):
         assert line.count("(missed)") == inside.count(False)
     _, out = said(capsys, "demo", tmp_path / "d", "--json")
     assert [one["method"] for one in json.loads(out)["methods"]] == ["loguniform", "paula"]
+
+
+def test_a_demo_that_fails_leaves_nothing(tmp_path, capsys, monkeypatch):
+    def full(folder):
+        (folder / "ranking").mkdir()
+        raise OSError(28, "No space left on device", str(folder / "ranking/part-00.parquet"))
+
+    monkeypatch.setattr(demo, "write_ranking", full)
+    assert run(["demo", str(tmp_path / "d")]) == 3
+    assert "part-00.parquet: No space left on device" in capsys.readouterr().err
+    assert not (tmp_path / "d").exists()

@@ -46,7 +46,7 @@ def read_columns(path: str, raw: bytes) -> tuple[Column, ...]:
         raise InputError(
             f"{path}: a column has a name that is not UTF-8 ({error.object[:40]!r})", "rename it where it is written"
         ) from error
-    except (ValueError, LookupError, TypeError) as error:
+    except (ValueError, LookupError, TypeError, AttributeError) as error:
         raise InputError(f"{path}: its Parquet schema cannot be read ({error})", CORRUPT) from error
     seen: set[str] = set()
     for column in columns:

@@ -20,6 +20,7 @@ _TYPE, _NUM_CHILDREN, _NAME, _REPETITION, _CONVERTED, _LOGICAL = 1, 5, 4, 3, 6, 
 _OPTIONAL, _REPEATED = 1, 2
 _MAPS = (1, 2)  # converted types MAP, MAP_KEY_VALUE
 _CONVERTED_LIST, _LOGICAL_MAP, _LOGICAL_LIST = 3, 2, 3
+_LOGICAL_INTEGER, _FIRST_CONVERTED = 10, {False: 11, True: 15}  # UINT_8 and INT_8; then those of 16, 32 and 64 bits
 BYTE_ARRAY = 6
 
 
@@ -125,6 +126,7 @@ def _leaf(chain: tuple[Fields, ...]) -> Leaf:
     names, physical = [element[_NAME][1] for element in chain], chain[-1][_TYPE][1]
     if not all(isinstance(name, bytes) for name in names) or not isinstance(physical, int):
         raise ValueError("its elements are not of the format")
+    _refuse_two_integers(chain[-1])
     kinds = [element.get(_REPETITION, (thrift.I32, 0))[1] for element in chain]
     root: Fields = {_NAME: (thrift.BINARY, b"schema"), _NUM_CHILDREN: (thrift.I32, 1)}
     elements = [root, *(_only_child(element) for element in chain[:-1]), chain[-1]]
@@ -136,6 +138,17 @@ def _leaf(chain: tuple[Fields, ...]) -> Leaf:
         max_def=kinds.count(_REPEATED) + kinds.count(_OPTIONAL),
         physical=physical,
     )
+
+
+def _refuse_two_integers(element: Fields) -> None:
+    """Refuse an integer whose width or sign is one by its converted type, and another by its logical type."""
+    converted = element.get(_CONVERTED, (thrift.I32, None))[1]
+    said = element.get(_LOGICAL, (thrift.STRUCT, {}))[1].get(_LOGICAL_INTEGER)
+    if converted is None or said is None:
+        return
+    bits, signed = (said[1].get(number, (None, None))[1] for number in (1, 2))
+    if converted != _FIRST_CONVERTED[bool(signed)] + int(bits or 0).bit_length() - 4:
+        raise ValueError(f"a column of {bits} bits, signed {signed}, has the converted type {converted}")
 
 
 def _only_child(group: Fields) -> Fields:

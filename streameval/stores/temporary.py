@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from streameval.errors import OutsideError
 from streameval.stores import locks
 
 _ENDING = ".part"
@@ -33,8 +34,10 @@ def temporary_folder(name: str, parent: str | os.PathLike[str] | None = None) ->
     ------
     OSError
         It cannot be made.
+    OutsideError
+        The system's folder for temporary files is full, or there is none.
     """
-    place = os.fspath(parent) if parent is not None else tempfile.gettempdir()
+    place = os.fspath(parent) if parent is not None else _systems()
     remove_left(name, place)
     path, handle = _made(name, place)
     try:
@@ -43,6 +46,17 @@ def temporary_folder(name: str, parent: str | os.PathLike[str] | None = None) ->
         shutil.rmtree(path, ignore_errors=True)
         if handle is not None:
             os.close(handle)
+
+
+def _systems() -> str:
+    """The system's folder for temporary files, which Python takes for missing where not even a byte can be written."""
+    try:
+        return tempfile.gettempdir()
+    except FileNotFoundError as error:
+        where = os.environ.get("TMPDIR") or os.environ.get("TEMP") or "/tmp"
+        raise OutsideError(
+            f"{where}: no temporary file can be written", "make room, or set TMPDIR to a folder that can be written to"
+        ) from error
 
 
 def _made(name: str, place: str) -> tuple[str, int | None]:

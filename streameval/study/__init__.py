@@ -108,6 +108,13 @@ class Study:
             yield
 
     @contextmanager
+    def planning(self) -> Iterator[None]:
+        """As `changing`, where there may be no study yet: its folder is made."""
+        atomic.make_folder(self.folder)
+        with self._locked():
+            yield
+
+    @contextmanager
     def _locked(self) -> Iterator[None]:
         with locks.one_at_a_time(self.folder):
             for name in ("votes", "plans", "manifests", "scan"):
@@ -137,8 +144,7 @@ class Study:
         StudyError
             Another plan is there, and something was made of it (`is_begun`); names what differs.
         """
-        atomic.make_folder(self.folder)
-        with self._locked():
+        with self.planning():
             if self.exists and not restores(self.folder, plan):
                 there = self.plan()
                 if there.plan_id != plan.plan_id and plan.plan_id in there.study_ids:

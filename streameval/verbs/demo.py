@@ -5,6 +5,8 @@ from __future__ import annotations
 import importlib.util
 import shutil
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -48,11 +50,10 @@ def run(folder: Path) -> tuple[dict[str, Any], list[str]]:
     atomic.refuse_address(folder)
     _check_extra()
     _clear(folder)
-    folder.mkdir(parents=True, exist_ok=True)
-    (folder / _MARK).touch()
-    truth = write_ranking(folder)
-    cutoffs, yields = [*_CUTOFFS, truth.size], np.cumsum(truth, dtype=np.int64)
-    methods = [_evaluated(folder, method, yields, cutoffs) for method in _STUDIES]
+    with _removed_if_it_fails(folder):
+        truth = write_ranking(folder)
+        cutoffs, yields = [*_CUTOFFS, truth.size], np.cumsum(truth, dtype=np.int64)
+        methods = [_evaluated(folder, method, yields, cutoffs) for method in _STUDIES]
     result = {
         "n_items": int(truth.size),
         "seconds": round(time.monotonic() - started, 1),
@@ -181,6 +182,22 @@ def _check_extra() -> None:
     """Refuse before anything is written."""
     if importlib.util.find_spec("sklearn") is None:
         raise InputError("the demo needs scikit-learn", "pip install 'streameval[demo]'")
+
+
+@contextmanager
+def _removed_if_it_fails(folder: Path) -> Iterator[None]:
+    """Make the demo's folder and mark it; where what follows fails, leave no part of a demo behind."""
+    there = folder.exists()
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / _MARK).touch()
+    try:
+        yield
+    except BaseException:
+        _clear(folder)
+        (folder / _MARK).unlink()
+        if not there:
+            folder.rmdir()
+        raise
 
 
 def _clear(folder: Path) -> None:

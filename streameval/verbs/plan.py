@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from streameval.errors import InputError
+from streameval.errors import InputError, OutsideError
 from streameval.methods import create, refuse_alpha_with_budget
 from streameval.progress import Progress, silent
 from streameval.rankings import open_ranking
@@ -64,12 +64,19 @@ def plan(
         Whatever is wrong with the ranking or a parameter.
     StudyError
         The folder holds a different plan, of which something was made.
+    OutsideError
+        Another command has planned this study meanwhile, and this one was given no seed: it would draw by another one.
     """
     folder = planned_study(study)
     known = known_seed(folder, seed)
     how = Drawing(method, fresh_seed() if known is None else known, by)
     drawn, _ = draw(ranking, how, options, parameters, progress)
-    folder.save_plan(drawn)
+    with folder.planning():
+        if known_seed(folder, seed) != known:
+            raise OutsideError(
+                f"{folder.folder}: another command has planned it meanwhile", "run the same command again"
+            )
+        folder.save_plan(drawn)
     return drawn
 
 

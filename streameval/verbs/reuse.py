@@ -134,10 +134,10 @@ def plan_by_key(
         notes["labels_seen_by_model"] = by.unseen_by_model == "no"
     made = replace(drawn, notes=notes, ranking=opened.description(), location=opened.location())
     votes = None if by.labels is None else _votes(opened, made, by)
-    folder.save_plan(made)
-    if votes is None:
-        return Reused(made, 0)
-    with folder.changing():
+    with folder.planning():
+        folder.save_plan(made)
+        if votes is None:
+            return Reused(made, 0)
         folder.labels.add([votes])
     return Reused(made, int(np.unique(votes.table.column("rank").to_numpy()).size))
 

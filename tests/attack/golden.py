@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 
 from attack import layout, writers
 from attack.layout import Chunk, Page, Parquet
-from attack.thrift import BINARY, I64, Struct, encode
+from attack.thrift import BINARY, I32, I64, Struct, encode
 
 _PLAIN = {"compression": "none", "use_dictionary": False}
 _PAGED = {"write_page_index": True, "data_page_size": 400, "write_batch_size": 20}
@@ -184,6 +184,17 @@ def path_of_another_column() -> Damaged:
     return file, _with_footer(file, change)
 
 
+def integer_of_two_signs() -> Damaged:
+    """Labels are unsigned by the converted type, and signed by the logical type."""
+    file = _file()
+    at = next(i for i, one in enumerate(file.footer.get(layout.SCHEMA).values) if one.get(4) == b"label")
+
+    def change(footer: Struct) -> None:
+        footer.get(layout.SCHEMA).values[at].put(6, I32, 11)
+
+    return file, _with_footer(file, change)
+
+
 def null_count_that_lies() -> Damaged:
     def change(footer: Struct) -> None:
         _column(footer, 1, 1).get(layout.STATISTICS).put(3, I64, 5)
@@ -214,6 +225,7 @@ DAMAGED = (
     rows_of_a_page_against_its_values,
     row_groups_exchanged,
     path_of_another_column,
+    integer_of_two_signs,
     null_count_that_lies,
 )
 ODD = (two_columns_of_one_name, text_that_is_not_utf8, column_name_that_is_not_utf8, giant_dictionary)
