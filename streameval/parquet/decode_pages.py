@@ -179,6 +179,8 @@ def _decode(runs: list[Run]) -> pa.Table:
             table = file.read(use_threads=False)
     except (pa.ArrowException, OSError, ValueError, NotImplementedError) as error:
         raise outside_trouble(error) or UnfitError(" ".join(str(error).split())) from error
+    if table.num_columns != 1:
+        raise UnfitError("its schema makes no column")
     if table.num_rows != sum(run.pages.n_rows for run in runs):
         raise UnfitError(f"its pages decode to {table.num_rows:,} rows, not {sum(run.pages.n_rows for run in runs):,}")
     return table
