@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from parquet_tables import tables, write_options
 
@@ -163,6 +163,8 @@ def test_row_groups_decoded_whole_give_what_their_pages_give(table, options, pic
         path = f"{folder}/a=1"
         os.mkdir(path)
         pq.write_table(table, f"{path}/x.parquet", **options)
+        # Arrow itself loses the only row of a row group of lists where pages are as small as a byte; we refuse it
+        assume(pq.read_table(f"{path}/x.parquet", partitioning=None).num_rows == table.num_rows)
         ranking = open_ranking(folder, RankingOptions())
         wanted = np.flatnonzero(sizes.random(table.num_rows) < density)
         if not wanted.size:
