@@ -72,7 +72,7 @@ def test_two_columns_of_one_name_are_refused_before_a_label_is_spent(tmp_path, c
     table = pa.table([pa.array(range(3000)), pa.array(range(3000)), pa.array([0.5] * 3000)], names=["id", "id", "conf"])
     pq.write_table(table, path)
     assert run(["plan", str(path), "--study", str(tmp_path / "study"), *SMALL, *options]) == 2
-    assert "two columns are called 'id'" in capsys.readouterr().err
+    assert "two columns are named 'id'" in capsys.readouterr().err
     assert not (tmp_path / "study").exists()
 
 

@@ -61,3 +61,8 @@ class Unresolved:
     roc_auc: float
     grouped: tuple[float, float]
     ties: bool
+
+    @property
+    def wide(self) -> bool:
+        """Whether any bracket is wider than a point."""
+        return max(self.average_precision, self.roc_auc, self.grouped[1] - self.grouped[0]) > 0

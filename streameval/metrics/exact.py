@@ -39,8 +39,9 @@ class Counted:
         Score at a rank, where the order has scores: items may then tie.
     grouped_margin : pair of float
         How much less, and more, the grouped sum of precisions may be: where only bins of scores are known.
-    order : {"known", "binned"}
-        Whether only items of one score leave the order open, or bins of scores as well.
+    order : {"known", "pure bins", "binned"}
+        Whether only items of one score leave the order open; or bins of scores as well, of which none or some hold both
+        positives and negatives.
     """
 
     places: Places
@@ -120,7 +121,7 @@ def _in_a_tie(name: str, k: int, values: list[float], counted: Counted) -> Itera
     s, f, n, p = counted.places.group_at(k)
     expected = _metric(name, k, f + p * (k - s) / n, counted)
     yield f"{name}_at_tie_order", str(k), min(values), expected, max(values)
-    if counted.order == "binned":
+    if counted.order != "known":
         return  # the bin may hold several scores, so nobody knows where the items tied with this one end
     grouped = _metric(name, s + n, f + p, counted)
     yield f"{name}_at_grouped", str(k), grouped, grouped, grouped

@@ -240,7 +240,7 @@ def _curve(summed: Summed, ranks: Int64Array, misses: int) -> Curve:
 def _evaluation(truth: Truth, summed: Summed, curve: Curve, windows: Sequence[WindowResult]) -> Evaluation:
     margin = summed.unresolved.grouped if summed.unresolved else (0.0, 0.0)
     places = Places(summed.totals, summed.look)
-    order = "binned" if summed.unresolved else "known"
+    order = "known" if summed.unresolved is None else "binned" if summed.unresolved.wide else "pure bins"
     rows = metrics(Counted(places, curve.envelope, curve.misses, summed.score_at, margin, order))
     table, totals = curve.table, summed.totals
     description = truth.ranking.description()
