@@ -128,6 +128,7 @@ def test_the_same_plan_on_a_table_that_grew_names_the_snapshot(made, tmp_path, c
     study = tmp_path / "study"
     assert run(["plan", made.name, "--study", str(study), *SMALL]) == 0
     assert run(["plan", made.name, "--study", str(study), *SMALL]) == 0
+    assert run(["select", str(study)]) == 0
     second = made.write(items(3_000, 500, "2026-11-22"))
     capsys.readouterr()
     assert run(["plan", made.name, "--study", str(study), *SMALL]) == 2
@@ -138,7 +139,7 @@ def test_the_same_plan_on_a_table_that_grew_names_the_snapshot(made, tmp_path, c
 
 def test_drawn_keys_that_repeat_in_the_snapshot_are_refused(made, tmp_path, capsys):
     made.first = made.write(items(2_500, 500, "2026-11-22"))  # ids that are there already
-    plan = ["plan", made.name, "--study", str(tmp_path / "x"), "--score", "conf", "--method", "loguniform"]
+    plan = ["plan", made.name, "--study", str(tmp_path / "x"), "--score", "conf", "--seed", "0"]
     assert run([*plan, "--draw-by", "id"]) == 2
     said = capsys.readouterr().err
     assert "key 'id' does not tell items apart" in said

@@ -188,7 +188,7 @@ def reading(monkeypatch, opened, limit=None):
     def read(self, columns):
         if limit is not None and len(opened) >= limit:
             raise InterruptedReadError
-        opened.append((os.path.basename(self.path), self.index))
+        opened.append((os.path.basename(self.footer.file.path), self.index))
         return plain(self, columns)
 
     monkeypatch.setattr(RowGroup, "read", read)

@@ -81,11 +81,15 @@ class RowGroup(Unit):
         stored = set(self.footer.schema.names)
         kept = {key: value for key, value in self.footer.file.keys if key not in stored}
         table = self._decoded([name for name in columns if name not in kept])
-        for at, name in enumerate(columns):
-            if name in kept:
-                values = pa.array([kept[name]], pa.large_string()).dictionary_encode()
-                table = table.add_column(at, name, values.take(pa.array(np.zeros(self.rows, np.int32))))
-        return table
+        if not any(name in kept for name in columns):
+            return table
+        same = pa.array(np.zeros(self.rows, np.int32))
+        known = {
+            name: pa.array([kept[name]], pa.large_string()).dictionary_encode().take(same)
+            for name in columns
+            if name in kept
+        }
+        return pa.table({name: known[name] if name in known else table.column(name) for name in columns})
 
     def _decoded(self, columns: list[str]) -> pa.Table:
         if not columns:
