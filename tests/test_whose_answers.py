@@ -14,6 +14,7 @@ from streameval.study import Study
 from streameval.types import TRUTH
 
 N = 60_000
+FIRST_EXTRA = 25 * 10**8  # repeats and controls are numbered beyond the tasks of planned items
 ABOUT = "what the annotators would say"
 
 
@@ -174,10 +175,10 @@ def test_repeats_and_controls_dispute_a_lone_annotator(study, by, tmp_path):
     extra = {"repeats": 4} if by == "repeats" else {"controls": str(tmp_path / "known.parquet")}
     streameval.select(folder, export=tmp_path / "tasks.jsonl", **extra)
     tasks = [json.loads(line) for line in (tmp_path / "tasks.jsonl").read_text().splitlines()]
-    known = {int(row["id"]): row for row in tasks if row["se_task"] <= 10**12}
+    known = {int(row["id"]): row for row in tasks if row["se_task"] < FIRST_EXTRA}
     assert len(tasks) == ranks.size + (4 if by == "repeats" else 2)
     for row in tasks:
-        real = row["se_task"] < 10**12
+        real = row["se_task"] < FIRST_EXTRA
         row["label"] = int(truth[row["id"]]) if real else 1 - (int(truth[row["id"]]) if row["id"] >= 0 else 1)
     (tmp_path / "done.jsonl").write_text("\n".join(json.dumps(row) for row in tasks))
     claim = claim_of(folder, tmp_path / "done.jsonl")
