@@ -249,7 +249,7 @@ def test_windows_beyond_any_list_are_refused(tmp_path):
     path = write(tmp_path / "r.parquet")
     status, said = streameval("exact", path, "--label", "label", "--window", 2**63)
     assert status == 2
-    one_line(said, "windows are [9223372036854775808]")
+    one_line(said, "a window of 9,223,372,036,854,775,808 labels is above")
 
 
 def test_checksums_are_those_of_the_format(tmp_path):
