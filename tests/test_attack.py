@@ -128,7 +128,13 @@ ATTACKS = {
 }
 
 
-@pytest.mark.parametrize("name", ATTACKS)
+# the other classes take minutes: scripts/attack runs them
+QUICK = ("rankings", "tables")
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[] if name in QUICK else [pytest.mark.slow]) for name in ATTACKS]
+)
 def test_a_short_attack_finds_nothing(name, tmp_path):
     attack, number = ATTACKS[name]
     journal = Journal(tmp_path / "failures")
