@@ -19,7 +19,7 @@ from streameval.stores import atomic
 from streameval.stores.own_files import UNUSABLE, read_json, read_table, unusable
 from streameval.types import Plan
 
-_RESTORE = "restore it, or repeat the plan"
+_RESTORE = "restore it, or repeat the plan with its --seed"
 _RANKS = {"rank": pa.int64()}
 _PLAN_KEYS = ("method", "parameters", "n_items", "seed", "ranking", "notes", "location")
 

@@ -13,10 +13,11 @@ from streameval.cli.forecasts import lines_of, of_plan, rehearsed
 from streameval.cli.options import MethodOptions, RankingFlags, Whole
 from streameval.cli.output import Output, progress
 from streameval.cli.planning import GrowthFlags, ReuseFlags, enlarge_study, plan_with_key
-from streameval.errors import InputError
+from streameval.errors import InputError, StudyError
 from streameval.text import printable, short
 
 if TYPE_CHECKING:
+    from streameval.study import Study
     from streameval.types import Plan
 
 _PLAIN = Output()
@@ -89,7 +90,7 @@ def plan(
         _rehearse(ranking, study, (method, seed, by), parameters, flags, output)
         return
     folder = Study(study)
-    before = folder.plan() if folder.exists else None
+    before = _planned_before(folder, seed)
     with stage("plan", output) as told:
         with progress("reading slices", output) as bar:
             made = verb(list(ranking), study, method=method, seed=seed, options=flags.options(), by=by, progress=bar,
@@ -141,6 +142,16 @@ def _rehearse(
     head = f"{method}: {drawn.table.num_rows:,} of {drawn.n_items:,} items would be planned"
     head += "" if given is not None else f" (--seed {drawing.seed} plans just these)"
     output.say(facts, [f"{head}; to select them:", *lines_of(facts)])
+
+
+def _planned_before(study: Study, seed: int | None) -> Plan | None:
+    """Plan that the study holds; None where there is none, or a damaged one that the same seed may restore."""
+    try:
+        return study.plan() if study.exists else None
+    except StudyError:
+        if seed is None:
+            raise
+        return None
 
 
 def _largest(made: Plan) -> str:
