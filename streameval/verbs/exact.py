@@ -197,8 +197,8 @@ def _open(
     ranking = open_ranking(source, options)
     rows = labelled_rows(ranking, label, "inside" if beside is None else "beside")
     if beside is not None:
-        from streameval.labelling import LabelColumns
         from streameval.labelling.join_to_list import ItemKeys, labels_beside
+        from streameval.labelling.options import LabelColumns
 
         keys = ItemKeys(ranking.columns(), rows.columns, "stored" if rows.order is None else "scored")
         columns = LabelColumns(on=beside[1], label=label)

@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from streameval.curve import Basis
-from streameval.labelling import Tallied
+from streameval.labelling.tally import Tallied
 from streameval.types import Labels, Plan
 from streameval.typing import Int64Array
 from streameval.verbs.tasks import task_numbers
