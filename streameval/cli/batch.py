@@ -35,21 +35,14 @@ def duration(kind: Any, tokens: Sequence[Any]) -> float:
 @Parameter(name="*")
 @dataclass(frozen=True)
 class Batch:
-    """How to behave as a job."""
-
-    time_limit: Annotated[
-        float | None, Parameter(converter=duration, help="Stop after so long (90, 45m, 2h) with exit status 3.")
-    ] = None
-
-
-@Parameter(name="*")
-@dataclass(frozen=True)
-class Rehearsal:
-    """Whether to act."""
+    """How to behave as a job, and whether to act."""
 
     dry_run: Annotated[bool, Parameter(negative="", help="Say what would be read and written, and write nothing.")] = (
         False
     )
+    time_limit: Annotated[
+        float | None, Parameter(converter=duration, help="Stop after so long (90, 45m, 2h) with exit status 3.")
+    ] = None
 
 
 def job(verb: Callable[..., None]) -> Callable[..., None]:

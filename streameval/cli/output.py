@@ -44,9 +44,6 @@ class Output:
             print(json.dumps({"event": stage, **finite(masked_values(facts))}), file=sys.stderr, flush=True)
 
 
-_PLAIN = Output()
-
-
 def finite(value: Any) -> Any:
     """Replace NaN and infinities, which JSON lacks, by null."""
     if isinstance(value, float) and not math.isfinite(value):
@@ -57,7 +54,7 @@ def finite(value: Any) -> Any:
 
 
 @contextmanager
-def progress(what: str, output: Output = _PLAIN) -> Iterator[Meter]:
+def progress(what: str, output: Output = Output()) -> Iterator[Meter]:
     """Show a bar while something is read, if stderr is a terminal, and log each step under `--log json`."""
     with bar() as show:
         meter = Meter(what, output.event, show)

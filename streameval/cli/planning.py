@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from cyclopts import Parameter
 
 from streameval.cli.methods import MethodFlags
-from streameval.cli.options import Whole
+from streameval.cli.options import Flags, Whole
 from streameval.cli.output import Output, progress
 from streameval.cli.ranking import RankingFlags
 from streameval.errors import InputError
@@ -18,7 +18,7 @@ from streameval.errors import InputError
 
 @Parameter(name="*")
 @dataclass(frozen=True)
-class GrowthFlags:
+class GrowthFlags(Flags):
     """Growing a study that was planned with --looks, without naming its ranking again."""
 
     labels_more: Annotated[Whole | None, Parameter(help="Enlarge the study by at most so many labels, once.")] = None
@@ -26,15 +26,10 @@ class GrowthFlags:
         float | None, Parameter(help="Enlarge the study until it is forecast to reach this, relative to precision.")
     ] = None
 
-    @property
-    def given(self) -> bool:
-        """Whether the study is to grow."""
-        return self.labels_more is not None or self.half_width is not None
-
 
 @Parameter(name="*")
 @dataclass(frozen=True)
-class ReuseFlags:
+class ReuseFlags(Flags):
     """Drawing the same items in every version of a ranking."""
 
     draw_by: Annotated[
@@ -56,12 +51,6 @@ class ReuseFlags:
         ),
     ] = None
 
-    @property
-    def given(self) -> bool:
-        """Whether items are to be drawn by key."""
-        said = (self.draw_by, self.reuse, self.on, self.label, self.labels_unseen_by_model)
-        return any(value is not None for value in said)
-
     def key(self) -> tuple[str, ...]:
         """Return the columns to draw by."""
         if self.reuse is not None and self.on is None:
@@ -81,7 +70,7 @@ def enlarge_study(ranking: Sequence[str], study: Path, flags: GrowthFlags, outpu
     if ranking:
         raise InputError("a study is enlarged on the ranking it was planned for", f"leave out '{ranking[0]}'")
     before = Study(study).plan().table.num_rows
-    grown = enlarge(study, **asdict(flags))
+    grown = enlarge(study, **flags.given())
     labels = grown.table.num_rows
     if labels == before:
         head = f"{grown.method}: enlarged by this request already, {labels:,} items to label in all"

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from streameval.errors import InputError
-from streameval.options import option
+from streameval.options import check_words, option
 
 
 @dataclass(frozen=True)
@@ -32,8 +32,7 @@ class LabelColumns:
 
     def __post_init__(self) -> None:
         """Check what can be checked without a source."""
-        if self.study not in ("this", "any"):
-            raise InputError(f"labels of study '{self.study}'", "it is 'this' or 'any'")
+        check_words(self)
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,6 @@ from streameval.cli.output import Output, columns
 if TYPE_CHECKING:
     from streameval.study.comparison import Comparison, Side
 
-_PLAIN = Output()
 _SHOWN = ("precision_at", "precision_at_recall", "rank_at_recall", "average_precision", "roc_auc", "precision_at_score")
 
 
@@ -23,7 +22,7 @@ def compare(
     out: Path | None = None,
     plot: Path | None = None,
     overwrite: Overwrite = False,
-    output: Output = _PLAIN,
+    output: Output = Output(),
 ) -> None:
     """Compare two evaluated studies or exact results: every difference with bounds, and whether it is established.
 

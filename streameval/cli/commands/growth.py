@@ -7,8 +7,6 @@ from pathlib import Path
 from streameval.cli.options import Overwrite, existing
 from streameval.cli.output import Output, columns
 
-_PLAIN = Output()
-
 
 def growth(
     before: Path,
@@ -17,7 +15,7 @@ def growth(
     on: str | None = None,
     out: Path | None = None,
     overwrite: Overwrite = False,
-    output: Output = _PLAIN,
+    output: Output = Output(),
 ) -> None:
     """Say what a study of an earlier list is worth for a later one: what stays valid, what moved, what to label.
 

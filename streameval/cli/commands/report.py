@@ -10,8 +10,6 @@ from cyclopts import Parameter
 from streameval.cli.options import Overwrite, existing
 from streameval.cli.output import Output
 
-_PLAIN = Output()
-
 
 def report(
     *studies: Path,
@@ -19,7 +17,7 @@ def report(
     items: Annotated[bool, Parameter(negative="")] = False,
     plots: Path | None = None,
     overwrite: Overwrite = False,
-    output: Output = _PLAIN,
+    output: Output = Output(),
 ) -> None:
     """Draw report.html again from a study's result files, or several studies over one another.
 

@@ -11,10 +11,6 @@ from streameval.cli.options import Overwrite, Whole, existing
 from streameval.cli.output import Output, columns, progress
 from streameval.cli.ranking import RankingFlags
 
-_PLAIN = Output()
-_METHOD = MethodFlags()
-_RANKING = RankingFlags()
-
 
 def simulate(
     *ranking: str,
@@ -24,9 +20,9 @@ def simulate(
     seed: Whole = 0,
     plot: Path | None = None,
     overwrite: Overwrite = False,
-    parameters: MethodFlags = _METHOD,
-    flags: RankingFlags = _RANKING,
-    output: Output = _PLAIN,
+    parameters: MethodFlags = MethodFlags(),
+    flags: RankingFlags = RankingFlags(),
+    output: Output = Output(),
 ) -> None:
     """Run methods side by side on a fully labelled list: do their bounds hold, how wide are they, what do they cost?
 

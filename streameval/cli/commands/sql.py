@@ -12,8 +12,6 @@ from streameval.cli.options import Overwrite, existing
 from streameval.cli.output import Output
 from streameval.errors import InputError
 
-_PLAIN = Output()
-
 
 def sql(
     study: Path,
@@ -24,7 +22,7 @@ def sql(
     overwrite: Overwrite = False,
     files: Annotated[list[str] | None, Parameter(name="--with", negative_iterable="")] = None,
     memory: float = 2.0,
-    output: Output = _PLAIN,
+    output: Output = Output(),
 ) -> None:
     """Ask a study in SQL: tables plan, selection, labels, curve, envelope, metrics, provenance, and macros.
 
