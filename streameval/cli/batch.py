@@ -14,8 +14,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
+from streameval.cli.options import Switch
 from streameval.cli.output import Output
 from streameval.errors import OutsideError
+from streameval.options import option
 from streameval.process.system import alarm
 
 if TYPE_CHECKING:
@@ -37,12 +39,10 @@ def duration(kind: Any, tokens: Sequence[Any]) -> float:
 class Batch:
     """How to behave as a job, and whether to act."""
 
-    dry_run: Annotated[bool, Parameter(negative="", help="Say what would be read and written, and write nothing.")] = (
-        False
+    dry_run: Switch = option(False, "Say what would be read and written, and write nothing.")
+    time_limit: Annotated[float | None, Parameter(converter=duration)] = option(
+        None, "Stop after so long (90, 45m, 2h) with exit status 3."
     )
-    time_limit: Annotated[
-        float | None, Parameter(converter=duration, help="Stop after so long (90, 45m, 2h) with exit status 3.")
-    ] = None
 
 
 def job(verb: Callable[..., None]) -> Callable[..., None]:

@@ -8,11 +8,13 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
 from cyclopts import Parameter
 
 from streameval.cli.meter import Meter, bar
+from streameval.cli.options import Switch
+from streameval.options import option
 from streameval.text import json_safe, printable
 from streameval.text.credentials import masked_values
 
@@ -26,10 +28,8 @@ class Drawn(str):
 class Output:
     """How to print."""
 
-    json: Annotated[bool, Parameter(negative="", help="Print one JSON object and nothing else.")] = False
-    log: Annotated[Literal["text", "json"], Parameter(help="Events and errors on stderr as text or JSON lines.")] = (
-        "text"
-    )
+    json: Switch = option(False, "Print one JSON object and nothing else.")
+    log: Literal["text", "json"] = option("text", "Events and errors on stderr as text or JSON lines.")
 
     def say(self, result: dict[str, Any], lines: Sequence[str]) -> None:
         """Print the result, as JSON or as lines."""

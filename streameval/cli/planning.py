@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
 from cyclopts import Parameter
 
@@ -14,6 +14,7 @@ from streameval.cli.options import Flags, Whole
 from streameval.cli.output import Output, progress
 from streameval.cli.ranking import RankingFlags
 from streameval.errors import InputError
+from streameval.options import option
 
 
 @Parameter(name="*")
@@ -21,10 +22,10 @@ from streameval.errors import InputError
 class GrowthFlags(Flags):
     """Growing a study that was planned with --looks, without naming its ranking again."""
 
-    labels_more: Annotated[Whole | None, Parameter(help="Enlarge the study by at most so many labels, once.")] = None
-    half_width: Annotated[
-        float | None, Parameter(help="Enlarge the study until it is forecast to reach this, relative to precision.")
-    ] = None
+    labels_more: Whole | None = option(None, "Enlarge the study by at most so many labels, once.")
+    half_width: float | None = option(
+        None, "Enlarge the study until it is forecast to reach this, relative to precision."
+    )
 
 
 @Parameter(name="*")
@@ -32,24 +33,16 @@ class GrowthFlags(Flags):
 class ReuseFlags(Flags):
     """Drawing the same items in every version of a ranking."""
 
-    draw_by: Annotated[
-        str | None,
-        Parameter(
-            help="loguniform: columns whose hash draws the items, so that another version draws nearly the same; "
-            "needs --seed."
-        ),
-    ] = None
-    reuse: Annotated[
-        str | None, Parameter(help="Labels that items have already, for whatever version; needs --on and --seed.")
-    ] = None
-    on: Annotated[str | None, Parameter(help="Column that joins them; items are drawn by it.")] = None
-    label: Annotated[str | None, Parameter(help="Column with the label (default label).")] = None
-    labels_unseen_by_model: Annotated[
-        Literal["yes", "no"] | None,
-        Parameter(
-            help="With --reuse: whether the model was made without these labels; with no, bounds promise nothing."
-        ),
-    ] = None
+    draw_by: str | None = option(
+        None,
+        "loguniform: columns whose hash draws the items, so that another version draws nearly the same; needs --seed.",
+    )
+    reuse: str | None = option(None, "Labels that items have already, for whatever version; needs --on and --seed.")
+    on: str | None = option(None, "Column that joins them; items are drawn by it.")
+    label: str | None = option(None, "Column with the label (default label).")
+    labels_unseen_by_model: Literal["yes", "no"] | None = option(
+        None, "With --reuse: whether the model was made without these labels; with no, bounds promise nothing."
+    )
 
     def key(self) -> tuple[str, ...]:
         """Return the columns to draw by."""

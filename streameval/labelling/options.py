@@ -71,8 +71,3 @@ class TaskOptions:
         """Check what can be checked without a study."""
         if self.repeats < 0:
             raise InputError(f"repeats is {self.repeats:,}, below 0")
-
-    @property
-    def given(self) -> list[str]:
-        """Names of the options that were given."""
-        return [name for name, value in vars(self).items() if value]

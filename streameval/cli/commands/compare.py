@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from streameval.cli.options import Overwrite, existing
+from streameval.cli.options import Switch, existing
 from streameval.cli.output import Output, columns
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ def compare(
     confidence: float = 0.95,
     out: Path | None = None,
     plot: Path | None = None,
-    overwrite: Overwrite = False,
+    overwrite: Switch = False,
     output: Output = Output(),
 ) -> None:
     """Compare two evaluated studies or exact results: every difference with bounds, and whether it is established.

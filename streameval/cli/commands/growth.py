@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from streameval.cli.options import Overwrite, existing
+from streameval.cli.options import Switch, existing
 from streameval.cli.output import Output, columns
 
 
@@ -14,7 +14,7 @@ def growth(
     *,
     on: str | None = None,
     out: Path | None = None,
-    overwrite: Overwrite = False,
+    overwrite: Switch = False,
     output: Output = Output(),
 ) -> None:
     """Say what a study of an earlier list is worth for a later one: what stays valid, what moved, what to label.

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
 
-from cyclopts import Parameter
-
-from streameval.cli.options import Overwrite, existing
+from streameval.cli.options import Switch, existing
 from streameval.cli.output import Output
 
 
 def report(
     *studies: Path,
     out: Path | None = None,
-    items: Annotated[bool, Parameter(negative="")] = False,
+    items: Switch = False,
     plots: Path | None = None,
-    overwrite: Overwrite = False,
+    overwrite: Switch = False,
     output: Output = Output(),
 ) -> None:
     """Draw report.html again from a study's result files, or several studies over one another.

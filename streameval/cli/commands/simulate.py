@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from streameval.cli.methods import MethodFlags
-from streameval.cli.options import Overwrite, Whole, existing
+from streameval.cli.options import Switch, Whole, existing
 from streameval.cli.output import Output, columns, progress
 from streameval.cli.ranking import RankingFlags
 
@@ -19,7 +19,7 @@ def simulate(
     replicates: Whole = 200,
     seed: Whole = 0,
     plot: Path | None = None,
-    overwrite: Overwrite = False,
+    overwrite: Switch = False,
     parameters: MethodFlags = MethodFlags(),
     flags: RankingFlags = RankingFlags(),
     output: Output = Output(),

@@ -8,7 +8,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from streameval.cli.options import Overwrite, existing
+from streameval.cli.options import Switch, existing
 from streameval.cli.output import Output
 from streameval.errors import InputError
 
@@ -19,7 +19,7 @@ def sql(
     *,
     csv: Annotated[bool, Parameter(negative="")] = False,
     parquet: Path | None = None,
-    overwrite: Overwrite = False,
+    overwrite: Switch = False,
     files: Annotated[list[str] | None, Parameter(name="--with", negative_iterable="")] = None,
     memory: float = 2.0,
     output: Output = Output(),
