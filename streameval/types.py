@@ -205,7 +205,6 @@ class Labels:
 
         Parameters
         ----------
-        plan : Plan
         label : array-like of {1, 0, -1}, shape (n_planned,)
             In the plan's order; -1 where there is no label.
         """

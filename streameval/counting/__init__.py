@@ -20,7 +20,6 @@ class Summed:
 
     Attributes
     ----------
-    totals : Totals
     look : Look
         Groups of tied items that begin in a block.
     how : str

@@ -58,8 +58,6 @@ def counted(scans: LabelledScans, cutoffs: Int64Array, scores: Scores, limits: L
     cutoffs : int64 array, ascending
     scores : callable
         Turns order keys into scores.
-    limits : Limits
-    progress : callable(done, total)
     """
     rows, memory, tolerance, span = scans.rows, limits.memory, limits.tolerance, limits.span
     # statistics may be wrong: then some rows find no counter, and a scan says better

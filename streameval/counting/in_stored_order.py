@@ -28,11 +28,9 @@ def streamed(scans: LabelledScans, cutoffs: Int64Array, scores: Scores | None, p
 
     Parameters
     ----------
-    scans : LabelledScans
     cutoffs : int64 array, ascending
     scores : callable, optional
         Turns order keys into scores, where the order has them.
-    progress : callable(done, total)
 
     Raises
     ------

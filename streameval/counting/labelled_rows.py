@@ -53,8 +53,6 @@ class LabelledRows:
 
     Parameters
     ----------
-    units : sequence of Unit
-    label : str
     score : str or None
     order : ScoreOrder or None
     beside : uint8 array or None
@@ -138,8 +136,6 @@ def labelled_rows(ranking: Ranking, label: str, place: str = "inside") -> Labell
 
     Parameters
     ----------
-    ranking : Ranking
-    label : str
     place : {"inside", "beside"}
         Whether the label is a column of the list, or is still to be joined from elsewhere.
 

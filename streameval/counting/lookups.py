@@ -25,7 +25,6 @@ class Places:
 
     Parameters
     ----------
-    totals : Totals
     look : callable(block) -> (int64 array, int64 array)
         Sizes and positives of the groups that begin in a block, best first, the last one in full.
     """

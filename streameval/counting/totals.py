@@ -86,7 +86,6 @@ def fold(parts: Iterable[Part], cutoffs: Int64Array) -> Totals:
 
     Parameters
     ----------
-    parts : iterable of Part
     cutoffs : int64 array, ascending
         The same that the parts were made with.
     """

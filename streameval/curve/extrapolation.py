@@ -225,7 +225,6 @@ def interval(counts: Counts, target: float, cells: int = _CELLS) -> Interval:
 
     Parameters
     ----------
-    counts : Counts
     target : float
         R_T in (0, 1).
     cells : int

@@ -61,7 +61,6 @@ def draw_strata(ends: Int64Array, n: Int64Array, seed: np.uint64) -> Int64Array:
         Last rank of each stratum; strata are consecutive from rank 1.
     n : int64 array, shape (k,)
         Ranks to draw of each, at most its width.
-    seed : uint64
 
     Returns
     -------

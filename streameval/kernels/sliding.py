@@ -98,7 +98,6 @@ def first_uneven(labels: npt.NDArray[np.uint8], start: int, rank: int, shape: tu
     ----------
     labels : uint8 array
         As for `slide`, with 2·`window` + `gap` labels before `start`.
-    start : int
     rank : int
         Rank of the label before `start`.
     shape : (window, gap, head)

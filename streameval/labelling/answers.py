@@ -40,7 +40,6 @@ class Dispute:
 
     Attributes
     ----------
-    differ, of : int
     what : str
         What they are, after "of".
     rate : float
@@ -64,9 +63,7 @@ def whose(rows: pa.Table, counts: Counts, label: npt.NDArray[np.int8], rank: Int
     ----------
     rows : pyarrow.Table
         With `fate`, as `streameval.labelling.fates` gives them.
-    counts : Counts
     label, rank : arrays, shape (n_planned,)
-    people : Agreement
     least : float
         Least value of a positive vote.
 

@@ -57,8 +57,6 @@ def labels_beside(
         See `read_votes`.
     columns : LabelColumns
         `on`: the rank, where the stored order is that of the ranks, or key columns of the items.
-    n_items : int
-    keys : ItemKeys
     folder : Path
         Where the labels, a byte for each item, and what the join spills may lie.
 

@@ -26,12 +26,10 @@ class Tallied:
 
     Attributes
     ----------
-    labels : Labels
     rows : pyarrow.Table
         Every stored row with its `fate` (see `streameval.labelling.fates`).
     issues : pyarrow.Table
         See `streameval.labelling.issues`.
-    agreement : Agreement
     answered : bool array, shape (n_planned,)
         Whether anybody answered or skipped the item of a planned rank.
     """

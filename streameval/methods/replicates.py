@@ -22,7 +22,6 @@ class Replicates:
 
     Attributes
     ----------
-    n_items : int
     labels : int
         Planned labels; the most of any replicate, where the draw decides their number.
     held : int
@@ -96,7 +95,6 @@ def replicate(method: Method, truth: npt.NDArray[np.int8], count: int, seed: int
         If its claim is not one of chance, one replicate says it all.
     truth : int8 array, shape (n_items,)
         0 or 1, best rank first.
-    count : int
     seed : int
         Replicate i is drawn with seed + i.
     """

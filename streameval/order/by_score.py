@@ -43,7 +43,6 @@ class ByScore:
 
     Attributes
     ----------
-    rows : Rows
     options : RankingOptions
         With a score.
     """

@@ -98,14 +98,12 @@ def next_stage(
 
     Parameters
     ----------
-    before : FirstStage or Stage
     wanted : int64 array, ascending
         Its bins that hold wanted ranks.
     counts : int64 array
         Items in each of them.
     most : int
         Bins to make, about.
-    last_position : int
     wide : int
         `LOW` where scores have a second word, else `HASH`: what comes after the key.
     """

@@ -59,7 +59,6 @@ def locate(
         different machines go together.
     nan : {"refuse", "last"}
         What becomes of scores that are null or NaN.
-    progress : callable(done, total), optional
     keeper : Keeper, optional
         Keeps the partials of scans.
 

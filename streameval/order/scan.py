@@ -24,12 +24,8 @@ class Scan:
 
     Attributes
     ----------
-    units : sequence of Unit
-    order : ScoreOrder
-    score : str
     keys : tuple of str
         Key columns; empty where ties are told apart by position.
-    threads : int
     key_hashes : callable(positions) -> uint64 array
         Tie hashes of the items at some stored positions, from their key columns.
     lumps : Lumps

@@ -21,15 +21,12 @@ class Search:
 
     Attributes
     ----------
-    scan : Scan
     wanted : int64 array, strictly increasing
         Wanted ranks.
-    n_items : int
     most_bins, most_candidates : int
         What there is room for.
     keeper : Keeper
         Runs the scans.
-    progress : callable(done, total)
     stages : list of FirstStage, then Stages
     bins : int64 array
         Bins of the last stage that hold wanted ranks.

@@ -18,7 +18,6 @@ def open_ranking(source: Any, options: RankingOptions | None = None) -> Ranking:
         A Parquet file, a folder of partitions, a glob, or a list of them, on disk or on an object store;
         `iceberg:CATALOG.NAMESPACE.TABLE[@SNAPSHOT]`, `delta:PATH[@VERSION]`; a pyarrow Table, a Polars DataFrame or
         LazyFrame, a pandas DataFrame.
-    options : RankingOptions, optional
 
     Raises
     ------

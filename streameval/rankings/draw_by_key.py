@@ -81,7 +81,6 @@ def draw_by_key(
 
     Parameters
     ----------
-    ranking : Ranking
     strata : pair of int64 arrays, shape (k,)
         Last rank of each stratum, and ranks to draw of it.
     key : sequence of str
@@ -90,7 +89,6 @@ def draw_by_key(
         The same in every version of the ranking.
     memory : float
         GB; keys are read in runs of ranks that fit. A stored order is read once in all, an order by score once a run.
-    progress : callable(done, total), optional
 
     Returns
     -------

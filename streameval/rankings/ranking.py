@@ -59,7 +59,6 @@ class Ranking:
     ----------
     rows : Rows
         The items, as they are stored.
-    options : RankingOptions
     order : ByScore or None
         None where the stored order is the ranking, best first.
     """

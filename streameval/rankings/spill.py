@@ -31,7 +31,6 @@ class Spill:
         Where the files are made; each is removed once it was read.
     schema : pyarrow.Schema
         Of the items.
-    files : int
     """
 
     def __init__(self, folder: Path, schema: pa.Schema, files: int) -> None:
@@ -53,7 +52,6 @@ class Spill:
 
         Parameters
         ----------
-        table : pyarrow.Table
         words : uint64 array, shape (words, n)
             Of its rows.
         interval : int64 array, shape (n,)

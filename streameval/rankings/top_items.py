@@ -109,7 +109,6 @@ def leading(ranking: Ranking, last_rank: int, order: str, folder: Path, memory: 
 
     Parameters
     ----------
-    ranking : Ranking
     last_rank : int
         In 1..N.
     order : {"storage", "rank"}

@@ -51,8 +51,6 @@ class Shipped:
 
     Parameters
     ----------
-    rows : LabelledRows
-    threads : int
     carry : callable(parcel) -> pyarrow.Table
         Runs all shares of a parcel and brings their rows home.
     """

@@ -47,7 +47,6 @@ class Scanning:
 
     Attributes
     ----------
-    task : Task
     bare : Scan
         Without units.
     """

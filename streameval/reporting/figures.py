@@ -25,10 +25,8 @@ class Shown:
 
     Attributes
     ----------
-    name : str
     plan : Plan or None
         None where every item had a label and nothing was planned.
-    found : Evaluation
     items : pyarrow.Table or None
         The selected items, where their text is to be shown.
     """
@@ -41,13 +39,7 @@ class Shown:
 
 @dataclass(frozen=True)
 class Figure:
-    """A chart with its words.
-
-    Attributes
-    ----------
-    name, title, caption : str
-    chart : altair chart
-    """
+    """A chart with its words."""
 
     name: str
     title: str

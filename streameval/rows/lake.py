@@ -34,7 +34,6 @@ class TableFile:
 
     Attributes
     ----------
-    file : DataFile
     size : int
         Bytes.
     rows : int or None
@@ -60,7 +59,6 @@ class Snapshot:
         Snapshot id or version.
     files : tuple of TableFile
         Of those that `--where` keeps.
-    schema : pyarrow.Schema
     """
 
     source: str
@@ -72,12 +70,7 @@ class Snapshot:
 
 @dataclass(frozen=True)
 class LakeRows(ParquetRows):
-    """Rows of a snapshot's files, which are not opened before any of their rows are wanted.
-
-    Attributes
-    ----------
-    snapshot : Snapshot
-    """
+    """Rows of a snapshot's files, which are not opened before any of their rows are wanted."""
 
     snapshot: Snapshot
 

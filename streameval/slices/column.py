@@ -54,7 +54,6 @@ def read_slices(ranking: Ranking, column: str, folder: Path, progress: Progress 
 
     Parameters
     ----------
-    ranking : Ranking
     column : str
         Strings, integers, booleans or dates; a partition key is not read at all.
     folder : Path

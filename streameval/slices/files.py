@@ -28,7 +28,6 @@ class SliceFound:
 
     Attributes
     ----------
-    name : str
     planned, labelled, positive : int
         Ranks of the slice.
     curve : Curve

@@ -55,12 +55,10 @@ def place(
     ranking : Ranking
         In stored order, no file is read again. By score, its scores are read once or a little more for every slice, and
         once more to count.
-    slices : Slices
     wanted : sequence of int64 arrays, one per slice
         Ranks within the slice, strictly increasing.
     cutoffs : int64 array, strictly increasing
         Ranks of the list; the last is N.
-    progress : callable(done, total), optional
 
     Raises
     ------

@@ -36,12 +36,10 @@ def draw_by_slices(ranking: Ranking, by: str, method: Method, seed: int, progres
 
     Parameters
     ----------
-    ranking : Ranking
     by : str
         Column that names the slice of an item: strings, integers, booleans or dates, of at most 200 values.
     method : Method
         As for the whole list.
-    seed : int
     progress : callable(done, total), optional
         Rows read.
 
@@ -120,8 +118,6 @@ def slices_found(
 
     Parameters
     ----------
-    plan : Plan
-    labels : Labels
     known : mapping of name to Curve
         Of all slices (`streameval.study.judging.slice_curves`).
     scores : pyarrow.Table or None
@@ -142,11 +138,6 @@ def slices_found(
 
 
 def refuse_misses(plan: Plan, misses: int) -> None:
-    """Refuse misses where there are slices: nobody said of which slice they are.
-
-    Raises
-    ------
-    InputError
-    """
+    """Refuse misses where there are slices: nobody said of which slice they are."""
     if misses and plan.marks is not None:
         raise InputError(f"{misses:,} misses belong to no slice", "leave out misses, or plan without slices")

@@ -36,7 +36,6 @@ class Part:
 
     Attributes
     ----------
-    name : str
     plan : Plan
         Of the slice as a list of its own: its ranks are those within the slice.
     rows : int64 array
@@ -101,7 +100,6 @@ def joined(
     ----------
     parts : sequence of Plan
         One for each slice.
-    names : sequence of str
     rank : sequence of int64 arrays
         Rank in the list of every planned rank of the slice.
     parameters : mapping

@@ -74,10 +74,6 @@ def one_at_a_time(folder: Path) -> Iterator[None]:
     Within what holds it, in the same thread, it may be taken again. The lock is on a file `.lock` in the folder, which
     stays. Reading takes no lock.
 
-    Parameters
-    ----------
-    folder : Path
-
     Raises
     ------
     OutsideError

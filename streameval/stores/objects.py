@@ -127,13 +127,7 @@ class ObjectFile:
 
 
 class ObjectStore:
-    """The objects of one root: a bucket's region, an account.
-
-    Parameters
-    ----------
-    scheme : str
-    filesystem : pyarrow.fs.FileSystem
-    """
+    """The objects of one root: a bucket's region, an account."""
 
     readers = _READERS
 

@@ -29,7 +29,6 @@ def write_parts(
     ----------
     folder : Path
         That is there.
-    schema : pyarrow.Schema
     tables : iterator of pyarrow.Table
         The next is made while one is written.
     memory : float

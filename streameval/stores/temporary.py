@@ -26,7 +26,6 @@ def temporary_folder(name: str, parent: str | os.PathLike[str] | None = None) ->
 
     Parameters
     ----------
-    name : str
     parent : path, optional
         Folder that it lies in; by default the system's for temporary files.
 

@@ -49,7 +49,6 @@ def tried(path: str, call: Callable[[], T]) -> T:
     ----------
     path : str
         What it is about, for messages.
-    call : callable
 
     Raises
     ------
@@ -86,7 +85,6 @@ def told(where: str, error: Exception) -> StreamevalError | None:
     ----------
     where : str
         What was asked for.
-    error : Exception
     """
     if _NO_ROLE.search(str(error)):
         return _denied(where)

@@ -50,8 +50,6 @@ class Evaluation:
         Hash of plan, labels, misses, label error rate and version.
     labels : pyarrow.Table
         `rank`, `label`, `votes`, `positive_votes`, `weight` (see `streameval.verbs.weights`).
-    curve : Curve
-    curve_table, metrics : pyarrow.Table
     summary : mapping
         What `evaluation.json` and `--json` say.
     issues : pyarrow.Table

@@ -56,7 +56,6 @@ def evaluate(
 
     Parameters
     ----------
-    study : path
     labels : path, address or table, or sequence of these
         Parquet, CSV, TSV, JSON or JSONL files, label tools' exports (these on object stores too), `duckdb:FILE#QUERY`, `sqlite:///FILE#QUERY`,
         `postgresql://…#QUERY`, or tables that speak the Arrow PyCapsule protocol. Each row is a vote. A source given

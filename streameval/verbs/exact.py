@@ -52,7 +52,6 @@ class Truth:
 
     Attributes
     ----------
-    ranking : Ranking
     scans : LabelledScans
         Of its rows.
     memory : float
@@ -126,11 +125,9 @@ def exact(
     out : path, optional
         Folder that receives curve.parquet, envelope.parquet, metrics.parquet, evaluation.json, report.html and
         study.duckdb.
-    options : RankingOptions, optional
     engine : Engine or {"local", "spark"}
         What reads the list; the same comes of it, byte for byte. Labels beside the list, and windows, are read on this
         machine only.
-    progress : callable(done, total), optional
 
     Returns
     -------

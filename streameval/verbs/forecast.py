@@ -30,7 +30,6 @@ class Source:
 
     Attributes
     ----------
-    source : str
     bytes : int or None
         None for a query.
     rows : int or None

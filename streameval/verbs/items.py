@@ -37,8 +37,6 @@ class Written:
         A string where it is the URI of an object store.
     files : tuple of str
         Names of the parts, in order.
-    rows : int
-    columns : tuple of str
     bytes : int
         Of the parts.
     already_there : bool
@@ -59,7 +57,6 @@ class Target:
 
     Parameters
     ----------
-    out : path or URI
     order : {"storage", "rank"}
 
     Raises
@@ -112,9 +109,6 @@ class Cut:
         What the bounds promise.
     asked : mapping of str to str
         The target as typed: precision, recall or rank; and `misses`, where any were given.
-    plan : Plan
-    evaluation_id : str
-    study : Path
     """
 
     rank: int
@@ -152,10 +146,6 @@ class Cut:
             among the temporary files) while it is sorted.
         progress : callable(done, total), optional
             Items written.
-
-        Returns
-        -------
-        Written
 
         Raises
         ------

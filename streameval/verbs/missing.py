@@ -30,7 +30,6 @@ def completed(plan: Plan, tallied: Tallied) -> tuple[Basis, Labels | None]:
 
     Returns
     -------
-    basis : Basis
     labels : Labels or None
         With "labels at hand": each label that nobody gave is that of the nearest planned rank that has one.
     """

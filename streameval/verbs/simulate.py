@@ -40,19 +40,12 @@ def simulate(
         As for `plan`.
     label : str
         Column with the truth: 0/1 or a boolean.
-    methods : "all", or names
     replicates : int
         Draws per method; a method that draws nothing is run once.
     seed : int
         Replicate i has seed + i.
-    options : RankingOptions, optional
-    progress : callable(done, total), optional
     **parameters
         Of any method; each takes those it knows. `budget` puts them side by side at equal cost.
-
-    Returns
-    -------
-    Simulation
 
     Raises
     ------

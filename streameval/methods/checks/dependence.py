@@ -26,7 +26,6 @@ class DependenceTest:
 
     Attributes
     ----------
-    p_value : float
     pairs : int
         Pairs of each kind.
     near, far : int

@@ -150,7 +150,6 @@ def excess_test(rank: Int64Array, label: npt.NDArray[np.int8], head: int, block:
     rank : int64 array, shape (n,), strictly increasing; the first `head` are 1..head
     label : int8 array, shape (n,)
         1, 0, or -1 for unknown; an unknown label in the head leaves nothing to test.
-    head, block : int
 
     Examples
     --------
@@ -202,7 +201,6 @@ def assumptions(labels: Labels, head: int, block: int = BLOCK) -> dict[str, Any]
 
     Parameters
     ----------
-    labels : Labels
     head : int
         Ranks 1..head are all planned.
     block : int

@@ -61,12 +61,10 @@ class WindowResult:
     ----------
     window : int
         Δ.
-    epsilon : float
     head, m : int
         r̃ and m of the paper.
     ranks_compared : int
         Ranks r₂ that have an r₁; 0 where the list is too short to say anything.
-    a1, a2 : Rises
     """
 
     window: int

@@ -36,8 +36,6 @@ def noise_points(layout: Layout, labels: Labels, delta: float) -> Points:
     ----------
     layout : Layout
         With at least one window beyond the head, or a list that ends after it.
-    labels : Labels
-    delta : float
 
     Returns
     -------
