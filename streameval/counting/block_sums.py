@@ -12,15 +12,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 import numpy as np
-import numpy.typing as npt
 
 from streameval.errors import InputError
 from streameval.kernels import exact
 from streameval.kernels.exact import BLOCK
-from streameval.typing import FloatArray, Int64Array
-
-UInt8Array = npt.NDArray[np.uint8]
-UInt64Array = npt.NDArray[np.uint64]
+from streameval.typing import FloatArray, Int64Array, UInt8Array, UInt64Array
 
 
 @dataclass

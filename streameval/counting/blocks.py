@@ -6,14 +6,11 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from streameval.counting.block_sums import Part, sum_labels, sum_rows
 from streameval.counting.labelled_rows import LabelledRows, Scored, Stretch
 from streameval.errors import InputError
-from streameval.typing import Int64Array
-
-UInt64Array = npt.NDArray[np.uint64]
+from streameval.typing import Int64Array, UInt64Array
 
 
 @dataclass(frozen=True)

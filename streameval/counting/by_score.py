@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from streameval.counting import Summed, Unresolved
@@ -18,10 +17,8 @@ from streameval.counting.scans import LabelledScans
 from streameval.counting.totals import fold
 from streameval.kernels.exact import BLOCK
 from streameval.progress import Progress, silent
-from streameval.typing import FloatArray, Int64Array
+from streameval.typing import FloatArray, Int64Array, UInt64Array
 
-UInt64Array = npt.NDArray[np.uint64]
-BoolArray = npt.NDArray[np.bool_]
 _COLUMNS = ("key", "sizes", "positives")
 _EMPTY = Piece(np.empty(0, np.uint64), np.empty(0, np.int64), np.empty(0, np.int64))
 _BYTES_PER_CELL = 4

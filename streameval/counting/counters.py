@@ -6,17 +6,14 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
-import numpy.typing as npt
 
 from streameval.counting.label_counts import BinTally
 from streameval.counting.labelled_rows import LabelledRows
 from streameval.errors import InputError
 from streameval.kernels import tally as kernels
 from streameval.order.first_bins import FirstStage, first_stage
-from streameval.typing import FloatArray, Int64Array
+from streameval.typing import FloatArray, Int64Array, UInt8Array, UInt16Array, UInt64Array
 
-UInt8Array = npt.NDArray[np.uint8]
-UInt64Array = npt.NDArray[np.uint64]
 _MOST_BINS = 1 << 24
 _MOST_PARTS = 1 << 21
 _SAMPLE_ROWS = 1 << 18
@@ -52,13 +49,11 @@ class Cells:
         low = span[0] >> shift << shift
         return Cells(low, shift, ((span[1] - low) >> shift) + 1)
 
-    def counters(self) -> npt.NDArray[np.uint16]:
+    def counters(self) -> UInt16Array:
         """Nothing counted: negatives and positives of each cell."""
         return np.zeros(2 * self.count, np.uint16)
 
-    def add(
-        self, counts: npt.NDArray[np.uint16], keys: UInt64Array, labels: UInt8Array, own: tuple[int, int]
-    ) -> Int64Array:
+    def add(self, counts: UInt16Array, keys: UInt64Array, labels: UInt8Array, own: tuple[int, int]) -> Int64Array:
         """Count some rows in the cells `own[0]` up to, and without, `own[1]`; returns the counters that passed 2^16."""
         room = np.empty(keys.size, np.int64)
         place = np.array([self.low, self.shift], np.uint64)

@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from streameval.counting import Summed
@@ -17,7 +16,7 @@ from streameval.counting.totals import Totals, fold
 from streameval.methods.checks.sliding import Sliding
 from streameval.order.scores import Keys
 from streameval.progress import Progress
-from streameval.typing import Int64Array
+from streameval.typing import Int64Array, UInt64Array
 
 # turns order keys into scores
 Scores = Callable[[Keys], pa.Array]
@@ -40,7 +39,7 @@ def streamed(scans: LabelledScans, cutoffs: Int64Array, scores: Scores | None, p
         A label or a score that cannot be used.
     """
     rows = scans.rows
-    seen: list[npt.NDArray[np.uint64]] = []
+    seen: list[UInt64Array] = []
 
     def parts() -> Iterator[Part]:
         for part, keys in scans.parts(cutoffs, progress):
@@ -68,7 +67,7 @@ def slide(rows: LabelledRows, sliding: Sliding, threads: int) -> None:
             sliding.add(stretch.labels)
 
 
-def as_keys(keys: npt.NDArray[np.uint64]) -> Keys:
+def as_keys(keys: UInt64Array) -> Keys:
     """Order keys of items that all have a score."""
     return Keys(keys, np.empty(0, np.uint64), 0)
 

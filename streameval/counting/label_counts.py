@@ -6,12 +6,10 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 import numpy as np
-import numpy.typing as npt
 
 from streameval.kernels import tally as kernels
-from streameval.typing import FloatArray, Int64Array
+from streameval.typing import BoolArray, FloatArray, Int64Array, UInt16Array, UInt64Array
 
-UInt64Array = npt.NDArray[np.uint64]
 _PIECE = 1 << 22  # cells looked through at once
 
 
@@ -70,7 +68,7 @@ class DenseTally:
 
     low: int
     shift: int
-    counts: npt.NDArray[np.uint16] = field(repr=False)
+    counts: UInt16Array = field(repr=False)
     spilled: Int64Array = field(repr=False)
 
     @property
@@ -139,9 +137,9 @@ class BinTally:
         return Piece(self.start[a:b], self.sizes[a:b], self.positives[a:b])
 
     @property
-    def open(self) -> npt.NDArray[np.bool_]:
+    def open(self) -> BoolArray:
         """Bins that hold several scores, and a positive."""
-        several: npt.NDArray[np.bool_] = self.start != self.end
+        several: BoolArray = self.start != self.end
         return several & (self.positives > 0)
 
     def single(self, key: int) -> bool:

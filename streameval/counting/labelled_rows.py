@@ -9,17 +9,16 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Executor, Future
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from streameval.errors import InputError, did_you_mean
 from streameval.order.scores import Keys, ScoreOrder
 from streameval.rankings.ranking import Ranking
 from streameval.rows.units import Unit
-from streameval.typing import UInt8Array, UInt64Array
+from streameval.typing import AnyArray, UInt8Array, UInt64Array
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -211,7 +210,7 @@ def _labels(column: pa.ChunkedArray, name: str, unit: Unit) -> UInt8Array:
         return np.asarray(column.cast(pa.uint8()).to_numpy(), dtype=np.uint8)
     if not (pa.types.is_integer(kind) or pa.types.is_floating(kind)):
         raise InputError(f"column '{name}' is {kind}, not 0/1 or a boolean")
-    values: npt.NDArray[Any] = column.to_numpy()
+    values: AnyArray = column.to_numpy()
     with np.errstate(invalid="ignore"):
         narrow = values.view(np.uint8) if values.dtype.itemsize == 1 else values.astype(np.uint8)
     if values.dtype.itemsize == 1 and (not narrow.size or narrow.max() <= 1):

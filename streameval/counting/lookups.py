@@ -8,11 +8,10 @@ from fractions import Fraction
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 
 from streameval.counting.totals import Totals
 from streameval.kernels import exact
-from streameval.typing import FloatArray, Int64Array
+from streameval.typing import BoolArray, FloatArray, Int64Array
 
 # sizes and positives of the groups that begin in a block
 Look = Callable[[int], tuple[Int64Array, Int64Array]]
@@ -129,7 +128,7 @@ class Places:
         return best
 
 
-def _at_least(y: Int64Array, r: Int64Array, precision: Fraction) -> npt.NDArray[np.bool_]:
+def _at_least(y: Int64Array, r: Int64Array, precision: Fraction) -> BoolArray:
     """Whether y/r ≥ precision, in whole numbers; where nothing has come yet (r = 0), not."""
     above, below = precision.numerator, precision.denominator
     if r.size and int(r.max()) * max(above, below) >= 2**63:

@@ -9,15 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Protocol
 
-import numpy as np
-import numpy.typing as npt
-
 from streameval.counting.block_sums import Part
 from streameval.counting.counters import Cells, Filling
 from streameval.counting.label_counts import BinTally, DenseTally
 from streameval.counting.labelled_rows import LabelledRows
 from streameval.progress import Progress
-from streameval.typing import Int64Array
+from streameval.typing import Int64Array, UInt64Array
 
 
 class LabelledScans(Protocol):
@@ -33,7 +30,7 @@ class LabelledScans(Protocol):
         """Readers at work at once on this machine; bins are as many as this many can count apart."""
         ...
 
-    def parts(self, cutoffs: Int64Array, progress: Progress) -> Iterator[tuple[Part, npt.NDArray[np.uint64] | None]]:
+    def parts(self, cutoffs: Int64Array, progress: Progress) -> Iterator[tuple[Part, UInt64Array | None]]:
         """Sum the list in its stored order: the part of each block, and the order keys at the cutoffs in it.
 
         Raises

@@ -8,7 +8,6 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from streameval.counting.block_sums import Part
 from streameval.counting.blocks import Held, blocks, sum_block
@@ -19,9 +18,7 @@ from streameval.errors import InputError
 from streameval.kernels.exact import BLOCK
 from streameval.progress import Progress
 from streameval.rows.units import Unit
-from streameval.typing import Int64Array
-
-UInt64Array = npt.NDArray[np.uint64]
+from streameval.typing import Int64Array, UInt8Array, UInt64Array
 
 
 @dataclass(frozen=True)
@@ -65,7 +62,7 @@ class Threads:
                 if keys is None:
                     raise InputError("there is no score to count by")
 
-                def work(i: int, keys: UInt64Array = keys, labels: npt.NDArray[np.uint8] = labels) -> Int64Array:
+                def work(i: int, keys: UInt64Array = keys, labels: UInt8Array = labels) -> Int64Array:
                     return cells.add(counts, keys, labels, (edges[i], edges[i + 1]))
 
                 spilled += [one for one in pool.map(work, range(self.threads)) if one.size]

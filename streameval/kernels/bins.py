@@ -9,18 +9,11 @@ is monotone in the order (key, low, hash, position), so counts of bins are ranks
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-import numpy.typing as npt
 
 from streameval.kernels.jit import kernel
 from streameval.kernels.tiehash import position_hash
-from streameval.typing import Int64Array
-
-UInt64Array = npt.NDArray[np.uint64]
-UInt32Array = npt.NDArray[np.uint32]
-Int32Array = npt.NDArray[np.int32]
+from streameval.typing import AnyArray, Int32Array, Int64Array, UInt32Array, UInt64Array
 
 
 @kernel
@@ -112,7 +105,7 @@ def pile_up(
     first_position: int,
     bins: UInt32Array,
     rows: UInt32Array,
-    pile: tuple[npt.NDArray[Any], npt.NDArray[Any], UInt32Array],
+    pile: tuple[AnyArray, AnyArray, UInt32Array],
     shift: np.uint64,
     n: int,
 ) -> int:
@@ -130,7 +123,7 @@ def pile_up(
 
 
 @kernel
-def thin_out(pile: tuple[npt.NDArray[Any], npt.NDArray[Any], UInt32Array], n: int, wanted: UInt64Array) -> int:
+def thin_out(pile: tuple[AnyArray, AnyArray, UInt32Array], n: int, wanted: UInt64Array) -> int:
     """Keep only what lies in wanted bins, of the first `n` items of a pile, in place; returns how many remain."""
     key, position, bins = pile
     m = 0
@@ -175,7 +168,7 @@ def settle(bins: Int64Array) -> None:
 
 
 @kernel
-def count_bins(bins: npt.NDArray[Any], counts: npt.NDArray[Any]) -> None:
+def count_bins(bins: AnyArray, counts: AnyArray) -> None:
     """Count bins, adding to `counts`."""
     for i in range(bins.size):
         counts[bins[i]] += 1

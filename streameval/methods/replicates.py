@@ -7,13 +7,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from streameval.curve import Curve
 from streameval.methods import Method
 from streameval.types import Labels
-from streameval.typing import FloatArray, Int64Array
+from streameval.typing import FloatArray, Int8Array, Int64Array
 
 
 @dataclass(frozen=True)
@@ -39,7 +38,7 @@ class Replicates:
     labels: int
     held: int
     inside: float
-    half_widths: npt.NDArray[np.float64]
+    half_widths: FloatArray
     first: Curve = field(repr=False)
 
     @property
@@ -86,7 +85,7 @@ class Simulation:
         return pa.Table.from_pylist(self.rows)
 
 
-def replicate(method: Method, truth: npt.NDArray[np.int8], count: int, seed: int = 0) -> Replicates:
+def replicate(method: Method, truth: Int8Array, count: int, seed: int = 0) -> Replicates:
     """Plan, label from the truth, and check the bounds, `count` times.
 
     Parameters

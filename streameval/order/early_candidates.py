@@ -13,14 +13,11 @@ import threading
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from streameval.kernels.bins import keep_open, pile_up, thin_out
 from streameval.order.filter import BLOCK, bits
-from streameval.typing import Int64Array
+from streameval.typing import AnyArray, Int64Array, UInt32Array, UInt64Array
 
-UInt64Array = npt.NDArray[np.uint64]
-UInt32Array = npt.NDArray[np.uint32]
 _LEAST_ROOM = 2 * BLOCK
 _FULL = 0.75  # more than this of a pile, and it grows
 _DEVIATIONS = 4.5  # of a count: about one list in a hundred needs the second scan for chance alone
@@ -38,12 +35,12 @@ class Pile:
         That are wide enough.
     """
 
-    def __init__(self, counts: npt.NDArray[Any], key: type[Any], position: type[Any]) -> None:
+    def __init__(self, counts: AnyArray, key: type[Any], position: type[Any]) -> None:
         self.counts = counts
         self.seen = counts.copy()  # the same after some row group not long ago: what other threads may look at
         self.seen_rows = self.rows = self.items = 0
         self.rows_kept = np.empty(BLOCK, np.uint32)
-        self.words: tuple[npt.NDArray[Any], npt.NDArray[Any], UInt32Array] = (
+        self.words: tuple[AnyArray, AnyArray, UInt32Array] = (
             np.empty(_LEAST_ROOM, key), np.empty(_LEAST_ROOM, position), np.empty(_LEAST_ROOM, np.uint32)
         )  # fmt: skip
 
@@ -93,7 +90,7 @@ class Hoard:
         self._piles: list[Pile] = []
         self._lock = threading.Lock()
 
-    def pile(self, counts: npt.NDArray[Any]) -> Pile:
+    def pile(self, counts: AnyArray) -> Pile:
         """A pile for a thread with these counts."""
         pile = Pile(counts, *self._kinds)
         self._piles.append(pile)

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-import numpy.typing as npt
 
 from streameval.kernels.bins import keep_open
 from streameval.order.finer_bins import Stage, Words
@@ -14,7 +13,7 @@ from streameval.order.first_bins import FirstStage
 from streameval.order.scan import Scan
 from streameval.order.scores import Keys
 from streameval.rows.units import Unit
-from streameval.typing import Int64Array
+from streameval.typing import BoolArray, Int64Array, UInt32Array, UInt64Array
 
 BLOCK = 1 << 15  # rows whose keys, bins and counters fit a cache
 NO_HASHES = np.empty(0, np.uint64)
@@ -24,9 +23,9 @@ NO_HASHES = np.empty(0, np.uint64)
 class Room:
     """What one thread works in, a cache's worth of rows at a time."""
 
-    keys: npt.NDArray[np.uint64] = field(default_factory=lambda: np.empty(BLOCK, np.uint64))
-    rows: npt.NDArray[np.uint32] = field(default_factory=lambda: np.empty(BLOCK, np.uint32))
-    bins: npt.NDArray[np.uint32] = field(default_factory=lambda: np.empty(BLOCK, np.uint32))
+    keys: UInt64Array = field(default_factory=lambda: np.empty(BLOCK, np.uint64))
+    rows: UInt32Array = field(default_factory=lambda: np.empty(BLOCK, np.uint32))
+    bins: UInt32Array = field(default_factory=lambda: np.empty(BLOCK, np.uint32))
 
 
 @dataclass(frozen=True)
@@ -36,7 +35,7 @@ class Sieve:
     scan: Scan
     first: FirstStage
     rest: tuple[Stage, ...]
-    open_bins: npt.NDArray[np.uint64]
+    open_bins: UInt64Array
     hashed: str
 
     @staticmethod
@@ -49,12 +48,12 @@ class Sieve:
         wanted = rest[0].cell >= 0 if rest else flags(first.count, bins)
         return Sieve(scan, first, rest, bits(wanted), hashed)
 
-    def hashes(self, unit: Unit) -> npt.NDArray[np.uint64] | None:
+    def hashes(self, unit: Unit) -> UInt64Array | None:
         """Tie hashes of a unit from its key columns, where a stage splits by them."""
         return self.scan.hashes(unit) if self.scan.keys and self.hashed == "now" else None
 
     def pass_through(
-        self, unit: Unit, first_row: int, keys: Keys, hashes: npt.NDArray[np.uint64] | None, room: Room
+        self, unit: Unit, first_row: int, keys: Keys, hashes: UInt64Array | None, room: Room
     ) -> tuple[Int64Array, Words]:
         """Bins at the last stage, and words, of the rows of a block that get there."""
         position = unit.first_position + first_row
@@ -81,14 +80,14 @@ class Sieve:
         return bins, words
 
 
-def flags(count: int, bins: Int64Array) -> npt.NDArray[np.bool_]:
+def flags(count: int, bins: Int64Array) -> BoolArray:
     """Mark some bins among `count`."""
     flags = np.zeros(count, np.bool_)
     flags[bins] = True
     return flags
 
 
-def bits(flags: npt.NDArray[np.bool_]) -> npt.NDArray[np.uint64]:
+def bits(flags: BoolArray) -> UInt64Array:
     """Pack marks, eight to a byte, the first lowest."""
     padded = np.zeros(-(-flags.size // 64) * 64, np.bool_)
     padded[: flags.size] = flags

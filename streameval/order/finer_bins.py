@@ -5,13 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from streameval.kernels.bins import descend, settle
 from streameval.order.first_bins import FirstStage
-from streameval.typing import Int64Array
+from streameval.typing import BoolArray, Int32Array, Int64Array, UInt64Array
 
-UInt64Array = npt.NDArray[np.uint64]
 KEY, LOW, HASH, POSITION = 0, 1, 2, 3
 _MOST = (1 << 64) - 1
 
@@ -40,7 +38,7 @@ class Words:
         """All words."""
         return self.key, self.low, self.hash, self.position
 
-    def where(self, kept: npt.NDArray[np.bool_]) -> Words:
+    def where(self, kept: BoolArray) -> Words:
         """Of some of the rows only."""
         low = self.low[kept] if self.low.size else self.low
         return Words(self.key[kept], low, self.hash[kept], self.position[kept])
@@ -63,7 +61,7 @@ class Stage:
         First bin of each cell; the last entry is the number of bins.
     """
 
-    cell: npt.NDArray[np.int32]
+    cell: Int32Array
     kind: Int64Array
     start: UInt64Array
     end: UInt64Array

@@ -8,7 +8,6 @@ then by position, as often as needed.
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
 from streameval.errors import InputError
 from streameval.kernels.orderkeys import LAST
@@ -24,7 +23,7 @@ from streameval.order.search import Search, lump_bins
 from streameval.order.select_candidates import Located, pick
 from streameval.order.tasks import Collecting, Counting, Sampling
 from streameval.progress import Progress, silent
-from streameval.typing import Int64Array
+from streameval.typing import Int64Array, UInt64Array
 
 MOST_BINS = 1 << 22
 _LEAST_BINS = 1 << 12
@@ -103,7 +102,7 @@ def _missing(scan: Scan, count: int) -> InputError:
     )
 
 
-def _sample(search: Search) -> npt.NDArray[np.uint64]:
+def _sample(search: Search) -> UInt64Array:
     """Keys of some rows from all over the list."""
     task = Sampling(_SAMPLE_UNITS, _SAMPLE_ROWS)
     sample = search.keeper.run(search.scan, task, search.progress).columns["key"]
@@ -111,7 +110,7 @@ def _sample(search: Search) -> npt.NDArray[np.uint64]:
     return known if known.size else sample
 
 
-def _hoard(search: Search, sample: npt.NDArray[np.uint64], limit: int) -> Hoard | None:
+def _hoard(search: Search, sample: UInt64Array, limit: int) -> Hoard | None:
     """Keep candidates while counting, where this process does all of it and items have two words besides their key."""
     stage = search.stages[0]
     alone = search.keeper.shard is None and search.keeper.engine.memory == "shared"

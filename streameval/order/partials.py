@@ -9,13 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
-import numpy.typing as npt
 
 from streameval.order.scan import Scan
-from streameval.typing import Int64Array
+from streameval.typing import AnyArray, Int64Array
 
 SUM = "count"  # the column that merges by a sum; all others are joined
 
@@ -37,7 +36,7 @@ class Partial:
 
     units: Int64Array
     missing: int
-    columns: Mapping[str, npt.NDArray[Any]]
+    columns: Mapping[str, AnyArray]
 
 
 def merged(partials: Iterable[Partial]) -> Partial:
@@ -49,8 +48,8 @@ def merged(partials: Iterable[Partial]) -> Partial:
         Of one task, one at least, no row group in two of them.
     """
     units, missing = [], 0
-    sums: dict[str, npt.NDArray[Any]] = {}
-    rows: dict[str, list[npt.NDArray[Any]]] = {}
+    sums: dict[str, AnyArray] = {}
+    rows: dict[str, list[AnyArray]] = {}
     for part in partials:  # one at a time: each may be as large as the bins
         units.append(part.units)
         missing += part.missing

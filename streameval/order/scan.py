@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from streameval.kernels.tiehash import position_hashes
@@ -15,7 +14,7 @@ from streameval.order.scores import Keys, ScoreOrder
 from streameval.order.skip_by_statistics import Lumps
 from streameval.order.ties import key_hashes
 from streameval.rows.units import Unit
-from streameval.typing import Int64Array
+from streameval.typing import Int64Array, UInt32Array, UInt64Array
 
 
 @dataclass(frozen=True)
@@ -37,7 +36,7 @@ class Scan:
     score: str
     keys: tuple[str, ...]
     threads: int
-    key_hashes: Callable[[Int64Array], npt.NDArray[np.uint64]]
+    key_hashes: Callable[[Int64Array], UInt64Array]
     lumps: Lumps = field(default_factory=Lumps.none)
 
     @property
@@ -53,13 +52,11 @@ class Scan:
         """Order keys of a unit's rows."""
         return self.order.keys(self.column(unit))
 
-    def hashes(self, unit: Unit) -> npt.NDArray[np.uint64]:
+    def hashes(self, unit: Unit) -> UInt64Array:
         """Tie hashes of all rows of a unit from its key columns."""
         return key_hashes(unit.read(self.keys).select(list(self.keys)))
 
-    def words(
-        self, first_position: int, keys: Keys, rows: npt.NDArray[np.uint32], hashes: npt.NDArray[np.uint64] | None
-    ) -> Words:
+    def words(self, first_position: int, keys: Keys, rows: UInt32Array, hashes: UInt64Array | None) -> Words:
         """All words of some rows of a block.
 
         Parameters

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from streameval.errors import InputError
 from streameval.kernels.orderkeys import LAST, float32_keys, float64_bits, float64_keys, int64_keys
+from streameval.typing import AnyArray, UInt64Array
 
-UInt64Array = npt.NDArray[np.uint64]
 _ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
 _SIGN = np.uint64(1 << 63)
 _HALF = pa.float16()
@@ -90,7 +88,7 @@ class ScoreOrder:
             found.key[array.is_null().to_numpy(zero_copy_only=False)] = LAST
         return Keys(found.key, found.low, found.missing + nulls)
 
-    def of_numpy(self, scores: npt.NDArray[Any], room: UInt64Array) -> Keys:
+    def of_numpy(self, scores: AnyArray, room: UInt64Array) -> Keys:
         """Turn a numpy array without nulls into order keys, put into `room`."""
         out = room[: scores.size]
         if self.kind == "float32":
@@ -140,13 +138,13 @@ class ScoreOrder:
         return Keys(key, low, wide.null_count)
 
 
-def _numpy(array: pa.Array) -> npt.NDArray[Any]:
+def _numpy(array: pa.Array) -> AnyArray:
     kind = array.type
     if pa.types.is_date32(kind) or pa.types.is_time32(kind):
         array = array.view(pa.int32())
     elif pa.types.is_temporal(kind):
         array = array.view(pa.int64())
-    values: npt.NDArray[Any] = array.to_numpy(zero_copy_only=False)
+    values: AnyArray = array.to_numpy(zero_copy_only=False)
     return values
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from streameval.errors import InputError
 from streameval.order.filter import flags
@@ -13,7 +12,7 @@ from streameval.order.finer_bins import HASH, Words
 from streameval.order.scan import Scan
 from streameval.order.scores import Keys
 from streameval.order.search import Search, lump_bins, lump_words
-from streameval.typing import Int64Array
+from streameval.typing import BoolArray, Int64Array
 
 
 @dataclass(frozen=True)
@@ -39,7 +38,7 @@ class Located:
 
     position: Int64Array
     keys: Keys
-    tied: npt.NDArray[np.bool_]
+    tied: BoolArray
     equal_keys: int
     missing: int
     scans: int
@@ -90,17 +89,17 @@ def _with_lumps(search: Search, items: Words) -> tuple[Words, Int64Array]:
     return joined, np.concatenate([np.ones(items.key.size, np.int64), rows[kept]])
 
 
-def _same_score(items: Words, order: Int64Array) -> npt.NDArray[np.bool_]:
+def _same_score(items: Words, order: Int64Array) -> BoolArray:
     """Whether each item, in some order, has the score of the one before it; of all but the first."""
     key = items.key[order]
-    same: npt.NDArray[np.bool_] = key[1:] == key[:-1]
+    same: BoolArray = key[1:] == key[:-1]
     if items.low.size:
         low = items.low[order]
         same &= low[1:] == low[:-1]
     return same
 
 
-def _either(same: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
+def _either(same: BoolArray) -> BoolArray:
     tied = np.zeros(same.size + 1, np.bool_)
     tied[1:] |= same
     tied[:-1] |= same

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from streameval.kernels.bins import count_bins
 from streameval.order.early_candidates import Hoard, Pile
@@ -17,7 +16,7 @@ from streameval.order.finer_bins import Stage, Words
 from streameval.order.first_bins import FirstStage
 from streameval.order.partials import SUM, Partial, Tally
 from streameval.order.scan import Scan
-from streameval.typing import Int64Array
+from streameval.typing import AnyArray, BoolArray, Int64Array, UInt64Array
 
 
 @dataclass(frozen=True)
@@ -55,7 +54,7 @@ class _Sample:
     scan: Scan
     each: int
     done: list[int] = field(default_factory=list)
-    keys: list[npt.NDArray[np.uint64]] = field(default_factory=list)
+    keys: list[UInt64Array] = field(default_factory=list)
 
     def add(self, number: int) -> None:
         key = self.scan.scores(self.scan.units[number]).key
@@ -115,7 +114,7 @@ class Counting:
 class _FirstCounts:
     scan: Scan
     stage: FirstStage
-    counts: npt.NDArray[Any]
+    counts: AnyArray
     hoard: Hoard | None
     pile: Pile | None
     room: Room = field(default_factory=Room)
@@ -144,7 +143,7 @@ class _FirstCounts:
 class _Counts:
     scan: Scan
     sieve: Sieve
-    counts: npt.NDArray[Any]
+    counts: AnyArray
     room: Room = field(default_factory=Room)
     missing: int = 0
     done: list[int] = field(default_factory=list)
@@ -197,7 +196,7 @@ class Collecting:
 class _Items:
     scan: Scan
     sieve: Sieve
-    wanted: npt.NDArray[np.bool_]
+    wanted: BoolArray
     room: Room = field(default_factory=Room)
     missing: int = 0
     done: list[int] = field(default_factory=list)
@@ -220,7 +219,7 @@ class _Items:
         return Partial(np.sort(self.done).astype(np.int64), self.missing, columns)
 
 
-def _joined(arrays: Sequence[npt.NDArray[np.uint64]]) -> npt.NDArray[np.uint64]:
+def _joined(arrays: Sequence[UInt64Array]) -> UInt64Array:
     return np.concatenate(arrays) if arrays else np.empty(0, np.uint64)
 
 

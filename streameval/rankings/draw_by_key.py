@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from streameval.errors import InputError, did_you_mean
@@ -19,9 +18,8 @@ from streameval.order.ties import check_key, key_hashes
 from streameval.progress import Progress, silent
 from streameval.rankings.ranking import Ranking
 from streameval.text import short
-from streameval.typing import Int64Array
+from streameval.typing import Int64Array, UInt64Array
 
-UInt64Array = npt.NDArray[np.uint64]
 _BYTES_PER_ITEM = 256  # what finding ranks by score takes; rank, key and hash take less
 _LEAST_RUN = 1 << 16  # ranks read at once, however little memory there is
 _NAMED = 3  # repeated keys that a refusal names

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
 from streameval.counting.block_sums import Part, UnorderedError
 from streameval.kernels import exact
+from streameval.typing import UInt64Array
 
-UInt64Array = npt.NDArray[np.uint64]
 _HEAD = 9  # lead, start, rest; corners of both hulls, cutoffs, keys
 _UNORDERED = _NO_KEYS = -1
 

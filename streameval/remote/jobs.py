@@ -19,7 +19,6 @@ from itertools import groupby
 from typing import Any, Protocol
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from streameval import __version__
@@ -29,7 +28,7 @@ from streameval.parquet.footers import Footer
 from streameval.rows.row_groups import RowGroup
 from streameval.rows.units import Unit
 from streameval.stores import is_remote
-from streameval.typing import Int64Array
+from streameval.typing import AnyArray, Int64Array
 
 ACCOUNT = -1  # no block of counters and no position has this number
 _BATCH = 1 << 16
@@ -156,7 +155,7 @@ def check_seen(units: Sequence[RowGroup]) -> None:
             )
 
 
-def batches(columns: dict[str, npt.NDArray[Any]]) -> list[pa.RecordBatch]:
+def batches(columns: dict[str, AnyArray]) -> list[pa.RecordBatch]:
     """Rows of int64 columns on their way home, not too many at once."""
     found: list[pa.RecordBatch] = pa.table({name: signed(one) for name, one in columns.items()}).to_batches(_BATCH)
     return found
@@ -195,7 +194,7 @@ def settled(home: pa.Table, asked: int) -> tuple[Iterator[Int64Array], int]:
     return (column.to_numpy()[~told] for column in home.columns), fact
 
 
-def signed(values: npt.NDArray[Any]) -> Int64Array:
+def signed(values: AnyArray) -> Int64Array:
     """The same 64 bits: Spark has no unsigned integers."""
     return np.ascontiguousarray(values).view(np.int64)
 

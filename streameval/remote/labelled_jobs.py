@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 from itertools import chain, pairwise
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from streameval.counting.block_sums import Part, UnorderedError
@@ -36,9 +35,8 @@ from streameval.remote.jobs import (
     shares_of,
 )
 from streameval.rows.row_groups import RowGroup
-from streameval.typing import Int64Array
+from streameval.typing import Int64Array, UInt64Array
 
-UInt64Array = npt.NDArray[np.uint64]
 _MOST_CELLS, _MOST_BINS = 16, 8  # to a row: rows that are added up cost more than their columns, unless these are empty
 _SLICE = 1 << 18  # bins that are made rows of at once
 _SIGN = np.uint64(1 << 63)  # makes unsigned keys signed ones of the same order

@@ -19,7 +19,7 @@ from streameval.order.skip_by_statistics import Lumps
 from streameval.order.tasks import Counting
 from streameval.remote.jobs import Parcel, account, batches, check_seen, files_of, seal, settled, shares_of
 from streameval.rows.row_groups import RowGroup
-from streameval.typing import Int64Array
+from streameval.typing import Int64Array, UInt64Array
 
 WIDTH = 32  # counters to a row: rows that are added up cost far more than their columns
 
@@ -101,5 +101,5 @@ def unpack(task: Task, numbers: Int64Array, home: pa.Table) -> Partial:
     return Partial(np.sort(numbers), missing, found)
 
 
-def _not_here(positions: Int64Array) -> npt.NDArray[np.uint64]:
+def _not_here(positions: Int64Array) -> UInt64Array:
     raise TypeError("a share knows its own row groups only")

@@ -7,7 +7,6 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, fields
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -26,7 +25,7 @@ from streameval.rankings.ranking import Ranking
 from streameval.rankings.spill import matrix
 from streameval.rows.units import Unit
 from streameval.slices.column import Slices
-from streameval.typing import Int64Array
+from streameval.typing import Int64Array, UInt64Array
 
 
 @dataclass(frozen=True)
@@ -123,7 +122,7 @@ def _by_score(
     return Placed([rank[one] for one in own], np.stack(counts, axis=1))
 
 
-def _marks(scan: Scan, located: Sequence[Located]) -> tuple[npt.NDArray[np.uint64], list[Int64Array]]:
+def _marks(scan: Scan, located: Sequence[Located]) -> tuple[UInt64Array, list[Int64Array]]:
     """Words of all items that were found, sorted and each once, and where those of each search stand among them."""
     together = np.concatenate([one.position for one in located])
     position, first, back = np.unique(together, return_index=True, return_inverse=True)
@@ -138,7 +137,7 @@ def _marks(scan: Scan, located: Sequence[Located]) -> tuple[npt.NDArray[np.uint6
 
 
 def _count(
-    scan: Scan, slices: Slices, marks: npt.NDArray[np.uint64], edges: Sequence[Int64Array], progress: Progress
+    scan: Scan, slices: Slices, marks: UInt64Array, edges: Sequence[Int64Array], progress: Progress
 ) -> tuple[Int64Array, list[Int64Array]]:
     """Count the list's items up to each mark, and those of each slice up to each of its edges, which are marks.
 
