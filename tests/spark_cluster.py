@@ -24,9 +24,9 @@ class Cluster:
     seed: int = 0
     memory: ClassVar[str] = "apart"
 
-    def sweep(self, scan, task, numbers, save, progress):
+    def run_task(self, scan, task, numbers, save, progress):
         if isinstance(task, Sampling):
-            return engines.create("local", {}).sweep(scan, task, numbers, save, progress)
+            return engines.create("local", {}).run_task(scan, task, numbers, save, progress)
         return shipping.unpack(task, numbers, self.carry(shipping.pack(task, scan, numbers)))
 
     def labelled(self, rows, threads):

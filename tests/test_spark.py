@@ -28,7 +28,7 @@ from streameval import engines
 from streameval.cli import run
 from streameval.engines.spark.jobs import carried, trouble
 from streameval.errors import InputError, OutsideError
-from streameval.order.checkpoints import Keeper, Scans
+from streameval.order.checkpoints import Checkpoints, Scans
 from streameval.order.locate import least_memory, locate
 from streameval.order.tasks import Sampling
 from streameval.rankings import open_ranking
@@ -57,7 +57,7 @@ def test_parcels_bring_home_what_the_local_engine_finds(name, seed, key, ascendi
     memory = float(least_memory(wanted.size)) if tight else 1e8
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(parcels, "_LEAST_ROWS", 100)
-        there = locate(scan, wanted, memory, keeper=Keeper(engine=Cluster(seed)))
+        there = locate(scan, wanted, memory, checkpoints=Checkpoints(engine=Cluster(seed)))
     here = locate(scan, wanted, memory)
     assert there.position.tolist() == here.position.tolist()
     assert there.tied.tolist() == here.tied.tolist()
@@ -75,10 +75,10 @@ def listed(tmp_path):
 class Spy(Cluster):
     """Keeps the task, the scan and the row groups that it was last given."""
 
-    def sweep(self, scan, task, numbers, save, progress):
+    def run_task(self, scan, task, numbers, save, progress):
         if not isinstance(task, Sampling):
             Spy.last = scan, task, numbers
-        return super().sweep(scan, task, numbers, save, progress)
+        return super().run_task(scan, task, numbers, save, progress)
 
 
 @pytest.fixture

@@ -100,12 +100,12 @@ def keep_open(bins: UInt32Array, wanted: UInt64Array, out_row: UInt32Array) -> i
 
 
 @kernel
-def pile_up(
+def append_rows(
     keys: UInt64Array,
     first_position: int,
     bins: UInt32Array,
     rows: UInt32Array,
-    pile: tuple[AnyArray, AnyArray, UInt32Array],
+    kept: tuple[AnyArray, AnyArray, UInt32Array],
     shift: np.uint64,
     n: int,
 ) -> int:
@@ -113,7 +113,7 @@ def pile_up(
 
     Keys are shifted to the right by `shift`. Returns how many items there are then; the pile has room for them.
     """
-    out_key, out_position, out_bin = pile
+    out_key, out_position, out_bin = kept
     for i in range(rows.size):
         row = rows[i]
         out_key[n + i] = keys[row] >> shift
@@ -123,9 +123,9 @@ def pile_up(
 
 
 @kernel
-def thin_out(pile: tuple[AnyArray, AnyArray, UInt32Array], n: int, wanted: UInt64Array) -> int:
+def keep_wanted(kept: tuple[AnyArray, AnyArray, UInt32Array], n: int, wanted: UInt64Array) -> int:
     """Keep only what lies in wanted bins, of the first `n` items of a pile, in place; returns how many remain."""
-    key, position, bins = pile
+    key, position, bins = kept
     m = 0
     for i in range(n):
         at = bins[i]
@@ -160,7 +160,7 @@ def descend(
 
 
 @kernel
-def settle(bins: Int64Array) -> None:
+def end_stage(bins: Int64Array) -> None:
     """End a stage: bins that `descend` found (kept apart as −2 − bin) become bins."""
     for i in range(bins.size):
         if bins[i] <= -2:

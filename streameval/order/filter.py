@@ -1,4 +1,4 @@
-"""Let through the rows that matter, a cache's worth at a time."""
+"""The rows of a scan that lie in wanted bins, selected in blocks that fit a cache."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ NO_HASHES = np.empty(0, np.uint64)
 
 
 @dataclass(frozen=True)
-class Room:
-    """What one thread works in, a cache's worth of rows at a time."""
+class Buffers:
+    """Arrays that one thread reuses from block to block."""
 
     keys: UInt64Array = field(default_factory=lambda: np.empty(BLOCK, np.uint64))
     rows: UInt32Array = field(default_factory=lambda: np.empty(BLOCK, np.uint32))
@@ -29,8 +29,8 @@ class Room:
 
 
 @dataclass(frozen=True)
-class Sieve:
-    """All stages of a search: lets through the rows in wanted bins of the last but one stage, with their last bins."""
+class StageFilter:
+    """All stages of a search: selects the rows in wanted bins of the last but one stage, and finds their last bins."""
 
     scan: Scan
     first: FirstStage
@@ -39,31 +39,31 @@ class Sieve:
     hashed: str
 
     @staticmethod
-    def of(scan: Scan, stages: Sequence[FirstStage | Stage], bins: Int64Array, hashed: str) -> Sieve:
-        """Lay stages one behind the other; `bins` are those of the last stage that hold wanted ranks."""
+    def of(scan: Scan, stages: Sequence[FirstStage | Stage], bins: Int64Array, hashed: str) -> StageFilter:
+        """Chain the stages; `bins` are those of the last stage that hold wanted ranks."""
         first = stages[0]
         if not isinstance(first, FirstStage):
             raise TypeError("the first stage comes first")
         rest = tuple(stage for stage in stages[1:] if isinstance(stage, Stage))
         wanted = rest[0].cell >= 0 if rest else flags(first.count, bins)
-        return Sieve(scan, first, rest, bits(wanted), hashed)
+        return StageFilter(scan, first, rest, bits(wanted), hashed)
 
     def hashes(self, unit: Unit) -> UInt64Array | None:
         """Tie hashes of a unit from its key columns, where a stage splits by them."""
         return self.scan.hashes(unit) if self.scan.keys and self.hashed == "now" else None
 
-    def pass_through(
-        self, unit: Unit, first_row: int, keys: Keys, hashes: UInt64Array | None, room: Room
+    def select(
+        self, unit: Unit, first_row: int, keys: Keys, hashes: UInt64Array | None, buffers: Buffers
     ) -> tuple[Int64Array, Words]:
         """Bins at the last stage, and words, of the rows of a block that get there."""
         position = unit.first_position + first_row
-        bins = self.first.place(keys.key, NO_HASHES, position, room.bins)
-        rows = room.rows[: keep_open(bins, self.open_bins, room.rows)]
+        bins = self.first.place(keys.key, NO_HASHES, position, buffers.bins)
+        rows = buffers.rows[: keep_open(bins, self.open_bins, buffers.rows)]
         block = hashes[first_row : first_row + keys.key.size] if hashes is not None else None
         words = self.scan.words(position, keys, rows, block)
         return self._descend(bins[rows].astype(np.int64), words)
 
-    def settle(self, items: Words) -> tuple[Int64Array, Words]:
+    def place_words(self, items: Words) -> tuple[Int64Array, Words]:
         """The same for items whose words are known."""
         bins = self.first.place(items.key, items.hash, 0, np.empty(items.key.size, np.uint32))
         rows = np.empty(items.key.size, np.uint32)
@@ -81,14 +81,14 @@ class Sieve:
 
 
 def flags(count: int, bins: Int64Array) -> BoolArray:
-    """Mark some bins among `count`."""
+    """Flags of `count` bins, set for some of them."""
     flags = np.zeros(count, np.bool_)
     flags[bins] = True
     return flags
 
 
 def bits(flags: BoolArray) -> UInt64Array:
-    """Pack marks, eight to a byte, the first lowest."""
+    """Pack flags, eight to a byte, the first lowest."""
     padded = np.zeros(-(-flags.size // 64) * 64, np.bool_)
     padded[: flags.size] = flags
     return np.packbits(padded, bitorder="little").view(np.uint64)

@@ -119,9 +119,9 @@ def first_stage(sample: UInt64Array, most: int, room: int, ties: str = "whole") 
     sample : uint64 array, not empty
         A poor sample costs time, never correctness.
     most : int
-        Bins to make, about, if their content is equal.
+        Approximate number of bins to make, if their content is equal.
     room : int
-        Bins that there is room for.
+        Bins that fit the memory.
     ties : {"whole", "parted"}
         Whether keys that many items share get bins by tie hash.
     """

@@ -11,7 +11,7 @@ import pyarrow as pa
 from streameval.kernels.tiehash import position_hashes
 from streameval.order.finer_bins import Words
 from streameval.order.scores import Keys, ScoreOrder
-from streameval.order.skip_by_statistics import Lumps
+from streameval.order.skip_by_statistics import SkippedRows
 from streameval.order.ties import key_hashes
 from streameval.rows.units import Unit
 from streameval.typing import Int64Array, UInt32Array, UInt64Array
@@ -24,10 +24,10 @@ class Scan:
     Attributes
     ----------
     keys : tuple of str
-        Key columns; empty where ties are told apart by position.
+        Key columns; empty where ties are ordered by position.
     key_hashes : callable(positions) -> uint64 array
         Tie hashes of the items at some stored positions, from their key columns.
-    lumps : Lumps
+    skipped : SkippedRows
         Rows of the list that are in none of the units.
     """
 
@@ -37,12 +37,12 @@ class Scan:
     keys: tuple[str, ...]
     threads: int
     key_hashes: Callable[[Int64Array], UInt64Array]
-    lumps: Lumps = field(default_factory=Lumps.none)
+    skipped: SkippedRows = field(default_factory=SkippedRows.none)
 
     @property
     def n_items(self) -> int:
         """N."""
-        return sum(unit.rows for unit in self.units) + int(self.lumps.rows.sum())
+        return sum(unit.rows for unit in self.units) + int(self.skipped.rows.sum())
 
     def column(self, unit: Unit) -> pa.ChunkedArray:
         """Scores of a unit's rows."""

@@ -16,13 +16,7 @@ TIE_RULE = "score, then the 64-bit tie hash of {what}, then the stored position"
 
 
 def check_key(kind: pa.DataType, name: str) -> None:
-    """Refuse a key column that has no canonical form.
-
-    Raises
-    ------
-    InputError
-        Anything but integers, floats and strings.
-    """
+    """Refuse (`InputError`) a key column that has no canonical form: anything but integers, floats and strings."""
     plain = kind.value_type if pa.types.is_dictionary(kind) else kind
     tests = (pa.types.is_integer, pa.types.is_floating, pa.types.is_string, pa.types.is_large_string,
              pa.types.is_string_view)  # fmt: skip

@@ -144,9 +144,9 @@ class Ranking:
 
         ranks, cutoffs = wanted_of
         wanted = ranks if cutoffs is None else np.union1d(ranks, cutoffs)
-        keeper = order.keeper(wanted, scans or Scans())
-        with keeper.saving():
-            found = order.locate(wanted, progress, keeper)
+        checkpoints = order.checkpoints(wanted, scans or Scans())
+        with checkpoints.saving():
+            found = order.locate(wanted, progress, checkpoints)
             self.rows.check_unchanged()
             mine = np.searchsorted(wanted, ranks)
             announce(progress, Step("items"))

@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from streameval.order.partials import SUM, Partial, Task, partial_of
 from streameval.order.scan import Scan
-from streameval.order.skip_by_statistics import Lumps
+from streameval.order.skip_by_statistics import SkippedRows
 from streameval.order.tasks import Counting
 from streameval.remote.jobs import Parcel, account, batches, check_seen, files_of, seal, settled, shares_of
 from streameval.rows.row_groups import RowGroup
@@ -33,7 +33,7 @@ def pack(task: Task, scan: Scan, numbers: Int64Array) -> Parcel:
         Rows that lie in the memory of this process.
     """
     shares = shares_of(files_of([scan.units[number] for number in numbers.tolist()]))
-    bare = replace(scan, units=(), key_hashes=_not_here, lumps=Lumps.none(), threads=1)
+    bare = replace(scan, units=(), key_hashes=_not_here, skipped=SkippedRows.none(), threads=1)
     sent = seal(Scanning(task, bare), shares)
     if isinstance(task, Counting):
         return Parcel(sent, len(shares), ("at", *(f"c{i}" for i in range(WIDTH))), ("sum",) * WIDTH)

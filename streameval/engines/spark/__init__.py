@@ -18,7 +18,7 @@ from streameval.counting.scans import LabelledScans
 from streameval.engines.spark.jobs import carried
 from streameval.engines.spark.sessions import opened
 from streameval.order.partials import Partial, Task
-from streameval.order.run_threads import sweep
+from streameval.order.run_threads import run_task
 from streameval.order.scan import Scan
 from streameval.order.tasks import Sampling
 from streameval.progress import Progress, Step, announce
@@ -45,7 +45,7 @@ class Spark:
     session: Any = None
     memory: ClassVar[str] = "apart"
 
-    def sweep(
+    def run_task(
         self, scan: Scan, task: Task, numbers: Int64Array, save: Callable[[Partial], None] | None, progress: Progress
     ) -> Partial:
         """See `Engine.sweep`.
@@ -58,7 +58,7 @@ class Spark:
             A Spark that does not answer, or that gave up.
         """
         if isinstance(task, Sampling):  # a few row groups: read before a job would have begun
-            return sweep(scan, task, numbers, save, progress)
+            return run_task(scan, task, numbers, save, progress)
         rows = sum(scan.units[number].rows for number in numbers.tolist())
         announce(progress, Step(task.name, rows, sum(scan.units[at].score_bytes for at in numbers.tolist())))
         home = self.carry(pack(task, scan, numbers))
@@ -75,7 +75,7 @@ class Spark:
         Raises
         ------
         InputError, OutsideError
-            See `sweep`.
+            See `run_task`.
         """
         return carried(self.session if self.session is not None else opened(self.remote), parcel)
 
