@@ -46,7 +46,7 @@ class ItemKeys:
     ranked: str
 
 
-def labels_beside(source: Any, columns: LabelColumns, n_items: int, keys: ItemKeys, folder: Path) -> UInt8Array:
+def join_labels(source: Any, columns: LabelColumns, n_items: int, keys: ItemKeys, folder: Path) -> UInt8Array:
     """Read the label of every item.
 
     Parameters
