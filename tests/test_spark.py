@@ -146,7 +146,7 @@ def test_paths_are_made_absolute_for_workers(listed, last, monkeypatch):
     monkeypatch.chdir(listed.parent)
     footers = [replace(unit.footer, file=replace(unit.footer.file, path=listed.name)) for unit in scan.units]
     units = [replace(unit, footer=footer) for unit, footer in zip(scan.units, footers, strict=True)]
-    sent = scan_jobs.pack(task, replace(scan, units=units), numbers).sent
+    sent = scan_jobs.pack(task, replace(scan, units=units), numbers).payload
     monkeypatch.chdir("/")
     assert len(list(jobs.run_shares(sent, [0]))) == 1
 

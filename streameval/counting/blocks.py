@@ -75,7 +75,7 @@ def blocks(pieces: Iterable[DecodedRows], size: int, last: DecodedRows | None = 
 def sum_block(
     held: Block, rows: LabelledRows, cutoffs: Int64Array, room: UInt64Array
 ) -> tuple[BlockSums, UInt64Array | None]:
-    """Sum one block: its sums, and the order keys at the `cutoffs` (ascending) in it; errors as in `LabelledScans.parts`.
+    """Return the sums of a block, and the order keys at the cutoffs in it; errors as in `LabelledScans.parts`.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Lists in score order wherever their rows lie: labels are counted per score, and the counts, in order, are the list."""
+"""Lists in score order wherever their rows lie: labels are counted per score; the counts, in order, are the list."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def _open(bins: BinCounts) -> tuple[float, float, tuple[float, float]]:
 
 
 def _weight(bins: BinCounts, tolerance: float) -> FloatArray:
-    """Weight of each bin in the brackets; 0 where it is small: such bins together hold no more than half the tolerance."""
+    """Weight of each bin in the brackets; 0 where small: such bins together hold no more than half the tolerance."""
     share = np.max(_shares(bins)[0], axis=0)
     order = np.argsort(share)
     small = order[np.cumsum(share[order]) <= tolerance / 2]

@@ -70,7 +70,7 @@ class LabelledRows:
         return sum(unit.rows for unit in self.units)
 
     def read(self, unit: Unit) -> RowRange:
-        """Decode one unit; a label or score that is missing, or a label that is not 0/1, is an `InputError` with its place."""
+        """Decode one unit; an `InputError` names the place of a missing label or score, or a label not 0/1."""
         return RowRange(unit.first_position, self.labels(unit), None if self.order is None else self.keys(unit))
 
     def labels(self, unit: Unit) -> UInt8Array:

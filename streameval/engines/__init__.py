@@ -21,7 +21,7 @@ class Engine(ScanEngine, Protocol):
     """Runs all scans of a list: a dataclass whose fields are its settings."""
 
     def labelled(self, rows: LabelledRows, threads: int) -> LabelledScans:
-        """Return the scans of a fully labelled list, with `threads` readers at once where they are threads of this process."""
+        """Return the scans of a fully labelled list; `threads` is how many read at once in this process."""
         ...
 
 

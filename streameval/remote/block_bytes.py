@@ -24,7 +24,7 @@ def packed(part: BlockSums | UnorderedError, keys: UInt64Array | None = None) ->
 
 
 def unpacked(payload: bytes) -> tuple[BlockSums, UInt64Array | None]:
-    """Decode the sums of a block and the order keys at its cutoffs; raises `UnorderedError` where the bytes stand for one."""
+    """Decode the sums of a block and the order keys at its cutoffs; raises an `UnorderedError` that was encoded."""
     words = np.frombuffer(payload, np.int64)
     if words[0] == _UNORDERED:
         raise UnorderedError(int(words[1]))

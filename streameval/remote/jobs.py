@@ -1,8 +1,8 @@
 """Jobs for other machines: a job and its shares go out as bytes, results come back as Arrow batches.
 
-Nothing here knows which cluster it is, or what the job does. A cluster runs `run_shares` on every share and collects all
-rows; it may first merge rows that agree in their first column, in any order, by sums, minima and maxima. Count rows say
-how many row groups each share has read, so a share that is lost or done twice is noticed.
+Nothing here knows which cluster it is, or what the job does. A cluster runs `run_shares` on every share and collects
+all rows; it may first merge rows that agree in their first column, in any order, by sums, minima and maxima. Count rows
+say how many row groups each share has read, so a share that is lost or done twice is noticed.
 """
 
 from __future__ import annotations

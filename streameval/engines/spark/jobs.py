@@ -66,7 +66,7 @@ def run_request(session: Any, request: JobRequest) -> pa.Table:
 
 
 def _awaited(came: queue.SimpleQueue[Any]) -> Any:
-    """Wait in turns, so that an interruption that another thread received, or any on Windows, is noticed between two."""
+    """Wait in turns: an interruption that another thread received, or any on Windows, is noticed between two."""
     while True:
         with contextlib.suppress(queue.Empty):
             return came.get(timeout=0.5)
