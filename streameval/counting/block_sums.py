@@ -106,7 +106,7 @@ def sum_rows(
     InputError
         A label that is neither 0 nor 1; names its rank.
     """
-    n, p = exact.leading(keys, labels, np.uint64(previous)) if previous is not None else (0, 0)
+    n, p = exact.leading_group(keys, labels, np.uint64(previous)) if previous is not None else (0, 0)
     if n and labels[:n].max() > 1:
         raise _bad_label(before, labels)
     if n == keys.size:

@@ -208,7 +208,7 @@ def group_rows(keys: UInt64Array, labels: UInt8Array, starts: Int64Array, founds
 
 
 @kernel
-def leading(keys: UInt64Array, labels: UInt8Array, previous: np.uint64) -> tuple[int, int]:
+def leading_group(keys: UInt64Array, labels: UInt8Array, previous: np.uint64) -> tuple[int, int]:
     """Items at the start that tie with the one before them, and the positives among them."""
     n, p = 0, 0
     while n < keys.size and keys[n] == previous:

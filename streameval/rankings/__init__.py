@@ -1,4 +1,4 @@
-"""Rankings: where items lie in rank order. They know no methods and no labels, and no kind of storage from another."""
+"""Rankings: rows in an order. They know no methods, no labels, and no kind of storage from another."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from streameval.rows.options import RankingOptions
 
 
 def open_ranking(source: Any, options: RankingOptions | None = None) -> Ranking:
-    """Open a ranking of whatever kind.
+    """Open a ranking of any kind of storage, in stored order or by score.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Which slice every item of a list is in: one column, read once, kept as a byte an item in a mapped file."""
+"""Which slice every item of a list is in: one column, read once, kept as a byte per item in a mapped file."""
 
 from __future__ import annotations
 
@@ -34,6 +34,7 @@ class Slices:
     names : tuple of str
         Values of the column, as text.
     n_items : int64 array, shape (slices,)
+        Items of each slice.
     codes : uint8 array, shape (N,)
         Slice of the item at each stored position; mapped from a file.
     """

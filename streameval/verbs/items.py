@@ -18,7 +18,7 @@ from streameval.rows.options import RankingOptions
 from streameval.stores import atomic, is_remote, store_of
 from streameval.stores.listing import matches
 from streameval.stores.partitioned import write_parts
-from streameval.stores.staged import UNFINISHED, leftovers, listed, names_in, staged, tidy
+from streameval.stores.staged import UNFINISHED, leftovers, listed, names_in, remove_unfinished, staged
 from streameval.stores.transfer import get
 from streameval.types import Claim, Plan
 from streameval.verbs.select import open_planned
@@ -167,19 +167,19 @@ def write_items(cut: Cut, target: Target, given: Any, progress: Progress) -> Wri
     given : table or None
         The ranking, where it lies in memory.
     """
-    from streameval.rankings.top_items import leading
+    from streameval.rankings.top_items import read_top
 
     refuse_inside(target, cut.plan)
     there = already_written(cut, target)
     if there is not None:
         if target.remote:
-            tidy(target.place)  # a run that was killed at its very end has left what it sent
+            remove_unfinished(target.place)  # a run that was killed at its very end has left what it sent
         return there
     refuse_taken(target)
     ranking = open_planned(cut.plan, given)
     memory = RankingOptions.of(cut.plan).memory * 1e9
     with _filled(target) as (room, finished):
-        items = leading(ranking, cut.rank, target.order, room, memory)
+        items = read_top(ranking, cut.rank, target.order, room, memory)
         sizes: list[int] = []
 
         def keep(name: str) -> None:
