@@ -16,7 +16,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from streameval.notebook import table as html_table
-from streameval.typing import Int64Array
+from streameval.typing import BoolArray, Int8Array, Int64Array
 
 Coverage = Literal["exact", "conditional", "pointwise", "simultaneous", "none"]
 STRENGTH: tuple[Coverage, ...] = ("none", "conditional", "pointwise", "simultaneous", "exact")
@@ -165,7 +165,7 @@ class Labels:
     """
 
     rank: Int64Array
-    label: npt.NDArray[np.int8]
+    label: Int8Array
     votes: Int64Array
     positive_votes: Int64Array
     account: Mapping[str, int] = field(default_factory=dict)
@@ -173,7 +173,7 @@ class Labels:
     why: str = ""
 
     @property
-    def known(self) -> npt.NDArray[np.bool_]:
+    def known(self) -> BoolArray:
         """True where there is a label."""
         return np.asarray(self.label >= 0)
 
@@ -205,7 +205,6 @@ class Labels:
 
         Parameters
         ----------
-        plan : Plan
         label : array-like of {1, 0, -1}, shape (n_planned,)
             In the plan's order; -1 where there is no label.
         """

@@ -81,7 +81,7 @@ def test_runs_of_any_length_draw_the_same(versions, monkeypatch):
     strata = create("loguniform", {"alpha": 0.3}).strata(N)
     rng = np.random.default_rng(0)
     hashes = rng.integers(0, 2**63, N).astype(np.uint64)
-    whole, parts = hashdraw._Scan(*strata), hashdraw._Scan(*strata)
+    whole, parts = hashdraw._StrataDraw(*strata), hashdraw._StrataDraw(*strata)
     whole.take(hashes, 1)
     at = 0
     while at < N:

@@ -21,7 +21,6 @@ def rehearsed(
     ----------
     what : mapping
         `items`, `n_items` and `source`: items that are asked for, those of the list, and where it lies.
-    forecast : Forecast
     writes : sequence
         Files that would be written.
     labels : sequence of Source

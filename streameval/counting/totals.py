@@ -9,7 +9,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from streameval.counting.block_sums import Part
+from streameval.counting.block_sums import BlockSums
 from streameval.kernels import exact
 from streameval.kernels.exact import COMMON, EARLY_SUM, EXPECTED_SUM, GROUPED_SUM, LATE_SUM
 from streameval.kernels.harmonic import harmonic_difference, precision_sum
@@ -81,18 +81,17 @@ class Totals:
         return {order: float(Fraction(2 * found * negatives - one, 2 * pairs)) for order, one in twice.items()}
 
 
-def fold(parts: Iterable[Part], cutoffs: Int64Array) -> Totals:
+def fold(parts: Iterable[BlockSums], cutoffs: Int64Array) -> Totals:
     """Merge the parts of a whole list, in the order of their ranks.
 
     Parameters
     ----------
-    parts : iterable of Part
     cutoffs : int64 array, ascending
         The same that the parts were made with.
     """
     cut = np.zeros((cutoffs.size, 4), np.int64)
     blocks: list[_Block] = []
-    pending: Part | None = None
+    pending: BlockSums | None = None
     seen, found = 0, 0
     for part in parts:
         if pending is not None:
@@ -126,7 +125,7 @@ class _Block:
         return self.start + self.size, self.found + self.positives
 
 
-def _close(part: Part, start: int, found: int, cutoffs: Int64Array, cut: Int64Array) -> _Block:
+def _close(part: BlockSums, start: int, found: int, cutoffs: Int64Array, cut: Int64Array) -> _Block:
     """End the last group of a part, and put its cutoffs in their place."""
     whole, real = part.whole, part.real
     seen, positives = int(whole[exact.SEEN]), int(whole[exact.POSITIVES])

@@ -47,12 +47,10 @@ class Curve:
 
     Attributes
     ----------
-    n_items : int
     envelope : Envelope
         Bounds on the yield at every rank: everything else is derived from it.
     grid : int64 array
         Cutoffs that `table` shows: every rank of a fully labelled head, then the grid points, then N.
-    claim : Claim
     diagnostics : mapping of str to JSON values
         What the labels say about the method's assumptions.
     findings : tuple of str

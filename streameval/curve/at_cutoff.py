@@ -111,7 +111,6 @@ class Known:
         r, and bounds on Y(r).
     total_lower, total_upper : float
         Bounds on F = Y(N).
-    n_items, misses : float
     """
 
     rank: FloatArray
@@ -148,7 +147,6 @@ def bounds_at(known: Known, metric: str) -> tuple[FloatArray, FloatArray]:
 
     Parameters
     ----------
-    known : Known
     metric : str
         Of `METRICS`.
 

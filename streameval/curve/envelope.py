@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from streameval.typing import FloatArray, Int64Array
+from streameval.typing import FloatArray, Int8Array, Int64Array
 
 _CENTER = ("center_lower", "center_upper")
 
@@ -144,7 +144,7 @@ class Points:
         return Points(np.empty(0, dtype=np.int64), nothing, nothing)
 
 
-def close(n_items: int, points: Points, rank: Int64Array, label: npt.NDArray[np.int8]) -> Envelope:
+def close(n_items: int, points: Points, rank: Int64Array, label: Int8Array) -> Envelope:
     """Close bounds at some ranks into sharp bounds at every rank, given the labels in hand.
 
     Parameters

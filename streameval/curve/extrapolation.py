@@ -22,7 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from streameval.errors import InputError
-from streameval.typing import FloatArray
+from streameval.typing import BoolArray, FloatArray
 
 _SMALL, _LARGE = 1e-8, 1e150  # beyond: the limits β → 0 and β → ∞, to more digits than a float has
 _STEPS = 80
@@ -51,9 +51,9 @@ class Extrapolation:
 
     precision: FloatArray
     shape: FloatArray
-    outside_model: npt.NDArray[np.bool_]
-    below_prevalence: npt.NDArray[np.bool_]
-    uncertain: npt.NDArray[np.bool_]
+    outside_model: BoolArray
+    below_prevalence: BoolArray
+    uncertain: BoolArray
 
 
 def extrapolate(
@@ -95,7 +95,7 @@ def extrapolate(
     return Extrapolation(found, shape, shape < 0, found < rho, (r > _NEAR_ONE) | (p > _NEAR_ONE))
 
 
-def _check(name: str, values: FloatArray, good: npt.NDArray[np.bool_], interval: str) -> None:
+def _check(name: str, values: FloatArray, good: BoolArray, interval: str) -> None:
     if not np.all(good):
         raise InputError(f"{name} is {values[~good].flat[0]:g}, outside {interval}")
 
@@ -225,7 +225,6 @@ def interval(counts: Counts, target: float, cells: int = _CELLS) -> Interval:
 
     Parameters
     ----------
-    counts : Counts
     target : float
         R_T in (0, 1).
     cells : int

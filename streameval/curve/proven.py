@@ -7,13 +7,12 @@ from __future__ import annotations
 
 from decimal import Decimal
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from streameval.curve.envelope import Envelope
 from streameval.errors import InputError
+from streameval.typing import AnyArray
 
 
 def parse_share(value: str | float | Decimal | Fraction, name: str) -> Fraction:
@@ -71,8 +70,8 @@ def deepest_rank(envelope: Envelope, precision: Fraction) -> int | None:
     n_items = int(envelope.rank[-1])
     # whole numbers that cannot wrap: 64 bits for any precision of a few digits, Python's own for the rest
     kind = np.int64 if below * (n_items + 1) < 2**63 else np.object_
-    rank: npt.NDArray[Any] = envelope.rank.astype(kind)
-    lower: npt.NDArray[Any] = np.floor(envelope.lower).astype(np.int64).astype(kind)
+    rank: AnyArray = envelope.rank.astype(kind)
+    lower: AnyArray = np.floor(envelope.lower).astype(np.int64).astype(kind)
     ends = rank[(lower * below >= rank * above) & (rank > 0)]
     flat_ends = rank[1:] - (lower[1:] - lower[:-1])
     inside = np.minimum(flat_ends, lower[:-1] * below // above)

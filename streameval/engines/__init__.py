@@ -1,7 +1,7 @@
 """Engines: what runs the scans of a list. Each is one file in this folder with an `ENGINE`, found by name.
 
-An engine only decides where row groups are read. What is made of them are the partials of `ordering` and `labelled`,
-whichever engine runs, so ranks and sums do not depend on it, and scans that one engine has begun another may finish.
+An engine only decides where row groups are read. The partials are those of `order` and `counting`, whichever engine
+runs, so ranks and sums do not depend on it, and scans that one engine has begun another may finish.
 """
 
 from __future__ import annotations
@@ -21,13 +21,7 @@ class Engine(ScanEngine, Protocol):
     """Runs all scans of a list: a dataclass whose fields are its settings."""
 
     def labelled(self, rows: LabelledRows, threads: int) -> LabelledScans:
-        """Return the scans of a fully labelled list.
-
-        Parameters
-        ----------
-        threads : int
-            Readers at work at once where they are threads of this process.
-        """
+        """Return the scans of a fully labelled list; `threads` is how many read at once in this process."""
         ...
 
 
@@ -39,12 +33,7 @@ def create(name: str, settings: dict[str, Any]) -> Engine:
     name : str
         Of a file of this folder.
     settings : dict
-        Its settings; None stands for one that is not given.
-
-    Raises
-    ------
-    InputError
-        No such engine, or one without such a setting.
+        Its settings; None stands for one that is not given. An unknown name or setting is an `InputError`.
 
     Examples
     --------

@@ -83,7 +83,6 @@ class CacheFiles:
 
     Parameters
     ----------
-    folder : str
     stem : str
         What their names begin with.
     stamp : object

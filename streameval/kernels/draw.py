@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
 from streameval.kernels.jit import kernel
-from streameval.typing import Int64Array
-
-UInt64Array = npt.NDArray[np.uint64]
+from streameval.typing import Int64Array, UInt64Array
 
 _STEP = np.uint64(0x9E3779B97F4A7C15)
 _MIX_A = np.uint64(0xBF58476D1CE4E5B9)
@@ -61,7 +58,6 @@ def draw_strata(ends: Int64Array, n: Int64Array, seed: np.uint64) -> Int64Array:
         Last rank of each stratum; strata are consecutive from rank 1.
     n : int64 array, shape (k,)
         Ranks to draw of each, at most its width.
-    seed : uint64
 
     Returns
     -------

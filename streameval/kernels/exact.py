@@ -8,12 +8,11 @@ counts). A group all of one kind is the same in every order, and one of a single
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
 from streameval.kernels.harmonic import harmonic_difference, precision_sum
 from streameval.kernels.hull import STRETCH, hull_of_groups, hull_of_labels
 from streameval.kernels.jit import kernel
-from streameval.typing import FloatArray, Int64Array
+from streameval.typing import FloatArray, Int64Array, UInt8Array, UInt64Array
 
 # ranks per block; the strictly concave chain of a block has fewer than 9,200 corners (one per primitive vector)
 BLOCK = 1 << 20
@@ -30,9 +29,7 @@ _FAR = 1000.0
 
 
 @kernel
-def add_labels(
-    labels: npt.NDArray[np.uint8], before: int, whole: Int64Array, real: FloatArray, corner: Int64Array
-) -> None:
+def add_labels(labels: UInt8Array, before: int, whole: Int64Array, real: FloatArray, corner: Int64Array) -> None:
     """Sum untied items.
 
     Parameters
@@ -187,9 +184,7 @@ def add_groups(
 
 
 @kernel
-def group_rows(
-    keys: npt.NDArray[np.uint64], labels: npt.NDArray[np.uint8], starts: Int64Array, founds: Int64Array
-) -> int:
+def group_rows(keys: UInt64Array, labels: UInt8Array, starts: Int64Array, founds: Int64Array) -> int:
     """Find the groups of tied items; returns how many there are, or −1 where a label or the order is wrong.
 
     Parameters
@@ -213,7 +208,7 @@ def group_rows(
 
 
 @kernel
-def leading(keys: npt.NDArray[np.uint64], labels: npt.NDArray[np.uint8], previous: np.uint64) -> tuple[int, int]:
+def leading_group(keys: UInt64Array, labels: UInt8Array, previous: np.uint64) -> tuple[int, int]:
     """Items at the start that tie with the one before them, and the positives among them."""
     n, p = 0, 0
     while n < keys.size and keys[n] == previous:

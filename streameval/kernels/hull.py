@@ -7,10 +7,9 @@ be looked at: a stretch that gains k positives cannot rise above the corner it w
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
 from streameval.kernels.jit import kernel
-from streameval.typing import Int64Array
+from streameval.typing import Int64Array, UInt8Array
 
 STRETCH = 256
 _SHORT = 16
@@ -42,7 +41,7 @@ def is_above(corner: Int64Array, edge: int, rank: int, found: int) -> bool:
 
 
 @kernel
-def hull_of_labels(labels: npt.NDArray[np.uint8], founds: Int64Array, corner: Int64Array) -> int:
+def hull_of_labels(labels: UInt8Array, founds: Int64Array, corner: Int64Array) -> int:
     """Hull of untied items; returns how many corners it has.
 
     Parameters

@@ -115,7 +115,6 @@ def intervals(
         Positives found, with a missing label as 0 and as 1.
     drawn, items : int64 arrays, shape (n,)
         Labels drawn without replacement, and what they were drawn from.
-    delta : float
 
     Returns
     -------

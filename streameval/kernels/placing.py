@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
 from streameval.kernels.jit import kernel
-from streameval.typing import FloatArray, Int64Array
+from streameval.typing import FloatArray, Int64Array, UInt8Array
 
 MISSING = 255
 
 
 @kernel
-def place_labels(positions: Int64Array, values: FloatArray, out: npt.NDArray[np.uint8]) -> int:
+def place_labels(positions: Int64Array, values: FloatArray, out: UInt8Array) -> int:
     """Put labels where they belong.
 
     Parameters

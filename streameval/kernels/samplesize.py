@@ -31,7 +31,6 @@ def exact_sample_size(items: int, alpha: float, p: float, delta: float) -> int:
     ----------
     items : int
         N, of which round(pN) are positive; labels are drawn without replacement.
-    alpha, p, delta : float
 
     Returns
     -------

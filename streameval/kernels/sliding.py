@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
 from streameval.kernels.jit import kernel
-from streameval.typing import FloatArray, Int64Array
+from streameval.typing import FloatArray, Int64Array, UInt8Array
 
 # slots of the whole numbers of a window, and of its real ones
 RANK, LATER_YIELD, LATER, EARLIER_YIELD, EARLIER, LOW_YIELD, LOW_RANK = range(7)
@@ -17,7 +16,7 @@ LOW, LARGEST_RISE = range(2)
 
 @kernel
 def slide(
-    labels: npt.NDArray[np.uint8],
+    labels: UInt8Array,
     start: int,
     shape: tuple[int, int, int],
     whole: Int64Array,
@@ -89,7 +88,7 @@ def _below(y1: int, r1: int, y2: int, r2: int) -> bool:
 
 
 @kernel
-def first_uneven(labels: npt.NDArray[np.uint8], start: int, rank: int, shape: tuple[int, int, int]) -> int:
+def first_uneven(labels: UInt8Array, start: int, rank: int, shape: tuple[int, int, int]) -> int:
     """First rank r₂ that breaks A.2 by a stretch (r₁, r₂] of `gap` to `gap` + `window` − 1 ranks, r₁ ≥ `head`; or 0.
 
     Its share of positives is above that of the window at r₁, or below that of the window at r₂.
@@ -98,7 +97,6 @@ def first_uneven(labels: npt.NDArray[np.uint8], start: int, rank: int, shape: tu
     ----------
     labels : uint8 array
         As for `slide`, with 2·`window` + `gap` labels before `start`.
-    start : int
     rank : int
         Rank of the label before `start`.
     shape : (window, gap, head)

@@ -22,7 +22,6 @@ def draw_slots(points: Int64Array, slots: int, seed: np.uint64) -> tuple[Int64Ar
         g_ℓ … g_L.
     slots : int
         s. They are independent, each with a stream of its own.
-    seed : uint64
 
     Returns
     -------

@@ -61,7 +61,6 @@ def upper_bounds(
         Labels of a window.
     rates : float64 array
         λ of the mixture, of equal weights, fixed before the labels.
-    delta : float
 
     Returns
     -------

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
 from streameval.kernels.jit import kernel
-from streameval.typing import Int64Array
-
-UInt64Array = npt.NDArray[np.uint64]
+from streameval.typing import Int64Array, UInt64Array
 
 
 @kernel

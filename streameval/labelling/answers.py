@@ -20,7 +20,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -28,7 +27,7 @@ from streameval.labelling.agreement import Agreement
 from streameval.labelling.rules import Counts
 from streameval.text import short
 from streameval.types import TRUTH
-from streameval.typing import Int64Array
+from streameval.typing import Int8Array, Int64Array
 
 ANNOTATORS = "what the annotators would say"
 _MOST = 5  # sources that are named
@@ -40,7 +39,6 @@ class Dispute:
 
     Attributes
     ----------
-    differ, of : int
     what : str
         What they are, after "of".
     rate : float
@@ -56,7 +54,7 @@ class Dispute:
     among: str = ""
 
 
-def whose(rows: pa.Table, counts: Counts, label: npt.NDArray[np.int8], rank: Int64Array, people: Agreement,
+def whose(rows: pa.Table, counts: Counts, label: Int8Array, rank: Int64Array, people: Agreement,
           least: float) -> tuple[str, str]:  # fmt: skip
     """Say what the labels are answers to, and why.
 
@@ -64,9 +62,7 @@ def whose(rows: pa.Table, counts: Counts, label: npt.NDArray[np.int8], rank: Int
     ----------
     rows : pyarrow.Table
         With `fate`, as `streameval.labelling.fates` gives them.
-    counts : Counts
     label, rank : arrays, shape (n_planned,)
-    people : Agreement
     least : float
         Least value of a positive vote.
 
@@ -128,7 +124,7 @@ def _repeats(people: Agreement) -> list[Dispute]:
     ]
 
 
-def _outranked(rows: pa.Table, name: str, label: npt.NDArray[np.int8], rank: Int64Array, least: float) -> Dispute:
+def _outranked(rows: pa.Table, name: str, label: Int8Array, rank: Int64Array, least: float) -> Dispute:
     """Answers of a source, where a more preferred one decided."""
     own = rows.filter(pc.and_(pc.equal(rows.column("fate"), "outranked"), pc.equal(rows.column("origin"), name)))
     decided = label[np.searchsorted(rank, own.column("rank").to_numpy())]

@@ -16,7 +16,6 @@ def refuse_grades(rows: pa.Table, rule: VoteRule) -> None:
     ----------
     rows : pyarrow.Table
         Columns of `streameval.labelling.fates.STORED`.
-    rule : VoteRule
 
     Raises
     ------

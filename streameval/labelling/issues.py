@@ -45,7 +45,6 @@ def issues_of(labels: Labels, rows: pa.Table, strangers: pa.Table) -> pa.Table:
 
     Parameters
     ----------
-    labels : Labels
     rows : pyarrow.Table
         With `fate`, as `streameval.labelling.fates` gives them.
     strangers : pyarrow.Table

@@ -10,7 +10,6 @@ from typing import Any
 
 import duckdb
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from streameval.errors import InputError, outside_trouble
@@ -21,6 +20,7 @@ from streameval.labelling.duckdb_session import connected
 from streameval.labelling.match_items import refuse_shortened, shortened
 from streameval.labelling.readers import given, name_of, open_source, quote
 from streameval.stores.scratch import mapped_bytes
+from streameval.typing import UInt8Array
 
 _MEMORY = "1GB"
 _POSITION = "se_position"
@@ -46,9 +46,7 @@ class ItemKeys:
     ranked: str
 
 
-def labels_beside(
-    source: Any, columns: LabelColumns, n_items: int, keys: ItemKeys, folder: Path
-) -> npt.NDArray[np.uint8]:
+def join_labels(source: Any, columns: LabelColumns, n_items: int, keys: ItemKeys, folder: Path) -> UInt8Array:
     """Read the label of every item.
 
     Parameters
@@ -57,8 +55,6 @@ def labels_beside(
         See `read_votes`.
     columns : LabelColumns
         `on`: the rank, where the stored order is that of the ranks, or key columns of the items.
-    n_items : int
-    keys : ItemKeys
     folder : Path
         Where the labels, a byte for each item, and what the join spills may lie.
 
@@ -142,7 +138,7 @@ def _by_keys(connection: duckdb.DuckDBPyConnection, found: Found, keys: ItemKeys
     return join, shortened(found, [kinds[n] for n in names])
 
 
-def _place(batch: pa.RecordBatch, out: npt.NDArray[np.uint8], name: str) -> None:
+def _place(batch: pa.RecordBatch, out: UInt8Array, name: str) -> None:
     positions = batch.column(0).cast(pa.int64())
     if positions.null_count:
         raise InputError(f"{name}: a row has no rank that can be read")

@@ -38,10 +38,8 @@ def read_votes(source: Any, plan: Plan, items: Items | None = None, columns: Lab
     source : path, address, or any table that speaks the Arrow PyCapsule protocol
         Parquet, CSV, TSV, JSONL or JSON, told apart by content; `duckdb:FILE#QUERY`, `sqlite:///FILE#QUERY`,
         `postgresql://…#QUERY`.
-    plan : Plan
     items : Items, optional
         What the study knows of its items: its selection, and tasks beyond one per item.
-    columns : LabelColumns, optional
 
     Raises
     ------

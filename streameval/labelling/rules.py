@@ -12,12 +12,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from streameval.errors import InputError, did_you_mean
-from streameval.typing import FloatArray, Int64Array
+from streameval.typing import BoolArray, FloatArray, Int8Array, Int64Array
 
-Decided = npt.NDArray[np.int8]
+Decided = Int8Array
 _DIGITS = 9  # a mean of decimals such as .1 and .2 is compared after rounding to this many decimals
 
 
@@ -57,7 +56,7 @@ def _all(counts: Counts, threshold: float) -> Decided:
     return _three_ways(whole, (counts.votes > 0) & ~whole)
 
 
-def _three_ways(positive: npt.NDArray[np.bool_], negative: npt.NDArray[np.bool_]) -> Decided:
+def _three_ways(positive: BoolArray, negative: BoolArray) -> Decided:
     return np.where(positive, 1, np.where(negative, 0, -1)).astype(np.int8)
 
 

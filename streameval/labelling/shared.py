@@ -33,11 +33,6 @@ _LONGEST = 30
 def shared_columns(selection: pa.Table, found: Found) -> dict[str, str]:
     """Find the columns of a source that hold what a column of the items holds.
 
-    Parameters
-    ----------
-    selection : pyarrow.Table
-    found : Found
-
     Returns
     -------
     dict

@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -16,6 +15,7 @@ from streameval.labelling.fates import fold
 from streameval.labelling.issues import issues_of, trouble_between_strangers, untimed
 from streameval.labelling.rules import Counts, VoteRule, vote_rule
 from streameval.types import Labels, Plan
+from streameval.typing import BoolArray
 
 _FATES = ("again", "superseded", "outranked", "repeat", "control", "skipped", "blank", "unreadable", "unknown")
 
@@ -26,12 +26,10 @@ class Tallied:
 
     Attributes
     ----------
-    labels : Labels
     rows : pyarrow.Table
         Every stored row with its `fate` (see `streameval.labelling.fates`).
     issues : pyarrow.Table
         See `streameval.labelling.issues`.
-    agreement : Agreement
     answered : bool array, shape (n_planned,)
         Whether anybody answered or skipped the item of a planned rank.
     """
@@ -40,7 +38,7 @@ class Tallied:
     rows: pa.Table
     issues: pa.Table
     agreement: Agreement
-    answered: npt.NDArray[np.bool_]
+    answered: BoolArray
 
 
 def tally(

@@ -65,7 +65,6 @@ class GeometricGrid:
 
     Attributes
     ----------
-    epsilon : Fraction
     first_index : int
         ℓ = ⌈log_{1+ε} r̃⌉.
     last_index : int

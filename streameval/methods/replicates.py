@@ -7,13 +7,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from streameval.curve import Curve
 from streameval.methods import Method
 from streameval.types import Labels
-from streameval.typing import FloatArray, Int64Array
+from streameval.typing import FloatArray, Int8Array, Int64Array
 
 
 @dataclass(frozen=True)
@@ -22,7 +21,6 @@ class Replicates:
 
     Attributes
     ----------
-    n_items : int
     labels : int
         Planned labels; the most of any replicate, where the draw decides their number.
     held : int
@@ -40,7 +38,7 @@ class Replicates:
     labels: int
     held: int
     inside: float
-    half_widths: npt.NDArray[np.float64]
+    half_widths: FloatArray
     first: Curve = field(repr=False)
 
     @property
@@ -87,7 +85,7 @@ class Simulation:
         return pa.Table.from_pylist(self.rows)
 
 
-def replicate(method: Method, truth: npt.NDArray[np.int8], count: int, seed: int = 0) -> Replicates:
+def replicate(method: Method, truth: Int8Array, count: int, seed: int = 0) -> Replicates:
     """Plan, label from the truth, and check the bounds, `count` times.
 
     Parameters
@@ -96,7 +94,6 @@ def replicate(method: Method, truth: npt.NDArray[np.int8], count: int, seed: int
         If its claim is not one of chance, one replicate says it all.
     truth : int8 array, shape (n_items,)
         0 or 1, best rank first.
-    count : int
     seed : int
         Replicate i is drawn with seed + i.
     """

@@ -30,7 +30,6 @@ class Counted:
 
     Parameters
     ----------
-    places : Places
     envelope : Envelope
         Bounds on the yield between the curve's cutoffs.
     misses : int
@@ -189,7 +188,6 @@ def breakeven(places: Places, positives: int, order: str) -> float:
 
     Parameters
     ----------
-    places : Places
     positives : int
         P; NaN where it is 0.
     order : {"late", "early"}

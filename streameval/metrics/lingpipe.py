@@ -17,7 +17,7 @@ from streameval.counting.lookups import SIDES
 from streameval.errors import InputError, did_you_mean
 from streameval.metrics.cases import Cases, Ranked
 from streameval.metrics.exact import breakeven, f_measure
-from streameval.typing import FloatArray
+from streameval.typing import BoolArray, FloatArray
 
 Rules = Literal["standard", "lingpipe"]
 _RULES = ("standard", "lingpipe")
@@ -304,7 +304,7 @@ class ScoredPrecisionRecallEvaluation:
         return self._last
 
 
-def _undominated(y: FloatArray) -> npt.NDArray[np.bool_]:
+def _undominated(y: FloatArray) -> BoolArray:
     """Rows whose y is above that of every later one; never a NaN."""
     best = np.fmax.accumulate(y[::-1])[::-1]
     return y > np.append(best[1:], -np.inf)[: y.size]

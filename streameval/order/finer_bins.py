@@ -5,13 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
-from streameval.kernels.bins import descend, settle
+from streameval.kernels.bins import descend, end_stage
 from streameval.order.first_bins import FirstStage
-from streameval.typing import Int64Array
+from streameval.typing import BoolArray, Int32Array, Int64Array, UInt64Array
 
-UInt64Array = npt.NDArray[np.uint64]
 KEY, LOW, HASH, POSITION = 0, 1, 2, 3
 _MOST = (1 << 64) - 1
 
@@ -32,7 +30,7 @@ class Words:
     position: UInt64Array
 
     def of(self, kind: int) -> UInt64Array:
-        """One word."""
+        """The word of this kind: `KEY`, `LOW`, `HASH` or `POSITION`."""
         return self.parts[kind]
 
     @property
@@ -40,8 +38,8 @@ class Words:
         """All words."""
         return self.key, self.low, self.hash, self.position
 
-    def where(self, kept: npt.NDArray[np.bool_]) -> Words:
-        """Of some of the rows only."""
+    def where(self, kept: BoolArray) -> Words:
+        """The words of some of the rows."""
         low = self.low[kept] if self.low.size else self.low
         return Words(self.key[kept], low, self.hash[kept], self.position[kept])
 
@@ -59,11 +57,12 @@ class Stage:
     start, end : uint64 arrays, shape (cells,)
         Smallest and largest word in the cell.
     shift : uint64 array, shape (cells,)
+        Right shift that turns a distance from `start` into a bin of the cell.
     base : int64 array, shape (cells + 1,)
         First bin of each cell; the last entry is the number of bins.
     """
 
-    cell: npt.NDArray[np.int32]
+    cell: Int32Array
     kind: Int64Array
     start: UInt64Array
     end: UInt64Array
@@ -85,10 +84,10 @@ class Stage:
         return self.kind[cell], starts, ends
 
     def apply(self, bins: Int64Array, words: Words) -> None:
-        """Bins of this stage, in place, from those of the stage before; −1 where nothing is wanted."""
+        """Replace bins of the stage before by bins of this stage, in place; −1 where nothing is wanted."""
         for kind in np.unique(self.kind).tolist():
             descend(bins, words.of(kind), self.cell, self.start, self.shift, self.base, self.kind, kind)
-        settle(bins)
+        end_stage(bins)
 
 
 def next_stage(
@@ -98,16 +97,16 @@ def next_stage(
 
     Parameters
     ----------
-    before : FirstStage or Stage
     wanted : int64 array, ascending
-        Its bins that hold wanted ranks.
+        Bins of `before` that hold wanted ranks.
     counts : int64 array
         Items in each of them.
     most : int
-        Bins to make, about.
+        Approximate number of bins to make.
     last_position : int
+        Of the list: positions split last.
     wide : int
-        `LOW` where scores have a second word, else `HASH`: what comes after the key.
+        The word after the key: `LOW` where scores have a second word, else `HASH`.
     """
     kind, start, end = before.ranges(wanted)
     after_key = np.where(kind == KEY, wide, kind + 1)

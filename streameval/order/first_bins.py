@@ -9,10 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from streameval.kernels.bins import even_bins, part_heavy, segment_bins
-from streameval.typing import Int64Array
+from streameval.typing import Int32Array, Int64Array, UInt32Array, UInt64Array
 
-UInt64Array = npt.NDArray[np.uint64]
-UInt32Array = npt.NDArray[np.uint32]
 _KEY, _HASH = 0, 2  # as in `bins`
 _SEGMENT_BITS = 16
 _MOST = (1 << 64) - 1
@@ -50,7 +48,7 @@ class FirstStage:
     heavy: UInt64Array = field(default_factory=lambda: np.empty(0, np.uint64))
     hash_shift: UInt64Array = field(default_factory=lambda: np.empty(0, np.uint64))
     start: Int64Array = field(default_factory=lambda: np.empty(0, np.int64))
-    heavy_of: npt.NDArray[np.int32] = field(default_factory=lambda: np.empty(0, np.int32))
+    heavy_of: Int32Array = field(default_factory=lambda: np.empty(0, np.int32))
 
     @property
     def count(self) -> int:
@@ -121,9 +119,9 @@ def first_stage(sample: UInt64Array, most: int, room: int, ties: str = "whole") 
     sample : uint64 array, not empty
         A poor sample costs time, never correctness.
     most : int
-        Bins to make, about, if their content is equal.
+        Approximate number of bins to make, if their content is equal.
     room : int
-        Bins that there is room for.
+        Bins that fit the memory.
     ties : {"whole", "parted"}
         Whether keys that many items share get bins by tie hash.
     """

@@ -19,7 +19,6 @@ class Shard:
     ----------
     index : int
         From 1 to `count`.
-    count : int
 
     Examples
     --------

@@ -12,8 +12,6 @@ class Fallback:
 
     Attributes
     ----------
-    column : str
-    why : str
     row_groups, files : int
         How many it concerns.
     """

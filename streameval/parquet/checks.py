@@ -31,7 +31,6 @@ class Checked:
 
     Attributes
     ----------
-    chunk : Chunk
     size, uncompressed : int
         Bytes of its pages, headers included, as stored and decompressed.
     dictionary : int

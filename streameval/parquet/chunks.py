@@ -32,8 +32,6 @@ class Chunk:
     ----------
     footer : Footer
         Of its file.
-    group : int
-    leaf : Leaf
     facts : int64 array, shape (N_FACTS,)
         See `streameval.kernels.parquet.chunk_facts`.
     """
@@ -80,7 +78,6 @@ class Pages:
 
     Attributes
     ----------
-    chunk : Chunk
     places : int64 array, shape (pages, 4)
         Offset in the file, bytes with the header, first row within the row group, rows.
     wanted : int64 array, strictly increasing
@@ -123,7 +120,6 @@ class Run:
 
     Attributes
     ----------
-    pages : Pages
     body : list of memoryview
         The dictionary page, if there is one, and the pages, headers included.
     heads : list of int64 arrays
@@ -150,10 +146,6 @@ class Run:
 
 class OpenFile:
     """A data file at work: its footer as it was when the ranking was opened, and every byte read from it counted.
-
-    Parameters
-    ----------
-    footer : Footer
 
     Raises
     ------

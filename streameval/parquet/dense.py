@@ -27,7 +27,6 @@ def batches(part: Part, rows: int) -> Iterator[pa.Table]:
 
     Parameters
     ----------
-    part : Part
     rows : int
         Rows to decode at a time.
 

@@ -27,7 +27,6 @@ def find_pages(file: OpenFile, chunks: Sequence[Chunk], rows: Sequence[Int64Arra
 
     Parameters
     ----------
-    chunks : sequence of Chunk
     rows : sequence of int64 arrays, strictly increasing
         Wanted rows of each chunk, within its row group.
 

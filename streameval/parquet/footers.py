@@ -34,7 +34,6 @@ class Footer:
 
     Attributes
     ----------
-    file : DataFile
     size : int
         Bytes.
     changed_ns : int
@@ -43,7 +42,6 @@ class Footer:
         SHA-256 of the footer's bytes, its length and the magic number, hex.
     length : int
         Bytes of the footer, without these.
-    schema : pyarrow.Schema
     row_group_rows : int64 array, shape (row groups,)
     indexed : bool
         Whether it seems to have a page index; a column or row group may still be without.

@@ -24,7 +24,6 @@ class Part:
         Its index there.
     first_row : int
         Row of the file that it begins at, 0-based.
-    n_group_rows : int
     rows : int64 array, strictly increasing
         Wanted rows, 0-based within the row group.
     """

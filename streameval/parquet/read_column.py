@@ -26,8 +26,6 @@ class Located:
 
     Attributes
     ----------
-    column : str
-    footer : Footer
     groups : tuple of int, strictly increasing
         Row groups.
     rows : tuple of int64 arrays, strictly increasing

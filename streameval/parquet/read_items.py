@@ -59,7 +59,6 @@ class Slab:
     ----------
     table : pyarrow.Table
         Wanted rows, wanted columns.
-    rows_read, pages_read, bytes_read : int
     ways : tuple of Located
         Columns that were not read by a page index, by file.
     """

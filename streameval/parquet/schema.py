@@ -61,8 +61,6 @@ class Column:
 
     Attributes
     ----------
-    name : str
-    leaves : tuple of Leaf
     elements : tuple
         Its schema elements, as `thrift.read_list` gives them.
     """

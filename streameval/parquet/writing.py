@@ -25,7 +25,6 @@ class Place:
         Its first byte, and its bytes.
     uncompressed : int
         Bytes of its pages, headers included, decompressed.
-    values : int
     dictionary : int
         Bytes of its dictionary page; 0 without one.
     codec : int
@@ -69,7 +68,6 @@ def ending(schema: bytes, rows: int, groups: Sequence[bytes], keys: bytes = b"")
     ----------
     schema : bytes
         List of schema elements.
-    rows : int
     groups : sequence of bytes
         See `row_group`.
     keys : bytes

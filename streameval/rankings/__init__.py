@@ -1,4 +1,4 @@
-"""Rankings: where items lie in rank order. They know no methods and no labels, and no kind of storage from another."""
+"""Rankings: rows in an order. They know no methods, no labels, and no kind of storage from another."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from streameval.rows.options import RankingOptions
 
 
 def open_ranking(source: Any, options: RankingOptions | None = None) -> Ranking:
-    """Open a ranking of whatever kind.
+    """Open a ranking of any kind of storage, in stored order or by score.
 
     Parameters
     ----------
@@ -18,7 +18,6 @@ def open_ranking(source: Any, options: RankingOptions | None = None) -> Ranking:
         A Parquet file, a folder of partitions, a glob, or a list of them, on disk or on an object store;
         `iceberg:CATALOG.NAMESPACE.TABLE[@SNAPSHOT]`, `delta:PATH[@VERSION]`; a pyarrow Table, a Polars DataFrame or
         LazyFrame, a pandas DataFrame.
-    options : RankingOptions, optional
 
     Raises
     ------

@@ -59,7 +59,6 @@ class Ranking:
     ----------
     rows : Rows
         The items, as they are stored.
-    options : RankingOptions
     order : ByScore or None
         None where the stored order is the ranking, best first.
     """
@@ -83,7 +82,7 @@ class Ranking:
         return {**self.rows.facts(), "order": "stored"} if self.order is None else self.order.description()
 
     def location(self) -> dict[str, Any]:
-        """Where it lies and how to read it, JSON-ready: kept in plan.json, no part of the plan's identity."""
+        """Where the rows lie and how to read them, JSON-ready: kept in plan.json, no part of the plan's identity."""
         return {
             "source": None if self.rows.source is None else list(self.rows.source),
             "file_order": self.options.file_order,
@@ -145,9 +144,9 @@ class Ranking:
 
         ranks, cutoffs = wanted_of
         wanted = ranks if cutoffs is None else np.union1d(ranks, cutoffs)
-        keeper = order.keeper(wanted, scans or Scans())
-        with keeper.saving():
-            found = order.locate(wanted, progress, keeper)
+        checkpoints = order.checkpoints(wanted, scans or Scans())
+        with checkpoints.saving():
+            found = order.locate(wanted, progress, checkpoints)
             self.rows.check_unchanged()
             mine = np.searchsorted(wanted, ranks)
             announce(progress, Step("items"))
@@ -165,7 +164,7 @@ class Ranking:
         )
 
     def forecast(self, ranks: Int64Array, columns: Sequence[str]) -> Forecast:
-        """Say what `fetch` would read, without reading it; by score, what its scans would."""
+        """Forecast what `fetch` would read, without reading it; by score, what its scans would."""
         if self.order is None:
             return self.rows.forecast(ranks - 1, columns)
         from streameval.order.by_score import scans_of
@@ -174,13 +173,7 @@ class Ranking:
 
 
 def check_ranks(ranks: Int64Array, n_items: int) -> None:
-    """Refuse ranks that are not in 1..N or do not strictly increase.
-
-    Raises
-    ------
-    InputError
-        Names the first one.
-    """
+    """Refuse ranks that are not in 1..N or do not strictly increase: an `InputError` names the first."""
     if ranks.size == 0:
         return
     if ranks[0] < 1 or ranks[-1] > n_items:
@@ -193,14 +186,14 @@ def check_ranks(ranks: Int64Array, n_items: int) -> None:
 
 
 def free_name(name: str, taken: Collection[str]) -> str:
-    """Suffix an item's column that collides with ours."""
+    """Suffix the name of an item's column that collides with one of ours."""
     while name in ("rank", "stratum", "se_task", "se_study") or name in taken:
         name += "_item"
     return name
 
 
 def _named(first: dict[str, Any], columns: Sequence[str], table: pa.Table) -> pa.Table:
-    """Put columns of ours before those that were asked for."""
+    """Put our columns before those that were asked for."""
     found = dict(first)
     for name in columns:
         found[free_name(name, found)] = table.column(name)

@@ -34,7 +34,6 @@ class Axis:
 
     Attributes
     ----------
-    field, title : str
     scale : str
         "linear" or "log".
     domain : tuple of float
@@ -79,7 +78,6 @@ def band_chart(rows: Rows, x: Axis, title: str, height: int, top: float | None =
     ----------
     rows : list of dict
         `study`, the field of `x`, `estimate`, and `lower`, `upper` where they are bounded.
-    x : Axis
     title : str
         Of the vertical axis.
     height : int

@@ -24,10 +24,8 @@ class Shown:
 
     Attributes
     ----------
-    name : str
     plan : Plan or None
         None where every item had a label and nothing was planned.
-    found : Evaluation
     items : pyarrow.Table or None
         The selected items, where their text is to be shown.
     """
@@ -40,14 +38,7 @@ class Shown:
 
 @dataclass(frozen=True)
 class Figure:
-    """A chart with its words.
-
-    Attributes
-    ----------
-    name, title, caption : str
-    chart : dict
-        In Vega-Lite.
-    """
+    """A chart, in Vega-Lite, with its words."""
 
     name: str
     title: str

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from streameval.reporting.figures import Shown
-from streameval.slices.files import SliceFound
+from streameval.slices.files import SliceResult
 from streameval.study.provenance import commands
 from streameval.study.result_files import Evaluation
 from streameval.text import printable, short
@@ -69,7 +69,7 @@ def _number(value: float | None, metric: str) -> str:
     return f"{value:.3g}" if 0 < value < 0.001 else f"{value:.4f}"
 
 
-def slices(found: Sequence[SliceFound]) -> str:
+def slices(found: Sequence[SliceResult]) -> str:
     """Precision of each slice as a whole, where it is proven to reach .9, and average precision."""
     rows = []
     for one in found:

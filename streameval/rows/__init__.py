@@ -1,7 +1,8 @@
-"""Where items are stored: one file a kind of storage, whose rows lie in a fixed order. None knows what a rank is.
+"""Where items are stored: one file per kind of storage, whose rows have a fixed order. None knows what a rank is.
 
 A kind is a file in this folder with a module-level `OPENER`. A source that is named `KIND:…` is opened by the file of
-that name, every path by `parquet`; of other objects the files are asked in turn. Only what a source needs is imported.
+that name, every path by `parquet`; other objects are offered to each file in turn. Only what a source needs is
+imported.
 """
 
 from __future__ import annotations
@@ -71,7 +72,7 @@ class Rows(ABC):
     @property
     @abstractmethod
     def n_rows(self) -> int:
-        """How many there are."""
+        """Number of rows."""
 
     @property
     @abstractmethod
@@ -125,7 +126,7 @@ class Rows(ABC):
         return self.types(column)
 
     def units(self, column: str | None = None) -> Sequence[Unit]:
-        """All rows, as scans read them; told where `column` lies in each."""
+        """All rows, as scans read them; `column` is the one whose place in each unit is to be known."""
         starts = range(0, self.n_rows, _UNIT_ROWS)
         return [_Unit(first, min(_UNIT_ROWS, self.n_rows - first), self) for first in starts]
 
@@ -134,25 +135,19 @@ class Rows(ABC):
         return ()
 
     def stretches(self, positions: Int64Array) -> Iterator[tuple[Int64Array, Whole | None]]:
-        """Cut strictly increasing positions; with each stretch what decodes it whole, where that is quicker."""
+        """Cut strictly increasing positions into runs; with each, a decoder of the whole run where that is quicker."""
         yield positions, None
 
     def forecast(self, positions: Int64Array, columns: Sequence[str]) -> Forecast:
-        """Say what `take` would read."""
+        """Forecast what `take` would read."""
         return Forecast()
 
     def forecast_first(self, n_rows: int, columns: Sequence[str]) -> Forecast:
-        """Say what reading columns of the first rows would take."""
+        """Forecast reading columns of the first rows."""
         return Forecast()
 
     def check_unchanged(self) -> None:  # noqa: B027  (what cannot change has nothing to refuse)
-        """Refuse rows that changed since they were opened.
-
-        Raises
-        ------
-        InputError
-            Names the file.
-        """
+        """Refuse rows that changed since they were opened: an `InputError` names the file."""
 
     def take_anywhere(self, positions: Int64Array, columns: Sequence[str], progress: Progress = silent) -> Taken:
         """Read rows at positions that differ, given in any order."""
@@ -165,7 +160,7 @@ class Rows(ABC):
 
 @dataclass(frozen=True)
 class _Unit(Unit):
-    """A stretch of rows of any storage."""
+    """Some consecutive rows of any storage."""
 
     first_position: int
     rows: int
@@ -192,13 +187,7 @@ class Opener(Protocol):
 
 
 def open_rows(source: Any, options: RankingOptions) -> Rows:
-    """Open rows of whatever kind.
-
-    Raises
-    ------
-    InputError
-        No known kind; whatever the kind refuses.
-    """
+    """Open rows of any kind; an `InputError` where no kind accepts the source, or the kind refuses it."""
     for kind in _kinds(source):
         opener: Opener | None = getattr(importlib.import_module(f"{__name__}.{kind}"), "OPENER", None)
         if opener is not None and opener.accepts(source):

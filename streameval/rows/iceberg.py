@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from streameval.errors import InputError
 from streameval.parquet.files import DataFile
-from streameval.rows.lake import Snapshot, TableFile, TableOpener, asked, need
+from streameval.rows.lake import Snapshot, TableFile, TableOpener, call_library, need
 
 _SCHEME = "iceberg:"
 
@@ -38,12 +38,12 @@ def read_snapshot(source: str, where: str | None) -> Snapshot:
     name, wanted = _split(source)
     catalogs = need("pyiceberg.catalog", "iceberg")
     catalog, table_name = name.split(".", 1)
-    table = asked(source, lambda: catalogs.load_catalog(catalog).load_table(table_name))
+    table = call_library(source, lambda: catalogs.load_catalog(catalog).load_table(table_name))
     snapshot = _snapshot(table, wanted, source)
     pinned = f"{_SCHEME}{name}@{snapshot.snapshot_id}"
     schema = table.schemas()[snapshot.schema_id] if snapshot.schema_id is not None else table.schema()
     _refuse_renamed_columns(table, pinned)
-    tasks = asked(pinned, lambda: _tasks(table, snapshot.snapshot_id, where))
+    tasks = call_library(pinned, lambda: _tasks(table, snapshot.snapshot_id, where))
     _refuse_what_files_do_not_show(tasks, where, pinned)
     root = table.location().rstrip("/")
     files = sorted((_file(task.file, root) for task in tasks), key=lambda one: one.file.name)

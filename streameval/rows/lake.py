@@ -1,7 +1,7 @@
-"""Tables of a lake (Iceberg, Delta): what their metadata say of one snapshot, and the rows of its files.
+"""Tables of a lake (Iceberg, Delta): the metadata of one snapshot, and the rows of its files.
 
-A plan is made from the metadata alone: files, row counts, columns. Footers are read when items are fetched, and held
-against what the metadata said. The snapshot is pinned in the plan, so later appends and overwrites change nothing.
+A plan is made from the metadata alone: files, row counts, columns. Footers are read when items are fetched, and
+compared with the metadata. The snapshot is pinned in the plan, so later appends and overwrites change nothing.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from streameval.parquet.footers import Footer, check_column, common_schema, read
 from streameval.rows import Rows
 from streameval.rows.options import RankingOptions
 from streameval.rows.parquet import ParquetRows
-from streameval.stores.trouble import told
+from streameval.stores.trouble import store_error
 from streameval.text.credentials import masked
 
 T = TypeVar("T")
@@ -34,7 +34,6 @@ class TableFile:
 
     Attributes
     ----------
-    file : DataFile
     size : int
         Bytes.
     rows : int or None
@@ -60,7 +59,6 @@ class Snapshot:
         Snapshot id or version.
     files : tuple of TableFile
         Of those that `--where` keeps.
-    schema : pyarrow.Schema
     """
 
     source: str
@@ -72,12 +70,7 @@ class Snapshot:
 
 @dataclass(frozen=True)
 class LakeRows(ParquetRows):
-    """Rows of a snapshot's files, which are not opened before any of their rows are wanted.
-
-    Attributes
-    ----------
-    snapshot : Snapshot
-    """
+    """Rows of a snapshot's files, which are not opened before any of their rows are wanted."""
 
     snapshot: Snapshot
 
@@ -113,13 +106,7 @@ class LakeRows(ParquetRows):
 
     @cached_property
     def footers(self) -> tuple[Footer, ...]:
-        """Of the snapshot's files, held against what its metadata say.
-
-        Raises
-        ------
-        InputError
-            A file that is gone, or is not what the metadata say.
-        """
+        """Footers of the snapshot's files; an `InputError` for a file that is gone or differs from the metadata."""
         try:
             footers = ParquetRows(self.places, self.options, self.files).footers
             schema = common_schema(footers, self.options.score)
@@ -145,13 +132,7 @@ def read_rows(one: TableFile) -> int:
 
 
 def open_table(snapshot: Snapshot, options: RankingOptions) -> LakeRows:
-    """Check what can be checked of a ranking without opening a file.
-
-    Raises
-    ------
-    InputError
-        No score, no rows.
-    """
+    """Check all that can be checked of a ranking without opening a file: it needs a score, and rows."""
     where = snapshot.source
     if options.score is None:
         raise InputError(
@@ -165,14 +146,7 @@ def open_table(snapshot: Snapshot, options: RankingOptions) -> LakeRows:
 
 @dataclass(frozen=True)
 class TableOpener:
-    """Opens tables that are named by a scheme.
-
-    Attributes
-    ----------
-    scheme : str
-        Such as "delta:".
-    read_snapshot : callable(source, where) -> Snapshot
-    """
+    """Opens tables that are named by a scheme, such as "delta:"; `read_snapshot` takes a source and `where`."""
 
     scheme: str
     read_snapshot: Callable[[str, Any], Snapshot]
@@ -189,17 +163,12 @@ class TableOpener:
 
 
 def need(module: str, extra: str, what: str | None = None) -> Any:
-    """Import a library that an extra brings.
+    """Import a library that an extra brings; an `InputError` says how to install it.
 
     Parameters
     ----------
     what : str, optional
-        What needs it, in the plural; by default the extra's tables.
-
-    Raises
-    ------
-    InputError
-        It is not installed; says how it is.
+        What needs it, in the plural, for the message; by default the extra's tables.
     """
     try:
         return importlib.import_module(module)
@@ -210,8 +179,8 @@ def need(module: str, extra: str, what: str | None = None) -> Any:
         ) from error
 
 
-def asked(where: str, call: Callable[[], T]) -> T:
-    """Ask a table's library, whose errors are of any kind.
+def call_library(where: str, call: Callable[[], T]) -> T:
+    """Call a table's library, whose errors are of any kind.
 
     Raises
     ------
@@ -225,7 +194,7 @@ def asked(where: str, call: Callable[[], T]) -> T:
     except StreamevalError:
         raise
     except Exception as error:
-        if (trouble := told(where, error)) is not None:
+        if (trouble := store_error(where, error)) is not None:
             raise trouble from None
         first = next((line for line in str(error).splitlines() if line.strip()), type(error).__name__)
         text = masked(" ".join(first.split()))[:200]

@@ -25,12 +25,7 @@ _SLICE_ROWS = 1 << 20
 
 @dataclass(frozen=True)
 class TableRows(Rows):
-    """Rows of an Arrow table.
-
-    Attributes
-    ----------
-    table : pyarrow.Table
-    """
+    """Rows of an Arrow table."""
 
     table: pa.Table
 

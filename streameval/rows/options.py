@@ -1,4 +1,4 @@
-"""What describes a ranking besides where it lies."""
+"""The options that describe a ranking besides its source."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from streameval.types import Plan
 
 @dataclass(frozen=True)
 class RankingOptions:
-    """What describes a ranking besides where it lies; kept in plan.json and obeyed ever after.
+    """What describes a ranking besides its source; kept in plan.json and used ever after.
 
     Attributes
     ----------
@@ -19,7 +19,7 @@ class RankingOptions:
     ascending : bool
         Whether small scores come first.
     key : tuple of str
-        Columns that tell items apart: ties in score are broken by their hash, which survives re-ordering of the rows.
+        Columns that identify items: ties in score are broken by their hash, which survives re-ordering of the rows.
     nan : {"refuse", "last"}
         What becomes of items whose score is null or NaN.
     file_order : {None, "natural", "lexical"}
@@ -31,7 +31,7 @@ class RankingOptions:
     threads : int or None
         Readers at work at once; None means one per core.
     verify : {"on", "off"}
-        Whether checksums of pages, and statistics, are held against what is read.
+        Whether checksums of pages, and statistics, are compared with what is read.
     """
 
     score: str | None = None

@@ -47,7 +47,6 @@ class ParquetRows(Rows):
     ----------
     places : tuple of str
         What finds them again.
-    options : RankingOptions
     files : tuple of DataFile
         In the order of their rows.
     """

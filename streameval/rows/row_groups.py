@@ -60,7 +60,7 @@ class RowGroup(Unit):
         return f"{self.file}: row group {self.index}"
 
     def advise(self) -> None:
-        """Have the system fetch the scores, for they will be read soon; whatever is wrong shows then."""
+        """Have the system fetch the scores ahead; errors are left to the read that follows."""
         if not self.score_bytes or is_remote(self.file):
             return
         with contextlib.suppress(OSError):

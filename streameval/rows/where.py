@@ -15,7 +15,7 @@ _DATE = re.compile(r"((?:and|between|like|not|or)\s*)?('[0-9]{4}-[0-9]{2}-[0-9]{
 
 
 def chosen(keys: pa.Table, condition: str, where: str) -> list[bool]:
-    """Say which files a condition keeps.
+    """Return which files a condition keeps.
 
     Parameters
     ----------
@@ -25,7 +25,7 @@ def chosen(keys: pa.Table, condition: str, where: str) -> list[bool]:
         SQL, such as `day >= '2026-11-01' and region in ('eu', 'us')`; a key that is null satisfies no comparison. Where
         `day` is a date, `'2026-11-01'` is one.
     where : str
-        The place, for messages.
+        The source, for messages.
 
     Raises
     ------

@@ -1,7 +1,7 @@
-"""What an evaluation finds of slices, as files: slice_envelope, slice_curve and slice_metrics.parquet.
+"""The results of slices as files: slice_envelope, slice_curve and slice_metrics.parquet.
 
-Each has the columns of the whole list's file, after `slice`; a `rank` in them is one within the slice. What is known of
-a slice besides stands in evaluation.json.
+Each has the columns of the whole list's file, after `slice`; a `rank` in them is one within the slice. All other facts
+of a slice are in evaluation.json.
 """
 
 from __future__ import annotations
@@ -23,14 +23,13 @@ NAMES = ("slice_envelope.parquet", "slice_curve.parquet", "slice_metrics.parquet
 
 
 @dataclass(frozen=True)
-class SliceFound:
-    """What an evaluation finds of one slice.
+class SliceResult:
+    """The evaluation of one slice.
 
     Attributes
     ----------
-    name : str
     planned, labelled, positive : int
-        Ranks of the slice.
+        Numbers of ranks.
     curve : Curve
         Its ranks are those within the slice; its claim holds together with those of all other slices.
     curve_table, metrics : pyarrow.Table
@@ -46,7 +45,7 @@ class SliceFound:
     metrics: pa.Table
 
     def facts(self) -> dict[str, Any]:
-        """What evaluation.json says of it."""
+        """The slice's entry in evaluation.json."""
         return {
             "name": self.name,
             "n_items": self.curve.n_items,
@@ -60,14 +59,8 @@ class SliceFound:
         }
 
 
-def slice_of(slices: Sequence[SliceFound], name: str) -> SliceFound:
-    """Find a slice by its name.
-
-    Raises
-    ------
-    InputError
-        There is no such slice.
-    """
+def slice_of(slices: Sequence[SliceResult], name: str) -> SliceResult:
+    """Find a slice by its name; an `InputError` where there is none."""
     known = {one.name: one for one in slices}
     if name not in known:
         hint = did_you_mean(name, list(known)) if known else "slices are planned with --by COL"
@@ -75,7 +68,7 @@ def slice_of(slices: Sequence[SliceFound], name: str) -> SliceFound:
     return known[name]
 
 
-def slice_tables(slices: Sequence[SliceFound]) -> dict[str, pa.Table]:
+def slice_tables(slices: Sequence[SliceResult]) -> dict[str, pa.Table]:
     """Contents of the three files, by name; none without slices."""
     if not slices:
         return {}
@@ -95,14 +88,8 @@ def _named(name: str, table: pa.Table) -> pa.Table:
     return plain.add_column(0, "slice", pa.array([name] * plain.num_rows, pa.string()))
 
 
-def read_slices(files: Sequence[Own], facts: Sequence[Mapping[str, Any]]) -> tuple[SliceFound, ...]:
-    """Slices from what was read of the three files; `facts` is what evaluation.json says of them.
-
-    Raises
-    ------
-    KeyError, TypeError, ValueError, pyarrow.ArrowException
-        What does not fit together.
-    """
+def slices_from_tables(files: Sequence[Own], facts: Sequence[Mapping[str, Any]]) -> tuple[SliceResult, ...]:
+    """Read slices from the three files and their entries in evaluation.json; raises where these do not fit."""
     if not facts:
         return ()
     tables = [file.table for file in files]
@@ -123,5 +110,5 @@ def read_slices(files: Sequence[Own], facts: Sequence[Mapping[str, Any]]) -> tup
             score=shown.select(["rank", "score"]) if "score" in shown.column_names else None,
         )
         counts = (one["planned"], one["labelled"], one["positive"])
-        found.append(SliceFound(one["name"], *counts, curve, shown, metrics))
+        found.append(SliceResult(one["name"], *counts, curve, shown, metrics))
     return tuple(found)

@@ -17,9 +17,18 @@ from streameval.metrics.bounded import metrics
 from streameval.progress import Progress, silent
 from streameval.rankings.ranking import Ranking
 from streameval.slices.column import Slices, read_slices
-from streameval.slices.files import SliceFound
-from streameval.slices.place import place
-from streameval.slices.pool import budgets, joined, list_cutoffs, marks_table, parts, seed_of, shared, slice_scores
+from streameval.slices.files import SliceResult
+from streameval.slices.locate_slices import locate_slices
+from streameval.slices.pool import (
+    budgets,
+    join_plans,
+    list_cutoffs,
+    marks_table,
+    seed_of,
+    slice_confidence,
+    slice_plans,
+    slice_scores,
+)
 from streameval.stores.temporary import temporary_folder
 from streameval.types import Labels, Plan
 from streameval.typing import Int64Array
@@ -36,12 +45,10 @@ def draw_by_slices(ranking: Ranking, by: str, method: Method, seed: int, progres
 
     Parameters
     ----------
-    ranking : Ranking
     by : str
         Column that names the slice of an item: strings, integers, booleans or dates, of at most 200 values.
     method : Method
         As for the whole list.
-    seed : int
     progress : callable(done, total), optional
         Rows read.
 
@@ -67,10 +74,10 @@ def draw_by_slices(ranking: Ranking, by: str, method: Method, seed: int, progres
         plans = _plans(method, slices, seed)
         wanted = [np.union1d(one.ranks, _grid(one)) if scored else one.ranks for one in plans]
         cutoffs = list_cutoffs(ranking.n_items)
-        placed = place(ranking, slices, wanted, cutoffs, progress)
+        placed = locate_slices(ranking, slices, wanted, cutoffs, progress)
     ranks = [at[np.searchsorted(all_, one.ranks)] for at, all_, one in zip(placed.rank, wanted, plans, strict=True)]
     asked = {**plans[0].parameters, **{key: getattr(method, key) for key in _SHARED if hasattr(method, key)}}
-    table, notes = joined(plans, slices.names, ranks, asked)
+    table, notes = join_plans(plans, slices.names, ranks, asked)
     items = (slices.names, wanted, placed.rank) if scored else ((), [], [])
     marks = marks_table(
         [*slices.names, *items[0]],
@@ -94,7 +101,7 @@ def _plans(method: Method, slices: Slices, seed: int) -> list[Plan]:
             parameters["budget"] = share
     if confidence is not None:
         for parameters in own:
-            parameters["confidence"] = shared(confidence, len(sizes))
+            parameters["confidence"] = slice_confidence(confidence, len(sizes))
     made = [replace(cast(Any, method), **parameters) for parameters in own]
     return [_plan(*each, seed) for each in zip(made, sizes, slices.names, strict=True)]
 
@@ -113,15 +120,13 @@ def _grid(plan: Plan) -> Int64Array:
     return create(plan.method, dict(plan.parameters)).curve(plan, unknown).grid
 
 
-def slices_found(
+def slice_results(
     plan: Plan, labels: Labels, known: Mapping[str, Curve], scores: pa.Table | None
-) -> tuple[SliceFound, ...]:
+) -> tuple[SliceResult, ...]:
     """Curve and metrics of every slice, the largest first; none where the plan has no slices.
 
     Parameters
     ----------
-    plan : Plan
-    labels : Labels
     known : mapping of name to Curve
         Of all slices (`streameval.study.judging.slice_curves`).
     scores : pyarrow.Table or None
@@ -129,7 +134,7 @@ def slices_found(
     """
     if plan.marks is None:
         return ()
-    made, curves = parts(plan), list(known.values())
+    made, curves = slice_plans(plan), list(known.values())
     if scores is not None:
         scored = slice_scores(plan.marks, [part.name for part in made], scores)
         curves = [curve.with_score(own) for curve, own in zip(curves, scored, strict=True)]
@@ -137,16 +142,11 @@ def slices_found(
     for part, curve in zip(made, curves, strict=True):
         own = part.labels(labels)
         counts = (own.rank.size, int(own.known.sum()), int(np.sum(own.label == 1)))
-        found.append(SliceFound(part.name, *counts, curve, curve.table, metrics(curve)))
+        found.append(SliceResult(part.name, *counts, curve, curve.table, metrics(curve)))
     return tuple(found)
 
 
 def refuse_misses(plan: Plan, misses: int) -> None:
-    """Refuse misses where there are slices: nobody said of which slice they are.
-
-    Raises
-    ------
-    InputError
-    """
+    """Refuse misses where there are slices: nobody can say of which slice they are."""
     if misses and plan.marks is not None:
         raise InputError(f"{misses:,} misses belong to no slice", "leave out misses, or plan without slices")

@@ -10,7 +10,7 @@ from typing import cast
 from streameval.errors import InputError
 from streameval.stores import store_of
 from streameval.stores.objects import ObjectStore
-from streameval.stores.trouble import tried
+from streameval.stores.trouble import with_retries
 
 
 def kind_of(path: str) -> str:
@@ -27,10 +27,10 @@ def kind_of(path: str) -> str:
 
     store = cast(ObjectStore, store_of(path))
     kinds = {FileType.File: "file", FileType.Directory: "folder"}
-    found = tried(path, lambda: store.filesystem.get_file_info(store.key(path))).type
+    found = with_retries(path, lambda: store.filesystem.get_file_info(store.key(path))).type
     if found == FileType.NotFound:
         root = path[: len(path) - len(store.key(path))] + store.key(path).split("/", 1)[0]
-        there = tried(root, lambda: store.filesystem.get_file_info(store.key(root))).type
+        there = with_retries(root, lambda: store.filesystem.get_file_info(store.key(root))).type
         if there == FileType.NotFound:
             raise InputError(f"{path}: there is no such bucket")
     return kinds.get(found, "nothing")
@@ -48,7 +48,7 @@ def walk(folder: str) -> list[str]:
 
     store = cast(ObjectStore, store_of(folder))
     selector = FileSelector(store.key(folder), allow_not_found=True, recursive=True)
-    found = tried(folder, lambda: store.filesystem.get_file_info(selector))
+    found = with_retries(folder, lambda: store.filesystem.get_file_info(selector))
     return sorted(f"{store.scheme}://{one.path}" for one in found if one.type == FileType.File)
 
 

@@ -59,7 +59,7 @@ class LocalFile:
         """Nothing: a small read costs little here."""
 
     def stream(self, at: int, end: int) -> None:
-        """Have the system fetch the stretch ahead."""
+        """Have the system fetch the range ahead."""
         self.advise([(at, end - at)])
 
 

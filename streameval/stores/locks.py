@@ -1,8 +1,8 @@
-"""Locks on files and folders: what one process holds, others can see, and the system gives it back when that one ends.
+"""Locks on files and folders: held by one process, seen by others, and released by the system when the process ends.
 
 All that depends on the platform stands here. POSIX systems lock with flock, Windows with msvcrt. On a network file
 system locks hold between machines if the mount passes them on (NFS does unless it is mounted with nolock); where a file
-system has no locks at all, nothing is locked, and one command at a time is up to whoever starts them.
+system has no locks at all, nothing is locked, and whoever starts commands has to run one at a time.
 """
 
 from __future__ import annotations
@@ -73,10 +73,6 @@ def one_at_a_time(folder: Path) -> Iterator[None]:
 
     Within what holds it, in the same thread, it may be taken again. The lock is on a file `.lock` in the folder, which
     stays. Reading takes no lock.
-
-    Parameters
-    ----------
-    folder : Path
 
     Raises
     ------

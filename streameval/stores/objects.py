@@ -1,7 +1,7 @@
 """Files of object stores: ranged requests, many at once, each tried again while the store is in trouble.
 
-A file takes one request to find and one for its end, which is kept while there is room: the footer that is read again,
-and the page index that lies before it, then cost nothing.
+A file takes one request to find and one for its end, which is cached while there is room: reading the footer again, and
+the page index that lies before it, then costs nothing.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import Any, Protocol
 
 from streameval.stores.ranges import Blocks, Range, join, join_sparingly, split
 from streameval.stores.store import LAST, Need, State
-from streameval.stores.trouble import tried
+from streameval.stores.trouble import with_retries
 
 _READERS = 16
 _TAIL = 1 << 16  # what is read of a file's end before its footer's length is known
@@ -33,7 +33,7 @@ _STEP = 1 << 22
 
 
 class _Object:
-    """What is known of an object: its handle, which remembers its size, and its end."""
+    """An object's handle, which remembers its size, and its end."""
 
     def __init__(self, path: str, handle: Any) -> None:
         self.path, self.handle = path, handle
@@ -50,7 +50,7 @@ def _version(handle: Any) -> int:
 
 
 class ObjectFile:
-    """An object at work."""
+    """An open object."""
 
     def __init__(self, store: ObjectStore, found: _Object) -> None:
         self._store, self._found = store, found
@@ -84,7 +84,7 @@ class ObjectFile:
         return [memoryview(b"") if block is None else block for block in blocks]
 
     def advise(self, ranges: Sequence[Range]) -> None:
-        """Nothing: there is no cache but this process's memory, and that has a limit."""
+        """Nothing: the only cache is this process's memory, which is limited."""
 
     def hold(self, ranges: Sequence[Range]) -> None:
         """Read small pieces, with what lies between them, and keep them until the file is closed."""
@@ -123,17 +123,11 @@ class ObjectFile:
                 raise ConnectionError(f"{len(body)} bytes came of {size}")
             return body
 
-        return tried(self._found.path, get)
+        return with_retries(self._found.path, get)
 
 
 class ObjectStore:
-    """The objects of one root: a bucket's region, an account.
-
-    Parameters
-    ----------
-    scheme : str
-    filesystem : pyarrow.fs.FileSystem
-    """
+    """The objects of one root: a bucket's region, an account."""
 
     readers = _READERS
 
@@ -157,7 +151,7 @@ class ObjectStore:
         return path.split("://", 1)[1]
 
     def open(self, path: str) -> ObjectFile:
-        """Find an object, or take it as it was found before."""
+        """Open an object; its handle is reused if it was open before."""
         with self._lock:
             known = self._objects.get(path)
             if known is not None:
@@ -165,11 +159,11 @@ class ObjectStore:
         return ObjectFile(self, known or self._find(path))
 
     def open_anew(self, path: str) -> ObjectFile:
-        """Find an object as it is now, whatever was known of it."""
+        """Open an object as it is now, without what is cached of it."""
         return ObjectFile(self, self._find(path))
 
     def _find(self, path: str) -> _Object:
-        found = _Object(path, tried(path, lambda: self.filesystem.open_input_file(self.key(path))))
+        found = _Object(path, with_retries(path, lambda: self.filesystem.open_input_file(self.key(path))))
         with self._lock:
             before = self._objects.pop(path, None)
             self._tails -= len(before.tail) if before else 0
@@ -208,11 +202,11 @@ class ObjectStore:
 
     def state(self, path: str) -> State:
         """Ask the store anew."""
-        return _Object(path, tried(path, lambda: self.filesystem.open_input_file(self.key(path)))).state
+        return _Object(path, with_retries(path, lambda: self.filesystem.open_input_file(self.key(path)))).state
 
 
 class Ranged(Protocol):
-    """What is read by ranges."""
+    """A file that is read by ranges."""
 
     @property
     def state(self) -> State:
@@ -225,7 +219,7 @@ class Ranged(Protocol):
 
 
 class Stream(io.RawIOBase):
-    """What is read by ranges as a file of Python's, for readers that seek."""
+    """A `Ranged` file as a Python file, for readers that seek."""
 
     def __init__(self, file: Ranged) -> None:
         super().__init__()
@@ -240,17 +234,17 @@ class Stream(io.RawIOBase):
         return True
 
     def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
-        """Go somewhere."""
+        """Move to a position."""
         base = {io.SEEK_SET: 0, io.SEEK_CUR: self._at, io.SEEK_END: self._file.state[0]}[whence]
         self._at = base + offset
         return self._at
 
     def tell(self) -> int:
-        """Where it is."""
+        """The position."""
         return self._at
 
     def read(self, size: int = -1) -> bytes:
-        """Read from there."""
+        """Read from the position on."""
         left = max(0, self._file.state[0] - self._at)
         size = left if size is None or size < 0 else min(size, left)
         body = bytes(self._file.read([(self._at, size)])[0]) if size else b""

@@ -51,7 +51,6 @@ def read_bytes(path: Path, hint: str, root: Path | None = None) -> bytes:
 
     Parameters
     ----------
-    path : Path
     hint : str
         What to do where it cannot be used.
     root : Path, optional

@@ -1,4 +1,4 @@
-"""Tables that follow one another, as a folder of Parquet parts."""
+"""Consecutive tables as a folder of Parquet parts."""
 
 from __future__ import annotations
 
@@ -23,26 +23,20 @@ def write_parts(
     progress: Callable[[int], None],
     finished: Callable[[str], None] = lambda name: None,
 ) -> list[str]:
-    """Write tables to part-00000.parquet and so on, a new part after every 256 MB or so.
+    """Write tables to part-00000.parquet and so on, a new part after every 256 MB or so; returns the names in order.
 
     Parameters
     ----------
     folder : Path
-        That is there.
-    schema : pyarrow.Schema
+        An existing folder.
     tables : iterator of pyarrow.Table
-        The next is made while one is written.
+        Of this schema; the next is made while one is written.
     memory : float
         Bytes that may wait to become a row group.
     progress : callable(done)
-        Rows written.
+        Called with rows written.
     finished : callable(name)
-        Told of each part that is whole.
-
-    Returns
-    -------
-    list of str
-        Names of the parts, in order.
+        Called with the name of each complete part.
     """
     names: list[str] = []
     done = 0

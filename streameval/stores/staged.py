@@ -20,12 +20,12 @@ from typing import Any, cast
 
 from streameval.errors import InputError, OutsideError, StreamevalError, outside_trouble
 from streameval.stores import store_of
-from streameval.stores.clients import root_of, stepwise
+from streameval.stores.clients import connect_for_writing, root_of
 from streameval.stores.listing import kind_of, walk
 from streameval.stores.objects import ObjectStore
 from streameval.stores.temporary import temporary_folder
 from streameval.stores.transfer import get, put
-from streameval.stores.trouble import tried
+from streameval.stores.trouble import with_retries
 
 UNFINISHED = "_unfinished"
 _BEGUN = "begun"
@@ -40,21 +40,21 @@ class Sender:
     Attributes
     ----------
     room : Path
-        The local folder: it never holds more than the files on their way and the one that is being written.
+        The local folder: it never holds more than the files under way and the one that is being written.
     """
 
     def __init__(self, place: str, room: Path) -> None:
         self.room = room
         self._place = place
         self._store = cast(ObjectStore, store_of(place))
-        self._filesystem = stepwise(*root_of(place))
+        self._filesystem = connect_for_writing(*root_of(place))
         self._pool = ThreadPoolExecutor(_SENDERS, thread_name_prefix="streameval-send")
         self._under_way: deque[Future[None]] = deque()
         self._stopped = threading.Event()
         self._sizes: dict[str, int] = {}
 
     def send(self, name: str) -> None:
-        """Send a finished file and remove it here; waits while as many as may be are on their way.
+        """Send a finished file and remove it here; waits while the most that may be are under way.
 
         Raises
         ------
@@ -67,7 +67,7 @@ class Sender:
 
     def _send(self, name: str) -> None:
         path, target = self.room / name, f"{self._place}/{UNFINISHED}/{name}"
-        tried(target, lambda: self._stream(path, self._store.key(target)))
+        with_retries(target, lambda: self._stream(path, self._store.key(target)))
         self._sizes[name] = path.stat().st_size
         path.unlink()
 
@@ -115,7 +115,7 @@ class Sender:
             self._store.filesystem.copy_file(source, target)
             return int(self._store.filesystem.get_file_info(target).size or 0)
 
-        if tried(f"{self._place}/{name}", copy) != self._sizes[name]:
+        if with_retries(f"{self._place}/{name}", copy) != self._sizes[name]:
             raise OutsideError(f"{self._place}/{name}: arrived incomplete", "run the same command again")
 
 
@@ -159,11 +159,11 @@ def staged(place: str, last: str) -> Iterator[Sender]:
                 raise trouble from error
             raise
         sender.stop()
-    tidy(place)
+    remove_unfinished(place)
 
 
 def leftovers(place: str, last: str) -> list[str]:
-    """List files that have their names, of a run that did not end.
+    """List files that a run that did not end has given their names.
 
     Raises
     ------
@@ -183,20 +183,14 @@ def leftovers(place: str, last: str) -> list[str]:
 
 
 def clear(place: str, last: str) -> None:
-    """Remove what a run that did not end has left.
-
-    Raises
-    ------
-    InputError, OutsideError
-        See `leftovers`.
-    """
+    """Remove what a run that did not end has left; errors as in `leftovers`."""
     store = cast(ObjectStore, store_of(place))
     _each(lambda name: _remove(store, f"{place}/{name}"), leftovers(place, last))
-    tidy(place)
+    remove_unfinished(place)
 
 
-def tidy(place: str) -> None:
-    """Remove what was sent and has its name by now."""
+def remove_unfinished(place: str) -> None:
+    """Remove the copies under temporary names."""
     folder = f"{place}/{UNFINISHED}"
     store = cast(ObjectStore, store_of(folder))
     _each(lambda path: _remove(store, path), walk(folder))
@@ -218,7 +212,7 @@ def listed(manifest: bytes | None) -> list[str]:
 
 
 def _give_up(place: str, last: str, error: BaseException) -> None:
-    """Remove what was sent; where the store does not let us, say where it lies."""
+    """Remove what was sent; where the store does not allow that, say where it lies."""
     try:
         _remove(cast(ObjectStore, store_of(place)), f"{place}/{last}")  # first: without it the set is not whole
         clear(place, last)
@@ -234,7 +228,7 @@ def _remove(store: ObjectStore, path: str) -> None:
         with contextlib.suppress(FileNotFoundError):  # an earlier try did it, though its answer was lost
             store.filesystem.delete_file(store.key(path))
 
-    tried(path, remove)
+    with_retries(path, remove)
 
 
 def _each(work: Callable[[str], Any], items: Iterable[str]) -> None:

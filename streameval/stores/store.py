@@ -40,15 +40,15 @@ class File(Protocol):
         ...
 
     def advise(self, ranges: Sequence[Range]) -> None:
-        """Say what will be read soon, by whoever opens the file."""
+        """Announce ranges that will be read soon, by whoever opens the file."""
         ...
 
     def hold(self, ranges: Sequence[Range]) -> None:
-        """Say what small pieces will be read before the file is closed: worth one request."""
+        """Announce small pieces that will be read before the file is closed: worth one request."""
         ...
 
     def stream(self, at: int, end: int) -> None:
-        """Say that a stretch will be read in small steps."""
+        """Announce a range that will be read in small steps."""
         ...
 
     def __enter__(self) -> File: ...

@@ -1,7 +1,7 @@
 """Temporary folders that do not outlive their process for long: the next one of the same name removes what was left.
 
 A folder is locked while its process works, and whoever makes the next one removes those of the same name that nobody
-has locked: what a killed process has left, and nothing else. Where there are no locks, nothing is removed.
+has locked: the leftovers of killed processes, and nothing else. Where there are no locks, nothing is removed.
 """
 
 from __future__ import annotations
@@ -26,7 +26,6 @@ def temporary_folder(name: str, parent: str | os.PathLike[str] | None = None) ->
 
     Parameters
     ----------
-    name : str
     parent : path, optional
         Folder that it lies in; by default the system's for temporary files.
 

@@ -14,7 +14,7 @@ from streameval.stores.clients import is_known
 from streameval.stores.listing import kind_of
 from streameval.stores.objects import ObjectStore
 from streameval.stores.temporary import temporary_folder
-from streameval.stores.trouble import tried
+from streameval.stores.trouble import with_retries
 
 
 def put(path: str, body: bytes) -> None:
@@ -30,7 +30,7 @@ def put(path: str, body: bytes) -> None:
     if not is_remote(path):
         from streameval.stores import atomic
 
-        atomic.write_all({Path(path): lambda temporary: _write(temporary, body)})
+        atomic.write_all({Path(path): atomic.content(body)})
         return
     store = cast(ObjectStore, store_of(path))
 
@@ -40,13 +40,8 @@ def put(path: str, body: bytes) -> None:
             stream.write(body)
         return int(store.filesystem.get_file_info(store.key(path)).size or 0)
 
-    if tried(path, send) != len(body):
+    if with_retries(path, send) != len(body):
         raise OutsideError(f"{path}: arrived incomplete", "run the same command again")
-
-
-def _write(path: str, body: bytes) -> None:
-    with open(path, "wb") as stream:
-        stream.write(body)
 
 
 def get(path: str) -> bytes | None:
@@ -68,7 +63,7 @@ def get(path: str) -> bytes | None:
             body: bytes = stream.read()
         return body
 
-    return tried(path, read)
+    return with_retries(path, read)
 
 
 def remove(path: str) -> None:
@@ -77,7 +72,7 @@ def remove(path: str) -> None:
         Path(path).unlink(missing_ok=True)
         return
     store = cast(ObjectStore, store_of(path))
-    tried(path, lambda: store.filesystem.delete_file(store.key(path)))
+    with_retries(path, lambda: store.filesystem.delete_file(store.key(path)))
 
 
 @contextmanager

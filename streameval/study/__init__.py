@@ -65,12 +65,7 @@ def result_files(folder: Path, slices: Sequence[Any]) -> list[Path]:
 
 @dataclass(frozen=True)
 class Study:
-    """The files of a study.
-
-    Parameters
-    ----------
-    folder : Path
-    """
+    """The files of a study."""
 
     folder: Path
 

@@ -55,7 +55,6 @@ class Comparison:
 
     Attributes
     ----------
-    a, b : Side
     claim : Claim
         What the bounds on all differences promise together.
     lists : str

@@ -12,7 +12,7 @@ from streameval.errors import InputError
 from streameval.labelling import Tallied, tally
 from streameval.labelling.tally import with_unlisted
 from streameval.methods import create
-from streameval.slices.pool import parts, pooled, shared
+from streameval.slices.pool import pool_bounds, slice_confidence, slice_plans
 from streameval.stores.own_files import UNUSABLE, unusable
 from streameval.study import Study
 from streameval.study.vote_store import Given, rows_of
@@ -87,7 +87,7 @@ def curve_of(plan: Plan, labels: Labels, label_error: float = 0.0) -> Curve:
 def whole_curve(plan: Plan, labels: Labels, label_error: float, slices: Mapping[str, Curve]) -> Curve:
     """Curve of the whole list, from those of its slices where it has any."""
     if slices:
-        curve = pooled(plan, slices, labels, label_error)
+        curve = pool_bounds(plan, slices, labels, label_error)
         return curve.with_findings((*curve.findings, *filter(None, [curve.claim.caution])))
     return _curve(plan, labels, label_error, plan.parameters.get("confidence"))
 
@@ -96,8 +96,8 @@ def slice_curves(plan: Plan, labels: Labels, label_error: float = 0.0) -> dict[s
     """Curve of every slice by name, the largest first; none where the plan has no slices."""
     if plan.marks is None:
         return {}
-    found = parts(plan)
-    level = shared(plan.parameters.get("confidence") or CONFIDENCE, len(found))
+    found = slice_plans(plan)
+    level = slice_confidence(plan.parameters.get("confidence") or CONFIDENCE, len(found))
     return {part.name: _curve(part.plan, part.labels(labels), label_error, level) for part in found}
 
 

@@ -22,8 +22,6 @@ def save(
 
     Parameters
     ----------
-    study : path
-    verb : str
     read : mapping of str to JSON values
         What was read: sources, fingerprint, rows, bytes.
     written : sequence of paths and URIs

@@ -14,7 +14,6 @@ def commands(plan: Plan, summary: Mapping[str, Any], study: str = "STUDY") -> li
 
     Parameters
     ----------
-    plan : Plan
     summary : mapping
         Of an evaluation: its `sources`, each with its `source`, `misses`, and how votes were judged.
     study : str

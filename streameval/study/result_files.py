@@ -16,7 +16,7 @@ from streameval.curve import Curve
 from streameval.curve.envelope import Envelope
 from streameval.errors import StudyError
 from streameval.slices.files import NAMES as SLICE_FILES
-from streameval.slices.files import SliceFound, read_slices
+from streameval.slices.files import SliceResult, slices_from_tables
 from streameval.stores.own_files import read_table
 from streameval.types import Claim, Labels, Plan
 
@@ -50,13 +50,11 @@ class Evaluation:
         Hash of plan, labels, misses, label error rate and version.
     labels : pyarrow.Table
         `rank`, `label`, `votes`, `positive_votes`, `weight` (see `streameval.verbs.weights`).
-    curve : Curve
-    curve_table, metrics : pyarrow.Table
     summary : mapping
         What `evaluation.json` and `--json` say.
     issues : pyarrow.Table
         See `streameval.labelling.issues`.
-    slices : tuple of SliceFound
+    slices : tuple of SliceResult
         The largest first; none where the plan has none.
     new : mapping of str to bool
         By id of a source that this run was given: whether it was new to the study. The files do not say it, so that
@@ -70,7 +68,7 @@ class Evaluation:
     metrics: pa.Table
     summary: Mapping[str, Any]
     issues: pa.Table = field(default_factory=lambda: pa.table({}))
-    slices: tuple[SliceFound, ...] = ()
+    slices: tuple[SliceResult, ...] = ()
     new: Mapping[str, bool] = field(default_factory=dict)
 
 
@@ -110,7 +108,7 @@ def read_results(folder: Path, summary: Mapping[str, Any]) -> Evaluation:
         metrics,
         summary,
         pa.table({}) if issues is None else issues,
-        read_slices([files[name] for name in SLICE_FILES if name in files], summary.get("slices", ())),
+        slices_from_tables([files[name] for name in SLICE_FILES if name in files], summary.get("slices", ())),
     )
 
 

@@ -41,7 +41,6 @@ class Given:
 
     Attributes
     ----------
-    identity : str
     facts : mapping
         `source` (its name), `rows`, `planned`, `unplanned`, `unlisted`, `given` (its number).
     table : pyarrow.Table

@@ -33,13 +33,8 @@ def compare(a: str | os.PathLike[str], b: str | os.PathLike[str], *, confidence:
 
     Parameters
     ----------
-    a, b : path
     confidence : float
         1 − δ, in (0, 1).
-
-    Returns
-    -------
-    Comparison
 
     Raises
     ------

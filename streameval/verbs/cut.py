@@ -39,7 +39,6 @@ def cut(
 
     Parameters
     ----------
-    study : path
     precision : str, float, Decimal or Fraction, in (0, 1]
         The largest rank whose precision has a lower bound of at least this, compared exactly with the decimal as typed.
         It holds with what the curve claims, at whatever rank it is found, because that claim is about all ranks at

@@ -21,7 +21,6 @@ def enlarge(study: str | os.PathLike[str], *, labels_more: int | None = None, ha
 
     Parameters
     ----------
-    study : path
     labels_more : int, optional
         Take the furthest look that asks for at most so many further labels. Each number is met once: for another look
         with as many labels, give another number.

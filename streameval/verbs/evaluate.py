@@ -17,8 +17,8 @@ from streameval.labelling.grades import refuse_grades
 from streameval.labelling.issues import KINDS, place_of
 from streameval.metrics.bounded import metrics
 from streameval.reporting.page import render
-from streameval.slices.files import SliceFound
-from streameval.slices.plan import refuse_misses, slices_found
+from streameval.slices.files import SliceResult
+from streameval.slices.plan import refuse_misses, slice_results
 from streameval.stores.transfer import copied
 from streameval.study import Study
 from streameval.study.judging import Judging, half_width_of, slice_curves, tally_stored, whole_curve
@@ -56,11 +56,10 @@ def evaluate(
 
     Parameters
     ----------
-    study : path
     labels : path, address or table, or sequence of these
-        Parquet, CSV, TSV, JSON or JSONL files, label tools' exports (these on object stores too), `duckdb:FILE#QUERY`, `sqlite:///FILE#QUERY`,
-        `postgresql://…#QUERY`, or tables that speak the Arrow PyCapsule protocol. Each row is a vote. A source given
-        before adds nothing; with none, the labels stored before are evaluated.
+        Parquet, CSV, TSV, JSON or JSONL files, label tools' exports (these on object stores too), `duckdb:FILE#QUERY`,
+        `sqlite:///FILE#QUERY`, `postgresql://…#QUERY`, or tables that speak the Arrow PyCapsule protocol. Each row is a
+        vote. A source given before adds nothing; with none, the labels stored before are evaluated.
     misses : int
         Positives that the ranking never returned: they count in recall, F, average precision and AUC.
     options
@@ -108,7 +107,7 @@ def _evaluated(folder: Study, sources: list[Any], misses: int, columns: LabelCol
     thresholds = folder.thresholds(plan)
     curve, parts = _curves(plan, as_read, tallied, judging.label_error)
     curve = curve.with_misses(misses)
-    slices = slices_found(plan, tallied.labels, parts, thresholds)
+    slices = slice_results(plan, tallied.labels, parts, thresholds)
     if thresholds is not None:
         curve = curve.with_score(thresholds)
     given = [
@@ -208,7 +207,7 @@ def _evaluation(
     tallied: Tallied,
     curve: Curve,
     summary: Mapping[str, Any],
-    slices: tuple[SliceFound, ...],
+    slices: tuple[SliceResult, ...],
     new: Mapping[str, bool],
 ) -> Evaluation:
     identity, table = summary["evaluation_id"], with_weight(tallied.labels.table, plan, 4)

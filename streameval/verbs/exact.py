@@ -15,8 +15,8 @@ import pyarrow as pa
 from streameval import __version__
 from streameval.counting import Summed
 from streameval.counting.block_sums import UnorderedError
-from streameval.counting.by_score import Limits, counted
-from streameval.counting.in_stored_order import slide, streamed
+from streameval.counting.by_score import Limits, sum_by_score
+from streameval.counting.in_stored_order import slide, sum_in_stored_order
 from streameval.counting.labelled_rows import LabelledRows, labelled_rows
 from streameval.counting.lookups import Places
 from streameval.counting.scans import LabelledScans
@@ -52,7 +52,6 @@ class Truth:
 
     Attributes
     ----------
-    ranking : Ranking
     scans : LabelledScans
         Of its rows.
     memory : float
@@ -126,11 +125,9 @@ def exact(
     out : path, optional
         Folder that receives curve.parquet, envelope.parquet, metrics.parquet, evaluation.json, report.html and
         study.duckdb.
-    options : RankingOptions, optional
     engine : Engine or {"local", "spark"}
         What reads the list; the same comes of it, byte for byte. Labels beside the list, and windows, are read on this
         machine only.
-    progress : callable(done, total), optional
 
     Returns
     -------
@@ -152,8 +149,8 @@ def exact(
     if chosen.memory == "apart":
         _refuse_apart(labels, sliding)
     with temporary_folder("streameval-work") as spill:
-        beside = None if labels is None else (labels, on, spill)
-        truth = _open(ranking, label, options or RankingOptions(), beside, chosen)
+        external = None if labels is None else (labels, on, spill)
+        truth = _open(ranking, label, options or RankingOptions(), external, chosen)
         found = _evaluated(truth, misses, tolerance, sliding, progress)
     if out is not None:
         folder = Path(out)
@@ -192,18 +189,18 @@ def curve_cutoffs(n_items: int) -> Int64Array:
 
 
 def _open(
-    source: Any, label: str, options: RankingOptions, beside: tuple[Any, str | None, Path] | None, engine: Engine
+    source: Any, label: str, options: RankingOptions, external: tuple[Any, str | None, Path] | None, engine: Engine
 ) -> Truth:
     ranking = open_ranking(source, options)
-    rows = labelled_rows(ranking, label, "inside" if beside is None else "beside")
-    if beside is not None:
+    rows = labelled_rows(ranking, label, "column" if external is None else "joined")
+    if external is not None:
         from streameval.labelling import LabelColumns
-        from streameval.labelling.join_to_list import ItemKeys, labels_beside
+        from streameval.labelling.join_to_list import ItemKeys, join_labels
 
         keys = ItemKeys(ranking.columns(), rows.columns, "stored" if rows.order is None else "scored")
-        columns = LabelColumns(on=beside[1], label=label)
-        with copied(beside[0]) as place:
-            rows = replace(rows, beside=labels_beside(place, columns, rows.n_items, keys, beside[2]))
+        columns = LabelColumns(on=external[1], label=label)
+        with copied(external[0]) as place:
+            rows = replace(rows, joined_labels=join_labels(place, columns, rows.n_items, keys, external[2]))
     threads = options.threads or os.cpu_count() or 1
     return Truth(ranking, engine.labelled(rows, threads), options.memory * 1e9 * (1 - _BASE_MEMORY))
 
@@ -211,13 +208,13 @@ def _open(
 def _sum(truth: Truth, ranks: Int64Array, tolerance: float, progress: Progress) -> Summed:
     order = truth.ranking.order
     if order is None:
-        return streamed(truth.scans, ranks, None, progress)
+        return sum_in_stored_order(truth.scans, ranks, None, progress)
     if order.may_be_stored:
         try:
-            return streamed(truth.scans, ranks, order.scores, progress)
+            return sum_in_stored_order(truth.scans, ranks, order.scores, progress)
         except UnorderedError:
             pass  # statistics allow for it, but it is not: count scores instead
-    return counted(truth.scans, ranks, order.scores, Limits(truth.memory, tolerance, order.span), progress)
+    return sum_by_score(truth.scans, ranks, order.scores, Limits(truth.memory, tolerance, order.span), progress)
 
 
 def _curve(summed: Summed, ranks: Int64Array, misses: int) -> Curve:
@@ -239,7 +236,7 @@ def _curve(summed: Summed, ranks: Int64Array, misses: int) -> Curve:
 
 def _evaluation(truth: Truth, summed: Summed, curve: Curve, windows: Sequence[WindowResult]) -> Evaluation:
     margin = summed.unresolved.grouped if summed.unresolved else (0.0, 0.0)
-    places = Places(summed.totals, summed.look)
+    places = Places(summed.totals, summed.read_groups)
     order = "known" if summed.unresolved is None else "binned" if summed.unresolved.wide else "pure bins"
     rows = metrics(Counted(places, curve.envelope, curve.misses, summed.score_at, margin, order))
     table, totals = curve.table, summed.totals

@@ -27,7 +27,6 @@ def extrapolate_study(
 
     Parameters
     ----------
-    study : path
     to : float
         R_T in (0, 1).
     ranks : sequence of int, optional
@@ -42,7 +41,6 @@ def extrapolate_study(
         and `documents_lower`, `documents`, `documents_upper` float64: precision at recall `to`, and how many documents
         to review for it. Bounds hold as the curve's claim does, for all cutoffs at once. An estimate is null where no
         reference curve passes. `outside_model` bool: the paper has no curve there.
-    curve : Curve
 
     Raises
     ------

@@ -14,7 +14,7 @@ from streameval.parquet.account import Forecast
 from streameval.parquet.files import DataFile
 from streameval.parquet.footers import read_footer
 from streameval.rankings import open_ranking
-from streameval.rankings.forecasts import forecast_columns, forecast_leading
+from streameval.rankings.forecasts import forecast_columns, forecast_top
 from streameval.rows.options import RankingOptions
 from streameval.stores import is_remote, store_of
 from streameval.study import Study
@@ -30,7 +30,6 @@ class Source:
 
     Attributes
     ----------
-    source : str
     bytes : int or None
         None for a query.
     rows : int or None
@@ -71,7 +70,7 @@ def forecast_cut(cut: Cut, out: str | os.PathLike[str], *, order: str = "storage
         return Forecast(), []
     refuse_taken(target)
     ranking = open_planned(cut.plan)
-    return forecast_leading(ranking, cut.rank), [f"{target.place}/part-*.parquet", f"{target.place}/{MANIFEST}"]
+    return forecast_top(ranking, cut.rank), [f"{target.place}/part-*.parquet", f"{target.place}/{MANIFEST}"]
 
 
 def forecast_exact(ranking: Any, options: RankingOptions, label: str | None) -> tuple[int, Forecast]:

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -19,6 +18,7 @@ from streameval.stores import atomic
 from streameval.study import Study
 from streameval.study.result_files import NO_LABELS
 from streameval.types import Plan
+from streameval.typing import AnyArray, Int64Array
 
 
 @dataclass(frozen=True)
@@ -161,7 +161,7 @@ def _cutoffs(studies: list[Study], plans: list[Plan]) -> list[dict[str, Any]]:
     return found
 
 
-def _numbers(table: pa.Table, sign: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[Any]]:
+def _numbers(table: pa.Table, sign: int) -> tuple[Int64Array, AnyArray]:
     """Ranks and scores, ascending, without those that are no numbers; integers and decimals as exactly as they are."""
     kind = table.column("score").type
     known = table.filter(pc.is_valid(table.column("score")))

@@ -18,7 +18,7 @@ from streameval.rows.options import RankingOptions
 from streameval.stores import atomic, is_remote, store_of
 from streameval.stores.listing import matches
 from streameval.stores.partitioned import write_parts
-from streameval.stores.staged import UNFINISHED, leftovers, listed, names_in, staged, tidy
+from streameval.stores.staged import UNFINISHED, leftovers, listed, names_in, remove_unfinished, staged
 from streameval.stores.transfer import get
 from streameval.types import Claim, Plan
 from streameval.verbs.select import open_planned
@@ -37,8 +37,6 @@ class Written:
         A string where it is the URI of an object store.
     files : tuple of str
         Names of the parts, in order.
-    rows : int
-    columns : tuple of str
     bytes : int
         Of the parts.
     already_there : bool
@@ -59,7 +57,6 @@ class Target:
 
     Parameters
     ----------
-    out : path or URI
     order : {"storage", "rank"}
 
     Raises
@@ -112,9 +109,6 @@ class Cut:
         What the bounds promise.
     asked : mapping of str to str
         The target as typed: precision, recall or rank; and `misses`, where any were given.
-    plan : Plan
-    evaluation_id : str
-    study : Path
     """
 
     rank: int
@@ -153,10 +147,6 @@ class Cut:
         progress : callable(done, total), optional
             Items written.
 
-        Returns
-        -------
-        Written
-
         Raises
         ------
         InputError
@@ -177,19 +167,19 @@ def write_items(cut: Cut, target: Target, given: Any, progress: Progress) -> Wri
     given : table or None
         The ranking, where it lies in memory.
     """
-    from streameval.rankings.top_items import leading
+    from streameval.rankings.top_items import read_top
 
     refuse_inside(target, cut.plan)
     there = already_written(cut, target)
     if there is not None:
         if target.remote:
-            tidy(target.place)  # a run that was killed at its very end has left what it sent
+            remove_unfinished(target.place)  # a run that was killed at its very end has left what it sent
         return there
     refuse_taken(target)
     ranking = open_planned(cut.plan, given)
     memory = RankingOptions.of(cut.plan).memory * 1e9
     with _filled(target) as (room, finished):
-        items = leading(ranking, cut.rank, target.order, room, memory)
+        items = read_top(ranking, cut.rank, target.order, room, memory)
         sizes: list[int] = []
 
         def keep(name: str) -> None:

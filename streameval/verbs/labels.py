@@ -49,10 +49,6 @@ class Progress:
 def labels(study: str | os.PathLike[str]) -> Progress:
     """Say how far the labelling of a study has come, judged as in its last evaluation.
 
-    Parameters
-    ----------
-    study : path
-
     Raises
     ------
     StudyError
@@ -82,7 +78,6 @@ def forget(study: str | os.PathLike[str], source: str) -> int:
 
     Parameters
     ----------
-    study : path
     source : str
         Name or id of a source as `labels` shows it, or what a `source` column says.
 

@@ -14,12 +14,11 @@ import math
 from dataclasses import replace
 
 import numpy as np
-import numpy.typing as npt
 
 from streameval.curve import Basis
 from streameval.labelling import Tallied
 from streameval.types import Labels, Plan
-from streameval.typing import Int64Array
+from streameval.typing import BoolArray, Int64Array
 from streameval.verbs.tasks import task_numbers
 
 _LEVEL = 0.05
@@ -30,7 +29,6 @@ def completed(plan: Plan, tallied: Tallied) -> tuple[Basis, Labels | None]:
 
     Returns
     -------
-    basis : Basis
     labels : Labels or None
         With "labels at hand": each label that nobody gave is that of the nearest planned rank that has one.
     """
@@ -48,7 +46,7 @@ def completed(plan: Plan, tallied: Tallied) -> tuple[Basis, Labels | None]:
     return "labels at hand", replace(labels, label=label)
 
 
-def _random_part(number: Int64Array, answered: npt.NDArray[np.bool_]) -> bool:
+def _random_part(number: Int64Array, answered: BoolArray) -> bool:
     if number[answered].max() < number[~answered].min():
         return True
     share = np.abs(np.cumsum(answered) / answered.sum() - np.cumsum(~answered) / (~answered).sum())

@@ -54,10 +54,6 @@ def plan(
     **parameters
         Of the method (`streameval.methods`).
 
-    Returns
-    -------
-    Plan
-
     Raises
     ------
     InputError
@@ -115,8 +111,6 @@ class Drawing:
 
     Attributes
     ----------
-    method : str
-    seed : int
     by : str or None
         Column of the slices; None where the list is one.
     """

@@ -26,7 +26,6 @@ class Published:
 
     Attributes
     ----------
-    place : str
     manifest : dict
         `evaluation_id`, `study`, `version`, and for each of `files` its `name`, `bytes` and `sha256`.
     already_there : bool
@@ -46,7 +45,6 @@ def publish(study: str | os.PathLike[str], place: str | os.PathLike[str]) -> Pub
 
     Parameters
     ----------
-    study : path
     place : path or URI
         Folder, made if need be, or `s3://…`, `gs://…`, `az://…`.
 

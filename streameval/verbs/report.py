@@ -70,15 +70,10 @@ def plots(
 
     Parameters
     ----------
-    *studies : paths
     folder : path
         Gets precision.svg, precision.png, recall.svg …; made if it is not there.
     existing : {"kept", "replaced"}
         What becomes of files that stand there and differ.
-
-    Returns
-    -------
-    list of Path
 
     Raises
     ------

@@ -64,7 +64,6 @@ class Reused:
 
     Attributes
     ----------
-    plan : Plan
     labelled : int
         Planned items that had a label already: nobody has to be asked for these.
     """
@@ -90,17 +89,11 @@ def plan_by_key(
     ----------
     ranking, study, options, **parameters
         As for `plan`.
-    by : ByKey
     method : str
         One that draws from strata: loguniform.
     seed : int, optional
         The same for every version of the ranking, or the draws have nothing in common; so there is no default but that
         of the plan that the study holds.
-    progress : callable(done, total), optional
-
-    Returns
-    -------
-    Reused
 
     Raises
     ------

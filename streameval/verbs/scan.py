@@ -29,14 +29,12 @@ def scan(
 
     Parameters
     ----------
-    study : path
     shard : str
         "i/n": the i-th of n shares of the list's rows. "1/1": all that is left.
     engine : Engine or str
         What reads the rows: "local" (threads of this process), "spark" (the session that is there, or a new one on this
         machine), or one with settings: `streameval.engines.create("spark", {"remote": "sc://host:15002"})`.
         Ranks do not depend on it.
-    progress : callable(done, total), optional
 
     Returns
     -------

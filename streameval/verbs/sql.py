@@ -33,7 +33,6 @@ def sql(
 
     Parameters
     ----------
-    study : path
     query : str
         Of DuckDB's dialect, over the tables plan, selection, labels, curve, envelope, metrics, provenance, and the
         macros precision_at(k), recall_at(k), yield_at(k), f_measure(k, beta), rank_at_precision(x), rank_at_recall(x),

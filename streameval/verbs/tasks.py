@@ -129,7 +129,6 @@ def make_tasks(folder: Study, plan: Plan, table: pa.Table, named: set[str], opti
         The selection.
     named : set of str
         Columns that are shown although they look like an answer.
-    options : TaskOptions
     """
     names, left_out = _columns(plan, table, named)
     ours = np.asarray(table.column("se_task").to_numpy())

@@ -14,7 +14,7 @@ from streameval.cli.output import Output, columns
 from streameval.text import short
 
 if TYPE_CHECKING:
-    from streameval.slices.files import SliceFound
+    from streameval.slices.files import SliceResult
 
 _PLAIN, _NAMING, _JUDGING, _BATCH, _ACT = Output(), LabelFlags(), JudgingFlags(), Batch(), Rehearsal()
 
@@ -134,7 +134,7 @@ def _overall(rows: list[dict[str, Any]]) -> list[str]:
     return ["", *columns(["metric", "lower", "estimate", "upper"], cells)] if cells else []
 
 
-def _slices(slices: tuple[SliceFound, ...], by: str | None) -> list[str]:
+def _slices(slices: tuple[SliceResult, ...], by: str | None) -> list[str]:
     """Precision of every slice as a whole."""
     if not slices:
         return []

@@ -15,9 +15,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from streameval.methods.checks.monotonicity import SIGNIFICANCE
+from streameval.typing import Int8Array
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,6 @@ class DependenceTest:
 
     Attributes
     ----------
-    p_value : float
     pairs : int
         Pairs of each kind.
     near, far : int
@@ -48,7 +47,7 @@ class DependenceTest:
         return {**self.__dict__, "beyond_noise": self.beyond_noise}
 
 
-def dependence_test(windows: npt.NDArray[np.int8]) -> DependenceTest:
+def dependence_test(windows: Int8Array) -> DependenceTest:
     """Test labels in disjoint windows of consecutive ranks for dependence of neighbours.
 
     Parameters

@@ -18,10 +18,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from streameval.types import Labels
-from streameval.typing import Int64Array
+from streameval.typing import Int8Array, Int64Array
 
 SIGNIFICANCE = 0.01
 BLOCK = 100  # labels per window, as in the paper
@@ -65,7 +64,7 @@ class RiseTest:
         return {**self.__dict__, **shares, "beyond_noise": self.beyond_noise}
 
 
-def rise_test(rank: Int64Array, label: npt.NDArray[np.int8], block: int) -> RiseTest:
+def rise_test(rank: Int64Array, label: Int8Array, block: int) -> RiseTest:
     """Test the labels in hand for a rise of precision beyond label noise.
 
     Parameters
@@ -142,7 +141,7 @@ class ExcessTest:
         return {**values, "beyond_noise": self.p_value < SIGNIFICANCE}
 
 
-def excess_test(rank: Int64Array, label: npt.NDArray[np.int8], head: int, block: int = BLOCK) -> ExcessTest:
+def excess_test(rank: Int64Array, label: Int8Array, head: int, block: int = BLOCK) -> ExcessTest:
     """Test A.1: are there later labels richer in positives than the whole labelled head?
 
     Parameters
@@ -150,7 +149,6 @@ def excess_test(rank: Int64Array, label: npt.NDArray[np.int8], head: int, block:
     rank : int64 array, shape (n,), strictly increasing; the first `head` are 1..head
     label : int8 array, shape (n,)
         1, 0, or -1 for unknown; an unknown label in the head leaves nothing to test.
-    head, block : int
 
     Examples
     --------
@@ -202,7 +200,6 @@ def assumptions(labels: Labels, head: int, block: int = BLOCK) -> dict[str, Any]
 
     Parameters
     ----------
-    labels : Labels
     head : int
         Ranks 1..head are all planned.
     block : int

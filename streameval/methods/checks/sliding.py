@@ -20,11 +20,10 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from streameval.errors import InputError
 from streameval.methods.grid import geometric_grid, least_head, parse_epsilon
-from streameval.typing import FloatArray, Int64Array
+from streameval.typing import FloatArray, Int64Array, UInt8Array
 
 _BLOCK = 1 << 16  # labels that stay in a cache while every window slides over them
 _LONGEST = 2**31 - 1
@@ -61,12 +60,10 @@ class WindowResult:
     ----------
     window : int
         Δ.
-    epsilon : float
     head, m : int
         r̃ and m of the paper.
     ranks_compared : int
         Ranks r₂ that have an r₁; 0 where the list is too short to say anything.
-    a1, a2 : Rises
     """
 
     window: int
@@ -120,7 +117,7 @@ class Sliding:
         self._end = self._history
         self.last_rank = 0
 
-    def add(self, labels: npt.NDArray[np.uint8]) -> None:
+    def add(self, labels: UInt8Array) -> None:
         """Add the labels of the next ranks; how a list is cut into calls changes nothing.
 
         Parameters
@@ -139,7 +136,7 @@ class Sliding:
                 raise InputError(f"the label at rank {self.last_rank + at + 1:,} is {part[at]}, not 0 or 1")
             self._add_block(part)
 
-    def _add_block(self, part: npt.NDArray[np.uint8]) -> None:
+    def _add_block(self, part: UInt8Array) -> None:
         if self._end + part.size > self._labels.size:
             self._labels[: self._history] = self._labels[self._end - self._history : self._end].copy()
             self._end = self._history
@@ -175,7 +172,7 @@ class _Slide:
         self.whole[LOW_WINDOW] = window
         self.real: FloatArray = np.array([np.inf, 0.0])
 
-    def add(self, labels: npt.NDArray[np.uint8]) -> None:
+    def add(self, labels: UInt8Array) -> None:
         """Add labels after `reach` of the ranks before."""
         from streameval.kernels.sliding import RANK, WINDOW_RISES, first_uneven, slide
 

@@ -150,7 +150,6 @@ class Paula:
 
         Parameters
         ----------
-        n_items : int
         seed : int
             Unused by the choice; kept for the shuffle of the tasks.
 

@@ -6,13 +6,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from streameval.methods.checks.monotonicity import p_text, rise_text, warnings
 from streameval.methods.paula.layout import Layout
 from streameval.types import Labels
-from streameval.typing import Int64Array
+from streameval.typing import BoolArray, Int64Array
 
 
 @dataclass(frozen=True)
@@ -41,7 +40,7 @@ class Bracket:
     head_yield: tuple[int, int]
 
     @property
-    def crossed(self) -> npt.NDArray[np.bool_]:
+    def crossed(self) -> BoolArray:
         """Grid points where Y⁻ > Y⁺: proof that A.2 is false of these labels."""
         return np.asarray(self.lower_units > self.upper_units)
 

@@ -26,14 +26,12 @@ class Design:
 
     Attributes
     ----------
-    epsilon : str
     head, ell, last_index, head_end : int
         r̃, ℓ, L, g_ℓ (at most N).
     points : int64 array
         g_ℓ … g_L; N after them where the tail is closed.
     slots : int
         s; 0 where nothing is sampled.
-    beta : float
     labels : float
         Distinct ranks, in expectation.
     spread : float

@@ -59,10 +59,8 @@ def dkwm(counts: Drawn, sample: int, items: int, delta: float) -> tuple[FloatArr
 
     Parameters
     ----------
-    counts : Drawn
     sample, items : int
         Labels drawn in all, and what they were drawn from.
-    delta : float
 
     Notes
     -----

@@ -19,7 +19,6 @@ class Macro:
 
     Attributes
     ----------
-    name, parameters, comment : str
     body : str
         A scalar subquery that yields a struct: lower, estimate, upper; or one value.
     table : str

@@ -3,15 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
 from streameval.kernels.harmonic import precision_sum
 from streameval.kernels.jit import kernel
-from streameval.typing import FloatArray, Int64Array
-
-UInt8Array = npt.NDArray[np.uint8]
-UInt16Array = npt.NDArray[np.uint16]
-UInt64Array = npt.NDArray[np.uint64]
+from streameval.typing import BoolArray, FloatArray, Int64Array, UInt8Array, UInt16Array, UInt32Array, UInt64Array
 
 
 @kernel
@@ -59,7 +54,7 @@ def count_keys(
 
 
 @kernel
-def gather(counts: UInt16Array, first: int, last: int, marked: npt.NDArray[np.bool_], found: Int64Array) -> int:
+def gather(counts: UInt16Array, first: int, last: int, marked: BoolArray, found: Int64Array) -> int:
     """Collect the cells first..last − 1 that hold items.
 
     Parameters
@@ -87,7 +82,7 @@ def gather(counts: UInt16Array, first: int, last: int, marked: npt.NDArray[np.bo
 
 
 @kernel
-def count_placed(keys: UInt64Array, labels: UInt8Array, place: npt.NDArray[np.uint32], bins: UInt64Array) -> None:
+def count_placed(keys: UInt64Array, labels: UInt8Array, place: UInt32Array, bins: UInt64Array) -> None:
     """Count labels per bin.
 
     Parameters
