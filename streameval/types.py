@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -62,6 +62,17 @@ class Claim:
 
 
 @dataclass(frozen=True)
+class SliceRecord:
+    """A slice of a plan, as plan.json has it: a list of its own, with what differs from the whole plan's parameters."""
+
+    name: str
+    n_items: int
+    seed: int
+    parameters: Mapping[str, Any]
+    notes: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
 class Plan:
     """The ranks to label: the record of what was drawn, never regenerated from the seed.
 
@@ -81,7 +92,8 @@ class Plan:
         `rank` int64, strictly increasing, 1-based; `stratum` int32, numbered from 0 by rank; then columns of
         the method's own.
     notes : mapping of str to JSON values
-        What the method wants remembered about the plan (grid, ranks that stay unknown …).
+        What the method wants remembered about the plan, for itself. What others ask of a plan lies there too, and has
+        a property below.
     location : mapping of str to JSON values
         Where the ranking lies and how to read it (source, file order, memory, threads); no part of `plan_id`, so that
         a lake may move.
@@ -120,6 +132,45 @@ class Plan:
     def study_ids(self) -> tuple[str, ...]:
         """`plan_id` of this plan and of the smaller ones that it grew from: tasks of all of them are its tasks."""
         return (self.plan_id, *self.notes.get("grown_from", ()))
+
+    @property
+    def grown(self) -> bool:
+        """Whether the plan has grown beyond the one that was first made."""
+        return "grown_from" in self.notes
+
+    @property
+    def grown_by(self) -> Sequence[Mapping[str, Any]]:
+        """Requests by which the plan grew (`streameval.verbs.enlarge`)."""
+        return tuple(self.notes.get("grown_by", ()))
+
+    @property
+    def look(self) -> int:
+        """The look that the plan is for, from 1."""
+        return int(self.notes.get("look", 1))
+
+    @property
+    def unknown_tail(self) -> int:
+        """How many of the last ranks the method leaves unknown, whatever the labels."""
+        return int(self.notes.get("unknown_tail", 0))
+
+    @property
+    def labels_seen_by_model(self) -> bool:
+        """Whether the ranking's order depends on labels that were reused, so that a draw from it is none of chance."""
+        return bool(self.notes.get("labels_seen_by_model", False))
+
+    @property
+    def by(self) -> str | None:
+        """Column of the slices; None where the plan has none."""
+        return self.notes.get("by")
+
+    @property
+    def slices(self) -> tuple[SliceRecord, ...]:
+        """The slices, the largest first."""
+        return tuple(SliceRecord(**one) for one in self.notes.get("slices", ()))
+
+    def with_notes(self, **notes: Any) -> Plan:
+        """Return the plan with more to remember."""
+        return replace(self, notes={**self.notes, **notes})
 
     def header(self) -> dict[str, Any]:
         """Everything but the table and the location, as JSON-ready values."""

@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 from label_tables import stored
 
 from streameval.errors import InputError
-from streameval.labelling import tally, vote_rule
 from streameval.labelling.fates import fold
+from streameval.labelling.rules import vote_rule
+from streameval.labelling.tally import tally
 from streameval.types import Plan
 
 PLAN = Plan("x", {}, 9, 0, pa.table({"rank": np.arange(1, 10), "stratum": np.zeros(9, np.int32)}))

@@ -9,8 +9,10 @@ from typing import Annotated, Any, Literal
 
 from cyclopts import Parameter
 
-from streameval.cli.options import MethodOptions, RankingFlags, Whole
+from streameval.cli.methods import MethodFlags
+from streameval.cli.options import Whole
 from streameval.cli.output import Output, progress
+from streameval.cli.ranking import RankingFlags
 from streameval.errors import InputError
 
 
@@ -72,6 +74,7 @@ class ReuseFlags:
 
 def enlarge_study(ranking: Sequence[str], study: Path, flags: GrowthFlags, output: Output) -> None:
     """Grow a study, and say by how much."""
+    from streameval.methods import method_of
     from streameval.study import Study
     from streameval.verbs.enlarge import enlarge
 
@@ -84,7 +87,7 @@ def enlarge_study(ranking: Sequence[str], study: Path, flags: GrowthFlags, outpu
         head = f"{grown.method}: enlarged by this request already, {labels:,} items to label in all"
     else:
         head = f"{grown.method}: {labels - before:,} more items to label, {labels:,} in all"
-    look, looks = grown.notes["look"], grown.parameters["looks"]
+    look, looks = grown.look, method_of(grown).looks
     output.event("plan", labels=labels, n_items=grown.n_items, look=look)
     result = {
         "study": str(study),
@@ -108,7 +111,7 @@ def plan_with_key(
     study: Path,
     flags: tuple[ReuseFlags, RankingFlags],
     chosen: tuple[str, int | None],
-    parameters: MethodOptions,
+    parameters: MethodFlags,
     output: Output,
 ) -> None:
     """Draw by key, take over labels, and say how many are left to ask for."""
@@ -119,7 +122,7 @@ def plan_with_key(
     by = ByKey(reuse.key(), reuse.reuse, reuse.label or "label", reuse.labels_unseen_by_model)
     with progress("reading keys") as bar:
         made = plan_by_key(list(ranking), study, by, method=method, seed=seed, options=described.options(),
-                           progress=bar, **asdict(parameters))  # fmt: skip
+                           progress=bar, **parameters.given())  # fmt: skip
     labels = made.plan.table.num_rows
     output.event("plan", labels=labels, n_items=made.plan.n_items, reused=made.labelled)
     counts = {"labels": labels, "reused": made.labelled, "to_label": labels - made.labelled}

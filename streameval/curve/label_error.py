@@ -25,9 +25,7 @@ The rate is that of an item's label after the vote rule, not of a single vote.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
@@ -46,16 +44,6 @@ def check_label_error(rate: float) -> None:
     """Refuse a rate outside [0, .5)."""
     if not 0 <= rate < 0.5:
         raise InputError(f"label-error is {rate}, outside [0, 0.5)", "0.02 is two wrong labels in a hundred")
-
-
-def method_parameters(parameters: Mapping[str, Any], rate: float) -> dict[str, Any]:
-    """Parameters of the method that bounds Y': half of δ is kept for the errors."""
-    found = dict(parameters)
-    if rate > 0 and found.get("assume") == "independent":  # plans leave the default out
-        found.setdefault("confidence", CONFIDENCE)
-    if rate > 0 and found.get("confidence") is not None:
-        found["confidence"] = 1 - (1 - found["confidence"]) / 2
-    return found
 
 
 def lines(rate: float, delta: float, n_items: int) -> tuple[FloatArray, FloatArray]:

@@ -18,9 +18,10 @@ import pyarrow.compute as pc
 
 from streameval.errors import InputError, StudyError, outside_trouble
 from streameval.labelling import expressions as sql
-from streameval.labelling.columns import Found, LabelColumns, find
+from streameval.labelling.columns import Found, find
 from streameval.labelling.duckdb_session import connected
 from streameval.labelling.match_items import Items, Join, match_keys, refuse_shortened
+from streameval.labelling.options import LabelColumns
 from streameval.labelling.readers import LISTED, ROW, Opened, Rejected, given, name_of, open_source
 from streameval.labelling.shared import refuse_other_items
 from streameval.labelling.votes import SCHEMA, Votes

@@ -9,14 +9,21 @@ from cyclopts import Parameter
 
 from streameval.cli.batch import Batch, Rehearsal, copied, job, record, stage
 from streameval.cli.forecasts import lines_of, of_plan, rehearsed
-from streameval.cli.options import JudgingFlags, LabelFlags, Whole
+from streameval.cli.options import Flags, Whole, flags_of
 from streameval.cli.output import Output, columns
+from streameval.labelling.options import Judging, LabelColumns
 from streameval.text import short
 
 if TYPE_CHECKING:
     from streameval.slices.files import SliceResult
 
-_PLAIN, _NAMING, _JUDGING, _BATCH, _ACT = Output(), LabelFlags(), JudgingFlags(), Batch(), Rehearsal()
+
+@flags_of(LabelColumns, Judging)
+class LabelFlags(Flags):
+    """Which columns of a label table say what, and how votes become labels."""
+
+
+_PLAIN, _LABELS, _BATCH, _ACT = Output(), LabelFlags(), Batch(), Rehearsal()
 
 # what a terminal shows of metrics.parquet
 _OVERALL = (("average_precision", "positives"), ("roc_auc", ""), ("max_f1", ""), ("r_precision", ""))
@@ -29,8 +36,7 @@ def evaluate(
     study: Path,
     *,
     labels: Annotated[list[str] | None, Parameter(consume_multiple=True, negative_iterable="")] = None,
-    naming: LabelFlags = _NAMING,
-    judging: JudgingFlags = _JUDGING,
+    how: LabelFlags = _LABELS,
     misses: Whole = 0,
     publish: str | None = None,
     rehearsal: Rehearsal = _ACT,
@@ -63,7 +69,7 @@ def evaluate(
         return
     with Study(study).changing():
         with stage("evaluate", output) as told:
-            found = verb(study, labels=labels or [], misses=misses, **naming.options(), **judging.options())
+            found = verb(study, labels=labels or [], misses=misses, **how.given())
             sources = _sources(labels or [], found.summary["sources"])
             sizes = [one["bytes"] for one in sources if one["bytes"] is not None]
             told |= {"rows": sum(one["rows"] for one in sources), "bytes": sum(sizes) if sizes else None}
@@ -110,7 +116,7 @@ def _rehearse(study: Path, labels: list[str], publish: str | None, output: Outpu
     from streameval.verbs.publish import MANIFEST
 
     plan = Study(study).plan()
-    slices = plan.notes.get("slices", ())
+    slices = plan.slices
     copies = [] if publish is None else [f"{publish.rstrip('/')}/{name}" for name in (*published(slices), MANIFEST)]
     writes = [*result_files(study, slices), *copies]
     facts = rehearsed(of_plan(plan), Forecast(), writes, forecast_labels(labels))
