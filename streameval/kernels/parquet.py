@@ -13,9 +13,12 @@ from streameval.kernels.thrift import BINARY, LIST, STRUCT, Bytes, field, list_h
 from streameval.typing import Int64Array
 
 # columns of `chunk_facts`
-TYPE, CODEC, VALUES, UNCOMPRESSED, COMPRESSED, DATA_AT, DICTIONARY_AT, INDEX_AT, INDEX_SIZE, FOREIGN = range(10)
-NULLS, MIN_AT, MIN_SIZE, MAX_AT, MAX_SIZE, PATH_AT, PATH_END = range(10, 17)
-N_FACTS = 17
+TYPE, CODEC, VALUES, UNCOMPRESSED, COMPRESSED, DATA_AT, DICTIONARY_AT, INDEX_AT, INDEX_SIZE = range(9)
+COLUMN_INDEX_AT, COLUMN_INDEX_SIZE, FOREIGN, NULLS, MIN_AT, MIN_SIZE, MAX_AT, MAX_SIZE, PATH_AT, PATH_END = range(9, 19)
+N_FACTS = 19
+# columns of `statistics`, and of `column_index`
+STATED_NULLS, LOW_AT, LOW_SIZE, HIGH_AT, HIGH_SIZE = range(5)
+N_STATED = 5
 # columns of `row_group`
 ROWS, ORDINAL, COLUMNS = range(3)
 ABSENT = -(2**62)
@@ -56,6 +59,52 @@ def offset_index(raw: Bytes, out: Int64Array) -> int:
         if kind < 0 or at < 0 or seen != 14:
             return -1
     return count
+
+
+@kernel
+def column_index(raw: Bytes, out: Int64Array) -> int:
+    """Read a ColumnIndex.
+
+    Parameters
+    ----------
+    raw : uint8 array
+        Its bytes.
+    out : int64 array, shape (pages, N_STATED)
+        Filled with the nulls of each page, and where in `raw` its minimum and maximum lie, with their bytes; `ABSENT`
+        where it does not say, and for pages of nulls alone.
+
+    Returns
+    -------
+    int
+        0, or -1 where the bytes are no column index of so many pages.
+    """
+    out[:] = ABSENT
+    empty = np.zeros(out.shape[0], np.bool_)
+    last, kind, at = field(raw, 0, 0)
+    while kind > 0 and at >= 0:
+        if kind == LIST and last in (1, 2, 3, 5):
+            count, inner, at = list_head(raw, at)
+            if count != out.shape[0] or (inner == BINARY) != (last in (2, 3)):
+                return -1
+            for page in range(count):
+                begin, at = at, at + 1 if last == 1 else skip(raw, at, inner)
+                if at < 0 or at > raw.size:
+                    return -1
+                if last == 1:
+                    empty[page] = raw[begin] == 1
+                elif last == 5:
+                    out[page, STATED_NULLS], _ = zigzag(raw, begin)
+                else:
+                    slot = LOW_AT if last == 2 else HIGH_AT
+                    size, begin = varint(raw, begin)
+                    out[page, slot], out[page, slot + 1] = begin, int(np.int64(size))
+        else:
+            at = skip(raw, at, kind)
+        last, kind, at = field(raw, at, last)
+    for page in range(out.shape[0]):
+        if empty[page]:
+            out[page, LOW_AT:] = ABSENT
+    return 0 if kind == 0 else -1
 
 
 # what `choose_pages` finds wrong with an offset index
@@ -144,19 +193,20 @@ def find_field(raw: Bytes, wanted: int) -> tuple[int, int]:
 
 
 @kernel
-def _statistics(raw: Bytes, at: int, out: Int64Array) -> int:
-    """Read where the minimum and the maximum lie; those of the old fields, whose order was never said, are passed over.
+def statistics(raw: Bytes, at: int, out: Int64Array) -> int:
+    """Read how many nulls there are, and where minimum and maximum lie; the position after it.
 
-    Whether they are exact does not matter: either way no value may lie beyond them.
+    Those of the old fields, whose order was never said, are passed over. Whether they are exact does not matter: either
+    way no value may lie beyond them.
     """
     last, kind, at = field(raw, at, 0)
     while kind > 0 and at >= 0:
         begin, after = at, skip(raw, at, kind)
         if last == 3 and kind in (4, 5, 6):
-            out[NULLS], _ = zigzag(raw, begin)
+            out[STATED_NULLS], _ = zigzag(raw, begin)
         elif last in (5, 6) and kind == BINARY and after >= 0:
             size, begin = varint(raw, begin)
-            slot = MAX_AT if last == 5 else MIN_AT
+            slot = HIGH_AT if last == 5 else LOW_AT
             out[slot], out[slot + 1] = begin, int(np.int64(size))
         last, kind, at = field(raw, after, last)
     return at if kind == 0 else -1
@@ -178,7 +228,7 @@ def _column_metadata(raw: Bytes, at: int, out: Int64Array) -> int:
         if slot >= 0 and kind in (4, 5, 6):
             out[slot], at = zigzag(raw, at)
         elif last == 12 and kind == STRUCT:
-            at = _statistics(raw, at, out)
+            at = statistics(raw, at, out[NULLS : NULLS + N_STATED])
         else:
             at = skip(raw, at, kind)
             if last == 3:
@@ -195,7 +245,7 @@ def _column_chunk(raw: Bytes, at: int, out: Int64Array) -> int:
     while kind > 0 and at >= 0:
         if last == 3 and kind == STRUCT:
             at = _column_metadata(raw, at, out)
-        elif last in (4, 5) and kind in (4, 5, 6):
+        elif 4 <= last <= 7 and kind in (4, 5, 6):
             out[INDEX_AT + last - 4], at = zigzag(raw, at)
         else:
             if last in (1, 8, 9):
@@ -257,9 +307,9 @@ def chunk_facts(raw: Bytes, groups: Int64Array, leaves: Int64Array, out: Int64Ar
         Indexes of row groups and of leaf columns.
     out : int64 array, shape (groups, leaves, N_FACTS)
         Filled with physical type, codec, values, uncompressed and compressed size, offsets of the first data page and
-        of the dictionary page, offset and size of the offset index (`ABSENT` where there is none), 1 where the chunk
-        is encrypted or lies in another file; of its statistics nulls, and where in `raw` minimum and maximum lie, with
-        their bytes; where in `raw` its path begins and ends.
+        of the dictionary page, offset and size of the offset index and of the column index (`ABSENT` where there is
+        none), 1 where the chunk is encrypted or lies in another file; of its statistics nulls, and where in `raw`
+        minimum and maximum lie, with their bytes; where in `raw` its path begins and ends.
 
     Returns
     -------

@@ -189,3 +189,20 @@ def wide_type(kind: pa.DataType) -> pa.DataType:
     if pa.types.is_map(kind):
         return pa.map_(wide_type(kind.key_type), wide_type(kind.item_type))
     return kind
+
+
+def leaves_of(values: pa.Array) -> Iterator[pa.Array]:
+    """Leaves of an array, in the order of its schema; values under the nulls of lists are left out."""
+    kind = values.type
+    if pa.types.is_struct(kind):
+        for i in range(kind.num_fields):
+            yield from leaves_of(values.field(i))
+    elif pa.types.is_map(kind):
+        yield from leaves_of(values.keys)
+        yield from leaves_of(values.items)
+    elif pa.types.is_nested(kind):
+        yield from leaves_of(values.flatten())
+    elif isinstance(values, pa.ExtensionArray):
+        yield from leaves_of(values.storage)
+    else:
+        yield values

@@ -203,6 +203,37 @@ def null_count_that_lies() -> Damaged:
     return file, _with_footer(file, change)
 
 
+def _pages_exchanged(name: bytes, table: pa.Table | None = None, **how: Any) -> Damaged:
+    """The first two pages of a column chunk; their checksums go with them."""
+    file = _file(table, **_PLAIN, **_PAGED, write_page_checksum=True, **how)
+    one, other = _chunk(file, name).pages[:2]
+    return file, _with_bytes(file, one.at, file.raw[other.at : other.end] + file.raw[one.at : one.end])
+
+
+def score_pages_exchanged() -> Damaged:
+    """Pages of one size; the column index alone tells."""
+    return _pages_exchanged(b"score")
+
+
+def item_pages_exchanged() -> Damaged:
+    """The same of texts, in pages of version 2."""
+    items = [f"item {i:04}" for i in range(writers.ROWS)]
+    table = writers.table(False).set_column(0, "item", pa.array(items))
+    return _pages_exchanged(b"item", table, data_page_version="2.0")
+
+
+def score_outside_the_statistics_of_its_page() -> Damaged:
+    """Between the bounds of its column, but not between those in the header of its page."""
+    file = _file(**_PLAIN, data_page_size=400, write_batch_size=20)
+    chunk = _chunk(file, b"score", 0)
+    return file, _with_bytes(file, chunk.pages[1].end - 16, file.raw[chunk.pages[0].end - 16 : chunk.pages[0].end - 8])
+
+
+def text_outside_the_statistics_of_its_column() -> Damaged:
+    file = _file(**_PLAIN)
+    return file, _with_bytes(file, _data_page(_chunk(file, b"item")).end - 6, b"~")
+
+
 def giant_dictionary() -> bytes:
     """Half a gigabyte of texts in a few kilobytes of file."""
     text = pa.DictionaryArray.from_arrays(
@@ -227,5 +258,9 @@ DAMAGED = (
     path_of_another_column,
     integer_of_two_signs,
     null_count_that_lies,
+    score_pages_exchanged,
+    item_pages_exchanged,
+    score_outside_the_statistics_of_its_page,
+    text_outside_the_statistics_of_its_column,
 )
 ODD = (two_columns_of_one_name, text_that_is_not_utf8, column_name_that_is_not_utf8, giant_dictionary)
