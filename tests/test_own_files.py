@@ -101,13 +101,15 @@ def test_manifests_are_a_record_that_no_verb_reads(study, capsys):
     def answers():
         return [(run(question), capsys.readouterr().out) for question in questions]
 
+    assert run(["evaluate", str(study)]) == 0
+    capsys.readouterr()
     before = answers()
     assert {status for status, _ in before} == {0}
     manifests = sorted((study / "manifests").glob("*.json"))
     for path in manifests:
         path.write_bytes(path.read_bytes()[::-1])
     assert answers() == before
-    assert len(manifests) >= 3
+    assert manifests
 
 
 def test_a_damaged_file_of_votes_is_one_line_that_says_what_to_do(study, capsys):
