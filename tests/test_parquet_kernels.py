@@ -5,9 +5,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from streameval.kernels import pageheader, parquet
+from streameval.kernels import pageheader, pageindex, parquet
 from streameval.kernels.pageheader import count_rows, page_header
-from streameval.kernels.parquet import ABSENT, choose_pages, chunk_facts, column_index, find_field, offset_index, places
+from streameval.kernels.pageindex import choose_pages, column_index, offset_index, places
+from streameval.kernels.parquet import ABSENT, chunk_facts, find_field
 from streameval.kernels.texts import copy_texts, find_texts
 from streameval.parquet import thrift
 from streameval.parquet.thrift import BINARY, I32, I64, LIST, STRUCT, TRUE
@@ -224,14 +225,14 @@ def test_chosen_pages_hold_the_wanted_rows(sizes, data):
 @pytest.mark.parametrize(
     ("index", "wrong"),
     [
-        ([], parquet.NOT_ROW_0),
-        ([[10, 5, 1]], parquet.NOT_ROW_0),
-        ([[9, 5, 0]], parquet.OUTSIDE),
-        ([[10, 2**62, 0]], parquet.OUTSIDE),
-        ([[10, 0, 0]], parquet.OUTSIDE),
-        ([[10, 5, 0], [14, 5, 3]], parquet.OVERLAP),
-        ([[10, 5, 0], [15, 5, 11]], parquet.DISORDER),
-        ([[10, 5, 0], [15, 5, 5], [20, 5, 4]], parquet.DISORDER),
+        ([], pageindex.NOT_ROW_0),
+        ([[10, 5, 1]], pageindex.NOT_ROW_0),
+        ([[9, 5, 0]], pageindex.OUTSIDE),
+        ([[10, 2**62, 0]], pageindex.OUTSIDE),
+        ([[10, 0, 0]], pageindex.OUTSIDE),
+        ([[10, 5, 0], [14, 5, 3]], pageindex.OVERLAP),
+        ([[10, 5, 0], [15, 5, 11]], pageindex.DISORDER),
+        ([[10, 5, 0], [15, 5, 5], [20, 5, 4]], pageindex.DISORDER),
     ],
 )
 def test_indexes_that_cannot_be_true(index, wrong):

@@ -161,8 +161,9 @@ def _check(chunk: Chunk, pages: Int64Array, raw: memoryview | None, index: Seque
     if uneven or np.any(rows < 0) or total != chunk.n_rows:
         raise InputError(f"{chunk.where}: its pages hold {total:,} rows, its row group {chunk.n_rows:,}", CORRUPT)
     entries = int(plain[0]) if coded else 0
-    if coded and pages[0, headers.PAGE_VALUES] * _LEAST_BYTES.get(chunk.leaf.physical, 0) > entries:
-        raise InputError(f"{chunk.where}: its dictionary claims {pages[0, headers.PAGE_VALUES]:,} values", CORRUPT)
+    claimed = int(pages[0, headers.PAGE_VALUES]) if coded else 0
+    if coded and not 0 <= claimed * _LEAST_BYTES.get(chunk.leaf.physical, 0) <= entries:
+        raise InputError(f"{chunk.where}: its dictionary claims {claimed:,} values", CORRUPT)
     used = int(plain.max(initial=0)) + entries
     if used * _COPIES > chunk.footer.limit:
         raise InputError(

@@ -17,6 +17,7 @@ import pyarrow.parquet as pq
 from streameval.errors import InputError, outside_trouble
 from streameval.kernels import pageheader as headers
 from streameval.kernels import parquet as kernels
+from streameval.kernels.pageindex import places
 from streameval.parquet import texts
 from streameval.parquet.checks import DATA_PAGE, DATA_PAGE_V2, DICTIONARY_PAGE, check_crc
 from streameval.parquet.chunks import Chunk, OpenFile, Pages, Run, UnfitError
@@ -73,7 +74,7 @@ def read_pages(found: Sequence[Pages], limit: int) -> tuple[list[pa.Array], int]
             continue
         table, at, begin = _decode(runs), [], 0
         for pages, run in zip(batch, runs, strict=True):
-            at.append(kernels.places(pages.places, pages.wanted, begin))
+            at.append(places(pages.places, pages.wanted, begin))
             _check_values(run, table.column(0), begin)
             begin += run.pages.n_rows
         taken += _take(table.column(0), np.concatenate(at))

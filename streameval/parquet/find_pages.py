@@ -14,6 +14,7 @@ import numpy as np
 
 from streameval.errors import InputError
 from streameval.kernels import pageheader as headers
+from streameval.kernels import pageindex
 from streameval.kernels import parquet as kernels
 from streameval.parquet.checks import DATA_PAGE, DATA_PAGE_V2, read_header
 from streameval.parquet.chunks import Chunk, OpenFile, Pages, UnfitError
@@ -71,16 +72,16 @@ def find_pages(file: OpenFile, chunks: Sequence[Chunk], rows: Sequence[Int64Arra
 
 _LIES = "the file is corrupt there, or its writer is at fault; write it again, without a page index if need be"
 _WRONG = {
-    kernels.NOT_ROW_0: "do not begin with row 0",
-    kernels.OUTSIDE: "lie outside the column's bytes",
-    kernels.OVERLAP: "overlap",
-    kernels.DISORDER: "do not follow one another in the rows of the row group",
+    pageindex.NOT_ROW_0: "do not begin with row 0",
+    pageindex.OUTSIDE: "lie outside the column's bytes",
+    pageindex.OVERLAP: "overlap",
+    pageindex.DISORDER: "do not follow one another in the rows of the row group",
 }
 
 
 def _read_index(chunk: Chunk, raw: memoryview) -> Int64Array:
     index = np.empty((len(raw) // 4 + 1, 3), dtype=np.int64)
-    count = kernels.offset_index(np.frombuffer(raw, np.uint8), index)
+    count = pageindex.offset_index(np.frombuffer(raw, np.uint8), index)
     if count < 0:
         raise InputError(f"{chunk.where}: its offset index cannot be read", _LIES)
     return index[:count]
@@ -88,7 +89,7 @@ def _read_index(chunk: Chunk, raw: memoryview) -> Int64Array:
 
 def _choose(chunk: Chunk, index: Int64Array, rows: Int64Array) -> Pages:
     chosen = np.empty((len(index), 4), dtype=np.int64)
-    count = kernels.choose_pages(index, np.array([chunk.begin, chunk.end, chunk.n_rows]), rows, chosen)
+    count = pageindex.choose_pages(index, np.array([chunk.begin, chunk.end, chunk.n_rows]), rows, chosen)
     if count < 0:
         raise InputError(f"{chunk.where}: the pages of its index {_WRONG[count]}", _LIES)
     start = int(index[0, 0])

@@ -13,7 +13,6 @@ from contextlib import contextmanager
 from itertools import groupby
 from typing import Any
 
-import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
@@ -66,7 +65,7 @@ def read_group(footer: Footer, group: int, columns: Sequence[str]) -> pa.Table:
     ------
     InputError
         See `check_bytes` and `check_values`.
-    pyarrow.ArrowException, OSError, polars.exceptions.PolarsError
+    pyarrow.ArrowException, OSError
         Damage that only decoding shows.
     """
     with OpenFile(footer) as file:
@@ -76,20 +75,14 @@ def read_group(footer: Footer, group: int, columns: Sequence[str]) -> pa.Table:
     for one in checked:
         _check_size(one.uncompressed, footer.limit, one.chunk.where)
     large = _large(checked, chunks[0].n_rows, footer.limit)
-    if _quick(footer, columns) and not large:
-        table = pl.scan_parquet(body).collect().to_arrow()
-        _check_values(checked, table, 0)
-    else:
-        with pq.ParquetFile(pa.BufferReader(body), read_dictionary=large) as image:
-            table = image.read(use_threads=False)
-        _check_values(checked, table, 0)
-        table = _as_stored(table, footer)
-        for name in large:
-            _check_size(
-                _expanded(table.column(name)), footer.limit, f"{footer.file.path}: row group {group}, column {name}"
-            )
-            at = table.schema.get_field_index(name)
-            table = table.set_column(at, name, table.column(at).cast(wide_type(table.schema.field(at).type)))
+    with pq.ParquetFile(pa.BufferReader(body), read_dictionary=large, pre_buffer=False) as image:
+        table = image.read(use_threads=False)
+    _check_values(checked, table, 0)
+    table = _as_stored(table, footer)
+    for name in large:
+        at, where = table.schema.get_field_index(name), f"{footer.file.path}: row group {group}, column {name}"
+        _check_size(_expanded(table.column(at)), footer.limit, where)
+        table = table.set_column(at, name, table.column(at).cast(wide_type(table.schema.field(at).type)))
     return table
 
 
@@ -98,12 +91,6 @@ def _check_values(checked: Sequence[Checked], table: pa.Table, first: int) -> No
     for name, column in groupby(checked, lambda one: one.chunk.leaf.path[0]):
         for number, one in enumerate(column):
             check_values(table.column(name), first, one.stated, one.chunk.leaf, one.chunk.where, number)
-
-
-def _quick(footer: Footer, columns: Sequence[str]) -> bool:
-    """Whether Polars decodes them: it is quicker with one column, but brings times to units of its own."""
-    kind = footer.schema.field(columns[0]).type
-    return len(columns) == 1 and not pa.types.is_temporal(kind) and not pa.types.is_nested(kind)
 
 
 @contextmanager

@@ -15,6 +15,7 @@ import pyarrow.compute as pc
 from streameval.errors import InputError
 from streameval.kernels import pageheader as headers
 from streameval.kernels import parquet as kernels
+from streameval.kernels.pageindex import column_index
 from streameval.parquet.schema import BYTE_ARRAY, Leaf, leaves_of
 from streameval.typing import Int64Array
 
@@ -68,7 +69,7 @@ def of_pages(raw: memoryview, first: Int64Array, rows: Int64Array, where: str) -
         The bytes are none, or of another number of pages.
     """
     found = np.empty((len(first), kernels.N_STATED), dtype=np.int64)
-    if kernels.column_index(np.frombuffer(raw, np.uint8), found) < 0:
+    if column_index(np.frombuffer(raw, np.uint8), found) < 0:
         raise InputError(f"{where}: its column index cannot be read, or is not of its {len(first):,} pages", _RESTORE)
     places = zip(first.tolist(), rows.tolist(), strict=True)
     return [

@@ -195,6 +195,29 @@ def integer_of_two_signs() -> Damaged:
     return file, _with_footer(file, change)
 
 
+def decimal_of_two_scales() -> Damaged:
+    """Prices are hundredths in one place, and tenths of thousandths in the other."""
+    file = _file()
+    at = next(i for i, one in enumerate(file.footer.get(layout.SCHEMA).values) if one.get(4) == b"price")
+
+    def change(footer: Struct) -> None:
+        footer.get(layout.SCHEMA).values[at].get(10).fields[0].value.put(1, I32, 4)
+
+    return file, _with_footer(file, change)
+
+
+def repeated_in_no_known_way() -> Damaged:
+    file = _file()
+    return file, _with_footer(file, lambda footer: footer.get(layout.SCHEMA).values[1].put(3, I32, 7))
+
+
+def gzip_of_other_bytes() -> Damaged:
+    """Its own checksum, at the end of the page, is the only one that there is."""
+    file = _file(compression="gzip", use_dictionary=False, write_statistics=False)
+    at = _data_page(_chunk(file, b"score")).end - 8
+    return file, _with_bytes(file, at, bytes([file.raw[at] ^ 1]))
+
+
 def null_count_that_lies() -> Damaged:
     def change(footer: Struct) -> None:
         _column(footer, 1, 1).get(layout.STATISTICS).put(3, I64, 5)
@@ -258,6 +281,9 @@ DAMAGED = (
     path_of_another_column,
     integer_of_two_signs,
     null_count_that_lies,
+    decimal_of_two_scales,
+    repeated_in_no_known_way,
+    gzip_of_other_bytes,
     score_pages_exchanged,
     item_pages_exchanged,
     score_outside_the_statistics_of_its_page,
