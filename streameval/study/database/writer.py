@@ -92,6 +92,11 @@ def storable(connection: duckdb.DuckDBPyConnection, table: pa.Table) -> pa.Table
     """Give columns names that SQL tells apart whatever their capitals, and types that DuckDB 1.2 stores.
 
     A column of any other type becomes text, or null where Arrow cannot write it as text.
+
+    Raises
+    ------
+    OutsideError
+        Full disk, exhausted memory.
     """
     names = told_apart([field.name.replace("\0", "") or "column" for field in table.schema])
     columns = [column if _stores(connection, column.type) else _as_text(column) for column in table.columns]
@@ -125,12 +130,16 @@ def _stores(connection: duckdb.DuckDBPyConnection, kind: pa.DataType) -> bool:
         connection.execute("CREATE OR REPLACE TEMP TABLE se_stored AS SELECT * FROM se_empty")
         ((said,),) = connection.execute("SELECT column_type FROM (DESCRIBE se_stored)").fetchall()
         return not str(said).startswith(("VARIANT", "GEOMETRY", "BIGNUM", "VARINT", "TIME_NS"))
-    except (duckdb.Error, pa.ArrowException, NotImplementedError):
+    except (duckdb.Error, pa.ArrowException, NotImplementedError) as error:
+        if (trouble := outside_trouble(error)) is not None:
+            raise trouble from error  # says nothing about the type
         return False
 
 
 def _as_text(column: pa.ChunkedArray) -> pa.ChunkedArray:
     try:
         return column.cast(pa.string())
-    except pa.ArrowException:
+    except pa.ArrowException as error:
+        if (trouble := outside_trouble(error)) is not None:
+            raise trouble from error
         return pa.chunked_array([pa.nulls(len(column), pa.string())])
