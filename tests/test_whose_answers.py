@@ -24,7 +24,7 @@ def study(tmp_path):
     rng = np.random.default_rng(3)
     truth = (rng.random(N) < np.linspace(0.95, 0.4, N)).astype(np.int8)
     pq.write_table(pa.table({"id": np.arange(N)}), tmp_path / "list.parquet")
-    plan = streameval.plan(str(tmp_path / "list.parquet"), tmp_path / "study", method="loguniform", alpha=0.08)
+    plan = streameval.plan(str(tmp_path / "list.parquet"), tmp_path / "study", method="loguniform", alpha=0.08, seed=1)
     return tmp_path / "study", plan.ranks, truth
 
 
@@ -161,11 +161,79 @@ def test_a_full_list_is_exact_of_what_was_said(tmp_path, capsys):
     votes = pa.concat_tables([votes_of(np.arange(1, 51), np.arange(50) % 2, annotator="ann"),
                               votes_of(np.arange(1, 11), np.zeros(10, int), annotator="ben")])  # fmt: skip
     pq.write_table(votes, tmp_path / "votes.parquet")
-    options = ["--labels", str(tmp_path / "votes.parquet"), "--prefer", "x", "--vote", "all"]
+    options = ["--labels", str(tmp_path / "votes.parquet"), "--vote", "all"]
     assert run(["evaluate", str(tmp_path / "study"), *options]) == 0
     told = capsys.readouterr().out
     assert f"the curve is exact of {ABOUT}" in told
     assert "5 of 10 pairs of answers to one item differ" in told
+
+
+def answers_of_two(study, tmp_path, form):
+    """500 tasks answered by a person and by a machine that differs on 45, in one table or a file for each."""
+    streameval.select(study)
+    task = Study(study).selection(Study(study).plan()).column("se_task").to_pylist()[:500]
+    head = {"se_study": [Study(study).plan().plan_id] * 500, "se_task": task}
+    right = np.arange(500) % 2
+    wrong = np.where(np.arange(500) < 45, 1 - right, right)
+    tables = {name: pa.table({**head, "label": label}) for name, label in (("llm", wrong), ("person", right))}
+    if form == "a file each":
+        paths = [tmp_path / f"{name}.parquet" for name in tables]
+        for path, table in zip(paths, tables.values(), strict=True):
+            pq.write_table(table, path)
+        return [str(path) for path in paths], right
+    whole = [table.append_column("source", pa.array([name] * 500)) for name, table in tables.items()]
+    if form == "one annotator name":
+        whole = [table.append_column("annotator", pa.array(["1"] * 500)) for table in whole]
+    pq.write_table(pa.concat_tables(whole), tmp_path / "both.parquet")
+    return [str(tmp_path / "both.parquet")], right
+
+
+@pytest.mark.parametrize("form", ["one table", "one annotator name", "a file each"])
+def test_two_sources_are_never_one_person(study, tmp_path, capsys, form):
+    folder = study[0]
+    paths, right = answers_of_two(folder, tmp_path, form)
+    evaluate = ["evaluate", str(folder), "--labels", *paths]
+    assert run(evaluate) == 0
+    told = capsys.readouterr().out
+    assert "45 of 500" in told
+    assert "which suggests --label-error 0.048" in told
+    assert Study(folder).evaluation().summary["account"]["labelled"] == 455  # what is disputed has no label
+    assert run([*evaluate, "--prefer", "person,llm"]) == 0
+    assert "500 of" in capsys.readouterr().out
+    found = Study(folder).evaluation()
+    assert (found.summary["account"]["labelled"], found.summary["account"]["outranked"]) == (500, 500)
+    assert found.summary["account"]["positive"] == right.sum()
+    assert run([*evaluate, "--prefer", "persn,llm"]) == 2
+    told = capsys.readouterr().err
+    assert "no source 'persn' among the labels" in told
+    assert ("llm.parquet, person.parquet" if form == "a file each" else "llm, person") in told
+
+
+def test_a_misspelt_preference_stores_nothing(study, tmp_path):
+    folder = study[0]
+    paths, _ = answers_of_two(folder, tmp_path, "one table")
+    assert run(["evaluate", str(folder), "--labels", *paths, "--prefer", "lm"]) == 2
+    assert not Study(folder).labels.sources()
+
+
+def test_the_last_answer_of_several_people_hides_no_dispute(study):
+    """Under the rule "latest" one vote an item counts; that others said otherwise is no less a dispute."""
+    folder, ranks, truth = study
+    tables = [votes_of(ranks, truth[ranks - 1], annotator="ann"),
+              votes_of(ranks[:40], 1 - truth[ranks[:40] - 1], annotator="ben")]  # fmt: skip
+    claim = claim_of(folder, pa.concat_tables(tables), vote="latest")
+    assert claim.about == ABOUT
+    assert "40 of 40 answers that others replaced differ" in claim.why
+    assert f"answers are {ranks.size - 40:,} from ann, 40 from ben" in claim.why
+
+
+def test_answers_that_never_differ_are_counted(study):
+    folder, ranks, truth = study
+    tables = [votes_of(ranks[part], truth[ranks[part] - 1], source=name)
+              for name, part in (("a", slice(0, 90)), ("b", slice(60, 150)))]  # fmt: skip
+    claim = claim_of(folder, tables)
+    assert claim.about == ABOUT
+    assert claim.why.endswith("no two of their answers differ, among 30 that could")
 
 
 @pytest.mark.parametrize("by", ["repeats", "controls"])

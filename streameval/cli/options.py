@@ -193,7 +193,11 @@ class JudgingFlags:
         str, Parameter(help="majority, any, all or latest; with >=X for grades, such as 'mean>=3' (quote it).")
     ] = "majority"
     prefer: Annotated[
-        str | None, Parameter(help="Sources, best first (person,llm): on each item only the best one's votes count.")
+        str | None,
+        Parameter(
+            help="Sources, best first: on each item only the best one's votes count. person,llm are what the column "
+            "source says, or the files person.csv and llm.jsonl."
+        ),
     ] = None
     label_error: Annotated[
         float, Parameter(help="Widen every bound for labels that are wrong with at most this probability.")

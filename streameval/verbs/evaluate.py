@@ -15,6 +15,7 @@ from streameval.errors import InputError, check_misses, did_you_mean
 from streameval.labelling import Items, LabelColumns, Tallied, Votes, read_votes, vote_rule
 from streameval.labelling.grades import refuse_grades
 from streameval.labelling.issues import KINDS, place_of
+from streameval.labelling.preference import check_preferred
 from streameval.metrics.bounded import metrics
 from streameval.reporting.page import render
 from streameval.slices.files import SliceFound
@@ -77,7 +78,7 @@ def evaluate(
     InputError
         A source or one of its columns cannot be read, or an option is out of range, or `strict` finds something;
         or a vote is a grade and the rule has
-        no threshold; no label was stored.
+        no threshold, or `prefer` names no source; no label was stored.
     StudyError
         Labels of another study.
     """
@@ -98,6 +99,8 @@ def _evaluated(folder: Study, sources: list[Any], misses: int, columns: LabelCol
     read = _read(sources, plan, items, columns)
     whole = folder.labels.with_new(read)
     refuse_grades(rows_of(whole), vote_rule(judging.vote))
+    if whole:
+        check_preferred(rows_of(whole), judging.prefer)
     if judging.strict:
         _refuse_trouble(folder, plan, judging, whole)
     new = folder.labels.add(read)
