@@ -89,6 +89,13 @@ def test_labels_by_a_machine_are_not_the_truth(study, tmp_path, capsys):
     assert "the truth lies inside the bounds" in told
     assert "The claim is about" not in told
     assert often in told
+    assert "--label-error" not in often.join(told.split(often)[1:]).split("\n")[0]  # none is suggested: one was given
+    half = Study(folder).evaluation().summary["half_width"]
+    assert half["all_items"] == pytest.approx((high - low) / (high + low))
+    assert f"{half['all_items']:.2%} of the precision of all items; up to {half['alpha']:.2%} before" in told
+    assert "Half of it would take" not in told  # labels do not take away what the error adds
+    assert run(["labels", str(folder)]) == 0
+    assert f"{half['all_items']:.2%} of the precision of all items" in capsys.readouterr().out
 
 
 def test_comparisons_say_it_of_the_side_that_it_is_true_of(study, tmp_path, capsys):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 from streameval.curve import Curve
 from streameval.study.result_files import Evaluation
@@ -111,14 +112,24 @@ def half_width_sentence(found: Evaluation) -> str:
         return ""
     if not account["labelled"]:
         return "No planned item has a label yet: the bounds are those of any list at all."
-    where = "" if found.summary["parameters"].get("at") else ", where it is widest"
-    text = f"Half-width reached: {half['alpha']:.2%} of precision, at rank {half['rank']:,}{where}."
+    text = width_reached(half)
     missing = account["planned"] - account["labelled"]
     if missing:
         text += f" {missing:,} planned labels are missing, which widens it."
     if half["labels_for_half"]:
         text += f" Half of it would take about {half['labels_for_half']:,} labels (a forecast)."
     return text
+
+
+def width_reached(half: Mapping[str, Any]) -> str:
+    """How far the bounds are apart, at which rank."""
+    if "all_items" not in half:
+        where = ", where it is widest" if half.get("widest", True) else ""
+        return f"Half-width reached: {half['alpha']:.2%} of precision, at rank {half['rank']:,}{where}."
+    return (
+        f"Half-width reached: {half['all_items']:.2%} of the precision of all items; up to {half['alpha']:.2%} before, "
+        f"at rank {half['rank']:,}. What --label-error adds to it stays, however many labels there are."
+    )
 
 
 def band_meaning(claim: Claim) -> str:

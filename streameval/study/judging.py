@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from streameval.curve import Curve, HalfWidth
+from streameval.curve import Curve
 from streameval.curve.label_error import CONFIDENCE, method_parameters, widen
 from streameval.errors import InputError
 from streameval.labelling import Tallied, tally
@@ -111,23 +111,24 @@ def _curve(plan: Plan, labels: Labels, label_error: float, confidence: float | N
     return widen(curve, label_error, confidence)
 
 
-def half_width_of(plan: Plan, curve: Curve, missing: int) -> dict[str, Any]:
+def half_width_of(plan: Plan, curve: Curve, missing: int, label_error: float) -> dict[str, Any]:
     """Half-width that the labels reach, where it is widest, and a forecast of what half of it takes.
 
-    In slices it is that of the whole list, without a forecast.
-
     Labels for half of the planned half-width, relative to those for the whole of it, are those for half of what was
-    reached: which precision the list keeps changes both alike. Where planned labels are missing, or a plan has grown
-    beyond what it was first made for, no such forecast is made.
+    reached: which precision the list keeps changes both alike. No such forecast is made of slices, where planned labels
+    are missing, of a plan that has grown beyond what it was first made for, of bounds that the plan was not made for,
+    and with a label error, whose part of the width no number of labels takes away. That part is widest at the first
+    ranks, so that the half-width at the last, `all_items`, is given too.
     """
     widest = curve.half_width()
     at = plan.parameters.get("at")
     if at is not None:  # one rank was asked for, and nothing before it was meant to be narrow
-        low, high = (curve.at([at]).column(f"yield_{side}")[0].as_py() for side in ("lower", "upper"))
-        widest = HalfWidth((high - low) / (high + low) if high > low else 0.0, int(at))
-    found = {"alpha": widest.alpha, "rank": widest.rank, "labels_for_half": None}
-    grown = int(plan.notes.get("look", 1)) > 1
-    if plan.marks is not None or widest.alpha == 0 or curve.claim.coverage in ("exact", "none") or missing or grown:
+        widest = curve.half_width_at(int(at))
+    found = {"alpha": widest.alpha, "rank": widest.rank, "widest": at is None, "labels_for_half": None}
+    if label_error:
+        found["all_items"] = curve.half_width_at(curve.n_items).alpha
+    apart = int(plan.notes.get("look", 1)) > 1 or plan.parameters.get("assume") == "independent" or label_error
+    if plan.marks is not None or widest.alpha == 0 or curve.claim.coverage in ("exact", "none") or missing or apart:
         return found
     method = create(plan.method, dict(plan.parameters))
     try:

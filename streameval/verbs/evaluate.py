@@ -234,6 +234,6 @@ def _summary(plan: Plan, tallied: Tallied, curve: Curve, judging: Judging) -> di
         "estimates": curve.basis,
         "findings": list(curve.findings),
         "diagnostics": dict(curve.diagnostics),
-        "half_width": half_width_of(plan, curve, int(tallied.labels.account["missing"])),
+        "half_width": half_width_of(plan, curve, int(tallied.labels.account["missing"]), judging.label_error),
         "account": dict(tallied.labels.account),
     }
