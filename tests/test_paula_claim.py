@@ -138,7 +138,7 @@ def test_the_way_out_keeps_how_labels_are_judged(tmp_path, capsys):
     assert run(way_out.split()[1:]) == 0
     told = capsys.readouterr().out
     assert Study(Path(study)).evaluation().curve.proves
-    assert told.startswith("With probability 0.95, the truth lies inside the bounds at every rank at once, if labels are")
+    assert told.startswith("With probability 0.95, the truth lies inside the bounds at every rank at once, if labels")
     assert "also where labels are wrong with probability up to 0.01 each" in told
     assert "0.975" not in told  # what the method keeps for itself, so that half is left for the errors
 

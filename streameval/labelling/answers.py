@@ -47,7 +47,7 @@ class Dispute:
     rate : float
         Share of wrong labels that it suggests.
     among : str
-        Of which labels that is the share, where not of all.
+        Of which items that is the share, where not of all.
     """
 
     differ: int
@@ -58,7 +58,7 @@ class Dispute:
 
 
 def whose(rows: pa.Table, counts: Counts, label: npt.NDArray[np.int8], rank: Int64Array, people: Agreement,
-          rule: VoteRule) -> tuple[str, str]:  # fmt: skip
+          rule: VoteRule) -> tuple[str, str, float]:  # fmt: skip
     """Say what the labels are answers to, and why.
 
     Parameters
@@ -73,7 +73,9 @@ def whose(rows: pa.Table, counts: Counts, label: npt.NDArray[np.int8], rank: Int
     Returns
     -------
     about, why : str
-        `TRUTH` and nothing, or `ANNOTATORS` and a clause: who gave how many labels, and the `--label-error` suggested.
+        `TRUTH` and nothing, or `ANNOTATORS` and a clause: who gave how many labels, and how many answers differ.
+    rate : float
+        Share of wrong labels that this suggests, rounded up to three decimals; 0 where it suggests none.
     """
     sources = _sources(rows, rank[label >= 0])
     disputes = [_between_votes(counts), _given_again(rows), *_repeats(people)]
@@ -81,8 +83,9 @@ def whose(rows: pa.Table, counts: Counts, label: npt.NDArray[np.int8], rank: Int
     disputes += [_outranked(rows, name, label, rank, rule.least) for name, _ in sources]
     disputed = [one for one in disputes if one.differ]
     if len(sources) < 2 and not disputed:
-        return TRUTH, ""
-    return ANNOTATORS, f"{_parties(sources, people)}; {_said(disputed, disputes)}"
+        return TRUTH, "", 0.0
+    rate = math.ceil(max((one.rate for one in disputed), default=0.0) * 1000 - 1e-9) / 1000
+    return ANNOTATORS, f"{_parties(sources, people)}; {_said(disputed, disputes)}", rate
 
 
 def _parties(sources: Sequence[tuple[str, int]], people: Agreement) -> str:
@@ -95,17 +98,24 @@ def _parties(sources: Sequence[tuple[str, int]], people: Agreement) -> str:
     return f"{what} are {given}{more}"
 
 
+def suggestion(rate: float, given: float) -> str:
+    """Say, after why labels are disputed, which `--label-error` that suggests; nothing where one as large is given."""
+    if rate <= given:
+        return ""
+    if rate >= 0.4995:
+        return ": no --label-error below 0.5 allows for that"
+    more = f", above the {given:g} given" if given else ""
+    return f", which suggests --label-error {rate:g}{more}"
+
+
 def _said(disputed: Sequence[Dispute], disputes: Sequence[Dispute]) -> str:
-    told = ", ".join(f"{one.differ:,} of {one.of:,} {one.what} differ" for one in disputed)
+    told = ", ".join(f"{one.differ:,} of {one.of:,} {one.what} differ{one.among}" for one in disputed)
     if not disputed:
         twice = sum(one.of for one in disputes)
         return f"no two of their answers differ, among {twice:,} that could" if twice else (
             "no item was answered twice, so nothing says how often they err"
         )  # fmt: skip
-    worst = max(disputed, key=lambda one: one.rate)
-    if worst.rate >= 0.4995:
-        return f"{told}: no --label-error below 0.5 allows for that"
-    return f"{told}, which suggests{worst.among} --label-error {math.ceil(worst.rate * 1000 - 1e-9) / 1000:g}"
+    return told
 
 
 def _sources(rows: pa.Table, labelled: Int64Array) -> list[tuple[str, int]]:
@@ -161,7 +171,7 @@ def _outranked(rows: pa.Table, name: str, label: npt.NDArray[np.int8], rank: Int
     said = own.column("value").to_numpy().astype(np.float64) >= least
     wrong = {value: said[decided == value] != bool(value) for value in (0, 1)}
     rates = {value: float(one.mean()) if one.size else 0.0 for value, one in wrong.items()}
-    among = ", by those that are negative," if rates[0] > rates[1] else ", by those that are positive,"
+    among = " (most often on negatives)" if rates[0] > rates[1] else " (most often on positives)"
     differ, of = (int(sum(one)) for one in zip(*((a.sum(), a.size) for a in wrong.values()), strict=True))
     return Dispute(differ, of, f"answers of {short(name)} and a preferred source", max(rates.values()), among)
 

@@ -150,7 +150,7 @@ def _picker(shown: Sequence[Shown], packed: Packed) -> str:
 def _details(one: Shown, several: bool) -> str:
     """What belongs to one study alone: width, findings, label account, provenance, items."""
     parts = [f"<h2>{_text(one.name)}</h2>"] if several else ["<h2>Assumptions</h2>"]
-    said = (half_width_sentence(one.found), estimate_sentence(one.found.curve), *one.found.curve.findings)
+    said = (half_width_sentence(one.found), estimate_sentence(one.found.curve.basis), *one.found.curve.findings)
     parts += [f"<p>{_text(sentence)}</p>" for sentence in said if sentence]
     parts += [tables.assumptions(one), "<h2>Labels</h2>", tables.account(one)]
     if one.items is not None:

@@ -50,7 +50,7 @@ class Part:
     def labels(self, whole: Labels) -> Labels:
         """Of the slice, from those of the whole plan."""
         kept = (whole.label[self.rows], whole.votes[self.rows], whole.positive_votes[self.rows])
-        return Labels(self.plan.ranks, *kept, about=whole.about, why=whole.why)
+        return Labels(self.plan.ranks, *kept, about=whole.about, why=whole.why, error_rate=whole.error_rate)
 
 
 def shared(confidence: float, slices: int) -> float:

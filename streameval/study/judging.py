@@ -10,6 +10,7 @@ from streameval.curve import Curve
 from streameval.curve.label_error import CONFIDENCE, method_parameters, widen
 from streameval.errors import InputError
 from streameval.labelling import Tallied, tally
+from streameval.labelling.answers import suggestion
 from streameval.labelling.tally import with_unlisted
 from streameval.methods import create
 from streameval.slices.pool import parts, pooled, shared
@@ -87,8 +88,7 @@ def curve_of(plan: Plan, labels: Labels, label_error: float = 0.0) -> Curve:
 def whole_curve(plan: Plan, labels: Labels, label_error: float, slices: Mapping[str, Curve]) -> Curve:
     """Curve of the whole list, from those of its slices where it has any."""
     if slices:
-        curve = pooled(plan, slices, labels, label_error)
-        return curve.with_findings((*curve.findings, *filter(None, [curve.claim.caution])))
+        return pooled(plan, slices, labels, label_error)
     return _curve(plan, labels, label_error, plan.parameters.get("confidence"))
 
 
@@ -104,10 +104,13 @@ def slice_curves(plan: Plan, labels: Labels, label_error: float = 0.0) -> dict[s
 def _curve(plan: Plan, labels: Labels, label_error: float, confidence: float | None) -> Curve:
     parameters = method_parameters(plan.parameters, label_error)
     curve = create(plan.method, parameters).curve(plan, labels)
-    claim = replace(curve.claim, about=labels.about, why=labels.why)
-    caution = claim.caution if label_error == 0 else f"The labels are disputed: {claim.why}." if claim.why else ""
-    findings = (*curve.findings[:1], caution, *curve.findings[1:])
-    curve = replace(curve, claim=claim, findings=tuple(filter(None, findings)))
+    claim = replace(curve.claim, about=labels.about, why=f"{labels.why}{suggestion(labels.error_rate, label_error)}")
+    first, more = curve.findings[:1], curve.findings[1:]
+    caution = claim.because if any(claim.about in one for one in first) else claim.caution
+    if label_error:  # the claim will be about the truth
+        caution = f"{claim.why[:1].upper()}{claim.why[1:]}." if claim.why else ""
+    said = (*first, caution, *more) if first and caution else curve.findings
+    curve = replace(curve, claim=claim, findings=said)
     return widen(curve, label_error, confidence)
 
 

@@ -92,6 +92,7 @@ def cut(
         plan=plan,
         evaluation_id=evaluation.evaluation_id,
         study=folder.folder,
+        estimates=curve.basis,
         _ranking=ranking,
     )
 

@@ -57,8 +57,8 @@ def enlarge(study: str | os.PathLike[str], *, labels_more: int | None = None, ha
         looks = method.later_looks(plan) if isinstance(method, Sequential) else []
         if not isinstance(method, Sequential) or not looks:
             raise StudyError(
-                f"{study}: a plan of {plan.method} that has no further look",
-                "looks are part of the first plan: --method loguniform --looks K",
+                f"{study}: its plan cannot grow: it has no further look",
+                "plan another study with --method loguniform --looks 3, which can grow twice",
             )
         if labels_more is not None:
             look = _affordable(looks, labels_more, plan.table.num_rows)

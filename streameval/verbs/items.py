@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from streameval import __version__
+from streameval.curve import Basis
 from streameval.errors import InputError
 from streameval.progress import Progress, silent
 from streameval.rows.options import RankingOptions
@@ -115,6 +116,8 @@ class Cut:
     plan : Plan
     evaluation_id : str
     study : Path
+    estimates : {"bounds", "labels at hand", "none"}
+        What estimates are made of (`streameval.curve.Curve`).
     """
 
     rank: int
@@ -125,6 +128,7 @@ class Cut:
     plan: Plan = field(repr=False)
     evaluation_id: str
     study: Path
+    estimates: Basis
     _ranking: Any = field(default=None, repr=False)
 
     def as_dict(self) -> dict[str, Any]:
@@ -135,6 +139,7 @@ class Cut:
             "rank": self.rank,
             "score": self.score,
             **self.holds,
+            "estimates": self.estimates,
             "claim": self.claim.as_dict(),
         }
 

@@ -32,10 +32,9 @@ class Macro:
     body: str
     table: str
 
-    @property
-    def statements(self) -> list[str]:
-        """What creates it."""
-        comment = self.comment.replace("'", "''")
+    def statements(self, caution: str = "") -> list[str]:
+        """Give what creates it; `caution` is what its comment says besides."""
+        comment = f"{self.comment} {caution}".strip().replace("'", "''")
         made = [f"CREATE MACRO {self.name}({self.parameters}) AS {self.body}"]
         if self.table:
             made.append(f"CREATE MACRO {self.name}({self.parameters}) AS TABLE {self.table}")
@@ -209,7 +208,7 @@ _NO_ESTIMATES = """CREATE MACRO se_triple(se_low, se_high) AS struct_pack(
     lower := se_low, estimate := NULL::DOUBLE, upper := se_high)"""
 
 
-def statements(score: str, slices: str = "absent", basis: str = "bounds") -> list[str]:
+def statements(score: str, slices: str = "absent", basis: str = "bounds", caution: str = "") -> list[str]:
     """What creates all macros, in order.
 
     Parameters
@@ -218,8 +217,10 @@ def statements(score: str, slices: str = "absent", basis: str = "bounds") -> lis
         Kind of the score column of the curve, and of the curves of slices; "absent" where there are no slices.
     basis : str
         What estimates are made of (`streameval.curve.Basis`); macros know those that are the middle of the bounds.
+    caution : str
+        What every comment says besides.
     """
     asked = [*macros(score), *([] if slices == "absent" else map(_of_slice, macros(slices)))]
     triple = _TRIPLE if basis == "bounds" else _NO_ESTIMATES
     weighted = [_WEIGHTED_MEAN, f"COMMENT ON MACRO weighted_mean IS '{_WEIGHTED_MEAN_SAYS}'"]
-    return [triple, *weighted, *(one for macro in asked for one in macro.statements)]
+    return [triple, *weighted, *(one for macro in asked for one in macro.statements(caution))]
