@@ -270,11 +270,6 @@ class Curve:
         widest = int(np.argmax(alpha))
         return HalfWidth(float(alpha[widest]), int(ranks[widest]))
 
-    def half_width_at(self, rank: int) -> HalfWidth:
-        """Give the relative half-width at a rank."""
-        low, high = (float(side[0]) for side in self.envelope.at(np.array([rank])))
-        return HalfWidth((high - low) / (high + low) if high > low else 0.0, rank)
-
     def with_findings(self, findings: tuple[str, ...]) -> Curve:
         """Return the same curve with sentences."""
         return replace(self, findings=findings)

@@ -116,7 +116,7 @@ def half_width_sentence(found: Evaluation) -> str:
     text = width_reached(half)
     missing = account["planned"] - account["labelled"]
     if missing:
-        text += f" {missing:,} planned labels are missing, which widens it."
+        text += f" {missing:,} planned labels are missing, which can only widen it."
     if half["labels_for_half"]:
         text += f" Half of it would take about {half['labels_for_half']:,} labels (a forecast)."
     return text

@@ -6,7 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from streameval.curve import Curve
+import numpy as np
+
+from streameval.curve import Curve, HalfWidth
 from streameval.curve.label_error import CONFIDENCE, method_parameters, widen
 from streameval.errors import InputError
 from streameval.labelling import Tallied, tally
@@ -126,10 +128,10 @@ def half_width_of(plan: Plan, curve: Curve, missing: int, label_error: float) ->
     widest = curve.half_width()
     at = plan.parameters.get("at")
     if at is not None:  # one rank was asked for, and nothing before it was meant to be narrow
-        widest = curve.half_width_at(int(at))
+        widest = _half_width_at(curve, int(at))
     found = {"alpha": widest.alpha, "rank": widest.rank, "widest": at is None, "labels_for_half": None}
     if label_error:
-        found["all_items"] = curve.half_width_at(curve.n_items).alpha
+        found["all_items"] = _half_width_at(curve, curve.n_items).alpha
     apart = int(plan.notes.get("look", 1)) > 1 or plan.parameters.get("assume") == "independent" or label_error
     if plan.marks is not None or widest.alpha == 0 or curve.claim.coverage in ("exact", "none") or missing or apart:
         return found
@@ -139,3 +141,8 @@ def half_width_of(plan: Plan, curve: Curve, missing: int, label_error: float) ->
         return {**found, "labels_for_half": halved.cost(plan.n_items)["labels"]}
     except InputError:
         return found  # out of the method's reach, or everything was planned already
+
+
+def _half_width_at(curve: Curve, rank: int) -> HalfWidth:
+    low, high = (float(side[0]) for side in curve.envelope.at(np.array([rank])))
+    return HalfWidth((high - low) / (high + low) if high > low else 0.0, rank)

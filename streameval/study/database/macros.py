@@ -197,9 +197,9 @@ def macros(score: str) -> list[Macro]:
         _at_rank("f_measure", f_low, f_high, "F of the first k items: recall counts beta times as much as precision.",
                  "k, beta"),
         _at_target("rank_at_precision", _DEEPEST,
-                   "Deepest rank whose precision is at least x; lower is the rank that is proven to hold it."),
+                   "Deepest rank whose precision is at least x; lower is the rank at which the claim has it."),
         _at_target("rank_at_recall", _REACHED,
-                   "First rank whose recall is at least x; by upper it is proven to be reached."),
+                   "First rank whose recall is at least x; by upper the claim has it reached."),
         _threshold(score),
     ]  # fmt: skip
 
