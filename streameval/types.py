@@ -56,6 +56,11 @@ class Claim:
         """A sentence that says whose answers the claim is about, where it is not the truth; else empty."""
         return "" if self.about == TRUTH else f"The claim is about {self.about}, not about the truth: {self.why}."
 
+    @property
+    def because(self) -> str:
+        """The same after a sentence that has said whose answers they are."""
+        return "" if self.about == TRUTH else f"This is no claim about the truth: {self.why}."
+
     def as_dict(self) -> dict[str, Any]:
         """Return the claim as JSON-ready values."""
         return dict(self.__dict__)
@@ -213,6 +218,8 @@ class Labels:
         Planned, labelled, missing, doubled, contradictory … (see `streameval.labelling.tally`).
     about, why : str
         Whose answers they are, as in `Claim`.
+    error_rate : float
+        Share of wrong labels that their disagreement suggests; 0 where it suggests none.
     """
 
     rank: Int64Array
@@ -222,6 +229,7 @@ class Labels:
     account: Mapping[str, int] = field(default_factory=dict)
     about: str = TRUTH
     why: str = ""
+    error_rate: float = 0.0
 
     @property
     def known(self) -> BoolArray:

@@ -117,14 +117,14 @@ def widen(curve: Curve, rate: float, confidence: float | None) -> Curve:
 
 
 def _findings(curve: Curve, claim: Claim, rate: float) -> tuple[str, ...]:
-    if claim.coverage != "simultaneous":
-        return (*curve.findings, f"The bounds allow for labels that are wrong with probability {rate:g} each.")
-    sentence = (
-        f"With probability {claim.confidence:g}, the truth lies inside the bounds at every rank at once, also where "
-        f"labels are wrong with probability up to {rate:g} each."
-    )
-    sound = curve.diagnostics.get("consistent", True)  # else the method's first sentence says that it is not
-    return (sentence, *curve.findings[1:]) if sound else (*curve.findings, sentence)
+    if claim.coverage == "none" or not curve.envelope.consistent:  # the method's first sentence says why
+        return curve.findings
+    wrong = f"labels are wrong with probability up to {rate:g} each."
+    if curve.claim.confidence is None:
+        return (*curve.findings, f"The bounds hold also where {wrong}")
+    if_so = f" if {curve.claim.assumes}," if claim.coverage == "conditional" else ""
+    sentence = f"With probability {claim.confidence:g}, the truth lies inside the bounds at every rank at once,{if_so}"
+    return (f"{sentence} also where {wrong}", *curve.findings[1:])
 
 
 def _widened(told: Envelope, c: FloatArray, s: FloatArray, picture: bool) -> Envelope:

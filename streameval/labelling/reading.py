@@ -98,7 +98,7 @@ class _Reading:
                 "unreadable": rejected.table.num_rows - broken.num_rows,
             },
         }
-        self._check_any(table, broken, counts["rows"])
+        self._check_any(table, broken, counts["rows"], strange)
         return self._with_lines(pa.concat_tables([table, broken])), counts
 
     def _with_lines(self, table: pa.Table) -> pa.Table:
@@ -172,7 +172,7 @@ class _Reading:
         ).to_arrow_table()
         return _rows("unknown", found, self.found.ours)
 
-    def _check_any(self, table: pa.Table, broken: pa.Table, rows: int) -> None:
+    def _check_any(self, table: pa.Table, broken: pa.Table, rows: int, strange: int) -> None:
         """A table that says nothing about this study was given by mistake."""
         name, key = self.opened.name, ", ".join(self.found.keys)
         states = table.column("state").to_pylist()
@@ -183,7 +183,7 @@ class _Reading:
         ranks = f"it is none of this list's 1..{self.plan.n_items:,}; is this label table of another ranking?"
         hint = ranks if self.found.role == "rank" else "give the table that was made from this study's tasks"
         self._refuse_first(table, "unreadable", self.found.label, "labels are 1/0, true/false, yes/no or a grade")
-        self._refuse_first(table, "unknown", key, hint)
+        self._refuse_first(table, "unknown", key, hint, strange)
         if broken.num_rows:
             first = broken.slice(0, 1).to_pylist()[0]
             raise InputError(f"{name}: row {first['row']:,} cannot be read ({first['said'][:80]})")
@@ -194,13 +194,14 @@ class _Reading:
             "give the table that was made from this study's tasks, or name the column with --on COL",
         )
 
-    def _refuse_first(self, table: pa.Table, state: str, what: str, hint: str) -> None:
+    def _refuse_first(self, table: pa.Table, state: str, what: str, hint: str, count: int | None = None) -> None:
+        """Refuse rows of a state, of which there are `count` (by default those that `table` lists)."""
         found = table.filter(pc.equal(table.column("state"), state))
         if found.num_rows:
             row = found.slice(0, 1).to_pylist()[0]
             raise InputError(
                 f"{self.opened.name}: row {row['row']:,} has {what} '{(row['said'] or '')[:40]}'"
-                f"{_and_more(found.num_rows)}, and no row is a label of a planned item",
+                f"{_and_more(count or found.num_rows)}, and no row is a label of a planned item",
                 hint,
             )
 

@@ -102,7 +102,7 @@ def _meaning(shown: Sequence[Shown]) -> str:
 
 def _section(figure: Figure, more: str = "") -> str:
     caption = figure.caption + more
-    label = _text(f"Chart: {figure.title}. {caption} The tables on this page hold its numbers.")
+    label = _text(f"Chart: {figure.title}. {caption} The tables on this page hold its main numbers.")
     return (
         f"<section><h2>{_text(figure.title)}</h2><p class='soft'>{_text(caption)}</p>"
         f"<div class='chart' id='chart-{figure.name}' role='img' aria-label='{label}'></div></section>"
@@ -120,7 +120,7 @@ def _slices(one: Shown, small: Sequence[Figure]) -> str:
     charts = "".join(
         f"<figure><figcaption>{_text(each.title)} <span class='soft'>{_text(each.caption)}</span></figcaption>"
         f"<div class='chart' id='chart-{each.name}' role='img' "
-        f"aria-label='{_text(f'Chart: precision by rank of slice {each.title}. The table below holds its numbers.')}'>"
+        f"aria-label='{_text(f'Chart: precision by rank of slice {each.title}. The table has its main numbers.')}'>"
         "</div></figure>"
         for each in small
     )
@@ -143,7 +143,7 @@ def _picker(shown: Sequence[Shown], packed: Packed) -> str:
 def _details(one: Shown, several: bool) -> str:
     """What belongs to one study alone: width, findings, label account, provenance, items."""
     parts = [f"<h2>{_text(one.name)}</h2>"] if several else ["<h2>Assumptions</h2>"]
-    said = (half_width_sentence(one.found), estimate_sentence(one.found.curve), *one.found.curve.findings)
+    said = (half_width_sentence(one.found), estimate_sentence(one.found.curve.basis), *one.found.curve.findings)
     parts += [f"<p>{_text(sentence)}</p>" for sentence in said if sentence]
     parts += [tables.assumptions(one), "<h2>Labels</h2>", tables.account(one)]
     if one.items is not None:

@@ -50,7 +50,7 @@ class SlicePlan:
     def labels(self, whole: Labels) -> Labels:
         """Labels of the slice, from those of the whole plan."""
         kept = (whole.label[self.rows], whole.votes[self.rows], whole.positive_votes[self.rows])
-        return Labels(self.plan.ranks, *kept, about=whole.about, why=whole.why)
+        return Labels(self.plan.ranks, *kept, about=whole.about, why=whole.why, error_rate=whole.error_rate)
 
 
 def slice_confidence(confidence: float, slices: int) -> float:
@@ -79,8 +79,8 @@ def budgets(budget: int, n_items: Sequence[int]) -> list[int]:
 
 
 def seed_of(seed: int, name: str) -> int:
-    """Seed of a slice: one slice more or less leaves the draws of the others as they are."""
-    return int.from_bytes(hashlib.sha256(f"{seed}\0{name}".encode()).digest()[:8], "little")
+    """Seed of a slice, of 53 bits: one slice more or less leaves the draws of the others as they are."""
+    return int.from_bytes(hashlib.sha256(f"{seed}\0{name}".encode()).digest()[:8], "little") >> 11
 
 
 def list_cutoffs(n_items: int) -> Int64Array:

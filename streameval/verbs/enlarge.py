@@ -56,8 +56,8 @@ def enlarge(study: str | os.PathLike[str], *, labels_more: int | None = None, ha
         later = looks[plan.look :]
         if not isinstance(method, Sequential) or not later:
             raise StudyError(
-                f"{study}: a plan of {plan.method} that has no further look",
-                "looks are part of the first plan: --method loguniform --looks K",
+                f"{study}: its plan cannot grow: it has no further look",
+                "plan another study with --method loguniform --looks 3, which can grow twice",
             )
         if labels_more is not None:
             look = _affordable(later, labels_more, plan.table.num_rows)

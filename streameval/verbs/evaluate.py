@@ -16,6 +16,7 @@ from streameval.labelling.grades import refuse_grades
 from streameval.labelling.issues import KINDS, place_of
 from streameval.labelling.match_items import Items
 from streameval.labelling.options import Judging, LabelColumns
+from streameval.labelling.preference import check_preferred
 from streameval.labelling.reading import read_votes
 from streameval.labelling.rules import vote_rule
 from streameval.labelling.tally import Tallied
@@ -67,7 +68,7 @@ def evaluate(
     InputError
         A source or one of its columns cannot be read, or an option is out of range, or `strict` finds something;
         or a vote is a grade and the rule has
-        no threshold; no label was stored.
+        no threshold, or `prefer` names no source; no label was stored.
     StudyError
         Labels of another study.
     """
@@ -90,6 +91,8 @@ def _evaluated(folder: Study, sources: list[Any], misses: int, columns: LabelCol
     read = _read(sources, plan, items, columns)
     whole = folder.labels.with_new(read)
     refuse_grades(rows_of(whole), vote_rule(judging.vote))
+    if whole:
+        check_preferred(rows_of(whole), judging.prefer)
     if judging.strict:
         _refuse_trouble(folder, plan, judging, whole)
     new = folder.labels.add(read)
@@ -209,6 +212,6 @@ def _summary(plan: Plan, tallied: Tallied, curve: Curve, judging: Judging) -> di
         "estimates": curve.basis,
         "findings": list(curve.findings),
         "diagnostics": dict(curve.diagnostics),
-        "half_width": half_width_of(plan, curve, int(tallied.labels.account["missing"])),
+        "half_width": half_width_of(plan, curve, int(tallied.labels.account["missing"]), judging.label_error),
         "account": dict(tallied.labels.account),
     }

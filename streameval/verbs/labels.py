@@ -58,7 +58,8 @@ def labels(study: str | os.PathLike[str]) -> Progress:
     plan = folder.plan()
     judging, stored = last_judging(folder), folder.labels.sources()
     tallied = tally_stored(folder, plan, judging, stored)
-    curve = curve_of(as_read(plan, judging), tallied.labels, judging.label_error)
+    read = as_read(plan, judging)
+    curve = curve_of(read, tallied.labels, judging.label_error)
     missing = int(tallied.labels.account["missing"])
     return Progress(
         account=tallied.labels.account,
@@ -66,7 +67,7 @@ def labels(study: str | os.PathLike[str]) -> Progress:
         sources=[_source(one, tallied.rows) for one in stored],
         agreement=tallied.agreement.as_dict(),
         half_width={
-            **half_width_of(plan, curve, missing),
+            **half_width_of(read, curve, missing, judging.label_error),
             "coverage": curve.claim.coverage,
         },
         judging={"vote": judging.vote, "prefer": list(judging.prefer), "label_error": judging.label_error},

@@ -62,6 +62,7 @@ def evaluate(
     from streameval.cli.picture import picture
     from streameval.reporting.sentences import band_meaning, estimate_sentence, half_width_sentence, remarks, verdict
     from streameval.study import Study, result_files
+    from streameval.study.provenance import way_out
     from streameval.verbs.evaluate import evaluate as verb
 
     if rehearsal.dry_run:
@@ -85,7 +86,7 @@ def evaluate(
     given = [{**one, "new": found.new[one["id"]]} for one in found.summary["sources"]]
     lines = [
         verdict(found),
-        *filter(None, (half_width_sentence(found), estimate_sentence(found.curve), *remarks(found))),
+        *filter(None, (half_width_sentence(found), estimate_sentence(found.curve.basis), *remarks(found))),
         *([f"Labels: {', '.join(notes)} (issues.parquet has them all)."] if notes else []),
         *_kept(account),
         *_agreement(found.summary["agreement"]),
@@ -101,6 +102,9 @@ def evaluate(
         f"Report: {study / 'report.html'}",
     ]
     result = {**found.summary, "sources": given, "precision_at": cuts, "report": str(study / "report.html")}
+    if found.curve.claim.coverage == "none":
+        result["next"] = way_out(Study(study).plan(), found.summary, str(study))
+        lines.append(f"Next: {result['next']}.")
     if publish is not None:
         from streameval.verbs.publish import publish as copy
 
