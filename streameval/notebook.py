@@ -16,8 +16,6 @@ _WIDTH, _HEIGHT = 520, 140
 def table(caption: str, head: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
     """Write an HTML table; whatever is in it is text.
 
-    Examples
-    --------
     >>> table("a < b", ["k"], [])
     '<table><caption>a &lt; b</caption><thead><tr><th>k</th></tr></thead><tbody></tbody></table>'
     """
@@ -30,12 +28,10 @@ def table(caption: str, head: Sequence[str], rows: Sequence[Sequence[object]]) -
 def band(title: str, ranks: Int64Array, lower: FloatArray, middle: FloatArray, upper: FloatArray) -> str:
     """Draw values of 0..1 by rank on a log scale, as SVG.
 
-    Parameters
-    ----------
-    title : str
-        What a screen reader says.
-    ranks : int64 array, shape (k,), increasing
-    lower, middle, upper : float64 arrays, shape (k,)
+    Args:
+        title: What a screen reader says.
+        ranks: int64 array, shape (k,), increasing.
+        lower, middle, upper: float64 arrays, shape (k,).
     """
     x = _WIDTH * np.log(ranks) / max(float(np.log(ranks[-1])), 1e-9)
     around = _points(np.concatenate([x, x[::-1]]), np.concatenate([lower, upper[::-1]]))

@@ -17,14 +17,10 @@ def silent(done: int, total: int) -> None:
 class Step:
     """A stretch of work that a `Watcher` is told of before it begins.
 
-    Attributes
-    ----------
-    name : str
-        Of a scan ("count", "candidates" …), or "items".
-    rows : int
-        Rows to read; 0 where progress is not in rows.
-    bytes : int
-        Bytes that they take where they are stored, about.
+    Attributes:
+        name: Of a scan ("count", "candidates" …), or "items".
+        rows: Rows to read; 0 where progress is not in rows.
+        bytes: Bytes that they take where they are stored, about.
     """
 
     name: str

@@ -28,21 +28,16 @@ TRUTH = "the truth"
 class Claim:
     """What a curve's bounds promise.
 
-    Attributes
-    ----------
-    coverage : {"exact", "conditional", "pointwise", "simultaneous", "none"}
-        "exact": lower = estimate = upper = truth; of tied items, the worst and the best order.
-        "conditional": the bounds hold wherever `assumes` is true.
-        "pointwise": each rank on its own, "simultaneous": all ranks at once, with probability `confidence`
-        over the draw. "none": a picture, not a bound.
-    confidence : float or None
-        Probability in (0, 1]; None where the claim is not probabilistic.
-    assumes : str
-        One sentence: what has to be true of the list for the claim to hold.
-    about : str
-        What the bounds are bounds of: `TRUTH`, or what the annotators would say (`streameval.labelling.answers`).
-    why : str
-        A clause that says who gave how many labels and how far they agree; empty of the truth.
+    Attributes:
+        coverage ({"exact", "conditional", "pointwise", "simultaneous", "none"}): "exact": lower = estimate = upper =
+            truth; of tied items, the worst and the best order. "conditional": the bounds hold wherever `assumes` is
+            true. "pointwise": each rank on its own, "simultaneous": all ranks at once, with probability `confidence`
+            over the draw. "none": a picture, not a bound.
+        confidence: Probability in (0, 1]; None where the claim is not probabilistic.
+        assumes: One sentence: what has to be true of the list for the claim to hold.
+        about: What the bounds are bounds of: `TRUTH`, or what the annotators would say
+            (`streameval.labelling.answers`).
+        why: A clause that says who gave how many labels and how far they agree; empty of the truth.
     """
 
     coverage: Coverage
@@ -65,29 +60,21 @@ class Claim:
 class Plan:
     """The ranks to label: the record of what was drawn, never regenerated from the seed.
 
-    Attributes
-    ----------
-    method : str
-        Name of the method (`streameval.methods`).
-    parameters : mapping of str to JSON values
-        The method's parameters, as typed (ε is kept as its decimal text).
-    n_items : int
-        Items in the ranking.
-    seed : int
-        Seed of the draw; methods that draw nothing keep it for the shuffle of the tasks.
-    ranking : mapping of str to JSON values
-        What the ranking is (fingerprint, order, score …); empty for a plan of a bare N.
-    table : pyarrow.Table
-        `rank` int64, strictly increasing, 1-based; `stratum` int32, numbered from 0 by rank; then columns of
-        the method's own.
-    notes : mapping of str to JSON values
-        What the method wants remembered about the plan (grid, ranks that stay unknown …).
-    location : mapping of str to JSON values
-        Where the ranking lies and how to read it (source, file order, memory, threads); no part of `plan_id`, so that
-        a lake may move.
-    marks : pyarrow.Table or None
-        Of a plan by slices: how many items of each slice are among the first items of the list
-        (`streameval.slices.pool.marks_table`).
+    Attributes:
+        method: Name of the method (`streameval.methods`).
+        parameters (mapping of str to JSON values): The method's parameters, as typed (ε is kept as its decimal text).
+        n_items: Items in the ranking.
+        seed: Seed of the draw; methods that draw nothing keep it for the shuffle of the tasks.
+        ranking (mapping of str to JSON values): What the ranking is (fingerprint, order, score …); empty for a plan of
+            a bare N.
+        table: `rank` int64, strictly increasing, 1-based; `stratum` int32, numbered from 0 by rank; then columns of the
+            method's own.
+        notes (mapping of str to JSON values): What the method wants remembered about the plan (grid, ranks that stay
+            unknown …).
+        location (mapping of str to JSON values): Where the ranking lies and how to read it (source, file order, memory,
+            threads); no part of `plan_id`, so that a lake may move.
+        marks: Of a plan by slices: how many items of each slice are among the first items of the list
+            (`streameval.slices.pool.marks_table`).
     """
 
     method: str
@@ -152,16 +139,14 @@ def _content(column: pa.Array) -> Iterator[bytes]:
 class Labels:
     """What is known of each planned rank, in the plan's order, and an account of every row that came in.
 
-    Attributes
-    ----------
-    rank : int64 array, shape (n_planned,)
-    label : int8 array, shape (n_planned,)
-        1 positive, 0 negative, -1 no label (never answered, skipped, or votes that tie).
-    votes, positive_votes : int64 arrays, shape (n_planned,)
-    account : mapping of str to int
-        Planned, labelled, missing, doubled, contradictory … (see `streameval.labelling.tally`).
-    about, why : str
-        Whose answers they are, as in `Claim`.
+    Attributes:
+        rank: int64 array, shape (n_planned,).
+        label (int8 array, shape (n_planned,)): 1 positive, 0 negative, -1 no label (never answered, skipped, or votes
+            that tie).
+        votes, positive_votes: int64 arrays, shape (n_planned,).
+        account (mapping of str to int): Planned, labelled, missing, doubled, contradictory … (see
+            `streameval.labelling.tally`).
+        about, why: Whose answers they are, as in `Claim`.
     """
 
     rank: Int64Array
@@ -203,10 +188,8 @@ class Labels:
     def of(plan: Plan, label: npt.ArrayLike) -> Labels:
         """One vote per planned rank.
 
-        Parameters
-        ----------
-        label : array-like of {1, 0, -1}, shape (n_planned,)
-            In the plan's order; -1 where there is no label.
+        Args:
+            label (array-like of {1, 0, -1}, shape (n_planned,)): In the plan's order; -1 where there is no label.
         """
         values = np.asarray(label, dtype=np.int8)
         votes = (values >= 0).astype(np.int64)

@@ -30,14 +30,10 @@ _DENSE = "a counter for every score"
 class Limits:
     """What counting may use.
 
-    Attributes
-    ----------
-    memory : float
-        Bytes for counters.
-    tolerance : float
-        Width of brackets that is small enough.
-    span : pair of int, optional
-        Smallest and largest key, according to statistics.
+    Attributes:
+        memory: Bytes for counters.
+        tolerance: Width of brackets that is small enough.
+        span (pair of int): Smallest and largest key, according to statistics.
     """
 
     memory: float
@@ -50,14 +46,10 @@ def sum_by_score(
 ) -> Summed:
     """Sum a list in the order of its scores.
 
-    Parameters
-    ----------
-    scans : LabelledScans
-        Of rows with scores.
-    cutoffs : int64 array, ascending
-        Ranks whose yield is wanted.
-    scores : callable
-        Turns order keys into scores.
+    Args:
+        scans: Of rows with scores.
+        cutoffs (int64 array, ascending): Ranks whose yield is wanted.
+        scores: Turns order keys into scores.
     """
     rows, memory, tolerance, span = scans.rows, limits.memory, limits.tolerance, limits.span
     # statistics may be wrong: then some rows find no counter, and a scan says better

@@ -17,12 +17,9 @@ _PIECE = 1 << 22  # cells looked through at once
 class TiedGroups:
     """Groups of tied items, best first.
 
-    Attributes
-    ----------
-    key : uint64 array, shape (n,)
-        Their order key; of a bin, the smallest.
-    sizes, positives : int64 arrays, shape (n,)
-        Items, and positives among them.
+    Attributes:
+        key (uint64 array, shape (n,)): Their order key; of a bin, the smallest.
+        sizes, positives (int64 arrays, shape (n,)): Items, and positives among them.
     """
 
     key: UInt64Array
@@ -55,16 +52,11 @@ class LabelCounts(Protocol):
 class KeyCounts:
     """A counter for every key.
 
-    Attributes
-    ----------
-    low : int
-        Smallest key.
-    shift : int
-        Right shift that turns a distance from it into a cell.
-    counts : uint16 array, shape (2 · cells,)
-        Negatives and positives of each cell, modulo 2^16.
-    spilled : int64 array
-        Counters that passed 2^16, once for each time.
+    Attributes:
+        low: Smallest key.
+        shift: Right shift that turns a distance from it into a cell.
+        counts (uint16 array, shape (2 · cells,)): Negatives and positives of each cell, modulo 2^16.
+        spilled (int64 array): Counters that passed 2^16, once for each time.
     """
 
     low: int
@@ -110,12 +102,9 @@ class KeyCounts:
 class BinCounts:
     """Counters for bins of keys.
 
-    Attributes
-    ----------
-    start, end : uint64 arrays, shape (n,)
-        Smallest and largest key in each bin that holds items, ascending.
-    sizes, positives : int64 arrays, shape (n,)
-        Items, and positives among them.
+    Attributes:
+        start, end (uint64 arrays, shape (n,)): Smallest and largest key in each bin that holds items, ascending.
+        sizes, positives (int64 arrays, shape (n,)): Items, and positives among them.
     """
 
     start: UInt64Array = field(repr=False)

@@ -33,12 +33,9 @@ class LabelledScans(Protocol):
     def parts(self, cutoffs: Int64Array, progress: Progress) -> Iterator[tuple[BlockSums, UInt64Array | None]]:
         """Sum the list in its stored order: the part of each block, and the order keys at the cutoffs in it.
 
-        Raises
-        ------
-        UnorderedError
-            The stored order is not that of the scores.
-        InputError
-            A label or a score that cannot be used.
+        Raises:
+            UnorderedError: The stored order is not that of the scores.
+            InputError: A label or a score that cannot be used.
         """
         ...
 

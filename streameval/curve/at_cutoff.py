@@ -22,12 +22,9 @@ from streameval.typing import FloatArray
 class Cutoffs:
     """Counts at some cutoffs.
 
-    Attributes
-    ----------
-    rank, found, positives : float64 arrays, shape (k,)
-        r, Y(r), and F, the positives in the list.
-    n_items, misses : float
-        N and M.
+    Attributes:
+        rank, found, positives (float64 arrays, shape (k,)): r, Y(r), and F, the positives in the list.
+        n_items, misses: N and M.
     """
 
     rank: FloatArray
@@ -105,12 +102,9 @@ _SMALL_IS_GOOD = ("false_positive_rate", "e_measure")
 class Known:
     """What is known of some cutoffs and of the whole list.
 
-    Attributes
-    ----------
-    rank, lower, upper : float64 arrays, shape (k,)
-        r, and bounds on Y(r).
-    total_lower, total_upper : float
-        Bounds on F = Y(N).
+    Attributes:
+        rank, lower, upper (float64 arrays, shape (k,)): r, and bounds on Y(r).
+        total_lower, total_upper: Bounds on F = Y(N).
     """
 
     rank: FloatArray
@@ -145,15 +139,12 @@ class Known:
 def bounds_at(known: Known, metric: str) -> tuple[FloatArray, FloatArray]:
     """Bounds on a metric at some cutoffs; NaN where a corner leaves it undefined.
 
-    Parameters
-    ----------
-    metric : str
-        Of `METRICS`.
+    Args:
+        metric: Of `METRICS`.
 
-    Returns
-    -------
-    lower, upper : float64 arrays, shape (k,)
-        Sharp where the bounds on Y are those of a closed envelope of whole numbers.
+    Returns:
+        lower, upper (float64 arrays, shape (k,)): Sharp where the bounds on Y are those of a closed envelope of whole
+            numbers.
     """
     low, high = METRICS[metric](known.worst), METRICS[metric](known.best)
     return (high, low) if metric in _SMALL_IS_GOOD else (low, high)

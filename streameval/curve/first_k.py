@@ -18,14 +18,10 @@ DEEPEST_DCG = BLOCK
 def average_precision_at(extremes: Extremes, k: int) -> dict[str, Interval]:
     """Bounds on average precision of the first k items, by denominator.
 
-    Returns
-    -------
-    dict of str to (lower, upper)
-        "found": by the positives among the first k. "positives": by all of them, P. "capped": by min(P, k).
-        NaN where no list has any there.
+    Returns:
+        dict of str to (lower, upper): "found": by the positives among the first k. "positives": by all of them, P.
+            "capped": by min(P, k). NaN where no list has any there.
 
-    Notes
-    -----
     As for the whole list, by a search over the positives s among the first k: given s, P is at least
     max(least Y(N), s) + M and at most min(most Y(N), s + N − k) + M.
     """

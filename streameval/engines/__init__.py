@@ -28,15 +28,10 @@ class Engine(ScanEngine, Protocol):
 def create(name: str, settings: dict[str, Any]) -> Engine:
     """Make an engine by name.
 
-    Parameters
-    ----------
-    name : str
-        Of a file of this folder.
-    settings : dict
-        Its settings; None stands for one that is not given. An unknown name or setting is an `InputError`.
+    Args:
+        name: Of a file of this folder.
+        settings: Its settings; None stands for one that is not given. An unknown name or setting is an `InputError`.
 
-    Examples
-    --------
     >>> create("local", {"remote": None}).memory
     'shared'
     """

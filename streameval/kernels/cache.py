@@ -81,12 +81,9 @@ class KernelCache(FunctionCache):  # type: ignore[misc]
 class KernelFiles:
     """Files of one kernel, one for each signature.
 
-    Parameters
-    ----------
-    stem : str
-        What their names begin with.
-    stamp : object
-        What they were compiled from; a file of another stamp is as good as none.
+    Args:
+        stem: What their names begin with.
+        stamp: What they were compiled from; a file of another stamp is as good as none.
     """
 
     def __init__(self, folder: str, stem: str, stamp: object) -> None:

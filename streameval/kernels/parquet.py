@@ -25,17 +25,13 @@ ABSENT = -(2**62)
 def offset_index(raw: Bytes, out: Int64Array) -> int:
     """Read an OffsetIndex.
 
-    Parameters
-    ----------
-    raw : uint8 array
-        Its bytes.
-    out : int64 array, shape (room, 3)
-        Filled with offset, compressed_page_size (header included) and first_row_index of each page.
+    Args:
+        raw (uint8 array): Its bytes.
+        out (int64 array, shape (room, 3)): Filled with offset, compressed_page_size (header included) and
+            first_row_index of each page.
 
-    Returns
-    -------
-    int
-        Pages; -1 where the bytes are no offset index, or hold more pages than there is room.
+    Returns:
+        int: Pages; -1 where the bytes are no offset index, or hold more pages than there is room.
     """
     number, kind, at = field(raw, 0, 0)
     if number != 1 or kind != LIST:
@@ -66,22 +62,15 @@ NOT_ROW_0, OUTSIDE, OVERLAP, DISORDER = -2, -3, -4, -5
 def choose_pages(index: Int64Array, extent: Int64Array, rows: Int64Array, out: Int64Array) -> int:
     """Choose the pages that hold wanted rows, if the index can be true.
 
-    Parameters
-    ----------
-    index : int64 array, shape (pages, 3)
-        Offset, size and first row of each page.
-    extent : int64 array, shape (3,)
-        First byte of the column chunk, the byte after it, rows of the row group.
-    rows : int64 array, strictly increasing
-        Wanted rows of the row group.
-    out : int64 array, shape (pages, 4)
-        Filled with offset, size, first row and rows of the chosen pages.
+    Args:
+        index (int64 array, shape (pages, 3)): Offset, size and first row of each page.
+        extent (int64 array, shape (3,)): First byte of the column chunk, the byte after it, rows of the row group.
+        rows (int64 array, strictly increasing): Wanted rows of the row group.
+        out (int64 array, shape (pages, 4)): Filled with offset, size, first row and rows of the chosen pages.
 
-    Returns
-    -------
-    int
-        Pages chosen; `NOT_ROW_0` where the first page begins elsewhere, `OUTSIDE` where a page leaves the chunk,
-        `OVERLAP` where two share bytes, `DISORDER` where their rows do not follow one another.
+    Returns:
+        int: Pages chosen; `NOT_ROW_0` where the first page begins elsewhere, `OUTSIDE` where a page leaves the chunk,
+            `OVERLAP` where two share bytes, `DISORDER` where their rows do not follow one another.
     """
     begin, end, n_rows = extent[0], extent[1], extent[2]
     n = index.shape[0]
@@ -110,12 +99,9 @@ def choose_pages(index: Int64Array, extent: Int64Array, rows: Int64Array, out: I
 def places(pages: Int64Array, rows: Int64Array, shift: int) -> Int64Array:
     """Where wanted rows lie among the rows of chosen pages, counted from `shift`: int64, one per row in them.
 
-    Parameters
-    ----------
-    pages : int64 array, shape (pages, 4)
-        See `choose_pages`.
-    rows : int64 array, strictly increasing
-        Rows of the row group; those outside the pages are left out.
+    Args:
+        pages (int64 array, shape (pages, 4)): See `choose_pages`.
+        rows (int64 array, strictly increasing): Rows of the row group; those outside the pages are left out.
     """
     found, n, at = np.empty(rows.size, np.int64), 0, 0
     for page in range(pages.shape[0]):
@@ -209,21 +195,14 @@ def _column_chunk(raw: Bytes, at: int, out: Int64Array) -> int:
 def row_group(raw: Bytes, at: int, leaves: Int64Array, out: Int64Array, own: Int64Array) -> int:
     """Read one RowGroup.
 
-    Parameters
-    ----------
-    at : int
-        Where it begins.
-    leaves : int64 array, strictly increasing
-        Indexes of leaf columns.
-    out : int64 array, shape (leaves, N_FACTS)
-        See `chunk_facts`.
-    own : int64 array, shape (3,)
-        Filled with rows, ordinal (`ABSENT` where there is none) and column chunks.
+    Args:
+        at: Where it begins.
+        leaves (int64 array, strictly increasing): Indexes of leaf columns.
+        out (int64 array, shape (leaves, N_FACTS)): See `chunk_facts`.
+        own (int64 array, shape (3,)): Filled with rows, ordinal (`ABSENT` where there is none) and column chunks.
 
-    Returns
-    -------
-    int
-        Position after it; -1 where there is none, or it lacks a column.
+    Returns:
+        int: Position after it; -1 where there is none, or it lacks a column.
     """
     found = 0
     own[:] = ABSENT
@@ -249,22 +228,17 @@ def row_group(raw: Bytes, at: int, leaves: Int64Array, out: Int64Array, own: Int
 def chunk_facts(raw: Bytes, groups: Int64Array, leaves: Int64Array, out: Int64Array) -> int:
     """Read from a footer where the column chunks of some row groups and leaf columns lie.
 
-    Parameters
-    ----------
-    raw : uint8 array
-        FileMetaData.
-    groups, leaves : int64 arrays, strictly increasing
-        Indexes of row groups and of leaf columns.
-    out : int64 array, shape (groups, leaves, N_FACTS)
-        Filled with physical type, codec, values, uncompressed and compressed size, offsets of the first data page and
-        of the dictionary page, offset and size of the offset index (`ABSENT` where there is none), 1 where the chunk
-        is encrypted or lies in another file; of its statistics nulls, and where in `raw` minimum and maximum lie, with
-        their bytes; where in `raw` its path begins and ends.
+    Args:
+        raw (uint8 array): FileMetaData.
+        groups, leaves (int64 arrays, strictly increasing): Indexes of row groups and of leaf columns.
+        out (int64 array, shape (groups, leaves, N_FACTS)): Filled with physical type, codec, values, uncompressed and
+            compressed size, offsets of the first data page and of the dictionary page, offset and size of the offset
+            index (`ABSENT` where there is none), 1 where the chunk is encrypted or lies in another file; of its
+            statistics nulls, and where in `raw` minimum and maximum lie, with their bytes; where in `raw` its path
+            begins and ends.
 
-    Returns
-    -------
-    int
-        0, or -1 where the footer does not hold them.
+    Returns:
+        int: 0, or -1 where the footer does not hold them.
     """
     at, _ = find_field(raw, 4)
     count, inner, at = list_head(raw, at)

@@ -48,27 +48,18 @@ def locate(
 ) -> Located:
     """Find the stored positions of wanted ranks.
 
-    Parameters
-    ----------
-    scan : Scan
-        Units that hold the whole list.
-    wanted : int64 array, strictly increasing, in 1..N
-        Wanted ranks.
-    memory : float
-        Bytes for bins and candidates. Bins follow from it and not from the number of threads, so that partials of
-        different machines go together.
-    nan : {"refuse", "last"}
-        What becomes of scores that are null or NaN.
-    checkpoints : Checkpoints, optional
-        Runs the scans and saves their partials.
+    Args:
+        scan: Units that hold the whole list.
+        wanted (int64 array, strictly increasing, in 1..N): Wanted ranks.
+        memory: Bytes for bins and candidates. Bins follow from it and not from the number of threads, so that partials
+            of different machines go together.
+        nan ({"refuse", "last"}): What becomes of scores that are null or NaN.
+        checkpoints: Runs the scans and saves their partials.
 
-    Raises
-    ------
-    InputError
-        The memory is less than `least_memory`. Scores that are null or NaN, with their count and first
-        places. A list that changed between two scans.
-    UnfinishedError
-        Other processes share the scans, and have not done their part.
+    Raises:
+        InputError: The memory is less than `least_memory`. Scores that are null or NaN, with their count and first
+            places. A list that changed between two scans.
+        UnfinishedError: Other processes share the scans, and have not done their part.
     """
     if memory < least_memory(wanted.size):
         raise InputError(f"{memory / 1e6:g} MB of memory cannot hold the bins of {wanted.size:,} wanted ranks")

@@ -23,15 +23,12 @@ SUM = "count"  # the column that merges by a sum; all others are joined
 class Partial:
     """What a task made of some row groups.
 
-    Attributes
-    ----------
-    units : int64 array, strictly increasing
-        Numbers of the row groups (or slices of a table), as the scan lists them.
-    missing : int
-        Rows whose score is null or NaN.
-    columns : mapping of str to array
-        `count`, items per bin; or `key`, `hash`, `position` (and `low` of decimals), the words of items; or `key` of
-        sampled rows.
+    Attributes:
+        units (int64 array, strictly increasing): Numbers of the row groups (or slices of a table), as the scan lists
+            them.
+        missing: Rows whose score is null or NaN.
+        columns (mapping of str to array): `count`, items per bin; or `key`, `hash`, `position` (and `low` of decimals),
+            the words of items; or `key` of sampled rows.
     """
 
     units: Int64Array

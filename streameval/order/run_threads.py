@@ -35,14 +35,10 @@ def run_task(
 ) -> Partial:
     """Make the partial of some row groups.
 
-    Parameters
-    ----------
-    numbers : int64 array
-        Which row groups.
-    save : callable or None
-        Called with all that is done so far every `CHECKPOINT_SECONDS`, and once more after an error.
-    progress : callable(done, total)
-        Called with rows.
+    Args:
+        numbers (int64 array): Which row groups.
+        save: Called with all that is done so far every `CHECKPOINT_SECONDS`, and once more after an error.
+        progress (callable(done, total)): Called with rows.
     """
     units = [scan.units[number] for number in numbers.tolist()]
     total, done = sum(unit.rows for unit in units), 0

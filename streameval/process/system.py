@@ -54,10 +54,8 @@ def read_ahead(handle: int, at: int, size: int) -> None:
 def reserve(file: IO[bytes], size: int) -> None:
     """Make a file `size` zero bytes long, its room on the disk taken where the system can.
 
-    Raises
-    ------
-    OSError
-        The disk is full.
+    Raises:
+        OSError: The disk is full.
     """
     if hasattr(os, "posix_fallocate"):
         os.posix_fallocate(file.fileno(), 0, size)
@@ -83,10 +81,8 @@ def sync(path: str) -> None:
 def alarm(seconds: float, ring: Callable[[int, Any], None]) -> Iterator[None]:
     """Have `ring` called in the main thread after some time, whatever is under way there.
 
-    Raises
-    ------
-    InputError
-        The system has no such timer.
+    Raises:
+        InputError: The system has no such timer.
     """
     if not hasattr(signal, "setitimer"):
         raise InputError("this system cannot interrupt a command by time", "leave --time-limit out")

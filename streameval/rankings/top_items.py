@@ -39,12 +39,9 @@ _MOST_BYTES = 1 << 30  # of an interval that is sorted, so that no text overflow
 class TopItems:
     """Items of ranks 1..last, in pieces.
 
-    Attributes
-    ----------
-    schema : pyarrow.Schema
-        `rank` where the pieces are in rank order, then the item's columns.
-    tables : iterator of pyarrow.Table
-        The pieces, of this schema.
+    Attributes:
+        schema: `rank` where the pieces are in rank order, then the item's columns.
+        tables: The pieces, of this schema.
     """
 
     schema: pa.Schema
@@ -107,21 +104,15 @@ def _sample(n_rows: int) -> Int64Array:
 def read_top(ranking: Ranking, last_rank: int, order: str, folder: Path, memory: float) -> TopItems:
     """Read the items of ranks 1..`last_rank`.
 
-    Parameters
-    ----------
-    last_rank : int
-        In 1..N.
-    order : {"storage", "rank"}
-        Order of the items. Where the stored order is the ranking the two are one.
-    folder : Path
-        For files that are removed again: in rank order by score, all items are written there once, uncompressed.
-    memory : float
-        Bytes that reading may take.
+    Args:
+        last_rank: In 1..N.
+        order ({"storage", "rank"}): Order of the items. Where the stored order is the ranking the two are one.
+        folder: For files that are removed again: in rank order by score, all items are written there once,
+            uncompressed.
+        memory: Bytes that reading may take.
 
-    Raises
-    ------
-    InputError
-        What `Ranking.fetch` raises, and a list that changed while it was read.
+    Raises:
+        InputError: What `Ranking.fetch` raises, and a list that changed while it was read.
     """
     items = _Items(ranking, memory)
     if ranking.order is None:

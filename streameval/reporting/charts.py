@@ -27,13 +27,10 @@ _DASHES = [[1, 0], [6, 3], [2, 2], [8, 3, 2, 3], [4, 4], [10, 3]]
 class Axis:
     """What a chart has along one side.
 
-    Attributes
-    ----------
-    scale : str
-        "linear" or "log".
-    domain : tuple of float
-    format : str
-        Of numbers, as d3 writes them.
+    Attributes:
+        scale: "linear" or "log".
+        domain
+        format: Of numbers, as d3 writes them.
     """
 
     field: str
@@ -69,16 +66,11 @@ def top_of(rows: Rows) -> float:
 def band_chart(rows: Rows, x: Axis, title: str, height: int, top: float | None = None) -> alt.LayerChart:
     """Draw estimates with their bands; several studies in colours of their own.
 
-    Parameters
-    ----------
-    rows : list of dict
-        `study`, the field of `x`, `estimate`, and `lower`, `upper` where they are bounded.
-    title : str
-        Of the vertical axis.
-    height : int
-        In pixels.
-    top : float, optional
-        Where the vertical axis ends; by default what these rows need.
+    Args:
+        rows: `study`, the field of `x`, `estimate`, and `lower`, `upper` where they are bounded.
+        title: Of the vertical axis.
+        height: In pixels.
+        top: Where the vertical axis ends; by default what these rows need.
     """
     names = list(dict.fromkeys(row["study"] for row in rows))
     scale = alt.Scale(domain=[0, top_of(rows) if top is None else top])
@@ -169,10 +161,8 @@ def spec(chart: alt.Chart | alt.LayerChart) -> dict[str, Any]:
 def picture(chart: alt.Chart | alt.LayerChart, kind: str) -> bytes:
     """Draw a chart as a picture of 640 pixels' width.
 
-    Parameters
-    ----------
-    kind : {"svg", "png"}
-        PNG at twice the resolution.
+    Args:
+        kind ({"svg", "png"}): PNG at twice the resolution.
     """
     import vl_convert
 

@@ -23,12 +23,9 @@ from streameval.types import Plan
 class Shown:
     """A study as a report shows it.
 
-    Attributes
-    ----------
-    plan : Plan or None
-        None where every item had a label and nothing was planned.
-    items : pyarrow.Table or None
-        The selected items, where their text is to be shown.
+    Attributes:
+        plan: None where every item had a label and nothing was planned.
+        items: The selected items, where their text is to be shown.
     """
 
     name: str
@@ -50,10 +47,8 @@ class Figure:
 def figures(shown: Sequence[Shown], marks: Literal["picked", "none"] = "picked") -> dict[str, Figure]:
     """Draw every chart that the studies have something for.
 
-    Parameters
-    ----------
-    marks : {"picked", "none"}
-        Whether precision by rank has the line that the page's cutoff picker moves.
+    Args:
+        marks ({"picked", "none"}): Whether precision by rank has the line that the page's cutoff picker moves.
     """
     curves = [one.found.curve for one in shown]
     last = max(curve.n_items for curve in curves)

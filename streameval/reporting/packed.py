@@ -23,12 +23,9 @@ _SCORES = 6_000
 class Packed:
     """What the picker reads.
 
-    Attributes
-    ----------
-    text : str
-        JSON of all studies, zipped, in base 64.
-    whole : bool
-        False where envelopes were thinned to make it fit: bounds are then a little wider, never wrong.
+    Attributes:
+        text: JSON of all studies, zipped, in base 64.
+        whole: False where envelopes were thinned to make it fit: bounds are then a little wider, never wrong.
     """
 
     text: str

@@ -24,15 +24,11 @@ def render(plan: Plan | None, found: Evaluation) -> str:
 def page(shown: Sequence[Shown]) -> str:
     """Draw the report of one study, or of several over one another.
 
-    Parameters
-    ----------
-    shown : sequence of Shown
-        At least one.
+    Args:
+        shown: At least one.
 
-    Returns
-    -------
-    str
-        HTML with its scripts inside; a policy in it forbids any request.
+    Returns:
+        str: HTML with its scripts inside; a policy in it forbids any request.
     """
     drawn = figures(shown)
     small = slice_figures(shown[0]) if len(shown) == 1 else []

@@ -23,10 +23,8 @@ _KINDS: dict[str, Literal["svg", "png", "html"]] = {".svg": "svg", ".png": "png"
 def kind_of(path: str | os.PathLike[str]) -> Literal["svg", "png", "html"]:
     """Tell a picture's format from its ending.
 
-    Raises
-    ------
-    InputError
-        An ending that is none of .svg, .png, .html.
+    Raises:
+        InputError: An ending that is none of .svg, .png, .html.
     """
     kind = _KINDS.get(Path(path).suffix.lower())
     if kind is None:

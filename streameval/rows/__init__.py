@@ -37,20 +37,13 @@ Bounds = tuple[pa.DataType, Sequence[tuple[Any, Any] | None]]
 class Taken:
     """Rows that were read, and what was read for them.
 
-    Attributes
-    ----------
-    table : pyarrow.Table
-        The columns as asked.
-    rows_read : int
-        Rows decoded, of the column that took most.
-    row_groups_read : int
-        Row groups that hold any of the rows.
-    pages_read : int
-        Pages decoded, of all columns.
-    bytes_read : int
-        Bytes read from the files, footers and indexes included.
-    fallbacks : tuple of Fallback
-        Columns that were not read by a page index.
+    Attributes:
+        table: The columns as asked.
+        rows_read: Rows decoded, of the column that took most.
+        row_groups_read: Row groups that hold any of the rows.
+        pages_read: Pages decoded, of all columns.
+        bytes_read: Bytes read from the files, footers and indexes included.
+        fallbacks: Columns that were not read by a page index.
     """
 
     table: pa.Table
@@ -88,10 +81,8 @@ class Rows(ABC):
     def take(self, positions: Int64Array, columns: Sequence[str], progress: Progress = silent) -> Taken:
         """Read columns, each named once, of the rows at strictly increasing positions, counted from 0.
 
-        Raises
-        ------
-        InputError
-            No such column; a damaged file, or one that changed, with file and place.
+        Raises:
+            InputError: No such column; a damaged file, or one that changed, with file and place.
         """
 
     @property

@@ -23,19 +23,14 @@ _PARTITION = "partition."
 def read_snapshot(source: str, where: str | None) -> Snapshot:
     """Read the log of a Delta table.
 
-    Parameters
-    ----------
-    source : str
-        `delta:PATH`, `delta:PATH@VERSION`, PATH local or of an object store.
-    where : str or None
-        Condition on partition columns.
+    Args:
+        source: `delta:PATH`, `delta:PATH@VERSION`, PATH local or of an object store.
+        where: Condition on partition columns.
 
-    Raises
-    ------
-    InputError
-        No such table or version; deleted rows or renamed columns that plain files would show; the extra is missing.
-    OutsideError
-        The store does not answer.
+    Raises:
+        InputError: No such table or version; deleted rows or renamed columns that plain files would show; the extra is
+            missing.
+        OutsideError: The store does not answer.
     """
     path, version = _split(source)
     deltalake = need("deltalake", "delta")

@@ -20,20 +20,15 @@ _SCHEME = "iceberg:"
 def read_snapshot(source: str, where: str | None) -> Snapshot:
     """Read the manifests of an Iceberg snapshot.
 
-    Parameters
-    ----------
-    source : str
-        `iceberg:CATALOG.NAMESPACE.TABLE`; `@SNAPSHOT` (an id, a branch or a tag) for another than the current one.
-    where : str or None
-        Condition that partitions decide.
+    Args:
+        source: `iceberg:CATALOG.NAMESPACE.TABLE`; `@SNAPSHOT` (an id, a branch or a tag) for another than the current
+            one.
+        where: Condition that partitions decide.
 
-    Raises
-    ------
-    InputError
-        No such catalog, table or snapshot; delete files; renamed columns; a condition that needs rows to be looked at;
-        the extra is missing.
-    OutsideError
-        The catalog or its store does not answer.
+    Raises:
+        InputError: No such catalog, table or snapshot; delete files; renamed columns; a condition that needs rows to be
+            looked at; the extra is missing.
+        OutsideError: The catalog or its store does not answer.
     """
     name, wanted = _split(source)
     catalogs = need("pyiceberg.catalog", "iceberg")

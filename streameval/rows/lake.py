@@ -32,12 +32,9 @@ _UNREACHED = ("ConnectionError", "ConnectTimeout", "ReadTimeout", "ServerError",
 class TableFile:
     """A data file of a table.
 
-    Attributes
-    ----------
-    size : int
-        Bytes.
-    rows : int or None
-        None where the metadata do not say.
+    Attributes:
+        size: Bytes.
+        rows: None where the metadata do not say.
     """
 
     file: DataFile
@@ -49,16 +46,11 @@ class TableFile:
 class Snapshot:
     """A table as it was at one moment.
 
-    Attributes
-    ----------
-    source : str
-        What opens this very snapshot again.
-    table : str
-        An identity of the table that survives a move.
-    version : int
-        Snapshot id or version.
-    files : tuple of TableFile
-        Of those that `--where` keeps.
+    Attributes:
+        source: What opens this very snapshot again.
+        table: An identity of the table that survives a move.
+        version: Snapshot id or version.
+        files: Of those that `--where` keeps.
     """
 
     source: str
@@ -165,10 +157,8 @@ class TableOpener:
 def need(module: str, extra: str, what: str | None = None) -> Any:
     """Import a library that an extra brings; an `InputError` says how to install it.
 
-    Parameters
-    ----------
-    what : str, optional
-        What needs it, in the plural, for the message; by default the extra's tables.
+    Args:
+        what: What needs it, in the plural, for the message; by default the extra's tables.
     """
     try:
         return importlib.import_module(module)
@@ -182,12 +172,9 @@ def need(module: str, extra: str, what: str | None = None) -> Any:
 def call_library(where: str, call: Callable[[], T]) -> T:
     """Call a table's library, whose errors are of any kind.
 
-    Raises
-    ------
-    OutsideError
-        Network trouble, a store that does not answer.
-    InputError
-        Anything else, in one line without user names and passwords.
+    Raises:
+        OutsideError: Network trouble, a store that does not answer.
+        InputError: Anything else, in one line without user names and passwords.
     """
     try:
         return call()

@@ -12,26 +12,18 @@ from streameval.types import Plan
 class RankingOptions:
     """What describes a ranking besides its source; kept in plan.json and used ever after.
 
-    Attributes
-    ----------
-    score : str or None
-        Score column; None means that the stored order is the ranking.
-    ascending : bool
-        Whether small scores come first.
-    key : tuple of str
-        Columns that identify items: ties in score are broken by their hash, which survives re-ordering of the rows.
-    nan : {"refuse", "last"}
-        What becomes of items whose score is null or NaN.
-    file_order : {None, "natural", "lexical"}
-        Order of a folder's files where `part_2`, `part_10` and their like make the two differ.
-    where : str or None
-        Condition on partition keys, in SQL: files that it rules out are no part of the ranking.
-    memory : float
-        GB that reading may take beyond what is selected.
-    threads : int or None
-        Readers at work at once; None means one per core.
-    verify : {"on", "off"}
-        Whether checksums of pages, and statistics, are compared with what is read.
+    Attributes:
+        score: Score column; None means that the stored order is the ranking.
+        ascending: Whether small scores come first.
+        key: Columns that identify items: ties in score are broken by their hash, which survives re-ordering of the
+            rows.
+        nan ({"refuse", "last"}): What becomes of items whose score is null or NaN.
+        file_order ({None, "natural", "lexical"}): Order of a folder's files where `part_2`, `part_10` and their like
+            make the two differ.
+        where: Condition on partition keys, in SQL: files that it rules out are no part of the ranking.
+        memory: GB that reading may take beyond what is selected.
+        threads: Readers at work at once; None means one per core.
+        verify ({"on", "off"}): Whether checksums of pages, and statistics, are compared with what is read.
     """
 
     score: str | None = None

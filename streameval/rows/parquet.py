@@ -43,12 +43,9 @@ _WAVE = 64
 class ParquetRows(Rows):
     """Rows of Parquet files.
 
-    Attributes
-    ----------
-    places : tuple of str
-        What finds them again.
-    files : tuple of DataFile
-        In the order of their rows.
+    Attributes:
+        places: What finds them again.
+        files: In the order of their rows.
     """
 
     places: tuple[str, ...]
@@ -64,10 +61,8 @@ class ParquetRows(Rows):
     def footers(self) -> tuple[Footer, ...]:
         """Of all files; they are read once.
 
-        Raises
-        ------
-        InputError
-            See `read_footers`; files whose partition keys differ.
+        Raises:
+            InputError: See `read_footers`; files whose partition keys differ.
         """
         limit = int(self.options.memory * 1e9 / self.readers)
         read = read_footers(self.files, self.options.score, self.readers)
@@ -133,10 +128,8 @@ class ParquetRows(Rows):
     def take(self, positions: Int64Array, columns: Sequence[str], progress: Progress = silent) -> Taken:
         """Read rows page by page.
 
-        Raises
-        ------
-        InputError
-            No such column. A damaged file or one that changed, with file and place.
+        Raises:
+            InputError: No such column. A damaged file or one that changed, with file and place.
         """
         from streameval.parquet.read_items import fallbacks
 
@@ -279,10 +272,8 @@ class _Opener:
     def open(self, source: Any, options: RankingOptions) -> Rows:
         """Open files.
 
-        Raises
-        ------
-        InputError
-            See `list_files`, `chosen`, `read_footers`, `common_schema`; no rows.
+        Raises:
+            InputError: See `list_files`, `chosen`, `read_footers`, `common_schema`; no rows.
         """
         files = list_files(source, options.file_order)
         given = [source] if isinstance(source, str | os.PathLike) else list(source)

@@ -26,14 +26,10 @@ NAMES = ("slice_envelope.parquet", "slice_curve.parquet", "slice_metrics.parquet
 class SliceResult:
     """The evaluation of one slice.
 
-    Attributes
-    ----------
-    planned, labelled, positive : int
-        Numbers of ranks.
-    curve : Curve
-        Its ranks are those within the slice; its claim holds together with those of all other slices.
-    curve_table, metrics : pyarrow.Table
-        As in curve.parquet and metrics.parquet.
+    Attributes:
+        planned, labelled, positive: Numbers of ranks.
+        curve: Its ranks are those within the slice; its claim holds together with those of all other slices.
+        curve_table, metrics: As in curve.parquet and metrics.parquet.
     """
 
     name: str

@@ -32,12 +32,9 @@ from streameval.typing import Int64Array, UInt64Array
 class SlicePositions:
     """Ranks of slices in the list.
 
-    Attributes
-    ----------
-    rank : list of int64 arrays, one per slice
-        Rank in the list of each wanted rank of the slice.
-    inside : int64 array, shape (k, slices)
-        Items of each slice among the first `cutoffs[j]` of the list.
+    Attributes:
+        rank (list of int64 arrays, one per slice): Rank in the list of each wanted rank of the slice.
+        inside (int64 array, shape (k, slices)): Items of each slice among the first `cutoffs[j]` of the list.
     """
 
     rank: list[Int64Array]
@@ -49,20 +46,14 @@ def locate_slices(
 ) -> SlicePositions:
     """Find wanted ranks of slices in the list.
 
-    Parameters
-    ----------
-    ranking : Ranking
-        In stored order, no file is read again. By score, its scores are read once or a little more for every slice, and
-        once more to count.
-    wanted : sequence of int64 arrays, one per slice
-        Ranks within the slice, strictly increasing.
-    cutoffs : int64 array, strictly increasing
-        Ranks of the list; the last is N.
+    Args:
+        ranking: In stored order, no file is read again. By score, its scores are read once or a little more for every
+            slice, and once more to count.
+        wanted (sequence of int64 arrays, one per slice): Ranks within the slice, strictly increasing.
+        cutoffs (int64 array, strictly increasing): Ranks of the list; the last is N.
 
-    Raises
-    ------
-    InputError
-        Scores that are null or NaN, and whatever `Ranking.fetch` refuses.
+    Raises:
+        InputError: Scores that are null or NaN, and whatever `Ranking.fetch` refuses.
     """
     if ranking.order is None:
         return _as_stored(slices, wanted, cutoffs)

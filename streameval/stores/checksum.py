@@ -21,10 +21,8 @@ _TAIL = 1 << 20
 def write(path: str) -> None:
     """Put the checksum of a file in the place of its last `BLANK`.
 
-    Raises
-    ------
-    ValueError
-        The last mark in the file is not blank.
+    Raises:
+        ValueError: The last mark in the file is not blank.
     """
     with open(path, "r+b") as file:
         digest = hashlib.file_digest(file, "sha256").hexdigest()
@@ -49,10 +47,8 @@ def check(content: bytes) -> None:
     A file without one passes: those of former versions have none. It has none only where both the mark and the name of
     the key are missing, so that a damaged mark is not taken for none.
 
-    Raises
-    ------
-    ValueError
-        They differ.
+    Raises:
+        ValueError: They differ.
     """
     at = content.rfind(_MARK)
     if at < 0 and KEY.encode() not in content:

@@ -16,12 +16,9 @@ from streameval.stores.trouble import with_retries
 def kind_of(path: str) -> str:
     """Say what lies there: "file", "folder" or "nothing".
 
-    Raises
-    ------
-    InputError
-        There is no such bucket; access denied.
-    OutsideError
-        The store does not answer.
+    Raises:
+        InputError: There is no such bucket; access denied.
+        OutsideError: The store does not answer.
     """
     from pyarrow.fs import FileType
 
@@ -39,10 +36,8 @@ def kind_of(path: str) -> str:
 def walk(folder: str) -> list[str]:
     """Paths of all files below a folder, sorted; one request a thousand of them.
 
-    Raises
-    ------
-    InputError, OutsideError
-        See `kind_of`.
+    Raises:
+        InputError, OutsideError: See `kind_of`.
     """
     from pyarrow.fs import FileSelector, FileType
 
@@ -55,8 +50,6 @@ def walk(folder: str) -> list[str]:
 def matches(path: str, pattern: str) -> bool:
     """Whether a path matches a pattern as a shell would have it: `*` stays within a folder, `**` does not.
 
-    Examples
-    --------
     >>> matches("s3://b/a/2.parquet", "s3://b/*/*.parquet"), matches("s3://b/a/c/2.parquet", "s3://b/*.parquet")
     (True, False)
     >>> matches("s3://b/a/c/2.parquet", "s3://b/**/*.parquet")

@@ -25,18 +25,12 @@ def write_parts(
 ) -> list[str]:
     """Write tables to part-00000.parquet and so on, a new part after every 256 MB or so; returns the names in order.
 
-    Parameters
-    ----------
-    folder : Path
-        An existing folder.
-    tables : iterator of pyarrow.Table
-        Of this schema; the next is made while one is written.
-    memory : float
-        Bytes that may wait to become a row group.
-    progress : callable(done)
-        Called with rows written.
-    finished : callable(name)
-        Called with the name of each complete part.
+    Args:
+        folder: An existing folder.
+        tables: Of this schema; the next is made while one is written.
+        memory: Bytes that may wait to become a row group.
+        progress (callable(done)): Called with rows written.
+        finished (callable(name)): Called with the name of each complete part.
     """
     names: list[str] = []
     done = 0

@@ -12,8 +12,6 @@ Range = tuple[int, int]
 def join(ranges: Sequence[Range], gap: int) -> list[Range]:
     """Join (offset, bytes) ranges that lie at most `gap` bytes apart.
 
-    Examples
-    --------
     >>> join([(0, 10), (12, 8), (90, 10)], 4)
     [(0, 20), (90, 10)]
     """
@@ -29,8 +27,6 @@ def join(ranges: Sequence[Range], gap: int) -> list[Range]:
 def join_sparingly(ranges: Sequence[Range], gap: int, share: float) -> list[Range]:
     """Join ranges over their narrowest gaps, at most `gap` wide and together at most `share` of what is wanted.
 
-    Examples
-    --------
     >>> join_sparingly([(0, 100), (105, 100), (400, 100)], 1000, 0.1)
     [(0, 205), (400, 100)]
     """

@@ -16,10 +16,8 @@ def mapped_bytes(path: Path, size: int) -> UInt8Array:
 
     A file with holes would be made at once, and end the process by a signal when a hole cannot be filled.
 
-    Raises
-    ------
-    OutsideError
-        The disk is full.
+    Raises:
+        OutsideError: The disk is full.
     """
     try:
         with open(path, "wb") as file:

@@ -30,12 +30,9 @@ class File(Protocol):
     def read(self, ranges: Sequence[Range]) -> list[memoryview]:
         """Read (offset, bytes) ranges, near ones in one go; shorter where the file ends.
 
-        Raises
-        ------
-        OSError
-            The disk fails.
-        InputError, OutsideError
-            The store refuses, or does not answer however often it is asked.
+        Raises:
+            OSError: The disk fails.
+            InputError, OutsideError: The store refuses, or does not answer however often it is asked.
         """
         ...
 
@@ -69,10 +66,8 @@ class Store(Protocol):
     def open(self, path: str) -> File:
         """Open a file for reading.
 
-        Raises
-        ------
-        OSError, InputError, OutsideError
-            See `File.read`; nothing is there.
+        Raises:
+            OSError, InputError, OutsideError: See `File.read`; nothing is there.
         """
         ...
 

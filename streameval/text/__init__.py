@@ -10,8 +10,6 @@ _ESCAPED = {"Cc", "Cf", "Cs", "Zl", "Zp"}  # control, format (bidirectional too)
 def printable(text: str) -> str:
     r"""Write characters that a terminal would obey as escapes.
 
-    Examples
-    --------
     >>> print(printable("a" + chr(27) + "[2J" + chr(0x9B) + "b" + chr(0x202E) + chr(10)))
     a\x1b[2J\x9bb\u202e\n
     """
@@ -27,8 +25,6 @@ def _escape(one: str) -> str:
 def short(name: str, most: int = 48) -> str:
     """Cut a value that a table or chart is headed by where it is long; say of an empty one that it is.
 
-    Examples
-    --------
     >>> short("de"), short(""), short("x" * 100, 5)
     ('de', '(empty)', 'xxxx…')
     """
@@ -38,8 +34,6 @@ def short(name: str, most: int = 48) -> str:
 def json_safe(text: str) -> str:
     r"""Escape in JSON what JSON allows and a terminal obeys: DEL, and controls above it.
 
-    Examples
-    --------
     >>> json_safe('"' + chr(0x9B) + 'é"')
     '"\\u009bé"'
     """

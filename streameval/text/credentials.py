@@ -26,8 +26,6 @@ def masked(text: str) -> str:
 
     Of s3://bucket/a@b the @ is part of the path, unless a colon or another @ before the path tells of a password.
 
-    Examples
-    --------
     >>> masked("postgresql://me:secret@host/db?sslpassword=x&a=1#SELECT rank, label FROM t")
     'postgresql://***@host/db?sslpassword=***&a=***#SELECT rank, label FROM t'
     >>> masked("s3://bucket/a@b.parquet: no such file")
@@ -41,8 +39,6 @@ def masked(text: str) -> str:
 def masked_source(source: str) -> str:
     """Hide the same in one address that is known whole: a password may then hold spaces.
 
-    Examples
-    --------
     >>> masked_source("postgresql://me:se cr#et@host/db#SELECT 1")
     'postgresql://***@host/db#SELECT 1'
     """
@@ -68,8 +64,6 @@ def without_secrets(text: str, sources: Iterable[str]) -> str:
 
     Drivers and parsers quote the part of an address that they could not read.
 
-    Examples
-    --------
     >>> without_secrets('invalid port "secr" of postgresql', ["postgresql://me:secr@et@host/db"])
     'invalid port "***" of postgresql'
     """

@@ -26,10 +26,8 @@ def run_request(session: Any, request: JobRequest) -> pa.Table:
 
     A job that is interrupted here (Ctrl-C, a time limit) is cancelled there.
 
-    Raises
-    ------
-    InputError, OutsideError
-        What went wrong, as workers or Spark report it.
+    Raises:
+        InputError, OutsideError: What went wrong, as workers or Spark report it.
     """
     from pyspark.util import inheritable_thread_target
 
