@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Literal
+from typing import Literal
 
-import altair as alt
 import pyarrow as pa
 
 from streameval.curve import Curve
 from streameval.reporting import drawn
-from streameval.reporting.charts import Axis, band_chart, bar_chart, by_rank_axis, share_chart, top_of, with_pick
+from streameval.reporting.charts import Axis, Spec, band_chart, bar_chart, rank_axis, share_chart, top_of, with_pick
 from streameval.reporting.drawn import Rows
 from streameval.study.result_files import Evaluation
 from streameval.text import short
@@ -36,12 +35,16 @@ class Shown:
 
 @dataclass(frozen=True)
 class Figure:
-    """A chart with its words."""
+    """A chart with its words.
+
+    Attributes:
+        chart: In Vega-Lite.
+    """
 
     name: str
     title: str
     caption: str
-    chart: Any
+    chart: Spec
 
 
 def figures(shown: Sequence[Shown], marks: Literal["picked", "none"] = "picked") -> dict[str, Figure]:
@@ -55,26 +58,24 @@ def figures(shown: Sequence[Shown], marks: Literal["picked", "none"] = "picked")
     most = max(float(curve.envelope.upper[-1]) for curve in curves)
     unit = (0.0, 1.0)
     mark = with_pick if marks == "picked" else _unmarked
-    candidates = [
-        Figure("precision", "Precision by rank", "Share of positives among the first k items.",
-               lambda rows: mark(band_chart(rows, by_rank_axis(1, last), "precision", 320))),
-        Figure("recall", "Precision and recall", "The best precision at or beyond each recall.",
+    candidates: list[tuple[str, str, str, Callable[[Rows], Spec]]] = [
+        ("precision", "Precision by rank", "Share of positives among the first k items.",
+               lambda rows: mark(band_chart(rows, rank_axis(1, last), "precision", 320))),
+        ("recall", "Precision and recall", "The best precision at or beyond each recall.",
                lambda rows: band_chart(rows, Axis("recall", "recall", "linear", unit), "precision", 260)),
-        Figure("roc", "ROC", "Recall by false positive rate: the share of all negatives that are kept.",
+        ("roc", "ROC", "Recall by false positive rate: the share of all negatives that are kept.",
                lambda rows: band_chart(rows, Axis("rate", "false positive rate", "linear", unit), "recall", 260)),
-        Figure("yield", "Precision by yield", "Precision where so many positives have been found.",
+        ("yield", "Precision by yield", "Precision where so many positives have been found.",
                lambda rows: band_chart(rows, Axis("found", "positives found (log scale)", "log",
                                                   (1.0, max(most, 2.0)), "~s"), "precision", 260)),
-        Figure("labels", "Where labels were spent", "Labels per quarter of a decade of ranks.",
+        ("labels", "Where labels were spent", "Labels per quarter of a decade of ranks.",
                lambda rows: bar_chart(rows, last)),
-        Figure("local", "Local precision", "Share of positives among the labels around each rank, where there are 5 or "
+        ("local", "Local precision", "Share of positives among the labels around each rank, where there are 5 or "
                "more. That it never rises is what the PAULA paper assumes.", lambda rows: share_chart(rows, last)),
     ]  # fmt: skip
     rows = {name: _rows(shown, draw) for name, draw in _DRAWN.items()}
     return {
-        one.name: Figure(one.name, one.title, one.caption, one.chart(rows[one.name]))
-        for one in candidates
-        if rows[one.name]
+        name: Figure(name, title, caption, draw(rows[name])) for name, title, caption, draw in candidates if rows[name]
     }
 
 
@@ -90,12 +91,12 @@ def slice_figures(one: Shown) -> list[Figure]:
     last, top = max((each.curve.n_items for each in slices), default=1), max(map(top_of, rows), default=1.0)
     return [
         Figure(f"slice-{at}", short(each.name), f"{each.curve.n_items:,} items, {each.labelled:,} labels.",
-               band_chart(own, by_rank_axis(1, last), "precision", 120, top))
+               band_chart(own, rank_axis(1, last), "precision", 120, top))
         for at, (each, own) in enumerate(zip(slices, rows, strict=True))
     ]  # fmt: skip
 
 
-def _unmarked(chart: alt.LayerChart) -> alt.LayerChart:
+def _unmarked(chart: Spec) -> Spec:
     return chart
 
 

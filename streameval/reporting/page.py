@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from importlib import resources
 
 from streameval.reporting import tables
+from streameval.reporting.bundle import bundle
 from streameval.reporting.charts import POLICY, spec
 from streameval.reporting.figures import Figure, Shown, figures, slice_figures
 from streameval.reporting.packed import Packed, pack_all, zipped
@@ -46,7 +47,7 @@ def page(shown: Sequence[Shown]) -> str:
         title=_text(title),
         evaluation=" ".join(one.found.evaluation_id for one in shown),
         style=_resource("page.css"),
-        bundle=_bundle(),
+        bundle=bundle(),
         body="\n".join([*body, "</main>"]),
         charts=zipped(charts),
         studies=packed.text,
@@ -66,14 +67,6 @@ const STUDIES = "{studies}";
 {body}
 </body></html>
 """  # fmt: skip
-
-
-def _bundle() -> str:
-    """Vega, Vega-Lite and its embedder as one script (the library's stub asks for an argument it does not need)."""
-    import vl_convert
-
-    script: str = vl_convert.javascript_bundle()  # type: ignore[call-arg, unused-ignore]
-    return script.replace("</script", "<\\/script")
 
 
 def _resource(name: str) -> str:
