@@ -33,11 +33,9 @@ class Watcher(Protocol):
 
     def begin(self, step: Step) -> None:
         """Hear of what comes next; calls with (done, total) follow."""
-        ...
 
     def __call__(self, done: int, total: int) -> None:
         """Hear how far it is."""
-        ...
 
 
 def announce(progress: Progress, step: Step) -> None:

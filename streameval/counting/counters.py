@@ -62,11 +62,9 @@ class KeyBins(Protocol):
     @property
     def count(self) -> int:
         """Bins in all."""
-        ...
 
     def add(self, keys: UInt64Array, labels: UInt8Array, bins: UInt64Array) -> None:
         """Count some rows in bins: negatives, positives, smallest and largest key of each."""
-        ...
 
 
 def empty_bins(count: int) -> UInt64Array:

@@ -33,19 +33,15 @@ class LabelCounts(Protocol):
     @property
     def n_pieces(self) -> int:
         """How many pieces there are."""
-        ...
 
     def piece(self, index: int) -> TiedGroups:
         """Groups of one piece; all pieces, one after another, are the list."""
-        ...
 
     def between(self, first: int, last: int | None) -> TiedGroups:
         """Groups from the one that begins at a key up to, and without, that of another; None: to the end."""
-        ...
 
     def single(self, key: int) -> bool:
         """Whether all items of the group with that key have one score."""
-        ...
 
 
 @dataclass(frozen=True)

@@ -23,12 +23,10 @@ class LabelledScans(Protocol):
     @property
     def rows(self) -> LabelledRows:
         """The list."""
-        ...
 
     @property
     def threads(self) -> int:
         """Readers at work at once on this machine; bins are as many as this many can count apart."""
-        ...
 
     def parts(self, cutoffs: Int64Array, progress: Progress) -> Iterator[tuple[BlockSums, UInt64Array | None]]:
         """Sum the list in its stored order: the part of each block, and the order keys at the cutoffs in it.
@@ -37,16 +35,12 @@ class LabelledScans(Protocol):
             UnorderedError: The stored order is not that of the scores.
             InputError: A label or a score that cannot be used.
         """
-        ...
 
     def span(self) -> tuple[int, int]:
         """Smallest and largest order key."""
-        ...
 
     def dense(self, cells: Cells, progress: Progress) -> KeyCounts:
         """Count labels per key; keys outside the cells are passed over."""
-        ...
 
     def bins(self, key_bins: KeyBins, progress: Progress) -> BinCounts:
         """Count labels per bin, and the smallest and largest key in each."""
-        ...

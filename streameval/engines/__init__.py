@@ -22,7 +22,6 @@ class Engine(ScanEngine, Protocol):
 
     def labelled(self, rows: LabelledRows, threads: int) -> LabelledScans:
         """Return the scans of a fully labelled list; `threads` is how many read at once in this process."""
-        ...
 
 
 def create(name: str, settings: dict[str, Any]) -> Engine:

@@ -40,11 +40,9 @@ class Method(Protocol):
 
     def plan(self, n_items: int, seed: int = 0) -> Plan:
         """Choose the ranks to label in a ranking of `n_items`."""
-        ...
 
     def curve(self, plan: Plan, labels: Labels) -> Curve:
         """Turn the labels of `plan` into bounds on the yield at every rank."""
-        ...
 
     def cost(self, n_items: int) -> dict[str, Any]:
         """Count the labels that a plan takes.
@@ -52,11 +50,9 @@ class Method(Protocol):
         At least `method`, `labels`, `accuracy` (the half-width it is planned for, relative to precision), `forecast`
         (whether that depends on labels not yet seen) and `claim` (what its bounds will be: a coverage of `Claim`).
         """
-        ...
 
     def with_alpha(self, alpha: float) -> Method:
         """Return the same method, planned for another half-width."""
-        ...
 
 
 @runtime_checkable
@@ -65,11 +61,9 @@ class DrawsStrata(Protocol):
 
     def strata(self, n_items: int) -> tuple[Int64Array, Int64Array]:
         """Last rank of each stratum, and ranks to draw of it."""
-        ...
 
     def drawn(self, n_items: int, seed: int, rank: Int64Array) -> Plan:
         """Make a plan of the ranks that were drawn, int64, strictly increasing."""
-        ...
 
 
 @runtime_checkable
@@ -78,7 +72,6 @@ class DrawsAtRandom(Protocol):
 
     def weights(self, plan: Plan) -> FloatArray:
         """Inverse of the probability with which the draw took each planned rank, float64 in the plan's order."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -110,11 +103,9 @@ class Sequential(Protocol):
 
     def later_looks(self, plan: Plan) -> list[Look]:
         """Give the looks that `plan` has left; none where it was made for one."""
-        ...
 
     def enlarged(self, plan: Plan, look: int) -> Plan:
         """Grow a plan to a later look. `batch` numbers the plan by which a rank first came in, from 1."""
-        ...
 
 
 def available() -> dict[str, type[Method]]:

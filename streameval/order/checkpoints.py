@@ -56,7 +56,6 @@ class ScanEngine(Protocol):
             save: May be called with all that is done so far, now and then.
             progress (callable(done, total)): Called with rows.
         """
-        ...
 
 
 @dataclass(frozen=True)

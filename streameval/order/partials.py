@@ -60,11 +60,9 @@ class PartialBuilder(Protocol):
 
     def add(self, number: int) -> None:
         """Read a row group and add it: wholly, or not at all where this raises."""
-        ...
 
     def partial(self) -> Partial:
         """The partial of all row groups added so far."""
-        ...
 
 
 class Task(Protocol):
@@ -73,20 +71,16 @@ class Task(Protocol):
     @property
     def name(self) -> str:
         """Its name in messages and progress."""
-        ...
 
     @property
     def digest(self) -> str:
         """Hash of all that decides its partials, besides the list."""
-        ...
 
     def units(self, scan: Scan) -> Int64Array:
         """Row groups that it needs."""
-        ...
 
     def begin(self, scan: Scan) -> PartialBuilder:
         """A builder of an empty partial."""
-        ...
 
 
 def partial_of(task: Task, scan: Scan, numbers: Iterable[int]) -> Partial:

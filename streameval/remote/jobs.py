@@ -43,7 +43,6 @@ class Job(Protocol):
 
     def run(self, share: Any) -> Iterator[pa.RecordBatch]:
         """Do one share; yields rows with the columns of the request."""
-        ...
 
 
 @dataclass(frozen=True)

@@ -170,11 +170,9 @@ class Opener(Protocol):
 
     def accepts(self, source: Any) -> bool:
         """Whether `source` is of this kind."""
-        ...
 
     def open(self, source: Any, options: RankingOptions) -> Rows:
         """Open it."""
-        ...
 
 
 def open_rows(source: Any, options: RankingOptions) -> Rows:

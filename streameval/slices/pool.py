@@ -52,7 +52,7 @@ class SlicePlan:
 def slice_confidence(confidence: float, slices: int) -> float:
     """Confidence of each slice, so that all of them hold together with `confidence`.
 
-    >>> round(shared(0.95, 10), 6)
+    >>> round(slice_confidence(0.95, 10), 6)
     0.995
     """
     return 1 - (1 - confidence) / slices

@@ -211,11 +211,9 @@ class Ranged(Protocol):
     @property
     def state(self) -> State:
         """Its size first."""
-        ...
 
     def read(self, ranges: Sequence[Range]) -> list[memoryview]:
         """Read ranges."""
-        ...
 
 
 class Stream(io.RawIOBase):
