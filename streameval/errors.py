@@ -118,8 +118,8 @@ def unusable_path(error: OSError) -> InputError | None:
 
 def _final_name(path: object) -> str:
     """The name a file was to have: it is first written in a folder beside it (`streameval.stores.temporary`)."""
-    beside = re.sub(r"\.streameval\.[^./]+\.part/", "", str(path))
-    return re.sub(r"\.([^/]+)\.[^./]+\.part(?=/|$)", r"\1", beside)
+    path_shown = re.sub(r"\.streameval\.[^./]+\.part/", "", str(path))
+    return re.sub(r"\.([^/]+)\.[^./]+\.part(?=/|$)", r"\1", path_shown)
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:

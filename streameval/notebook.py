@@ -25,7 +25,7 @@ def table(caption: str, head: Sequence[str], rows: Sequence[Sequence[object]]) -
     return f"<table><caption>{_text(caption)}</caption>{body}</table>"
 
 
-def band(title: str, ranks: Int64Array, lower: FloatArray, middle: FloatArray, upper: FloatArray) -> str:
+def band(title: str, ranks: Int64Array, lower: FloatArray, estimate: FloatArray, upper: FloatArray) -> str:
     """Draw values of 0..1 by rank on a log scale, as SVG.
 
     Args:
@@ -39,7 +39,7 @@ def band(title: str, ranks: Int64Array, lower: FloatArray, middle: FloatArray, u
         f'<svg role="img" aria-label="{_text(title)}" viewBox="0 0 {_WIDTH} {_HEIGHT}" width="{_WIDTH}">'
         f'<rect width="{_WIDTH}" height="{_HEIGHT}" fill="none" stroke="#888"/>'
         f'<polygon points="{around}" fill="#2f6db0" fill-opacity=".4"/>'
-        f'<polyline points="{_points(x, middle)}" fill="none" stroke="#2f6db0"/></svg>'
+        f'<polyline points="{_points(x, estimate)}" fill="none" stroke="#2f6db0"/></svg>'
     )
 
 

@@ -50,9 +50,9 @@ def read_votes(source: Any, plan: Plan, items: Items | None = None, columns: Lab
     """
     with temporary_folder("streameval-work") as spill, connected(str(spill), _MEMORY) as connection:
         try:
-            with ThreadPoolExecutor(1) as beside:
+            with ThreadPoolExecutor(1) as pool:
                 opened = open_source(connection, source)
-                digest = beside.submit(opened.digest) if opened.digest else None
+                digest = pool.submit(opened.digest) if opened.digest else None
                 reading = _Reading(connection, opened, plan, find(connection, opened, columns or LabelColumns()))
                 table, counts = reading.run(items or Items())
                 content = digest.result() if digest else _content(table)

@@ -1,4 +1,4 @@
-"""Which rows of which row group are wanted."""
+"""The wanted rows of row groups."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Write the end of a Parquet file: what libraries see of column chunks that others wrote.
+"""Write the end of a Parquet file: the metadata of column chunks that others wrote.
 
-It holds what decoding takes and nothing else: no statistics, no indexes, no level histograms.
+It holds what decoding needs and nothing else: no statistics, no indexes, no level histograms.
 """
 
 from __future__ import annotations

@@ -95,8 +95,8 @@ def slices(found: Sequence[SliceResult]) -> str:
 
 
 def _range(row: dict[str, Any]) -> str:
-    low, middle, high = (row[side] for side in _SIDES)
-    return "undefined" if low is None else f"{_share(middle)} ({_share(low)} to {_share(high)})"
+    low, estimate, high = (row[side] for side in _SIDES)
+    return "undefined" if low is None else f"{_share(estimate)} ({_share(low)} to {_share(high)})"
 
 
 def _share(value: float | None) -> str:

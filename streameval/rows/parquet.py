@@ -31,7 +31,7 @@ from streameval.stores import is_remote, store_of
 from streameval.typing import Int64Array
 
 if TYPE_CHECKING:
-    from streameval.parquet.read_items import Slab
+    from streameval.parquet.read_items import DecodedRows
 
 # row groups of one job at most, pages of one job at least (about), and jobs whose pages are found ahead
 _JOB_PARTS = 32
@@ -138,15 +138,15 @@ class ParquetRows(Rows):
             if name not in known:
                 raise InputError(f"{self.name}: there is no column '{name}'", did_you_mean(name, known))
         parts = self.parts(positions)
-        slabs = self._read(parts, tuple(columns), progress)
-        table = _joined([slab.table for slab in slabs])
+        decoded_runs = self._read(parts, tuple(columns), progress)
+        table = _joined([decoded.table for decoded in decoded_runs])
         return Taken(
             pa.table(dict(zip(columns, table.columns, strict=True))),
-            rows_read=sum(slab.rows_read for slab in slabs),
+            rows_read=sum(decoded.rows_read for decoded in decoded_runs),
             row_groups_read=len(parts),
-            pages_read=sum(slab.pages_read for slab in slabs),
-            bytes_read=sum(slab.bytes_read for slab in slabs),
-            fallbacks=fallbacks(slabs),
+            pages_read=sum(decoded.pages_read for decoded in decoded_runs),
+            bytes_read=sum(decoded.bytes_read for decoded in decoded_runs),
+            fallbacks=fallbacks(decoded_runs),
         )
 
     def stretches(self, positions: Int64Array) -> Iterator[tuple[Int64Array, Whole | None]]:
@@ -201,13 +201,13 @@ class ParquetRows(Rows):
             )
         return parts
 
-    def _read(self, parts: list[Part], columns: tuple[str, ...], progress: Progress) -> list[Slab]:
+    def _read(self, parts: list[Part], columns: tuple[str, ...], progress: Progress) -> list[DecodedRows]:
         """Find pages some jobs ahead, so that the disk fetches them while others are decoded."""
         from streameval.parquet.read_items import find_job, read_job
 
         runs = _runs(parts, self.readers, self.options.score)
         limit = int(self.options.memory * 1e9 / self.readers)
-        slabs: list[Slab] = []
+        decoded_runs: list[DecodedRows] = []
         with ThreadPoolExecutor(self.readers) as pool:
             try:
                 for begin in range(0, len(runs), _WAVE):
@@ -216,14 +216,14 @@ class ParquetRows(Rows):
                     ahead = int(self.options.memory * 1e9)
                     for job in jobs:
                         ahead -= job.advise(ahead)
-                    for slab in pool.map(lambda job: read_job(job, limit), jobs):
-                        slabs.append(slab)
-                        progress(len(slabs), len(runs))
+                    for decoded in pool.map(lambda job: read_job(job, limit), jobs):
+                        decoded_runs.append(decoded)
+                        progress(len(decoded_runs), len(runs))
             except BaseException:
                 pool.shutdown(cancel_futures=True)
                 raise
         self._check({part.footer.file.path: part.footer for part in parts}.values())
-        return slabs
+        return decoded_runs
 
     def check_unchanged(self) -> None:
         """Refuse files that changed since they were opened."""

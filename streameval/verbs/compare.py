@@ -155,11 +155,11 @@ def _curves(a: Curve, b: Curve) -> pa.Table:
     columns: dict[str, Any] = {"rank": ranks}
     for name, table in (("a", left), ("b", right)):
         columns |= {f"precision_{name}{end}": table.column(f"precision{end}") for end in ("_lower", "", "_upper")}
-    low, middle, high = (
+    low, estimate, high = (
         subtract(left.column(f"precision{one}").to_numpy(), right.column(f"precision{other}").to_numpy())
         for one, other in (("_lower", "_upper"), ("", ""), ("_upper", "_lower"))
     )
-    return pa.table({**columns, "difference_lower": low, "difference": middle, "difference_upper": high})
+    return pa.table({**columns, "difference_lower": low, "difference": estimate, "difference_upper": high})
 
 
 def _with_higher(table: pa.Table, prefix: str, told: bool) -> pa.Table:

@@ -70,13 +70,13 @@ _SCHEMA = pa.schema([("rank", pa.int64()), *((name, pa.float64()) for name in _F
 
 def _row(curve: Curve, rank: int, to: float, population: int) -> dict[str, float | bool | None]:
     found = curve.at([rank, curve.n_items])
-    low, middle, high = (found.column(name).to_pylist() for name in ("yield_lower", "yield", "yield_upper"))
-    positives = None if middle[1] is None else middle[1] + curve.misses
+    low, estimates, high = (found.column(name).to_pylist() for name in ("yield_lower", "yield", "yield_upper"))
+    positives = None if estimates[1] is None else estimates[1] + curve.misses
     bounds = interval(Counts(rank, (low[0], high[0]), (low[1] + curve.misses, high[1] + curve.misses), population), to)
     row: dict[str, float | bool | None] = {
         "rank": rank,
-        "recall": middle[0] / positives if positives else None,
-        "precision": None if middle[0] is None else middle[0] / rank,
+        "recall": estimates[0] / positives if positives else None,
+        "precision": None if estimates[0] is None else estimates[0] / rank,
         "extrapolated_lower": bounds.precision[0],
         "extrapolated": None,
         "extrapolated_upper": bounds.precision[1],
@@ -88,8 +88,8 @@ def _row(curve: Curve, rank: int, to: float, population: int) -> dict[str, float
     if positives is None:
         return row  # labels are missing, and nothing estimates them
     prevalence = positives / population
-    if 0 < middle[0] < positives and middle[0] / rank > prevalence:
-        answer = extrapolate(middle[0] / rank, middle[0] / positives, prevalence, to)
+    if 0 < estimates[0] < positives and estimates[0] / rank > prevalence:
+        answer = extrapolate(estimates[0] / rank, estimates[0] / positives, prevalence, to)
         row["extrapolated"] = float(answer.precision)
         row["documents"] = float(documents(prevalence, population, to, answer.precision))
         row["outside_model"] = bool(answer.outside_model)
