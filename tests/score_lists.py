@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pyarrow as pa
 
-from streameval.kernels.tiehash import position_hashes
+from streameval.kernels.tie_hash import position_hashes
 from streameval.order.scan import Scan
 from streameval.order.scores import order_of
 from streameval.order.ties import key_hashes

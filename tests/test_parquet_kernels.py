@@ -5,8 +5,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from streameval.kernels import pageheader, parquet
-from streameval.kernels.pageheader import count_rows, page_header
+from streameval.kernels import page_header as headers
+from streameval.kernels import parquet
+from streameval.kernels.page_header import count_rows, page_header
 from streameval.kernels.parquet import ABSENT, choose_pages, chunk_facts, find_field, offset_index, places
 from streameval.kernels.texts import copy_texts, find_texts
 from streameval.parquet import thrift
@@ -71,7 +72,7 @@ def test_page_headers(kind, n, more, crc):
     if crc:
         fields[4] = (I32, -n[7])
     raw = thrift.write_struct(fields)
-    out = np.zeros(pageheader.N_HEADER, np.int64)
+    out = np.zeros(headers.N_HEADER, np.int64)
     assert page_header(as_array(raw + b"data"), out) == len(raw)
     rest = [n[1], n[2], ABSENT] if kind == 3 else [ABSENT, n[2], n[3]]
     levels = [n[4], n[3]] if kind == 3 else [ABSENT, ABSENT]
@@ -116,7 +117,7 @@ def test_column_chunks(n_groups, n_leaves, data):
 def test_any_bytes_are_survived(raw):
     raw = as_array(raw)
     assert offset_index(raw, np.zeros((5, 3), np.int64)) >= -1
-    assert page_header(raw, np.zeros(pageheader.N_HEADER, np.int64)) <= raw.size
+    assert page_header(raw, np.zeros(headers.N_HEADER, np.int64)) <= raw.size
     assert find_field(raw, 1)[1] <= raw.size
     out = np.zeros((1, 1, parquet.N_FACTS), np.int64)
     assert chunk_facts(raw, np.array([0]), np.array([0]), out) in (0, -1)

@@ -12,7 +12,7 @@ from __future__ import annotations
 import numpy as np
 
 from streameval.kernels.jit import kernel
-from streameval.kernels.tiehash import position_hash
+from streameval.kernels.tie_hash import position_hash
 from streameval.typing import AnyArray, Int32Array, Int64Array, UInt32Array, UInt64Array
 
 

@@ -22,7 +22,7 @@ from streameval.labelling.columns import Found, LabelColumns, find
 from streameval.labelling.duckdb_session import connected
 from streameval.labelling.match_items import Items, Join, match_keys, refuse_shortened
 from streameval.labelling.readers import LISTED, ROW, Opened, Rejected, given, name_of, open_source
-from streameval.labelling.shared import refuse_other_items
+from streameval.labelling.shared_columns import refuse_other_items
 from streameval.labelling.votes import SCHEMA, Votes
 from streameval.stores.temporary import temporary_folder
 from streameval.types import Plan

@@ -10,8 +10,8 @@ from __future__ import annotations
 import numpy as np
 
 from streameval.errors import InputError
-from streameval.kernels.orderkeys import LAST
-from streameval.kernels.tiehash import position_hashes
+from streameval.kernels.order_keys import LAST
+from streameval.kernels.tie_hash import position_hashes
 from streameval.order.checkpoints import Checkpoints
 from streameval.order.early_candidates import EarlyCandidates
 from streameval.order.filter import NO_HASHES

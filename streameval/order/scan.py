@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import pyarrow as pa
 
-from streameval.kernels.tiehash import position_hashes
+from streameval.kernels.tie_hash import position_hashes
 from streameval.order.finer_bins import Words
 from streameval.order.scores import Keys, ScoreOrder
 from streameval.order.skip_by_statistics import SkippedRows

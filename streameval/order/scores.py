@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from streameval.errors import InputError
-from streameval.kernels.orderkeys import LAST, float32_keys, float64_bits, float64_keys, int64_keys
+from streameval.kernels.order_keys import LAST, float32_keys, float64_bits, float64_keys, int64_keys
 from streameval.typing import AnyArray, UInt64Array
 
 _ALL = np.uint64(0xFFFFFFFFFFFFFFFF)

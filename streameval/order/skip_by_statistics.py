@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from streameval.kernels.orderkeys import LAST
+from streameval.kernels.order_keys import LAST
 from streameval.order.scores import ScoreOrder
 from streameval.rows import Bounds
 from streameval.typing import BoolArray, Int64Array, UInt64Array

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from streameval.errors import InputError
-from streameval.kernels import pageheader as headers
+from streameval.kernels import page_header as headers
 from streameval.kernels import parquet as kernels
 from streameval.parquet.chunks import Chunk, OpenFile
 from streameval.parquet.layout import CORRUPT

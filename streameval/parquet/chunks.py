@@ -123,7 +123,7 @@ class Run:
     body : list of memoryview
         The dictionary page, if there is one, and the pages, headers included.
     heads : list of int64 arrays
-        Header of each page without the dictionary (`streameval.kernels.pageheader`).
+        Header of each page without the dictionary (`streameval.kernels.page_header`).
     dictionary, entries : int
         Bytes of the dictionary page, and of what is in it, decompressed.
     values, uncompressed : int

@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from streameval.errors import InputError, outside_trouble
-from streameval.kernels import pageheader as headers
+from streameval.kernels import page_header as headers
 from streameval.kernels import parquet as kernels
 from streameval.parquet import texts
 from streameval.parquet.checks import DATA_PAGE, DATA_PAGE_V2, DICTIONARY_PAGE, check_crc

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from streameval.errors import InputError
-from streameval.kernels import pageheader as headers
+from streameval.kernels import page_header as headers
 from streameval.kernels import parquet as kernels
 from streameval.parquet.checks import DATA_PAGE, DATA_PAGE_V2, read_header
 from streameval.parquet.chunks import Chunk, OpenFile, Pages, UnfitError

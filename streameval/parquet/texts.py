@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 import pyarrow as pa
 
-from streameval.kernels import pageheader as headers
+from streameval.kernels import page_header as headers
 from streameval.kernels import parquet as kernels
 from streameval.kernels.texts import copy_texts, find_texts
 from streameval.parquet.chunks import Run, UnfitError

@@ -16,8 +16,8 @@ import numpy as np
 import pyarrow as pa
 
 from streameval.errors import InputError
-from streameval.kernels.tiehash import position_hashes
-from streameval.kernels.wordorder import count_before
+from streameval.kernels.tie_hash import position_hashes
+from streameval.kernels.word_order import count_before
 from streameval.order.by_score import ByScore
 from streameval.order.finer_bins import Words
 from streameval.order.scan import Scan

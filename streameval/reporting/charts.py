@@ -1,6 +1,6 @@
 """Charts of one curve or several, as Vega-Lite: plain dictionaries, which `vl_convert` and the page's scripts draw.
 
-Every chart draws rows of `drawn`, each with the `study` it belongs to. Colours are those of Okabe and Ito, which
+Every chart draws rows of `chart_rows`, each with the `study` it belongs to. Colours are those of Okabe and Ito, which
 colour-blind people tell apart, and each study has its own dashes. A test holds the dictionaries against the schema of
 Vega-Lite; to do so whenever a chart is drawn would take longer than to evaluate a study.
 """
@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from streameval.reporting.drawn import Rows
+from streameval.reporting.chart_rows import Rows
 from streameval.stores import atomic
 
 Spec = dict[str, Any]

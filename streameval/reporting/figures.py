@@ -10,9 +10,9 @@ from typing import Literal
 import pyarrow as pa
 
 from streameval.curve import Curve
-from streameval.reporting import drawn
+from streameval.reporting import chart_rows
+from streameval.reporting.chart_rows import Rows
 from streameval.reporting.charts import Axis, Spec, band_chart, bar_chart, rank_axis, share_chart, top_of, with_pick
-from streameval.reporting.drawn import Rows
 from streameval.study.result_files import Evaluation
 from streameval.text import short
 from streameval.types import Plan
@@ -35,11 +35,7 @@ class Shown:
 
 @dataclass(frozen=True)
 class Figure:
-    """A chart with its words.
-
-    Attributes:
-        chart: In Vega-Lite.
-    """
+    """A chart, in Vega-Lite, with its words."""
 
     name: str
     title: str
@@ -86,7 +82,7 @@ MOST_SMALL = 30
 def slice_figures(one: Shown) -> list[Figure]:
     """Draw precision by rank of every slice, small and on the same axes, the largest slices first."""
     slices = one.found.slices[:MOST_SMALL]
-    rows = [[{"study": each.name, "at": at, **row} for at, row in enumerate(drawn.by_rank_small(each.curve))]
+    rows = [[{"study": each.name, "at": at, **row} for at, row in enumerate(chart_rows.by_rank_small(each.curve))]
             for each in slices]  # fmt: skip
     last, top = max((each.curve.n_items for each in slices), default=1), max(map(top_of, rows), default=1.0)
     return [
@@ -105,20 +101,20 @@ def _of_curve(draw: Callable[[Curve], Rows], one: Shown) -> Rows:
 
 
 def _labels(one: Shown) -> Rows:
-    return [] if one.plan is None else drawn.labels_spent(one.plan.ranks, one.plan.n_items)
+    return [] if one.plan is None else chart_rows.labels_spent(one.plan.ranks, one.plan.n_items)
 
 
 def _local(one: Shown) -> Rows:
     if one.found.slices:
         return []  # labels of small slices are many more than their share of the list
-    return drawn.local_shares(one.found.labels, one.found.curve.n_items)
+    return chart_rows.local_shares(one.found.labels, one.found.curve.n_items)
 
 
 _DRAWN: dict[str, Callable[[Shown], Rows]] = {
-    "precision": partial(_of_curve, drawn.by_rank),
-    "recall": partial(_of_curve, drawn.by_recall),
-    "roc": partial(_of_curve, drawn.by_false_positive_rate),
-    "yield": partial(_of_curve, drawn.by_yield),
+    "precision": partial(_of_curve, chart_rows.by_rank),
+    "recall": partial(_of_curve, chart_rows.by_recall),
+    "roc": partial(_of_curve, chart_rows.by_false_positive_rate),
+    "yield": partial(_of_curve, chart_rows.by_yield),
     "labels": _labels,
     "local": _local,
 }

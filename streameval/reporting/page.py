@@ -10,7 +10,7 @@ from streameval.reporting import tables
 from streameval.reporting.bundle import bundle
 from streameval.reporting.charts import POLICY, spec
 from streameval.reporting.figures import Figure, Shown, figures, slice_figures
-from streameval.reporting.packed import Packed, pack_all, zipped
+from streameval.reporting.picker_data import Packed, pack_all, zipped
 from streameval.reporting.sentences import band_meaning, counted, estimate_sentence, half_width_sentence, proof
 from streameval.study.result_files import Evaluation
 from streameval.text import printable

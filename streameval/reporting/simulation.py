@@ -11,8 +11,8 @@ import numpy as np
 from streameval.curve import Curve
 from streameval.errors import InputError
 from streameval.methods.replicates import Replicates, Simulation
+from streameval.reporting.chart_rows import thinned
 from streameval.reporting.charts import ZERO, Spec, chart_file, number, rank_axis
-from streameval.reporting.drawn import thinned
 from streameval.stores import atomic
 from streameval.typing import FloatArray, Int64Array
 

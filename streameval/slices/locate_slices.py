@@ -13,8 +13,8 @@ import pyarrow.compute as pc
 from streameval.counting.labelled_rows import in_order
 from streameval.errors import InputError
 from streameval.kernels.slicing import count_between, find_in_order
-from streameval.kernels.tiehash import position_hashes
-from streameval.kernels.wordorder import count_before
+from streameval.kernels.tie_hash import position_hashes
+from streameval.kernels.word_order import count_before
 from streameval.order.by_score import ByScore
 from streameval.order.finer_bins import Words
 from streameval.order.locate import locate

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from streameval.kernels.samplesize import exact_sample_sizes, hoeffding_sizes
+from streameval.kernels.sample_size import exact_sample_sizes, hoeffding_sizes
 from streameval.typing import FloatArray, Int64Array
 
 
