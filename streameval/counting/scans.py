@@ -29,11 +29,10 @@ class LabelledScans(Protocol):
         """Readers at work at once on this machine; bins are as many as this many can count apart."""
 
     def parts(self, cutoffs: Int64Array, progress: Progress) -> Iterator[tuple[BlockSums, UInt64Array | None]]:
-        """Sum the list in its stored order: the part of each block, and the order keys at the cutoffs in it.
+        """Sum the list in its stored order: the sums of each block, and the order keys at the cutoffs in it.
 
-        Raises:
-            UnorderedError: The stored order is not that of the scores.
-            InputError: A label or a score that cannot be used.
+        Raises `UnorderedError` where that is not the order of the scores, `InputError` for a label or score that cannot
+        be used.
         """
 
     def span(self) -> tuple[int, int]:

@@ -96,11 +96,7 @@ class Envelope:
 
     @staticmethod
     def from_table(table: pa.Table, n_items: int) -> Envelope:
-        """Read back what `table` wrote.
-
-        Raises:
-            ValueError: Its ranks do not increase from 0 to `n_items`.
-        """
+        """Read back what `table` wrote; a `ValueError` where its ranks do not increase from 0 to `n_items`."""
         names = ("rank", "yield_lower", "yield_upper")
         found = Envelope(*(table.column(name).to_numpy() for name in names))
         ends = found.rank[[0, -1]].tolist() if found.rank.size else []

@@ -19,10 +19,7 @@ _DECIMALS = 12  # of a target, here and in SQL: then both are whole numbers over
 
 
 def target(value: object, name: str) -> Fraction:
-    """Read a precision or recall as the decimal that was typed, to twelve places.
-
-    Raises:
-        InputError: It is no number in (0, 1].
+    """Read a precision or recall as the decimal that was typed, to twelve places; an `InputError` outside (0, 1].
 
     >>> target(0.9, "recall"), target("0.07", "recall")
     (Fraction(9, 10), Fraction(7, 100))

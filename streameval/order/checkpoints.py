@@ -132,8 +132,7 @@ class Checkpoints:
     def run(self, scan: Scan, task: Task, progress: Progress) -> Partial:
         """Return the partial of all row groups, reading those that no saved partial covers.
 
-        Raises:
-            UnfinishedError: Other shards have some of them to read.
+        Raises `UnfinishedError` where other shards have some of them to read.
         """
         name = hashlib.sha256(f"{__version__}\0{self.identity}\0{task.digest}".encode()).hexdigest()[:16]
         needed: Int64Array = task.units(scan)

@@ -144,7 +144,7 @@ def order_of(types: list[tuple[str, pa.DataType]], score: str, ascending: bool, 
     """Find the order that the score columns of all files share.
 
     Args:
-        types: One per file. Float widths and integer widths may be mixed: the widest counts.
+        types: Of each file, (path, type). Float widths and integer widths may be mixed: the widest counts.
         score: The column's name, for messages.
         nan ({"refuse", "last"}): What becomes of scores that are null or NaN.
 

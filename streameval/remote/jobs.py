@@ -73,9 +73,7 @@ def serialize(job: Job, shares: Sequence[Any]) -> bytes:
 def run_shares(payload: bytes, shares: Iterable[int]) -> Iterator[pa.RecordBatch]:
     """Do some shares of a payload, on a worker.
 
-    Raises:
-        RuntimeError: Whatever goes wrong with the list, encoded so that `reported_error` finds it in any text that
-            quotes it.
+    Whatever goes wrong with the list is a `RuntimeError`, whose text `reported_error` decodes wherever it is quoted.
     """
     version, packed, parts = pickle.loads(payload)
     try:

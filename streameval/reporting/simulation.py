@@ -20,11 +20,7 @@ _KINDS: dict[str, Literal["svg", "png", "html"]] = {".svg": "svg", ".png": "png"
 
 
 def kind_of(path: str | os.PathLike[str]) -> Literal["svg", "png", "html"]:
-    """Tell a picture's format from its ending.
-
-    Raises:
-        InputError: An ending that is none of .svg, .png, .html.
-    """
+    """Return a picture's format by its ending; an `InputError` unless it is .svg, .png or .html."""
     kind = _KINDS.get(Path(path).suffix.lower())
     if kind is None:
         raise InputError(f"{path}: cannot draw a '{Path(path).suffix}'", "the ending is .svg, .png or .html")

@@ -81,8 +81,7 @@ class Rows(ABC):
     def take(self, positions: Int64Array, columns: Sequence[str], progress: Progress = silent) -> Taken:
         """Read columns, each named once, of the rows at strictly increasing positions, counted from 0.
 
-        Raises:
-            InputError: No such column; a damaged file, or one that changed, with file and place.
+        Raises `InputError`, with file and place, for a column that is missing, or a file that is damaged or changed.
         """
 
     @property

@@ -172,9 +172,8 @@ def need(module: str, extra: str, what: str | None = None) -> Any:
 def call_library(where: str, call: Callable[[], T]) -> T:
     """Call a table's library, whose errors are of any kind.
 
-    Raises:
-        OutsideError: Network trouble, a store that does not answer.
-        InputError: Anything else, in one line without user names and passwords.
+    Raises `OutsideError` where its store does not answer, else `InputError`: one line, without user names and
+    passwords.
     """
     try:
         return call()

@@ -59,11 +59,7 @@ class ParquetRows(Rows):
 
     @cached_property
     def footers(self) -> tuple[Footer, ...]:
-        """Of all files; they are read once.
-
-        Raises:
-            InputError: See `read_footers`; files whose partition keys differ.
-        """
+        """Footers of all files, read once; an `InputError` for a damaged file, or files whose partition keys differ."""
         limit = int(self.options.memory * 1e9 / self.readers)
         read = read_footers(self.files, self.options.score, self.readers)
         footers = tuple(replace(footer, verify=self.options.verify, limit=limit) for footer in read)
@@ -126,11 +122,7 @@ class ParquetRows(Rows):
         return [(footer.schema.field(column).type, [one for one, count in of if count]) for footer, of in counted]
 
     def take(self, positions: Int64Array, columns: Sequence[str], progress: Progress = silent) -> Taken:
-        """Read rows page by page.
-
-        Raises:
-            InputError: No such column. A damaged file or one that changed, with file and place.
-        """
+        """Read rows page by page; see `Rows.take`."""
         from streameval.parquet.read_items import fallbacks
 
         known = ParquetRows.columns(self)  # of the files, whatever a table says
@@ -270,11 +262,7 @@ class _Opener:
         )
 
     def open(self, source: Any, options: RankingOptions) -> Rows:
-        """Open files.
-
-        Raises:
-            InputError: See `list_files`, `chosen`, `read_footers`, `common_schema`; no rows.
-        """
+        """Open files; raises what `list_files`, `chosen`, `read_footers` and `common_schema` do, and without rows."""
         files = list_files(source, options.file_order)
         given = [source] if isinstance(source, str | os.PathLike) else list(source)
         places = tuple(os.fspath(p) if is_remote(os.fspath(p)) else os.path.abspath(p) for p in given)

@@ -67,11 +67,7 @@ class RowGroup(Unit):
                 os.close(handle)
 
     def read(self, columns: Sequence[str]) -> pa.Table:
-        """Read columns whole; a partition key that is no column of the file is known without it.
-
-        Raises:
-            InputError: A damaged file, named with the row group, or one that changed since the list was opened.
-        """
+        """Read columns whole; a partition key that is no column of the file is known without it."""
         stored = set(self.footer.schema.names)
         kept = {key: value for key, value in self.footer.file.keys if key not in stored}
         table = self._decoded([name for name in columns if name not in kept])

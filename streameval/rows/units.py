@@ -33,11 +33,7 @@ class Unit(ABC):
 
     @abstractmethod
     def read(self, columns: Sequence[str]) -> pa.Table:
-        """Read the columns of all its rows.
-
-        Raises:
-            InputError: A damaged file, or one that changed since the list was opened; names the place.
-        """
+        """Read the columns of all its rows; an `InputError` names the place where a file is damaged or changed."""
 
     def advise(self) -> None:  # noqa: B027  (most storage has no use for it)
         """Prepare for its scores to be read soon."""

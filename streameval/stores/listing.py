@@ -14,11 +14,10 @@ from streameval.stores.trouble import with_retries
 
 
 def kind_of(path: str) -> str:
-    """Say what lies there: "file", "folder" or "nothing".
+    """Return what lies there: "file", "folder" or "nothing".
 
-    Raises:
-        InputError: There is no such bucket; access denied.
-        OutsideError: The store does not answer.
+    Raises `InputError` where there is no such bucket or access is denied, `OutsideError` where the store does not
+    answer.
     """
     from pyarrow.fs import FileType
 
@@ -34,11 +33,7 @@ def kind_of(path: str) -> str:
 
 
 def walk(folder: str) -> list[str]:
-    """Paths of all files below a folder, sorted; one request a thousand of them.
-
-    Raises:
-        InputError, OutsideError: See `kind_of`.
-    """
+    """Paths of all files below a folder, sorted; one request a thousand of them; errors as in `kind_of`."""
     from pyarrow.fs import FileSelector, FileType
 
     store = cast(ObjectStore, store_of(folder))

@@ -114,11 +114,7 @@ def read_json(path: Path, hint: str, root: Path | None = None) -> dict[str, Any]
 
 
 def refuse_elsewhere(path: Path, root: Path, hint: str) -> None:
-    """Refuse a path that a link leads out of a folder.
-
-    Raises:
-        StudyError: It does.
-    """
+    """Refuse a path that a link leads out of a folder (`StudyError`)."""
     if not Path(os.path.realpath(path)).is_relative_to(os.path.realpath(root)):
         raise StudyError(f"{path}: a link leads out of the study, and is not followed", hint)
 

@@ -54,8 +54,7 @@ class Sender:
     def send(self, name: str) -> None:
         """Send a finished file and remove it here; waits while the most that may be are under way.
 
-        Raises:
-            InputError, OutsideError: The store refuses this file or an earlier one, or does not answer.
+        An error of this file or of an earlier one is raised: the store refuses it, or does not answer.
         """
         while len(self._under_way) >= _SENDERS:
             self._under_way.popleft().result()
@@ -92,11 +91,7 @@ class Sender:
         self._pool.shutdown(wait=True, cancel_futures=True)
 
     def name(self, last: str) -> None:
-        """Give the files their names, `last` last.
-
-        Raises:
-            InputError, OutsideError: The store refuses, does not answer, or has another size than was sent.
-        """
+        """Give the files their names, `last` last; an `OutsideError` where one has another size than was sent."""
         self.send(last)
         self.wait()
         _each(self._copy, [name for name in self._sizes if name != last])
@@ -150,12 +145,7 @@ def staged(place: str, last: str) -> Iterator[Sender]:
 
 
 def leftovers(place: str, last: str) -> list[str]:
-    """List files that a run that did not end has given their names.
-
-    Raises:
-        InputError: Something else is there; there is no such bucket.
-        OutsideError: The store does not answer.
-    """
+    """List files that a run that did not end has given their names; an `InputError` where something else is there."""
     if kind_of(place) == "file":
         raise InputError(f"{place}: is a file", "give a new folder")
     there = names_in(place)

@@ -28,9 +28,8 @@ class File(Protocol):
     def read(self, ranges: Sequence[Range]) -> list[memoryview]:
         """Read (offset, bytes) ranges, near ones in one go; shorter where the file ends.
 
-        Raises:
-            OSError: The disk fails.
-            InputError, OutsideError: The store refuses, or does not answer however often it is asked.
+        Raises `OSError` where the disk fails, `InputError` or `OutsideError` where the store refuses or does not
+        answer.
         """
 
     def advise(self, ranges: Sequence[Range]) -> None:
@@ -56,11 +55,7 @@ class Store(Protocol):
         """Files worth reading at once."""
 
     def open(self, path: str) -> File:
-        """Open a file for reading.
-
-        Raises:
-            OSError, InputError, OutsideError: See `File.read`; nothing is there.
-        """
+        """Open a file for reading; errors as in `File.read`, and where nothing is there."""
 
     def tail(self, path: str, need: Need) -> tuple[State, bytes]:
         """Read the state of a file and so many bytes at its end as `need` says when it sees the last eight."""

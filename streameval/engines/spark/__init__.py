@@ -47,10 +47,8 @@ class Spark:
     ) -> Partial:
         """See `Engine.run_task`.
 
-        Raises:
-            InputError: A damaged list; a Spark that cannot be started, or whose workers lack this library; the extra is
-                missing.
-            OutsideError: A Spark that does not answer, or that gave up.
+        Raises `InputError` for a damaged list, a Spark that cannot be started or whose workers lack this library, or a
+        missing extra; `OutsideError` where Spark does not answer, or gave up.
         """
         if isinstance(task, Sampling):  # a few row groups: read before a job would have begun
             return run_task(scan, task, numbers, save, progress)
