@@ -165,7 +165,7 @@ def _totals(blocks: list[_Block], cut: Int64Array) -> Totals:
     corner = {}
     for side, name in enumerate(("early", "ends")):
         points = [b.corner[side] + np.array([b.start, b.found]) for b in blocks]
-        lengths = [one.shape[0] for one in points]
+        lengths = [point.shape[0] for point in points]
         joined = np.concatenate([np.empty((0, 2), np.int64), *points])
         corner[name] = (joined, np.repeat(np.arange(len(blocks)), lengths))
     return Totals(

@@ -54,4 +54,4 @@ class Forecast:
 def total(forecasts: Sequence[Forecast]) -> Forecast:
     """Add up forecasts of parts of one fetch."""
     names = [field.name for field in fields(Forecast)]
-    return Forecast(**{name: sum(getattr(one, name) for one in forecasts) for name in names})
+    return Forecast(**{name: sum(getattr(forecast, name) for forecast in forecasts) for name in names})

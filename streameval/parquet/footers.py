@@ -81,7 +81,7 @@ def read_footers(files: Sequence[DataFile], score: str | None, threads: int) -> 
         footers = list(pool.map(lambda file: read_footer(file, score), files))
     # one schema for all who share it: 100,000 copies would take gigabytes
     first = footers[0].schema
-    return [replace(one, schema=first) if one.schema.equals(first) else one for one in footers]
+    return [replace(footer, schema=first) if footer.schema.equals(first) else footer for footer in footers]
 
 
 def read_footer(file: DataFile, score: str | None) -> Footer:

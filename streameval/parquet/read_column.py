@@ -141,7 +141,7 @@ def _by_pages(files: Sequence[LocatedColumn], limit: int, counts: ReadCounts) ->
         arrays, n_bytes = read_pages(pages, limit)
         leaves.append(arrays)
         counts.n_bytes += n_bytes
-        counts.n_pages += sum(len(one.places) for one in pages)
+        counts.n_pages += sum(len(page.places) for page in pages)
         for one in pages:
             counts.add_rows(one.chunk.footer, one.chunk.group, one.n_rows)
     if len(leaves) == 1:

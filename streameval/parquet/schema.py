@@ -101,7 +101,7 @@ def columns_of(schema: bytes) -> tuple[Column, ...]:
 def schema_for(columns: Sequence[Column]) -> bytes:
     """Write a schema of some columns, ready for a footer."""
     root: Fields = {_NAME: (thrift.BINARY, b"schema"), _NUM_CHILDREN: (thrift.I32, len(columns))}
-    return thrift.write_list(thrift.STRUCT, [root, *(one for column in columns for one in column.elements)])
+    return thrift.write_list(thrift.STRUCT, [root, *(element for column in columns for element in column.elements)])
 
 
 def _children(element: Fields) -> int:

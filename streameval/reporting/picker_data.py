@@ -100,5 +100,5 @@ def _scores(curve: Curve) -> dict[str, Any] | None:
     if ranks.size > _SCORES:
         wanted = np.unique(np.searchsorted(ranks, np.geomspace(1, float(ranks[-1]), _SCORES)))
         ranks, scores = ranks[wanted], scores.take(wanted)
-    values = [one if isinstance(one, int | float) else str(one) for one in scores.to_pylist()]
+    values = [score if isinstance(score, int | float) else str(score) for score in scores.to_pylist()]
     return {"rank": ranks.tolist(), "score": values}

@@ -193,4 +193,4 @@ def _kinds(source: Any) -> list[str]:
     if named and named[1] in known:
         return [named[1]]
     paths = source if isinstance(source, list | tuple) else [source]
-    return ["parquet"] if all(isinstance(one, str | os.PathLike) for one in paths) else known
+    return ["parquet"] if all(isinstance(path, str | os.PathLike) for path in paths) else known

@@ -69,14 +69,14 @@ class LakeRows(ParquetRows):
     @cached_property
     def n_rows(self) -> int:  # type: ignore[override]
         """From metadata; from footers where they lack it."""
-        return sum(read_rows(one) if one.rows is None else one.rows for one in self.snapshot.files)
+        return sum(read_rows(file) if file.rows is None else file.rows for file in self.snapshot.files)
 
     @property
     def fingerprint(self) -> str:
         """Hash over table, snapshot, and the names, sizes and rows of its files, which are never rewritten."""
         digest = hashlib.sha256(f"{self.snapshot.table}\0{self.snapshot.version}\n".encode())
-        for one in self.snapshot.files:
-            digest.update(f"{one.file.name}\0{one.size}\0{one.rows}\n".encode())
+        for file in self.snapshot.files:
+            digest.update(f"{file.file.name}\0{file.size}\0{file.rows}\n".encode())
         return digest.hexdigest()[:16]
 
     @property
@@ -130,7 +130,7 @@ def open_table(snapshot: Snapshot, options: RankingOptions) -> LakeRows:
         raise InputError(
             f"{where}: a table has no order of its own", "name the column whose order is the ranking: --score COL"
         )
-    rows = LakeRows((where,), options, tuple(one.file for one in snapshot.files), snapshot)
+    rows = LakeRows((where,), options, tuple(file.file for file in snapshot.files), snapshot)
     if not rows.n_rows:
         raise InputError(f"{where}: no rows in {len(snapshot.files):,} files", "a ranking needs at least one item")
     return rows

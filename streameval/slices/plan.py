@@ -64,7 +64,7 @@ def draw_by_slices(ranking: Ranking, by: str, method: Method, seed: int, progres
     with temporary_folder("streameval-work") as folder:
         slices = read_slices(ranking, by, folder, progress)
         plans = _plans(method, slices, seed)
-        wanted = [np.union1d(one.ranks, _grid(one)) if scored else one.ranks for one in plans]
+        wanted = [np.union1d(plan.ranks, _grid(plan)) if scored else plan.ranks for plan in plans]
         cutoffs = list_cutoffs(ranking.n_items)
         placed = locate_slices(ranking, slices, wanted, cutoffs, progress)
     ranks = [at[np.searchsorted(all_, one.ranks)] for at, all_, one in zip(placed.rank, wanted, plans, strict=True)]

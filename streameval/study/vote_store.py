@@ -107,7 +107,7 @@ class LabelStore:
         """Return what `sources` would be after `add`."""
         stored = self._stored()
         there = _counted(stored, self._forgotten())
-        new = {one.identity: one.table.num_rows for one in votes}
+        new = {vote.identity: vote.table.num_rows for vote in votes}
         there = [one for one in there if one.table.num_rows >= new.get(one.identity, 0)]
         known = {one.identity for one in there}
         return there + [
@@ -139,7 +139,7 @@ class LabelStore:
             files[self.folder / "forgotten.json"] = atomic.json_object(kept)
         if files:
             atomic.write_all(files)
-        return {one.identity: one.identity not in there or one.identity in forgotten for one in votes}
+        return {vote.identity: vote.identity not in there or vote.identity in forgotten for vote in votes}
 
     def forget(self, name: str) -> int:
         """Let the rows of a source count no longer.
@@ -183,7 +183,7 @@ class LabelStore:
 
     def _check_one_file(self, sources: Sequence[Given], name: str) -> None:
         """Files of one name in several folders are not the same source."""
-        meant = [one for one in sources if _short(one.facts["source"]) == name]
+        meant = [source for source in sources if _short(source.facts["source"]) == name]
         if len({one.facts["source"] for one in meant}) > 1 and name not in {one.facts["source"] for one in meant}:
             several = ", ".join(f"{one.identity} ({one.facts['source']})" for one in meant)
             raise InputError(f"{self.folder}: several sources are called '{name}': {several}", "forget one by its id")
@@ -193,7 +193,9 @@ class LabelStore:
         if not path.exists():
             return {}
         found = read_json(path, _RECOUNT, self.folder.parent)
-        if not all(isinstance(names, list) and all(isinstance(one, str) for one in names) for names in found.values()):
+        if not all(
+            isinstance(names, list) and all(isinstance(name, str) for name in names) for names in found.values()
+        ):
             raise unusable(path, ValueError("it lists no names"), _RECOUNT)
         return found
 
@@ -210,11 +212,11 @@ def _next(stored: Mapping[str, Given]) -> int:
 
 def rows_of(sources: Sequence[Given]) -> pa.Table:
     """All rows, in the order in which they came."""
-    return pa.concat_tables([STORED.empty_table(), *(one.table for one in sources)])
+    return pa.concat_tables([STORED.empty_table(), *(source.table for source in sources)])
 
 
 def _distinct(votes: Sequence[Votes]) -> list[Votes]:
-    return list({one.identity: one for one in votes}.values())
+    return list({vote.identity: vote for vote in votes}.values())
 
 
 def _given(identity: str, facts: Mapping[str, Any], table: pa.Table) -> Given:

@@ -96,10 +96,10 @@ def _table(methods: list[dict[str, Any]]) -> list[str]:
     heads = ["ours (loguniform)", "the paper's (PAULA)"]
     rows = [
         ["", *heads, "truth"],
-        ["labels", *(f"{one['labels']:,}" for one in methods), ""],
-        ["bounds", *(_promise(one) for one in methods), ""],
+        ["labels", *(f"{method['labels']:,}" for method in methods), ""],
+        ["bounds", *(_promise(method) for method in methods), ""],
     ]
-    for at in zip(*(one["precision_at"] for one in methods), strict=True):
+    for at in zip(*(method["precision_at"] for method in methods), strict=True):
         bounds = [f"{r['lower']:.4f} .. {r['upper']:.4f}{'' if _inside(r) else ' (missed)'}" for r in at]
         rows.append([f"k = {at[0]['rank']:,}", *bounds, f"{at[0]['truth']:.4f}"])
     widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]

@@ -260,7 +260,10 @@ def _evaluation(truth: Truth, summed: Summed, curve: Curve, windows: Sequence[Wi
         },
         "claim": curve.claim.as_dict(),
         "findings": [],
-        "diagnostics": {"windows": [one.as_dict() for one in windows], "smallest_window": smallest_window(windows)},
+        "diagnostics": {
+            "windows": [result.as_dict() for result in windows],
+            "smallest_window": smallest_window(windows),
+        },
         "half_width": {**_half_width(curve), "labels_for_half": None},
         "account": {"planned": curve.n_items, "labelled": curve.n_items},
         "sources": [],

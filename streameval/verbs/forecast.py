@@ -97,7 +97,7 @@ def forecast_labels(sources: Sequence[str]) -> list[Source]:
     InputError, OutsideError
         There is no such file; a store that refuses or does not answer.
     """
-    return [Source(_shown(one), *_size(one)) for one in sources]
+    return [Source(_shown(source), *_size(source)) for source in sources]
 
 
 def _shown(source: str) -> str:

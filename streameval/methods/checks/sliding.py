@@ -153,7 +153,7 @@ class Sliding:
 
 def smallest_window(results: Sequence[WindowResult]) -> WindowResult | None:
     """Find the smallest window, of these the largest ε, for which A.2 holds on a list long enough to say so."""
-    holding = [one for one in results if one.a2.holds and one.ranks_compared]
+    holding = [result for result in results if result.a2.holds and result.ranks_compared]
     return min(holding, key=lambda one: (one.window, -one.epsilon), default=None)
 
 

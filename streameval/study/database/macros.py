@@ -221,4 +221,4 @@ def statements(score: str, slices: str = "absent", basis: str = "bounds") -> lis
     asked = [*macros(score), *([] if slices == "absent" else map(_of_slice, macros(slices)))]
     triple = _TRIPLE if basis == "bounds" else _NO_ESTIMATES
     weighted = [_WEIGHTED_MEAN, f"COMMENT ON MACRO weighted_mean IS '{_WEIGHTED_MEAN_SAYS}'"]
-    return [triple, *weighted, *(one for macro in asked for one in macro.statements)]
+    return [triple, *weighted, *(statement for macro in asked for statement in macro.statements)]
