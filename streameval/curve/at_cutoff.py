@@ -91,7 +91,8 @@ def e_measure(at: Cutoffs) -> FloatArray:
 
 
 METRICS: dict[str, Callable[[Cutoffs], FloatArray]] = {
-    one.__name__: one for one in (precision, recall, f1, e_measure, accuracy, specificity, false_positive_rate, mcc)
+    metric.__name__: metric
+    for metric in (precision, recall, f1, e_measure, accuracy, specificity, false_positive_rate, mcc)
 }
 
 

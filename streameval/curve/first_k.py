@@ -40,7 +40,7 @@ def average_precision_at(extremes: Extremes, k: int) -> dict[str, Interval]:
         return np.minimum(many, found + beyond) + misses
 
     lowest = Extremes(top.n_items, float(elsewhere), top.early, top.late)
-    turns = [one for one in (few, k - misses) if top.span[0] < one < top.span[1]]
+    turns = [count for count in (few, k - misses) if top.span[0] < count < top.span[1]]
     tried = [top.span[0], *turns, top.span[1]]
     return {
         "found": average_precision(top),

@@ -30,7 +30,7 @@ def held() -> Iterator[list[int]]:
     before = {number: handler for number in numbers if callable(handler := signal.getsignal(number))}
     try:
         for number in before:
-            signal.signal(number, lambda one, frame: arrived.append(one))
+            signal.signal(number, lambda number, frame: arrived.append(number))
         yield arrived
     finally:
         for number, handler in before.items():

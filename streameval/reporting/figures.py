@@ -49,7 +49,7 @@ def figures(shown: Sequence[Shown], marks: Literal["picked", "none"] = "picked")
     Args:
         marks ({"picked", "none"}): Whether precision by rank has the line that the page's cutoff picker moves.
     """
-    curves = [one.found.curve for one in shown]
+    curves = [study.found.curve for study in shown]
     last = max(curve.n_items for curve in curves)
     most = max(float(curve.envelope.upper[-1]) for curve in curves)
     unit = (0.0, 1.0)
@@ -79,9 +79,9 @@ MOST_SMALL = 30
 """Slices that are drawn; all of them are in the page's table."""
 
 
-def slice_figures(one: Shown) -> list[Figure]:
+def slice_figures(study: Shown) -> list[Figure]:
     """Draw precision by rank of every slice, small and on the same axes, the largest slices first."""
-    slices = one.found.slices[:MOST_SMALL]
+    slices = study.found.slices[:MOST_SMALL]
     rows = [[{"study": each.name, "at": at, **row} for at, row in enumerate(chart_rows.by_rank_small(each.curve))]
             for each in slices]  # fmt: skip
     last, top = max((each.curve.n_items for each in slices), default=1), max(map(top_of, rows), default=1.0)
@@ -96,18 +96,18 @@ def _unmarked(chart: Spec) -> Spec:
     return chart
 
 
-def _of_curve(draw: Callable[[Curve], Rows], one: Shown) -> Rows:
-    return draw(one.found.curve)
+def _of_curve(draw: Callable[[Curve], Rows], study: Shown) -> Rows:
+    return draw(study.found.curve)
 
 
-def _labels(one: Shown) -> Rows:
-    return [] if one.plan is None else chart_rows.labels_spent(one.plan.ranks, one.plan.n_items)
+def _labels(study: Shown) -> Rows:
+    return [] if study.plan is None else chart_rows.labels_spent(study.plan.ranks, study.plan.n_items)
 
 
-def _local(one: Shown) -> Rows:
-    if one.found.slices:
+def _local(study: Shown) -> Rows:
+    if study.found.slices:
         return []  # labels of small slices are many more than their share of the list
-    return chart_rows.local_shares(one.found.labels, one.found.curve.n_items)
+    return chart_rows.local_shares(study.found.labels, study.found.curve.n_items)
 
 
 _DRAWN: dict[str, Callable[[Shown], Rows]] = {
@@ -122,4 +122,4 @@ _DRAWN: dict[str, Callable[[Shown], Rows]] = {
 
 def _rows(shown: Sequence[Shown], draw: Callable[[Shown], Rows]) -> Rows:
     """Rows of all studies; `at` keeps the order in which a line visits its points."""
-    return [{"study": one.name, "at": at, **row} for one in shown for at, row in enumerate(draw(one))]
+    return [{"study": study.name, "at": at, **row} for study in shown for at, row in enumerate(draw(study))]

@@ -83,7 +83,7 @@ def _runs(values: Int64Array | FloatArray, of: str) -> dict[str, Any]:
     begins = np.flatnonzero(np.concatenate([[True], told[1:] != told[:-1]]))
     lengths = np.diff(np.append(begins, told.size))
     pairs = zip(told[begins].tolist(), lengths.tolist(), strict=True)
-    flat = [_plain(one) for pair in pairs for one in pair]
+    flat = [_plain(value) for pair in pairs for value in pair]
     return {"n": int(told.size), "delta": of == "differences", "runs": flat}
 
 

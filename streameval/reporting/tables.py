@@ -40,9 +40,9 @@ def metrics(shown: Sequence[Shown]) -> str:
     """The metrics that people ask for first, then all of them."""
     several = len(shown) > 1
     main, every = [], []
-    for one in shown:
-        name = [one.name] if several else []
-        for row in one.found.metrics.to_pylist():
+    for study in shown:
+        name = [study.name] if several else []
+        for row in study.found.metrics.to_pylist():
             cells = [_metric(row), *name, *(_number(row[side], row["metric"]) for side in _SIDES)]
             every.append(cells)
             if row["metric"] == "precision_at" or (row["metric"], row["argument"]) in _OVERALL:
@@ -72,15 +72,15 @@ def _number(value: float | None, metric: str) -> str:
 def slices(found: Sequence[SliceResult]) -> str:
     """Precision of each slice as a whole, where it is proven to reach .9, and average precision."""
     rows = []
-    for one in found:
-        size = one.curve.n_items
-        known = {(row["metric"], row["argument"]): row for row in one.metrics.to_pylist()}
+    for result in found:
+        size = result.curve.n_items
+        known = {(row["metric"], row["argument"]): row for row in result.metrics.to_pylist()}
         whole = known["precision_at", str(size)]
         area = known.get(("average_precision", "positives"), dict.fromkeys(_SIDES))
         deepest = known.get(("rank_at_precision", "0.9"), {"lower": None})["lower"]
         rows.append([
-            short(one.name), f"{size:,}", f"{one.labelled:,} of {one.planned:,}", _range(whole), _range(area),
-            "unknown" if deepest is None else f"{deepest:,.0f}", one.curve.claim.coverage,
+            short(result.name), f"{size:,}", f"{result.labelled:,} of {result.planned:,}", _range(whole), _range(area),
+            "unknown" if deepest is None else f"{deepest:,.0f}", result.curve.claim.coverage,
         ])  # fmt: skip
     head = (
         "slice",
@@ -103,15 +103,15 @@ def _share(value: float | None) -> str:
     return "?" if value is None else f"{value:.3f}"
 
 
-def account(one: Shown) -> str:
+def account(study: Shown) -> str:
     """Every label that came in, and what became of it."""
-    rows = [(key.replace("_", " "), f"{value:,}") for key, value in one.found.summary["account"].items()]
+    rows = [(key.replace("_", " "), f"{value:,}") for key, value in study.found.summary["account"].items()]
     return table(("account", "rows"), rows, label="Labels")
 
 
-def assumptions(one: Shown) -> str:
+def assumptions(study: Shown) -> str:
     """What the labels say about A.1 and A.2 of the paper."""
-    tested = one.found.summary.get("diagnostics", {}).get("assumptions", {})
+    tested = study.found.summary.get("diagnostics", {}).get("assumptions", {})
     rows = [(name, told["verdict"], f"{told['p_value']:.3g}") for name, told in tested.items() if "verdict" in told]
     if not rows:
         return ""
@@ -121,9 +121,9 @@ def assumptions(one: Shown) -> str:
     return said + table(("assumption", "verdict", "p-value"), rows, label="Assumptions")
 
 
-def provenance(one: Shown) -> str:
+def provenance(study: Shown) -> str:
     """The command that reproduces the study, and all that it was made from."""
-    found, plan = one.found, one.plan
+    found, plan = study.found, study.plan
     facts: dict[str, Any] = {"method": found.summary.get("method"), **found.summary.get("parameters", {})}
     if plan is not None:
         facts |= {"seed": plan.seed, **plan.ranking, "study": plan.plan_id}

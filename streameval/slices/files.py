@@ -57,7 +57,7 @@ class SliceResult:
 
 def slice_of(slices: Sequence[SliceResult], name: str) -> SliceResult:
     """Find a slice by its name; an `InputError` where there is none."""
-    known = {one.name: one for one in slices}
+    known = {result.name: result for result in slices}
     if name not in known:
         hint = did_you_mean(name, list(known)) if known else "slices are planned with --by COL"
         raise InputError(f"there is no slice '{name}'", hint)
@@ -68,10 +68,10 @@ def slice_tables(slices: Sequence[SliceResult]) -> dict[str, pa.Table]:
     """Contents of the three files, by name; none without slices."""
     if not slices:
         return {}
-    parts = ([_named(one.name, table) for one, table in zip(slices, tables, strict=True)] for tables in (
-        [one.curve.envelope_table for one in slices],
-        [one.curve_table for one in slices],
-        [one.metrics for one in slices],
+    parts = ([_named(result.name, table) for result, table in zip(slices, tables, strict=True)] for tables in (
+        [result.curve.envelope_table for result in slices],
+        [result.curve_table for result in slices],
+        [result.metrics for result in slices],
     ))  # fmt: skip
     return {
         name: pa.concat_tables(own, promote_options="default").combine_chunks()
@@ -90,21 +90,21 @@ def slices_from_tables(files: Sequence[Own], facts: Sequence[Mapping[str, Any]])
         return ()
     tables = [file.table for file in files]
     found = []
-    for one in facts:
+    for entry in facts:
         envelope, shown, metrics = (
-            table.filter(pc.equal(table.column("slice"), one["name"])).drop_columns(["slice"]) for table in tables
+            table.filter(pc.equal(table.column("slice"), entry["name"])).drop_columns(["slice"]) for table in tables
         )
         curve = Curve(
-            n_items=one["n_items"],
-            envelope=Envelope.from_table(envelope, one["n_items"]),
-            basis=one.get("estimates", "bounds"),
+            n_items=entry["n_items"],
+            envelope=Envelope.from_table(envelope, entry["n_items"]),
+            basis=entry.get("estimates", "bounds"),
             center=Envelope.center_from(envelope),
             grid=shown.column("rank").to_numpy(),
-            claim=Claim(**one["claim"]),
-            diagnostics=one["diagnostics"],
-            findings=tuple(one["findings"]),
+            claim=Claim(**entry["claim"]),
+            diagnostics=entry["diagnostics"],
+            findings=tuple(entry["findings"]),
             score=shown.select(["rank", "score"]) if "score" in shown.column_names else None,
         )
-        counts = (one["planned"], one["labelled"], one["positive"])
-        found.append(SliceResult(one["name"], *counts, curve, shown, metrics))
+        counts = (entry["planned"], entry["labelled"], entry["positive"])
+        found.append(SliceResult(entry["name"], *counts, curve, shown, metrics))
     return tuple(found)

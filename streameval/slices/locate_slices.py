@@ -101,30 +101,33 @@ def _by_score(
     if located[0].missing:
         raise InputError(f"{located[0].missing:,} items have no {scan.score}", "in slices every item needs a score")
     for code, ranks in enumerate(wanted):
-        scanned = _SliceScan(**{one.name: getattr(scan, one.name) for one in fields(Scan)}, slices=slices, code=code)
+        of_scan = {field.name: getattr(scan, field.name) for field in fields(Scan)}
+        scanned = _SliceScan(**of_scan, slices=slices, code=code)
         located.append(locate(scanned, ranks, memory, "last", progress))
     words, places = _marks(scan, located)
     at, own = places[0], places[1:]
-    edges = [np.union1d(np.append(at, words.shape[1]), one) for one in own]  # the last is for items after all marks
+    ends = np.append(at, words.shape[1])  # the last is for items after all marks
+    edges = [np.union1d(ends, of_slice) for of_slice in own]
     rank, inside = _count(scan, slices, words, edges, progress)
-    counted = [one[np.searchsorted(edge, mine)] for one, edge, mine in zip(inside, edges, own, strict=True)]
+    counted = [up_to[np.searchsorted(edge, mine)] for up_to, edge, mine in zip(inside, edges, own, strict=True)]
     _check(counted, wanted, rank[at], cutoffs)
-    counts = [one[np.searchsorted(edge, at)] for one, edge in zip(inside, edges, strict=True)]
-    return SlicePositions([rank[one] for one in own], np.stack(counts, axis=1))
+    counts = [up_to[np.searchsorted(edge, at)] for up_to, edge in zip(inside, edges, strict=True)]
+    return SlicePositions([rank[of_slice] for of_slice in own], np.stack(counts, axis=1))
 
 
 def _marks(scan: Scan, located: Sequence[Located]) -> tuple[UInt64Array, list[Int64Array]]:
     """Words of all items that were located, sorted and each once, and where those of each search stand among them."""
-    together = np.concatenate([one.position for one in located])
+    together = np.concatenate([part.position for part in located])
     position, first, back = np.unique(together, return_index=True, return_inverse=True)
-    key, low = np.concatenate([one.keys.key for one in located]), np.concatenate([one.keys.low for one in located])
+    keys = [part.keys for part in located]
+    key, low = np.concatenate([own.key for own in keys]), np.concatenate([own.low for own in keys])
     hashes = scan.key_hashes(position) if scan.keys else position_hashes(position)
     low = low[first] if low.size else low  # scores of most types have one word
     words = word_matrix(Words(key[first], low, hashes, position.view(np.uint64)))
     order = np.lexsort(words[::-1])
     place = np.empty(order.size, np.int64)
     place[order] = np.arange(order.size)
-    return words[:, order], np.split(place[back], np.cumsum([one.position.size for one in located])[:-1])
+    return words[:, order], np.split(place[back], np.cumsum([part.position.size for part in located])[:-1])
 
 
 def _count(
@@ -155,7 +158,7 @@ def _count(
             done += unit.rows
             progress(done, total)
     ends = np.cumsum([own.size for own in edges])[:-1]
-    return np.cumsum(rank), [np.cumsum(one) for one in np.split(inside, ends)]
+    return np.cumsum(rank), [np.cumsum(part) for part in np.split(inside, ends)]
 
 
 def _check(inside: Sequence[Int64Array], wanted: Sequence[Int64Array], rank: Int64Array, cutoffs: Int64Array) -> None:

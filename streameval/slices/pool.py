@@ -114,18 +114,18 @@ def join_plans(
 def slice_plans(plan: Plan) -> list[SlicePlan]:
     """Return the slices of a plan, the largest first, each with its share of the confidence."""
     slices = plan.notes["slices"]
-    placed = _rows(plan.table.column("slice"), [one["name"] for one in slices])
+    placed = _rows(plan.table.column("slice"), [entry["name"] for entry in slices])
     own = [name for name in plan.table.column_names if name not in ("rank", "slice", "slice_rank")]
     confidence = plan.parameters.get("confidence")
     found = []
-    for one, rows in zip(slices, placed, strict=True):
+    for entry, rows in zip(slices, placed, strict=True):
         taken = plan.table.take(pa.array(rows))
         table = pa.table({"rank": taken.column("slice_rank"), **{key: taken.column(key) for key in own}})
-        parameters = {**plan.parameters, **one["parameters"]}
+        parameters = {**plan.parameters, **entry["parameters"]}
         if confidence is not None:
             parameters["confidence"] = slice_confidence(confidence, len(slices))
-        part = Plan(plan.method, parameters, one["n_items"], one["seed"], table, plan.ranking, one["notes"])
-        found.append(SlicePlan(one["name"], part, rows))
+        part = Plan(plan.method, parameters, entry["n_items"], entry["seed"], table, plan.ranking, entry["notes"])
+        found.append(SlicePlan(entry["name"], part, rows))
     return found
 
 
@@ -189,7 +189,7 @@ def pool_bounds(plan: Plan, curves: Mapping[str, Curve], labels: Labels, label_e
     """
     cutoffs, inside = _counted(plan, list(curves))
     bounds = [curve.envelope.at(inside[:, at]) for at, curve in enumerate(curves.values())]
-    lower, upper = (np.sum([one[side] for one in bounds], axis=0) for side in (0, 1))
+    lower, upper = (np.sum([ends[side] for ends in bounds], axis=0) for side in (0, 1))
     points = Points(cutoffs, lower, upper)
     if label_error == 0:
         envelope = close(plan.n_items, points, labels.rank, labels.label)

@@ -164,10 +164,10 @@ def make_folder(folder: Path) -> None:
     """Make a folder if it is not there, and sync its parent: a file in it is not safe before."""
     refuse_address(folder)
     try:
-        new = [one for one in (folder, *folder.parents) if not one.exists()]
+        new = [parent for parent in (folder, *folder.parents) if not parent.exists()]
         folder.mkdir(parents=True, exist_ok=True)
-        for one in new:
-            sync(str(one.parent))
+        for parent in new:
+            sync(str(parent.parent))
     except OSError as error:
         raise _trouble(error, folder) or error from error
 

@@ -39,7 +39,7 @@ def walk(folder: str) -> list[str]:
     store = cast(ObjectStore, store_of(folder))
     selector = FileSelector(store.key(folder), allow_not_found=True, recursive=True)
     found = with_retries(folder, lambda: store.filesystem.get_file_info(selector))
-    return sorted(f"{store.scheme}://{one.path}" for one in found if one.type == FileType.File)
+    return sorted(f"{store.scheme}://{entry.path}" for entry in found if entry.type == FileType.File)
 
 
 def matches(path: str, pattern: str) -> bool:

@@ -209,8 +209,8 @@ def _each(work: Callable[[str], Any], items: Iterable[str]) -> None:
     """Do some requests at once; whatever ends them early, none is under way afterwards."""
     with ThreadPoolExecutor(_COPIES) as pool:
         try:
-            for one in [pool.submit(work, item) for item in items]:
-                one.result()
+            for request in [pool.submit(work, item) for item in items]:
+                request.result()
         except BaseException:
             pool.shutdown(wait=True, cancel_futures=True)
             raise

@@ -15,11 +15,11 @@ def printable(text: str) -> str:
     """
     if text.isascii() and text.isprintable():
         return text
-    return "".join(_escape(one) if unicodedata.category(one) in _ESCAPED else one for one in text)
+    return "".join(_escape(char) if unicodedata.category(char) in _ESCAPED else char for char in text)
 
 
-def _escape(one: str) -> str:
-    return repr(one)[1:-1] if not one.isprintable() else f"\\u{ord(one):04x}"
+def _escape(char: str) -> str:
+    return repr(char)[1:-1] if not char.isprintable() else f"\\u{ord(char):04x}"
 
 
 def short(name: str, most: int = 48) -> str:
@@ -40,6 +40,8 @@ def json_safe(text: str) -> str:
     if text.isascii() and chr(127) not in text:
         return text
     return "".join(
-        f"\\u{ord(one):04x}" if ord(one) > 31 and ord(one) < 0x10000 and unicodedata.category(one) in _ESCAPED else one
-        for one in text
+        f"\\u{ord(char):04x}"
+        if ord(char) > 31 and ord(char) < 0x10000 and unicodedata.category(char) in _ESCAPED
+        else char
+        for char in text
     )

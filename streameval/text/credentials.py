@@ -55,8 +55,8 @@ def masked_values(value: Any) -> Any:
     if isinstance(value, str):
         return masked(value)
     if isinstance(value, dict):
-        return {key: masked_values(one) for key, one in value.items()}
-    return [masked_values(one) for one in value] if isinstance(value, list | tuple) else value
+        return {key: masked_values(item) for key, item in value.items()}
+    return [masked_values(item) for item in value] if isinstance(value, list | tuple) else value
 
 
 def without_secrets(text: str, sources: Iterable[str]) -> str:
@@ -104,5 +104,5 @@ def _secrets(source: str) -> set[str]:
     body = source[found.start(2) :]
     values = [match[0].partition("=")[2] for match in _QUERY_VALUE.finditer(body)]
     whole = [body[: max(0, _login_end(found[1], body) - 1)], *values]
-    pieces = [piece for one in whole for piece in (one, *_PIECES.split(one))]
+    pieces = [piece for text in whole for piece in (text, *_PIECES.split(text))]
     return {form for piece in pieces for form in (piece, unquote(piece)) if len(form) >= _SHORTEST}

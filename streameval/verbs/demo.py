@@ -66,7 +66,7 @@ def run(folder: Path) -> tuple[dict[str, Any], list[str]]:
         "",
         *_table(methods),
         "",
-        *(f"{one['method']}: {sentence}" for one in methods for sentence in one["findings"]),
+        *(f"{method['method']}: {sentence}" for method in methods for sentence in method["findings"]),
         "",
         *(f"Report of {one['method']}: {one['report']}" for one in methods),
         f"Tasks as people would get them: {folder / 'tasks.csv'}",

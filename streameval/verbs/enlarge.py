@@ -76,7 +76,7 @@ def _is_met(plan: Plan, request: Mapping[str, float | None], reached: float | No
     width = request.get("half_width")
     if width is None:
         return request in requests
-    return any(one.get("half_width", 1) <= width for one in requests) if reached is None else reached <= width
+    return any(request.get("half_width", 1) <= width for request in requests) if reached is None else reached <= width
 
 
 def _affordable(looks: list[Look], more: int, planned: int) -> Look:

@@ -103,8 +103,8 @@ def _shown(studies: Sequence[str | os.PathLike[str]], items: Items) -> list[Show
         selection = folder.selection(plan) if plan is not None and items == "shown" else None
         name = evaluation.summary.get("method") or "exact"
         found.append(Shown(name if len(studies) == 1 else Path(path).resolve().name, plan, evaluation, selection))
-    twice = Counter(one.name for one in found)
+    twice = Counter(study.name for study in found)
     return [
-        Shown(f"{one.name} ({i})" if twice[one.name] > 1 else one.name, one.plan, one.found, one.items)
-        for i, one in enumerate(found, 1)
+        Shown(f"{study.name} ({i})" if twice[study.name] > 1 else study.name, study.plan, study.found, study.items)
+        for i, study in enumerate(found, 1)
     ]
