@@ -117,11 +117,11 @@ def vote_rule(text: Any) -> VoteRule:
     """
     if isinstance(text, VoteRule):
         return text
-    found = re.fullmatch(r"\s*([a-z]+)\s*(?:(?:>=|≥)\s*([-+]?[0-9.]+(?:e[-+]?[0-9]+)?))?\s*", str(text).lower())
-    if found is None or found[1] not in _RULES:
+    match = re.fullmatch(r"\s*([a-z]+)\s*(?:(?:>=|≥)\s*([-+]?[0-9.]+(?:e[-+]?[0-9]+)?))?\s*", str(text).lower())
+    if match is None or match[1] not in _RULES:
         name = re.split(r"\W", str(text))[0]
         raise InputError(f"there is no vote rule '{text}'", f"{did_you_mean(name, _RULES)}; each takes >=X")
     try:
-        return VoteRule(found[1], None if found[2] is None else float(found[2]))
+        return VoteRule(match[1], None if match[2] is None else float(match[2]))
     except ValueError:
-        raise InputError(f"vote rule '{text}': '{found[2]}' is no number") from None
+        raise InputError(f"vote rule '{text}': '{match[2]}' is no number") from None

@@ -95,10 +95,10 @@ def run_shares(payload: bytes, shares: Iterable[int]) -> Iterator[pa.RecordBatch
 
 def reported_error(text: str) -> StreamevalError | None:
     """Find the error that a worker encoded in the text of a cluster's own error."""
-    found = _ERROR.search(text)
-    if found is None:
+    match = _ERROR.search(text)
+    if match is None:
         return None
-    told = json.loads(base64.urlsafe_b64decode(found[1]))
+    told = json.loads(base64.urlsafe_b64decode(match[1]))
     return _KINDS[told["kind"]](told["what"], told["hint"])
 
 

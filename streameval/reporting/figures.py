@@ -29,7 +29,7 @@ class Shown:
 
     name: str
     plan: Plan | None
-    found: Evaluation
+    evaluation: Evaluation
     items: pa.Table | None = None
 
 
@@ -49,7 +49,7 @@ def figures(shown: Sequence[Shown], marks: Literal["picked", "none"] = "picked")
     Args:
         marks ({"picked", "none"}): Whether precision by rank has the line that the page's cutoff picker moves.
     """
-    curves = [study.found.curve for study in shown]
+    curves = [study.evaluation.curve for study in shown]
     last = max(curve.n_items for curve in curves)
     most = max(float(curve.envelope.upper[-1]) for curve in curves)
     unit = (0.0, 1.0)
@@ -81,7 +81,7 @@ MOST_SMALL = 30
 
 def slice_figures(study: Shown) -> list[Figure]:
     """Draw precision by rank of every slice, small and on the same axes, the largest slices first."""
-    slices = study.found.slices[:MOST_SMALL]
+    slices = study.evaluation.slices[:MOST_SMALL]
     rows = [[{"study": each.name, "at": at, **row} for at, row in enumerate(chart_rows.by_rank_small(each.curve))]
             for each in slices]  # fmt: skip
     last, top = max((each.curve.n_items for each in slices), default=1), max(map(top_of, rows), default=1.0)
@@ -97,7 +97,7 @@ def _unmarked(chart: Spec) -> Spec:
 
 
 def _of_curve(draw: Callable[[Curve], Rows], study: Shown) -> Rows:
-    return draw(study.found.curve)
+    return draw(study.evaluation.curve)
 
 
 def _labels(study: Shown) -> Rows:
@@ -105,9 +105,9 @@ def _labels(study: Shown) -> Rows:
 
 
 def _local(study: Shown) -> Rows:
-    if study.found.slices:
+    if study.evaluation.slices:
         return []  # labels of small slices are many more than their share of the list
-    return chart_rows.local_shares(study.found.labels, study.found.curve.n_items)
+    return chart_rows.local_shares(study.evaluation.labels, study.evaluation.curve.n_items)
 
 
 _DRAWN: dict[str, Callable[[Shown], Rows]] = {

@@ -17,9 +17,9 @@ from streameval.text import printable
 from streameval.types import Plan
 
 
-def render(plan: Plan | None, found: Evaluation) -> str:
+def render(plan: Plan | None, evaluation: Evaluation) -> str:
     """Draw the report of one study; its plan is None where every item had a label."""
-    return page([Shown(found.summary.get("method") or "exact", plan, found)])
+    return page([Shown(evaluation.summary.get("method") or "exact", plan, evaluation)])
 
 
 def page(shown: Sequence[Shown]) -> str:
@@ -33,7 +33,7 @@ def page(shown: Sequence[Shown]) -> str:
     """
     drawn = figures(shown)
     small = slice_figures(shown[0]) if len(shown) == 1 else []
-    packed = pack_all({study.name: study.found.curve for study in shown})
+    packed = pack_all({study.name: study.evaluation.curve for study in shown})
     title = f"streameval: {', '.join(study.name for study in shown)}"
     body = [f"<main><h1>{_text(_heading(shown))}</h1>", *(_verdict(study, shown) for study in shown)]
     body += [_section(drawn["precision"], _meaning(shown)), _picker(shown, packed)]
@@ -45,7 +45,7 @@ def page(shown: Sequence[Shown]) -> str:
     charts = {figure.name: spec(figure.chart) for figure in [*drawn.values(), *small]}
     return _PAGE.format(
         title=_text(title),
-        evaluation=" ".join(study.found.evaluation_id for study in shown),
+        evaluation=" ".join(study.evaluation.evaluation_id for study in shown),
         style=_resource("page.css"),
         bundle=bundle(),
         body="\n".join([*body, "</main>"]),
@@ -81,18 +81,18 @@ def _text(value: object) -> str:
 def _heading(shown: Sequence[Shown]) -> str:
     if len(shown) > 1:
         return f"{len(shown)} studies of rankings"
-    account = shown[0].found.summary["account"]
-    items, labels = counted(shown[0].found.curve.n_items, "item"), counted(account["planned"], "label")
+    account = shown[0].evaluation.summary["account"]
+    items, labels = counted(shown[0].evaluation.curve.n_items, "item"), counted(account["planned"], "label")
     return f"{shown[0].name}: {items}, {labels} planned"
 
 
 def _verdict(study: Shown, shown: Sequence[Shown]) -> str:
     name = f"<strong>{_text(study.name)}.</strong> " if len(shown) > 1 else ""
-    return f'<p class="verdict">{name}{_text(proof(study.found))}</p>'
+    return f'<p class="verdict">{name}{_text(proof(study.evaluation))}</p>'
 
 
 def _meaning(shown: Sequence[Shown]) -> str:
-    meanings = {band_meaning(study.found.curve.claim) for study in shown}
+    meanings = {band_meaning(study.evaluation.curve.claim) for study in shown}
     return f" {meanings.pop().capitalize()}." if len(meanings) == 1 else " What each band claims stands above."
 
 
@@ -111,7 +111,7 @@ def _slices(study: Shown, small: Sequence[Figure]) -> str:
         "Precision by rank within each slice, the largest first, on the same axes. What is claimed of the slices holds "
         "of all of them together."
     )
-    more = len(study.found.slices) - len(small)
+    more = len(study.evaluation.slices) - len(small)
     rest = f"<p class='soft'>{more:,} smaller slices are in the table alone.</p>" if more else ""
     charts = "".join(
         f"<figure><figcaption>{_text(each.title)} <span class='soft'>{_text(each.caption)}</span></figcaption>"
@@ -120,13 +120,13 @@ def _slices(study: Shown, small: Sequence[Figure]) -> str:
         "</div></figure>"
         for each in small
     )
-    by = _text(study.found.summary.get("by", ""))
+    by = _text(study.evaluation.summary.get("by", ""))
     head = f"<section><h2>Slices by {by}</h2><p class='soft'>{said}</p><div class='small'>{charts}</div>{rest}"
-    return f"{head}{tables.slices(study.found.slices)}</section>"
+    return f"{head}{tables.slices(study.evaluation.slices)}</section>"
 
 
 def _picker(shown: Sequence[Shown], packed: Packed) -> str:
-    proves = any(study.found.curve.proves for study in shown)
+    proves = any(study.evaluation.curve.proves for study in shown)
     targets = [f'<option value="{name}">{name} is at least</option>' for name in ("precision", "recall")]
     options = "".join(f'<option value="{i}">{_text(study.name)}</option>' for i, study in enumerate(shown))
     studies = f'<label>Study<select name="study">{options}</select></label>' if len(shown) > 1 else ""
@@ -139,9 +139,13 @@ def _picker(shown: Sequence[Shown], packed: Packed) -> str:
 def _details(study: Shown, several: bool) -> str:
     """What belongs to one study alone: width, findings, label account, provenance, items."""
     parts = [f"<h2>{_text(study.name)}</h2>"] if several else ["<h2>Assumptions</h2>"]
-    said = (half_width_sentence(study.found), estimate_sentence(study.found.curve), *study.found.curve.findings)
+    said = (
+        half_width_sentence(study.evaluation),
+        estimate_sentence(study.evaluation.curve),
+        *study.evaluation.curve.findings,
+    )
     parts += [f"<p>{_text(sentence)}</p>" for sentence in said if sentence]
     parts += [tables.assumptions(study), "<h2>Labels</h2>", tables.account(study)]
     if study.items is not None:
-        parts += ["<h2>Items</h2>", tables.items(study.items, study.found)]
+        parts += ["<h2>Items</h2>", tables.items(study.items, study.evaluation)]
     return "".join([*parts, "<h2>Provenance</h2>", tables.provenance(study)])

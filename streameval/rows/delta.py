@@ -69,8 +69,8 @@ def _open(deltalake: Any, path: str, version: int | None) -> Any:
 
 def _split(source: str) -> tuple[str, int | None]:
     path = source.removeprefix(_SCHEME)
-    found = re.fullmatch(r"(.+)@([0-9]+)", path)
-    path, version = (found[1], int(found[2])) if found else (path, None)
+    match = re.fullmatch(r"(.+)@([0-9]+)", path)
+    path, version = (match[1], int(match[2])) if match else (path, None)
     path = path.removeprefix("file://").rstrip("/")
     if is_remote(path):
         from streameval.stores.clients import root_of

@@ -157,8 +157,8 @@ def _file(data: Any, root: str) -> TableFile:
 
 def _place(path: str) -> str:
     """A file's place as our stores name it."""
-    if found := re.fullmatch(r"abfss?://([^@/]+)@[^/]+/(.*)", path):
-        return f"az://{found[1]}/{found[2]}"
+    if match := re.fullmatch(r"abfss?://([^@/]+)@[^/]+/(.*)", path):
+        return f"az://{match[1]}/{match[2]}"
     return re.sub(r"^s3[an]://", "s3://", re.sub(r"^file:(//)?(?=/)", "", path))
 
 

@@ -61,8 +61,8 @@ def _evaluated(keys: pa.Table, condition: str) -> Any:
 
 
 def _as_date(text: re.Match[str]) -> str:
-    found = _DATE.fullmatch(text[0])
-    return f"{found[1] or ''}date {found[2]}" if found else text[0]
+    match = _DATE.fullmatch(text[0])
+    return f"{match[1] or ''}date {match[2]}" if match else text[0]
 
 
 def keys_table(rows: Sequence[Sequence[tuple[str, Any]]]) -> pa.Table:

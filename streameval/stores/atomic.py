@@ -174,9 +174,9 @@ def make_folder(folder: Path) -> None:
 
 def refuse_address(path: Path) -> None:
     """Refuse the address of a store where a local path belongs: it would become a folder named 's3:'."""
-    if found := _ADDRESS.match(os.fspath(path)):
+    if match := _ADDRESS.match(os.fspath(path)):
         raise InputError(
-            f"{found[1]}://{os.fspath(path)[found.end() :].lstrip('/')}: is no local path",
+            f"{match[1]}://{os.fspath(path)[match.end() :].lstrip('/')}: is no local path",
             "this is written here; --publish of evaluate and exact copies results to a store",
         )
 

@@ -119,7 +119,7 @@ def _denied(path: str) -> InputError:
 
 
 def _reason(error: Exception, text: str) -> str:
-    found = _REASON.search(text)
-    if found is None:
+    match = _REASON.search(text)
+    if match is None:
         return "the connection broke" if isinstance(error, ConnectionError) else type(error).__name__
-    return (found[1] or found[2]).lower().replace("_", " ").replace("http", "HTTP")
+    return (match[1] or match[2]).lower().replace("_", " ").replace("http", "HTTP")

@@ -42,12 +42,12 @@ def masked_source(source: str) -> str:
     >>> masked_source("postgresql://me:se cr#et@host/db#SELECT 1")
     'postgresql://***@host/db#SELECT 1'
     """
-    found = _ADDRESS.search(source)
-    if found is None:
+    match = _ADDRESS.search(source)
+    if match is None:
         return masked(source)
-    body = source[found.start(2) :]
-    hidden = _HIDDEN + "@" if (end := _login_end(found[1], body)) else ""
-    return masked(source[: found.start(2)] + hidden + body[end:])
+    body = source[match.start(2) :]
+    hidden = _HIDDEN + "@" if (end := _login_end(match[1], body)) else ""
+    return masked(source[: match.start(2)] + hidden + body[end:])
 
 
 def masked_values(value: Any) -> Any:

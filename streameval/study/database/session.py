@@ -139,11 +139,11 @@ class Session:
 
     def _explains_a_question(self, text: str) -> bool:
         """Whether what is explained, and with ANALYZE run, is a SELECT; no, where that is not plain."""
-        found = _EXPLAIN.match(text)
-        if found is None:
+        match = _EXPLAIN.match(text)
+        if match is None:
             return False
-        options = found[1] or ""  # or the question itself, in parentheses
-        return any(self._asks(before + text[found.end() :]) for before in {"", options})
+        options = match[1] or ""  # or the question itself, in parentheses
+        return any(self._asks(before + text[match.end() :]) for before in {"", options})
 
     def _asks(self, text: str) -> bool:
         try:
