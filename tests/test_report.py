@@ -18,6 +18,7 @@ from streameval.cli import run
 from streameval.curve import Curve
 from streameval.curve.envelope import Envelope, Points, close
 from streameval.methods import available, create
+from streameval.reporting import chart_rows
 from streameval.reporting.page import render
 from streameval.reporting.picker_data import pack, pack_all, thin
 from streameval.reporting.sentences import proof

@@ -1,4 +1,4 @@
-"""Manners of a batch job: a limit of time, a rehearsal, a record of what was read and written."""
+"""Options of batch jobs: a time limit, a dry run, a record of what was read and written."""
 
 from __future__ import annotations
 

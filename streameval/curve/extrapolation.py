@@ -1,4 +1,4 @@
-"""Extrapolated precision: what a precision at one recall says of the precision at another (Dimm 2015).
+"""Extrapolated precision: the precision at one recall from that at another (Dimm 2015).
 
 A family of reference curves has one parameter β: through a point (recall R, false positive rate F) goes one of them,
 F = B(R, β), and precision at the target recall is read off it. With prevalence ρ the paper's eq. 11 is

@@ -29,7 +29,7 @@ _DIGEST = 32
 
 
 class KernelCache(FunctionCache):  # type: ignore[misc]
-    """What numba asks for and hands over compiled code: one for each kernel.
+    """Numba's interface to compiled code on disk: one for each kernel.
 
     The folder is found when it is needed first: NUMBA_CACHE_DIR, `__pycache__` beside the source, or the user's cache
     folder, whichever can be written to.

@@ -1,4 +1,4 @@
-"""Labels: tables of votes as people bring them, and what they come to for every planned rank."""
+"""Labels: tables of votes as people bring them, and the label of every planned rank that follows."""
 
 from streameval.labelling.columns import LabelColumns
 from streameval.labelling.match_items import Items

@@ -123,7 +123,7 @@ def text_of(column: str) -> str:
 
 
 def chosen(answer: str, choice: str) -> str:
-    """Prodigy's choice interface: what was chosen if it was submitted; a rejected task says nothing of the item."""
+    """Prodigy's choice interface: the choice of a submitted task; a rejected one is no vote on the item."""
     single = f"CASE json_array_length({choice}) WHEN 1 THEN json_extract_string({choice}, '$[0]') ELSE {choice} END"
     listed = f"(json_valid({choice}) AND json_type({choice}) = 'ARRAY')"
     return (

@@ -72,7 +72,7 @@ def untimed(rows: pa.Table) -> pa.Table:
 
 
 def trouble_between_strangers(rows: pa.Table) -> pa.Table:
-    """Rows that name nobody and speak of one rank: doubled from the second on where they agree, else contradictory."""
+    """Rows about one rank without an annotator: doubled from the second on where they agree, else contradictory."""
     votes = rows.filter(pc.and_(pc.equal(rows.column("fate"), "vote"), pc.is_null(rows.column("voter"))))
     with connected() as connection:
         connection.register("votes", votes)

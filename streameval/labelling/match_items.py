@@ -21,7 +21,7 @@ OURS = ("rank", "stratum", "weight", "se_task")
 
 @dataclass(frozen=True)
 class Items:
-    """What a study knows of its items.
+    """The items of a study, as rows of label tables may refer to them.
 
     Attributes
     ----------

@@ -172,7 +172,7 @@ class _Reading:
         return _rows("unknown", found, self.found.ours)
 
     def _check_any(self, table: pa.Table, broken: pa.Table, rows: int) -> None:
-        """A table that says nothing about this study was given by mistake."""
+        """Refuse a table without a row about this study: it was given by mistake."""
         name, key = self.opened.name, ", ".join(self.found.keys)
         states = table.column("state").to_pylist()
         if {"answer", "skip"} & set(states):
@@ -243,7 +243,7 @@ def _and_more(count: int) -> str:
 
 
 def _first_line(error: BaseException) -> str:
-    """What DuckDB says, without the query it was asked and the advice for its own interface."""
+    """DuckDB's message, without the query and the advice for its own interface."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     kept = list(itertools.takewhile(lambda line: not line.startswith(("LINE ", "Possible", "*", "CREATE ")), lines))
     return "; ".join(kept[:3])[:300] if kept else type(error).__name__

@@ -32,7 +32,7 @@ BLANK = ("", "nan", "null", "none", "na", "n/a")
 
 @dataclass(frozen=True)
 class Votes:
-    """What one source says about the plan.
+    """The votes of one source.
 
     Attributes
     ----------

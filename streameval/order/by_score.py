@@ -77,7 +77,7 @@ class ByScore:
 
     @property
     def span(self) -> tuple[int, int] | None:
-        """Smallest and largest order key that statistics know of."""
+        """Smallest and largest order key, according to statistics."""
         return None if self.bounds is None else (int(self.bounds[0].min()), int(self.bounds[1].max()))
 
     @property

@@ -141,7 +141,7 @@ def _even(keys: UInt64Array, counts: Int64Array, most: int, room: int) -> FirstS
 
 
 def _segments(keys: UInt64Array, counts: Int64Array, most: int) -> FirstStage:
-    """Bins as wide as the sample says, in segments of equal width."""
+    """Bins whose width follows the sample, in segments of equal width."""
     low, high = int(keys[0]), int(keys[-1])
     shift = max(0, (high - low).bit_length() - _SEGMENT_BITS)
     segments = ((high - low) >> shift) + 1

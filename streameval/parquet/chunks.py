@@ -21,7 +21,7 @@ from streameval.typing import Int64Array
 
 
 class UnfitError(Exception):
-    """Pages of a chunk cannot be told apart or decoded alone; says why. Its row group has to be read instead."""
+    """Pages of a chunk cannot be found or decoded alone, for the reason given: its row group has to be read instead."""
 
 
 @dataclass(frozen=True, eq=False)

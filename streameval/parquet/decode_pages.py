@@ -151,7 +151,7 @@ def _check_limit(chunk: Chunk, size: int, limit: int) -> None:
 
 
 def _rows_held(chunk: Chunk, body: memoryview, header: Int64Array) -> int:
-    """Rows of a page: what its header says, or what its repetition levels do."""
+    """Number of rows of a page, from its header, or counted in its repetition levels."""
     kind = header[headers.PAGE_TYPE]
     if kind == DATA_PAGE_V2:
         rows, values = int(header[headers.PAGE_ROWS]), int(header[headers.PAGE_VALUES])

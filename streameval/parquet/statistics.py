@@ -1,4 +1,4 @@
-"""What a footer says of a column chunk's values, and whether the values agree."""
+"""Statistics of column chunks, from the footer, and whether the values agree with them."""
 
 from __future__ import annotations
 

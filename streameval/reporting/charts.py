@@ -115,7 +115,7 @@ def _dash(names: Sequence[str]) -> Spec:
 
 
 def _by_study(channel: str, names: Sequence[str], values: Sequence[Any]) -> Spec:
-    """What tells several studies apart; nothing where there is one."""
+    """Encoding of several studies; none where there is one."""
     if len(names) < 2:
         return {}
     scale = {"domain": list(names), "range": [values[i % len(values)] for i in range(len(names))]}

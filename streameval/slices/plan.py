@@ -99,7 +99,7 @@ def _plans(method: Method, slices: Slices, seed: int) -> list[Plan]:
 
 
 def _plan(method: Any, size: int, name: str, seed: int) -> Plan:
-    """Plan one slice; what is refused says which it is."""
+    """Plan one slice; an error names it."""
     try:
         return cast(Plan, method.plan(size, seed_of(seed, name)))
     except InputError as error:

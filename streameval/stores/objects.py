@@ -43,7 +43,7 @@ class _Object:
 
 
 def _version(handle: Any) -> int:
-    """A number for what the store says of an object's content: its tag, else the time of its change."""
+    """A number that changes with an object's content: from its tag, else from the time of its change."""
     said = {str(key).lower(): value for key, value in (handle.metadata() or {}).items()}
     facts = [(key, said[key]) for key in ("etag", "generation", "last-modified", "updated") if key in said]
     return int.from_bytes(hashlib.sha256(repr(facts).encode()).digest()[:7], "big")

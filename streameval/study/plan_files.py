@@ -99,7 +99,7 @@ def plan_files(folder: Path, plan: Plan, name: str) -> dict[Path, atomic.Writer]
 
 
 def restores(folder: Path, plan: Plan) -> bool:
-    """Whether the plan that is there cannot be read, but a file of it that can be says that it is this one."""
+    """Whether the plan on disk cannot be read, but one of its files shows that it is this plan."""
     try:
         read_plan(folder)
     except StudyError:

@@ -123,7 +123,7 @@ def _judged(summary: Mapping[str, Any]) -> str:
 
 
 def sharing_positives(a: Side, b: Side) -> tuple[Side, Side] | None:
-    """Let each side use what the other says of the positives among all items, the same ones; None: they disagree."""
+    """Narrow each side's bounds on the positives of the list by the other's; None where they do not meet."""
     bounds = [side.curve.envelope.at([side.curve.n_items]) for side in (a, b)]
     low, high = max(float(one[0][0]) for one in bounds), min(float(one[1][0]) for one in bounds)
     if low > high:

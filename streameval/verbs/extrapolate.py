@@ -1,4 +1,4 @@
-"""Extrapolate: what the precision of a study at its cutoffs says of the precision at another recall."""
+"""Extrapolate: the precision at another recall, from that of a study at its cutoffs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Growth: what a study of yesterday's list is worth for today's, before anything is asked of people."""
+"""Growth: what a study of yesterday's list is worth for today's, before anybody labels."""
 
 from __future__ import annotations
 

@@ -135,7 +135,7 @@ _BOUNDED = {
 
 
 def _bounded(curve: Curve) -> dict[str, Any]:
-    """What macros ask of a list besides its envelope, and what its bounds claim."""
+    """The facts of a list that macros need besides its envelope, and the claim of its bounds."""
     e = curve.envelope
     ends = {"misses": curve.misses, "positives_lower": e.lower[-1], "positives_upper": e.upper[-1]}
     return {**ends, **curve.claim.as_dict(), "proves": curve.proves}

@@ -191,7 +191,7 @@ def chunks(path: str) -> Iterator[bytes]:
 
 
 def file_digest(path: str) -> Callable[[], str]:
-    """Content hash of a file, taken when asked for."""
+    """Content hash of a file, made when it is first used."""
 
     def digest() -> str:
         with open(path, "rb") as stream:

@@ -99,7 +99,7 @@ class Session:
         return bool(tokens) and text.encode()[tokens[-1] :].startswith(b";")
 
     def _interruptible(self, query: str) -> pa.Table:
-        """Answer what may be asked in a thread: DuckDB hears no Ctrl-C while it works, and is told until it stops."""
+        """Run a query in a thread: DuckDB does not notice Ctrl-C while it works, and is interrupted until it stops."""
         with held() as arrived, ThreadPoolExecutor(1) as pool:
             statements = self._connection.extract_statements(query)
             for statement in statements:
@@ -181,7 +181,7 @@ def _kind(statement: duckdb.Statement) -> duckdb.StatementType | None:
 
 
 def _refusal(error: duckdb.Error, where: str) -> Exception:
-    """Say in one line what DuckDB says in many."""
+    """DuckDB's message in one line."""
     text = str(error).split("\n\nLINE ")[0]
     if isinstance(error, duckdb.PermissionException):
         return InputError(f"{where} reads or writes files, which is not allowed", "name files with --with NAME=PATH")
