@@ -24,16 +24,11 @@ WALKED = "no page index: its pages were found by their headers"
 class LocatedColumn:
     """Where wanted rows of a column lie in one file.
 
-    Attributes
-    ----------
-    groups : tuple of int, strictly increasing
-        Row groups.
-    rows : tuple of int64 arrays, strictly increasing
-        For each row group, wanted rows within it, one at least.
-    pages : tuple of tuple of Pages
-        For each leaf, for each row group; empty where the column has to be read by row groups.
-    why : str
-        Why the column cannot be read by a page index; empty where it can.
+    Attributes:
+        groups (tuple of int, strictly increasing): Row groups.
+        rows (tuple of int64 arrays, strictly increasing): For each row group, wanted rows within it, one at least.
+        pages: For each leaf, for each row group; empty where the column has to be read by row groups.
+        why: Why the column cannot be read by a page index; empty where it can.
     """
 
     column: str
@@ -61,12 +56,9 @@ class ReadCounts:
 def locate(column: str, file: OpenFile, leaves: Sequence[Sequence[Chunk]], rows: Sequence[Int64Array]) -> LocatedColumn:
     """Find the pages of a column.
 
-    Parameters
-    ----------
-    leaves : sequence of sequence of Chunk
-        For each leaf, for each row group.
-    rows : sequence of int64 arrays
-        Wanted rows of each row group.
+    Args:
+        leaves: For each leaf, for each row group.
+        rows (sequence of int64 arrays): Wanted rows of each row group.
     """
     footer, groups = leaves[0][0].footer, tuple(chunk.group for chunk in leaves[0])
     found = LocatedColumn(column, footer, groups, tuple(rows))
@@ -83,26 +75,17 @@ def read_column(
 ) -> tuple[list[pa.Array], list[LocatedColumn]]:
     """Decode the wanted rows of one column.
 
-    Parameters
-    ----------
-    located : sequence of LocatedColumn
-        By file.
-    limit : int
-        Bytes that may be taken beyond what is returned.
-    counts : ReadCounts
-        Added to.
+    Args:
+        located: By file.
+        limit: Bytes that may be taken beyond what is returned.
+        counts: Added to.
 
-    Returns
-    -------
-    list of pyarrow.Array
-        Of the column's wide type; one after another they are the wanted rows.
-    list of LocatedColumn
-        As given, with the reason why where pages turned out not to be readable.
+    Returns:
+        list of pyarrow.Array: Of the column's wide type; one after another they are the wanted rows.
+        list of LocatedColumn: As given, with the reason why where pages turned out not to be readable.
 
-    Raises
-    ------
-    InputError
-        See `read_pages`, `read_whole`.
+    Raises:
+        InputError: See `read_pages`, `read_whole`.
     """
     values, ways = [], []
     for alike, group in groupby(located, key=_written):

@@ -27,10 +27,8 @@ _PLAN_KEYS = ("method", "parameters", "n_items", "seed", "ranking", "notes", "lo
 def read_plan(folder: Path) -> Plan:
     """Read the plan of a study.
 
-    Raises
-    ------
-    StudyError
-        No study there, or its plan was changed by hand.
+    Raises:
+        StudyError: No study there, or its plan was changed by hand.
     """
     path = folder / "plan.json"
     try:
@@ -68,10 +66,8 @@ def _ranks(folder: Path, header: Mapping[str, Any]) -> pa.Table:
 def _refuse_invented(plan: Plan) -> None:
     """Refuse what no method plans.
 
-    Raises
-    ------
-    ValueError, TypeError
-        Says what.
+    Raises:
+        ValueError, TypeError: Says what.
     """
     for name in ("parameters", "ranking", "notes", "location"):
         if not isinstance(getattr(plan, name), dict):

@@ -44,21 +44,14 @@ _KINDS: Mapping[str, Mapping[str, pa.DataType]] = {
 class Evaluation:
     """What `evaluate` finds, as its files hold it.
 
-    Attributes
-    ----------
-    evaluation_id : str
-        Hash of plan, labels, misses, label error rate and version.
-    labels : pyarrow.Table
-        `rank`, `label`, `votes`, `positive_votes`, `weight` (see `streameval.verbs.weights`).
-    summary : mapping
-        What `evaluation.json` and `--json` say.
-    issues : pyarrow.Table
-        See `streameval.labelling.issues`.
-    slices : tuple of SliceResult
-        The largest first; none where the plan has none.
-    new : mapping of str to bool
-        By id of a source that this run was given: whether it was new to the study. The files do not say it, so that
-        they are the same when a run is repeated.
+    Attributes:
+        evaluation_id: Hash of plan, labels, misses, label error rate and version.
+        labels: `rank`, `label`, `votes`, `positive_votes`, `weight` (see `streameval.verbs.weights`).
+        summary: What `evaluation.json` and `--json` say.
+        issues: See `streameval.labelling.issues`.
+        slices: The largest first; none where the plan has none.
+        new (mapping of str to bool): By id of a source that this run was given: whether it was new to the study. The
+            files do not say it, so that they are the same when a run is repeated.
     """
 
     evaluation_id: str
@@ -84,12 +77,10 @@ def evaluation_id(plan: Plan, labels: Labels, misses: int = 0, label_error: floa
 def read_results(folder: Path, summary: Mapping[str, Any]) -> Evaluation:
     """Read what belongs to an evaluation.json.
 
-    Raises
-    ------
-    FileNotFoundError, StudyError, OutsideError
-        See `streameval.stores.own_files.read_table`; also a file of another evaluation.
-    streameval.stores.own_files.UNUSABLE
-        A summary that is not one of ours.
+    Raises:
+        FileNotFoundError, StudyError, OutsideError: See `streameval.stores.own_files.read_table`; also a file of
+            another evaluation.
+        streameval.stores.own_files.UNUSABLE: A summary that is not one of ours.
     """
     fully = summary["method"] == "exact"  # its labels stay where they are: there is one for every item
     names = [name for name in RESULTS if not (fully and name in _FROM_VOTES)]

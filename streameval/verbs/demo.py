@@ -35,17 +35,13 @@ _INK = np.frombuffer(b" .:-=+*#%@", dtype=np.uint8)
 def run(folder: Path) -> tuple[dict[str, Any], list[str]]:
     """Make the ranking; plan, select and evaluate by our method and by the paper's; compare both with the truth.
 
-    Parameters
-    ----------
-    folder : Path
-        Gets `ranking/`, `truth.parquet`, `study/` and `study-paula/`; what an earlier demo left there is replaced.
+    Args:
+        folder: Gets `ranking/`, `truth.parquet`, `study/` and `study-paula/`; what an earlier demo left there is
+            replaced.
 
-    Returns
-    -------
-    result : dict
-        JSON-ready.
-    lines : list of str
-        What a newcomer reads.
+    Returns:
+        result: JSON-ready.
+        lines: What a newcomer reads.
     """
     started = time.monotonic()
     atomic.refuse_address(folder)
@@ -120,10 +116,8 @@ def _inside(row: dict[str, Any]) -> bool:
 def write_ranking(folder: Path) -> Int8Array:
     """Write all pairs by falling cosine similarity as `ranking/part-00.parquet` …, and `truth.parquet` beside them.
 
-    Returns
-    -------
-    int8 array, shape (1613706,)
-        1 where both show the same digit, in rank order.
+    Returns:
+        int8 array, shape (1613706,): 1 where both show the same digit, in rank order.
     """
     from sklearn.datasets import load_digits
 

@@ -25,29 +25,22 @@ def extrapolate_study(
 ) -> tuple[pa.Table, Curve]:
     """Extrapolate from every cutoff of an evaluated study to one target recall, with bounds.
 
-    Parameters
-    ----------
-    to : float
-        R_T in (0, 1).
-    ranks : sequence of int, optional
-        Cutoffs to extrapolate from; by default the powers of ten below N.
-    population : int, optional
-        Items that the ranking was drawn from; by default its items and the misses that `evaluate` was told of.
+    Args:
+        to: R_T in (0, 1).
+        ranks: Cutoffs to extrapolate from; by default the powers of ten below N.
+        population: Items that the ranking was drawn from; by default its items and the misses that `evaluate` was told
+            of.
 
-    Returns
-    -------
-    table : pyarrow.Table
-        `rank` int64; `recall`, `precision` estimated there; `extrapolated_lower`, `extrapolated`, `extrapolated_upper`
-        and `documents_lower`, `documents`, `documents_upper` float64: precision at recall `to`, and how many documents
-        to review for it. Bounds hold as the curve's claim does, for all cutoffs at once. An estimate is null where no
-        reference curve passes. `outside_model` bool: the paper has no curve there.
+    Returns:
+        table: `rank` int64; `recall`, `precision` estimated there; `extrapolated_lower`, `extrapolated`,
+            `extrapolated_upper` and `documents_lower`, `documents`, `documents_upper` float64: precision at recall
+            `to`, and how many documents to review for it. Bounds hold as the curve's claim does, for all cutoffs at
+            once. An estimate is null where no reference curve passes. `outside_model` bool: the paper has no curve
+            there.
 
-    Raises
-    ------
-    InputError
-        A target outside (0, 1), a rank outside 1..N, a population too small.
-    StudyError
-        No results, or bounds that contradict themselves.
+    Raises:
+        InputError: A target outside (0, 1), a rank outside 1..N, a population too small.
+        StudyError: No results, or bounds that contradict themselves.
     """
     curve = Study(Path(study)).evaluation().curve
     least = curve.n_items + curve.misses

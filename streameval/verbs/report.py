@@ -27,23 +27,16 @@ def report(
 ) -> Path:
     """Draw a report from result files, and return its path.
 
-    Parameters
-    ----------
-    *studies : paths
-        One study, or several to be drawn over one another.
-    out : path, optional
-        File to write; by default the report.html of the only study.
-    items : {"hidden", "shown"}
-        Whether the page holds text of items: the highest negatives and the lowest positives.
-    existing : {"kept", "replaced"}
-        What becomes of a file that stands at `out` and differs.
+    Args:
+        *studies: One study, or several to be drawn over one another.
+        out: File to write; by default the report.html of the only study.
+        items ({"hidden", "shown"}): Whether the page holds text of items: the highest negatives and the lowest
+            positives.
+        existing ({"kept", "replaced"}): What becomes of a file that stands at `out` and differs.
 
-    Raises
-    ------
-    InputError
-        No study, or several without `out`.
-    StudyError
-        There are no results, they are a mixed set, or the plan has grown since.
+    Raises:
+        InputError: No study, or several without `out`.
+        StudyError: There are no results, they are a mixed set, or the plan has grown since.
     """
     if not studies or (len(studies) > 1 and out is None):
         raise InputError(f"a report of {len(studies)} studies has no place of its own", "name its file with --out FILE")
@@ -68,19 +61,13 @@ def plots(
 ) -> list[Path]:
     """Draw every chart of a report as SVG and as PNG.
 
-    Parameters
-    ----------
-    folder : path
-        Gets precision.svg, precision.png, recall.svg …; made if it is not there.
-    existing : {"kept", "replaced"}
-        What becomes of files that stand there and differ.
+    Args:
+        folder: Gets precision.svg, precision.png, recall.svg …; made if it is not there.
+        existing ({"kept", "replaced"}): What becomes of files that stand there and differ.
 
-    Raises
-    ------
-    InputError
-        No study.
-    StudyError
-        There are no results, they are a mixed set, or the plan has grown since.
+    Raises:
+        InputError: No study.
+        StudyError: There are no results, they are a mixed set, or the plan has grown since.
     """
     if not studies:
         raise InputError("no study to draw")

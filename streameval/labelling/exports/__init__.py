@@ -34,10 +34,8 @@ def available() -> dict[str, Callable[[pa.Table, Path], Files]]:
 def format_of(path: str) -> Callable[[pa.Table, Path], Files]:
     """Return the format for a path's ending.
 
-    Raises
-    ------
-    InputError
-        If no format has this ending.
+    Raises:
+        InputError: If no format has this ending.
     """
     for suffix, files in available().items():
         if path.lower().endswith(suffix):
@@ -48,8 +46,6 @@ def format_of(path: str) -> Callable[[pa.Table, Path], Files]:
 def unambiguous(tasks: pa.Table) -> pa.Table:
     """Rename the items' columns that would be read as part of an answer.
 
-    Examples
-    --------
     >>> unambiguous(pa.table({"se_task": [1], "label": [0], "Source": ["x"]})).column_names
     ['se_task', 'label_item', 'Source_item']
     """

@@ -35,20 +35,14 @@ _BATCH_ROWS = 1 << 16
 class Session:
     """An open database; close it, or use it in a `with`.
 
-    Parameters
-    ----------
-    path : Path
-        study.duckdb.
-    files : mapping of str to path
-        Views to offer beside the study's tables, each of one Parquet or CSV file, or of a folder of Parquet files. They
-        are read and never written.
-    memory : float
-        GB that a query may take, its answer included.
+    Args:
+        path: study.duckdb.
+        files (mapping of str to path): Views to offer beside the study's tables, each of one Parquet or CSV file, or of
+            a folder of Parquet files. They are read and never written.
+        memory: GB that a query may take, its answer included.
 
-    Raises
-    ------
-    InputError
-        A name or file that cannot be used.
+    Raises:
+        InputError: A name or file that cannot be used.
     """
 
     def __init__(
@@ -81,12 +75,10 @@ class Session:
     def ask(self, query: str) -> pa.Table:
         """Run one or more statements, of which the last one alone may ask; its rows.
 
-        Raises
-        ------
-        InputError
-            What DuckDB says of a query that is wrong, or that would write or read files; an answer that would be lost.
-        KeyboardInterrupt
-            Ctrl-C, after the query has stopped.
+        Raises:
+            InputError: What DuckDB says of a query that is wrong, or that would write or read files; an answer that
+                would be lost.
+            KeyboardInterrupt: Ctrl-C, after the query has stopped.
         """
         try:
             return self._interruptible(query)
