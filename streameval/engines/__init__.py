@@ -31,8 +31,8 @@ def create(name: str, settings: dict[str, Any]) -> Engine:
         name: Of a file of this folder.
         settings: Its settings; None stands for one that is not given. An unknown name or setting is an `InputError`.
 
-    >>> create("local", {"remote": None}).memory
-    'shared'
+    >>> create("local", {"remote": None}).placement
+    'in process'
     """
     names = [info.name for info in pkgutil.iter_modules(__path__)]
     if name not in names:

@@ -40,11 +40,11 @@ class ScanEngine(Protocol):
     """Runs tasks over row groups.
 
     Attributes:
-        memory ({"shared", "apart"}): Whether all row groups are read within this process, so that what one of them
+        placement ({"in process", "on workers"}): Whether all row groups are read within this process, so that what one of them
             shows can guide the next.
     """
 
-    memory: ClassVar[str]
+    placement: ClassVar[str]
 
     def run_task(
         self, scan: Scan, task: Task, numbers: Int64Array, save: Callable[[Partial], None] | None, progress: Progress

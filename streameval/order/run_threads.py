@@ -83,7 +83,7 @@ def _so_far(running: list[_Running]) -> Partial:
 class Threads:
     """Reads in `scan.threads` threads of this process; see `ScanEngine`."""
 
-    memory: ClassVar[str] = "shared"
+    placement: ClassVar[str] = "in process"
 
     def run_task(
         self, scan: Scan, task: Task, numbers: Int64Array, save: Callable[[Partial], None] | None, progress: Progress

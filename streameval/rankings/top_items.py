@@ -51,10 +51,10 @@ class TopItems:
 class _Items:
     """Reads items at stored positions, as many at a time as fit the memory."""
 
-    def __init__(self, ranking: Ranking, memory: float) -> None:
+    def __init__(self, ranking: Ranking, limit_bytes: float) -> None:
         self.rows = ranking.rows
         self.columns = list(dict.fromkeys(self.rows.columns()))
-        self.limit = memory / 8
+        self.limit = limit_bytes / 8
         sample = self._take(_sample(self.rows.n_rows))
         self.schema = sample.schema
         if ranking.order is not None:  # its type may differ between files
@@ -101,7 +101,7 @@ def _sample(n_rows: int) -> Int64Array:
     return positions[positions < n_rows]
 
 
-def read_top(ranking: Ranking, last_rank: int, order: str, folder: Path, memory: float) -> TopItems:
+def read_top(ranking: Ranking, last_rank: int, order: str, folder: Path, limit_bytes: float) -> TopItems:
     """Read the items of ranks 1..`last_rank`.
 
     Args:
@@ -109,18 +109,18 @@ def read_top(ranking: Ranking, last_rank: int, order: str, folder: Path, memory:
         order ({"storage", "rank"}): Order of the items. Where the stored order is the ranking the two are one.
         folder: For files that are removed again: in rank order by score, all items are written there once,
             uncompressed.
-        memory: Bytes that reading may take.
+        limit_bytes: That reading may take.
 
     Raises:
         InputError: What `Ranking.fetch` raises, and a list that changed while it was read.
     """
-    items = _Items(ranking, memory)
+    items = _Items(ranking, limit_bytes)
     if ranking.order is None:
         return _ranked(items, _stored(items, last_rank))
     if order == "storage":
         kept = _gathered(_kept(ranking.order, _places(ranking.order, np.array([last_rank])), "ties"), last_rank)
         return TopItems(items.schema, (table for words, _ in kept for table in items.read(_positions(words))))
-    return _ranked(items, _by_rank(ranking.order, items, last_rank, folder, min(memory / 4, _MOST_BYTES)))
+    return _ranked(items, _by_rank(ranking.order, items, last_rank, folder, min(limit_bytes / 4, _MOST_BYTES)))
 
 
 def _ranked(items: _Items, tables: Iterator[pa.Table]) -> TopItems:

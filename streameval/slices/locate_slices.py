@@ -95,15 +95,15 @@ def _by_score(
     order: ByScore, slices: Slices, wanted: Sequence[Int64Array], cutoffs: Int64Array, progress: Progress
 ) -> SlicePositions:
     """Find every slice's ranks by scans of its own, then count what lies between all that was found."""
-    memory = order.budget(max([cutoffs.size, *(ranks.size for ranks in wanted)]))
+    limit_bytes = order.budget(max([cutoffs.size, *(ranks.size for ranks in wanted)]))
     scan = order.scan_all(cutoffs.size)  # statistics say nothing of a slice
-    located = [locate(scan, cutoffs, memory, order.options.nan, progress)]
+    located = [locate(scan, cutoffs, limit_bytes, order.options.nan, progress)]
     if located[0].missing:
         raise InputError(f"{located[0].missing:,} items have no {scan.score}", "in slices every item needs a score")
     for code, ranks in enumerate(wanted):
         of_scan = {field.name: getattr(scan, field.name) for field in fields(Scan)}
         scanned = _SliceScan(**of_scan, slices=slices, code=code)
-        located.append(locate(scanned, ranks, memory, "last", progress))
+        located.append(locate(scanned, ranks, limit_bytes, "last", progress))
     words, places = _marks(scan, located)
     at, own = places[0], places[1:]
     ends = np.append(at, words.shape[1])  # the last is for items after all marks

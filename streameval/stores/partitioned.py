@@ -19,7 +19,7 @@ def write_parts(
     folder: Path,
     schema: pa.Schema,
     tables: Iterator[pa.Table],
-    memory: float,
+    limit_bytes: float,
     progress: Callable[[int], None],
     finished: Callable[[str], None] = lambda name: None,
 ) -> list[str]:
@@ -28,13 +28,13 @@ def write_parts(
     Args:
         folder: An existing folder.
         tables: Of this schema; the next is made while one is written.
-        memory: Bytes that may wait to become a row group.
+        limit_bytes: That may wait to become a row group.
         progress (callable(done)): Called with rows written.
         finished (callable(name)): Called with the name of each complete part.
     """
     names: list[str] = []
     done = 0
-    groups = _groups(_ahead(tables), min(memory, _GROUP_BYTES))
+    groups = _groups(_ahead(tables), min(limit_bytes, _GROUP_BYTES))
     group = next(groups, None)
     while group is not None:
         names.append(f"part-{len(names):05d}.parquet")

@@ -54,13 +54,13 @@ class Truth:
     ----------
     scans : LabelledScans
         Of its rows.
-    memory : float
-        Bytes for counters.
+    counter_bytes : float
+        For counters.
     """
 
     ranking: Ranking
     scans: LabelledScans
-    memory: float
+    counter_bytes: float
 
     @property
     def rows(self) -> LabelledRows:
@@ -146,7 +146,7 @@ def exact(
         raise InputError(f"tolerance is {tolerance:g}, outside [0, 1)", "it is a width, such as 1e-6")
     sliding = Sliding(windows.lengths, windows.epsilons) if windows.lengths else None
     chosen = engine_of(engine)
-    if chosen.memory == "apart":
+    if chosen.placement == "on workers":
         _refuse_apart(labels, sliding)
     with temporary_folder("streameval-work") as spill:
         external = None if labels is None else (labels, on, spill)
@@ -214,7 +214,7 @@ def _sum(truth: Truth, ranks: Int64Array, tolerance: float, progress: Progress) 
             return sum_in_stored_order(truth.scans, ranks, order.scores, progress)
         except UnorderedError:
             pass  # statistics allow for it, but it is not: count scores instead
-    return sum_by_score(truth.scans, ranks, order.scores, Limits(truth.memory, tolerance, order.span), progress)
+    return sum_by_score(truth.scans, ranks, order.scores, Limits(truth.counter_bytes, tolerance, order.span), progress)
 
 
 def _curve(summed: Summed, ranks: Int64Array, misses: int) -> Curve:

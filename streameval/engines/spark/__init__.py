@@ -40,7 +40,7 @@ class Spark:
 
     remote: str | None = None
     session: Any = None
-    memory: ClassVar[str] = "apart"
+    placement: ClassVar[str] = "on workers"
 
     def run_task(
         self, scan: Scan, task: Task, numbers: Int64Array, save: Callable[[Partial], None] | None, progress: Progress
