@@ -40,9 +40,8 @@ class ScanEngine(Protocol):
     """Runs tasks over row groups.
 
     Attributes:
-        placement ({"in process", "on workers"}): Whether all row groups are read within this process, so that what one
-        of them
-            shows can guide the next.
+        placement ({"in process", "on workers"}): Whether all row groups are read within this process, so that one of
+            them can guide the next.
     """
 
     placement: ClassVar[str]
