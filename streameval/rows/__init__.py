@@ -118,7 +118,7 @@ class Rows(ABC):
     def units(self, column: str | None = None) -> Sequence[Unit]:
         """All rows, as scans read them; `column` is the one whose place in each unit is to be known."""
         starts = range(0, self.n_rows, _UNIT_ROWS)
-        return [_Unit(first, min(_UNIT_ROWS, self.n_rows - first), self) for first in starts]
+        return [RowRun(first, min(_UNIT_ROWS, self.n_rows - first), self) for first in starts]
 
     def bounds(self, column: str) -> Sequence[Bounds]:
         """Statistics of a column: one item a file, its units in order; nothing where none are kept."""
@@ -139,6 +139,10 @@ class Rows(ABC):
     def check_unchanged(self) -> None:  # noqa: B027  (what cannot change has nothing to refuse)
         """Refuse rows that changed since they were opened: an `InputError` names the file."""
 
+    def read(self, first: int, count: int, columns: Sequence[str]) -> pa.Table:
+        """Read consecutive rows, as a `RowRun` does."""
+        return self.take(np.arange(first, first + count), list(columns)).table
+
     def take_anywhere(self, positions: Int64Array, columns: Sequence[str], progress: Progress = silent) -> Taken:
         """Read rows at positions that differ, given in any order."""
         order = np.argsort(positions, kind="stable")
@@ -149,7 +153,7 @@ class Rows(ABC):
 
 
 @dataclass(frozen=True)
-class _Unit(Unit):
+class RowRun(Unit):
     """Some consecutive rows of any storage."""
 
     first_position: int
@@ -158,10 +162,12 @@ class _Unit(Unit):
 
     @property
     def where(self) -> str:
+        """The place, for messages."""
         return f"{self.of.name} from row {self.first_position:,} on"
 
     def read(self, columns: Sequence[str]) -> pa.Table:
-        return self.of.take(np.arange(self.first_position, self.first_position + self.rows), list(columns)).table
+        """Read the columns of all its rows."""
+        return self.of.read(self.first_position, self.rows, columns)
 
 
 class Opener(Protocol):

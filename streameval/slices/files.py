@@ -84,6 +84,22 @@ def _named(name: str, table: pa.Table) -> pa.Table:
     return plain.add_column(0, "slice", pa.array([name] * plain.num_rows, pa.string()))
 
 
+def read_curve(facts: Mapping[str, Any], envelope: pa.Table, table: pa.Table) -> Curve:
+    """Curve of a list or slice, from what evaluation.json says of it, its bounds, and its curve.parquet."""
+    return Curve(
+        n_items=facts["n_items"],
+        envelope=Envelope.from_table(envelope, facts["n_items"]),
+        basis=facts.get("estimates", "bounds"),
+        center=Envelope.center_from(envelope),
+        grid=table.column("rank").to_numpy(),
+        claim=Claim(**facts["claim"]),
+        diagnostics=facts["diagnostics"],
+        findings=tuple(facts["findings"]),
+        score=table.select(["rank", "score"]) if "score" in table.column_names else None,
+        misses=facts.get("misses", 0),  # no slice has any
+    )
+
+
 def slices_from_tables(files: Sequence[Own], facts: Sequence[Mapping[str, Any]]) -> tuple[SliceResult, ...]:
     """Read slices from the three files and their entries in evaluation.json; raises where these do not fit."""
     if not facts:
@@ -94,17 +110,7 @@ def slices_from_tables(files: Sequence[Own], facts: Sequence[Mapping[str, Any]])
         envelope, shown, metrics = (
             table.filter(pc.equal(table.column("slice"), entry["name"])).drop_columns(["slice"]) for table in tables
         )
-        curve = Curve(
-            n_items=entry["n_items"],
-            envelope=Envelope.from_table(envelope, entry["n_items"]),
-            basis=entry.get("estimates", "bounds"),
-            center=Envelope.center_from(envelope),
-            grid=shown.column("rank").to_numpy(),
-            claim=Claim(**entry["claim"]),
-            diagnostics=entry["diagnostics"],
-            findings=tuple(entry["findings"]),
-            score=shown.select(["rank", "score"]) if "score" in shown.column_names else None,
-        )
+        curve = read_curve(entry, envelope, shown)
         counts = (entry["planned"], entry["labelled"], entry["positive"])
         found.append(SliceResult(entry["name"], *counts, curve, shown, metrics))
     return tuple(found)
