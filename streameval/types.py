@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -51,30 +51,55 @@ class Claim:
         """A sentence that says whose answers the claim is about, where it is not the truth; else empty."""
         return "" if self.about == TRUTH else f"The claim is about {self.about}, not about the truth: {self.why}."
 
+    @property
+    def because(self) -> str:
+        """The same after a sentence that has said whose answers they are."""
+        return "" if self.about == TRUTH else f"This is no claim about the truth: {self.why}."
+
     def as_dict(self) -> dict[str, Any]:
         """Return the claim as JSON-ready values."""
         return dict(self.__dict__)
 
 
 @dataclass(frozen=True)
+class SliceRecord:
+    """A slice of a plan, as plan.json has it: a list of its own, with what differs from the whole plan's parameters."""
+
+    name: str
+    n_items: int
+    seed: int
+    parameters: Mapping[str, Any]
+    notes: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
 class Plan:
     """The ranks to label: the record of what was drawn, never regenerated from the seed.
 
-    Attributes:
-        method: Name of the method (`streameval.methods`).
-        parameters (mapping of str to JSON values): The method's parameters, as typed (ε is kept as its decimal text).
-        n_items: Items in the ranking.
-        seed: Seed of the draw; methods that draw nothing keep it for the shuffle of the tasks.
-        ranking (mapping of str to JSON values): What the ranking is (fingerprint, order, score …); empty for a plan of
-            a bare N.
-        table: `rank` int64, strictly increasing, 1-based; `stratum` int32, numbered from 0 by rank; then columns of the
-            method's own.
-        notes (mapping of str to JSON values): What the method wants remembered about the plan (grid, ranks that stay
-            unknown …).
-        location (mapping of str to JSON values): Where the ranking lies and how to read it (source, file order, memory,
-            threads); no part of `plan_id`, so that a lake may move.
-        marks: Of a plan by slices: how many items of each slice are among the first items of the list
-            (`streameval.slices.pool.marks_table`).
+    Attributes
+    ----------
+    method : str
+        Name of the method (`streameval.methods`).
+    parameters : mapping of str to JSON values
+        The method's parameters, as typed (ε is kept as its decimal text).
+    n_items : int
+        Items in the ranking.
+    seed : int
+        Seed of the draw; methods that draw nothing keep it for the shuffle of the tasks.
+    ranking : mapping of str to JSON values
+        What the ranking is (fingerprint, order, score …); empty for a plan of a bare N.
+    table : pyarrow.Table
+        `rank` int64, strictly increasing, 1-based; `stratum` int32, numbered from 0 by rank; then columns of
+        the method's own.
+    notes : mapping of str to JSON values
+        What the method wants remembered about the plan, for itself. What others ask of a plan lies there too, and has
+        a property below.
+    location : mapping of str to JSON values
+        Where the ranking lies and how to read it (source, file order, memory, threads); no part of `plan_id`, so that
+        a lake may move.
+    marks : pyarrow.Table or None
+        Of a plan by slices: how many items of each slice are among the first items of the list
+        (`streameval.slices.pool.marks_table`).
     """
 
     method: str
@@ -108,6 +133,45 @@ class Plan:
         """`plan_id` of this plan and of the smaller ones that it grew from: tasks of all of them are its tasks."""
         return (self.plan_id, *self.notes.get("grown_from", ()))
 
+    @property
+    def grown(self) -> bool:
+        """Whether the plan has grown beyond the one that was first made."""
+        return "grown_from" in self.notes
+
+    @property
+    def grown_by(self) -> Sequence[Mapping[str, Any]]:
+        """Requests by which the plan grew (`streameval.verbs.enlarge`)."""
+        return tuple(self.notes.get("grown_by", ()))
+
+    @property
+    def look(self) -> int:
+        """The look that the plan is for, from 1."""
+        return int(self.notes.get("look", 1))
+
+    @property
+    def unknown_tail(self) -> int:
+        """How many of the last ranks the method leaves unknown, whatever the labels."""
+        return int(self.notes.get("unknown_tail", 0))
+
+    @property
+    def labels_seen_by_model(self) -> bool:
+        """Whether the ranking's order depends on labels that were reused, so that a draw from it is none of chance."""
+        return bool(self.notes.get("labels_seen_by_model", False))
+
+    @property
+    def by(self) -> str | None:
+        """Column of the slices; None where the plan has none."""
+        return self.notes.get("by")
+
+    @property
+    def slices(self) -> tuple[SliceRecord, ...]:
+        """The slices, the largest first."""
+        return tuple(SliceRecord(**one) for one in self.notes.get("slices", ()))
+
+    def with_notes(self, **notes: Any) -> Plan:
+        """Return the plan with more to remember."""
+        return replace(self, notes={**self.notes, **notes})
+
     def header(self) -> dict[str, Any]:
         """Everything but the table and the location, as JSON-ready values."""
         return {
@@ -139,14 +203,18 @@ def _content(column: pa.Array) -> Iterator[bytes]:
 class Labels:
     """What is known of each planned rank, in the plan's order, and an account of every row that came in.
 
-    Attributes:
-        rank: int64 array, shape (n_planned,).
-        label (int8 array, shape (n_planned,)): 1 positive, 0 negative, -1 no label (never answered, skipped, or votes
-            that tie).
-        votes, positive_votes: int64 arrays, shape (n_planned,).
-        account (mapping of str to int): Planned, labelled, missing, doubled, contradictory … (see
-            `streameval.labelling.tally`).
-        about, why: Whose answers they are, as in `Claim`.
+    Attributes
+    ----------
+    rank : int64 array, shape (n_planned,)
+    label : int8 array, shape (n_planned,)
+        1 positive, 0 negative, -1 no label (never answered, skipped, or votes that tie).
+    votes, positive_votes : int64 arrays, shape (n_planned,)
+    account : mapping of str to int
+        Planned, labelled, missing, doubled, contradictory … (see `streameval.labelling.tally`).
+    about, why : str
+        Whose answers they are, as in `Claim`.
+    error_rate : float
+        Share of wrong labels that their disagreement suggests; 0 where it suggests none.
     """
 
     rank: Int64Array
@@ -156,6 +224,7 @@ class Labels:
     account: Mapping[str, int] = field(default_factory=dict)
     about: str = TRUTH
     why: str = ""
+    error_rate: float = 0.0
 
     @property
     def known(self) -> BoolArray:

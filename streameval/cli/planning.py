@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Parameter
 
-from streameval.cli.options import MethodOptions, RankingFlags, Whole
+from streameval.cli.methods import MethodFlags
+from streameval.cli.options import Whole
 from streameval.cli.output import Output, progress
-from streameval.errors import InputError
+from streameval.cli.ranking import RankingFlags
+from streameval.errors import InputError, StudyError
+
+if TYPE_CHECKING:
+    from streameval.study import Study
+    from streameval.types import Plan
 
 
 @Parameter(name="*")
@@ -72,6 +80,7 @@ class ReuseFlags:
 
 def enlarge_study(ranking: Sequence[str], study: Path, flags: GrowthFlags, output: Output) -> None:
     """Grow a study, and say by how much."""
+    from streameval.methods import method_of
     from streameval.study import Study
     from streameval.verbs.enlarge import enlarge
 
@@ -84,7 +93,7 @@ def enlarge_study(ranking: Sequence[str], study: Path, flags: GrowthFlags, outpu
         head = f"{grown.method}: enlarged by this request already, {labels:,} items to label in all"
     else:
         head = f"{grown.method}: {labels - before:,} more items to label, {labels:,} in all"
-    look, looks = grown.notes["look"], grown.parameters["looks"]
+    look, looks = grown.look, method_of(grown).looks
     output.event("plan", labels=labels, n_items=grown.n_items, look=look)
     result = {
         "study": str(study),
@@ -94,13 +103,7 @@ def enlarge_study(ranking: Sequence[str], study: Path, flags: GrowthFlags, outpu
         "already_there": labels == before,
         **grown.header(),
     }
-    output.say(
-        result,
-        [
-            f"{head} (look {look} of {looks})",
-            f"Next: streameval select {study} --export tasks.csv",
-        ],
-    )
+    output.say(result, [f"{head} (look {look} of {looks})", next_stop(Study(study), grown)])
 
 
 def plan_with_key(
@@ -108,10 +111,11 @@ def plan_with_key(
     study: Path,
     flags: tuple[ReuseFlags, RankingFlags],
     chosen: tuple[str, int | None],
-    parameters: MethodOptions,
+    parameters: MethodFlags,
     output: Output,
 ) -> None:
     """Draw by key, take over labels, and say how many are left to ask for."""
+    from streameval.study import Study
     from streameval.verbs.reuse import ByKey, plan_by_key
 
     reuse, described = flags
@@ -119,17 +123,26 @@ def plan_with_key(
     by = ByKey(reuse.key(), reuse.reuse, reuse.label or "label", reuse.labels_unseen_by_model)
     with progress("reading keys") as bar:
         made = plan_by_key(list(ranking), study, by, method=method, seed=seed, options=described.options(),
-                           progress=bar, **asdict(parameters))  # fmt: skip
+                           progress=bar, **parameters.given())  # fmt: skip
     labels = made.plan.table.num_rows
     output.event("plan", labels=labels, n_items=made.plan.n_items, reused=made.labelled)
     counts = {"labels": labels, "reused": made.labelled, "to_label": labels - made.labelled}
     result: dict[str, Any] = {"study": str(study), "plan_id": made.plan.plan_id, **counts, **made.plan.header()}
     lines = [f"{method}: {labels:,} of {made.plan.n_items:,} items to label, drawn by {', '.join(by.key)}"]
     lines.append(
-        f"Seed {made.plan.seed}: another version draws nearly the same items by it, with --seed {made.plan.seed}."
+        f"Seed {made.plan.seed}: another version draws nearly the same items with --seed {made.plan.seed} "
+        f"--draw-by {shlex.quote(','.join(by.key))}."
     )
     if reuse.reuse is not None:
         lines.append(f"{made.labelled:,} have a label already: {labels - made.labelled:,} are left to ask for.")
     if reuse.labels_unseen_by_model == "no":
         lines.append("The model has seen these labels: bounds will promise nothing.")
-    output.say(result, [*lines, f"Next: streameval select {study} --export tasks.csv"])
+    output.say(result, [*lines, next_stop(Study(study), made.plan)])
+
+
+def next_stop(study: Study, plan: Plan) -> str:
+    """What to run after `plan`: `evaluate` where the items of this very plan are selected already."""
+    with suppress(StudyError):
+        if study.selection(plan) is not None:
+            return f"Next: streameval evaluate {study.folder} --labels FILE"
+    return f"Next: streameval select {study.folder} --export tasks.csv"

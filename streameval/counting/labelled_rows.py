@@ -188,7 +188,7 @@ def _labels(column: pa.ChunkedArray, name: str, unit: Unit) -> UInt8Array:
     if pa.types.is_boolean(kind):
         return np.asarray(column.cast(pa.uint8()).to_numpy(), dtype=np.uint8)
     if not (pa.types.is_integer(kind) or pa.types.is_floating(kind)):
-        raise InputError(f"column '{name}' is {kind}, not 0/1 or a boolean")
+        raise InputError(f"{unit.where}: column '{name}' is {kind}, not 0/1 or a boolean")
     values: AnyArray = column.to_numpy()
     with np.errstate(invalid="ignore"):
         narrow = values.view(np.uint8) if values.dtype.itemsize == 1 else values.astype(np.uint8)

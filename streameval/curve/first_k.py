@@ -8,11 +8,10 @@ import numpy as np
 
 from streameval.curve.areas import UNDEFINED, Interval, average_precision, highest_average, lowest_average
 from streameval.curve.extremes import Extremes, Walk
-from streameval.kernels.exact import BLOCK
 from streameval.typing import FloatArray
 
-# discounts are summed rank by rank: gains of deeper lists are not in use
-DEEPEST_DCG = BLOCK
+# discounts are summed rank by rank, within the first block of `kernels.exact`: gains of deeper lists are not in use
+DEEPEST_DCG = 1 << 20
 
 
 def average_precision_at(extremes: Extremes, k: int) -> dict[str, Interval]:

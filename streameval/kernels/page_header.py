@@ -9,14 +9,14 @@ from __future__ import annotations
 import numpy as np
 
 from streameval.kernels.jit import kernel
-from streameval.kernels.parquet import ABSENT
+from streameval.kernels.parquet import ABSENT, N_STATED, statistics
 from streameval.kernels.thrift import STRUCT, Bytes, field, skip, varint, zigzag
 from streameval.typing import Int64Array
 
 # entries of `page_header`
 PAGE_TYPE, PAGE_UNCOMPRESSED, PAGE_COMPRESSED, CRC, PAGE_VALUES, PAGE_ROWS, ENCODING, LEVELS = range(8)
-REPETITION_BYTES, DEFINITION_BYTES = range(8, 10)
-N_HEADER = 10
+REPETITION_BYTES, DEFINITION_BYTES, PAGE_NULLS, STATED = range(8, 12)
+N_HEADER = STATED + N_STATED
 
 
 @kernel
@@ -29,8 +29,8 @@ def _data_header(raw: Bytes, at: int, version: int, out: Int64Array) -> int:
             slot = PAGE_VALUES
         elif version == 1 and last == 2:
             slot = ENCODING
-        elif version == 2 and last == 3:
-            slot = PAGE_ROWS
+        elif version == 2 and last in (2, 3):
+            slot = PAGE_NULLS if last == 2 else PAGE_ROWS
         elif version == 2 and last == 4:
             slot = ENCODING
         elif version == 1 and last == 3:
@@ -39,6 +39,8 @@ def _data_header(raw: Bytes, at: int, version: int, out: Int64Array) -> int:
             slot = DEFINITION_BYTES if last == 5 else REPETITION_BYTES
         if slot >= 0 and kind in (4, 5, 6):
             out[slot], at = zigzag(raw, at)
+        elif last == (8 if version == 2 else 5) and kind == STRUCT:
+            at = statistics(raw, at, out[STATED:])
         else:
             at = skip(raw, at, kind)
         last, kind, at = field(raw, at, last)
@@ -49,14 +51,18 @@ def _data_header(raw: Bytes, at: int, version: int, out: Int64Array) -> int:
 def page_header(raw: Bytes, out: Int64Array) -> int:
     """Read the PageHeader at the beginning of `raw`.
 
-    Args:
-        raw (uint8 array): May go on after the header.
-        out (int64 array, shape (N_HEADER,)): Filled with page type, uncompressed and compressed size (header not
-            included), CRC (as unsigned), values, rows (version 2 only), encoding of the values, encoding of the
-            definition levels (version 1 only), bytes of repetition and of definition levels (version 2 only); `ABSENT`
-            where the header does not say.
+    Parameters
+    ----------
+    raw : uint8 array
+        May go on after the header.
+    out : int64 array, shape (N_HEADER,)
+        Filled with page type, uncompressed and compressed size (header not included), CRC (as unsigned), values, rows
+        (version 2 only), encoding of the values, encoding of the definition levels (version 1 only), bytes of
+        repetition and of definition levels and nulls (version 2 only), from `STATED` on the page's statistics (columns
+        of `streameval.kernels.parquet.statistics`); `ABSENT` where the header does not say.
 
-    Returns:
+    Returns
+    -------
         int: Bytes of the header; -1 where there is none, or it goes on after `raw`.
     """
     out[:] = ABSENT

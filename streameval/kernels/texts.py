@@ -71,6 +71,25 @@ def find_texts(raw: Bytes, nullable: int, rows: Int64Array, begin: Int64Array, s
 
 
 @kernel
+def _before(raw: Bytes, a: int, size_a: int, b: int, size_b: int) -> bool:
+    for i in range(min(size_a, size_b)):
+        if raw[a + i] != raw[b + i]:
+            return bool(raw[a + i] < raw[b + i])
+    return bool(size_a < size_b)
+
+
+@kernel
+def extremes(raw: Bytes, begin: Int64Array, size: Int64Array) -> tuple[int, int]:
+    """Which texts come first and last in the order of their bytes; (-1, -1) where all are null."""
+    low, high = -1, -1
+    for i in range(begin.size):
+        if size[i] >= 0:
+            low = i if low < 0 or _before(raw, begin[i], size[i], begin[low], size[low]) else low
+            high = i if high < 0 or _before(raw, begin[high], size[high], begin[i], size[i]) else high
+    return low, high
+
+
+@kernel
 def copy_texts(raw: Bytes, begin: Int64Array, size: Int64Array, total: int) -> Bytes:
     """Copy found texts behind one another: uint8 array of `total` bytes."""
     out, at = np.empty(total, np.uint8), 0

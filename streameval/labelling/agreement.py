@@ -150,8 +150,8 @@ def _add_tasks(annotators: dict[str, dict[str, Any]], rows: pa.Table, extra: pa.
     said = rows.filter(pc.and_(pc.is_in(rows.column("fate"), value_set=pa.array(["vote", "outranked"])),
                                pc.is_valid(rows.column("rank"))))  # fmt: skip
     first = {
-        (name or "", rank): value
-        for name, rank, value in zip(*(said.column(n).to_pylist() for n in ("annotator", "rank", "value")), strict=True)
+        (voter, rank): value
+        for voter, rank, value in zip(*(said.column(n).to_pylist() for n in ("voter", "rank", "value")), strict=True)
     }
     expected = dict(zip(extra.column("se_task").to_pylist(), extra.column("expected").to_pylist(), strict=True))
     asked = rows.filter(pc.is_in(rows.column("fate"), value_set=pa.array(["repeat", "control"])))
@@ -159,8 +159,8 @@ def _add_tasks(annotators: dict[str, dict[str, Any]], rows: pa.Table, extra: pa.
         name = row["annotator"] or ""
         if row["fate"] == "control":
             right = expected.get(row["task"])
-        elif (name, row["rank"]) in first:
-            right = first[name, row["rank"]]
+        elif (row["voter"], row["rank"]) in first:
+            right = first[row["voter"], row["rank"]]
         else:
             continue
         one = annotators.setdefault(name, _nothing())

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import duckdb
 
 from streameval.errors import InputError, did_you_mean
+from streameval.labelling.options import LabelColumns
 from streameval.labelling.readers import ROW, Opened, distinct
 from streameval.labelling.tools import tool_of
 
@@ -19,40 +20,6 @@ ANSWERS = {
     "relevance", "relevant", "correct", "positive", "vote", "votes", "annotation", "rating", "score", "scores",
     "confidence", "probability", "prob", "similarity", "rank", "stratum",
 }  # fmt: skip
-
-
-@dataclass(frozen=True)
-class LabelColumns:
-    """Names of a label table's columns, as asked for.
-
-    Attributes
-    ----------
-    on : str, optional
-        Column or columns, separated by commas, that say which item a row is about: a rank column (default: `se_task`,
-        `se_rank` or `rank`, whichever is there first), or columns of the items that tell them apart.
-    label : str
-        The label: 1/0, true/false, yes/no, or a grade; blank where there is none.
-    annotator : str, optional
-        Who answered (default `annotator`, where there is one).
-    time : str, optional
-        When (default `time`): the same annotator's later answer replaces the earlier.
-    source : str, optional
-        What kind of annotator (default `source`): `prefer` names these.
-    study : {"this", "any"}
-        Whose tasks rows may be. "any": they are about items, joined by `on`, and `se_study` and `se_task` say nothing.
-    """
-
-    on: str | None = None
-    label: str = "label"
-    annotator: str | None = None
-    time: str | None = None
-    source: str | None = None
-    study: str = "this"
-
-    def __post_init__(self) -> None:
-        """Check what can be checked without a source."""
-        if self.study not in ("this", "any"):
-            raise InputError(f"labels of study '{self.study}'", "it is 'this' or 'any'")
 
 
 @dataclass(frozen=True)

@@ -18,9 +18,10 @@ import pyarrow.compute as pc
 
 from streameval.errors import InputError, StudyError, outside_trouble
 from streameval.labelling import expressions as sql
-from streameval.labelling.columns import Found, LabelColumns, find
+from streameval.labelling.columns import Found, find
 from streameval.labelling.duckdb_session import connected
 from streameval.labelling.match_items import Items, Join, match_keys, refuse_shortened
+from streameval.labelling.options import LabelColumns
 from streameval.labelling.readers import LISTED, ROW, Opened, Rejected, given, name_of, open_source
 from streameval.labelling.shared_columns import refuse_other_items
 from streameval.labelling.votes import SCHEMA, Votes
@@ -97,7 +98,7 @@ class _Reading:
                 "unreadable": rejected.table.num_rows - broken.num_rows,
             },
         }
-        self._check_any(table, broken, counts["rows"])
+        self._check_any(table, broken, counts["rows"], strange)
         return self._with_lines(pa.concat_tables([table, broken])), counts
 
     def _with_lines(self, table: pa.Table) -> pa.Table:
@@ -171,8 +172,8 @@ class _Reading:
         ).to_arrow_table()
         return _rows("unknown", found, self.found.ours)
 
-    def _check_any(self, table: pa.Table, broken: pa.Table, rows: int) -> None:
-        """Refuse a table without a row about this study: it was given by mistake."""
+    def _check_any(self, table: pa.Table, broken: pa.Table, rows: int, strange: int) -> None:
+        """A table that says nothing about this study was given by mistake."""
         name, key = self.opened.name, ", ".join(self.found.keys)
         states = table.column("state").to_pylist()
         if {"answer", "skip"} & set(states):
@@ -182,7 +183,7 @@ class _Reading:
         ranks = f"it is none of this list's 1..{self.plan.n_items:,}; is this label table of another ranking?"
         hint = ranks if self.found.role == "rank" else "give the table that was made from this study's tasks"
         self._refuse_first(table, "unreadable", self.found.label, "labels are 1/0, true/false, yes/no or a grade")
-        self._refuse_first(table, "unknown", key, hint)
+        self._refuse_first(table, "unknown", key, hint, strange)
         if broken.num_rows:
             first = broken.slice(0, 1).to_pylist()[0]
             raise InputError(f"{name}: row {first['row']:,} cannot be read ({first['said'][:80]})")
@@ -193,13 +194,14 @@ class _Reading:
             "give the table that was made from this study's tasks, or name the column with --on COL",
         )
 
-    def _refuse_first(self, table: pa.Table, state: str, what: str, hint: str) -> None:
+    def _refuse_first(self, table: pa.Table, state: str, what: str, hint: str, count: int | None = None) -> None:
+        """Refuse rows of a state, of which there are `count` (by default those that `table` lists)."""
         found = table.filter(pc.equal(table.column("state"), state))
         if found.num_rows:
             row = found.slice(0, 1).to_pylist()[0]
             raise InputError(
                 f"{self.opened.name}: row {row['row']:,} has {what} '{(row['said'] or '')[:40]}'"
-                f"{_and_more(found.num_rows)}, and no row is a label of a planned item",
+                f"{_and_more(count or found.num_rows)}, and no row is a label of a planned item",
                 hint,
             )
 

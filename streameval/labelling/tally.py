@@ -82,7 +82,7 @@ def tally(
         **{fate: int(fates.get(fate, 0)) for fate in _FATES},
     }
     people = agreement(rows, extra)
-    said = whose(rows, counts, label, plan.ranks, people, chosen.least)
+    said = whose(rows, counts, label, plan.ranks, people, chosen)
     labels = Labels(plan.ranks, label, counts.votes, counts.positive, account, *said)
     silent = pc.is_in(rows.column("fate"), value_set=pa.array(["blank", "unreadable", "unknown", "control"]))
     answered = np.isin(plan.ranks, rows.filter(pc.invert(silent)).column("rank").to_numpy())

@@ -1,7 +1,8 @@
 """Methods: each picks ranks to label, and turns their labels into bounds on the yield Y(r).
 
-A method is one file in this folder with a frozen dataclass: its fields are its parameters, and a module-level
-`METHOD` names the class. It is found by name; nothing else has to be edited. It knows no files.
+A method is one file in this folder with a frozen dataclass that inherits from `Method`: its fields are its parameters
+and carry their help, and a module-level `METHOD` names the class. It is found by name; nothing else has to be edited,
+and its parameters are flags of the command line. It knows no files.
 """
 
 from __future__ import annotations
@@ -9,34 +10,66 @@ from __future__ import annotations
 import importlib
 import pkgutil
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from numbers import Integral, Real
-from typing import Any, ClassVar, Protocol, cast, runtime_checkable
+from typing import Any, ClassVar, Literal, Protocol, Self, TypeVar, cast, get_origin, get_type_hints, runtime_checkable
 
 from streameval.curve import Curve
 from streameval.errors import InputError, did_you_mean
+from streameval.options import alternatives
 from streameval.types import Labels, Plan
 from streameval.typing import FloatArray, Int64Array
 
 ASSUMES_THE_DRAW = "nothing of the list: only that the planned ranks, drawn at random, are the ones that were labelled"
 
+# help of parameters that several methods have
+ALPHA = "Half-width to plan for, relative to precision."
+BUDGET = "Labels to spend at most, instead of --alpha."
+CONFIDENCE = "Probability of the claim."
+MIN_PRECISION = "Precision that the list is expected to keep."
 
-@runtime_checkable
+
 class Method(Protocol):
-    """What every method offers. Laws, tested over every method that is found:
+    """What every method offers; one that inherits from it says only what is not so by default.
+
+    Laws, tested over every method that is found:
 
     - all planned ranks labelled and all ranks planned ⇒ lower = estimate = upper = truth;
     - the plan's ranks are exactly the labels that `cost` counts (in expectation where the draw decides their number);
     - a rank without a label never narrows a bound.
 
-    `variants` are parameters that read the same kind of plan in another way, for comparisons side by side. `settles`
-    names parameters that, once given, leave nothing to some others: `cost` then keeps those for the other methods.
+    Attributes
+    ----------
+    name, summary : str
+    variants : tuple of dict
+        Parameters that read the same kind of plan in another way, for comparisons side by side.
+    settles : dict
+        Parameters that, once given, leave nothing to some others: `cost` then keeps those for the other methods.
+    confidence : float or None
+        As it was asked for: the probability with which the bounds hold. See `level`.
+    budget : int or None
+        Labels to spend at most.
+    at : int or None
+        The one rank that the plan is for; None where it is for all.
+    looks : int
+        How often the plan may be evaluated and enlarged.
+
+    The last four are parameters; a method that lacks one inherits what this comes to.
     """
 
     name: ClassVar[str]
     summary: ClassVar[str]
-    variants: ClassVar[tuple[dict[str, Any], ...]]
-    settles: ClassVar[dict[str, tuple[str, ...]]]
+    variants: ClassVar[tuple[dict[str, Any], ...]] = ({},)
+    settles: ClassVar[dict[str, tuple[str, ...]]] = {}
+    confidence: float | None = None
+    budget: int | None = None
+    at: int | None = None
+    looks: int = 1
+
+    @property
+    def level(self) -> float | None:
+        """Probability with which the bounds hold; None where they are not of chance."""
+        return self.confidence
 
     def plan(self, n_items: int, seed: int = 0) -> Plan:
         """Choose the ranks to label in a ranking of `n_items`."""
@@ -51,8 +84,12 @@ class Method(Protocol):
         (whether that depends on labels not yet seen) and `claim` (what its bounds will be: a coverage of `Claim`).
         """
 
-    def with_alpha(self, alpha: float) -> Method:
+    def with_alpha(self, alpha: float) -> Self:
         """Return the same method, planned for another half-width."""
+        return changed(self, alpha=alpha, budget=None)
+
+
+AnyMethod = TypeVar("AnyMethod", bound=Method)
 
 
 @runtime_checkable
@@ -101,11 +138,13 @@ class Sequential(Protocol):
     decides when to stop.
     """
 
-    def later_looks(self, plan: Plan) -> list[Look]:
-        """Give the looks that `plan` has left; none where it was made for one."""
+    def forecasts(self, plan: Plan) -> list[Look]:
+        """Every look of `plan` in order, those that it has had included."""
+        ...
 
     def enlarged(self, plan: Plan, look: int) -> Plan:
-        """Grow a plan to a later look. `batch` numbers the plan by which a rank first came in, from 1."""
+        """Grow a plan to a later look, `Plan.look`. `batch` numbers the plan by which a rank came in, from 1."""
+        ...
 
 
 def available() -> dict[str, type[Method]]:
@@ -148,6 +187,17 @@ def create(name: str, parameters: dict[str, Any] | None = None) -> Method:
     return known[name](**{key: _plain(value) for key, value in given.items()})
 
 
+def method_of(plan: Plan) -> Method:
+    """Give the method that a plan was made with."""
+    return create(plan.method, dict(plan.parameters))
+
+
+def changed(method: AnyMethod, **parameters: Any) -> AnyMethod:
+    """Give the same method with other values of those parameters that it has."""
+    own = {key: parameters[key] for key in parameter_names(type(method)) if key in parameters}
+    return cast(AnyMethod, replace(cast(Any, method), **own))
+
+
 def _plain(value: Any) -> Any:
     """Numbers of numpy's as Python's own: they end up in plan.json."""
     if isinstance(value, Integral):
@@ -157,13 +207,12 @@ def _plain(value: Any) -> Any:
 
 def _check_type(method: type[Method], key: str, value: Any) -> None:
     """Refuse a value of a type that the field's annotation does not name; whole numbers do for real ones."""
-    (annotation,) = (str(field.type) for field in fields(cast(Any, method)) if field.name == key)
-    accepted = {word.strip() for word in annotation.split("|")}
-    kind = "int" if isinstance(value, Integral) and not isinstance(value, bool) else type(value).__name__
+    accepted = {str if get_origin(kind) is Literal else kind for kind in alternatives(get_type_hints(method)[key])}
+    kind: type = int if isinstance(value, Integral) and not isinstance(value, bool) else type(value)
     if isinstance(value, Real) and not isinstance(value, Integral):
-        kind = "float"
-    if kind not in accepted and not (kind == "int" and "float" in accepted):
-        wanted = " or ".join(sorted(accepted - {"None"}))
+        kind = float
+    if kind not in accepted and not (kind is int and float in accepted):
+        wanted = " or ".join(sorted(one.__name__ for one in accepted))
         raise InputError(f"{key} is {value!r}, of type {type(value).__name__}", f"it takes {wanted}")
 
 

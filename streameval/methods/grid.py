@@ -10,11 +10,18 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Literal
 
 import numpy as np
 
 from streameval.errors import InputError
 from streameval.typing import Int64Array
+
+Tail = Literal["open", "closed"]
+# help of parameters that methods on a grid have
+EPSILON = "Grid ratio minus one, in (0, 1]."
+HEAD = "Ranks labelled from the top."
+TAIL = "Leave the last ranks unknown, or label there too."
 
 _BITS = 320
 _ONE = 1 << _BITS

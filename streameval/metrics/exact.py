@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
@@ -116,9 +117,13 @@ def _at_cutoffs(counted: Counted) -> Iterator[Row]:
 
 
 def _in_a_tie(name: str, k: int, values: list[float], counted: Counted) -> Iterator[Row]:
-    """Rows of a cutoff between tied items. Every metric of a cutoff is linear in Y(k), so expectations are its own."""
+    """Rows of a cutoff between tied items."""
     s, f, n, p = counted.places.group_at(k)
-    expected = _metric(name, k, f + p * (k - s) / n, counted)
+    if METRICS[name].in_yield == "linear":
+        expected = _metric(name, k, f + p * (k - s) / n, counted)
+    else:
+        drawn, chance = hypergeometric(n, p, k - s)
+        expected = float(np.sum(chance * _metrics(name, k, f + drawn, counted)))
     yield f"{name}_at_tie_order", str(k), min(values), expected, max(values)
     if counted.order != "known":
         return  # the bin may hold several scores, so nobody knows where the items tied with this one end
@@ -127,9 +132,27 @@ def _in_a_tie(name: str, k: int, values: list[float], counted: Counted) -> Itera
 
 
 def _metric(name: str, rank: float, found: float, counted: Counted) -> float:
-    rank_, found_, total = (np.array([float(value)]) for value in (rank, found, counted.totals.positives))
-    at = Cutoffs(rank_, found_, total, float(counted.totals.n_items), float(counted.misses))
-    return float(METRICS[name](at)[0])
+    return float(_metrics(name, rank, np.array([float(found)]), counted)[0])
+
+
+def _metrics(name: str, rank: float, found: FloatArray, counted: Counted) -> FloatArray:
+    ranks, total = (np.full(found.size, float(value)) for value in (rank, counted.totals.positives))
+    return METRICS[name].value(Cutoffs(ranks, found, total, float(counted.totals.n_items), float(counted.misses)))
+
+
+def hypergeometric(n: int, p: int, drawn: int) -> tuple[FloatArray, FloatArray]:
+    """Positives among items drawn from n of which p are positive, and their probabilities.
+
+    What lies beyond 12 standard deviations, with a probability below 1e-60, is left out.
+    """
+    spread = 12 * math.sqrt(drawn * p / n * (n - p) / n) + 12
+    low = max(0, drawn - (n - p), math.floor(drawn * p / n - spread))
+    high = min(p, drawn, math.ceil(drawn * p / n + spread))
+    k = np.arange(low, high, dtype=np.float64)
+    ratio = np.log(p - k) + np.log(drawn - k) - np.log(k + 1) - np.log(n - p - drawn + k + 1)
+    weight = np.concatenate([[0.0], np.cumsum(ratio)])
+    chance = np.exp(weight - weight.max())
+    return np.arange(low, high + 1, dtype=np.float64), chance / chance.sum()
 
 
 def _average_precision(counted: Counted) -> Iterator[Row]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import zlib
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,6 +14,7 @@ from streameval.kernels import parquet as kernels
 from streameval.parquet.chunks import Chunk, OpenFile
 from streameval.parquet.layout import CORRUPT
 from streameval.parquet.schema import BYTE_ARRAY
+from streameval.parquet.statistics import Stated, of_header, of_pages
 from streameval.parquet.writing import Place
 from streameval.typing import Int64Array
 
@@ -37,6 +39,8 @@ class Checked:
         Bytes of its dictionary page; 0 without one.
     entries : int
         The same decompressed.
+    stated : tuple of Stated
+        What is said of its values: of all of them, and of pages.
     """
 
     chunk: Chunk
@@ -44,6 +48,7 @@ class Checked:
     uncompressed: int
     dictionary: int
     entries: int
+    stated: tuple[Stated, ...] = ()
 
     def placed(self, at: int) -> Place:
         """As a column chunk that begins at some byte."""
@@ -53,7 +58,7 @@ class Checked:
         )
 
 
-def check_bytes(chunk: Chunk, raw: memoryview) -> Checked:
+def check_bytes(chunk: Chunk, raw: memoryview, index: Sequence[memoryview]) -> Checked:
     """Check a chunk that is in memory, checksums included.
 
     Raises
@@ -77,7 +82,7 @@ def check_bytes(chunk: Chunk, raw: memoryview) -> Checked:
         for body, size, crc in pages[:, [BODY, headers.PAGE_COMPRESSED, headers.CRC]].tolist():
             if crc != kernels.ABSENT:
                 check_crc(chunk, chunk.begin + body, raw[body : body + size], crc)
-    return _check(chunk, pages)
+    return _check(chunk, pages, raw, index)
 
 
 def check_crc(chunk: Chunk, at: int, body: memoryview, crc: int) -> None:
@@ -112,7 +117,7 @@ def check_headers(file: OpenFile, chunk: Chunk) -> Checked:
                 raise InputError(f"{chunk.where}: its pages hold more than {values:,} values", CORRUPT)
             held += int(header[headers.PAGE_VALUES])
         found.append(header)
-    return _check(chunk, np.array(found).reshape(-1, headers.N_HEADER + 2))
+    return _check(chunk, np.array(found).reshape(-1, headers.N_HEADER + 2), None, file.read(chunk.column_index))
 
 
 def read_header(file: OpenFile, chunk: Chunk, at: int, header: Int64Array) -> int:
@@ -135,7 +140,7 @@ def read_header(file: OpenFile, chunk: Chunk, at: int, header: Int64Array) -> in
     raise InputError(f"{chunk.where}: there is no page at {at:,} of the file", CORRUPT)
 
 
-def _check(chunk: Chunk, pages: Int64Array) -> Checked:
+def _check(chunk: Chunk, pages: Int64Array, raw: memoryview | None, index: Sequence[memoryview]) -> Checked:
     """Hold pages against one another, the footer and the memory limit."""
     kind, size, plain = (pages[:, i] for i in (headers.PAGE_TYPE, headers.PAGE_COMPRESSED, headers.PAGE_UNCOMPRESSED))
     coded = len(pages) > 0 and kind[0] == DICTIONARY_PAGE
@@ -155,8 +160,9 @@ def _check(chunk: Chunk, pages: Int64Array) -> Checked:
     if uneven or np.any(rows < 0) or total != chunk.n_rows:
         raise InputError(f"{chunk.where}: its pages hold {total:,} rows, its row group {chunk.n_rows:,}", CORRUPT)
     entries = int(plain[0]) if coded else 0
-    if coded and pages[0, headers.PAGE_VALUES] * _LEAST_BYTES.get(chunk.leaf.physical, 0) > entries:
-        raise InputError(f"{chunk.where}: its dictionary claims {pages[0, headers.PAGE_VALUES]:,} values", CORRUPT)
+    claimed = int(pages[0, headers.PAGE_VALUES]) if coded else 0
+    if coded and not 0 <= claimed * _LEAST_BYTES.get(chunk.leaf.physical, 0) <= entries:
+        raise InputError(f"{chunk.where}: its dictionary claims {claimed:,} values", CORRUPT)
     used = int(plain.max(initial=0)) + entries
     if used * _COPIES > chunk.footer.limit:
         raise InputError(
@@ -166,4 +172,18 @@ def _check(chunk: Chunk, pages: Int64Array) -> Checked:
     header = int((pages[:, BODY] - pages[:, AT]).sum())
     end = int(pages[-1, BODY] + size[-1]) if len(pages) else 0
     dictionary = int(pages[0, BODY] + size[0]) if coded else 0
-    return Checked(chunk, end, int(plain.sum()) + header, dictionary, entries)
+    return Checked(chunk, end, int(plain.sum()) + header, dictionary, entries, _stated(chunk, data, raw, index))
+
+
+def _stated(
+    chunk: Chunk, pages: Int64Array, raw: memoryview | None, index: Sequence[memoryview]
+) -> tuple[Stated, ...]:  # fmt: skip
+    if chunk.footer.verify == "off" or chunk.leaf.max_rep:  # where values repeat, pages do not begin with rows
+        return (chunk.stated,) if chunk.footer.verify == "on" else ()
+    rows = pages[:, headers.PAGE_VALUES]
+    first = np.cumsum(rows) - rows
+    found = [chunk.stated, *(one for bytes_ in index for one in of_pages(bytes_, first, rows, chunk.where))]
+    for page, begin, n_rows in zip(pages, first.tolist(), rows.tolist(), strict=True):
+        if raw is not None:
+            found += of_header(raw[int(page[AT]) :], (begin, n_rows), page[: headers.N_HEADER])
+    return tuple(found)

@@ -14,7 +14,7 @@ from streameval.kernels import parquet as kernels
 from streameval.parquet.footers import Footer
 from streameval.parquet.layout import CORRUPT, read_columns
 from streameval.parquet.schema import Leaf
-from streameval.parquet.statistics import begin_of
+from streameval.parquet.statistics import Stated, begin_of
 from streameval.stores import store_of
 from streameval.stores.ranges import Range
 from streameval.typing import Int64Array
@@ -34,12 +34,15 @@ class Chunk:
         Of its file.
     facts : int64 array, shape (N_FACTS,)
         See `streameval.kernels.parquet.chunk_facts`.
+    stated : Stated
+        The statistics of the whole chunk.
     """
 
     footer: Footer
     group: int
     leaf: Leaf
     facts: Int64Array
+    stated: Stated
 
     @property
     def where(self) -> str:
@@ -55,6 +58,12 @@ class Chunk:
     def indexed(self) -> bool:
         """Whether it has an offset index."""
         return bool(self.facts[kernels.INDEX_AT] > 0)
+
+    @property
+    def column_index(self) -> list[Range]:
+        """Where its column index lies; empty where it has none, or nothing is verified."""
+        at, size = self.facts[[kernels.COLUMN_INDEX_AT, kernels.COLUMN_INDEX_SIZE]].tolist()
+        return [(at, size)] if at > 0 and not self.leaf.max_rep and self.footer.verify == "on" else []
 
     @property
     def begin(self) -> int:
@@ -84,12 +93,15 @@ class Pages:
         Wanted rows of the row group, all of them in these pages.
     dictionary : (int, int) or None
         Offset and bytes of the dictionary page.
+    stated : tuple of Stated
+        What the column index says of each page; empty where there is none, or nothing is verified.
     """
 
     chunk: Chunk
     places: Int64Array
     wanted: Int64Array
     dictionary: Range | None
+    stated: tuple[Stated, ...] = ()
 
     @property
     def n_rows(self) -> int:
@@ -111,7 +123,9 @@ class Pages:
 
     def part(self, begin: int, end: int) -> Pages:
         """Some of the pages."""
-        return replace(self, places=self.places[begin:end]) if end - begin < len(self.places) else self
+        if end - begin == len(self.places):
+            return self
+        return replace(self, places=self.places[begin:end], stated=self.stated[begin:end])
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,6 +138,8 @@ class Run:
         The dictionary page, if there is one, and the pages, headers included.
     heads : list of int64 arrays
         Header of each page without the dictionary (`streameval.kernels.page_header`).
+    stated : list of tuples of Stated
+        What is said of the values of each of these pages.
     dictionary, entries : int
         Bytes of the dictionary page, and of what is in it, decompressed.
     values, uncompressed : int
@@ -133,6 +149,7 @@ class Run:
     pages: Pages
     body: list[memoryview]
     heads: list[Int64Array]
+    stated: list[tuple[Stated, ...]]
     dictionary: int
     entries: int
     values: int
@@ -198,8 +215,10 @@ class OpenFile:
         ]
 
     def hold_indexes(self, chunks: Iterable[Chunk]) -> None:
-        """Have the offset indexes of some chunks fetched together, where single requests are dear."""
-        places = [chunk.facts[[kernels.INDEX_AT, kernels.INDEX_SIZE]].tolist() for chunk in chunks if chunk.indexed]
+        """Have the indexes of some chunks fetched together, where single requests are dear."""
+        indexed = [chunk for chunk in chunks if chunk.indexed]
+        places = [chunk.facts[[kernels.INDEX_AT, kernels.INDEX_SIZE]].tolist() for chunk in indexed]
+        places += [place for chunk in indexed for place in chunk.column_index]
         self._file.hold([(at, size) for at, size in places if size > 0])
 
     def footer(self, footer: Footer) -> bytes:
@@ -210,7 +229,9 @@ class OpenFile:
         return bytes(tail[:-8])
 
     def _chunk(self, footer: Footer, group: int, leaf: Leaf, facts: Int64Array, raw: bytes) -> Chunk:
-        chunk = Chunk(footer, group, leaf, facts)
+        rows = (0, int(footer.row_group_rows[group]))
+        told = facts[kernels.NULLS : kernels.NULLS + kernels.N_STATED]
+        chunk = Chunk(footer, group, leaf, facts, Stated.read("its statistics", rows, raw, told))
         if facts[kernels.FOREIGN]:
             raise InputError(f"{chunk.where}: encrypted or kept in another file", "this version reads neither")
         if chunk.begin < 0 or facts[kernels.COMPRESSED] < 0 or chunk.end > self.size:

@@ -17,12 +17,14 @@ import pyarrow.parquet as pq
 from streameval.errors import InputError, outside_trouble
 from streameval.kernels import page_header as headers
 from streameval.kernels import parquet as kernels
+from streameval.kernels.page_index import places
 from streameval.parquet import texts
 from streameval.parquet.checks import DATA_PAGE, DATA_PAGE_V2, DICTIONARY_PAGE, check_crc
 from streameval.parquet.chunks import Chunk, OpenFile, Pages, Run, UnfitError
 from streameval.parquet.codecs import decompress
 from streameval.parquet.layout import CORRUPT
 from streameval.parquet.schema import BYTE_ARRAY, wide_type
+from streameval.parquet.statistics import Stated, check_values, of_header
 from streameval.parquet.writing import MAGIC, Place, column_chunk, ending, row_group
 from streameval.typing import Int64Array
 
@@ -72,7 +74,8 @@ def read_pages(found: Sequence[Pages], limit: int) -> tuple[list[pa.Array], int]
             continue
         table, at, begin = _decode(runs), [], 0
         for pages, run in zip(batch, runs, strict=True):
-            at.append(kernels.places(pages.places, pages.wanted, begin))
+            at.append(places(pages.places, pages.wanted, begin))
+            _check_values(run, table.column(0), begin)
             begin += run.pages.n_rows
         taken += _take(table.column(0), np.concatenate(at))
     return taken, n_bytes
@@ -101,6 +104,7 @@ def _run(pages: Pages, raw: Iterator[memoryview], limit: int) -> Run:
     """Check pages against their headers."""
     header = np.empty(headers.N_HEADER, dtype=np.int64)
     chunk, body, heads, uncompressed, values, entries = pages.chunk, [], [], 0, 0, 0
+    stated: list[tuple[Stated, ...]] = []
     if pages.dictionary:
         body.append(next(raw))
         length = _check(chunk, pages.dictionary[0], body[0], header)
@@ -111,7 +115,7 @@ def _run(pages: Pages, raw: Iterator[memoryview], limit: int) -> Run:
         body[0] = body[0][: length + int(header[headers.PAGE_COMPRESSED])]
         entries = int(header[headers.PAGE_UNCOMPRESSED])
         uncompressed += length + entries
-    for at, size, first, n_rows in pages.places.tolist():
+    for i, (at, size, first, n_rows) in enumerate(pages.places.tolist()):
         page = next(raw)
         length = _check(chunk, at, page, header)
         _check_limit(chunk, int(header[headers.PAGE_UNCOMPRESSED]), limit)
@@ -125,10 +129,13 @@ def _run(pages: Pages, raw: Iterator[memoryview], limit: int) -> Run:
             )
         body.append(page)
         heads.append(header.copy())
+        if chunk.footer.verify == "on":
+            told = of_header(page, (first, n_rows), header)
+            stated.append((chunk.stated, *pages.stated[i : i + 1], *told))
         uncompressed += length + int(header[headers.PAGE_UNCOMPRESSED])
         values += int(header[headers.PAGE_VALUES])
     dictionary = len(body[0]) if pages.dictionary else 0
-    return Run(pages, body, heads, dictionary, entries, values, uncompressed)
+    return Run(pages, body, heads, stated, dictionary, entries, values, uncompressed)
 
 
 def _check(chunk: Chunk, at: int, page: memoryview, header: Int64Array) -> int:
@@ -184,6 +191,13 @@ def _decode(runs: list[Run]) -> pa.Table:
     if table.num_rows != sum(run.pages.n_rows for run in runs):
         raise UnfitError(f"its pages decode to {table.num_rows:,} rows, not {sum(run.pages.n_rows for run in runs):,}")
     return table
+
+
+def _check_values(run: Run, values: pa.ChunkedArray, begin: int) -> None:
+    chunk = run.pages.chunk
+    for (_, _, first, n_rows), stated in zip(run.pages.places.tolist(), run.stated, strict=False):
+        check_values(values.slice(begin, n_rows), first, stated, chunk.leaf, chunk.where)
+        begin += n_rows
 
 
 def _is_text(chunk: Chunk) -> bool:

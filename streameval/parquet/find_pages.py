@@ -8,14 +8,17 @@ and every page that is read has to hold the rows it was chosen for (`pages.py`).
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from streameval.errors import InputError
 from streameval.kernels import page_header as headers
+from streameval.kernels import page_index
 from streameval.kernels import parquet as kernels
 from streameval.parquet.checks import DATA_PAGE, DATA_PAGE_V2, read_header
 from streameval.parquet.chunks import Chunk, OpenFile, Pages, UnfitError
+from streameval.parquet.statistics import of_pages
 from streameval.typing import Int64Array
 
 # pages up to this size are walked through by reading ahead, larger ones by hopping from header to header
@@ -37,29 +40,47 @@ def find_pages(file: OpenFile, chunks: Sequence[Chunk], rows: Sequence[Int64Arra
     UnfitError
         There is no index, and the pages do not say how many rows they hold.
     """
-    spans = [(int(chunk.facts[kernels.INDEX_AT]), int(chunk.facts[kernels.INDEX_SIZE])) for chunk in chunks]
-    for chunk, (at, size) in zip(chunks, spans, strict=True):
-        if chunk.indexed and not 0 < size <= file.size - at:
-            raise InputError(f"{chunk.where}: its offset index lies at {at:,}, {size:,} bytes in {file.size:,}", _LIES)
-    raw = iter(file.read([span for chunk, span in zip(chunks, spans, strict=True) if chunk.indexed]))
-    return [
-        _choose(chunk, _read_index(chunk, next(raw)) if chunk.indexed else _walk(file, chunk, int(mine[-1])), mine)
-        for chunk, mine in zip(chunks, rows, strict=True)
+    spans = [
+        [tuple(chunk.facts[[kernels.INDEX_AT, kernels.INDEX_SIZE]].tolist()), *chunk.column_index]
+        if chunk.indexed
+        else []
+        for chunk in chunks
     ]
+    for chunk, places in zip(chunks, spans, strict=True):
+        for at, size in places:
+            if not 0 < size <= file.size - at:
+                raise InputError(
+                    f"{chunk.where}: its page index lies at {at:,}, {size:,} bytes in {file.size:,}", _LIES
+                )
+    raw = iter(file.read([place for places in spans for place in places]))
+    found = []
+    for chunk, mine in zip(chunks, rows, strict=True):
+        if not chunk.indexed:
+            found.append(_choose(chunk, _walk(file, chunk, int(mine[-1])), mine))
+            continue
+        index = _read_index(chunk, next(raw))
+        pages = _choose(chunk, index, mine)
+        if chunk.column_index:
+            rows_of = np.diff(index[:, 2], append=chunk.n_rows)
+            all_stated = of_pages(next(raw), index[:, 2], rows_of, chunk.where)
+            chosen = np.searchsorted(index[:, 0], pages.places[:, 0])
+            pages = replace(pages, stated=tuple(all_stated[i] for i in chosen.tolist()))
+        found.append(pages)
+    return found
 
 
 _LIES = "the file is corrupt there, or its writer is at fault; write it again, without a page index if need be"
 _WRONG = {
-    kernels.NOT_ROW_0: "do not begin with row 0",
-    kernels.OUTSIDE: "lie outside the column's bytes",
-    kernels.OVERLAP: "overlap",
-    kernels.DISORDER: "do not follow one another in the rows of the row group",
+    page_index.NOT_ROW_0: "do not begin with row 0",
+    page_index.OUTSIDE: "lie outside the column's bytes",
+    page_index.OVERLAP: "overlap",
+    page_index.DISORDER: "do not follow one another in the rows of the row group",
 }
 
 
 def _read_index(chunk: Chunk, raw: memoryview) -> Int64Array:
     index = np.empty((len(raw) // 4 + 1, 3), dtype=np.int64)
-    count = kernels.offset_index(np.frombuffer(raw, np.uint8), index)
+    count = page_index.offset_index(np.frombuffer(raw, np.uint8), index)
     if count < 0:
         raise InputError(f"{chunk.where}: its offset index cannot be read", _LIES)
     return index[:count]
@@ -67,7 +88,7 @@ def _read_index(chunk: Chunk, raw: memoryview) -> Int64Array:
 
 def _choose(chunk: Chunk, index: Int64Array, rows: Int64Array) -> Pages:
     chosen = np.empty((len(index), 4), dtype=np.int64)
-    count = kernels.choose_pages(index, np.array([chunk.begin, chunk.end, chunk.n_rows]), rows, chosen)
+    count = page_index.choose_pages(index, np.array([chunk.begin, chunk.end, chunk.n_rows]), rows, chosen)
     if count < 0:
         raise InputError(f"{chunk.where}: the pages of its index {_WRONG[count]}", _LIES)
     start = int(index[0, 0])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 
@@ -14,7 +14,7 @@ from streameval.parquet.account import Fallback
 from streameval.parquet.chunks import OpenFile
 from streameval.parquet.parts import Part
 from streameval.parquet.read_column import LocatedColumn, ReadCounts, locate, ranges, read_column
-from streameval.parquet.schema import wide_type
+from streameval.parquet.schema import leaves_of, wide_type
 
 
 @dataclass(frozen=True)
@@ -126,8 +126,9 @@ def _check_text(values: pa.ChunkedArray, job: ReadJob, name: str) -> None:
     """Refuse text that is not UTF-8: no table of tasks, database or page could hold it as it is."""
     try:
         for chunk in values.chunks:
-            for texts in _texts(chunk):
-                texts.validate(full=True)
+            for leaf in leaves_of(chunk):
+                if pa.types.is_large_string(leaf.type):
+                    leaf.validate(full=True)
         return
     except pa.ArrowInvalid as error:
         broken = error
@@ -143,21 +144,6 @@ def _check_text(values: pa.ChunkedArray, job: ReadJob, name: str) -> None:
                     "correct it where it is written, or leave the column out with --columns",
                 ) from None
     raise InputError(f"{job.parts[0].where}, column '{name}': cannot be used ({broken})") from broken
-
-
-def _texts(array: pa.Array) -> Iterator[pa.Array]:
-    """Texts of a column, those within structs and lists too; what lies under nulls is of no account."""
-    kind = array.type
-    if pa.types.is_large_string(kind):
-        yield array
-    elif pa.types.is_struct(kind):
-        for i in range(kind.num_fields):
-            yield from _texts(array.field(i))
-    elif pa.types.is_map(kind):
-        yield from _texts(array.keys)
-        yield from _texts(array.items)
-    elif pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind):
-        yield from _texts(array.values)
 
 
 def _partition_key(job: ReadJob, name: str) -> pa.ChunkedArray:

@@ -98,7 +98,7 @@ def _meaning(shown: Sequence[Shown]) -> str:
 
 def _section(figure: Figure, more: str = "") -> str:
     caption = figure.caption + more
-    label = _text(f"Chart: {figure.title}. {caption} The tables on this page hold its numbers.")
+    label = _text(f"Chart: {figure.title}. {caption} The tables on this page hold its main numbers.")
     return (
         f"<section><h2>{_text(figure.title)}</h2><p class='soft'>{_text(caption)}</p>"
         f"<div class='chart' id='chart-{figure.name}' role='img' aria-label='{label}'></div></section>"
@@ -116,7 +116,7 @@ def _slices(study: Shown, small: Sequence[Figure]) -> str:
     charts = "".join(
         f"<figure><figcaption>{_text(each.title)} <span class='soft'>{_text(each.caption)}</span></figcaption>"
         f"<div class='chart' id='chart-{each.name}' role='img' "
-        f"aria-label='{_text(f'Chart: precision by rank of slice {each.title}. The table below holds its numbers.')}'>"
+        f"aria-label='{_text(f'Chart: precision by rank of slice {each.title}. The table has its main numbers.')}'>"
         "</div></figure>"
         for each in small
     )
@@ -141,7 +141,7 @@ def _details(study: Shown, several: bool) -> str:
     parts = [f"<h2>{_text(study.name)}</h2>"] if several else ["<h2>Assumptions</h2>"]
     said = (
         half_width_sentence(study.evaluation),
-        estimate_sentence(study.evaluation.curve),
+        estimate_sentence(study.evaluation.curve.basis),
         *study.evaluation.curve.findings,
     )
     parts += [f"<p>{_text(sentence)}</p>" for sentence in said if sentence]

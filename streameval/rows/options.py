@@ -3,38 +3,38 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
 
 from streameval.errors import InputError
-from streameval.types import Plan
+from streameval.options import option
+
+if TYPE_CHECKING:
+    from streameval.types import Plan
 
 
 @dataclass(frozen=True)
 class RankingOptions:
     """What describes a ranking besides its source; kept in plan.json and used ever after.
 
-    Attributes:
-        score: Score column; None means that the stored order is the ranking.
-        ascending: Whether small scores come first.
-        key: Columns that identify items: ties in score are broken by their hash, which survives re-ordering of the
-            rows.
-        nan ({"refuse", "last"}): What becomes of items whose score is null or NaN.
-        file_order ({None, "natural", "lexical"}): Order of a folder's files where `part_2`, `part_10` and their like
-            make the two differ.
-        where: Condition on partition keys, in SQL: files that it rules out are no part of the ranking.
-        memory: GB that reading may take beyond what is selected.
-        threads: Readers at work at once; None means one per core.
-        verify ({"on", "off"}): Whether checksums of pages, and statistics, are compared with what is read.
+    Ties are broken by a hash of `key`, which survives re-ordering of the rows. Files that `where` rules out are no part
+    of the ranking.
     """
 
-    score: str | None = None
-    ascending: bool = False
-    key: tuple[str, ...] = ()
-    nan: str = "refuse"
-    file_order: str | None = None
-    where: str | None = None
-    memory: float = 2.0
-    threads: int | None = None
-    verify: str = "on"
+    score: str | None = option(None, "Column whose order is the ranking, largest first, whatever the storage order.")
+    ascending: bool = option(False, "Small scores come first.")
+    key: tuple[str, ...] = option((), "Columns, separated by commas, whose hash breaks ties in score.")
+    nan: Literal["refuse", "last"] = option("refuse", "What becomes of scores that are null or NaN.")
+    file_order: Literal["natural", "lexical"] | None = option(
+        None, "Order of files where part_2 and part_10 make it unclear."
+    )
+    where: str | None = option(
+        None, "Condition on partition keys, in SQL: day >= '2026-11-01'. Other files are no part."
+    )
+    memory: float = option(2.0, "GB that reading may take beyond what is selected.")
+    threads: int | None = option(None, "Readers at work at once (default: one per core).")
+    verify: Literal["on", "off"] = option(
+        "on", "Whether checksums and statistics are held against what is read; off reads damaged files."
+    )
 
     def __post_init__(self) -> None:
         """Check every value."""

@@ -84,8 +84,6 @@ class RowGroup(Unit):
     def _decoded(self, columns: list[str]) -> pa.Table:
         if not columns:
             return pa.table({})
-        import polars as pl
-
         from streameval.parquet.groups import read_group
 
         try:
@@ -95,7 +93,7 @@ class RowGroup(Unit):
             table = read_group(self.footer, self.index, columns)
         except StreamevalError:
             raise
-        except (pl.exceptions.PolarsError, pa.ArrowException, OSError, pl.exceptions.PanicException) as error:
+        except (pa.ArrowException, OSError, NotImplementedError) as error:
             text = " ".join(str(error).split())[:160]
             raise outside_trouble(error) or InputError(
                 f"{self.where} cannot be decoded ({text})", "the file is corrupt or truncated"

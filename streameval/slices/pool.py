@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -24,7 +24,8 @@ import pyarrow.compute as pc
 from streameval.curve import Curve
 from streameval.curve.envelope import Points, close, lift
 from streameval.errors import StudyError
-from streameval.types import STRENGTH, Claim, Labels, Plan
+from streameval.methods import method_of
+from streameval.types import STRENGTH, Claim, Labels, Plan, SliceRecord
 from streameval.typing import Int64Array
 
 _RATIO = 1.005  # of the list's cutoffs at which slices are counted
@@ -46,7 +47,7 @@ class SlicePlan:
     def labels(self, whole: Labels) -> Labels:
         """Labels of the slice, from those of the whole plan."""
         kept = (whole.label[self.rows], whole.votes[self.rows], whole.positive_votes[self.rows])
-        return Labels(self.plan.ranks, *kept, about=whole.about, why=whole.why)
+        return Labels(self.plan.ranks, *kept, about=whole.about, why=whole.why, error_rate=whole.error_rate)
 
 
 def slice_confidence(confidence: float, slices: int) -> float:
@@ -71,8 +72,8 @@ def budgets(budget: int, n_items: Sequence[int]) -> list[int]:
 
 
 def seed_of(seed: int, name: str) -> int:
-    """Seed of a slice: one slice more or less leaves the draws of the others as they are."""
-    return int.from_bytes(hashlib.sha256(f"{seed}\0{name}".encode()).digest()[:8], "little")
+    """Seed of a slice, of 53 bits: one slice more or less leaves the draws of the others as they are."""
+    return int.from_bytes(hashlib.sha256(f"{seed}\0{name}".encode()).digest()[:8], "little") >> 11
 
 
 def list_cutoffs(n_items: int) -> Int64Array:
@@ -105,27 +106,25 @@ def join_plans(
         table = table.append_column("slice", pa.array([name] * ranks.size, pa.string()))
         tables.append(table.append_column("slice_rank", pa.array(part.ranks)))
         differ = {key: value for key, value in part.parameters.items() if value != parameters.get(key)}
-        notes.append({"name": name, "n_items": part.n_items, "seed": part.seed, "parameters": differ,
-                      "notes": dict(part.notes)})  # fmt: skip
+        notes.append(asdict(SliceRecord(name, part.n_items, part.seed, differ, dict(part.notes))))
     whole = pa.concat_tables(tables, promote_options="default")
     return whole.take(pc.sort_indices(whole, sort_keys=[("rank", "ascending")])).combine_chunks(), notes
 
 
 def slice_plans(plan: Plan) -> list[SlicePlan]:
-    """Return the slices of a plan, the largest first, each with its share of the confidence."""
-    slices = plan.notes["slices"]
-    placed = _rows(plan.table.column("slice"), [entry["name"] for entry in slices])
+    """Slices of a plan, the largest first, each with its share of the confidence."""
+    slices, method = plan.slices, method_of(plan)
+    placed = _rows(plan.table.column("slice"), [entry.name for entry in slices])
     own = [name for name in plan.table.column_names if name not in ("rank", "slice", "slice_rank")]
-    confidence = plan.parameters.get("confidence")
     found = []
     for entry, rows in zip(slices, placed, strict=True):
         taken = plan.table.take(pa.array(rows))
         table = pa.table({"rank": taken.column("slice_rank"), **{key: taken.column(key) for key in own}})
-        parameters = {**plan.parameters, **entry["parameters"]}
-        if confidence is not None:
-            parameters["confidence"] = slice_confidence(confidence, len(slices))
-        part = Plan(plan.method, parameters, entry["n_items"], entry["seed"], table, plan.ranking, entry["notes"])
-        found.append(SlicePlan(entry["name"], part, rows))
+        parameters = {**plan.parameters, **entry.parameters}
+        if method.confidence is not None:
+            parameters["confidence"] = slice_confidence(method.confidence, len(slices))
+        part = Plan(plan.method, parameters, entry.n_items, entry.seed, table, plan.ranking, entry.notes)
+        found.append(SlicePlan(entry.name, part, rows))
     return found
 
 
@@ -199,7 +198,7 @@ def pool_bounds(plan: Plan, curves: Mapping[str, Curve], labels: Labels, label_e
         "consistent": envelope.consistent,
         "slices": {name: dict(curve.diagnostics) for name, curve in curves.items()},
     }
-    claim = _claim(curves, plan.parameters.get("confidence"))
+    claim = _claim(curves, method_of(plan).confidence)
     return Curve(plan.n_items, envelope, cutoffs, claim, diagnostics, findings=_findings(curves))
 
 

@@ -42,7 +42,7 @@ from streameval.study.result_files import EVALUATE, RESULTS, Evaluation, read_re
 from streameval.types import Plan
 
 if TYPE_CHECKING:  # DuckDB is only needed once there are labels
-    from streameval.labelling import Items
+    from streameval.labelling.match_items import Items
     from streameval.study.vote_store import LabelStore
 
 _SELECT = "run `streameval select` again"
@@ -234,7 +234,7 @@ class Study:
 
     def items(self, plan: Plan) -> Items:
         """What label tables can be joined by."""
-        from streameval.labelling import Items
+        from streameval.labelling.match_items import Items
 
         return Items(self.selection(plan), self.extra_tasks())
 

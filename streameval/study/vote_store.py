@@ -23,9 +23,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from streameval.errors import InputError, did_you_mean
-from streameval.labelling import Votes
 from streameval.labelling.fates import STORED
-from streameval.labelling.votes import conform
+from streameval.labelling.votes import Votes, conform
 from streameval.stores import atomic
 from streameval.stores.own_files import UNUSABLE, read_bytes, read_json, read_table, unusable
 from streameval.text.credentials import masked_source

@@ -14,7 +14,7 @@ import pyarrow as pa
 from streameval.curve import Curve
 from streameval.curve.envelope import Points, lift
 from streameval.errors import InputError, StudyError
-from streameval.methods import create, parameter_names
+from streameval.methods import create
 from streameval.study import Study
 from streameval.study.comparison import Comparison, Side, alike
 from streameval.study.judging import curve_of
@@ -102,8 +102,7 @@ def _side(name: str, plan: Plan | None, found: Evaluation, share: float) -> Side
     parameters = dict(found.summary["parameters"])
     curve = found.curve
     if _by_chance(found):
-        method = create(plan.method, parameters)
-        if "confidence" not in parameter_names(type(method)):
+        if create(plan.method, parameters).level is None:
             raise StudyError(f"{name}: method {plan.method} has no confidence to share")
         label = found.labels.column("label").fill_null(-1).to_numpy().astype(np.int8)
         votes, positive = (found.labels.column(key).to_numpy() for key in ("votes", "positive_votes"))

@@ -19,6 +19,7 @@ from streameval.curve.proven import best_precision, deepest_rank, parse_share
 from streameval.curve.targets import rank_at_recall
 from streameval.errors import InputError, StudyError, check_misses
 from streameval.study import Study
+from streameval.study.provenance import way_out
 from streameval.types import Plan
 from streameval.verbs.items import Cut
 from streameval.verbs.select import open_planned
@@ -90,6 +91,7 @@ def cut(
         plan=plan,
         evaluation_id=evaluation.evaluation_id,
         study=folder.folder,
+        estimates=curve.basis,
         _ranking=ranking,
     )
 
@@ -99,11 +101,8 @@ def _refuse_unproven(curve: Curve, folder: Path, plan: Plan, summary: Mapping[st
         return
     why = curve.findings[0].rstrip(".") if curve.findings else "they contradict each other"
     hint = "`streameval report` shows all that the labels say about it"
-    if plan.method == "paula":
-        hint = "plan with --method loguniform, whose bounds hold for any list"
-        if summary["parameters"].get("assume") != "independent":
-            again = f"`streameval evaluate {folder} --assume independent`"
-            hint = f"{again} reads bounds that allow for label noise from the same labels"
+    if curve.claim.coverage == "none":
+        hint = way_out(plan, summary, str(folder))
     raise StudyError(f"{folder}: the bounds of this evaluation prove nothing: {why}", hint)
 
 

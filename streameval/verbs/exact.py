@@ -194,8 +194,8 @@ def _open(
     ranking = open_ranking(source, options)
     rows = labelled_rows(ranking, label, "column" if external is None else "joined")
     if external is not None:
-        from streameval.labelling import LabelColumns
         from streameval.labelling.join_to_list import ItemKeys, join_labels
+        from streameval.labelling.options import LabelColumns
 
         keys = ItemKeys(ranking.columns(), rows.columns, "stored" if rows.order is None else "scored")
         columns = LabelColumns(on=external[1], label=label)

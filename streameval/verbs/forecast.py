@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from streameval.errors import InputError, did_you_mean
-from streameval.labelling.readers import is_url
+from streameval.labelling.readers import is_address
 from streameval.parquet.account import Forecast
 from streameval.parquet.files import DataFile
 from streameval.parquet.footers import read_footer
@@ -101,11 +101,11 @@ def forecast_labels(sources: Sequence[str]) -> list[Source]:
 
 
 def _shown(source: str) -> str:
-    return masked_source(source.partition("#")[0]) if is_url(source) else source
+    return masked_source(source.partition("#")[0]) if is_address(source) else source
 
 
 def _size(source: str) -> tuple[int | None, int | None]:
-    if is_url(source):
+    if is_address(source):
         return None, None
     if not is_remote(source) and not os.path.isfile(source):
         raise InputError(f"{source}: no such file")

@@ -133,8 +133,8 @@ def _summary(studies: list[Study], plans: list[Plan], items: pa.Table) -> dict[s
             "largest_shift": int(np.max(np.abs(shift), initial=0)),
         },
         "cutoffs": _cutoffs(studies, plans),
-        "valid": f"The curve of {studies[0].folder} stays true of the list it was made for ({fingerprint}), and says "
-        f"nothing of what came since.",
+        "valid": f"What {studies[0].folder} claims is about the list it was made for ({fingerprint}), and says nothing "
+        "of what came since.",
     }
 
 

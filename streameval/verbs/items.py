@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from streameval import __version__
+from streameval.curve import Basis
 from streameval.errors import InputError
 from streameval.progress import Progress, silent
 from streameval.rows.options import RankingOptions
@@ -109,6 +110,11 @@ class Cut:
         What the bounds promise.
     asked : mapping of str to str
         The target as typed: precision, recall or rank; and `misses`, where any were given.
+    plan : Plan
+    evaluation_id : str
+    study : Path
+    estimates : {"bounds", "labels at hand", "none"}
+        What estimates are made of (`streameval.curve.Curve`).
     """
 
     rank: int
@@ -119,6 +125,7 @@ class Cut:
     plan: Plan = field(repr=False)
     evaluation_id: str
     study: Path
+    estimates: Basis
     _ranking: Any = field(default=None, repr=False)
 
     def as_dict(self) -> dict[str, Any]:
@@ -129,6 +136,7 @@ class Cut:
             "rank": self.rank,
             "score": self.score,
             **self.holds,
+            "estimates": self.estimates,
             "claim": self.claim.as_dict(),
         }
 

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from streameval.study import Study
-from streameval.study.judging import curve_of, half_width_of, last_judging, tally_stored
+from streameval.study.judging import as_read, curve_of, half_width_of, last_judging, tally_stored
 from streameval.study.vote_store import Given
 from streameval.types import Plan
 
@@ -58,7 +58,8 @@ def labels(study: str | os.PathLike[str]) -> Progress:
     plan = folder.plan()
     judging, stored = last_judging(folder), folder.labels.sources()
     tallied = tally_stored(folder, plan, judging, stored)
-    curve = curve_of(judging.read(plan), tallied.labels, judging.label_error)
+    read = as_read(plan, judging)
+    curve = curve_of(read, tallied.labels, judging.label_error)
     missing = int(tallied.labels.account["missing"])
     return Progress(
         account=tallied.labels.account,
@@ -66,7 +67,7 @@ def labels(study: str | os.PathLike[str]) -> Progress:
         sources=[_source(one, tallied.rows) for one in stored],
         agreement=tallied.agreement.as_dict(),
         half_width={
-            **half_width_of(plan, curve, missing),
+            **half_width_of(read, curve, missing, judging.label_error),
             "coverage": curve.claim.coverage,
         },
         judging={"vote": judging.vote, "prefer": list(judging.prefer), "label_error": judging.label_error},

@@ -16,7 +16,7 @@ from dataclasses import replace
 import numpy as np
 
 from streameval.curve import Basis
-from streameval.labelling import Tallied
+from streameval.labelling.tally import Tallied
 from streameval.types import Labels, Plan
 from streameval.typing import BoolArray, Int64Array
 from streameval.verbs.tasks import task_numbers

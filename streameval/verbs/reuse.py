@@ -11,7 +11,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from streameval.errors import InputError
-from streameval.labelling import Items, LabelColumns, Votes, read_votes
+from streameval.labelling.match_items import Items
+from streameval.labelling.options import LabelColumns
+from streameval.labelling.reading import read_votes
+from streameval.labelling.votes import Votes
 from streameval.methods import DrawsStrata, create, refuse_alpha_with_budget
 from streameval.progress import Progress, silent
 from streameval.rankings import open_ranking
@@ -109,7 +112,7 @@ def plan_by_key(
         raise InputError(
             f"method {method} does not draw from strata", "items are drawn by key with --method loguniform"
         )
-    if parameters.get("looks") not in (None, 1):
+    if chosen.looks > 1:
         raise InputError("a plan that was drawn by key cannot be enlarged", "leave out looks")
     folder = planned_study(study)
     shared = known_seed(folder, seed)
@@ -122,10 +125,9 @@ def plan_by_key(
     memory = options.memory if options is not None else 2.0
     strata = chosen.strata(opened.n_items)
     drawn = chosen.drawn(opened.n_items, shared, draw_by_key(opened, strata, by.key, shared, memory, progress))
-    notes: dict[str, Any] = {**drawn.notes, "draw_by": list(by.key)}
+    made = replace(drawn, ranking=opened.description(), location=opened.location()).with_notes(draw_by=list(by.key))
     if by.labels is not None:
-        notes["labels_seen_by_model"] = by.unseen_by_model == "no"
-    made = replace(drawn, notes=notes, ranking=opened.description(), location=opened.location())
+        made = made.with_notes(labels_seen_by_model=by.unseen_by_model == "no")
     votes = None if by.labels is None else _votes(opened, made, by)
     with folder.planning():
         folder.save_plan(made)

@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Unpack
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -14,7 +14,9 @@ import pyarrow as pa
 from streameval.engines import Engine, engine_of
 from streameval.errors import InputError, StudyError, did_you_mean
 from streameval.labelling.exports import format_of
-from streameval.methods import create
+from streameval.labelling.options import TaskOptions
+from streameval.methods import method_of
+from streameval.options import split
 from streameval.order.checkpoints import Scans, forget
 from streameval.progress import Progress, silent
 from streameval.rankings import open_ranking
@@ -24,7 +26,7 @@ from streameval.stores import atomic
 from streameval.study import Study
 from streameval.types import Labels, Plan
 from streameval.typing import Int64Array
-from streameval.verbs.tasks import TaskOptions, make_tasks, task_numbers, task_options
+from streameval.verbs.tasks import make_tasks, task_numbers
 from streameval.verbs.weights import with_weight
 
 
@@ -65,7 +67,7 @@ def select(
     export: str | os.PathLike[str] | None = None,
     engine: Engine | str = "local",
     progress: Progress = silent,
-    **tasks: Unpack[TaskOptions],
+    **tasks: Any,
 ) -> Selection:
     """Fetch the planned items into selection.parquet, and write them as tasks if asked to.
 
@@ -82,7 +84,7 @@ def select(
     engine : Engine or str
         What runs the scans of a list by score: see `scan`.
     tasks
-        `remaining`, `repeats`, `controls` of the export: see `streameval.verbs.tasks.TaskOptions`.
+        `remaining`, `repeats`, `controls` of the export: see `streameval.labelling.options.TaskOptions`.
 
     Raises
     ------
@@ -95,7 +97,9 @@ def select(
     folder = Study(Path(study))
     plan = folder.plan()
     files = format_of(os.fspath(export)) if export is not None else None
-    asked = task_options(tasks, export is not None)
+    (asked,) = split([TaskOptions], tasks, "select")
+    if asked.given and export is None:
+        raise InputError(f"{asked.given[0]} says what an export holds, and there is none", "name a file with --export")
     opened, scans = planned_ranking(folder, plan, ranking, engine)
     names = shown_columns(plan, opened, columns)
     fetched = opened.fetch(plan.ranks, names, progress, method_cutoffs(plan), scans)
@@ -181,7 +185,7 @@ def method_cutoffs(plan: Plan) -> Int64Array | None:
     if plan.marks is not None:
         return np.unique(plan.marks.column("rank").to_numpy())
     unknown = Labels.of(plan, np.full(plan.ranks.size, -1))
-    return create(plan.method, dict(plan.parameters)).curve(plan, unknown).grid
+    return method_of(plan).curve(plan, unknown).grid
 
 
 def _with_ours(plan: Plan, items: pa.Table, first: int | None) -> pa.Table:

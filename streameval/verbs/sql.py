@@ -12,6 +12,7 @@ from typing import Any
 import pyarrow as pa
 
 from streameval.curve import Curve
+from streameval.reporting.sentences import band_meaning
 from streameval.slices.files import slice_tables
 from streameval.stores.temporary import temporary_folder
 from streameval.study import Study
@@ -103,7 +104,9 @@ def writer(folder: Study, plan: Plan | None, found: Evaluation) -> Callable[[str
     tables["metrics"] = found.metrics.replace_schema_metadata(None)
     tables |= _slices(plan, found)
     tables["provenance"] = _provenance(plan, found)
-    return database(tables, found.curve.claim.caution)
+    claim = found.curve.claim
+    weaker = f"{band_meaning(claim)}." if claim.coverage in ("none", "conditional") else ""
+    return database(tables, f"{weaker[:1].upper()}{weaker[1:]} {claim.because if weaker else claim.caution}".strip())
 
 
 def _slices(plan: Plan | None, found: Evaluation) -> dict[str, pa.Table]:

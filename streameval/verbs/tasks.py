@@ -5,15 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, TypedDict
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from streameval.errors import InputError, did_you_mean
 from streameval.labelling.columns import ANSWERS
 from streameval.labelling.controls import read_controls
+from streameval.labelling.options import TaskOptions
 from streameval.stores.transfer import copied
 from streameval.study import Study
 from streameval.study.judging import last_judging, tally_stored
@@ -37,22 +37,6 @@ EXTRA_TASKS = pa.schema(
 )
 
 
-class TaskOptions(TypedDict, total=False):
-    """What an export holds beside one task per planned item.
-
-    remaining : bool
-        Leave out items that have a label, judged as in the last evaluation; undecided items stay.
-    repeats : int
-        Tasks shown twice, under another number: whether somebody agrees with themselves. The second answer is no vote.
-    controls : path, address or table
-        Items of known answer, with the items' columns and `label`: how often somebody is right.
-    """
-
-    remaining: bool
-    repeats: int
-    controls: Any
-
-
 @dataclass(frozen=True)
 class Tasks:
     """What an export holds.
@@ -70,25 +54,6 @@ class Tasks:
     table: pa.Table
     left_out: tuple[str, ...]
     extra: pa.Table
-
-
-def task_options(options: TaskOptions, exporting: bool) -> TaskOptions:
-    """Check options of an export.
-
-    Raises
-    ------
-    InputError
-        There is no such option, or no export for it, or repeats are negative.
-    """
-    known = TaskOptions.__annotations__
-    for name, value in options.items():
-        if name not in known:
-            raise InputError(f"select has no option '{name}'", did_you_mean(name, known))
-        if value and not exporting:
-            raise InputError(f"{name} says what an export holds, and there is none", "name a file with --export")
-    if options.get("repeats", 0) < 0:
-        raise InputError(f"repeats is {options['repeats']:,}, below 0")
-    return options
 
 
 def task_numbers(plan: Plan, first: int | None = None) -> Int64Array:
@@ -133,13 +98,13 @@ def make_tasks(folder: Study, plan: Plan, table: pa.Table, named: set[str], opti
     names, left_out = _columns(plan, table, named)
     ours = np.asarray(table.column("se_task").to_numpy())
     shown = table.select(["rank", "se_task", *names]).take(pa.array(np.argsort(ours)))
-    if options.get("remaining"):
+    if options.remaining:
         shown = shown.filter(pc.is_in(shown.column("rank"), value_set=pa.array(_open_ranks(folder, plan))))
     registry = folder.extra_tasks()
     extra = _Extra(plan, EXTRA_TASKS.empty_table() if registry is None else registry.cast(EXTRA_TASKS))
-    more = [extra.repeats(shown, options.get("repeats", 0))]
-    if options.get("controls") is not None:
-        with copied(options["controls"]) as place:
+    more = [extra.repeats(shown, options.repeats)]
+    if options.controls is not None:
+        with copied(options.controls) as place:
             more.append(extra.controls(read_controls(place, names, table.schema)))
     tasks = _mixed(shown.drop_columns(["rank"]), [one for one in more if one.num_rows], plan.seed)
     study = pa.array([plan.plan_id] * tasks.num_rows, pa.string())

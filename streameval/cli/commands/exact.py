@@ -9,12 +9,13 @@ from typing import Any
 
 from streameval.cli.batch import Batch, Rehearsal, copied, job, record, stage
 from streameval.cli.forecasts import lines_of, rehearsed
-from streameval.cli.options import EngineFlags, ListFlags, Whole
+from streameval.cli.options import EngineFlags, Whole
 from streameval.cli.output import Output, columns, progress
+from streameval.cli.ranking import ScoredFlags
 from streameval.errors import InputError
 
 _PLAIN = Output()
-_RANKING = ListFlags()
+_RANKING = ScoredFlags()
 _BATCH = Batch()
 _ACT = Rehearsal()
 _LOCAL = EngineFlags()
@@ -37,7 +38,7 @@ def exact(
     epsilon: str = "0.03",
     out: Path | None = None,
     publish: str | None = None,
-    flags: ListFlags = _RANKING,
+    flags: ScoredFlags = _RANKING,
     rehearsal: Rehearsal = _ACT,
     engine: EngineFlags = _LOCAL,
     batch: Batch = _BATCH,
@@ -119,7 +120,7 @@ def exact(
 
 
 def _rehearse(
-    what: tuple[Sequence[str], ListFlags],
+    what: tuple[Sequence[str], ScoredFlags],
     label: str,
     labels: str | None,
     places: tuple[Path | None, str | None],

@@ -9,11 +9,18 @@ from typing import TYPE_CHECKING, Any
 
 from streameval.cli.batch import Batch, Rehearsal, job, record, stage
 from streameval.cli.forecasts import lines_of, of_plan, rehearsed
-from streameval.cli.options import EngineFlags, TaskFlags
+from streameval.cli.options import EngineFlags, Flags, flags_of
 from streameval.cli.output import Output, progress
+from streameval.labelling.options import TaskOptions
 
 if TYPE_CHECKING:
     from streameval.verbs.select import Selection
+
+
+@flags_of(TaskOptions)
+class TaskFlags(Flags):
+    """What an export holds."""
+
 
 _PLAIN, _TASKS, _BATCH, _ACT, _LOCAL = Output(), TaskFlags(), Batch(), Rehearsal(), EngineFlags()
 
@@ -54,7 +61,7 @@ def select(
         return
     with stage("select", output) as told:
         with progress("reading pages", output) as bar:
-            made = verb(study, columns=names, export=export, engine=engine.create(), progress=bar, **tasks.options())
+            made = verb(study, columns=names, export=export, engine=engine.create(), progress=bar, **tasks.given())
         facts = _facts(made)
         told |= facts | {"rows": facts["rows_read"] + facts["rows_scanned"], "bytes": facts["bytes_read"]}
         for fallback in made.fetched.fallbacks:

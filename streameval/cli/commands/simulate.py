@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import math
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from streameval.cli.options import MethodOptions, Overwrite, RankingFlags, Whole, existing
+from streameval.cli.methods import MethodFlags
+from streameval.cli.options import Overwrite, Whole, existing
 from streameval.cli.output import Output, columns, progress
+from streameval.cli.ranking import RankingFlags
 
 _PLAIN = Output()
-_METHOD = MethodOptions()
+_METHOD = MethodFlags()
 _RANKING = RankingFlags()
 
 
@@ -23,7 +24,7 @@ def simulate(
     seed: Whole = 0,
     plot: Path | None = None,
     overwrite: Overwrite = False,
-    parameters: MethodOptions = _METHOD,
+    parameters: MethodFlags = _METHOD,
     flags: RankingFlags = _RANKING,
     output: Output = _PLAIN,
 ) -> None:
@@ -56,7 +57,7 @@ def simulate(
     names = "all" if methods == "all" else [name.strip() for name in methods.split(",")]
     with progress("methods") as bar:
         found = verb(list(ranking), label=label, methods=names, replicates=replicates, seed=seed,
-                     options=flags.options(), progress=bar, **asdict(parameters))  # fmt: skip
+                     options=flags.options(), progress=bar, **parameters.given())  # fmt: skip
     if plot is not None:
         save_figure(found, plot, existing(overwrite))
     output.event("simulate", n_items=int(found.precision.size), methods=len(found.rows))

@@ -1,9 +1,11 @@
-"""Readers of label tables: one file here per kind of source, found by name.
+"""Readers of label tables: one file here per kind of source, found by name; nothing else has to be edited.
 
-A reader is a module with two functions:
+A reader is a module with
 
-- `accepts(source, head)`: whether it is this reader's; `head` is the first bytes of a file, None for what is no file.
-  For every source at most one reader accepts, whatever order they are asked in.
+- `READS`: what it reads, for people;
+- `SCHEMES`: with what its addresses begin, before the colon; or, of files and tables in memory,
+  `accepts(source, head)`: whether it is this reader's; `head` is the first bytes of a file, None for what is no file.
+  For every source at most one reader accepts, whatever order they are asked in;
 - `read(connection, source)`: make the view or table `se_given` in DuckDB, its rows numbered from 1 in `se_row`, and
   return an `Opened`.
 """
@@ -14,9 +16,9 @@ import hashlib
 import importlib
 import os
 import pkgutil
-import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from types import ModuleType
 from typing import Any
 
 import duckdb
@@ -109,14 +111,39 @@ def open_source(connection: duckdb.DuckDBPyConnection, source: Any) -> Opened:
     InputError
         Nothing reads it, or it is damaged.
     """
-    head = _head(source)
-    for info in pkgutil.iter_modules(__path__):
-        module = importlib.import_module(f"{__name__}.{info.name}")
-        if module.accepts(source, head):
-            opened: Opened = module.read(connection, source)
-            return opened
-    kinds = "Parquet, CSV, TSV, JSON or JSONL, or a database by URL"
-    raise InputError(f"{name_of(source)}: no label table that can be read", f"give {kinds}")
+    module = _of_address(source) or _of_content(source)
+    opened: Opened = module.read(connection, source)
+    return opened
+
+
+def _readers() -> list[ModuleType]:
+    return [importlib.import_module(f"{__name__}.{info.name}") for info in pkgutil.iter_modules(__path__)]
+
+
+def _of_address(source: Any) -> ModuleType | None:
+    if not isinstance(source, str) or ":" not in source:
+        return None
+    scheme = source.partition(":")[0]
+    return next((one for one in _readers() if scheme in vars(one).get("SCHEMES", ())), None)
+
+
+def _of_content(source: Any) -> ModuleType:
+    """Reader of a file or of a table in memory.
+
+    Raises
+    ------
+    InputError
+        There is none.
+    """
+    head, readers = _head(source), _readers()
+    for module in readers:
+        if "accepts" in vars(module) and module.accepts(source, head):
+            return module
+    for start, kind in _FOREIGN.items():
+        if head is not None and head.startswith(start):
+            raise InputError(f"{name_of(source)}: this is {kind}", "save it as CSV UTF-8")
+    kinds = ", ".join(module.READS for module in readers)
+    raise InputError(f"{name_of(source)}: no label table that can be read", f"there are readers of {kinds}")
 
 
 def name_of(source: Any) -> str:
@@ -124,9 +151,9 @@ def name_of(source: Any) -> str:
     return masked_source(str(os.fspath(source))) if isinstance(source, str | os.PathLike) else "labels in memory"
 
 
-def is_url(source: Any) -> bool:
-    """Whether a source is a database and a query rather than a path."""
-    return isinstance(source, str) and source.startswith(("duckdb:", "sqlite:", "postgresql:", "postgres:"))
+def is_address(source: Any) -> bool:
+    """Whether a source is an address that a reader knows, rather than a path."""
+    return _of_address(source) is not None
 
 
 def split_query(source: str) -> tuple[str, str]:
@@ -135,21 +162,17 @@ def split_query(source: str) -> tuple[str, str]:
     Raises
     ------
     InputError
-        There is no query, or the password holds characters that an address gives another meaning.
+        There is no query.
     """
     address, _, query = source.partition("#")
     shown = masked_source(address)
-    login = address.partition("://")[2].rpartition("@")[0]
-    if address.startswith("postgres") and (re.match(r"\S*@", query) or re.search(r"[/?@\s]", login)):
-        hint = "write @ # / ? : and spaces there as %40 %23 %2F %3F %3A %20"
-        raise InputError(f"{masked_source(source)}: its user name or password holds such a character", hint)
     if not query.strip():
         raise InputError(f"{shown}: no query", f"write it behind a #, such as '{shown}#SELECT rank, label FROM t'")
     return address, query.strip().rstrip(";")
 
 
 def _head(source: Any) -> bytes | None:
-    if not isinstance(source, str | os.PathLike) or is_url(source):
+    if not isinstance(source, str | os.PathLike):
         return None
     path = os.fspath(source)
     if os.path.exists(path) and not os.path.isfile(path):
@@ -162,9 +185,6 @@ def _head(source: Any) -> bytes | None:
         raise InputError(f"{path[:200]!s}: label table cannot be read ({reason})") from error
     if not head:
         raise InputError(f"{path}: the label table is empty (0 bytes)")
-    for start, kind in _FOREIGN.items():
-        if head.startswith(start):
-            raise InputError(f"{path}: this is {kind}", "save it as CSV UTF-8")
     return head
 
 
@@ -207,7 +227,7 @@ def first_byte(head: bytes) -> bytes:
 
 def is_binary(head: bytes) -> bool:
     """Whether a file is certainly no text."""
-    return head[:2] in (b"PK", b"\x1f\x8b") or b"\0" in head
+    return head.startswith((*_FOREIGN, b"\x1f\x8b")) or b"\0" in head
 
 
 def quote(name: str) -> str:

@@ -36,6 +36,7 @@ from streameval.labelling.readers import (
 )
 from streameval.typing import Int64Array
 
+READS = "CSV, TSV"
 _MOST_LINES = 1_000_000
 _DELIMITERS = ",\t;|"
 _SEPARATOR = re.compile(r'"?sep=([,\t;|])"?\s*', re.IGNORECASE)

@@ -119,6 +119,11 @@ def noise_diagnostics(layout: Layout, labels: Labels, assumed: dict[str, Any]) -
     }
 
 
+def contradicted(found: dict[str, Any], consistent: bool) -> bool:
+    """Whether `noise_diagnostics`, or bounds that cross, speak against the model."""
+    return bool(found["contradicts_never_rising"] or found["contradicts_independence"] or not consistent)
+
+
 def noise_findings(
     confidence: float, consistent: bool, found: dict[str, Any], rise: dict[str, Any], about: str
 ) -> tuple[str, ...]:

@@ -19,7 +19,7 @@ The paper counts ε(L−ℓ)s/(1+ε) draws, approximately; what costs is the num
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
 import pyarrow as pa
@@ -27,41 +27,39 @@ import pyarrow as pa
 from streameval.curve import Curve
 from streameval.curve.envelope import Points, close
 from streameval.errors import InputError, did_you_mean
-from streameval.methods import ASSUMES_THE_DRAW, check_alpha, check_budget, check_claim, check_items
+from streameval.methods import (
+    ALPHA,
+    ASSUMES_THE_DRAW,
+    BUDGET,
+    CONFIDENCE,
+    MIN_PRECISION,
+    Method,
+    check_alpha,
+    check_budget,
+    check_claim,
+    check_items,
+)
 from streameval.methods.checks.monotonicity import assumptions, warnings
-from streameval.methods.grid import parse_epsilon
+from streameval.methods.grid import EPSILON, HEAD, TAIL, Tail, parse_epsilon
 from streameval.methods.stratified.design import CANDIDATES, DEFAULT_EPSILON, Design, afforded, designed, radius_of
+from streameval.options import option
 from streameval.types import Claim, Labels, Plan
 from streameval.typing import FloatArray, Int64Array
 
-CLAIMS = ("printed", "factor")
+Reading = Literal["printed", "factor"]
+CLAIMS = get_args(Reading)
 
 
 @dataclass(frozen=True)
-class Stratified:
+class Stratified(Method):
     """The paper's stratified sampling.
 
     What holds: with probability ≥ `confidence` over the draw, the true yield lies in the bounds at every rank at once,
-    for any 0/1 list, also where labels are missing for any reason.
-
-    Parameters
-    ----------
-    alpha : float
-        Half-width to plan for, relative to a precision of `min_precision`: β = (1 + α)/(1 + ε) must exceed 1.
-    confidence : float
-        In (0, 1).
-    min_precision : float
-        p_min in (0, 1]: what the paper takes to bound p(g_k) from below beyond the head.
-    epsilon : str or float, optional
-        ε, the grid ratio minus one, as the decimal that was typed; .03 by default, or what suits `budget` best.
-    head : int, optional
-        r̃ ≥ ⌈2/ε⌉ (default ⌈102/ε⌉): ranks 1..g_ℓ, the grid point at or after it, are all labelled.
-    tail : {"open", "closed"}
-        Whether the ranks after the last grid point stay unknown, or N becomes a grid point too.
-    claim : {"printed", "factor"}
-        Which of the paper's two readings sets the number of slots.
-    budget : int, optional
-        Labels to spend at most; replaces `alpha`.
+    for any 0/1 list, also where labels are missing for any reason. `alpha` is relative to a precision of
+    `min_precision`, the paper's p_min, which it takes to bound p(g_k) from below beyond the head:
+    β = (1 + α)/(1 + ε) must exceed 1. With a `budget`, ε is by default what suits it best. `head` is r̃ ≥ ⌈2/ε⌉: ranks
+    1..g_ℓ, the grid point at or after it, are all labelled. With a closed `tail` N is a grid point too. `claim` is
+    which of the paper's two readings sets the number of slots.
 
     Raises
     ------
@@ -71,17 +69,15 @@ class Stratified:
 
     name: ClassVar[str] = "stratified"
     summary: ClassVar[str] = "the paper's stratified sampling on a geometric grid; bounds hold for every list"
-    variants: ClassVar[tuple[dict[str, Any], ...]] = ({},)
-    settles: ClassVar[dict[str, tuple[str, ...]]] = {}
 
-    alpha: float = 0.08
-    confidence: float = 0.95
-    min_precision: float = 0.5
-    epsilon: str | float | None = None
-    head: int | None = None
-    tail: str = "open"
-    claim: str = "printed"
-    budget: int | None = None
+    alpha: float = option(0.08, ALPHA)
+    confidence: float = option(0.95, CONFIDENCE)
+    min_precision: float = option(0.5, MIN_PRECISION)
+    epsilon: str | float | None = option(None, EPSILON, DEFAULT_EPSILON)
+    head: int | None = option(None, HEAD, "102 / epsilon")
+    tail: Tail = option("open", TAIL)
+    claim: Reading = option("printed", "The paper's claim as printed, or the factor its theorem needs.")
+    budget: int | None = option(None, BUDGET)
 
     def __post_init__(self) -> None:
         """Check every parameter that can be checked without N."""

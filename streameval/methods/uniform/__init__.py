@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
 import pyarrow as pa
@@ -24,40 +24,39 @@ import pyarrow as pa
 from streameval.curve import Curve
 from streameval.curve.envelope import Points, close
 from streameval.errors import InputError, did_you_mean
-from streameval.methods import ASSUMES_THE_DRAW, check_alpha, check_budget, check_claim, check_items
+from streameval.methods import (
+    ALPHA,
+    ASSUMES_THE_DRAW,
+    BUDGET,
+    CONFIDENCE,
+    MIN_PRECISION,
+    Method,
+    check_alpha,
+    check_budget,
+    check_claim,
+    check_items,
+)
 from streameval.methods.checks.monotonicity import assumptions, warnings
 from streameval.methods.uniform.intervals import Drawn, dkwm, hoeffding, hypergeometric
 from streameval.methods.uniform.sample_size import curve_sizes, point_sizes
+from streameval.options import option
 from streameval.types import Claim, Labels, Plan
 from streameval.typing import FloatArray, Int64Array
 
-INTERVALS = ("hoeffding", "hypergeometric", "dkwm")
+Interval = Literal["hoeffding", "hypergeometric", "dkwm"]
+INTERVALS = get_args(Interval)
 _CUTOFF_RATIO = 1.01
 _HEAD_SHOWN = 10_000  # cutoffs of a labelled head that the table shows one by one
 
 
 @dataclass(frozen=True)
-class Uniform:
+class Uniform(Method):
     """Uniform random ranks: of one prefix, or of the whole list beyond a labelled head.
 
     What holds: with probability ≥ `confidence` over the draw, the true yield lies in the bounds at every rank at once,
     for any 0/1 list, also where labels are missing (for one rank, everything follows from its one interval). `alpha`
-    is a forecast of the half-width, relative to a precision of `min_precision`.
-
-    Parameters
-    ----------
-    at : int, optional
-        Estimate the precision of the first `at` ranks only.
-    alpha : float
-        Half-width to plan for, relative to precision, in (0, 1).
-    confidence : float
-        In (0, 1).
-    min_precision : float
-        In (0, 1].
-    budget : int, optional
-        Labels to spend at most; replaces `alpha`.
-    interval : {"hoeffding", "hypergeometric", "dkwm"}
-        Which interval becomes the curve; "hypergeometric" also plans by exact sample sizes.
+    is a forecast of the half-width, relative to a precision of `min_precision`. The `interval` "hypergeometric" also
+    plans by exact sample sizes.
 
     Raises
     ------
@@ -68,14 +67,13 @@ class Uniform:
     name: ClassVar[str] = "uniform"
     summary: ClassVar[str] = "uniformly random ranks, the baseline: for one rank (--at) or the whole curve"
     variants: ClassVar[tuple[dict[str, Any], ...]] = tuple({"interval": name} for name in INTERVALS)
-    settles: ClassVar[dict[str, tuple[str, ...]]] = {}
 
-    at: int | None = None
-    alpha: float = 0.08
-    confidence: float = 0.95
-    min_precision: float = 0.5
-    budget: int | None = None
-    interval: str = "hoeffding"
+    at: int | None = option(None, "Estimate the precision of the first so many items only.")
+    alpha: float = option(0.08, ALPHA)
+    confidence: float = option(0.95, CONFIDENCE)
+    min_precision: float = option(0.5, MIN_PRECISION)
+    budget: int | None = option(None, BUDGET)
+    interval: Interval = option("hoeffding", "The interval that becomes the curve.")
 
     def __post_init__(self) -> None:
         """Check every parameter."""
@@ -120,10 +118,6 @@ class Uniform:
             "interval": self.interval,
             "head": head,
         }
-
-    def with_alpha(self, alpha: float) -> Uniform:
-        """Return the same method, planned for another half-width."""
-        return replace(self, alpha=alpha, budget=None)
 
     def curve(self, plan: Plan, labels: Labels) -> Curve:
         """Turn labels into bounds at every rank, and every named interval at the cutoffs.

@@ -10,7 +10,6 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from streameval.kernels.sample_size import exact_sample_sizes, hoeffding_sizes
 from streameval.typing import FloatArray, Int64Array
 
 
@@ -38,6 +37,8 @@ def point_sizes(
     >>> int(point_sizes(10**7, 0.08, 0.5, 0.05, "exact"))
     612
     """
+    from streameval.kernels.sample_size import exact_sample_sizes, hoeffding_sizes
+
     items, a, share, d = _broadcast(n_items, alpha, p, delta)
     kernel = exact_sample_sizes if bound == "exact" else hoeffding_sizes
     return kernel(items.ravel(), a.ravel(), share.ravel(), d.ravel()).reshape(items.shape)
