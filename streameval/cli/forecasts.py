@@ -17,14 +17,10 @@ def rehearsed(
 ) -> dict[str, Any]:
     """Facts of a dry run, JSON-ready, of the same shape for every verb.
 
-    Parameters
-    ----------
-    what : mapping
-        `items`, `n_items` and `source`: items that are asked for, those of the list, and where it lies.
-    writes : sequence
-        Files that would be written.
-    labels : sequence of Source
-        Label tables that would be read.
+    Args:
+        what: `items`, `n_items` and `source`: items that are asked for, those of the list, and where it lies.
+        writes: Files that would be written.
+        labels: Label tables that would be read.
     """
     return {
         "dry_run": True,

@@ -70,10 +70,8 @@ def print_csv(found: pa.Table) -> None:
 def write_parquet(found: pa.Table, path: Path, existing: Existing = "kept") -> None:
     """Write one Parquet file (`atomic.write_out`).
 
-    Raises
-    ------
-    InputError
-        A type that Parquet has not; a file that stands there and differs.
+    Raises:
+        InputError: A type that Parquet has not; a file that stands there and differs.
     """
     import pyarrow as pa
 
@@ -89,10 +87,8 @@ def write_parquet(found: pa.Table, path: Path, existing: Existing = "kept") -> N
 def _values(found: pa.Table) -> list[list[Any]]:
     """Columns as Python's values.
 
-    Raises
-    ------
-    InputError
-        A value that Python has not, such as the date infinity.
+    Raises:
+        InputError: A value that Python has not, such as the date infinity.
     """
     import pyarrow as pa
 

@@ -96,22 +96,16 @@ def e_measure(at: Cutoffs) -> FloatArray:
 class Metric:
     """A metric of a cutoff, with its laws: they are held against every list of a few items when it is defined.
 
-    Attributes
-    ----------
-    value : callable(Cutoffs) -> float64 array
-        NaN where it is undefined.
-    better : {"large", "small"}
-        With one more positive before the cutoff it is no worse, whether or not there is one fewer behind it; with one
-        more behind it, no better. So its bounds are its values at two corners, and those over orders of tied items its
-        values with positives last and first.
-    in_yield : {"linear", "curved"}
-        As a function of Y(r) at given F. The expectation of one that is linear over orders of tied items is its value
-        at the expected Y(r).
+    Attributes:
+        value (callable(Cutoffs) -> float64 array): NaN where it is undefined.
+        better ({"large", "small"}): With one more positive before the cutoff it is no worse, whether or not there is
+            one fewer behind it; with one more behind it, no better. So its bounds are its values at two corners, and
+            those over orders of tied items its values with positives last and first.
+        in_yield ({"linear", "curved"}): As a function of Y(r) at given F. The expectation of one that is linear over
+            orders of tied items is its value at the expected Y(r).
 
-    Raises
-    ------
-    ValueError
-        A law does not hold.
+    Raises:
+        ValueError: A law does not hold.
     """
 
     value: Callable[[Cutoffs], FloatArray]

@@ -51,18 +51,15 @@ def _data_header(raw: Bytes, at: int, version: int, out: Int64Array) -> int:
 def page_header(raw: Bytes, out: Int64Array) -> int:
     """Read the PageHeader at the beginning of `raw`.
 
-    Parameters
-    ----------
-    raw : uint8 array
-        May go on after the header.
-    out : int64 array, shape (N_HEADER,)
-        Filled with page type, uncompressed and compressed size (header not included), CRC (as unsigned), values, rows
-        (version 2 only), encoding of the values, encoding of the definition levels (version 1 only), bytes of
-        repetition and of definition levels and nulls (version 2 only), from `STATED` on the page's statistics (columns
-        of `streameval.kernels.parquet.statistics`); `ABSENT` where the header does not say.
+    Args:
+        raw (uint8 array): May go on after the header.
+        out (int64 array, shape (N_HEADER,)): Filled with page type, uncompressed and compressed size (header not
+            included), CRC (as unsigned), values, rows (version 2 only), encoding of the values, encoding of the
+            definition levels (version 1 only), bytes of repetition and of definition levels and nulls (version 2 only),
+            from `STATED` on the page's statistics (columns of `streameval.kernels.parquet.statistics`); `ABSENT` where
+            the header does not say.
 
-    Returns
-    -------
+    Returns:
         int: Bytes of the header; -1 where there is none, or it goes on after `raw`.
     """
     out[:] = ABSENT

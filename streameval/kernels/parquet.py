@@ -137,20 +137,16 @@ def row_group(raw: Bytes, at: int, leaves: Int64Array, out: Int64Array, own: Int
 def chunk_facts(raw: Bytes, groups: Int64Array, leaves: Int64Array, out: Int64Array) -> int:
     """Read from a footer where the column chunks of some row groups and leaf columns lie.
 
-    Parameters
-    ----------
-    raw : uint8 array
-        FileMetaData.
-    groups, leaves : int64 arrays, strictly increasing
-        Indexes of row groups and of leaf columns.
-    out : int64 array, shape (groups, leaves, N_FACTS)
-        Filled with physical type, codec, values, uncompressed and compressed size, offsets of the first data page and
-        of the dictionary page, offset and size of the offset index and of the column index (`ABSENT` where there is
-        none), 1 where the chunk is encrypted or lies in another file; of its statistics nulls, and where in `raw`
-        minimum and maximum lie, with their bytes; where in `raw` its path begins and ends.
+    Args:
+        raw (uint8 array): FileMetaData.
+        groups, leaves (int64 arrays, strictly increasing): Indexes of row groups and of leaf columns.
+        out (int64 array, shape (groups, leaves, N_FACTS)): Filled with physical type, codec, values, uncompressed and
+            compressed size, offsets of the first data page and of the dictionary page, offset and size of the offset
+            index and of the column index (`ABSENT` where there is none), 1 where the chunk is encrypted or lies in
+            another file; of its statistics nulls, and where in `raw` minimum and maximum lie, with their bytes; where
+            in `raw` its path begins and ends.
 
-    Returns
-    -------
+    Returns:
         int: 0, or -1 where the footer does not hold them.
     """
     at, _ = find_field(raw, 4)

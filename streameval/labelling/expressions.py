@@ -24,12 +24,9 @@ def is_number(kind: str) -> bool:
 def rank_of(column: str, kind: str) -> str:
     """A rank as BIGINT, null where it is none: '17' and '17.0' are both rank 17.
 
-    Parameters
-    ----------
-    column : str
-        Quoted.
-    kind : str
-        Its SQL type.
+    Args:
+        column: Quoted.
+        kind: Its SQL type.
     """
     if kind == "BIGINT":
         return column

@@ -43,12 +43,9 @@ SCHEMA = pa.schema(
 def issues_of(labels: Labels, rows: pa.Table, strangers: pa.Table) -> pa.Table:
     """List every issue: of ranks first, then of rows in the order in which they came.
 
-    Parameters
-    ----------
-    rows : pyarrow.Table
-        With `fate`, as `streameval.labelling.fates` gives them.
-    strangers : pyarrow.Table
-        As `trouble_between_strangers` gives it.
+    Args:
+        rows: With `fate`, as `streameval.labelling.fates` gives them.
+        strangers: As `trouble_between_strangers` gives it.
     """
     missing = labels.rank[~labels.known]
     undecided = labels.rank[~labels.known & (labels.votes > 0)]

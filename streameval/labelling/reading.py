@@ -34,20 +34,14 @@ _MEMORY = "1GB"
 def read_votes(source: Any, plan: Plan, items: Items | None = None, columns: LabelColumns | None = None) -> Votes:
     """Read one label table.
 
-    Parameters
-    ----------
-    source : path, address, or any table that speaks the Arrow PyCapsule protocol
-        Parquet, CSV, TSV, JSONL or JSON, told apart by content; `duckdb:FILE#QUERY`, `sqlite:///FILE#QUERY`,
-        `postgresql://…#QUERY`.
-    items : Items, optional
-        What the study knows of its items: its selection, and tasks beyond one per item.
+    Args:
+        source: Parquet, CSV, TSV, JSONL or JSON, told apart by content; `duckdb:FILE#QUERY`, `sqlite:///FILE#QUERY`,
+            `postgresql://…#QUERY`.
+        items: What the study knows of its items: its selection, and tasks beyond one per item.
 
-    Raises
-    ------
-    InputError
-        A source that cannot be read, lacks a column, or says nothing about this study.
-    StudyError
-        A source whose `se_study` names another study, or whose rows show other items.
+    Raises:
+        InputError: A source that cannot be read, lacks a column, or says nothing about this study.
+        StudyError: A source whose `se_study` names another study, or whose rows show other items.
     """
     with temporary_folder("streameval-work") as spill, connected(str(spill), _MEMORY) as connection:
         try:

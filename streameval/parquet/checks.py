@@ -31,16 +31,11 @@ _COPIES = 2  # pages decompressed, and what is made of them
 class Checked:
     """A chunk whose pages are sound.
 
-    Attributes
-    ----------
-    size, uncompressed : int
-        Bytes of its pages, headers included, as stored and decompressed.
-    dictionary : int
-        Bytes of its dictionary page; 0 without one.
-    entries : int
-        The same decompressed.
-    stated : tuple of Stated
-        What is said of its values: of all of them, and of pages.
+    Attributes:
+        size, uncompressed: Bytes of its pages, headers included, as stored and decompressed.
+        dictionary: Bytes of its dictionary page; 0 without one.
+        entries: The same decompressed.
+        stated: What is said of its values: of all of them, and of pages.
     """
 
     chunk: Chunk
@@ -61,10 +56,9 @@ class Checked:
 def check_bytes(chunk: Chunk, raw: memoryview, index: Sequence[memoryview]) -> Checked:
     """Check a chunk that is in memory, checksums included.
 
-    Raises
-    ------
-    InputError
-        A page that is damaged, fails its checksum or contradicts the footer, or takes more memory than is allowed.
+    Raises:
+        InputError: A page that is damaged, fails its checksum or contradicts the footer, or takes more memory than is
+            allowed.
     """
     view, room, values = np.frombuffer(raw, np.uint8), 256, int(chunk.facts[kernels.VALUES])
     while True:
@@ -97,10 +91,8 @@ def check_crc(chunk: Chunk, at: int, body: memoryview, crc: int) -> None:
 def check_headers(file: OpenFile, chunk: Chunk) -> Checked:
     """Check a chunk from page to page without reading what is in them; checksums are left to whoever reads them.
 
-    Raises
-    ------
-    InputError
-        See `check_bytes`.
+    Raises:
+        InputError: See `check_bytes`.
     """
     found: list[Int64Array] = []
     file.stream(chunk.begin, chunk.end)
@@ -123,10 +115,8 @@ def check_headers(file: OpenFile, chunk: Chunk) -> Checked:
 def read_header(file: OpenFile, chunk: Chunk, at: int, header: Int64Array) -> int:
     """Read the header of the page at some byte of the file; its length.
 
-    Raises
-    ------
-    InputError
-        There is no page.
+    Raises:
+        InputError: There is no page.
     """
     room = _HEADER_GUESS
     while at < chunk.end:

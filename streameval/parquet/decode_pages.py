@@ -37,26 +37,17 @@ _COPIES = 4
 def read_pages(found: Sequence[Pages], limit: int) -> tuple[list[pa.Array], int]:
     """Decode pages of one leaf, and take the wanted rows.
 
-    Parameters
-    ----------
-    found : sequence of Pages
-        By file and row group; their leaves are written alike (`Leaf.chain`).
-    limit : int
-        Bytes that may be taken beyond what is returned.
+    Args:
+        found: By file and row group; their leaves are written alike (`Leaf.chain`).
+        limit: Bytes that may be taken beyond what is returned.
 
-    Returns
-    -------
-    list of pyarrow.Array
-        Of wide types (`wide_type`); one after another they are the wanted rows.
-    int
-        Bytes read.
+    Returns:
+        list of pyarrow.Array: Of wide types (`wide_type`); one after another they are the wanted rows.
+        int: Bytes read.
 
-    Raises
-    ------
-    InputError
-        A page that fails its checksum, or holds other rows than its place says; a page over the limit.
-    UnfitError
-        Arrow cannot decode the pages by themselves.
+    Raises:
+        InputError: A page that fails its checksum, or holds other rows than its place says; a page over the limit.
+        UnfitError: Arrow cannot decode the pages by themselves.
     """
     taken, n_bytes = [], 0
     for batch in _batches(found, min(_BATCH, limit // _COPIES)):

@@ -28,17 +28,12 @@ _HOP = 1 << 18
 def find_pages(file: OpenFile, chunks: Sequence[Chunk], rows: Sequence[Int64Array]) -> list[Pages]:
     """Find the pages of a leaf that hold wanted rows.
 
-    Parameters
-    ----------
-    rows : sequence of int64 arrays, strictly increasing
-        Wanted rows of each chunk, within its row group.
+    Args:
+        rows (sequence of int64 arrays, strictly increasing): Wanted rows of each chunk, within its row group.
 
-    Raises
-    ------
-    InputError
-        An offset index that does not fit the file.
-    UnfitError
-        There is no index, and the pages do not say how many rows they hold.
+    Raises:
+        InputError: An offset index that does not fit the file.
+        UnfitError: There is no index, and the pages do not say how many rows they hold.
     """
     spans = [
         [tuple(chunk.facts[[kernels.INDEX_AT, kernels.INDEX_SIZE]].tolist()), *chunk.column_index]

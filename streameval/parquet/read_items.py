@@ -21,16 +21,11 @@ from streameval.parquet.schema import leaves_of, wide_type
 class ReadJob:
     """Parts of row groups whose pages are found.
 
-    Attributes
-    ----------
-    parts : tuple of Part
-        Of one or more files, in order.
-    columns : tuple of str
-        Wanted; those that are no columns of a file are its partition keys.
-    located : tuple of tuple of LocatedColumn
-        Wanted columns of the files, by file.
-    bytes_read : int
-        Bytes of footers and indexes.
+    Attributes:
+        parts: Of one or more files, in order.
+        columns: Wanted; those that are no columns of a file are its partition keys.
+        located: Wanted columns of the files, by file.
+        bytes_read: Bytes of footers and indexes.
     """
 
     parts: tuple[Part, ...]
@@ -54,12 +49,9 @@ class ReadJob:
 class DecodedRows:
     """The result of a job.
 
-    Attributes
-    ----------
-    table : pyarrow.Table
-        Wanted rows, wanted columns.
-    ways : tuple of LocatedColumn
-        Columns that were not read by a page index, by file.
+    Attributes:
+        table: Wanted rows, wanted columns.
+        ways: Columns that were not read by a page index, by file.
     """
 
     table: pa.Table
@@ -89,15 +81,11 @@ def find_job(parts: Sequence[Part], columns: Sequence[str]) -> ReadJob:
 def read_job(job: ReadJob, limit: int) -> DecodedRows:
     """Read the items of a job.
 
-    Parameters
-    ----------
-    limit : int
-        Bytes that may be taken beyond what is returned.
+    Args:
+        limit: Bytes that may be taken beyond what is returned.
 
-    Raises
-    ------
-    InputError
-        Damaged data or a page over the limit, with file and place.
+    Raises:
+        InputError: Damaged data or a page over the limit, with file and place.
     """
     counts = ReadCounts(job.bytes_read, 0, {})
     ways: list[LocatedColumn] = []

@@ -88,14 +88,10 @@ class Study:
     def changing(self) -> Iterator[None]:
         """Let one command at a time change the study; reading needs no leave.
 
-        Raises
-        ------
-        OutsideError
-            Another command is still at work after `streameval.stores.locks.PATIENCE` seconds.
-        StudyError
-            No study there, or a folder of it is a link that leads out of it.
-        InputError
-            The folder cannot be written to.
+        Raises:
+            OutsideError: Another command is still at work after `streameval.stores.locks.PATIENCE` seconds.
+            StudyError: No study there, or a folder of it is a link that leads out of it.
+            InputError: The folder cannot be written to.
         """
         if not self.exists:
             self.plan()  # says that there is none
@@ -119,25 +115,19 @@ class Study:
     def plan(self) -> Plan:
         """Read the plan.
 
-        Raises
-        ------
-        StudyError
-            No study there, or its plan was changed by hand.
+        Raises:
+            StudyError: No study there, or its plan was changed by hand.
         """
         return read_plan(self.folder)
 
     def save_plan(self, plan: Plan) -> bool:
         """Write the plan, unless it is already there; in place of another one, if nothing was made of that.
 
-        Returns
-        -------
-        bool
-            False where the same plan was there already.
+        Returns:
+            bool: False where the same plan was there already.
 
-        Raises
-        ------
-        StudyError
-            Another plan is there, and something was made of it (`is_begun`); names what differs.
+        Raises:
+            StudyError: Another plan is there, and something was made of it (`is_begun`); names what differs.
         """
         with self.planning():
             if self.exists and not restores(self.folder, plan):
@@ -163,10 +153,8 @@ class Study:
     def grow_plan(self, plan: Plan) -> None:
         """Put a plan in place of the smaller one that it grew from, which is kept in plans/.
 
-        Raises
-        ------
-        StudyError
-            It did not grow from the plan that is there.
+        Raises:
+            StudyError: It did not grow from the plan that is there.
         """
         there = self.plan()
         if there.plan_id not in plan.study_ids or not np.all(np.isin(there.ranks, plan.ranks)):
@@ -188,20 +176,16 @@ class Study:
     def selection(self, plan: Plan) -> pa.Table | None:
         """Read the items to label; None before `select`.
 
-        Raises
-        ------
-        StudyError
-            It belongs to another plan.
+        Raises:
+            StudyError: It belongs to another plan.
         """
         return self._selected(plan, "selection.parquet")
 
     def thresholds(self, plan: Plan) -> pa.Table | None:
         """Read `rank`, `score` at the curve's cutoffs; None where the order has no scores, or before `select`.
 
-        Raises
-        ------
-        StudyError
-            They belong to another plan.
+        Raises:
+            StudyError: They belong to another plan.
         """
         return self._selected(plan, "thresholds.parquet")
 
@@ -266,22 +250,17 @@ class Study:
     def summary(self) -> dict[str, Any]:
         """Read evaluation.json.
 
-        Raises
-        ------
-        FileNotFoundError
-            There are no results.
-        StudyError
-            It cannot be used.
+        Raises:
+            FileNotFoundError: There are no results.
+            StudyError: It cannot be used.
         """
         return read_json(self.folder / "evaluation.json", EVALUATE)
 
     def evaluation(self) -> Evaluation:
         """Read all results, of a study or of `save_exact`.
 
-        Raises
-        ------
-        StudyError
-            There are none, they do not belong together, or the plan or the votes are others by now.
+        Raises:
+            StudyError: There are none, they do not belong together, or the plan or the votes are others by now.
         """
         try:
             summary = self.summary()

@@ -38,12 +38,9 @@ _RECOUNT = "restore it, or remove it to count all"
 class Given:
     """One stored source.
 
-    Attributes
-    ----------
-    facts : mapping
-        `source` (its name), `rows`, `planned`, `unplanned`, `unlisted`, `given` (its number).
-    table : pyarrow.Table
-        Columns of `STORED`, without what was forgotten.
+    Attributes:
+        facts: `source` (its name), `rows`, `planned`, `unplanned`, `unlisted`, `given` (its number).
+        table: Columns of `STORED`, without what was forgotten.
     """
 
     identity: str
@@ -55,10 +52,8 @@ class Given:
 class LabelStore:
     """Files of votes.
 
-    Parameters
-    ----------
-    folder : Path
-        `votes/` of a study.
+    Args:
+        folder: `votes/` of a study.
     """
 
     folder: Path
@@ -66,20 +61,16 @@ class LabelStore:
     def sources(self) -> list[Given]:
         """Every source, in the order in which they came; what was forgotten is left out.
 
-        Raises
-        ------
-        StudyError
-            A file is damaged.
+        Raises:
+            StudyError: A file is damaged.
         """
         return _counted(self._stored(), self._forgotten())
 
     def state(self) -> str:
         """Sixteen hex digits that differ whenever other votes are stored, or other sources are not to count.
 
-        Raises
-        ------
-        StudyError
-            A file is damaged.
+        Raises:
+            StudyError: A file is damaged.
         """
         files = {path.name: hashlib.sha256(self._bytes(path)).hexdigest() for path in self._paths()}
         said = json.dumps([files, self._forgotten()], sort_keys=True)
@@ -118,10 +109,8 @@ class LabelStore:
     def add(self, votes: Sequence[Votes]) -> dict[str, bool]:
         """Store the votes of several sources, all or none; those that are there already add nothing.
 
-        Returns
-        -------
-        dict of str to bool
-            By identity: whether it was new, or forgotten until now.
+        Returns:
+            dict of str to bool: By identity: whether it was new, or forgotten until now.
         """
         stored, forgotten = self._stored(), self._forgotten()
         there = {one.identity for one in _counted(stored, forgotten)}
@@ -143,20 +132,14 @@ class LabelStore:
     def forget(self, name: str) -> int:
         """Let the rows of a source count no longer.
 
-        Parameters
-        ----------
-        name : str
-            The name or the identity of a source, or what a `source` column says.
+        Args:
+            name: The name or the identity of a source, or what a `source` column says.
 
-        Returns
-        -------
-        int
-            Rows that were forgotten; 0 where all of them were before. They stay in their files.
+        Returns:
+            int: Rows that were forgotten; 0 where all of them were before. They stay in their files.
 
-        Raises
-        ------
-        InputError
-            There is no such source, or files of several folders have this name.
+        Raises:
+            InputError: There is no such source, or files of several folders have this name.
         """
         forgotten, rows, found = self._forgotten(), 0, False
         known: dict[str, None] = {}

@@ -31,17 +31,12 @@ def compare(a: str | os.PathLike[str], b: str | os.PathLike[str], *, confidence:
     orders of the same items, judged alike, have the same number of positives, on which the bounds of both are brought
     to bear.
 
-    Parameters
-    ----------
-    confidence : float
-        1 − δ, in (0, 1).
+    Args:
+        confidence: 1 − δ, in (0, 1).
 
-    Raises
-    ------
-    InputError
-        A confidence outside (0, 1), or a study compared with itself.
-    StudyError
-        No results, or those of a study that has grown since.
+    Raises:
+        InputError: A confidence outside (0, 1), or a study compared with itself.
+        StudyError: No results, or those of a study that has grown since.
     """
     if not 0 < confidence < 1:
         raise InputError(f"confidence is {confidence}, outside (0, 1)", "0.95 is usual")

@@ -28,12 +28,9 @@ from streameval.verbs.select import open_planned, shown_columns
 class Source:
     """A label table that would be read.
 
-    Attributes
-    ----------
-    bytes : int or None
-        None for a query.
-    rows : int or None
-        Where a footer says so: of Parquet.
+    Attributes:
+        bytes: None for a query.
+        rows: Where a footer says so: of Parquet.
     """
 
     source: str
@@ -46,10 +43,8 @@ def forecast(
 ) -> tuple[Plan, Forecast]:
     """Say what `select` would read, from footers and page indexes; nothing is written.
 
-    Raises
-    ------
-    StudyError, InputError
-        See `streameval.verbs.select.select`.
+    Raises:
+        StudyError, InputError: See `streameval.verbs.select.select`.
     """
     plan = Study(Path(study)).plan()
     opened = open_planned(plan, ranking)
@@ -59,10 +54,8 @@ def forecast(
 def forecast_cut(cut: Cut, out: str | os.PathLike[str], *, order: str = "storage") -> tuple[Forecast, list[str]]:
     """Say what `Cut.write` would read, and where it would write: nowhere, where the same cut is already.
 
-    Raises
-    ------
-    InputError, StudyError, OutsideError
-        See `Cut.write`.
+    Raises:
+        InputError, StudyError, OutsideError: See `Cut.write`.
     """
     target = Target(out, order)
     refuse_inside(target, cut.plan)
@@ -76,10 +69,8 @@ def forecast_cut(cut: Cut, out: str | os.PathLike[str], *, order: str = "storage
 def forecast_exact(ranking: Any, options: RankingOptions, label: str | None) -> tuple[int, Forecast]:
     """Say what `exact` would read of a list of how many items: its labels, unless they lie beside it, and its scores.
 
-    Raises
-    ------
-    InputError
-        See `exact`.
+    Raises:
+        InputError: See `exact`.
     """
     opened = open_ranking(ranking, options)
     known = opened.columns()
@@ -92,10 +83,8 @@ def forecast_exact(ranking: Any, options: RankingOptions, label: str | None) -> 
 def forecast_labels(sources: Sequence[str]) -> list[Source]:
     """Say how large label tables are, by paths and addresses; queries are not run.
 
-    Raises
-    ------
-    InputError, OutsideError
-        There is no such file; a store that refuses or does not answer.
+    Raises:
+        InputError, OutsideError: There is no such file; a store that refuses or does not answer.
     """
     return [Source(_shown(source), *_size(source)) for source in sources]
 

@@ -127,12 +127,9 @@ def _not_utf8(path: str) -> InputError:
 class _Lines:
     """Where rows begin: a cell may hold line breaks, and a blank line is no row, so that they have to be counted.
 
-    Attributes
-    ----------
-    begins : int64 array
-        Line on which row i begins, from 1; the head is row 0. Ends with the last row asked for.
-    blank : int64 array
-        Places of blank lines among rows and blank lines, the head at 1: DuckDB counts them.
+    Attributes:
+        begins (int64 array): Line on which row i begins, from 1; the head is row 0. Ends with the last row asked for.
+        blank (int64 array): Places of blank lines among rows and blank lines, the head at 1: DuckDB counts them.
     """
 
     begins: Int64Array

@@ -166,10 +166,8 @@ def smallest_c(n_items: int, alpha: float, delta: float, p_min: float) -> tuple[
 def largest_c(n_items: int, budget: int) -> float:
     """About the largest density c whose plan takes at most `budget` labels.
 
-    Raises
-    ------
-    InputError
-        The smallest plan takes more.
+    Raises:
+        InputError: The smallest plan takes more.
     """
     low, high = 1.0, 4.0 * max(2, n_items)
     if budget >= n_items:

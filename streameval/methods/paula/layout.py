@@ -22,14 +22,11 @@ _NEIGHBOURS = 24
 class Layout:
     """Where the labels lie.
 
-    Attributes
-    ----------
-    epsilon, window, head, n_items
-        Of the plan; `head` is r̃.
-    ell, last_index, head_end, m
-        ℓ, L, g_ℓ and m of the paper.
-    first, last : int64 arrays, shape (strata,)
-        Ranks that begin and end each stratum: the head, then the windows; a closed tail is the last.
+    Attributes:
+        epsilon, window, head, n_items: Of the plan; `head` is r̃.
+        ell, last_index, head_end, m: ℓ, L, g_ℓ and m of the paper.
+        first, last (int64 arrays, shape (strata,)): Ranks that begin and end each stratum: the head, then the windows;
+            a closed tail is the last.
     """
 
     epsilon: Fraction
@@ -90,10 +87,8 @@ class Layout:
 def layout_of(epsilon: Fraction, window: int, head: int, tail: str, n_items: int) -> Layout:
     """Lay out head, windows and tail (Algorithm 2).
 
-    Raises
-    ------
-    InputError
-        N·Δ beyond what int64 holds.
+    Raises:
+        InputError: N·Δ beyond what int64 holds.
     """
     if n_items > 2**62 // window:
         raise InputError(f"{n_items:,} items with windows of {window:,} overflow", "use a smaller window")
@@ -120,10 +115,8 @@ def decimal(epsilon: Fraction) -> str:
 def layout_for_alpha(alpha: float, window: int, tail: str, n_items: int) -> Layout:
     """Lay out the plan of fewest labels whose γ(1+ε) − 1 is at most `alpha`.
 
-    Raises
-    ------
-    InputError
-        No ε reaches it: γ exceeds 1 by about 2/Δ whatever ε.
+    Raises:
+        InputError: No ε reaches it: γ exceeds 1 by about 2/Δ whatever ε.
     """
 
     def holds(layout: Layout) -> bool:
@@ -141,10 +134,8 @@ def layout_for_alpha(alpha: float, window: int, tail: str, n_items: int) -> Layo
 def layout_for_budget(budget: int, window: int, tail: str, n_items: int) -> Layout:
     """Lay out the plan of the smallest γ(1+ε) whose labels keep a budget.
 
-    Raises
-    ------
-    InputError
-        The smallest plan, that of ε = 1, takes more.
+    Raises:
+        InputError: The smallest plan, that of ε = 1, takes more.
     """
 
     def holds(layout: Layout) -> bool:

@@ -18,22 +18,16 @@ _STORAGE = "v1.2.0"
 def database(tables: Mapping[str, pa.Table], caution: str = "") -> Callable[[str], None]:
     """Give the writer of a study's database.
 
-    Parameters
-    ----------
-    tables : mapping of name to pyarrow.Table
-        Of the names in `comments.TABLES`; those of the macros (curve, envelope, provenance) have to be there.
-    caution : str
-        What the comments of bounds, their tables and macros say besides.
+    Args:
+        tables (mapping of name to pyarrow.Table): Of the names in `comments.TABLES`; those of the macros (curve,
+            envelope, provenance) have to be there.
+        caution: What the comments of bounds, their tables and macros say besides.
 
-    Returns
-    -------
-    callable(path)
-        Writes the whole file at a path; what is there is replaced.
+    Returns:
+        callable(path): Writes the whole file at a path; what is there is replaced.
 
-    Raises
-    ------
-    OutsideError
-        From the writer: full disk and the like.
+    Raises:
+        OutsideError: From the writer: full disk and the like.
     """
 
     def write(path: str) -> None:
@@ -94,10 +88,8 @@ def storable(connection: duckdb.DuckDBPyConnection, table: pa.Table) -> pa.Table
 
     A column of any other type becomes text, or null where Arrow cannot write it as text.
 
-    Raises
-    ------
-    OutsideError
-        Full disk, exhausted memory.
+    Raises:
+        OutsideError: Full disk, exhausted memory.
     """
     names = told_apart([field.name.replace("\0", "") or "column" for field in table.schema])
     columns = [column if _stores(connection, column.type) else _as_text(column) for column in table.columns]
@@ -107,8 +99,6 @@ def storable(connection: duckdb.DuckDBPyConnection, table: pa.Table) -> pa.Table
 def told_apart(names: Sequence[str]) -> list[str]:
     """Number names that come again, whatever their capitals.
 
-    Examples
-    --------
     >>> told_apart(["a", "b", "A"])
     ['a', 'b', 'A_2']
     """
