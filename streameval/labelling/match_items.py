@@ -48,11 +48,7 @@ class Join:
 
 
 def match_keys(connection: duckdb.DuckDBPyConnection, plan: Plan, items: Items, found: Found, name: str) -> Join:
-    """Make the table `se_known` (rank, task, key0 …).
-
-    Raises:
-        InputError: The items have no such columns, or these do not tell them apart.
-    """
+    """Make the table `se_known` (rank, task, key0 …); an `InputError` where key columns are missing or not unique."""
     if found.role == "rank":
         connection.register("se_known", _known(plan.ranks, np.full(plan.ranks.size, -1), plan.ranks))
         key = sql.rank_of(given(found.keys[0]), found.kind(found.keys[0]))

@@ -28,11 +28,7 @@ def places(stored: pa.Table, prefer: Sequence[str]) -> dict[str, int]:
 
 
 def check_preferred(stored: pa.Table, prefer: Sequence[str]) -> None:
-    """Refuse a name that no source has.
-
-    Raises:
-        InputError: It is misspelt, or its labels did not come yet.
-    """
+    """Refuse a name that no source has: it is misspelt, or its labels did not come yet."""
     sources = dict(_sources(stored))
     names = {name for one in sources.values() for name in one}
     for name in prefer:

@@ -98,10 +98,7 @@ class VoteRule:
 
 
 def vote_rule(text: Any) -> VoteRule:
-    """Read a rule.
-
-    Raises:
-        InputError: There is no such rule.
+    """Read a rule; an `InputError` where there is no such rule.
 
     >>> vote_rule("mean>=3")
     VoteRule(name='mean', threshold=3.0)

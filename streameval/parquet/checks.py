@@ -89,11 +89,7 @@ def check_crc(chunk: Chunk, at: int, body: memoryview, crc: int) -> None:
 
 
 def check_headers(file: OpenFile, chunk: Chunk) -> Checked:
-    """Check a chunk from page to page without reading what is in them; checksums are left to whoever reads them.
-
-    Raises:
-        InputError: See `check_bytes`.
-    """
+    """Check a chunk from page to page without reading their content or checksums; errors as in `check_bytes`."""
     found: list[Int64Array] = []
     file.stream(chunk.begin, chunk.end)
     at, held, values = chunk.begin, 0, int(chunk.facts[kernels.VALUES])
@@ -113,11 +109,7 @@ def check_headers(file: OpenFile, chunk: Chunk) -> Checked:
 
 
 def read_header(file: OpenFile, chunk: Chunk, at: int, header: Int64Array) -> int:
-    """Read the header of the page at some byte of the file; its length.
-
-    Raises:
-        InputError: There is no page.
-    """
+    """Read the header of the page at some byte of the file; its length. An `InputError` where there is no page."""
     room = _HEADER_GUESS
     while at < chunk.end:
         room = min(room, chunk.end - at)

@@ -127,10 +127,7 @@ def _footer_bytes(path: str) -> tuple[State, bytes]:
 def common_schema(footers: Sequence[Footer], score: str | None = None) -> pa.Schema:
     """Return the schema that all files share; the order of columns and their dictionaries do not matter.
 
-    The type of the score column may differ: `streameval.order.scores.order_of` judges it.
-
-    Raises:
-        InputError: Names the first file that differs, and in what.
+    Raises `InputError`, which names the first file that differs, and in what.
     """
     first = footers[0]
     for footer in footers:

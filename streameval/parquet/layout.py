@@ -59,11 +59,7 @@ def schema_bytes(raw: bytes) -> bytes:
 
 
 def arrow_schema(path: str, raw: bytes) -> pa.Schema:
-    """Have Arrow name the types of a schema.
-
-    Raises:
-        InputError: It cannot.
-    """
+    """Have Arrow name the types of a schema; an `InputError` where it cannot."""
     begin, end = kernels.find_field(np.frombuffer(raw, np.uint8), 5)
     plain = MAGIC + ending(schema_bytes(raw), 0, [], raw[begin:end] if begin >= 0 else b"")
     try:

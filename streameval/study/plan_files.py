@@ -25,11 +25,7 @@ _PLAN_KEYS = ("method", "parameters", "n_items", "seed", "ranking", "notes", "lo
 
 
 def read_plan(folder: Path) -> Plan:
-    """Read the plan of a study.
-
-    Raises:
-        StudyError: No study there, or its plan was changed by hand.
-    """
+    """Read the plan of a study; a `StudyError` where there is none, or it was changed by hand."""
     path = folder / "plan.json"
     try:
         header = read_json(path, _RESTORE)
@@ -64,11 +60,7 @@ def _ranks(folder: Path, header: Mapping[str, Any]) -> pa.Table:
 
 
 def _refuse_invented(plan: Plan) -> None:
-    """Refuse what no method plans.
-
-    Raises:
-        ValueError, TypeError: Says what.
-    """
+    """Refuse what no method plans: a `ValueError` or `TypeError` says what."""
     for name in ("parameters", "ranking", "notes", "location"):
         if not isinstance(getattr(plan, name), dict):
             raise TypeError(f"{name} is no object")

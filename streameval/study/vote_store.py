@@ -59,19 +59,11 @@ class LabelStore:
     folder: Path
 
     def sources(self) -> list[Given]:
-        """Every source, in the order in which they came; what was forgotten is left out.
-
-        Raises:
-            StudyError: A file is damaged.
-        """
+        """Every source but forgotten ones, in the order in which they came; a `StudyError` for a damaged file."""
         return _counted(self._stored(), self._forgotten())
 
     def state(self) -> str:
-        """Sixteen hex digits that differ whenever other votes are stored, or other sources are not to count.
-
-        Raises:
-            StudyError: A file is damaged.
-        """
+        """Sixteen hex digits that differ whenever other votes are stored, or other sources are not to count."""
         files = {path.name: hashlib.sha256(self._bytes(path)).hexdigest() for path in self._paths()}
         said = json.dumps([files, self._forgotten()], sort_keys=True)
         return hashlib.sha256(said.encode()).hexdigest()[:16]

@@ -232,11 +232,7 @@ def _manifest(cut: Cut, target: Target, made: Written) -> dict[str, Any]:
 
 
 def refuse_taken(target: Target) -> None:
-    """Refuse a place that holds anything but what a run that was killed has left.
-
-    Raises:
-        InputError: Something is there.
-    """
+    """Refuse a place that holds anything but what a run that was killed has left."""
     if target.remote:
         leftovers(target.place, MANIFEST)
     else:
@@ -244,11 +240,7 @@ def refuse_taken(target: Target) -> None:
 
 
 def refuse_inside(target: Target, plan: Plan) -> None:
-    """Refuse a place that the ranking would grow by.
-
-    Raises:
-        InputError: Names both.
-    """
+    """Refuse a place that the ranking would grow by; the error names both."""
     for source in plan.location.get("source") or ():
         if _is_inside(target, source.removeprefix("delta:")):
             raise InputError(

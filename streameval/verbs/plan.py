@@ -65,11 +65,7 @@ def plan(
 
 
 def planned_study(study: str | os.PathLike[str]) -> Study:
-    """Give the study to plan into.
-
-    Raises:
-        InputError: Its name is empty: that would be the current folder.
-    """
+    """Give the study to plan into; an `InputError` where its name is empty: that would be the current folder."""
     if not os.fspath(study):
         raise InputError("the study's name is empty", "name a folder; '.' is the current one")
     return Study(Path(study))
@@ -111,11 +107,7 @@ def draw(
     parameters: dict[str, Any],
     progress: Progress = silent,
 ) -> tuple[Plan, Ranking]:
-    """Choose ranks and write nothing: the plan, and the ranking that was opened for it.
-
-    Raises:
-        InputError: See `plan`.
-    """
+    """Choose ranks and write nothing: the plan, and the ranking that was opened for it; errors as in `plan`."""
     refuse_alpha_with_budget(parameters)
     chosen = create(how.method, parameters)
     opened = open_ranking(ranking, options)

@@ -55,11 +55,7 @@ def publish(study: str | os.PathLike[str], place: str | os.PathLike[str]) -> Pub
 
 
 def publish_exact(found: Evaluation, folder: str | os.PathLike[str], place: str | os.PathLike[str]) -> Published:
-    """Copy what `exact` wrote into a folder, in the same way.
-
-    Raises:
-        InputError, OutsideError: See `publish`.
-    """
+    """Copy what `exact` wrote into a folder, in the same way as `publish`."""
     return _copy(_bodies(Path(folder), EXACT), found.evaluation_id, None, place)
 
 

@@ -32,11 +32,7 @@ def available() -> dict[str, Callable[[pa.Table, Path], Files]]:
 
 
 def format_of(path: str) -> Callable[[pa.Table, Path], Files]:
-    """Return the format for a path's ending.
-
-    Raises:
-        InputError: If no format has this ending.
-    """
+    """Return the format for a path's ending; an `InputError` where none has it."""
     for suffix, files in available().items():
         if path.lower().endswith(suffix):
             return files

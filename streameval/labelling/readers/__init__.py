@@ -93,11 +93,7 @@ class Opened:
 
 
 def open_source(connection: duckdb.DuckDBPyConnection, source: Any) -> Opened:
-    """Find the reader of a source, and let it open it.
-
-    Raises:
-        InputError: Nothing reads it, or it is damaged.
-    """
+    """Find the reader of a source, and let it open it; an `InputError` where nothing reads it, or it is damaged."""
     module = _of_address(source) or _of_content(source)
     opened: Opened = module.read(connection, source)
     return opened
@@ -115,11 +111,7 @@ def _of_address(source: Any) -> ModuleType | None:
 
 
 def _of_content(source: Any) -> ModuleType:
-    """Reader of a file or of a table in memory.
-
-    Raises:
-        InputError: There is none.
-    """
+    """Reader of a file or of a table in memory; an `InputError` where there is none."""
     head, readers = _head(source), _readers()
     for module in readers:
         if "accepts" in vars(module) and module.accepts(source, head):
@@ -142,11 +134,7 @@ def is_address(source: Any) -> bool:
 
 
 def split_query(source: str) -> tuple[str, str]:
-    """Split URL#QUERY.
-
-    Raises:
-        InputError: There is no query.
-    """
+    """Split URL#QUERY; an `InputError` without a query."""
     address, _, query = source.partition("#")
     shown = masked_source(address)
     if not query.strip():

@@ -109,8 +109,7 @@ def designed(epsilon: str | float, head: int | None, alpha: float, setting: Sett
 def afforded(tried: tuple[str, ...], head: int | None, budget: int, setting: Setting) -> Design:
     """Find the ε of least β(1 + ε) − 1 whose distinct ranks keep a budget, and its slots.
 
-    Raises:
-        InputError: The budget does not pay for a head and one slot.
+    Raises `InputError` where the budget does not pay for a head and one slot.
     """
     best: Design | None = None
     least = setting[0]

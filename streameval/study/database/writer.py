@@ -84,13 +84,7 @@ def _add(connection: duckdb.DuckDBPyConnection, table_name: str, table: pa.Table
 
 
 def storable(connection: duckdb.DuckDBPyConnection, table: pa.Table) -> pa.Table:
-    """Give columns names that SQL tells apart whatever their capitals, and types that DuckDB 1.2 stores.
-
-    A column of any other type becomes text, or null where Arrow cannot write it as text.
-
-    Raises:
-        OutsideError: Full disk, exhausted memory.
-    """
+    """Give columns names that SQL tells apart whatever their capitals, and types that DuckDB 1.2 stores."""
     names = told_apart([field.name.replace("\0", "") or "column" for field in table.schema])
     columns = [column if _stores(connection, column.type) else _as_text(column) for column in table.columns]
     return pa.table(columns, names=names)
