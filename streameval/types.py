@@ -28,21 +28,16 @@ TRUTH = "the truth"
 class Claim:
     """What a curve's bounds promise.
 
-    Attributes
-    ----------
-    coverage : {"exact", "conditional", "pointwise", "simultaneous", "none"}
-        "exact": lower = estimate = upper = truth; of tied items, the worst and the best order.
-        "conditional": the bounds hold wherever `assumes` is true.
-        "pointwise": each rank on its own, "simultaneous": all ranks at once, with probability `confidence`
-        over the draw. "none": a picture, not a bound.
-    confidence : float or None
-        Probability in (0, 1]; None where the claim is not probabilistic.
-    assumes : str
-        One sentence: what has to be true of the list for the claim to hold.
-    about : str
-        What the bounds are bounds of: `TRUTH`, or what the annotators would say (`streameval.labelling.answers`).
-    why : str
-        A clause that says who gave how many labels and how far they agree; empty of the truth.
+    Attributes:
+        coverage ({"exact", "conditional", "pointwise", "simultaneous", "none"}): "exact": lower = estimate = upper =
+            truth; of tied items, the worst and the best order. "conditional": the bounds hold wherever `assumes` is
+            true. "pointwise": each rank on its own, "simultaneous": all ranks at once, with probability `confidence`
+            over the draw. "none": a picture, not a bound.
+        confidence: Probability in (0, 1]; None where the claim is not probabilistic.
+        assumes: One sentence: what has to be true of the list for the claim to hold.
+        about: What the bounds are bounds of: `TRUTH`, or what the annotators would say
+            (`streameval.labelling.answers`).
+        why: A clause that says who gave how many labels and how far they agree; empty of the truth.
     """
 
     coverage: Coverage
@@ -262,10 +257,8 @@ class Labels:
     def of(plan: Plan, label: npt.ArrayLike) -> Labels:
         """One vote per planned rank.
 
-        Parameters
-        ----------
-        label : array-like of {1, 0, -1}, shape (n_planned,)
-            In the plan's order; -1 where there is no label.
+        Args:
+            label (array-like of {1, 0, -1}, shape (n_planned,)): In the plan's order; -1 where there is no label.
         """
         values = np.asarray(label, dtype=np.int8)
         votes = (values >= 0).astype(np.int64)

@@ -21,7 +21,7 @@ class Cluster:
     """Carries parcels as a cluster would, in this process: shares in any order, sums in any grouping."""
 
     seed: int = 0
-    memory: ClassVar[str] = "apart"
+    placement: ClassVar[str] = "on workers"
 
     def run_task(self, scan, task, numbers, save, progress):
         if isinstance(task, Sampling):

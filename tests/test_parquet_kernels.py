@@ -5,9 +5,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from streameval.kernels import pageheader, pageindex, parquet
-from streameval.kernels.pageheader import count_rows, page_header
-from streameval.kernels.pageindex import choose_pages, column_index, offset_index, places
+from streameval.kernels import page_header as headers
+from streameval.kernels import page_index, parquet
+from streameval.kernels.page_header import count_rows, page_header
+from streameval.kernels.page_index import choose_pages, column_index, offset_index, places
 from streameval.kernels.parquet import ABSENT, chunk_facts, find_field
 from streameval.kernels.texts import copy_texts, find_texts
 from streameval.parquet import thrift
@@ -103,16 +104,16 @@ def test_page_headers(kind, n, more, crc):
     if crc:
         fields[4] = (I32, -n[7])
     raw = thrift.write_struct(fields)
-    out = np.zeros(pageheader.N_HEADER, np.int64)
+    out = np.zeros(headers.N_HEADER, np.int64)
     assert page_header(as_array(raw + b"data"), out) == len(raw)
     rest = [n[1], n[2], ABSENT] if kind == 3 else [ABSENT, n[2], n[3]]
     levels = [n[4], n[3], 0] if kind == 3 else [ABSENT, ABSENT, ABSENT]
-    nulls, low, low_size, high, high_size = out[pageheader.STATED :].tolist()
+    nulls, low, low_size, high, high_size = out[headers.STATED :].tolist()
     if kind == 2:
         assert {nulls, low, low_size, high, high_size} == {ABSENT}
     else:
         assert (nulls, raw[low : low + low_size], raw[high : high + high_size]) == (n[7], b"first one", b"last")
-    assert out[: pageheader.STATED].tolist() == [
+    assert out[: headers.STATED].tolist() == [
         kind,
         n[5],
         n[6],
@@ -164,7 +165,7 @@ def test_any_bytes_are_survived(raw):
     raw = as_array(raw)
     assert offset_index(raw, np.zeros((5, 3), np.int64)) >= -1
     assert column_index(raw, np.zeros((2, parquet.N_STATED), np.int64)) in (0, -1)
-    assert page_header(raw, np.zeros(pageheader.N_HEADER, np.int64)) <= raw.size
+    assert page_header(raw, np.zeros(headers.N_HEADER, np.int64)) <= raw.size
     assert find_field(raw, 1)[1] <= raw.size
     out = np.zeros((1, 1, parquet.N_FACTS), np.int64)
     assert chunk_facts(raw, np.array([0]), np.array([0]), out) in (0, -1)
@@ -225,14 +226,14 @@ def test_chosen_pages_hold_the_wanted_rows(sizes, data):
 @pytest.mark.parametrize(
     ("index", "wrong"),
     [
-        ([], pageindex.NOT_ROW_0),
-        ([[10, 5, 1]], pageindex.NOT_ROW_0),
-        ([[9, 5, 0]], pageindex.OUTSIDE),
-        ([[10, 2**62, 0]], pageindex.OUTSIDE),
-        ([[10, 0, 0]], pageindex.OUTSIDE),
-        ([[10, 5, 0], [14, 5, 3]], pageindex.OVERLAP),
-        ([[10, 5, 0], [15, 5, 11]], pageindex.DISORDER),
-        ([[10, 5, 0], [15, 5, 5], [20, 5, 4]], pageindex.DISORDER),
+        ([], page_index.NOT_ROW_0),
+        ([[10, 5, 1]], page_index.NOT_ROW_0),
+        ([[9, 5, 0]], page_index.OUTSIDE),
+        ([[10, 2**62, 0]], page_index.OUTSIDE),
+        ([[10, 0, 0]], page_index.OUTSIDE),
+        ([[10, 5, 0], [14, 5, 3]], page_index.OVERLAP),
+        ([[10, 5, 0], [15, 5, 11]], page_index.DISORDER),
+        ([[10, 5, 0], [15, 5, 5], [20, 5, 4]], page_index.DISORDER),
     ],
 )
 def test_indexes_that_cannot_be_true(index, wrong):

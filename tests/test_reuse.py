@@ -15,7 +15,7 @@ import streameval
 from streameval.cli import run
 from streameval.errors import InputError
 from streameval.kernels.draw import mix64
-from streameval.kernels.samplehash import SAMPLE_SEED, sample_hashes
+from streameval.kernels.sample_hash import SAMPLE_SEED, sample_hashes
 from streameval.methods import create
 from streameval.order.ties import key_hashes
 from streameval.rankings.draw_by_key import draw_by_key, smallest

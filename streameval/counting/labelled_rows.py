@@ -28,16 +28,11 @@ R = TypeVar("R")
 class RowRange:
     """Consecutive rows of a list.
 
-    Attributes
-    ----------
-    before : int
-        Rows before the first.
-    labels : uint8 array, shape (n,)
-        0 or 1.
-    keys : uint64 array, shape (n,), or None
-        Order keys of the scores; None where the stored order is all there is.
-    previous : int or None
-        Key of the row before.
+    Attributes:
+        before: Rows before the first.
+        labels (uint8 array, shape (n,)): 0 or 1.
+        keys (uint64 array, shape (n,), or None): Order keys of the scores; None where the stored order is all there is.
+        previous: Key of the row before.
     """
 
     before: int
@@ -50,12 +45,9 @@ class RowRange:
 class LabelledRows:
     """Rows of a list with their labels, as it is stored.
 
-    Parameters
-    ----------
-    score, order : str and ScoreOrder, or None
-        The score column and its order; None where the stored order is the ranking.
-    joined_labels : uint8 array or None
-        The label of every row, by stored position, where the list itself has none.
+    Args:
+        score, order: The score column and its order; None where the stored order is the ranking.
+        joined_labels (uint8 array or None): The label of every row, by stored position, where the list itself has none.
     """
 
     units: Sequence[Unit]
@@ -129,10 +121,9 @@ class LabelledRows:
 def labelled_rows(ranking: Ranking, label: str, place: str = "column") -> LabelledRows:
     """Open the labels of a list, and its scores where these are its order; without such a column, an `InputError`.
 
-    Parameters
-    ----------
-    place : {"column", "joined"}
-        Whether the label is a column of the list, or is still to be joined from elsewhere.
+    Args:
+        place ({"column", "joined"}): Whether the label is a column of the list, or is still to be joined from
+            elsewhere.
     """
     if place == "column" and label not in ranking.columns():
         raise InputError(f"the ranking has no column '{label}'", did_you_mean(label, ranking.columns()))
@@ -146,16 +137,11 @@ def labelled_rows(ranking: Ranking, label: str, place: str = "column") -> Labell
 class DecodedRows:
     """Rows as they were decoded.
 
-    Attributes
-    ----------
-    unit : Unit
-        The unit they are from.
-    labels : uint8 array, shape (n,)
-        0 or 1.
-    scores : pyarrow.Array or None
-        As stored.
-    first : int
-        Their first row, counted within the unit.
+    Attributes:
+        unit: The unit they are from.
+        labels (uint8 array, shape (n,)): 0 or 1.
+        scores: As stored.
+        first: Their first row, counted within the unit.
     """
 
     unit: Unit

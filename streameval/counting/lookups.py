@@ -22,10 +22,9 @@ SIDES = {"late": "ends", "early": "early"}
 class Places:
     """Look-ups in a list of groups of tied items that was summed.
 
-    Parameters
-    ----------
-    read_groups : callable(block) -> (int64 array, int64 array)
-        Sizes and positives of the groups that begin in a block, best first, the last one in full.
+    Args:
+        read_groups (callable(block) -> (int64 array, int64 array)): Sizes and positives of the groups that begin in a
+            block, best first, the last one in full.
     """
 
     totals: Totals

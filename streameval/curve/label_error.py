@@ -49,21 +49,14 @@ def check_label_error(rate: float) -> None:
 def lines(rate: float, delta: float, n_items: int) -> tuple[FloatArray, FloatArray]:
     """Lines c + s·k, all of which bound the mislabelled among the first k, for every k, with probability ≥ 1 − δ.
 
-    Parameters
-    ----------
-    rate : float
-        e, in (0, .5).
-    delta : float
-        In (0, 1).
-    n_items : int
-        Largest k of interest: chooses the slopes, nothing else.
+    Args:
+        rate: e, in (0, .5).
+        delta: In (0, 1).
+        n_items: Largest k of interest: chooses the slopes, nothing else.
 
-    Returns
-    -------
-    c, s : float64 arrays, shape (K,)
+    Returns:
+        c, s: float64 arrays, shape (K,).
 
-    Examples
-    --------
     >>> c, s = lines(0.02, 0.025, 10_000)
     >>> int(np.ceil(np.min(c + s * 10_000)))
     255
@@ -79,25 +72,17 @@ def lines(rate: float, delta: float, n_items: int) -> tuple[FloatArray, FloatArr
 def widen(curve: Curve, rate: float, confidence: float | None) -> Curve:
     """Turn bounds for what people would say into bounds for the truth.
 
-    Parameters
-    ----------
-    curve : Curve
-        Its bounds hold with probability ≥ 1 − δ/2, or wherever its assumption does.
-    rate : float
-        e: no label is wrong with a larger probability; 0 changes nothing.
-    confidence : float, optional
-        1 − δ of the result (default .95).
+    Args:
+        curve: Its bounds hold with probability ≥ 1 − δ/2, or wherever its assumption does.
+        rate: e: no label is wrong with a larger probability; 0 changes nothing.
+        confidence: 1 − δ of the result (default .95).
 
-    Returns
-    -------
-    Curve
-        Coverage "simultaneous" where it was "exact" or "simultaneous", "conditional" where it was; "none" stays "none".
-        The claim is about the truth. The method's own columns are those of what people said.
+    Returns:
+        Curve: Coverage "simultaneous" where it was "exact" or "simultaneous", "conditional" where it was; "none" stays
+            "none". The claim is about the truth. The method's own columns are those of what people said.
 
-    Raises
-    ------
-    InputError
-        A rate outside [0, .5).
+    Raises:
+        InputError: A rate outside [0, .5).
     """
     check_label_error(rate)
     if rate == 0:

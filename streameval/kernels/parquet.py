@@ -104,21 +104,14 @@ def _column_chunk(raw: Bytes, at: int, out: Int64Array) -> int:
 def row_group(raw: Bytes, at: int, leaves: Int64Array, out: Int64Array, own: Int64Array) -> int:
     """Read one RowGroup.
 
-    Parameters
-    ----------
-    at : int
-        Where it begins.
-    leaves : int64 array, strictly increasing
-        Indexes of leaf columns.
-    out : int64 array, shape (leaves, N_FACTS)
-        See `chunk_facts`.
-    own : int64 array, shape (3,)
-        Filled with rows, ordinal (`ABSENT` where there is none) and column chunks.
+    Args:
+        at: Where it begins.
+        leaves (int64 array, strictly increasing): Indexes of leaf columns.
+        out (int64 array, shape (leaves, N_FACTS)): See `chunk_facts`.
+        own (int64 array, shape (3,)): Filled with rows, ordinal (`ABSENT` where there is none) and column chunks.
 
-    Returns
-    -------
-    int
-        Position after it; -1 where there is none, or it lacks a column.
+    Returns:
+        int: Position after it; -1 where there is none, or it lacks a column.
     """
     found = 0
     own[:] = ABSENT
@@ -144,22 +137,17 @@ def row_group(raw: Bytes, at: int, leaves: Int64Array, out: Int64Array, own: Int
 def chunk_facts(raw: Bytes, groups: Int64Array, leaves: Int64Array, out: Int64Array) -> int:
     """Read from a footer where the column chunks of some row groups and leaf columns lie.
 
-    Parameters
-    ----------
-    raw : uint8 array
-        FileMetaData.
-    groups, leaves : int64 arrays, strictly increasing
-        Indexes of row groups and of leaf columns.
-    out : int64 array, shape (groups, leaves, N_FACTS)
-        Filled with physical type, codec, values, uncompressed and compressed size, offsets of the first data page and
-        of the dictionary page, offset and size of the offset index and of the column index (`ABSENT` where there is
-        none), 1 where the chunk is encrypted or lies in another file; of its statistics nulls, and where in `raw`
-        minimum and maximum lie, with their bytes; where in `raw` its path begins and ends.
+    Args:
+        raw (uint8 array): FileMetaData.
+        groups, leaves (int64 arrays, strictly increasing): Indexes of row groups and of leaf columns.
+        out (int64 array, shape (groups, leaves, N_FACTS)): Filled with physical type, codec, values, uncompressed and
+            compressed size, offsets of the first data page and of the dictionary page, offset and size of the offset
+            index and of the column index (`ABSENT` where there is none), 1 where the chunk is encrypted or lies in
+            another file; of its statistics nulls, and where in `raw` minimum and maximum lie, with their bytes; where
+            in `raw` its path begins and ends.
 
-    Returns
-    -------
-    int
-        0, or -1 where the footer does not hold them.
+    Returns:
+        int: 0, or -1 where the footer does not hold them.
     """
     at, _ = find_field(raw, 4)
     count, inner, at = list_head(raw, at)

@@ -22,22 +22,15 @@ def _length(raw: Bytes, at: int) -> int:
 def find_texts(raw: Bytes, nullable: int, rows: Int64Array, begin: Int64Array, size: Int64Array) -> int:
     """Find the texts of some rows of a plain data page of version 1, decompressed.
 
-    Parameters
-    ----------
-    raw : uint8 array
-        If the column is nullable, definition levels (four bytes of length, then one-bit levels in the hybrid of run
-        lengths and bit packing); then each text after its length in four bytes.
-    nullable : int
-        1 where there are definition levels, else 0.
-    rows : int64 array, strictly increasing
-        Wanted rows of the page.
-    begin, size : int64 arrays, shape (rows,)
-        Filled with the text's place in `raw` and its bytes, -1 for null.
+    Args:
+        raw (uint8 array): If the column is nullable, definition levels (four bytes of length, then one-bit levels in
+            the hybrid of run lengths and bit packing); then each text after its length in four bytes.
+        nullable: 1 where there are definition levels, else 0.
+        rows (int64 array, strictly increasing): Wanted rows of the page.
+        begin, size (int64 arrays, shape (rows,)): Filled with the text's place in `raw` and its bytes, -1 for null.
 
-    Returns
-    -------
-    int
-        Bytes of all found texts; -1 where the page is damaged.
+    Returns:
+        int: Bytes of all found texts; -1 where the page is damaged.
     """
     levels, value_at, levels_end = 0, 0, 0
     if nullable:

@@ -37,10 +37,8 @@ STORED = SCHEMA.append(pa.field("given", pa.int32())).append(pa.field("origin", 
 class Folded:
     """Every stored row with its fate.
 
-    Attributes
-    ----------
-    table : pyarrow.Table
-        Columns of `STORED`, `id` int64 (order of arrival), `voter` (null: a row of its own), `fate`.
+    Attributes:
+        table: Columns of `STORED`, `id` int64 (order of arrival), `voter` (null: a row of its own), `fate`.
     """
 
     table: pa.Table
@@ -49,18 +47,13 @@ class Folded:
 def fold(stored: pa.Table, rule: VoteRule, prefer: Sequence[str] = (), extra: pa.Table | None = None) -> Folded:
     """Decide what becomes of every row.
 
-    Parameters
-    ----------
-    stored : pyarrow.Table
-        Columns of `STORED`: rows in the order of arrival; `given` numbers the sources, `origin` names the row's
-        source: what its column says, else the name of the table.
-    rule : VoteRule
-        A rule without threshold makes values other than 0 and 1 unreadable; "latest" lets the order decide.
-    prefer : sequence of str
-        Sources (`streameval.labelling.preference`), the best first; on each item only the best that has a vote counts.
-        Those not named come last.
-    extra : pyarrow.Table, optional
-        `se_task`, `kind` ("repeat" or "control") of tasks beyond one per item.
+    Args:
+        stored: Columns of `STORED`: rows in the order of arrival; `given` numbers the sources, `origin` names the row's
+            source: what its column says, else the name of the table.
+        rule: A rule without threshold makes values other than 0 and 1 unreadable; "latest" lets the order decide.
+        prefer: Sources (`streameval.labelling.preference`), the best first; on each item only the best that has a vote
+            counts. Those not named come last.
+        extra: `se_task`, `kind` ("repeat" or "control") of tasks beyond one per item.
     """
     with connected() as connection:
         connection.register("stored", stored.append_column("id", pa.array(np.arange(stored.num_rows))))

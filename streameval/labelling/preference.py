@@ -19,11 +19,8 @@ _MOST = 8  # sources that are named
 def places(stored: pa.Table, prefer: Sequence[str]) -> dict[str, int]:
     """Place of every source that is preferred, 0 for the best; names of no source are left out.
 
-    Parameters
-    ----------
-    stored : pyarrow.Table
-        With `source` and `origin`, as `streameval.labelling.fates.STORED`.
-    prefer : sequence of str
+    Args:
+        stored: With `source` and `origin`, as `streameval.labelling.fates.STORED`.
     """
     known = {name: place for place, name in reversed(list(enumerate(prefer)))}
     met = ((origin, [known[name] for name in names if name in known]) for origin, names in _sources(stored))
@@ -31,13 +28,7 @@ def places(stored: pa.Table, prefer: Sequence[str]) -> dict[str, int]:
 
 
 def check_preferred(stored: pa.Table, prefer: Sequence[str]) -> None:
-    """Refuse a name that no source has.
-
-    Raises
-    ------
-    InputError
-        It is misspelt, or its labels did not come yet.
-    """
+    """Refuse a name that no source has: it is misspelt, or its labels did not come yet."""
     sources = dict(_sources(stored))
     names = {name for one in sources.values() for name in one}
     for name in prefer:

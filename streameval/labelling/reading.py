@@ -23,7 +23,7 @@ from streameval.labelling.duckdb_session import connected
 from streameval.labelling.match_items import Items, Join, match_keys, refuse_shortened
 from streameval.labelling.options import LabelColumns
 from streameval.labelling.readers import LISTED, ROW, Opened, Rejected, given, name_of, open_source
-from streameval.labelling.shared import refuse_other_items
+from streameval.labelling.shared_columns import refuse_other_items
 from streameval.labelling.votes import SCHEMA, Votes
 from streameval.stores.temporary import temporary_folder
 from streameval.types import Plan
@@ -34,26 +34,20 @@ _MEMORY = "1GB"
 def read_votes(source: Any, plan: Plan, items: Items | None = None, columns: LabelColumns | None = None) -> Votes:
     """Read one label table.
 
-    Parameters
-    ----------
-    source : path, address, or any table that speaks the Arrow PyCapsule protocol
-        Parquet, CSV, TSV, JSONL or JSON, told apart by content; `duckdb:FILE#QUERY`, `sqlite:///FILE#QUERY`,
-        `postgresql://…#QUERY`.
-    items : Items, optional
-        What the study knows of its items: its selection, and tasks beyond one per item.
+    Args:
+        source: Parquet, CSV, TSV, JSONL or JSON, told apart by content; `duckdb:FILE#QUERY`, `sqlite:///FILE#QUERY`,
+            `postgresql://…#QUERY`.
+        items: What the study knows of its items: its selection, and tasks beyond one per item.
 
-    Raises
-    ------
-    InputError
-        A source that cannot be read, lacks a column, or says nothing about this study.
-    StudyError
-        A source whose `se_study` names another study, or whose rows show other items.
+    Raises:
+        InputError: A source that cannot be read, lacks a column, or says nothing about this study.
+        StudyError: A source whose `se_study` names another study, or whose rows show other items.
     """
     with temporary_folder("streameval-work") as spill, connected(str(spill), _MEMORY) as connection:
         try:
-            with ThreadPoolExecutor(1) as beside:
+            with ThreadPoolExecutor(1) as pool:
                 opened = open_source(connection, source)
-                digest = beside.submit(opened.digest) if opened.digest else None
+                digest = pool.submit(opened.digest) if opened.digest else None
                 reading = _Reading(connection, opened, plan, find(connection, opened, columns or LabelColumns()))
                 table, counts = reading.run(items or Items())
                 content = digest.result() if digest else _content(table)
@@ -245,7 +239,7 @@ def _and_more(count: int) -> str:
 
 
 def _first_line(error: BaseException) -> str:
-    """What DuckDB says, without the query it was asked and the advice for its own interface."""
+    """DuckDB's message, without the query and the advice for its own interface."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     kept = list(itertools.takewhile(lambda line: not line.startswith(("LINE ", "Possible", "*", "CREATE ")), lines))
     return "; ".join(kept[:3])[:300] if kept else type(error).__name__

@@ -10,8 +10,8 @@ from __future__ import annotations
 import numpy as np
 
 from streameval.errors import InputError
-from streameval.kernels.orderkeys import LAST
-from streameval.kernels.tiehash import position_hashes
+from streameval.kernels.order_keys import LAST
+from streameval.kernels.tie_hash import position_hashes
 from streameval.order.checkpoints import Checkpoints
 from streameval.order.early_candidates import EarlyCandidates
 from streameval.order.filter import NO_HASHES
@@ -41,39 +41,30 @@ def least_memory(n_wanted: int) -> int:
 def locate(
     scan: Scan,
     wanted: Int64Array,
-    memory: float,
+    limit_bytes: float,
     nan: str = "refuse",
     progress: Progress = silent,
     checkpoints: Checkpoints | None = None,
 ) -> Located:
     """Find the stored positions of wanted ranks.
 
-    Parameters
-    ----------
-    scan : Scan
-        Units that hold the whole list.
-    wanted : int64 array, strictly increasing, in 1..N
-        Wanted ranks.
-    memory : float
-        Bytes for bins and candidates. Bins follow from it and not from the number of threads, so that partials of
-        different machines go together.
-    nan : {"refuse", "last"}
-        What becomes of scores that are null or NaN.
-    checkpoints : Checkpoints, optional
-        Runs the scans and saves their partials.
+    Args:
+        scan: Units that hold the whole list.
+        wanted (int64 array, strictly increasing, in 1..N): Wanted ranks.
+        limit_bytes: For bins and candidates. Bins follow from it and not from the number of threads, so that partials
+            of different machines go together.
+        nan ({"refuse", "last"}): What becomes of scores that are null or NaN.
+        checkpoints: Runs the scans and saves their partials.
 
-    Raises
-    ------
-    InputError
-        The memory is less than `least_memory`. Scores that are null or NaN, with their count and first
-        places. A list that changed between two scans.
-    UnfinishedError
-        Other processes share the scans, and have not done their part.
+    Raises:
+        InputError: The memory is less than `least_memory`. Scores that are null or NaN, with their count and first
+            places. A list that changed between two scans.
+        UnfinishedError: Other processes share the scans, and have not done their part.
     """
-    if memory < least_memory(wanted.size):
-        raise InputError(f"{memory / 1e6:g} MB of memory cannot hold the bins of {wanted.size:,} wanted ranks")
-    most_candidates = int(memory / 2 / BYTES_PER_CANDIDATE)
-    most_bins = int(min(MOST_BINS, memory / 2 / BYTES_PER_BIN))
+    if limit_bytes < least_memory(wanted.size):
+        raise InputError(f"{limit_bytes / 1e6:g} MB of memory cannot hold the bins of {wanted.size:,} wanted ranks")
+    most_candidates = int(limit_bytes / 2 / BYTES_PER_CANDIDATE)
+    most_bins = int(min(MOST_BINS, limit_bytes / 2 / BYTES_PER_BIN))
     # counters that fit a cache are quick to reach: no more of them than the candidates' room asks for
     runs = 1 + int(np.sum(np.diff(wanted) > 1))
     first_bins = min(most_bins, max(_LEAST_BINS, 2 * runs * scan.n_items // most_candidates, 4 * runs))
@@ -82,7 +73,7 @@ def locate(
     ties = "whole" if scan.keys or scan.order.kind == "decimal" else "parted"
     sample = _sample(search)
     search.stages.append(first_stage(sample, first_bins, most_bins, ties))
-    early_candidates = _early_candidates(search, sample, int(memory))
+    early_candidates = _early_candidates(search, sample, int(limit_bytes))
     _count(search, early_candidates)
     if search.missing and nan == "refuse":
         raise _missing(scan, search.missing)
@@ -114,7 +105,7 @@ def _sample(search: Search) -> UInt64Array:
 def _early_candidates(search: Search, sample: UInt64Array, limit: int) -> EarlyCandidates | None:
     """Keep candidates while counting, where this process does all of it and items have two words besides their key."""
     stage = search.stages[0]
-    alone = search.checkpoints.shard is None and search.checkpoints.engine.memory == "shared"
+    alone = search.checkpoints.shard is None and search.checkpoints.engine.placement == "in process"
     if not alone or search.scan.order.kind == "decimal" or not isinstance(stage, FirstStage):
         return None
     skipped = np.zeros(stage.count, np.int64)

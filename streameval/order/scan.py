@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import pyarrow as pa
 
-from streameval.kernels.tiehash import position_hashes
+from streameval.kernels.tie_hash import position_hashes
 from streameval.order.finer_bins import Words
 from streameval.order.scores import Keys, ScoreOrder
 from streameval.order.skip_by_statistics import SkippedRows
@@ -21,14 +21,11 @@ from streameval.typing import Int64Array, UInt32Array, UInt64Array
 class Scan:
     """How units are read.
 
-    Attributes
-    ----------
-    keys : tuple of str
-        Key columns; empty where ties are ordered by position.
-    key_hashes : callable(positions) -> uint64 array
-        Tie hashes of the items at some stored positions, from their key columns.
-    skipped : SkippedRows
-        Rows of the list that are in none of the units.
+    Attributes:
+        keys: Key columns; empty where ties are ordered by position.
+        key_hashes (callable(positions) -> uint64 array): Tie hashes of the items at some stored positions, from their
+            key columns.
+        skipped: Rows of the list that are in none of the units.
     """
 
     units: Sequence[Unit]
@@ -59,16 +56,12 @@ class Scan:
     def words(self, first_position: int, keys: Keys, rows: UInt32Array, hashes: UInt64Array | None) -> Words:
         """All words of some rows of a block.
 
-        Parameters
-        ----------
-        first_position : int
-            Where the block begins.
-        keys : Keys
-            Of the block.
-        rows : uint32 array
-            Within the block.
-        hashes : uint64 array or None
-            Tie hashes of the block's rows from key columns; None where they are not needed yet, and 0 then.
+        Args:
+            first_position: Where the block begins.
+            keys: Of the block.
+            rows (uint32 array): Within the block.
+            hashes (uint64 array or None): Tie hashes of the block's rows from key columns; None where they are not
+                needed yet, and 0 then.
         """
         positions = rows.astype(np.int64) + first_position
         low = keys.low[rows] if keys.low.size else keys.low

@@ -19,21 +19,14 @@ from streameval.typing import BoolArray, Int64Array
 class Located:
     """Where wanted ranks are stored.
 
-    Attributes
-    ----------
-    position : int64 array, shape (n,)
-        0-based stored position of each wanted rank, in rank order.
-    keys : Keys
-        Their order keys, from which scores are recovered.
-    tied : bool array, shape (n,)
-        Whether another item of the list has the same score.
-    equal_keys : int
-        Pairs of neighbours in the order that agree in score and in all key columns, among the candidates read: only the
-        stored position orders them.
-    missing : int
-        Rows whose score is null or NaN.
-    scans : int
-        Times the scores were read.
+    Attributes:
+        position (int64 array, shape (n,)): 0-based stored position of each wanted rank, in rank order.
+        keys: Their order keys, from which scores are recovered.
+        tied (bool array, shape (n,)): Whether another item of the list has the same score.
+        equal_keys: Pairs of neighbours in the order that agree in score and in all key columns, among the candidates
+            read: only the stored position orders them.
+        missing: Rows whose score is null or NaN.
+        scans: Times the scores were read.
     """
 
     position: Int64Array

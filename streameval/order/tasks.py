@@ -23,10 +23,8 @@ from streameval.typing import AnyArray, BoolArray, Int64Array, UInt64Array
 class Sampling:
     """Keys of some rows from all over the list, from which bins are made.
 
-    Attributes
-    ----------
-    n_units, rows : int
-        Approximate numbers of row groups to read, and of rows to take from all of them.
+    Attributes:
+        n_units, rows: Approximate numbers of row groups to read, and of rows to take from all of them.
     """
 
     n_units: int
@@ -67,16 +65,11 @@ class _Sample:
 class Counting:
     """Items per bin of the last stage.
 
-    Attributes
-    ----------
-    stages : tuple of FirstStage, then Stages
-        Of the search.
-    bins : int64 array
-        Bins of the last but one stage that hold wanted ranks; empty where there is none.
-    hashed : {"now", "later"}
-        Whether a stage splits by the tie hash.
-    early_candidates : EarlyCandidates or None
-        Keeps likely candidates of the first stage on the way; what is counted does not depend on it.
+    Attributes:
+        stages: Of the search.
+        bins (int64 array): Bins of the last but one stage that hold wanted ranks; empty where there is none.
+        hashed ({"now", "later"}): Whether a stage splits by the tie hash.
+        early_candidates: Keeps likely candidates of the first stage on the way; what is counted does not depend on it.
     """
 
     stages: tuple[FirstStage | Stage, ...]
@@ -175,10 +168,8 @@ class _Counts(_Filtered):
 class Collecting:
     """The items in wanted bins of the last stage.
 
-    Attributes
-    ----------
-    stages, bins, hashed
-        See `Counting`; here the bins are those of the last stage.
+    Attributes:
+        stages, bins, hashed: See `Counting`; here the bins are those of the last stage.
     """
 
     stages: tuple[FirstStage | Stage, ...]

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from streameval.errors import InputError
-from streameval.kernels import pageheader as headers
+from streameval.kernels import page_header as headers
 from streameval.kernels import parquet as kernels
 from streameval.parquet.chunks import Chunk, OpenFile
 from streameval.parquet.layout import CORRUPT
@@ -31,16 +31,11 @@ _COPIES = 2  # pages decompressed, and what is made of them
 class Checked:
     """A chunk whose pages are sound.
 
-    Attributes
-    ----------
-    size, uncompressed : int
-        Bytes of its pages, headers included, as stored and decompressed.
-    dictionary : int
-        Bytes of its dictionary page; 0 without one.
-    entries : int
-        The same decompressed.
-    stated : tuple of Stated
-        What is said of its values: of all of them, and of pages.
+    Attributes:
+        size, uncompressed: Bytes of its pages, headers included, as stored and decompressed.
+        dictionary: Bytes of its dictionary page; 0 without one.
+        entries: The same decompressed.
+        stated: What is said of its values: of all of them, and of pages.
     """
 
     chunk: Chunk
@@ -61,10 +56,9 @@ class Checked:
 def check_bytes(chunk: Chunk, raw: memoryview, index: Sequence[memoryview]) -> Checked:
     """Check a chunk that is in memory, checksums included.
 
-    Raises
-    ------
-    InputError
-        A page that is damaged, fails its checksum or contradicts the footer, or takes more memory than is allowed.
+    Raises:
+        InputError: A page that is damaged, fails its checksum or contradicts the footer, or takes more memory than is
+            allowed.
     """
     view, room, values = np.frombuffer(raw, np.uint8), 256, int(chunk.facts[kernels.VALUES])
     while True:
@@ -95,13 +89,7 @@ def check_crc(chunk: Chunk, at: int, body: memoryview, crc: int) -> None:
 
 
 def check_headers(file: OpenFile, chunk: Chunk) -> Checked:
-    """Check a chunk from page to page without reading what is in them; checksums are left to whoever reads them.
-
-    Raises
-    ------
-    InputError
-        See `check_bytes`.
-    """
+    """Check a chunk from page to page without reading their content or checksums; errors as in `check_bytes`."""
     found: list[Int64Array] = []
     file.stream(chunk.begin, chunk.end)
     at, held, values = chunk.begin, 0, int(chunk.facts[kernels.VALUES])
@@ -121,13 +109,7 @@ def check_headers(file: OpenFile, chunk: Chunk) -> Checked:
 
 
 def read_header(file: OpenFile, chunk: Chunk, at: int, header: Int64Array) -> int:
-    """Read the header of the page at some byte of the file; its length.
-
-    Raises
-    ------
-    InputError
-        There is no page.
-    """
+    """Read the header of the page at some byte of the file; its length. An `InputError` where there is no page."""
     room = _HEADER_GUESS
     while at < chunk.end:
         room = min(room, chunk.end - at)

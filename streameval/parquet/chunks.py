@@ -21,21 +21,17 @@ from streameval.typing import Int64Array
 
 
 class UnfitError(Exception):
-    """Pages of a chunk cannot be told apart or decoded alone; says why. Its row group has to be read instead."""
+    """Pages of a chunk cannot be found or decoded alone, for the reason given: its row group has to be read instead."""
 
 
 @dataclass(frozen=True, eq=False)
 class Chunk:
     """One leaf column of one row group.
 
-    Attributes
-    ----------
-    footer : Footer
-        Of its file.
-    facts : int64 array, shape (N_FACTS,)
-        See `streameval.kernels.parquet.chunk_facts`.
-    stated : Stated
-        The statistics of the whole chunk.
+    Attributes:
+        footer: Of its file.
+        facts (int64 array, shape (N_FACTS,)): See `streameval.kernels.parquet.chunk_facts`.
+        stated: The statistics of the whole chunk.
     """
 
     footer: Footer
@@ -85,16 +81,12 @@ class Chunk:
 class Pages:
     """Pages of a chunk that hold wanted rows, in order.
 
-    Attributes
-    ----------
-    places : int64 array, shape (pages, 4)
-        Offset in the file, bytes with the header, first row within the row group, rows.
-    wanted : int64 array, strictly increasing
-        Wanted rows of the row group, all of them in these pages.
-    dictionary : (int, int) or None
-        Offset and bytes of the dictionary page.
-    stated : tuple of Stated
-        What the column index says of each page; empty where there is none, or nothing is verified.
+    Attributes:
+        places (int64 array, shape (pages, 4)): Offset in the file, bytes with the header, first row within the row
+            group, rows.
+        wanted (int64 array, strictly increasing): Wanted rows of the row group, all of them in these pages.
+        dictionary: Offset and bytes of the dictionary page.
+        stated: What the column index says of each page; empty where there is none, or nothing is verified.
     """
 
     chunk: Chunk
@@ -132,18 +124,12 @@ class Pages:
 class Run:
     """Pages of a chunk as they were read and checked.
 
-    Attributes
-    ----------
-    body : list of memoryview
-        The dictionary page, if there is one, and the pages, headers included.
-    heads : list of int64 arrays
-        Header of each page without the dictionary (`streameval.kernels.pageheader`).
-    stated : list of tuples of Stated
-        What is said of the values of each of these pages.
-    dictionary, entries : int
-        Bytes of the dictionary page, and of what is in it, decompressed.
-    values, uncompressed : int
-        Values in the pages; bytes of everything, decompressed.
+    Attributes:
+        body: The dictionary page, if there is one, and the pages, headers included.
+        heads (list of int64 arrays): Header of each page without the dictionary (`streameval.kernels.page_header`).
+        stated: What is said of the values of each of these pages.
+        dictionary, entries: Bytes of the dictionary page, and of what is in it, decompressed.
+        values, uncompressed: Values in the pages; bytes of everything, decompressed.
     """
 
     pages: Pages
@@ -164,10 +150,8 @@ class Run:
 class OpenFile:
     """A data file at work: its footer as it was when the ranking was opened, and every byte read from it counted.
 
-    Raises
-    ------
-    InputError
-        The file cannot be read, or its footer is another one now.
+    Raises:
+        InputError: The file cannot be read, or its footer is another one now.
     """
 
     def __init__(self, footer: Footer) -> None:
@@ -193,11 +177,9 @@ class OpenFile:
     def chunks(self, footer: Footer, groups: Sequence[int], columns: Sequence[str]) -> list[list[list[Chunk]]]:
         """Column chunks, by column, leaf and row group.
 
-        Parameters
-        ----------
-        groups : sequence of int, strictly increasing
-        columns : sequence of str
-            Top-level fields.
+        Args:
+            groups: sequence of int, strictly increasing.
+            columns: Top-level fields.
         """
         raw = self.footer(footer)
         of_column = {column.name: column.leaves for column in read_columns(self.path, raw)}
@@ -252,12 +234,9 @@ class OpenFile:
     def read(self, ranges: Sequence[Range]) -> list[memoryview]:
         """Read (offset, bytes) ranges, near ones in one go.
 
-        Raises
-        ------
-        InputError
-            A range goes past the end of the file.
-        OutsideError
-            The disk fails, or the store does not answer.
+        Raises:
+            InputError: A range goes past the end of the file.
+            OutsideError: The disk fails, or the store does not answer.
         """
         for at, size in ranges:
             if not 0 <= at <= at + size <= self.size:

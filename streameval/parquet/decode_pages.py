@@ -15,9 +15,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from streameval.errors import InputError, outside_trouble
-from streameval.kernels import pageheader as headers
+from streameval.kernels import page_header as headers
 from streameval.kernels import parquet as kernels
-from streameval.kernels.pageindex import places
+from streameval.kernels.page_index import places
 from streameval.parquet import texts
 from streameval.parquet.checks import DATA_PAGE, DATA_PAGE_V2, DICTIONARY_PAGE, check_crc
 from streameval.parquet.chunks import Chunk, OpenFile, Pages, Run, UnfitError
@@ -37,26 +37,17 @@ _COPIES = 4
 def read_pages(found: Sequence[Pages], limit: int) -> tuple[list[pa.Array], int]:
     """Decode pages of one leaf, and take the wanted rows.
 
-    Parameters
-    ----------
-    found : sequence of Pages
-        By file and row group; their leaves are written alike (`Leaf.chain`).
-    limit : int
-        Bytes that may be taken beyond what is returned.
+    Args:
+        found: By file and row group; their leaves are written alike (`Leaf.chain`).
+        limit: Bytes that may be taken beyond what is returned.
 
-    Returns
-    -------
-    list of pyarrow.Array
-        Of wide types (`wide_type`); one after another they are the wanted rows.
-    int
-        Bytes read.
+    Returns:
+        list of pyarrow.Array: Of wide types (`wide_type`); one after another they are the wanted rows.
+        int: Bytes read.
 
-    Raises
-    ------
-    InputError
-        A page that fails its checksum, or holds other rows than its place says; a page over the limit.
-    UnfitError
-        Arrow cannot decode the pages by themselves.
+    Raises:
+        InputError: A page that fails its checksum, or holds other rows than its place says; a page over the limit.
+        UnfitError: Arrow cannot decode the pages by themselves.
     """
     taken, n_bytes = [], 0
     for batch in _batches(found, min(_BATCH, limit // _COPIES)):
@@ -158,7 +149,7 @@ def _check_limit(chunk: Chunk, size: int, limit: int) -> None:
 
 
 def _rows_held(chunk: Chunk, body: memoryview, header: Int64Array) -> int:
-    """Rows of a page: what its header says, or what its repetition levels do."""
+    """Number of rows of a page, from its header, or counted in its repetition levels."""
     kind = header[headers.PAGE_TYPE]
     if kind == DATA_PAGE_V2:
         rows, values = int(header[headers.PAGE_ROWS]), int(header[headers.PAGE_VALUES])

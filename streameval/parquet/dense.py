@@ -25,15 +25,11 @@ def worthwhile(part: Part) -> bool:
 def batches(part: Part, rows: int) -> Iterator[pa.Table]:
     """Wanted items of a row group, all stored columns, and then the partition keys, in stored order.
 
-    Parameters
-    ----------
-    rows : int
-        Rows to decode at a time.
+    Args:
+        rows: Rows to decode at a time.
 
-    Raises
-    ------
-    InputError
-        A damaged file, named with the row group, or one that changed since the list was opened.
+    Raises:
+        InputError: A damaged file, named with the row group, or one that changed since the list was opened.
     """
     done = 0
     for table in _decoded(part, rows):

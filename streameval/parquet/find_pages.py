@@ -13,8 +13,8 @@ from dataclasses import replace
 import numpy as np
 
 from streameval.errors import InputError
-from streameval.kernels import pageheader as headers
-from streameval.kernels import pageindex
+from streameval.kernels import page_header as headers
+from streameval.kernels import page_index
 from streameval.kernels import parquet as kernels
 from streameval.parquet.checks import DATA_PAGE, DATA_PAGE_V2, read_header
 from streameval.parquet.chunks import Chunk, OpenFile, Pages, UnfitError
@@ -28,17 +28,12 @@ _HOP = 1 << 18
 def find_pages(file: OpenFile, chunks: Sequence[Chunk], rows: Sequence[Int64Array]) -> list[Pages]:
     """Find the pages of a leaf that hold wanted rows.
 
-    Parameters
-    ----------
-    rows : sequence of int64 arrays, strictly increasing
-        Wanted rows of each chunk, within its row group.
+    Args:
+        rows (sequence of int64 arrays, strictly increasing): Wanted rows of each chunk, within its row group.
 
-    Raises
-    ------
-    InputError
-        An offset index that does not fit the file.
-    UnfitError
-        There is no index, and the pages do not say how many rows they hold.
+    Raises:
+        InputError: An offset index that does not fit the file.
+        UnfitError: There is no index, and the pages do not say how many rows they hold.
     """
     spans = [
         [tuple(chunk.facts[[kernels.INDEX_AT, kernels.INDEX_SIZE]].tolist()), *chunk.column_index]
@@ -71,16 +66,16 @@ def find_pages(file: OpenFile, chunks: Sequence[Chunk], rows: Sequence[Int64Arra
 
 _LIES = "the file is corrupt there, or its writer is at fault; write it again, without a page index if need be"
 _WRONG = {
-    pageindex.NOT_ROW_0: "do not begin with row 0",
-    pageindex.OUTSIDE: "lie outside the column's bytes",
-    pageindex.OVERLAP: "overlap",
-    pageindex.DISORDER: "do not follow one another in the rows of the row group",
+    page_index.NOT_ROW_0: "do not begin with row 0",
+    page_index.OUTSIDE: "lie outside the column's bytes",
+    page_index.OVERLAP: "overlap",
+    page_index.DISORDER: "do not follow one another in the rows of the row group",
 }
 
 
 def _read_index(chunk: Chunk, raw: memoryview) -> Int64Array:
     index = np.empty((len(raw) // 4 + 1, 3), dtype=np.int64)
-    count = pageindex.offset_index(np.frombuffer(raw, np.uint8), index)
+    count = page_index.offset_index(np.frombuffer(raw, np.uint8), index)
     if count < 0:
         raise InputError(f"{chunk.where}: its offset index cannot be read", _LIES)
     return index[:count]
@@ -88,7 +83,7 @@ def _read_index(chunk: Chunk, raw: memoryview) -> Int64Array:
 
 def _choose(chunk: Chunk, index: Int64Array, rows: Int64Array) -> Pages:
     chosen = np.empty((len(index), 4), dtype=np.int64)
-    count = pageindex.choose_pages(index, np.array([chunk.begin, chunk.end, chunk.n_rows]), rows, chosen)
+    count = page_index.choose_pages(index, np.array([chunk.begin, chunk.end, chunk.n_rows]), rows, chosen)
     if count < 0:
         raise InputError(f"{chunk.where}: the pages of its index {_WRONG[count]}", _LIES)
     start = int(index[0, 0])

@@ -61,12 +61,9 @@ _KNOWN = _Known()
 def read_group(footer: Footer, group: int, columns: Sequence[str]) -> pa.Table:
     """Decode columns of a row group, checksums verified, values held against statistics.
 
-    Raises
-    ------
-    InputError
-        See `check_bytes` and `check_values`.
-    pyarrow.ArrowException, OSError
-        Damage that only decoding shows.
+    Raises:
+        InputError: See `check_bytes` and `check_values`.
+        pyarrow.ArrowException, OSError: Damage that only decoding shows.
     """
     with OpenFile(footer) as file:
         raw, known = _KNOWN.of(file, footer, columns)
@@ -95,13 +92,7 @@ def _check_values(checked: Sequence[Checked], table: pa.Table, first: int) -> No
 
 @contextmanager
 def stream_group(footer: Footer, group: int, columns: Sequence[str], rows: int) -> Iterator[Iterator[pa.Table]]:
-    """Decode columns of a row group, at most `rows` rows at a time, checksums verified.
-
-    Raises
-    ------
-    InputError, pyarrow.ArrowException, OSError
-        See `read_group`.
-    """
+    """Decode columns of a row group, at most `rows` rows at a time, checksums verified; errors as in `read_group`."""
     with OpenFile(footer) as file:
         raw, known = _KNOWN.of(file, footer, columns)
         chunks = [leaf[group] for column in known for leaf in column]

@@ -30,18 +30,12 @@ BYTE_ARRAY = 6
 class Leaf:
     """A leaf column.
 
-    Attributes
-    ----------
-    index : int
-        Its position among all leaves of the file.
-    path : tuple of str
-        Names from the top-level field to it.
-    chain : bytes
-        Schema elements of a file that holds nothing else, the root included, ready for a footer.
-    max_rep, max_def : int
-        Highest repetition and definition level: 0 repetitions means one value per row.
-    physical : int
-        Parquet's number of its physical type.
+    Attributes:
+        index: Its position among all leaves of the file.
+        path: Names from the top-level field to it.
+        chain: Schema elements of a file that holds nothing else, the root included, ready for a footer.
+        max_rep, max_def: Highest repetition and definition level: 0 repetitions means one value per row.
+        physical: Parquet's number of its physical type.
     """
 
     index: int
@@ -61,10 +55,8 @@ class Leaf:
 class Column:
     """A top-level field.
 
-    Attributes
-    ----------
-    elements : tuple
-        Its schema elements, as `thrift.read_list` gives them.
+    Attributes:
+        elements: Its schema elements, as `thrift.read_list` gives them.
     """
 
     name: str
@@ -76,15 +68,11 @@ class Column:
 def columns_of(schema: bytes) -> tuple[Column, ...]:
     """Top-level fields of a schema, in file order.
 
-    Parameters
-    ----------
-    schema : bytes
-        The list of schema elements as the footer holds it.
+    Args:
+        schema: The list of schema elements as the footer holds it.
 
-    Raises
-    ------
-    ValueError
-        The bytes are no schema.
+    Raises:
+        ValueError: The bytes are no schema.
     """
     (_, elements), _ = thrift.read_list(schema, 0)
     walk = iter(elements[1:])
@@ -103,7 +91,7 @@ def columns_of(schema: bytes) -> tuple[Column, ...]:
 def schema_for(columns: Sequence[Column]) -> bytes:
     """Write a schema of some columns, ready for a footer."""
     root: Fields = {_NAME: (thrift.BINARY, b"schema"), _NUM_CHILDREN: (thrift.I32, len(columns))}
-    return thrift.write_list(thrift.STRUCT, [root, *(one for column in columns for one in column.elements)])
+    return thrift.write_list(thrift.STRUCT, [root, *(element for column in columns for element in column.elements)])
 
 
 def _children(element: Fields) -> int:
@@ -186,8 +174,6 @@ def wide_type(kind: pa.DataType) -> pa.DataType:
 
     What may be null is no part of a type here: files of one ranking may differ in it.
 
-    Examples
-    --------
     >>> wide_type(pa.list_(pa.dictionary(pa.int32(), pa.string())))
     LargeListType(large_list<element: large_string>)
     """

@@ -13,9 +13,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from streameval.errors import InputError
-from streameval.kernels import pageheader as headers
+from streameval.kernels import page_header as headers
 from streameval.kernels import parquet as kernels
-from streameval.kernels.pageindex import column_index
+from streameval.kernels.page_index import column_index
 from streameval.parquet.schema import BYTE_ARRAY, Leaf, leaves_of
 from streameval.typing import Int64Array
 
@@ -28,16 +28,11 @@ _BOOLEAN, _FIXED = 0, 7
 class Stated:
     """What a file states of the values in some rows of a row group.
 
-    Attributes
-    ----------
-    whose : str
-        Where it says so, for messages.
-    first, rows : int
-        The rows.
-    low, high : bytes or None
-        Smallest and largest value as stored, or bounds of them; None where it does not say.
-    nulls : int
-        Negative where it does not say.
+    Attributes:
+        whose: Where it says so, for messages.
+        first, rows: The rows.
+        low, high: Smallest and largest value as stored, or bounds of them; None where it does not say.
+        nulls: Negative where it does not say.
     """
 
     whose: str
@@ -63,10 +58,8 @@ class Stated:
 def of_pages(raw: memoryview, first: Int64Array, rows: Int64Array, where: str) -> list[Stated]:
     """Read a column index: what it states of each page, of which the first row and their number are given.
 
-    Raises
-    ------
-    InputError
-        The bytes are none, or of another number of pages.
+    Raises:
+        InputError: The bytes are none, or of another number of pages.
     """
     found = np.empty((len(first), kernels.N_STATED), dtype=np.int64)
     if column_index(np.frombuffer(raw, np.uint8), found) < 0:
@@ -95,27 +88,18 @@ def begin_of(facts: Int64Array) -> int:
 def bounds_of(facts: Int64Array, raw: bytes, kind: pa.DataType, where: str) -> tuple[Any, Any] | None:
     """Read minimum and maximum of a chunk.
 
-    Parameters
-    ----------
-    facts : int64 array, shape (N_FACTS,)
-        See `streameval.kernels.parquet.chunk_facts`.
-    raw : bytes
-        The footer that they were read from.
-    kind : pyarrow.DataType
-        Of the column.
-    where : str
-        The place, for messages.
+    Args:
+        facts (int64 array, shape (N_FACTS,)): See `streameval.kernels.parquet.chunk_facts`.
+        raw: The footer that they were read from.
+        kind: Of the column.
+        where: The place, for messages.
 
-    Returns
-    -------
-    (number, number) or None
-        As stored, so that dates and times are integers. None where the footer does not say, for a type whose
-        statistics are no plain numbers, and where there are nulls or they are not counted.
+    Returns:
+        (number, number) or None: As stored, so that dates and times are integers. None where the footer does not say,
+            for a type whose statistics are no plain numbers, and where there are nulls or they are not counted.
 
-    Raises
-    ------
-    InputError
-        Statistics of another length than the values.
+    Raises:
+        InputError: Statistics of another length than the values.
     """
     number = _NUMBERS.get(int(facts[kernels.TYPE]))
     known = facts[kernels.NULLS] == 0 and min(facts[kernels.MIN_AT], facts[kernels.MAX_AT]) >= 0
@@ -145,24 +129,15 @@ def check_values(
 ) -> None:
     """Hold values against all that is stated of them.
 
-    Parameters
-    ----------
-    values : pyarrow.ChunkedArray
-        Of rows of a row group, from `first` on, in the type and unit that they are stored in.
-    first : int
-    stated : iterable of Stated
-        Of any rows; numbers of nulls count where all of these are there.
-    leaf : Leaf
-        Of the column.
-    where : str
-        The place, for messages.
-    number : int
-        Which leaf of the values it is, where they are nested.
+    Args:
+        values: Of rows of a row group, from `first` on, in the type and unit that they are stored in.
+        stated: Of any rows; numbers of nulls count where all of these are there.
+        leaf: Of the column.
+        where: The place, for messages.
+        number: Which leaf of the values it is, where they are nested.
 
-    Raises
-    ------
-    InputError
-        Another number of nulls, or a value beyond the minimum or the maximum.
+    Raises:
+        InputError: Another number of nulls, or a value beyond the minimum or the maximum.
     """
     known: dict[tuple[int, int], tuple[pa.DataType, Any, Any]] = {}
     for one in stated:

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 import pyarrow as pa
 
-from streameval.kernels import pageheader as headers
+from streameval.kernels import page_header as headers
 from streameval.kernels import parquet as kernels
 from streameval.kernels.texts import copy_texts, extremes, find_texts
 from streameval.kernels.thrift import Bytes
@@ -42,15 +42,12 @@ def plain(runs: Sequence[Run]) -> bool:
 def take(runs: Sequence[Run], rows: Sequence[Int64Array]) -> pa.Array | None:
     """Take texts.
 
-    Parameters
-    ----------
-    rows : sequence of int64 arrays, strictly increasing
-        For each run, wanted rows of its row group; those outside its pages are left out.
+    Args:
+        rows (sequence of int64 arrays, strictly increasing): For each run, wanted rows of its row group; those outside
+            its pages are left out.
 
-    Returns
-    -------
-    pyarrow.Array or None
-        large_string or large_binary; None where the pages are damaged, for Arrow to say how.
+    Returns:
+        pyarrow.Array or None: large_string or large_binary; None where the pages are damaged, for Arrow to say how.
     """
     pieces, sizes = [], []
     for run, wanted in zip(runs, rows, strict=True):

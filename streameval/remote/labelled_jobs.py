@@ -47,10 +47,8 @@ _SPAN = ("at", "read", "low", "high")
 class RemoteScans:
     """Scans on other machines; see `LabelledScans`.
 
-    Parameters
-    ----------
-    run_job : callable(request) -> pyarrow.Table
-        Runs all shares of a request and collects their rows.
+    Args:
+        run_job (callable(request) -> pyarrow.Table): Runs all shares of a request and collects their rows.
     """
 
     rows: LabelledRows

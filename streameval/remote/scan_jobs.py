@@ -69,20 +69,7 @@ class Scanning:
 
 
 def unpack(task: Task, numbers: Int64Array, result: pa.Table) -> Partial:
-    """Make the partial of all row groups from the result.
-
-    Parameters
-    ----------
-    numbers : int64 array
-        The row groups that were sent.
-    result : pyarrow.Table
-        The request's columns, in its order.
-
-    Raises
-    ------
-    OutsideError
-        Row groups that were lost, or read twice.
-    """
+    """Make the partial of all row groups, `numbers`, from the rows that came back; errors as in `checked_rows`."""
     (at, *rest), missing = checked_rows(result, numbers.size)
     found: dict[str, npt.NDArray[np.int64 | np.uint64]] = {}
     if isinstance(task, Counting):

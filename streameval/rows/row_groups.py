@@ -21,14 +21,10 @@ from streameval.stores import is_remote
 class RowGroup(Unit):
     """A row group of a Parquet file.
 
-    Attributes
-    ----------
-    footer : Footer
-        Of its file.
-    index : int
-        Of the row group in its file.
-    first_position : int
-        Of its first row over all files.
+    Attributes:
+        footer: Of its file.
+        index: Of the row group in its file.
+        first_position: Of its first row over all files.
     """
 
     footer: Footer
@@ -71,13 +67,7 @@ class RowGroup(Unit):
                 os.close(handle)
 
     def read(self, columns: Sequence[str]) -> pa.Table:
-        """Read columns whole; a partition key that is no column of the file is known without it.
-
-        Raises
-        ------
-        InputError
-            A damaged file, named with the row group, or one that changed since the list was opened.
-        """
+        """Read columns whole; a partition key that is no column of the file is known without it."""
         stored = set(self.footer.schema.names)
         kept = {key: value for key, value in self.footer.file.keys if key not in stored}
         table = self._decoded([name for name in columns if name not in kept])

@@ -39,24 +39,16 @@ def draw_by_slices(ranking: Ranking, by: str, method: Method, seed: int, progres
     Each slice is planned as a list of its own, for `confidence` divided up so that the bounds of all slices, and those
     of the whole list that follow from them, hold together. `budget` is that of all slices.
 
-    Parameters
-    ----------
-    by : str
-        Column that names the slice of an item: strings, integers, booleans or dates, of at most 200 values.
-    method : Method
-        As for the whole list.
-    progress : callable(done, total), optional
-        Rows read.
+    Args:
+        by: Column that names the slice of an item: strings, integers, booleans or dates, of at most 200 values.
+        method: As for the whole list.
+        progress (callable(done, total)): Rows read.
 
-    Returns
-    -------
-    Plan
-        Its table has `slice` and `slice_rank` beside `rank`.
+    Returns:
+        Plan: Its table has `slice` and `slice_rank` beside `rank`.
 
-    Raises
-    ------
-    InputError
-        A column that names no slices, or parameters that go with none; see also `plan`.
+    Raises:
+        InputError: A column that names no slices, or parameters that go with none; see also `plan`.
     """
     if method.at is not None:
         raise InputError("at does not go with slices: it is a rank of the whole list", "leave out at, or slices")
@@ -70,7 +62,7 @@ def draw_by_slices(ranking: Ranking, by: str, method: Method, seed: int, progres
     with temporary_folder("streameval-work") as folder:
         slices = read_slices(ranking, by, folder, progress)
         plans = _plans(method, slices, seed)
-        wanted = [np.union1d(one.ranks, _grid(one)) if scored else one.ranks for one in plans]
+        wanted = [np.union1d(plan.ranks, _grid(plan)) if scored else plan.ranks for plan in plans]
         cutoffs = list_cutoffs(ranking.n_items)
         placed = locate_slices(ranking, slices, wanted, cutoffs, progress)
     ranks = [at[np.searchsorted(all_, one.ranks)] for at, all_, one in zip(placed.rank, wanted, plans, strict=True)]
@@ -121,12 +113,9 @@ def slice_results(
 ) -> tuple[SliceResult, ...]:
     """Curve and metrics of every slice, the largest first; none where the plan has no slices.
 
-    Parameters
-    ----------
-    known : mapping of name to Curve
-        Of all slices (`streameval.study.judging.slice_curves`).
-    scores : pyarrow.Table or None
-        `rank`, `score` of the list, where it has them.
+    Args:
+        known (mapping of name to Curve): Of all slices (`streameval.study.judging.slice_curves`).
+        scores: `rank`, `score` of the list, where it has them.
     """
     if plan.marks is None:
         return ()

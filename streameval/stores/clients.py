@@ -20,10 +20,7 @@ _SDK_TRIES = 1  # `trouble` tries again, with the same patience for every store
 def root_of(path: str) -> tuple[str, str]:
     """Split off a path's scheme and bucket (or container).
 
-    Raises
-    ------
-    InputError
-        A scheme that is not known, no bucket, credentials before it or settings after it.
+    Raises `InputError` for a scheme that is not known, no bucket, credentials before it or settings after it.
     """
     scheme, rest = path.split("://", 1)
     if scheme not in _CLIENTS:

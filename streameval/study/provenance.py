@@ -12,15 +12,10 @@ from streameval.types import Plan
 def commands(plan: Plan, summary: Mapping[str, Any], study: str = "STUDY") -> list[str]:
     r"""Give the commands that plan, select and evaluate the same again.
 
-    Parameters
-    ----------
-    summary : mapping
-        Of an evaluation: its `sources`, each with its `source`, `misses`, and how votes were judged.
-    study : str
-        Folder to write to.
+    Args:
+        summary: Of an evaluation: its `sources`, each with its `source`, `misses`, and how votes were judged.
+        study: Folder to write to.
 
-    Examples
-    --------
     >>> import pyarrow as pa
     >>> plan = Plan("uniform", {"alpha": 0.1}, 9, 0, pa.table({"rank": [1]}), location={"source": ["my list.parquet"]})
     >>> print(*commands(plan, {"sources": [{"source": "done.csv"}], "misses": 2, "vote": "any"}), sep="\n")
@@ -44,13 +39,9 @@ def commands(plan: Plan, summary: Mapping[str, Any], study: str = "STUDY") -> li
 def way_out(plan: Plan, summary: Mapping[str, Any], study: str) -> str:
     """Where an evaluation promises nothing: the command that leads to bounds that do, and what it does.
 
-    Parameters
-    ----------
-    plan : Plan
-    summary : mapping
-        Of the evaluation.
-    study : str
-        Its folder.
+    Args:
+        summary: Of the evaluation.
+        study: Its folder.
     """
     tested = summary["diagnostics"].get("slices", {"": summary["diagnostics"]}).values()
     read_so = summary["parameters"].get("assume", "a2") == "independent"

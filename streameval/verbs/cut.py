@@ -38,31 +38,21 @@ def cut(
 ) -> Cut:
     """Find a cutoff that an evaluated study proves: the deepest of a precision, the first of a recall, or a given one.
 
-    Parameters
-    ----------
-    precision : str, float, Decimal or Fraction, in (0, 1]
-        The largest rank whose precision has a lower bound of at least this, compared exactly with the decimal as typed.
-        It holds with what the curve claims, at whatever rank it is found, because that claim is about all ranks at
-        once.
-    recall : likewise
-        The smallest rank whose recall is at least this for every list that the bounds allow.
-    rank : int, in 1..N
-    misses : int, optional
-        Positives that the ranking never returned; by default what `evaluate` was given.
-    ranking : table, optional
-        The ranking that was planned, where it lies in memory.
+    Args:
+        precision (str, float, Decimal or Fraction, in (0, 1]): The largest rank whose precision has a lower bound of at
+            least this, compared exactly with the decimal as typed. It holds with what the curve claims, at whatever
+            rank it is found, because that claim is about all ranks at once.
+        recall: The smallest rank whose recall is at least this for every list that the bounds allow.
+        rank: int, in 1..N.
+        misses: Positives that the ranking never returned; by default what `evaluate` was given.
+        ranking: The ranking that was planned, where it lies in memory.
 
-    Returns
-    -------
-    Cut
-        `Cut.write` writes its items.
+    Returns:
+        Cut: `Cut.write` writes its items.
 
-    Raises
-    ------
-    InputError
-        None or several of the three; one out of range; one that no rank is proven to reach (says what is).
-    StudyError
-        No results; bounds that prove nothing; a ranking that is not the planned one.
+    Raises:
+        InputError: None or several of the three; one out of range; one that no rank is proven to reach (says what is).
+        StudyError: No results; bounds that prove nothing; a ranking that is not the planned one.
     """
     asked = {n: v for n, v in (("precision", precision), ("recall", recall), ("rank", rank)) if v is not None}
     if len(asked) != 1:

@@ -46,31 +46,23 @@ def evaluate(
 ) -> Evaluation:
     """Evaluate a study with all labels it has been given so far.
 
-    Parameters
-    ----------
-    labels : path, address or table, or sequence of these
-        Parquet, CSV, TSV, JSON or JSONL files, label tools' exports (these on object stores too), `duckdb:FILE#QUERY`,
-        `sqlite:///FILE#QUERY`, `postgresql://…#QUERY`, or tables that speak the Arrow PyCapsule protocol. Each row is a
-        vote. A source given before adds nothing; with none, the labels stored before are evaluated.
-    misses : int
-        Positives that the ranking never returned: they count in recall, F, average precision and AUC.
-    options
-        `on`, `label`, `annotator`, `time`, `source`: columns (`streameval.labelling.options.LabelColumns`). `vote`,
-        `prefer`, `label_error`, `assume`, `strict`: see `Judging` there.
+    Args:
+        labels: Parquet, CSV, TSV, JSON or JSONL files, label tools' exports (these on object stores too),
+            `duckdb:FILE#QUERY`, `sqlite:///FILE#QUERY`, `postgresql://…#QUERY`, or tables that speak the Arrow
+            PyCapsule protocol. Each row is a vote. A source given before adds nothing; with none, the labels stored
+            before are evaluated.
+        misses: Positives that the ranking never returned: they count in recall, F, average precision and AUC.
+        options: `on`, `label`, `annotator`, `time`, `source`: columns (`streameval.labelling.options.LabelColumns`).
+            `vote`, `prefer`, `label_error`, `assume`, `strict`: see `Judging` there.
 
-    Returns
-    -------
-    Evaluation
-        The same that the study's files hold: labels, curve, metrics, issues, summary.
+    Returns:
+        Evaluation: The same that the study's files hold: labels, curve, metrics, issues, summary.
 
-    Raises
-    ------
-    InputError
-        A source or one of its columns cannot be read, or an option is out of range, or `strict` finds something;
-        or a vote is a grade and the rule has
-        no threshold, or `prefer` names no source; no label was stored.
-    StudyError
-        Labels of another study.
+    Raises:
+        InputError: A source or one of its columns cannot be read, or an option is out of range, or `strict` finds
+            something; or a vote is a grade and the rule has no threshold, or `prefer` names no source; no label was
+            stored.
+        StudyError: Labels of another study.
     """
     misses = check_misses(misses)
     columns, judging = split((LabelColumns, Judging), options, "evaluate")

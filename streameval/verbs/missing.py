@@ -27,10 +27,8 @@ _LEVEL = 0.05
 def completed(plan: Plan, tallied: Tallied) -> tuple[Basis, Labels | None]:
     """Fill in missing labels from those at hand, for estimates alone.
 
-    Returns
-    -------
-    labels : Labels or None
-        With "labels at hand": each label that nobody gave is that of the nearest planned rank that has one.
+    Returns:
+        labels: With "labels at hand": each label that nobody gave is that of the nearest planned rank that has one.
     """
     labels, answered = tallied.labels, tallied.answered
     if answered.all():

@@ -116,8 +116,8 @@ def _slices(plan: Plan | None, found: Evaluation) -> dict[str, pa.Table]:
     counted = ("n_items", "planned", "labelled", "positive")
     kinds = {"name": pa.string(), **dict.fromkeys(counted, pa.int64()), **_BOUNDED, "findings": pa.string()}
     rows = [
-        {**one.facts(), **_bounded(one.curve), "findings": json.dumps(list(one.curve.findings), ensure_ascii=False)}
-        for one in found.slices
+        {**part.facts(), **_bounded(part.curve), "findings": json.dumps(list(part.curve.findings), ensure_ascii=False)}
+        for part in found.slices
     ]
     slices = pa.table({key: pa.array([row[key] for row in rows], kind) for key, kind in kinds.items()})
     files = {name.removesuffix(".parquet"): table for name, table in slice_tables(found.slices).items()}
@@ -138,7 +138,7 @@ _BOUNDED = {
 
 
 def _bounded(curve: Curve) -> dict[str, Any]:
-    """What macros ask of a list besides its envelope, and what its bounds claim."""
+    """The facts of a list that macros need besides its envelope, and the claim of its bounds."""
     e = curve.envelope
     ends = {"misses": curve.misses, "positives_lower": e.lower[-1], "positives_upper": e.upper[-1]}
     return {**ends, **curve.claim.as_dict(), "proves": curve.proves}

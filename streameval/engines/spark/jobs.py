@@ -22,14 +22,9 @@ _LONGEST = 1000  # letters of an error
 
 
 def run_request(session: Any, request: JobRequest) -> pa.Table:
-    """Run a request's shares, a task each, and collect the rows.
+    """Run a request's shares, a task each, and collect the rows; errors are those that workers or Spark report.
 
     A job that is interrupted here (Ctrl-C, a time limit) is cancelled there.
-
-    Raises
-    ------
-    InputError, OutsideError
-        What went wrong, as workers or Spark report it.
     """
     from pyspark.util import inheritable_thread_target
 

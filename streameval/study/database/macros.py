@@ -17,12 +17,9 @@ from dataclasses import dataclass
 class Macro:
     """One question.
 
-    Attributes
-    ----------
-    body : str
-        A scalar subquery that yields a struct: lower, estimate, upper; or one value.
-    table : str
-        The same as a table.
+    Attributes:
+        body: A scalar subquery that yields a struct: lower, estimate, upper; or one value.
+        table: The same as a table.
     """
 
     name: str
@@ -210,14 +207,12 @@ _NO_ESTIMATES = """CREATE MACRO se_triple(se_low, se_high) AS struct_pack(
 def statements(score: str, slices: str = "absent", basis: str = "bounds", caution: str = "") -> list[str]:
     """What creates all macros, in order.
 
-    Parameters
-    ----------
-    score, slices : {"float", "other", "none"}
-        Kind of the score column of the curve, and of the curves of slices; "absent" where there are no slices.
-    basis : str
-        What estimates are made of (`streameval.curve.Basis`); macros know those that are the middle of the bounds.
-    caution : str
-        What every comment says besides.
+    Args:
+        score, slices ({"float", "other", "none"}): Kind of the score column of the curve, and of the curves of slices;
+            "absent" where there are no slices.
+        basis: What estimates are made of (`streameval.curve.Basis`); macros know those that are the middle of the
+            bounds.
+        caution: What every comment says besides.
     """
     asked = [*macros(score), *([] if slices == "absent" else map(_of_slice, macros(slices)))]
     triple = _TRIPLE if basis == "bounds" else _NO_ESTIMATES

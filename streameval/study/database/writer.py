@@ -18,22 +18,16 @@ _STORAGE = "v1.2.0"
 def database(tables: Mapping[str, pa.Table], caution: str = "") -> Callable[[str], None]:
     """Give the writer of a study's database.
 
-    Parameters
-    ----------
-    tables : mapping of name to pyarrow.Table
-        Of the names in `comments.TABLES`; those of the macros (curve, envelope, provenance) have to be there.
-    caution : str
-        What the comments of bounds, their tables and macros say besides.
+    Args:
+        tables (mapping of name to pyarrow.Table): Of the names in `comments.TABLES`; those of the macros (curve,
+            envelope, provenance) have to be there.
+        caution: What the comments of bounds, their tables and macros say besides.
 
-    Returns
-    -------
-    callable(path)
-        Writes the whole file at a path; what is there is replaced.
+    Returns:
+        callable(path): Writes the whole file at a path; what is there is replaced.
 
-    Raises
-    ------
-    OutsideError
-        From the writer: full disk and the like.
+    Raises:
+        OutsideError: From the writer: full disk and the like.
     """
 
     def write(path: str) -> None:
@@ -90,15 +84,7 @@ def _add(connection: duckdb.DuckDBPyConnection, table_name: str, table: pa.Table
 
 
 def storable(connection: duckdb.DuckDBPyConnection, table: pa.Table) -> pa.Table:
-    """Give columns names that SQL tells apart whatever their capitals, and types that DuckDB 1.2 stores.
-
-    A column of any other type becomes text, or null where Arrow cannot write it as text.
-
-    Raises
-    ------
-    OutsideError
-        Full disk, exhausted memory.
-    """
+    """Give columns names that SQL tells apart whatever their capitals, and types that DuckDB 1.2 stores."""
     names = told_apart([field.name.replace("\0", "") or "column" for field in table.schema])
     columns = [column if _stores(connection, column.type) else _as_text(column) for column in table.columns]
     return pa.table(columns, names=names)
@@ -107,8 +93,6 @@ def storable(connection: duckdb.DuckDBPyConnection, table: pa.Table) -> pa.Table
 def told_apart(names: Sequence[str]) -> list[str]:
     """Number names that come again, whatever their capitals.
 
-    Examples
-    --------
     >>> told_apart(["a", "b", "A"])
     ['a', 'b', 'A_2']
     """

@@ -18,17 +18,13 @@ from streameval.typing import Int64Array
 def offset_index(raw: Bytes, out: Int64Array) -> int:
     """Read an OffsetIndex.
 
-    Parameters
-    ----------
-    raw : uint8 array
-        Its bytes.
-    out : int64 array, shape (room, 3)
-        Filled with offset, compressed_page_size (header included) and first_row_index of each page.
+    Args:
+        raw (uint8 array): Its bytes.
+        out (int64 array, shape (room, 3)): Filled with offset, compressed_page_size (header included) and
+            first_row_index of each page.
 
-    Returns
-    -------
-    int
-        Pages; -1 where the bytes are no offset index, or hold more pages than there is room.
+    Returns:
+        int: Pages; -1 where the bytes are no offset index, or hold more pages than there is room.
     """
     number, kind, at = field(raw, 0, 0)
     if number != 1 or kind != LIST:
@@ -55,18 +51,13 @@ def offset_index(raw: Bytes, out: Int64Array) -> int:
 def column_index(raw: Bytes, out: Int64Array) -> int:
     """Read a ColumnIndex.
 
-    Parameters
-    ----------
-    raw : uint8 array
-        Its bytes.
-    out : int64 array, shape (pages, N_STATED)
-        Filled with the nulls of each page, and where in `raw` its minimum and maximum lie, with their bytes; `ABSENT`
-        where it does not say, and for pages of nulls alone.
+    Args:
+        raw (uint8 array): Its bytes.
+        out (int64 array, shape (pages, N_STATED)): Filled with the nulls of each page, and where in `raw` its minimum
+            and maximum lie, with their bytes; `ABSENT` where it does not say, and for pages of nulls alone.
 
-    Returns
-    -------
-    int
-        0, or -1 where the bytes are no column index of so many pages.
+    Returns:
+        int: 0, or -1 where the bytes are no column index of so many pages.
     """
     out[:] = ABSENT
     empty = np.zeros(out.shape[0], np.bool_)
@@ -105,22 +96,15 @@ NOT_ROW_0, OUTSIDE, OVERLAP, DISORDER = -2, -3, -4, -5
 def choose_pages(index: Int64Array, extent: Int64Array, rows: Int64Array, out: Int64Array) -> int:
     """Choose the pages that hold wanted rows, if the index can be true.
 
-    Parameters
-    ----------
-    index : int64 array, shape (pages, 3)
-        Offset, size and first row of each page.
-    extent : int64 array, shape (3,)
-        First byte of the column chunk, the byte after it, rows of the row group.
-    rows : int64 array, strictly increasing
-        Wanted rows of the row group.
-    out : int64 array, shape (pages, 4)
-        Filled with offset, size, first row and rows of the chosen pages.
+    Args:
+        index (int64 array, shape (pages, 3)): Offset, size and first row of each page.
+        extent (int64 array, shape (3,)): First byte of the column chunk, the byte after it, rows of the row group.
+        rows (int64 array, strictly increasing): Wanted rows of the row group.
+        out (int64 array, shape (pages, 4)): Filled with offset, size, first row and rows of the chosen pages.
 
-    Returns
-    -------
-    int
-        Pages chosen; `NOT_ROW_0` where the first page begins elsewhere, `OUTSIDE` where a page leaves the chunk,
-        `OVERLAP` where two share bytes, `DISORDER` where their rows do not follow one another.
+    Returns:
+        int: Pages chosen; `NOT_ROW_0` where the first page begins elsewhere, `OUTSIDE` where a page leaves the chunk,
+            `OVERLAP` where two share bytes, `DISORDER` where their rows do not follow one another.
     """
     begin, end, n_rows = extent[0], extent[1], extent[2]
     n = index.shape[0]
@@ -149,12 +133,9 @@ def choose_pages(index: Int64Array, extent: Int64Array, rows: Int64Array, out: I
 def places(pages: Int64Array, rows: Int64Array, shift: int) -> Int64Array:
     """Where wanted rows lie among the rows of chosen pages, counted from `shift`: int64, one per row in them.
 
-    Parameters
-    ----------
-    pages : int64 array, shape (pages, 4)
-        See `choose_pages`.
-    rows : int64 array, strictly increasing
-        Rows of the row group; those outside the pages are left out.
+    Args:
+        pages (int64 array, shape (pages, 4)): See `choose_pages`.
+        rows (int64 array, strictly increasing): Rows of the row group; those outside the pages are left out.
     """
     found, n, at = np.empty(rows.size, np.int64), 0, 0
     for page in range(pages.shape[0]):
