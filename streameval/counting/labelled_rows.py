@@ -83,7 +83,7 @@ class LabelledRows:
         """Refuse scores that are missing, or too wide for one word."""
         if keys.missing:
             raise InputError(
-                f"{unit.where}: {keys.missing:,} items have no {self.score} (null or NaN)",
+                f"{unit.place}: {keys.missing:,} items have no {self.score} (null or NaN)",
                 "an exact evaluation needs the score of every item",
             )
         if keys.low.size:
@@ -182,13 +182,13 @@ def _labels(column: pa.ChunkedArray, name: str, unit: Unit) -> UInt8Array:
     """0/1 as bytes."""
     if column.null_count:
         row = int(np.argmax(column.is_null().to_numpy()))
-        raise InputError(f"{unit.where}, row {row:,}: {column.null_count:,} labels are missing",
+        raise InputError(f"{unit.place}, row {row:,}: {column.null_count:,} labels are missing",
                          "an exact evaluation needs the label of every item")  # fmt: skip
     kind = column.type
     if pa.types.is_boolean(kind):
         return np.asarray(column.cast(pa.uint8()).to_numpy(), dtype=np.uint8)
     if not (pa.types.is_integer(kind) or pa.types.is_floating(kind)):
-        raise InputError(f"{unit.where}: column '{name}' is {kind}, not 0/1 or a boolean")
+        raise InputError(f"{unit.place}: column '{name}' is {kind}, not 0/1 or a boolean")
     values: AnyArray = column.to_numpy()
     with np.errstate(invalid="ignore"):
         narrow = values.view(np.uint8) if values.dtype.itemsize == 1 else values.astype(np.uint8)
@@ -197,5 +197,5 @@ def _labels(column: pa.ChunkedArray, name: str, unit: Unit) -> UInt8Array:
     odd = narrow > 1 if values.dtype.itemsize == 1 else (values != 0) & (values != 1)
     if np.any(odd):
         row = int(np.argmax(odd))
-        raise InputError(f"{unit.where}, row {row:,}: label {values[row]} is not 0 or 1")
+        raise InputError(f"{unit.place}, row {row:,}: label {values[row]} is not 0 or 1")
     return narrow

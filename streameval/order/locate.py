@@ -87,7 +87,7 @@ def locate(
 
 
 def _missing(scan: Scan, count: int) -> InputError:
-    places = "; ".join(f"{unit.where}, row {row:,}" for unit, row in scan.missing_places())
+    places = "; ".join(f"{unit.place}, row {row:,}" for unit, row in scan.missing_places())
     return InputError(
         f"{count:,} items have no {scan.score} (null or NaN; first: {places})",
         "every item needs a score, or put these last with --nan last",

@@ -70,7 +70,7 @@ def check_bytes(chunk: Chunk, raw: memoryview, index: Sequence[memoryview]) -> C
     if count < 0:
         last = pages[-count - 2]
         at = chunk.begin + (int(last[BODY] + last[headers.PAGE_COMPRESSED]) if count < -1 else 0)
-        raise InputError(f"{chunk.where}: there is no sound page at {at:,} of the file", CORRUPT)
+        raise InputError(f"{chunk.place}: there is no sound page at {at:,} of the file", CORRUPT)
     pages = pages[:count]
     if chunk.footer.verify == "on":
         for body, size, crc in pages[:, [BODY, headers.PAGE_COMPRESSED, headers.CRC]].tolist():
@@ -83,7 +83,7 @@ def check_crc(chunk: Chunk, at: int, body: memoryview, crc: int) -> None:
     """Hold a page's body against its checksum."""
     if zlib.crc32(body) != crc:
         raise InputError(
-            f"{chunk.where}: the page at {at:,} of the file fails its checksum",
+            f"{chunk.place}: the page at {at:,} of the file fails its checksum",
             "its bytes were damaged after they were written; restore the file",
         )
 
@@ -99,10 +99,10 @@ def check_headers(file: OpenFile, chunk: Chunk) -> Checked:
         header[AT], header[BODY] = at - chunk.begin, at - chunk.begin + length
         at += length + int(header[headers.PAGE_COMPRESSED])
         if at > chunk.end:
-            raise InputError(f"{chunk.where}: a page at {at:,} ends after its column's bytes", CORRUPT)
+            raise InputError(f"{chunk.place}: a page at {at:,} ends after its column's bytes", CORRUPT)
         if header[headers.PAGE_TYPE] in (DATA_PAGE, DATA_PAGE_V2):
             if not 0 <= header[headers.PAGE_VALUES] <= values - held:
-                raise InputError(f"{chunk.where}: its pages hold more than {values:,} values", CORRUPT)
+                raise InputError(f"{chunk.place}: its pages hold more than {values:,} values", CORRUPT)
             held += int(header[headers.PAGE_VALUES])
         found.append(header)
     return _check(chunk, np.array(found).reshape(-1, headers.N_HEADER + 2), None, file.read(chunk.column_index))
@@ -119,7 +119,7 @@ def read_header(file: OpenFile, chunk: Chunk, at: int, header: Int64Array) -> in
         if room == chunk.end - at or room >= _LARGEST_HEADER:
             break
         room *= 16
-    raise InputError(f"{chunk.where}: there is no page at {at:,} of the file", CORRUPT)
+    raise InputError(f"{chunk.place}: there is no page at {at:,} of the file", CORRUPT)
 
 
 def _check(chunk: Chunk, pages: Int64Array, raw: memoryview | None, index: Sequence[memoryview]) -> Checked:
@@ -128,27 +128,27 @@ def _check(chunk: Chunk, pages: Int64Array, raw: memoryview | None, index: Seque
     coded = len(pages) > 0 and kind[0] == DICTIONARY_PAGE
     data, second = pages[(kind == DATA_PAGE) | (kind == DATA_PAGE_V2)], pages[kind == DATA_PAGE_V2]
     if np.any(kind > DATA_PAGE_V2) or np.any(kind[1:] == DICTIONARY_PAGE):
-        raise InputError(f"{chunk.where}: it has a page where none belongs", CORRUPT)
+        raise InputError(f"{chunk.place}: it has a page where none belongs", CORRUPT)
     if not chunk.facts[kernels.CODEC] and np.any(size != plain):
-        raise InputError(f"{chunk.where}: its pages are not compressed, but have two sizes", CORRUPT)
+        raise InputError(f"{chunk.place}: its pages are not compressed, but have two sizes", CORRUPT)
     levels = second[:, [headers.REPETITION_BYTES, headers.DEFINITION_BYTES]]
     room = np.minimum(second[:, headers.PAGE_COMPRESSED], second[:, headers.PAGE_UNCOMPRESSED])
     if np.any(levels < 0) or np.any(levels.sum(axis=1) > room):
-        raise InputError(f"{chunk.where}: the levels of a page are longer than the page", CORRUPT)
+        raise InputError(f"{chunk.place}: the levels of a page are longer than the page", CORRUPT)
     rows = second[:, headers.PAGE_ROWS]
     flat = not chunk.leaf.max_rep
     uneven = np.any(rows != second[:, headers.PAGE_VALUES]) if flat else np.any(rows > second[:, headers.PAGE_VALUES])
     total = int(rows.sum()) if len(second) == len(data) else chunk.n_rows
     if uneven or np.any(rows < 0) or total != chunk.n_rows:
-        raise InputError(f"{chunk.where}: its pages hold {total:,} rows, its row group {chunk.n_rows:,}", CORRUPT)
+        raise InputError(f"{chunk.place}: its pages hold {total:,} rows, its row group {chunk.n_rows:,}", CORRUPT)
     entries = int(plain[0]) if coded else 0
     claimed = int(pages[0, headers.PAGE_VALUES]) if coded else 0
     if coded and not 0 <= claimed * _LEAST_BYTES.get(chunk.leaf.physical, 0) <= entries:
-        raise InputError(f"{chunk.where}: its dictionary claims {claimed:,} values", CORRUPT)
+        raise InputError(f"{chunk.place}: its dictionary claims {claimed:,} values", CORRUPT)
     used = int(plain.max(initial=0)) + entries
     if used * _COPIES > chunk.footer.limit:
         raise InputError(
-            f"{chunk.where}: one of its pages takes {used / 1e9:.3g} GB decompressed, too much for the memory limit",
+            f"{chunk.place}: one of its pages takes {used / 1e9:.3g} GB decompressed, too much for the memory limit",
             f"plan again with --memory, at least {used * _COPIES / 1e9:.2g} for each thread",
         )
     header = int((pages[:, BODY] - pages[:, AT]).sum())
@@ -164,7 +164,7 @@ def _stated(
         return (chunk.stated,) if chunk.footer.verify == "on" else ()
     rows = pages[:, headers.PAGE_VALUES]
     first = np.cumsum(rows) - rows
-    found = [chunk.stated, *(one for bytes_ in index for one in of_pages(bytes_, first, rows, chunk.where))]
+    found = [chunk.stated, *(one for bytes_ in index for one in of_pages(bytes_, first, rows, chunk.place))]
     for page, begin, n_rows in zip(pages, first.tolist(), rows.tolist(), strict=True):
         if raw is not None:
             found += of_header(raw[int(page[AT]) :], (begin, n_rows), page[: headers.N_HEADER])

@@ -41,7 +41,7 @@ class Chunk:
     stated: Stated
 
     @property
-    def where(self) -> str:
+    def place(self) -> str:
         """The place, for messages."""
         return f"{self.footer.file.path}: row group {self.group}, column {'.'.join(self.leaf.path)}"
 
@@ -215,12 +215,12 @@ class OpenFile:
         told = facts[kernels.NULLS : kernels.NULLS + kernels.N_STATED]
         chunk = Chunk(footer, group, leaf, facts, Stated.read("its statistics", rows, raw, told))
         if facts[kernels.FOREIGN]:
-            raise InputError(f"{chunk.where}: encrypted or kept in another file", "this version reads neither")
+            raise InputError(f"{chunk.place}: encrypted or kept in another file", "this version reads neither")
         if chunk.begin < 0 or facts[kernels.COMPRESSED] < 0 or chunk.end > self.size:
-            raise InputError(f"{chunk.where}: claims bytes {chunk.begin:,}..{chunk.end:,} of a file of {self.size:,}")
+            raise InputError(f"{chunk.place}: claims bytes {chunk.begin:,}..{chunk.end:,} of a file of {self.size:,}")
         named = raw[facts[kernels.PATH_AT] : facts[kernels.PATH_END]] if facts[kernels.PATH_AT] > 0 else b""
         if named != leaf.named:
-            raise InputError(f"{chunk.where}: the bytes there are said to be of another column", CORRUPT)
+            raise InputError(f"{chunk.place}: the bytes there are said to be of another column", CORRUPT)
         return chunk
 
     def advise(self, ranges: Sequence[Range]) -> None:

@@ -100,7 +100,7 @@ def _run(pages: Pages, raw: Iterator[memoryview], limit: int) -> Run:
         body.append(next(raw))
         length = _check(chunk, pages.dictionary[0], body[0], header)
         if header[headers.PAGE_TYPE] != DICTIONARY_PAGE:
-            raise InputError(f"{chunk.where}: there is no dictionary at {pages.dictionary[0]:,} of the file", CORRUPT)
+            raise InputError(f"{chunk.place}: there is no dictionary at {pages.dictionary[0]:,} of the file", CORRUPT)
         _check_limit(chunk, int(header[headers.PAGE_UNCOMPRESSED]), limit)
         # bytes may lie between the dictionary and the first page
         body[0] = body[0][: length + int(header[headers.PAGE_COMPRESSED])]
@@ -113,7 +113,7 @@ def _run(pages: Pages, raw: Iterator[memoryview], limit: int) -> Run:
         held = _rows_held(chunk, page[length:], header)
         if length + header[headers.PAGE_COMPRESSED] != size or held != n_rows:
             raise InputError(
-                f"{chunk.where}: the page at {at:,} of the file has {held:,} rows in "
+                f"{chunk.place}: the page at {at:,} of the file has {held:,} rows in "
                 f"{length + int(header[headers.PAGE_COMPRESSED]):,} bytes, but is said to have {n_rows:,} from row "
                 f"{first:,} in {size:,}",
                 CORRUPT,
@@ -134,7 +134,7 @@ def _check(chunk: Chunk, at: int, page: memoryview, header: Int64Array) -> int:
     length = int(headers.page_header(np.frombuffer(page, np.uint8), header))
     body = page[length : length + int(header[headers.PAGE_COMPRESSED])]
     if length < 0 or len(body) < header[headers.PAGE_COMPRESSED]:
-        raise InputError(f"{chunk.where}: there is no page at {at:,} of the file", CORRUPT)
+        raise InputError(f"{chunk.place}: there is no page at {at:,} of the file", CORRUPT)
     if header[headers.CRC] != kernels.ABSENT and chunk.footer.verify == "on":
         check_crc(chunk, at, body, int(header[headers.CRC]))
     return length
@@ -143,7 +143,7 @@ def _check(chunk: Chunk, at: int, page: memoryview, header: Int64Array) -> int:
 def _check_limit(chunk: Chunk, size: int, limit: int) -> None:
     if size * _COPIES > limit:
         raise InputError(
-            f"{chunk.where}: one of its pages takes {size / 1e9:.3g} GB decompressed, too much for the memory limit",
+            f"{chunk.place}: one of its pages takes {size / 1e9:.3g} GB decompressed, too much for the memory limit",
             f"plan again with --memory, at least {size * _COPIES / 1e9:.2g} for each thread",
         )
 
@@ -187,7 +187,7 @@ def _decode(runs: list[Run]) -> pa.Table:
 def _check_values(run: Run, values: pa.ChunkedArray, begin: int) -> None:
     chunk = run.pages.chunk
     for (_, _, first, n_rows), stated in zip(run.pages.places.tolist(), run.stated, strict=False):
-        check_values(values.slice(begin, n_rows), first, stated, chunk.leaf, chunk.where)
+        check_values(values.slice(begin, n_rows), first, stated, chunk.leaf, chunk.place)
         begin += n_rows
 
 

@@ -45,7 +45,7 @@ def find_pages(file: OpenFile, chunks: Sequence[Chunk], rows: Sequence[Int64Arra
         for at, size in places:
             if not 0 < size <= file.size - at:
                 raise InputError(
-                    f"{chunk.where}: its page index lies at {at:,}, {size:,} bytes in {file.size:,}", _LIES
+                    f"{chunk.place}: its page index lies at {at:,}, {size:,} bytes in {file.size:,}", _LIES
                 )
     raw = iter(file.read([place for places in spans for place in places]))
     found = []
@@ -57,7 +57,7 @@ def find_pages(file: OpenFile, chunks: Sequence[Chunk], rows: Sequence[Int64Arra
         pages = _choose(chunk, index, mine)
         if chunk.column_index:
             rows_of = np.diff(index[:, 2], append=chunk.n_rows)
-            all_stated = of_pages(next(raw), index[:, 2], rows_of, chunk.where)
+            all_stated = of_pages(next(raw), index[:, 2], rows_of, chunk.place)
             chosen = np.searchsorted(index[:, 0], pages.places[:, 0])
             pages = replace(pages, stated=tuple(all_stated[i] for i in chosen.tolist()))
         found.append(pages)
@@ -77,7 +77,7 @@ def _read_index(chunk: Chunk, raw: memoryview) -> Int64Array:
     index = np.empty((len(raw) // 4 + 1, 3), dtype=np.int64)
     count = page_index.offset_index(np.frombuffer(raw, np.uint8), index)
     if count < 0:
-        raise InputError(f"{chunk.where}: its offset index cannot be read", _LIES)
+        raise InputError(f"{chunk.place}: its offset index cannot be read", _LIES)
     return index[:count]
 
 
@@ -85,7 +85,7 @@ def _choose(chunk: Chunk, index: Int64Array, rows: Int64Array) -> Pages:
     chosen = np.empty((len(index), 4), dtype=np.int64)
     count = page_index.choose_pages(index, np.array([chunk.begin, chunk.end, chunk.n_rows]), rows, chosen)
     if count < 0:
-        raise InputError(f"{chunk.where}: the pages of its index {_WRONG[count]}", _LIES)
+        raise InputError(f"{chunk.place}: the pages of its index {_WRONG[count]}", _LIES)
     start = int(index[0, 0])
     dictionary = (chunk.begin, start - chunk.begin) if start > chunk.begin else None
     return Pages(chunk, chosen[:count], rows, dictionary)
@@ -101,19 +101,19 @@ def _walk(file: OpenFile, chunk: Chunk, last_row: int) -> Int64Array:
         size = length + int(header[headers.PAGE_COMPRESSED])
         kind = int(header[headers.PAGE_TYPE])
         if at + size > chunk.end:
-            raise InputError(f"{chunk.where}: a page at {at:,} ends after its column's bytes", _LIES)
+            raise InputError(f"{chunk.place}: a page at {at:,} ends after its column's bytes", _LIES)
         if kind in (DATA_PAGE, DATA_PAGE_V2):
             if not found and size <= _HOP:
                 file.stream(at, chunk.end)
             rows = int(header[headers.PAGE_ROWS if kind == DATA_PAGE_V2 else headers.PAGE_VALUES])
             if kind == DATA_PAGE_V2 and not chunk.leaf.max_rep and rows != header[headers.PAGE_VALUES]:
-                raise InputError(f"{chunk.where}: the page at {at:,} of the file has two numbers of rows", _LIES)
+                raise InputError(f"{chunk.place}: the page at {at:,} of the file has two numbers of rows", _LIES)
             if kind == DATA_PAGE and chunk.leaf.max_rep:
                 raise UnfitError("no page index, and its pages do not say how many rows they hold")
             found.append((at, size, row))
             row += rows
             if rows < 0 or row > chunk.n_rows:
-                raise InputError(f"{chunk.where}: its pages hold more than {chunk.n_rows:,} rows", _LIES)
+                raise InputError(f"{chunk.place}: its pages hold more than {chunk.n_rows:,} rows", _LIES)
         at += size
     # what follows the last page is not needed: its end stands for a page of the rows that remain
     return np.array([*found, *([(at, 1, row)] if row < chunk.n_rows else [])], dtype=np.int64).reshape(-1, 3)

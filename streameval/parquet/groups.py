@@ -70,7 +70,7 @@ def read_group(footer: Footer, group: int, columns: Sequence[str]) -> pa.Table:
         chunks = [leaf[group] for column in known for leaf in column]
         checked, body = _image(file, chunks, columns, raw)
     for one in checked:
-        _check_size(one.uncompressed, footer.limit, one.chunk.where)
+        _check_size(one.uncompressed, footer.limit, one.chunk.place)
     large = _large(checked, chunks[0].n_rows, footer.limit)
     with pq.ParquetFile(pa.BufferReader(body), read_dictionary=large, pre_buffer=False) as image:
         table = image.read(use_threads=False)
@@ -87,7 +87,7 @@ def _check_values(checked: Sequence[Checked], table: pa.Table, first: int) -> No
     """Hold rows of a row group, from `first` on, against what is stated of them."""
     for name, column in groupby(checked, lambda one: one.chunk.leaf.path[0]):
         for number, one in enumerate(column):
-            check_values(table.column(name), first, one.stated, one.chunk.leaf, one.chunk.where, number)
+            check_values(table.column(name), first, one.stated, one.chunk.leaf, one.chunk.place, number)
 
 
 @contextmanager

@@ -30,7 +30,7 @@ class Part:
     rows: Int64Array
 
     @property
-    def where(self) -> str:
+    def place(self) -> str:
         """The place, for messages."""
         return f"{self.footer.file.path}: row group {self.row_group}"
 

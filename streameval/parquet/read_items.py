@@ -128,10 +128,10 @@ def _check_text(values: pa.ChunkedArray, job: ReadJob, name: str) -> None:
                 (text.as_py() or b"").decode()
             except UnicodeDecodeError:
                 raise InputError(
-                    f"{part.where}, row {row:,}: the text in column '{name}' is not UTF-8 ({text.as_py()[:20]!r})",
+                    f"{part.place}, row {row:,}: the text in column '{name}' is not UTF-8 ({text.as_py()[:20]!r})",
                     "correct it where it is written, or leave the column out with --columns",
                 ) from None
-    raise InputError(f"{job.parts[0].where}, column '{name}': cannot be used ({broken})") from broken
+    raise InputError(f"{job.parts[0].place}, column '{name}': cannot be used ({broken})") from broken
 
 
 def _partition_key(job: ReadJob, name: str) -> pa.ChunkedArray:

@@ -88,8 +88,8 @@ def _held(raw: Bytes, n_rows: int, stated: Sequence[Sequence[Stated]], chunk: Ch
     )
     for one in told:
         if one.rows == n_rows:
-            check_nulls(int(np.sum(size < 0)), one, chunk.where)
-        check_ends((pa.large_binary(), low, high), one, chunk.leaf, chunk.where)
+            check_nulls(int(np.sum(size < 0)), one, chunk.place)
+        check_ends((pa.large_binary(), low, high), one, chunk.leaf, chunk.place)
     return True
 
 

@@ -161,7 +161,7 @@ class RowRun(Unit):
     of: Rows
 
     @property
-    def where(self) -> str:
+    def place(self) -> str:
         """The place, for messages."""
         return f"{self.of.name} from row {self.first_position:,} on"
 

@@ -51,7 +51,7 @@ class RowGroup(Unit):
         return self.footer.file.path
 
     @property
-    def where(self) -> str:
+    def place(self) -> str:
         """The place, for messages."""
         return f"{self.file}: row group {self.index}"
 
@@ -96,10 +96,10 @@ class RowGroup(Unit):
         except (pa.ArrowException, OSError, NotImplementedError) as error:
             text = " ".join(str(error).split())[:160]
             raise outside_trouble(error) or InputError(
-                f"{self.where} cannot be decoded ({text})", "the file is corrupt or truncated"
+                f"{self.place} cannot be decoded ({text})", "the file is corrupt or truncated"
             ) from error
         if table.num_rows != self.rows:
-            raise InputError(f"{self.where} holds {table.num_rows:,} rows, not {self.rows:,}")
+            raise InputError(f"{self.place} holds {table.num_rows:,} rows, not {self.rows:,}")
         return table
 
 

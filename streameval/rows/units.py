@@ -28,7 +28,7 @@ class Unit(ABC):
 
     @property
     @abstractmethod
-    def where(self) -> str:
+    def place(self) -> str:
         """The place, for messages."""
 
     @abstractmethod
