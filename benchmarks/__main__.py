@@ -14,7 +14,8 @@ from typing import Any
 from benchmarks.case import Case, Context, cases
 from benchmarks.data import Dataset
 from benchmarks.machine import description, disk_speed
-from benchmarks.tables import table, write_readme
+from benchmarks.readme import write_section
+from benchmarks.tables import table
 
 _ROOT = Path(__file__).resolve().parents[1]
 
@@ -38,7 +39,7 @@ def main(arguments: list[str] | None = None) -> None:
             with options.json.open("a", encoding="utf-8") as stream:
                 stream.write(json.dumps({"case": name, "items": context.n_items, "rows": rows}) + "\n")
         if options.readme:
-            write_readme(_ROOT / "README.md", name, f"{text}\n\n{description()}.")
+            write_section(name, f"{text}\n\n{description()}.")
 
 
 def run_case(name: str, case: Case, context: Context, timeout: float) -> tuple[str, dict[str, Any]]:
@@ -90,7 +91,7 @@ def _options(arguments: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--timeout", type=float, default=300.0, help="seconds that a runner may take")
     parser.add_argument("--json", type=Path, help="append the figures to this file, one line per case")
-    parser.add_argument("--readme", action="store_true", help="write the tables into README.md")
+    parser.add_argument("--readme", action="store_true", help="write the tables into benchmarks/README.md")
     parser.add_argument("--clean", action="store_true", help="remove the data and stop")
     return parser.parse_args(arguments)
 

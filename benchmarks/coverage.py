@@ -177,7 +177,7 @@ def main() -> None:
     rows = [[name, *(f"{x:.1%}" for x in row), _bracket(bracket[name])] for name, row in worst.items()]
     if options.readme:
         text = f"{options.replicates:,} draws per list and confidence; of shapes, the worst N of 1 … 10⁶. {verdict}"
-        write_section("table:coverage", f"{markdown(head, rows)}\n\n{text}")
+        write_section("coverage", f"{markdown(head, rows)}\n\n{text}")
 
 
 if __name__ == "__main__":

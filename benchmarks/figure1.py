@@ -70,7 +70,7 @@ def main() -> None:
     print(table)
     draw(found)
     if options.readme:
-        write_section("table:figure1", f"![Labels by half-width](benchmarks/figure1.svg)\n\n{table}")
+        write_section("figure1", f"![Labels by half-width](figure1.svg)\n\n{table}")
 
 
 if __name__ == "__main__":

@@ -90,7 +90,7 @@ def main() -> None:
     )
     print(text)
     if options.readme:
-        write_section("table:noise", f"{markdown(head, rows)}\n\n{text}")
+        write_section("noise", f"{markdown(head, rows)}\n\n{text}")
 
 
 if __name__ == "__main__":

@@ -1,17 +1,26 @@
-"""Write a generated section of README.md between its markers."""
+"""Write generated sections of `benchmarks/README.md` between their markers."""
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
-README = Path(__file__).resolve().parents[1] / "README.md"
+README = Path(__file__).with_name("README.md")
 
 
-def write_section(name: str, text: str) -> None:
-    """Replace what stands between `<!-- name -->` and `<!-- /name -->`."""
-    before, rest = README.read_text().split(f"<!-- {name} -->\n")
-    _, after = rest.split(f"<!-- /{name} -->", 1)
-    README.write_text(f"{before}<!-- {name} -->\n{text.strip()}\n<!-- /{name} -->{after}")
+def write_section(name: str, text: str, path: Path = README) -> None:
+    """Replace what stands between `<!-- name -->` and `<!-- /name -->`.
+
+    Raises
+    ------
+    SystemExit
+        The file has no such markers.
+    """
+    content = path.read_text(encoding="utf-8")
+    section = re.compile(rf"(<!-- {re.escape(name)} -->\n).*?(<!-- /{re.escape(name)} -->)", re.DOTALL)
+    if not section.search(content):
+        raise SystemExit(f"{path}: no markers for {name}")
+    path.write_text(section.sub(lambda found: f"{found[1]}{text.strip()}\n{found[2]}", content), encoding="utf-8")
 
 
 def markdown(head: list[str], rows: list[list[str]]) -> str:

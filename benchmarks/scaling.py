@@ -168,7 +168,7 @@ def main() -> None:
     )
     print(text)
     if options.readme:
-        write_section("table:scaling", text)
+        write_section("scaling", text)
 
 
 if __name__ == "__main__":

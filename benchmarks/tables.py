@@ -1,10 +1,8 @@
-"""Tables in Markdown, on the screen and between the markers of a README."""
+"""Tables in Markdown."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 from benchmarks.case import Case, Context
@@ -49,18 +47,3 @@ def _seconds(value: float | None) -> str:
 
 def _line(cells: Any) -> str:
     return "| " + " | ".join(cells) + " |"
-
-
-def write_readme(path: Path, name: str, text: str) -> None:
-    """Put a table between its markers, `<!-- bench:NAME -->` and `<!-- /bench -->`.
-
-    Raises
-    ------
-    SystemExit
-        The README has no such markers.
-    """
-    content = path.read_text(encoding="utf-8")
-    pattern = re.compile(rf"(<!-- bench:{re.escape(name)} -->\n).*?(<!-- /bench -->)", re.DOTALL)
-    if not pattern.search(content):
-        raise SystemExit(f"{path}: no markers for bench:{name}")
-    path.write_text(pattern.sub(lambda m: f"{m[1]}{text}\n{m[2]}", content), encoding="utf-8")

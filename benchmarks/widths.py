@@ -65,7 +65,7 @@ def main() -> None:
     )
     print(f"{table}\n\n{text}")
     if options.readme:
-        write_section("table:widths", f"{table}\n\n{text}")
+        write_section("widths", f"{table}\n\n{text}")
 
 
 if __name__ == "__main__":

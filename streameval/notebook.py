@@ -16,8 +16,6 @@ _WIDTH, _HEIGHT = 520, 140
 def table(caption: str, head: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
     """Write an HTML table; whatever is in it is text.
 
-    Examples
-    --------
     >>> table("a < b", ["k"], [])
     '<table><caption>a &lt; b</caption><thead><tr><th>k</th></tr></thead><tbody></tbody></table>'
     """
@@ -27,15 +25,13 @@ def table(caption: str, head: Sequence[str], rows: Sequence[Sequence[object]]) -
     return f"<table><caption>{_text(caption)}</caption>{body}</table>"
 
 
-def band(title: str, ranks: Int64Array, lower: FloatArray, middle: FloatArray, upper: FloatArray) -> str:
+def band(title: str, ranks: Int64Array, lower: FloatArray, estimate: FloatArray, upper: FloatArray) -> str:
     """Draw values of 0..1 by rank on a log scale, as SVG.
 
-    Parameters
-    ----------
-    title : str
-        What a screen reader says.
-    ranks : int64 array, shape (k,), increasing
-    lower, middle, upper : float64 arrays, shape (k,)
+    Args:
+        title: What a screen reader says.
+        ranks: int64 array, shape (k,), increasing.
+        lower, middle, upper: float64 arrays, shape (k,).
     """
     x = _WIDTH * np.log(ranks) / max(float(np.log(ranks[-1])), 1e-9)
     around = _points(np.concatenate([x, x[::-1]]), np.concatenate([lower, upper[::-1]]))
@@ -43,7 +39,7 @@ def band(title: str, ranks: Int64Array, lower: FloatArray, middle: FloatArray, u
         f'<svg role="img" aria-label="{_text(title)}" viewBox="0 0 {_WIDTH} {_HEIGHT}" width="{_WIDTH}">'
         f'<rect width="{_WIDTH}" height="{_HEIGHT}" fill="none" stroke="#888"/>'
         f'<polygon points="{around}" fill="#2f6db0" fill-opacity=".4"/>'
-        f'<polyline points="{_points(x, middle)}" fill="none" stroke="#2f6db0"/></svg>'
+        f'<polyline points="{_points(x, estimate)}" fill="none" stroke="#2f6db0"/></svg>'
     )
 
 

@@ -16,7 +16,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from streameval.notebook import table as html_table
-from streameval.typing import Int64Array
+from streameval.typing import BoolArray, Int8Array, Int64Array
 
 Coverage = Literal["exact", "conditional", "pointwise", "simultaneous", "none"]
 STRENGTH: tuple[Coverage, ...] = ("none", "conditional", "pointwise", "simultaneous", "exact")
@@ -28,21 +28,16 @@ TRUTH = "the truth"
 class Claim:
     """What a curve's bounds promise.
 
-    Attributes
-    ----------
-    coverage : {"exact", "conditional", "pointwise", "simultaneous", "none"}
-        "exact": lower = estimate = upper = truth; of tied items, the worst and the best order.
-        "conditional": the bounds hold wherever `assumes` is true.
-        "pointwise": each rank on its own, "simultaneous": all ranks at once, with probability `confidence`
-        over the draw. "none": a picture, not a bound.
-    confidence : float or None
-        Probability in (0, 1]; None where the claim is not probabilistic.
-    assumes : str
-        One sentence: what has to be true of the list for the claim to hold.
-    about : str
-        What the bounds are bounds of: `TRUTH`, or what the annotators would say (`streameval.labelling.answers`).
-    why : str
-        A clause that says who gave how many labels and how far they agree; empty of the truth.
+    Attributes:
+        coverage ({"exact", "conditional", "pointwise", "simultaneous", "none"}): "exact": lower = estimate = upper =
+            truth; of tied items, the worst and the best order. "conditional": the bounds hold wherever `assumes` is
+            true. "pointwise": each rank on its own, "simultaneous": all ranks at once, with probability `confidence`
+            over the draw. "none": a picture, not a bound.
+        confidence: Probability in (0, 1]; None where the claim is not probabilistic.
+        assumes: One sentence: what has to be true of the list for the claim to hold.
+        about: What the bounds are bounds of: `TRUTH`, or what the annotators would say
+            (`streameval.labelling.answers`).
+        why: A clause that says who gave how many labels and how far they agree; empty of the truth.
     """
 
     coverage: Coverage
@@ -53,8 +48,8 @@ class Claim:
 
     @property
     def caution(self) -> str:
-        """A sentence that says whose answers the claim is about, where it is not the truth; else empty."""
-        return "" if self.about == TRUTH else f"The claim is about {self.about}, not about the truth: {self.why}."
+        """A sentence for after what is claimed, where that is not about the truth; else empty."""
+        return "" if self.about == TRUTH else f"This is no claim about the truth: {self.why}."
 
     def as_dict(self) -> dict[str, Any]:
         """Return the claim as JSON-ready values."""
@@ -62,7 +57,7 @@ class Claim:
 
 
 @dataclass(frozen=True)
-class SlicePlan:
+class SliceRecord:
     """A slice of a plan, as plan.json has it: a list of its own, with what differs from the whole plan's parameters."""
 
     name: str
@@ -164,9 +159,9 @@ class Plan:
         return self.notes.get("by")
 
     @property
-    def slices(self) -> tuple[SlicePlan, ...]:
+    def slices(self) -> tuple[SliceRecord, ...]:
         """The slices, the largest first."""
-        return tuple(SlicePlan(**one) for one in self.notes.get("slices", ()))
+        return tuple(SliceRecord(**one) for one in self.notes.get("slices", ()))
 
     def with_notes(self, **notes: Any) -> Plan:
         """Return the plan with more to remember."""
@@ -213,18 +208,21 @@ class Labels:
         Planned, labelled, missing, doubled, contradictory … (see `streameval.labelling.tally`).
     about, why : str
         Whose answers they are, as in `Claim`.
+    error_rate : float
+        Share of wrong labels that their disagreement suggests; 0 where it suggests none.
     """
 
     rank: Int64Array
-    label: npt.NDArray[np.int8]
+    label: Int8Array
     votes: Int64Array
     positive_votes: Int64Array
     account: Mapping[str, int] = field(default_factory=dict)
     about: str = TRUTH
     why: str = ""
+    error_rate: float = 0.0
 
     @property
-    def known(self) -> npt.NDArray[np.bool_]:
+    def known(self) -> BoolArray:
         """True where there is a label."""
         return np.asarray(self.label >= 0)
 
@@ -254,11 +252,8 @@ class Labels:
     def of(plan: Plan, label: npt.ArrayLike) -> Labels:
         """One vote per planned rank.
 
-        Parameters
-        ----------
-        plan : Plan
-        label : array-like of {1, 0, -1}, shape (n_planned,)
-            In the plan's order; -1 where there is no label.
+        Args:
+            label (array-like of {1, 0, -1}, shape (n_planned,)): In the plan's order; -1 where there is no label.
         """
         values = np.asarray(label, dtype=np.int8)
         votes = (values >= 0).astype(np.int64)

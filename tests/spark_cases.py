@@ -29,8 +29,7 @@ from streameval.order.by_score import ByScore
 from streameval.order.checkpoints import Scans
 from streameval.order.locate import least_memory
 from streameval.rankings import open_ranking
-from streameval.remote import jobs as parcels
-from streameval.remote import labelled_jobs as shipping
+from streameval.remote import jobs, labelled_jobs
 from streameval.rows.options import RankingOptions
 
 N, FILES, GROUP = 24_000, 8, 500
@@ -105,7 +104,7 @@ def damage(folder):
 
 def compare(folder, options, engine, budget):
     """Ranks and facts of both engines, with so many bytes for bins and candidates."""
-    parcels._LEAST_ROWS = N // 5  # several shares
+    jobs._LEAST_ROWS = N // 5  # several shares
     ByScore.budget = budget
     ranking = open_ranking(str(folder), RankingOptions(score="s", **options))
     there = ranking.fetch(RANKS, ["id", "day"], scans=Scans(engine=engine))
@@ -155,9 +154,9 @@ def interrupted(settings):
         raise over
 
     signal.signal(signal.SIGALRM, stop)
-    parcel = parcels.Parcel(parcels.seal(Slow(os.getpid()), [0]), 1, ("at",))
+    request = jobs.JobRequest(jobs.serialize(Slow(os.getpid()), [0]), 1, ("at",))
     try:
-        create("spark", settings).carry(parcel)
+        create("spark", settings).run_job(request)
     except OutsideError as error:
         return {"same": error is over, "waiting": [one.name for one in enumerate_threads() if one.name == "streameval"]}
 
@@ -179,7 +178,7 @@ def main(name, root):
             found[case] = compare(folder, options, engine, tight if "split" in case else plenty)
         except StreamevalError as error:
             found[case] = {"error": type(error).__name__, "text": str(error)}
-    here.BLOCK = shipping.BLOCK = 1 << 12  # many blocks
+    here.BLOCK = labelled_jobs.BLOCK = 1 << 12  # many blocks
     for case in LABELLED:
         found[f"exact, {case}"] = exact(case, root / f"exact, {case}", settings)
     found["interrupted"] = interrupted(settings)

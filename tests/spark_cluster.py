@@ -12,9 +12,8 @@ import pyarrow as pa
 
 from streameval import engines
 from streameval.order.tasks import Sampling
-from streameval.remote import jobs as parcels
-from streameval.remote import scan_jobs as shipping
-from streameval.remote.labelled_jobs import Shipped
+from streameval.remote import jobs, scan_jobs
+from streameval.remote.labelled_jobs import RemoteScans
 
 
 @dataclass(frozen=True)
@@ -22,29 +21,29 @@ class Cluster:
     """Carries parcels as a cluster would, in this process: shares in any order, sums in any grouping."""
 
     seed: int = 0
-    memory: ClassVar[str] = "apart"
+    placement: ClassVar[str] = "on workers"
 
-    def sweep(self, scan, task, numbers, save, progress):
+    def run_task(self, scan, task, numbers, save, progress):
         if isinstance(task, Sampling):
-            return engines.create("local", {}).sweep(scan, task, numbers, save, progress)
-        return shipping.unpack(task, numbers, self.carry(shipping.pack(task, scan, numbers)))
+            return engines.create("local", {}).run_task(scan, task, numbers, save, progress)
+        return scan_jobs.unpack(task, numbers, self.run_job(scan_jobs.pack(task, scan, numbers)))
 
     def labelled(self, rows, threads):
-        return Shipped(rows, threads, self.carry)
+        return RemoteScans(rows, threads, self.run_job)
 
-    def carry(self, parcel):
-        order = np.random.default_rng(self.seed).permutation(parcel.shares)
-        sent = pickle.loads(pickle.dumps(parcel.sent))
-        home = pa.Table.from_batches([batch for part in np.array_split(order, 3) for batch in carried(sent, part)])
-        assert home.column_names == list(parcel.columns)
-        assert set(home.schema.types) == {pa.int64(), pa.int64() if parcel.kind == "long" else pa.binary()}
-        if parcel.merge:
-            home = home.group_by("at").aggregate(list(zip(parcel.columns[1:], parcel.merge, strict=True)))
-        return home
+    def run_job(self, request):
+        order = np.random.default_rng(self.seed).permutation(request.shares)
+        sent = pickle.loads(pickle.dumps(request.payload))
+        result = pa.Table.from_batches([batch for part in np.array_split(order, 3) for batch in carried(sent, part)])
+        assert result.column_names == list(request.columns)
+        assert set(result.schema.types) == {pa.int64(), pa.int64() if request.kind == "long" else pa.binary()}
+        if request.merge:
+            result = result.group_by("at").aggregate(list(zip(request.columns[1:], request.merge, strict=True)))
+        return result
 
 
 def carried(sent, shares):
-    return list(parcels.work(sent, shares.tolist()))
+    return list(jobs.run_shares(sent, shares.tolist()))
 
 
 @dataclass(frozen=True)

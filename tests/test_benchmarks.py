@@ -11,7 +11,8 @@ import pytest
 
 from benchmarks.case import Context, cases
 from benchmarks.data import Dataset, ids
-from benchmarks.tables import table, write_readme
+from benchmarks.readme import README, write_section
+from benchmarks.tables import table
 from benchmarks.worker import measure
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -66,12 +67,17 @@ def test_data_are_made_once_and_follow_the_rank(tmp_path):
     assert np.unique(ids(np.arange(1, 5_001), 5_000, 3)).size == 5_000
 
 
-def test_readme_tables_have_their_markers(tmp_path):
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    assert set(re.findall(r"<!-- bench:(\w+) -->", readme)) <= set(cases())
+def test_tables_stand_between_their_markers(tmp_path):
+    text = README.read_text(encoding="utf-8")
+    names = re.findall(r"^<!-- (\w+) -->$", text, re.MULTILINE)
+    assert names == re.findall(r"^<!-- /(\w+) -->$", text, re.MULTILINE)
+    sources = "".join(path.read_text(encoding="utf-8") for path in README.parent.glob("*.py"))
+    written = set(re.findall(r'write_section\("(\w+)"', sources))
+    assert written <= set(names) <= set(cases()) | written
+    assert re.search(r"\]\(benchmarks/README\.md", (ROOT / "README.md").read_text(encoding="utf-8"))
     copy = tmp_path / "README.md"
-    copy.write_text("a\n<!-- bench:x -->\nold\n<!-- /bench -->\nb\n", encoding="utf-8")
-    write_readme(copy, "x", "new")
-    assert copy.read_text(encoding="utf-8") == "a\n<!-- bench:x -->\nnew\n<!-- /bench -->\nb\n"
+    copy.write_text("a\n<!-- x -->\nold\n<!-- /x -->\nb\n", encoding="utf-8")
+    write_section("x", "new", copy)
+    assert copy.read_text(encoding="utf-8") == "a\n<!-- x -->\nnew\n<!-- /x -->\nb\n"
     with pytest.raises(SystemExit):
-        write_readme(copy, "y", "new")
+        write_section("y", "new", copy)

@@ -7,10 +7,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from score_lists import SCORES, scan_of, sorted_positions
 
-from streameval.kernels.bins import keep_open, pile_up, thin_out
-from streameval.kernels.tiehash import position_hashes
-from streameval.order import early_candidates as hoarding
-from streameval.order.early_candidates import Hoard
+from streameval.kernels.bins import append_rows, keep_open, keep_wanted
+from streameval.kernels.tie_hash import position_hashes
+from streameval.order import early_candidates as early_module
+from streameval.order.early_candidates import EarlyCandidates
 from streameval.order.filter import BLOCK, NO_HASHES, bits
 from streameval.order.first_bins import first_stage
 from streameval.order.locate import locate
@@ -63,16 +63,16 @@ def test_kernels_that_keep_rows_against_their_naive_twins(data, wanted, before):
     kept = [i for i, b in enumerate(data) if b in wanted]
     assert rows[: keep_open(bins, bits(flags), rows)].tolist() == kept
     keys = np.arange(bins.size, dtype=np.uint64) << np.uint64(32)
-    pile = (np.zeros(400, np.uint32), np.zeros(400, np.int64), np.zeros(400, np.uint32))
-    n = pile_up(keys, 1000, bins, np.array(kept, dtype=np.uint32), pile, np.uint64(32), before)
-    assert pile[0][before:n].tolist() == kept
-    assert pile[1][before:n].tolist() == [1000 + i for i in kept]
-    assert pile[2][before:n].tolist() == [data[i] for i in kept]
+    candidates = (np.zeros(400, np.uint32), np.zeros(400, np.int64), np.zeros(400, np.uint32))
+    n = append_rows(keys, 1000, bins, np.array(kept, dtype=np.uint32), candidates, np.uint64(32), before)
+    assert candidates[0][before:n].tolist() == kept
+    assert candidates[1][before:n].tolist() == [1000 + i for i in kept]
+    assert candidates[2][before:n].tolist() == [data[i] for i in kept]
     odd = flags & (np.arange(201) % 2 == 1)
     rest = [i for i in kept if data[i] % 2]
-    pile[2][:before] = 200
-    m = thin_out(pile, n, bits(odd))
-    assert pile[1][:m].tolist() == [1000 + i for i in rest]
+    candidates[2][:before] = 200
+    m = keep_wanted(candidates, n, bits(odd))
+    assert candidates[1][:m].tolist() == [1000 + i for i in rest]
 
 
 LISTS = {
@@ -101,35 +101,35 @@ def test_one_scan_is_enough_where_order_and_score_are_unrelated(name, threads):
 
 @pytest.mark.parametrize("limit", [1 << 20, 1 << 22, 1 << 26])
 @pytest.mark.parametrize("kept", [0.2, 0.6, 0.9, 1.0])
-def test_a_pile_always_has_room_for_a_block(limit, kept):
+def test_a_thread_always_has_room_for_a_block(limit, kept):
     """Kernels write without looking: what they are given has to be large enough, at every block."""
     rng = np.random.default_rng(8)
-    hoard = Hoard(np.arange(1, 100), np.zeros(1000, np.int64), 10**7, limit, 32)
-    pile = hoard.pile(np.zeros(1000, np.uint32))
-    hoard._bits = bits(np.arange(1000) < 1000 * kept)
+    early_candidates = EarlyCandidates(np.arange(1, 100), np.zeros(1000, np.int64), 10**7, limit, 32)
+    candidates = early_candidates.of_thread(np.zeros(1000, np.uint32))
+    early_candidates._bits = bits(np.arange(1000) < 1000 * kept)
     total = 0
     for _ in range(40):
         block = rng.integers(0, 1000, BLOCK).astype(np.uint32)
-        hoard.take(pile, rng.integers(0, 2**63, BLOCK).astype(np.uint64), 0, block)
+        early_candidates.take(candidates, rng.integers(0, 2**63, BLOCK).astype(np.uint64), 0, block)
         total += int(np.sum(block < 1000 * kept))
-        assert pile.items <= pile.room
-        assert all(array.size == pile.room for array in pile.words)
-        assert pile.items == (0 if hoard.dropped else total)
-    assert 12 * pile.room <= limit
-    assert hoard.dropped == (limit == 1 << 20 or (limit == 1 << 22 and kept > 0.25))
+        assert candidates.items <= candidates.room
+        assert all(array.size == candidates.room for array in candidates.words)
+        assert candidates.items == (0 if early_candidates.dropped else total)
+    assert 12 * candidates.room <= limit
+    assert early_candidates.dropped == (limit == 1 << 20 or (limit == 1 << 22 and kept > 0.25))
 
 
 def test_what_one_thread_drops_no_review_brings_back():
-    hoard = Hoard(np.arange(1, 100), np.zeros(1000, np.int64), 3 * BLOCK, 1 << 22, 32)
-    piles = [hoard.pile(np.zeros(1000, np.uint32)) for _ in range(2)]
+    early_candidates = EarlyCandidates(np.arange(1, 100), np.zeros(1000, np.int64), 3 * BLOCK, 1 << 22, 32)
+    by_thread = [early_candidates.of_thread(np.zeros(1000, np.uint32)) for _ in range(2)]
     block = np.zeros(BLOCK, np.uint32)
-    hoard.take(piles[0], np.zeros(BLOCK, np.uint64), 0, block)
-    hoard.dropped = True
-    for pile in piles:
-        hoard.take(pile, np.zeros(BLOCK, np.uint64), 0, block)
-        pile.counts[0] = pile.rows
-        hoard.settle(pile)
-    assert hoard.items(np.array([0])) is None
+    early_candidates.take(by_thread[0], np.zeros(BLOCK, np.uint64), 0, block)
+    early_candidates.dropped = True
+    for candidates in by_thread:
+        early_candidates.take(candidates, np.zeros(BLOCK, np.uint64), 0, block)
+        candidates.counts[0] = candidates.rows
+        early_candidates.end_row_group(candidates)
+    assert early_candidates.items(np.array([0])) is None
 
 
 def test_without_room_nothing_is_kept_and_nothing_is_lost(monkeypatch):
@@ -138,13 +138,13 @@ def test_without_room_nothing_is_kept_and_nothing_is_lost(monkeypatch):
     wanted = np.arange(1, 300_000, 997)
     expected = locate(scan_of(table, 20), wanted, 1e8)
     assert expected.scans == 1
-    plain = Hoard.__init__
-    monkeypatch.setattr(Hoard, "__init__", lambda self, *args: plain(self, *args[:3], 1 << 16, *args[4:]))
+    plain = EarlyCandidates.__init__
+    monkeypatch.setattr(EarlyCandidates, "__init__", lambda self, *args: plain(self, *args[:3], 1 << 16, *args[4:]))
     found = locate(scan_of(table, 20), wanted, 1e8)
     assert found.scans == 2
     assert found.position.tolist() == expected.position.tolist()
-    monkeypatch.setattr(Hoard, "__init__", plain)
-    monkeypatch.setattr(hoarding, "_DEVIATIONS", 0.01)  # margins too narrow: bins of wanted ranks close
+    monkeypatch.setattr(EarlyCandidates, "__init__", plain)
+    monkeypatch.setattr(early_module, "_DEVIATIONS", 0.01)  # margins too narrow: bins of wanted ranks close
     found = locate(scan_of(table, 20), wanted, 1e8)
     assert found.scans == 2
     assert found.position.tolist() == expected.position.tolist()

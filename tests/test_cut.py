@@ -21,9 +21,9 @@ from streameval.curve.extremes import Extremes
 from streameval.curve.proven import best_precision, deepest_rank, parse_share
 from streameval.curve.targets import rank_at_recall
 from streameval.errors import InputError, OutsideError, StudyError
-from streameval.kernels.wordorder import count_before
+from streameval.kernels.word_order import count_before
 from streameval.rankings import open_ranking
-from streameval.rankings.top_items import _Items, leading
+from streameval.rankings.top_items import _Items, read_top
 from streameval.rows.options import RankingOptions
 
 
@@ -125,7 +125,7 @@ def lake(tmp_path_factory):
 
 
 def pieces(ranking, rank, order, folder, memory=1e9):
-    found = leading(ranking, rank, order, folder, memory)
+    found = read_top(ranking, rank, order, folder, memory)
     tables = list(found.tables)
     assert all(table.schema == found.schema for table in tables)
     assert not list(folder.iterdir())

@@ -11,7 +11,7 @@ import pytest
 
 import streameval
 from streameval import cli
-from streameval.kernels.cache import KernelFiles
+from streameval.kernels.cache import CacheFiles
 from streameval.process.compiling import EACH_TIME, ONCE, compiling
 
 # LLVM calls numba back for the machine code of a cached kernel: a signal there is the worst moment there is
@@ -75,16 +75,16 @@ def test_a_damaged_kernel_is_compiled_anew(filled, tmp_path, damage):
 
 def test_two_signatures_compiled_at_once_do_not_take_each_others_place(tmp_path):
     # both processes found an empty folder before either wrote
-    one, other = (KernelFiles(str(tmp_path), "f", "source") for _ in range(2))
+    one, other = (CacheFiles(str(tmp_path), "f", "source") for _ in range(2))
     assert one.load("int64") is other.load("float64") is None
     one.save("int64", "code for int64")
     other.save("float64", "code for float64")
     assert (other.load("int64"), one.load("float64")) == ("code for int64", "code for float64")
-    assert KernelFiles(str(tmp_path), "f", "newer source").load("int64") is None
+    assert CacheFiles(str(tmp_path), "f", "newer source").load("int64") is None
 
 
 def test_a_full_disk_keeps_no_kernel_and_fails_nothing(tmp_path, monkeypatch):
-    files = KernelFiles(str(tmp_path), "f", "source")
+    files = CacheFiles(str(tmp_path), "f", "source")
     monkeypatch.setattr(os, "replace", lambda *paths: (_ for _ in ()).throw(OSError(28, "No space left on device")))
     with pytest.raises(OSError, match="No space"):
         files.save("int64", "code")

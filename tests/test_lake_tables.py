@@ -378,13 +378,13 @@ ANSWERS = [
 
 @pytest.mark.parametrize(("said", "status", "shown"), ANSWERS)
 def test_a_librarys_trouble_with_a_store_is_worth_a_retry_or_not(said, status, shown):
-    from streameval.rows.lake import asked
+    from streameval.rows.lake import call_library
 
     def ask():
         raise OSError(said)
 
     with pytest.raises(StreamevalError, match=shown) as caught:
-        asked("delta:s3://b/x", ask)
+        call_library("delta:s3://b/x", ask)
     assert caught.value.exit_status == status
     assert "secret" not in str(caught.value)
 

@@ -17,7 +17,7 @@ from lake import ENVIRONMENT, client, forget, reach, refused, serve, upload
 from streameval.cli import run
 from streameval.errors import InputError, OutsideError, StreamevalError, StudyError
 from streameval.rankings import open_ranking
-from streameval.rows.lake import asked
+from streameval.rows.lake import call_library
 from streameval.rows.options import RankingOptions
 from streameval.stores import trouble
 from streameval.stores.objects import ObjectFile
@@ -271,7 +271,7 @@ def test_a_table_whose_store_is_away_is_worth_a_retry(said):
         raise OSError(said)
 
     with pytest.raises(OutsideError, match="delta:s3://lake/x: its store does not answer"):
-        asked("delta:s3://lake/x", ask)
+        call_library("delta:s3://lake/x", ask)
 
 
 def twice(fault):
@@ -461,7 +461,7 @@ def test_names_of_objects_are_no_reasons(monkeypatch, said, status):
         raise OSError(said)
 
     with pytest.raises(StreamevalError) as caught:
-        trouble.tried("s3://b/a", ask)
+        trouble.with_retries("s3://b/a", ask)
     assert caught.value.exit_status == status
     assert "signatures" not in str(caught.value)
 
@@ -589,7 +589,7 @@ def test_pauses_grow_between_tries(monkeypatch):
         raise OSError("AWS Error SLOW_DOWN during GetObject operation: please, secret-thing")
 
     with pytest.raises(OutsideError, match="slow down; 6 tries") as caught:
-        trouble.tried("s3://lake/x", fail)
+        trouble.with_retries("s3://lake/x", fail)
     assert "secret-thing" not in str(caught.value)
     assert len(pauses) == 5
     assert all(later > earlier for earlier, later in zip(pauses, pauses[2:], strict=False))

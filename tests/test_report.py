@@ -18,9 +18,9 @@ from streameval.cli import run
 from streameval.curve import Curve
 from streameval.curve.envelope import Envelope, Points, close
 from streameval.methods import available, create
-from streameval.reporting import drawn
-from streameval.reporting.packed import pack, pack_all, thin
+from streameval.reporting import chart_rows
 from streameval.reporting.page import render
+from streameval.reporting.picker_data import pack, pack_all, thin
 from streameval.reporting.sentences import proof
 from streameval.study import Study
 from streameval.types import Claim, Labels
@@ -42,14 +42,14 @@ def test_what_is_drawn_holds_the_truth(seed):
     low, high = curve.envelope.at(r)
     assert np.all((low <= y) & (y <= high)), "a band that misses says nothing here: take another seed"
     precision, recall, rate = y / r, y / y[-1], (r - y) / (n - y[-1])
-    for row in drawn.by_recall(curve):
+    for row in chart_rows.by_recall(curve):
         best = precision[recall >= row["recall"] - 1e-9].max()
         assert row["lower"] - 2e-5 <= best <= row["upper"] + 2e-5
-    for row in drawn.by_false_positive_rate(curve):
+    for row in chart_rows.by_false_positive_rate(curve):
         there = recall[rate <= row["rate"] + 1e-5].max(initial=0.0)
         assert row["lower"] - 2e-5 <= there <= row["upper"] + 2e-5
     places = np.flatnonzero(truth) + 1
-    for row in drawn.by_yield(curve):
+    for row in chart_rows.by_yield(curve):
         if row["found"] <= y[-1]:
             there = row["found"] / places[int(row["found"]) - 1]
             assert row["lower"] - 2e-5 <= there <= row["upper"] + 2e-5

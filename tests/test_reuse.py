@@ -15,7 +15,7 @@ import streameval
 from streameval.cli import run
 from streameval.errors import InputError
 from streameval.kernels.draw import mix64
-from streameval.kernels.samplehash import SAMPLE_SEED, sample_hashes
+from streameval.kernels.sample_hash import SAMPLE_SEED, sample_hashes
 from streameval.methods import create
 from streameval.order.ties import key_hashes
 from streameval.rankings.draw_by_key import draw_by_key, smallest
@@ -81,7 +81,7 @@ def test_runs_of_any_length_draw_the_same(versions, monkeypatch):
     strata = create("loguniform", {"alpha": 0.3}).strata(N)
     rng = np.random.default_rng(0)
     hashes = rng.integers(0, 2**63, N).astype(np.uint64)
-    whole, parts = hashdraw._Scan(*strata), hashdraw._Scan(*strata)
+    whole, parts = hashdraw._StrataDraw(*strata), hashdraw._StrataDraw(*strata)
     whole.take(hashes, 1)
     at = 0
     while at < N:

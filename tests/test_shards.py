@@ -21,7 +21,7 @@ from streameval.cli import run
 from streameval.cli.meter import Meter
 from streameval.errors import InputError, StudyError
 from streameval.order import run_threads as sweeping
-from streameval.order.checkpoints import Keeper, Scans, UnfinishedError, forget
+from streameval.order.checkpoints import Checkpoints, Scans, UnfinishedError, forget
 from streameval.order.locate import least_memory, locate
 from streameval.order.partials import merged, partial_of
 from streameval.order.shards import Shard
@@ -81,16 +81,16 @@ def test_shards_of_any_number_in_any_order_find_the_same_rows(name, seed, counts
     for _ in range(50):
         share = shares[rng.integers(len(shares))]
         try:
-            found = locate(scan_of(table, 7, columns), wanted, memory, keeper=Keeper("list", folder, share))
+            found = locate(scan_of(table, 7, columns), wanted, memory, checkpoints=Checkpoints("list", folder, share))
         except UnfinishedError as unfinished:
             shares = list(unfinished.state.missing) if rng.random() < 0.5 else shares
         else:
             break
     else:
-        found = locate(scan_of(table, 7, columns), wanted, memory, keeper=Keeper("list", folder, Shard()))
+        found = locate(scan_of(table, 7, columns), wanted, memory, checkpoints=Checkpoints("list", folder, Shard()))
     assert found.position.tolist() == expected.position.tolist()
     assert found.tied.tolist() == expected.tied.tolist()
-    again = locate(scan_of(table, 7, columns), wanted, memory, keeper=Keeper("list", folder))
+    again = locate(scan_of(table, 7, columns), wanted, memory, checkpoints=Checkpoints("list", folder))
     assert again.position.tolist() == expected.position.tolist()
 
 
@@ -101,12 +101,12 @@ def test_partials_merge_in_any_grouping_and_tasks_can_be_sent(seed, tmp_path_fac
     scan = scan_of(pa.table({"s": rng.random(500)}), 6)
     tasks = []
 
-    class Spy(Keeper):
+    class Spy(Checkpoints):
         def run(self, scan, task, progress):
             tasks.append(task)
             return super().run(scan, task, progress)
 
-    locate(scan, np.array([3, 77, 400]), 1e8, keeper=Spy("list", tmp_path_factory.mktemp("kept"), Shard()))
+    locate(scan, np.array([3, 77, 400]), 1e8, checkpoints=Spy("list", tmp_path_factory.mktemp("kept"), Shard()))
     assert [task.name for task in tasks] == ["sample", "count", "candidates"]
     for task in tasks:
         sent = pickle.loads(pickle.dumps(task))
@@ -220,13 +220,13 @@ import os
 import streameval
 from streameval.order import checkpoints as keeping, run_threads as sweep
 sweep.CHECKPOINT_SECONDS = 0
-plain, saved = keeping.Keeper.save, []
+plain, saved = keeping.Checkpoints.save, []
 def save(self):
     plain(self)
     saved.append(1)
     if len(saved) == 30:
         os.kill(os.getpid(), 9)
-keeping.Keeper.save = save
+keeping.Checkpoints.save = save
 streameval.select({str(study)!r})
 """
     assert subprocess.run([sys.executable, "-c", code], cwd=Path(__file__).parents[1], check=False).returncode == -9

@@ -24,9 +24,9 @@ from streameval.methods import available, create
 from streameval.rankings import open_ranking
 from streameval.rows.options import RankingOptions
 from streameval.slices.column import MOST_SLICES, read_slices
-from streameval.slices.place import place
+from streameval.slices.locate_slices import locate_slices
 from streameval.slices.plan import draw_by_slices
-from streameval.slices.pool import budgets, list_cutoffs, parts, seed_of, shared
+from streameval.slices.pool import budgets, list_cutoffs, seed_of, slice_confidence, slice_plans
 from streameval.study import Study
 from streameval.study.judging import curve_of, slice_curves
 from streameval.types import Labels
@@ -80,7 +80,7 @@ def test_kernels_of_stored_order_agree_with_a_plain_count(codes, data):
             count_between(own, first, cutoffs, counts)
     places = [np.flatnonzero(codes == code) + 1 for code in range(4)]
     assert found.tolist() == [int(places[code][k - 1]) for code in range(4) for k in wanted[code]]
-    naive = [[int(np.sum(place <= cutoff)) for place in places] for cutoff in cutoffs]
+    naive = [[int(np.sum(locate_slices <= cutoff)) for locate_slices in places] for cutoff in cutoffs]
     assert np.cumsum(counts, axis=0).tolist() == naive
 
 
@@ -94,7 +94,7 @@ def check_places(source, options, column, tmp_path, table=None):
     wanted = [np.unique(np.append(rng.integers(1, k + 1, 20), (1, k))).astype(np.int64) for k in slices.n_items]
     ends = (1, opened.n_items)  # ends of the list are ends of slices too: what is found twice is one mark
     cutoffs = np.unique(np.append(rng.integers(1, opened.n_items + 1, 15), ends)).astype(np.int64)
-    placed = place(opened, slices, wanted, cutoffs)
+    placed = locate_slices(opened, slices, wanted, cutoffs)
     whole = opened.fetch(np.arange(1, opened.n_items + 1), [column]).table.column(column).to_pylist()
     names = np.array(["(none)" if one is None else str(one) for one in whole])
     assert sorted(slices.names) == sorted(set(names))
@@ -129,7 +129,7 @@ def test_counting_takes_no_room_for_every_slice_at_every_mark(tmp_path):
     slices = read_slices(ranking, "by", tmp_path)
     wanted = [np.arange(1, k + 1) for k in slices.n_items]
     tracemalloc.start()
-    placed = place(ranking, slices, wanted, np.array([40_000]))
+    placed = locate_slices(ranking, slices, wanted, np.array([40_000]))
     most = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert sorted(np.concatenate(placed.rank).tolist()) == list(range(1, 40_001))
@@ -191,8 +191,8 @@ def test_ranks_of_slices_whatever_the_scores(tmp_path_factory, seed, kind, desce
 
 
 def test_shares():
-    assert shared(0.95, 1) == pytest.approx(0.95)
-    assert 10 * (1 - shared(0.9, 10)) == pytest.approx(0.1)
+    assert slice_confidence(0.95, 1) == pytest.approx(0.95)
+    assert 10 * (1 - slice_confidence(0.9, 10)) == pytest.approx(0.1)
     assert seed_of(0, "de") != seed_of(0, "fr") != seed_of(1, "fr")
 
 
@@ -223,10 +223,10 @@ def test_each_slice_is_bounded_as_a_list_of_its_own(method):
     truth, names = table.column("truth").to_numpy(), names_of(table)
     labels = Labels.of(plan, truth[plan.ranks - 1])
     curves = slice_curves(plan, labels)
-    for part in parts(plan):
+    for part in slice_plans(plan):
         within = truth[names == part.name]
         confidence = getattr(own, "confidence", None)
-        alone = own if confidence is None else replace(own, confidence=shared(confidence, len(curves)))
+        alone = own if confidence is None else replace(own, confidence=slice_confidence(confidence, len(curves)))
         planned = alone.plan(within.size, seed_of(1, part.name))
         assert part.plan.ranks.tolist() == planned.ranks.tolist()
         expected = alone.curve(planned, Labels.of(planned, within[planned.ranks - 1]))

@@ -26,20 +26,19 @@ from spark_cluster import Cluster
 import streameval
 from streameval import engines
 from streameval.cli import run
-from streameval.engines.spark.jobs import carried, trouble
+from streameval.engines.spark.jobs import run_request, trouble
 from streameval.errors import InputError, OutsideError
-from streameval.order.checkpoints import Keeper, Scans
+from streameval.order.checkpoints import Checkpoints, Scans
 from streameval.order.locate import least_memory, locate
 from streameval.order.tasks import Sampling
 from streameval.rankings import open_ranking
-from streameval.remote import jobs as parcels
-from streameval.remote import scan_jobs as shipping
+from streameval.remote import jobs, scan_jobs
 from streameval.rows.options import RankingOptions
 
 
 @pytest.fixture
 def small_shares(monkeypatch):
-    monkeypatch.setattr(parcels, "_LEAST_ROWS", 100)
+    monkeypatch.setattr(jobs, "_LEAST_ROWS", 100)
 
 
 @pytest.mark.parametrize("name", SCORES)
@@ -56,8 +55,8 @@ def test_parcels_bring_home_what_the_local_engine_finds(name, seed, key, ascendi
     scan = open_ranking(str(path), options).order.scan_for(wanted)
     memory = float(least_memory(wanted.size)) if tight else 1e8
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(parcels, "_LEAST_ROWS", 100)
-        there = locate(scan, wanted, memory, keeper=Keeper(engine=Cluster(seed)))
+        patch.setattr(jobs, "_LEAST_ROWS", 100)
+        there = locate(scan, wanted, memory, checkpoints=Checkpoints(engine=Cluster(seed)))
     here = locate(scan, wanted, memory)
     assert there.position.tolist() == here.position.tolist()
     assert there.tied.tolist() == here.tied.tolist()
@@ -75,10 +74,10 @@ def listed(tmp_path):
 class Spy(Cluster):
     """Keeps the task, the scan and the row groups that it was last given."""
 
-    def sweep(self, scan, task, numbers, save, progress):
+    def run_task(self, scan, task, numbers, save, progress):
         if not isinstance(task, Sampling):
             Spy.last = scan, task, numbers
-        return super().sweep(scan, task, numbers, save, progress)
+        return super().run_task(scan, task, numbers, save, progress)
 
 
 @pytest.fixture
@@ -90,21 +89,21 @@ def last(listed, small_shares):
 
 def test_shares_that_are_lost_or_done_twice_are_noticed(last):
     scan, task, numbers = last
-    parcel = shipping.pack(task, scan, numbers)
-    assert parcel.shares == 10
+    request = scan_jobs.pack(task, scan, numbers)
+    assert request.shares == 10
     for shares, came in ((range(9), 9), ([*range(10), 4], 11)):
-        home = pa.Table.from_batches(parcels.work(parcel.sent, shares))
+        home = pa.Table.from_batches(jobs.run_shares(request.payload, shares))
         with pytest.raises(OutsideError, match=f"10 row groups were asked for, and {came} came back"):
-            shipping.unpack(task, numbers, home)
+            scan_jobs.unpack(task, numbers, home)
 
 
 def test_what_goes_wrong_at_a_worker_is_told_in_one_line(last, listed, monkeypatch):
     scan, task, numbers = last
-    parcel = shipping.pack(task, scan, numbers)
+    request = scan_jobs.pack(task, scan, numbers)
 
-    def told(sent=parcel.sent):
+    def told(sent=request.payload):
         with pytest.raises(RuntimeError) as caught:
-            list(parcels.work(sent, [0]))
+            list(jobs.run_shares(sent, [0]))
         return trouble(ValueError(f"Job aborted\n  RuntimeError: {caught.value}\n at java.lang.Thread"))
 
     listed.rename(listed.with_suffix(".gone"))
@@ -114,9 +113,9 @@ def test_what_goes_wrong_at_a_worker_is_told_in_one_line(last, listed, monkeypat
     assert error.hint == "put the list where all machines see it under one path"
     pq.write_table(pa.table({"s": [0.5]}), listed)
     assert "changed while it was read" in told().what
-    monkeypatch.setattr(shipping, "partial_of", lambda *_: (_ for _ in ()).throw(OSError(28, "No space left")))
+    monkeypatch.setattr(scan_jobs, "partial_of", lambda *_: (_ for _ in ()).throw(OSError(28, "No space left")))
     assert isinstance(told(), OutsideError)
-    version, *rest = pickle.loads(parcel.sent)
+    version, *rest = pickle.loads(request.payload)
     assert "the workers have streameval" in told(pickle.dumps((f"{version}9", *rest))).what
 
 
@@ -147,9 +146,9 @@ def test_paths_are_made_absolute_for_workers(listed, last, monkeypatch):
     monkeypatch.chdir(listed.parent)
     footers = [replace(unit.footer, file=replace(unit.footer.file, path=listed.name)) for unit in scan.units]
     units = [replace(unit, footer=footer) for unit, footer in zip(scan.units, footers, strict=True)]
-    sent = shipping.pack(task, replace(scan, units=units), numbers).sent
+    sent = scan_jobs.pack(task, replace(scan, units=units), numbers).payload
     monkeypatch.chdir("/")
-    assert len(list(parcels.work(sent, [0]))) == 1
+    assert len(list(jobs.run_shares(sent, [0]))) == 1
 
 
 def test_engines_that_do_not_fit(listed, tmp_path, capsys):
@@ -301,7 +300,7 @@ def test_an_interruption_is_passed_on_until_the_job_ends(error, monkeypatch):
     session = Session()
     try:
         with pytest.raises(type(error)) as caught:
-            carried(session, parcels.Parcel(b"", 1, ("at",)))
+            run_request(session, jobs.JobRequest(b"", 1, ("at",)))
     finally:
         signal.signal(signal.SIGALRM, before)
     assert caught.value is error

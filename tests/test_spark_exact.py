@@ -17,8 +17,7 @@ from streameval.counting import by_score as scored
 from streameval.counting import counters as cells
 from streameval.counting import threads as here
 from streameval.errors import InputError, OutsideError
-from streameval.remote import jobs as parcels
-from streameval.remote import labelled_jobs as shipping
+from streameval.remote import jobs, labelled_jobs
 from streameval.rows.options import RankingOptions
 from streameval.verbs.exact import Windows
 
@@ -40,9 +39,9 @@ WAYS = {
 @pytest.fixture(autouse=True)
 def small(monkeypatch):
     """Blocks and shares so small that a short list has many."""
-    for module in (sums, here, scored, shipping):
+    for module in (sums, here, scored, labelled_jobs):
         monkeypatch.setattr(module, "BLOCK", 64)
-    monkeypatch.setattr(parcels, "_LEAST_ROWS", 90)
+    monkeypatch.setattr(jobs, "_LEAST_ROWS", 90)
     monkeypatch.setattr(cells, "_MOST_BINS", 256)
     monkeypatch.setattr(cells, "_MOST_PARTS", 1024)
     monkeypatch.setattr(cells, "_SAMPLE_ROWS", 400)
@@ -115,9 +114,9 @@ def test_files_are_the_same_to_the_byte(way, tmp_path):
 
 def test_blocks_and_row_groups_that_are_lost_are_noticed(tmp_path):
     class Careless(Cluster):
-        def carry(self, parcel):
-            home = super().carry(parcel)
-            return home.slice(1) if parcel.kind == "binary" else home.filter(pc.field("at") >= 0)
+        def run_job(self, request):
+            home = super().run_job(request)
+            return home.slice(1) if request.kind == "binary" else home.filter(pc.field("at") >= 0)
 
     folder = write(tmp_path / "list", "whole numbers")
     with pytest.raises(OutsideError, match="24 blocks were asked for, and others came back"):
@@ -128,9 +127,9 @@ def test_blocks_and_row_groups_that_are_lost_are_noticed(tmp_path):
 
 def test_a_list_in_no_order_is_not_read_elsewhere_to_find_that_out(tmp_path):
     class Refusing(Cluster):
-        def carry(self, parcel):
-            assert parcel.kind != "binary", "sums were asked for"
-            return super().carry(parcel)
+        def run_job(self, request):
+            assert request.kind != "binary", "sums were asked for"
+            return super().run_job(request)
 
     folder = write(tmp_path / "list", "sorted by row group")
     assert "a counter" in evaluated(folder, "sorted by row group", Refusing()).summary["how"]
@@ -149,7 +148,7 @@ def test_a_label_that_cannot_be_used_is_named_as_here(way, at, label, said, tmp_
     for engine in ("local", Cluster()):
         with pytest.raises((InputError, RuntimeError), match=said) as caught:
             evaluated(folder, way, engine)
-        told.append(parcels.heard(str(caught.value)) or caught.value)
+        told.append(jobs.reported_error(str(caught.value)) or caught.value)
     assert str(told[0]) == str(told[1])
 
 
@@ -165,7 +164,7 @@ def test_what_only_one_machine_has_is_refused(tmp_path):
 
 def test_the_row_before_a_share_is_in_another_row_group(tmp_path, monkeypatch):
     """Blocks as long as row groups: whether a block's first score ties with the one before, its own rows do not say."""
-    monkeypatch.setattr(shipping, "BLOCK", 100)
+    monkeypatch.setattr(labelled_jobs, "BLOCK", 100)
     monkeypatch.setattr(here, "BLOCK", 100)
     folder = write(tmp_path / "list", "sorted", values=5)
     assert evaluated(folder, "sorted", Cluster()).metrics.equals(evaluated(folder, "sorted", "local").metrics)

@@ -125,6 +125,7 @@ ROWS = st.lists(
             "time": st.sampled_from([None, 1, 2]),
             "ours": st.booleans(),
             "given": st.integers(1, 3),
+            "source": st.sampled_from([None, None, "llm"]),
         }
     ),
     max_size=12,
@@ -138,9 +139,9 @@ def naive(rows, rule):
         said, mine = {}, [row for row in rows if row["rank"] == rank]
         for i, row in enumerate(mine):
             who = row["annotator"] or ("" if row["ours"] else ("row", i))
-            said.setdefault(who, []).append((i, row))
+            said.setdefault((who, row["source"]), []).append((i, row))
         counted = []
-        for who, one in said.items():
+        for (who, _), one in said.items():
             groups = {}
             for i, row in one:
                 groups.setdefault(row["given"] if who == "" and rule != "latest" else None, []).append((i, row))

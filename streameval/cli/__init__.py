@@ -88,7 +88,7 @@ def _notice(arguments: list[str], what: str) -> None:
 
 
 def _no_reader() -> int:
-    """Whoever read the output wants no more of it, as `head` does: the rest is written to nowhere."""
+    """After the reader of the output has closed it, as `head` does: write the rest to nowhere."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return EXIT_DONE
 

@@ -1,4 +1,4 @@
-"""Manners of a batch job: a limit of time, a rehearsal, a record of what was read and written."""
+"""Options of batch jobs: a time limit, a dry run, a record of what was read and written."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ _UNITS = {"": 1, "s": 1, "m": 60, "h": 3600}
 
 def duration(kind: Any, tokens: Sequence[Any]) -> float:
     """Read a length of time: 90, 90s, 45m, 1.5h."""
-    found = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?)\s*([smh]?)", tokens[0].value.strip())
-    if found is None or float(found[1]) <= 0:
+    match = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?)\s*([smh]?)", tokens[0].value.strip())
+    if match is None or float(match[1]) <= 0:
         raise ValueError(f"{tokens[0].value!r} is no length of time: 90, 45m and 2h are")
-    return float(found[1]) * _UNITS[found[2]]
+    return float(match[1]) * _UNITS[match[2]]
 
 
 @Parameter(name="*")

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from cyclopts import Parameter
 
@@ -13,8 +15,12 @@ from streameval.cli.methods import MethodFlags
 from streameval.cli.options import Flags, Whole
 from streameval.cli.output import Output, progress
 from streameval.cli.ranking import RankingFlags
-from streameval.errors import InputError
+from streameval.errors import InputError, StudyError
 from streameval.options import option
+
+if TYPE_CHECKING:
+    from streameval.study import Study
+    from streameval.types import Plan
 
 
 @Parameter(name="*")
@@ -79,13 +85,7 @@ def enlarge_study(ranking: Sequence[str], study: Path, flags: GrowthFlags, outpu
         "already_there": labels == before,
         **grown.header(),
     }
-    output.say(
-        result,
-        [
-            f"{head} (look {look} of {looks})",
-            f"Next: streameval select {study} --export tasks.csv",
-        ],
-    )
+    output.say(result, [f"{head} (look {look} of {looks})", next_stop(Study(study), grown)])
 
 
 def plan_with_key(
@@ -97,6 +97,7 @@ def plan_with_key(
     output: Output,
 ) -> None:
     """Draw by key, take over labels, and say how many are left to ask for."""
+    from streameval.study import Study
     from streameval.verbs.reuse import ByKey, plan_by_key
 
     reuse, described = flags
@@ -111,10 +112,19 @@ def plan_with_key(
     result: dict[str, Any] = {"study": str(study), "plan_id": made.plan.plan_id, **counts, **made.plan.header()}
     lines = [f"{method}: {labels:,} of {made.plan.n_items:,} items to label, drawn by {', '.join(by.key)}"]
     lines.append(
-        f"Seed {made.plan.seed}: another version draws nearly the same items by it, with --seed {made.plan.seed}."
+        f"Seed {made.plan.seed}: another version draws nearly the same items with --seed {made.plan.seed} "
+        f"--draw-by {shlex.quote(','.join(by.key))}."
     )
     if reuse.reuse is not None:
         lines.append(f"{made.labelled:,} have a label already: {labels - made.labelled:,} are left to ask for.")
     if reuse.labels_unseen_by_model == "no":
         lines.append("The model has seen these labels: bounds will promise nothing.")
-    output.say(result, [*lines, f"Next: streameval select {study} --export tasks.csv"])
+    output.say(result, [*lines, next_stop(Study(study), made.plan)])
+
+
+def next_stop(study: Study, plan: Plan) -> str:
+    """What to run after `plan`: `evaluate` where the items of this very plan are selected already."""
+    with suppress(StudyError):
+        if study.selection(plan) is not None:
+            return f"Next: streameval evaluate {study.folder} --labels FILE"
+    return f"Next: streameval select {study.folder} --export tasks.csv"

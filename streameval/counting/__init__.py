@@ -1,6 +1,8 @@
 """From a list whose every item has a label to its sums, and to what they are looked up in.
 
-`streamed` reads a list that is stored in its order, `scored` one that is ordered by a score wherever its rows lie.
+`in_stored_order` sums a list that is stored in its order; `by_score` one that is ordered by a score, wherever its rows
+lie. `block_sums` and `label_counts` are what they keep of it, `totals` the sums of the whole list; `lookups` answers
+questions about places in it. `scans` says what a scan of labelled rows returns, `threads` runs one in this process.
 """
 
 from __future__ import annotations
@@ -10,32 +12,27 @@ from dataclasses import dataclass, field
 
 import pyarrow as pa
 
-from streameval.counting.lookups import Look
+from streameval.counting.lookups import ReadGroups
 from streameval.counting.totals import Totals
 
 
 @dataclass(frozen=True)
 class Summed:
-    """A fully labelled list.
+    """A fully labelled list, summed.
 
-    Attributes
-    ----------
-    totals : Totals
-    look : Look
-        Groups of tied items that begin in a block.
-    how : str
-        Which way it was read, for people.
-    stored : bool
-        Whether its stored order is that of the ranks.
-    scores : pyarrow.Table or None
-        `rank`, `score` at the cutoffs, where the order has scores; null where only bins of scores are known.
-    score_at : callable(rank) -> float, or None
-    unresolved : Unresolved or None
-        What bins leave open; None where every tie is known.
+    Attributes:
+        read_groups (callable(block) -> (int64 array, int64 array)): Sizes and positives of the groups of tied items
+            that begin in a block.
+        how: How the list was read, for people.
+        stored: Whether its stored order is that of the ranks.
+        scores: `rank`, `score` at the cutoffs, where the order has scores; null where only bins of scores are known.
+        score_at (callable(rank) -> float, or None): Score at a rank, NaN where only its bin is known; None where the
+            order has no scores.
+        unresolved: What bins leave open; None where every tie is known.
     """
 
     totals: Totals = field(repr=False)
-    look: Look = field(repr=False)
+    read_groups: ReadGroups = field(repr=False)
     how: str
     stored: bool
     scores: pa.Table | None = field(default=None, repr=False)
@@ -47,14 +44,10 @@ class Summed:
 class Unresolved:
     """What bins of scores leave open beyond ties.
 
-    Attributes
-    ----------
-    average_precision, roc_auc : float
-        Width of the brackets.
-    grouped : pair of float
-        Least and most that the sum of precisions can be where tied items count as one.
-    ties : bool
-        Whether items are known to tie, positives with negatives, in bins of a single score.
+    Attributes:
+        average_precision, roc_auc: Width of the brackets.
+        grouped (pair of float): Least and most that the sum of precisions can be where tied items count as one.
+        ties: Whether items are known to tie, positives with negatives, in bins of a single score.
     """
 
     average_precision: float

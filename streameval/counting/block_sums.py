@@ -1,8 +1,8 @@
-"""What has to be kept of a fully labelled list: partial sums that merge, whatever its length.
+"""What is kept of a fully labelled list: partial sums that merge, whatever its length.
 
-Ranks are cut into blocks of 2^20. A block's part sums the groups of tied items that begin in it (untied items are
-groups of one); 2·10⁹ ranks leave 1,908 parts of a few kilobytes. Floats are summed group by group inside a block and
-block by block after, so chunks and threads change no byte of a result.
+Ranks are cut into blocks of 2^20. The sums of a block are those of the groups of tied items that begin in it (untied
+items are groups of one); 2·10⁹ ranks leave 1,908 of them, a few kilobytes each. Floats are summed group by group inside
+a block and then block by block, so chunks and threads change no byte of a result.
 """
 
 from __future__ import annotations
@@ -12,35 +12,25 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 import numpy as np
-import numpy.typing as npt
 
 from streameval.errors import InputError
 from streameval.kernels import exact
 from streameval.kernels.exact import BLOCK
-from streameval.typing import FloatArray, Int64Array
-
-UInt8Array = npt.NDArray[np.uint8]
-UInt64Array = npt.NDArray[np.uint64]
+from streameval.typing import FloatArray, Int64Array, UInt8Array, UInt64Array
 
 
 @dataclass
-class Part:
+class BlockSums:
     """Sums of the groups that begin in one block.
 
-    Attributes
-    ----------
-    lead : tuple of int
-        Items at the block's start that belong to a group that began before, and the positives among them.
-    start : int
-        Ranks before the first group that begins here.
-    rest : tuple of int
-        The last group so far: it may go on in the next block. (0, 0): none is open.
-    whole, real : arrays
-        See `streameval.kernels.exact`.
-    corner : tuple of two int64 arrays, shape (k, 2)
-        Hulls of (ranks, positives) counted from `start`: mixed groups early, and at groups' ends.
-    cut : int64 array, shape (k, 4)
-        The group at each cutoff passed.
+    Attributes:
+        lead: Items at the block's start that belong to a group that began before, and the positives among them.
+        start: Ranks before the first group that begins here.
+        rest: The last group so far: it may go on in the next block. (0, 0): none is open.
+        whole, real (arrays): See `streameval.kernels.exact`.
+        corner (tuple of two int64 arrays, shape (k, 2)): Hulls of (ranks, positives) counted from `start`: mixed groups
+            early, and at groups' ends.
+        cut (int64 array, shape (k, 4)): The group at each cutoff passed.
     """
 
     lead: tuple[int, int]
@@ -57,21 +47,16 @@ class Part:
         return not int(self.whole[exact.SEEN]) and not self.rest[0]
 
 
-def sum_labels(before: int, labels: UInt8Array, cutoffs: Int64Array) -> Part:
+def sum_labels(before: int, labels: UInt8Array, cutoffs: Int64Array) -> BlockSums:
     """Sum one block of untied items.
 
-    Parameters
-    ----------
-    before : int
-        Ranks before the block.
-    labels : uint8 array, shape (n,), n ≤ BLOCK
-    cutoffs : int64 array, ascending
-        Ranks whose yield is wanted.
+    Args:
+        before: Ranks before the block.
+        labels (uint8 array, shape (n,), n ≤ BLOCK): 0 or 1, by rank.
+        cutoffs (int64 array, ascending): Ranks whose yield is wanted.
 
-    Raises
-    ------
-    InputError
-        A label that is neither 0 nor 1; names its rank.
+    Raises:
+        InputError: A label that is neither 0 nor 1; names its rank.
     """
     whole, real, corner = _room()
     exact.add_labels(labels, before, whole, real, corner)
@@ -81,30 +66,26 @@ def sum_labels(before: int, labels: UInt8Array, cutoffs: Int64Array) -> Part:
     found = np.cumsum(labels[: int(local[-1]) if local.size else 0], dtype=np.int64)
     own = labels[local - 1].astype(np.int64)
     cut = np.stack([local - 1, found[local - 1] - own, np.ones_like(local), own], axis=1)
-    return Part((0, 0), before, (0, 0), whole, real, _hulls(whole, corner), cut)
+    return BlockSums((0, 0), before, (0, 0), whole, real, _hulls(whole, corner), cut)
 
 
-def sum_rows(before: int, keys: UInt64Array, labels: UInt8Array, previous: int | None, cutoffs: Int64Array) -> Part:
+def sum_rows(
+    before: int, keys: UInt64Array, labels: UInt8Array, previous: int | None, cutoffs: Int64Array
+) -> BlockSums:
     """Sum one block of items in order of their keys.
 
-    Parameters
-    ----------
-    before : int
-        Ranks before the block.
-    keys : uint64 array, shape (n,), n ≤ BLOCK, not decreasing
-    labels : uint8 array, shape (n,)
-    previous : int or None
-        Key of the item before the block.
-    cutoffs : int64 array, ascending
+    Args:
+        before: Ranks before the block.
+        keys (uint64 array, shape (n,), n ≤ BLOCK, not decreasing): Order keys.
+        labels (uint8 array, shape (n,)): 0 or 1.
+        previous: Key of the item before the block.
+        cutoffs (int64 array, ascending): Ranks whose yield is wanted.
 
-    Raises
-    ------
-    UnorderedError
-        A key that is smaller than the one before it.
-    InputError
-        A label that is neither 0 nor 1; names its rank.
+    Raises:
+        UnorderedError: A key that is smaller than the one before it.
+        InputError: A label that is neither 0 nor 1; names its rank.
     """
-    n, p = exact.leading(keys, labels, np.uint64(previous)) if previous is not None else (0, 0)
+    n, p = exact.leading_group(keys, labels, np.uint64(previous)) if previous is not None else (0, 0)
     if n and labels[:n].max() > 1:
         raise _bad_label(before, labels)
     if n == keys.size:
@@ -123,16 +104,13 @@ def sum_rows(before: int, keys: UInt64Array, labels: UInt8Array, previous: int |
     return _part(before + n, (n, p), starts[:groups], founds[:groups], rest, cutoffs)
 
 
-def sum_groups(before: int, sizes: Int64Array, positives: Int64Array, cutoffs: Int64Array) -> Iterator[Part]:
+def sum_groups(before: int, sizes: Int64Array, positives: Int64Array, cutoffs: Int64Array) -> Iterator[BlockSums]:
     """Sum whole groups of tied items, block by block.
 
-    Parameters
-    ----------
-    before : int
-        Ranks before the first group, which is the first to begin in its block.
-    sizes, positives : int64 arrays, shape (n,)
-        Items and positives of each group, best first; no group is empty.
-    cutoffs : int64 array, ascending
+    Args:
+        before: Ranks before the first group, which is the first to begin in its block.
+        sizes, positives (int64 arrays, shape (n,)): Items and positives of each group, best first; no group is empty.
+        cutoffs (int64 array, ascending): Ranks whose yield is wanted.
     """
     starts = np.concatenate([[0], np.cumsum(sizes)])
     founds = np.concatenate([[0], np.cumsum(positives)])
@@ -152,7 +130,7 @@ def _part(
     founds: Int64Array,
     rest: tuple[int, int],
     cutoffs: Int64Array,
-) -> Part:
+) -> BlockSums:
     """Sum groups that have ended, `starts` and `founds` of them, before one that may go on."""
     whole, real, corner = _room()
     exact.add_groups(starts, founds, start, whole, real, corner)
@@ -160,14 +138,14 @@ def _part(
     at = np.searchsorted(starts, local, side="left")
     before = np.maximum(at - 1, 0)
     cut = np.stack([starts[before], founds[before], starts[at] - starts[before], founds[at] - founds[before]], axis=1)
-    return Part(lead, start, rest, whole, real, _hulls(whole, corner), cut)
+    return BlockSums(lead, start, rest, whole, real, _hulls(whole, corner), cut)
 
 
 _OWN = threading.local()
 
 
 def _scratch(size: int) -> tuple[Int64Array, Int64Array]:
-    """Room for groups, a thread's own: fresh memory of this size costs more than what is done in it."""
+    """Arrays for groups, a thread's own: fresh memory of this size costs more than the sums made in it."""
     if getattr(_OWN, "room", np.empty((2, 0))).shape[1] < size:
         _OWN.room = np.empty((2, max(size, BLOCK + 1)), np.int64)
     return _OWN.room[0, :size], _OWN.room[1, :size]

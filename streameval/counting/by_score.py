@@ -1,4 +1,4 @@
-"""Lists in score order wherever their rows lie: labels are counted per score, and the counts are the list."""
+"""Lists in score order wherever their rows lie: labels are counted per score; the counts, in order, are the list."""
 
 from __future__ import annotations
 
@@ -6,24 +6,21 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from streameval.counting import Summed, Unresolved
-from streameval.counting.block_sums import Part, sum_groups
-from streameval.counting.counters import Cells, Everywhere, Within
+from streameval.counting.block_sums import BlockSums, sum_groups
+from streameval.counting.counters import AllBins, Cells, SplitBins
 from streameval.counting.in_stored_order import Scores, as_keys, as_number
-from streameval.counting.label_counts import BinTally, Piece, Tally
+from streameval.counting.label_counts import BinCounts, LabelCounts, TiedGroups
 from streameval.counting.scans import LabelledScans
 from streameval.counting.totals import fold
 from streameval.kernels.exact import BLOCK
 from streameval.progress import Progress, silent
-from streameval.typing import FloatArray, Int64Array
+from streameval.typing import FloatArray, Int64Array, UInt64Array
 
-UInt64Array = npt.NDArray[np.uint64]
-BoolArray = npt.NDArray[np.bool_]
 _COLUMNS = ("key", "sizes", "positives")
-_EMPTY = Piece(np.empty(0, np.uint64), np.empty(0, np.int64), np.empty(0, np.int64))
+_EMPTY = TiedGroups(np.empty(0, np.uint64), np.empty(0, np.int64), np.empty(0, np.int64))
 _BYTES_PER_CELL = 4
 _MOST_SCANS = 8
 _DENSE = "a counter for every score"
@@ -31,49 +28,42 @@ _DENSE = "a counter for every score"
 
 @dataclass(frozen=True)
 class Limits:
-    """What counting may take.
+    """What counting may use.
 
-    Attributes
-    ----------
-    memory : float
-        Bytes for counters.
-    tolerance : float
-        Width of brackets that is small enough.
-    span : pair of int, optional
-        Smallest and largest key, as statistics have them.
+    Attributes:
+        counter_bytes: For counters.
+        tolerance: Width of brackets that is small enough.
+        span (pair of int): Smallest and largest key, according to statistics.
     """
 
-    memory: float
+    counter_bytes: float
     tolerance: float
     span: tuple[int, int] | None = None
 
 
-def counted(scans: LabelledScans, cutoffs: Int64Array, scores: Scores, limits: Limits, progress: Progress) -> Summed:
+def sum_by_score(
+    scans: LabelledScans, cutoffs: Int64Array, scores: Scores, limits: Limits, progress: Progress
+) -> Summed:
     """Sum a list in the order of its scores.
 
-    Parameters
-    ----------
-    scans : LabelledScans
-        Of rows with scores.
-    cutoffs : int64 array, ascending
-    scores : callable
-        Turns order keys into scores.
-    limits : Limits
-    progress : callable(done, total)
+    Args:
+        scans: Of rows with scores.
+        cutoffs (int64 array, ascending): Ranks whose yield is wanted.
+        scores: Turns order keys into scores.
     """
-    rows, memory, tolerance, span = scans.rows, limits.memory, limits.tolerance, limits.span
+    rows, counter_bytes, tolerance, span = scans.rows, limits.counter_bytes, limits.tolerance, limits.span
     # statistics may be wrong: then some rows find no counter, and a scan says better
     for known in (span, None) if span else (None,):
         cells = Cells.between(known or scans.span(), rows)
-        if cells.count * _BYTES_PER_CELL > memory:
+        if cells.count * _BYTES_PER_CELL > counter_bytes:
             continue
         summed = _summed(scans.dense(cells, progress), cutoffs, scores, _DENSE, None)
         if summed.totals.n_items == rows.n_items:
             return summed
-    bins = scans.bins(Everywhere.of(rows, memory, scans.threads), progress)
+    bins = scans.bins(AllBins.of(rows, counter_bytes, scans.threads), progress)
     times = 1
     while times < _MOST_SCANS and _widest(bins) > tolerance:
-        within = Within.of(bins, _weight(bins, tolerance))
+        within = SplitBins.of(bins, _weight(bins, tolerance))
         bins = within.refined(bins, scans.bins(within, silent))
         times += 1
     average_precision, auc, grouped = _open(bins)
@@ -84,7 +74,7 @@ def counted(scans: LabelledScans, cutoffs: Int64Array, scores: Scores, limits: L
     )
 
 
-def _shares(bins: BinTally) -> tuple[FloatArray, FloatArray]:
+def _shares(bins: BinCounts) -> tuple[FloatArray, FloatArray]:
     """Share of each bin in the width of the brackets of average precision, AUC, and grouped average precision."""
     widths, grouped = bins.widths()
     positives = max(1, int(bins.positives.sum()))
@@ -93,11 +83,11 @@ def _shares(bins: BinTally) -> tuple[FloatArray, FloatArray]:
     return np.stack([widths[0] / positives, widths[1] / float(pairs), tied / positives]), grouped
 
 
-def _widest(bins: BinTally) -> float:
+def _widest(bins: BinCounts) -> float:
     return float(_shares(bins)[0].sum(axis=1).max())
 
 
-def _open(bins: BinTally) -> tuple[float, float, tuple[float, float]]:
+def _open(bins: BinCounts) -> tuple[float, float, tuple[float, float]]:
     """Width of both brackets, and how far the grouped sum may lie from that over bins."""
     shares, grouped = _shares(bins)
     starts, founds = np.cumsum(bins.sizes), np.cumsum(bins.positives)
@@ -106,8 +96,8 @@ def _open(bins: BinTally) -> tuple[float, float, tuple[float, float]]:
     return float(shares[0].sum()), float(shares[1].sum()), (less, more)
 
 
-def _weight(bins: BinTally, tolerance: float) -> FloatArray:
-    """What is worth another look: the least bins that leave no more than half the tolerance to the others."""
+def _weight(bins: BinCounts, tolerance: float) -> FloatArray:
+    """Weight of each bin in the brackets; 0 where small: such bins together hold no more than half the tolerance."""
     share = np.max(_shares(bins)[0], axis=0)
     order = np.argsort(share)
     small = order[np.cumsum(share[order]) <= tolerance / 2]
@@ -123,19 +113,21 @@ class _Index:
     cutoff: list[UInt64Array] = field(default_factory=list)
 
 
-def _summed(tally: Tally, cutoffs: Int64Array, scores: Scores, how: str, unresolved: Unresolved | None) -> Summed:
+def _summed(
+    counts: LabelCounts, cutoffs: Int64Array, scores: Scores, how: str, unresolved: Unresolved | None
+) -> Summed:
     index = _Index()
-    totals = fold(_parts(tally, cutoffs, index), cutoffs)
+    totals = fold(_parts(counts, cutoffs, index), cutoffs)
     known = np.concatenate([np.empty(0, np.uint64), *index.cutoff])
-    single = np.array([tally.single(key) for key in known.tolist()], dtype=np.bool_)
+    single = np.array([counts.single(key) for key in known.tolist()], dtype=np.bool_)
     found = scores(as_keys(known))
     table = pa.table({"rank": cutoffs, "score": pa.array(found.to_pylist(), found.type, mask=~single)})
 
-    def piece(block: int) -> Piece:
+    def piece(block: int) -> TiedGroups:
         last = index.block[block + 1] if block + 1 < len(index.block) else None
-        return tally.between(index.block[block], last)
+        return counts.between(index.block[block], last)
 
-    def look(block: int) -> tuple[Int64Array, Int64Array]:
+    def read_groups(block: int) -> tuple[Int64Array, Int64Array]:
         groups = piece(block)
         return groups.sizes, groups.positives
 
@@ -144,26 +136,26 @@ def _summed(tally: Tally, cutoffs: Int64Array, scores: Scores, how: str, unresol
         groups = piece(block)
         at = int(np.searchsorted(totals.start[block] + np.cumsum(groups.sizes), rank, side="left"))
         key = groups.key[at : at + 1]
-        return as_number(scores(as_keys(key))) if tally.single(int(key[0])) else float("nan")
+        return as_number(scores(as_keys(key))) if counts.single(int(key[0])) else float("nan")
 
-    return Summed(totals, look, how, False, table, score_at, unresolved)
+    return Summed(totals, read_groups, how, False, table, score_at, unresolved)
 
 
-def _parts(tally: Tally, cutoffs: Int64Array, index: _Index) -> Iterator[Part]:
+def _parts(counts: LabelCounts, cutoffs: Int64Array, index: _Index) -> Iterator[BlockSums]:
     """Sum pieces block by block, whose groups wait until no other can begin in their block."""
     before, held = 0, _EMPTY
-    for number in range(tally.n_pieces):
-        piece = tally.piece(number)
-        held = Piece(*(np.concatenate([getattr(one, name) for one in (held, piece)]) for name in _COLUMNS))
+    for number in range(counts.n_pieces):
+        piece = counts.piece(number)
+        held = TiedGroups(*(np.concatenate([getattr(one, name) for one in (held, piece)]) for name in _COLUMNS))
         starts = before + np.cumsum(held.sizes) - held.sizes
         full = int(np.searchsorted(starts, starts[-1] // BLOCK * BLOCK)) if starts.size else 0
         yield from _sum(held, full, before, cutoffs, index)
         before += int(held.sizes[:full].sum())
-        held = Piece(*(getattr(held, name)[full:] for name in _COLUMNS))
+        held = TiedGroups(*(getattr(held, name)[full:] for name in _COLUMNS))
     yield from _sum(held, held.sizes.size, before, cutoffs, index)
 
 
-def _sum(piece: Piece, count: int, before: int, cutoffs: Int64Array, index: _Index) -> Iterator[Part]:
+def _sum(piece: TiedGroups, count: int, before: int, cutoffs: Int64Array, index: _Index) -> Iterator[BlockSums]:
     """Sum the first groups of a piece, and note their keys."""
     key, sizes = piece.key[:count], piece.sizes[:count]
     ends = before + np.cumsum(sizes)

@@ -1,4 +1,4 @@
-"""What is counted in one scan of labelled scores: every key by itself, or bins of keys, all or those that matter."""
+"""Counters of one scan of labelled scores: for every key, or for bins of keys, over all keys or inside some bins."""
 
 from __future__ import annotations
 
@@ -6,17 +6,14 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
-import numpy.typing as npt
 
-from streameval.counting.label_counts import BinTally
+from streameval.counting.label_counts import BinCounts
 from streameval.counting.labelled_rows import LabelledRows
 from streameval.errors import InputError
-from streameval.kernels import tally as kernels
+from streameval.kernels import label_counts as kernels
 from streameval.order.first_bins import FirstStage, first_stage
-from streameval.typing import FloatArray, Int64Array
+from streameval.typing import FloatArray, Int64Array, UInt8Array, UInt16Array, UInt64Array
 
-UInt8Array = npt.NDArray[np.uint8]
-UInt64Array = npt.NDArray[np.uint64]
 _MOST_BINS = 1 << 24
 _MOST_PARTS = 1 << 21
 _SAMPLE_ROWS = 1 << 18
@@ -31,14 +28,10 @@ _NOTHING = np.array([0, 0, 0xFFFFFFFFFFFFFFFF, 0], np.uint64)  # of a bin: no it
 class Cells:
     """A counter for every key between two.
 
-    Attributes
-    ----------
-    low : int
-        Smallest key.
-    shift : int
-        What makes a distance from it a cell.
-    count : int
-        Cells in all.
+    Attributes:
+        low: Smallest key.
+        shift: Right shift that turns a distance from it into a cell.
+        count: Cells in all.
     """
 
     low: int
@@ -52,55 +45,51 @@ class Cells:
         low = span[0] >> shift << shift
         return Cells(low, shift, ((span[1] - low) >> shift) + 1)
 
-    def counters(self) -> npt.NDArray[np.uint16]:
-        """Nothing counted: negatives and positives of each cell."""
+    def counters(self) -> UInt16Array:
+        """Zeros: negatives and positives of each cell."""
         return np.zeros(2 * self.count, np.uint16)
 
-    def add(
-        self, counts: npt.NDArray[np.uint16], keys: UInt64Array, labels: UInt8Array, own: tuple[int, int]
-    ) -> Int64Array:
+    def add(self, counts: UInt16Array, keys: UInt64Array, labels: UInt8Array, own: tuple[int, int]) -> Int64Array:
         """Count some rows in the cells `own[0]` up to, and without, `own[1]`; returns the counters that passed 2^16."""
         room = np.empty(keys.size, np.int64)
         place = np.array([self.low, self.shift], np.uint64)
         return room[: kernels.count_keys(keys, labels, place, counts, np.array(own, np.int64), room)].copy()
 
 
-class Filling(Protocol):
-    """What says which bin a key is of."""
+class KeyBins(Protocol):
+    """Assigns keys to bins, and counts labels in them."""
 
     @property
     def count(self) -> int:
         """Bins in all."""
-        ...
 
     def add(self, keys: UInt64Array, labels: UInt8Array, bins: UInt64Array) -> None:
         """Count some rows in bins: negatives, positives, smallest and largest key of each."""
-        ...
 
 
 def empty_bins(count: int) -> UInt64Array:
-    """Nothing counted."""
+    """Bins that hold nothing: negatives, positives, smallest and largest key of each."""
     return np.tile(_NOTHING, (count, 1))
 
 
-def tally_of(bins: UInt64Array) -> BinTally:
+def bin_counts(bins: UInt64Array) -> BinCounts:
     """Leave out the bins that hold nothing."""
     held = bins[:, 3] >= bins[:, 2]
     counts = bins[held, :2].astype(np.int64)
-    return BinTally(bins[held, 2], bins[held, 3], counts.sum(axis=1), np.ascontiguousarray(counts[:, 1]))
+    return BinCounts(bins[held, 2], bins[held, 3], counts.sum(axis=1), np.ascontiguousarray(counts[:, 1]))
 
 
 @dataclass(frozen=True)
-class Everywhere:
+class AllBins:
     """Bins over all keys."""
 
     stage: FirstStage
 
     @staticmethod
-    def of(rows: LabelledRows, memory: float, threads: int) -> Everywhere:
+    def of(rows: LabelledRows, memory: float, threads: int) -> AllBins:
         """Make bins from a sample: as many as `memory` bytes hold, once for each thread and once for their sum."""
         most = int(min(_MOST_BINS, max(1 << 12, memory / (_BYTES_PER_BIN * (threads + 1))), max(1 << 12, rows.n_items)))
-        return Everywhere(first_stage(_sample(rows), most, most))
+        return AllBins(first_stage(_sample(rows), most, most))
 
     @property
     def count(self) -> int:
@@ -108,7 +97,7 @@ class Everywhere:
         return self.stage.count
 
     def add(self, keys: UInt64Array, labels: UInt8Array, bins: UInt64Array) -> None:
-        """See `Filling.add`."""
+        """See `KeyBins.add`."""
         room, nothing = np.empty(min(_CACHED_ROWS, keys.size), np.uint32), np.empty(0, np.uint64)
         for first in range(0, keys.size, _CACHED_ROWS):
             part = keys[first : first + _CACHED_ROWS]
@@ -117,17 +106,12 @@ class Everywhere:
 
 
 @dataclass(frozen=True)
-class Within:
-    """Parts of some bins; keys in others are passed over.
+class SplitBins:
+    """Some bins, split into parts; keys in others are passed over.
 
-    Attributes
-    ----------
-    chosen : int64 array, shape (k,)
-        Those bins.
-    start, end, shift : uint64 arrays, shape (k,)
-    base : int64 array, shape (k + 1,)
-    guide : pair of arrays
-        See `kernels.tally.count_inside`.
+    Attributes:
+        chosen (int64 array, shape (k,)): The bins that are split.
+        start, end, shift, base, guide (arrays): See `kernels.label_counts.count_inside`.
     """
 
     chosen: Int64Array
@@ -138,23 +122,21 @@ class Within:
     guide: tuple[UInt64Array, Int64Array]
 
     @staticmethod
-    def of(tally: BinTally, weight: FloatArray) -> Within:
-        """Part the bins that leave most open.
+    def of(label_counts: BinCounts, weight: FloatArray) -> SplitBins:
+        """Split the bins that leave most open.
 
-        Parameters
-        ----------
-        weight : float64 array, shape (bins,)
-            What each leaves open; 0: it stays as it is.
+        Args:
+            weight (float64 array, shape (bins,)): How much each leaves open; 0: it stays as it is.
         """
         chosen = np.flatnonzero(weight)
         if chosen.size > _MOST_PARTS // 2:
             chosen = np.sort(chosen[np.argsort(weight[chosen])[-_MOST_PARTS // 2 :]])
-        start, end = tally.start[chosen], tally.end[chosen]
+        start, end = label_counts.start[chosen], label_counts.end[chosen]
         share = np.maximum(weight[chosen] / weight[chosen].sum() * _MOST_PARTS, 2.0)
         span = np.array([int(b - a).bit_length() for a, b in zip(start, end, strict=True)], np.int64)
         shift = np.maximum(0, span - np.floor(np.log2(share)).astype(np.int64)).astype(np.uint64)
         base = np.concatenate([[0], np.cumsum(((end - start) >> shift).astype(np.int64) + 1)])
-        return Within(chosen, start, end, shift, base, _guide(start, int(end[-1])))
+        return SplitBins(chosen, start, end, shift, base, _guide(start, int(end[-1])))
 
     @property
     def count(self) -> int:
@@ -162,24 +144,18 @@ class Within:
         return int(self.base[-1])
 
     def add(self, keys: UInt64Array, labels: UInt8Array, bins: UInt64Array) -> None:
-        """See `Filling.add`."""
+        """See `KeyBins.add`."""
         kernels.count_inside(keys, labels, self.start, self.end, self.shift, self.base, self.guide, bins)
 
-    def refined(self, tally: BinTally, parts: BinTally) -> BinTally:
-        """Put the parts in the place of their bins.
-
-        Raises
-        ------
-        InputError
-            They do not add up.
-        """
-        if parts.sizes.sum() != tally.sizes[self.chosen].sum():
+    def refined(self, label_counts: BinCounts, parts: BinCounts) -> BinCounts:
+        """Put the parts in the place of their bins; raises `InputError` where they do not add up."""
+        if parts.sizes.sum() != label_counts.sizes[self.chosen].sum():
             raise InputError("the list changed between two scans of it", "run the command again")
-        kept = np.ones(tally.start.size, np.bool_)
+        kept = np.ones(label_counts.start.size, np.bool_)
         kept[self.chosen] = False
-        order = np.argsort(np.concatenate([tally.start[kept], parts.start]), kind="stable")
+        order = np.argsort(np.concatenate([label_counts.start[kept], parts.start]), kind="stable")
         names = ("start", "end", "sizes", "positives")
-        return BinTally(*(np.concatenate([getattr(tally, n)[kept], getattr(parts, n)])[order] for n in names))
+        return BinCounts(*(np.concatenate([getattr(label_counts, n)[kept], getattr(parts, n)])[order] for n in names))
 
 
 def _guide(start: UInt64Array, last: int) -> tuple[UInt64Array, Int64Array]:

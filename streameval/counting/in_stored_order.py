@@ -6,45 +6,33 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from streameval.counting import Summed
-from streameval.counting.block_sums import Part
+from streameval.counting.block_sums import BlockSums
 from streameval.counting.labelled_rows import LabelledRows
 from streameval.counting.scans import LabelledScans
 from streameval.counting.totals import Totals, fold
 from streameval.methods.checks.sliding import Sliding
 from streameval.order.scores import Keys
 from streameval.progress import Progress
-from streameval.typing import Int64Array
+from streameval.typing import Int64Array, UInt64Array
 
 # turns order keys into scores
 Scores = Callable[[Keys], pa.Array]
 
 
-def streamed(scans: LabelledScans, cutoffs: Int64Array, scores: Scores | None, progress: Progress) -> Summed:
-    """Sum a list in its stored order.
+def sum_in_stored_order(scans: LabelledScans, cutoffs: Int64Array, scores: Scores | None, progress: Progress) -> Summed:
+    """Sum a list in its stored order; errors as in `LabelledScans.parts`.
 
-    Parameters
-    ----------
-    scans : LabelledScans
-    cutoffs : int64 array, ascending
-    scores : callable, optional
-        Turns order keys into scores, where the order has them.
-    progress : callable(done, total)
-
-    Raises
-    ------
-    UnorderedError
-        The stored order is not that of the scores.
-    InputError
-        A label or a score that cannot be used.
+    Args:
+        cutoffs (int64 array, ascending): Ranks whose yield is wanted.
+        scores: Turns order keys into scores, where the order has them.
     """
     rows = scans.rows
-    seen: list[npt.NDArray[np.uint64]] = []
+    seen: list[UInt64Array] = []
 
-    def parts() -> Iterator[Part]:
+    def parts() -> Iterator[BlockSums]:
         for part, keys in scans.parts(cutoffs, progress):
             if keys is not None:
                 seen.append(keys)
@@ -64,13 +52,13 @@ def streamed(scans: LabelledScans, cutoffs: Int64Array, scores: Scores | None, p
 
 def slide(rows: LabelledRows, sliding: Sliding, threads: int) -> None:
     """Slide windows over a list in its stored order: one more pass over its labels alone."""
-    labels = LabelledRows(rows.units, rows.label, beside=rows.beside)
+    labels = LabelledRows(rows.units, rows.label, joined_labels=rows.joined_labels)
     with ThreadPoolExecutor(threads) as pool:
-        for stretch in labels.stream(pool, threads + 2):
-            sliding.add(stretch.labels)
+        for row_range in labels.stream(pool, threads + 2):
+            sliding.add(row_range.labels)
 
 
-def as_keys(keys: npt.NDArray[np.uint64]) -> Keys:
+def as_keys(keys: UInt64Array) -> Keys:
     """Order keys of items that all have a score."""
     return Keys(keys, np.empty(0, np.uint64), 0)
 
@@ -86,7 +74,7 @@ def as_number(scores: pa.Array) -> float:
 def _look(rows: LabelledRows, totals: Totals) -> Callable[[int], tuple[Int64Array, Int64Array]]:
     """Read the rows of a block again; its last group, which may be long, is known."""
 
-    def look(block: int) -> tuple[Int64Array, Int64Array]:
+    def read_groups(block: int) -> tuple[Int64Array, Int64Array]:
         n, p = totals.rest[block]
         last = int(totals.start[block + 1]) - n
         found = rows.rows(int(totals.start[block]), last) if last > totals.start[block] else None
@@ -99,4 +87,4 @@ def _look(rows: LabelledRows, totals: Totals) -> Callable[[int], tuple[Int64Arra
         positives = np.add.reduceat(found.labels.astype(np.int64), starts)
         return np.append(sizes, n), np.append(positives, p)
 
-    return look
+    return read_groups

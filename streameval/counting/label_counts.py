@@ -1,4 +1,4 @@
-"""Labels counted per score: a list in score order that was never sorted, as groups of items that stand together."""
+"""Labels counted per score: a list in score order that was never sorted, as groups of tied items."""
 
 from __future__ import annotations
 
@@ -6,24 +6,20 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 import numpy as np
-import numpy.typing as npt
 
-from streameval.kernels import tally as kernels
-from streameval.typing import FloatArray, Int64Array
+from streameval.kernels import label_counts as kernels
+from streameval.typing import BoolArray, FloatArray, Int64Array, UInt16Array, UInt64Array
 
-UInt64Array = npt.NDArray[np.uint64]
 _PIECE = 1 << 22  # cells looked through at once
 
 
 @dataclass(frozen=True)
-class Piece:
+class TiedGroups:
     """Groups of tied items, best first.
 
-    Attributes
-    ----------
-    key : uint64 array, shape (n,)
-        Their order key; of a bin, the smallest.
-    sizes, positives : int64 arrays, shape (n,)
+    Attributes:
+        key (uint64 array, shape (n,)): Their order key; of a bin, the smallest.
+        sizes, positives (int64 arrays, shape (n,)): Items, and positives among them.
     """
 
     key: UInt64Array
@@ -31,46 +27,37 @@ class Piece:
     positives: Int64Array
 
 
-class Tally(Protocol):
+class LabelCounts(Protocol):
     """Counts of labels in score order."""
 
     @property
     def n_pieces(self) -> int:
         """How many pieces there are."""
-        ...
 
-    def piece(self, index: int) -> Piece:
+    def piece(self, index: int) -> TiedGroups:
         """Groups of one piece; all pieces, one after another, are the list."""
-        ...
 
-    def between(self, first: int, last: int | None) -> Piece:
+    def between(self, first: int, last: int | None) -> TiedGroups:
         """Groups from the one that begins at a key up to, and without, that of another; None: to the end."""
-        ...
 
     def single(self, key: int) -> bool:
         """Whether all items of the group with that key have one score."""
-        ...
 
 
 @dataclass(frozen=True)
-class DenseTally:
+class KeyCounts:
     """A counter for every key.
 
-    Attributes
-    ----------
-    low : int
-        Smallest key.
-    shift : int
-        What makes a distance from it a cell.
-    counts : uint16 array, shape (2 · cells,)
-        Negatives and positives of each cell, modulo 2^16.
-    spilled : int64 array
-        Counters that passed 2^16, once for each time.
+    Attributes:
+        low: Smallest key.
+        shift: Right shift that turns a distance from it into a cell.
+        counts (uint16 array, shape (2 · cells,)): Negatives and positives of each cell, modulo 2^16.
+        spilled (int64 array): Counters that passed 2^16, once for each time.
     """
 
     low: int
     shift: int
-    counts: npt.NDArray[np.uint16] = field(repr=False)
+    counts: UInt16Array = field(repr=False)
     spilled: Int64Array = field(repr=False)
 
     @property
@@ -78,16 +65,16 @@ class DenseTally:
         """Pieces of 2^22 cells."""
         return -(-self.counts.size // (2 * _PIECE))
 
-    def piece(self, index: int) -> Piece:
+    def piece(self, index: int) -> TiedGroups:
         """Those of its cells that hold items."""
         return self._cells(index * _PIECE, min((index + 1) * _PIECE, self.counts.size // 2))
 
-    def between(self, first: int, last: int | None) -> Piece:
+    def between(self, first: int, last: int | None) -> TiedGroups:
         """Cells from that of a key up to, and without, that of another."""
         end = self.counts.size // 2 if last is None else (last - self.low) >> self.shift
         return self._cells((first - self.low) >> self.shift, end)
 
-    def _cells(self, first: int, last: int) -> Piece:
+    def _cells(self, first: int, last: int) -> TiedGroups:
         spilled = self.spilled[(self.spilled >= 2 * first) & (self.spilled < 2 * last)]
         marked = np.zeros(last - first if spilled.size else 0, np.bool_)
         marked[spilled // 2 - first] = True
@@ -100,7 +87,7 @@ class DenseTally:
             np.add.at(sizes, place, times << 16)
             np.add.at(positives, place[at % 2 == 1], times[at % 2 == 1] << 16)
         key = np.uint64(self.low) + (cells.astype(np.uint64) << np.uint64(self.shift))
-        return Piece(key, sizes, positives)
+        return TiedGroups(key, sizes, positives)
 
     def single(self, key: int) -> bool:
         """Every cell is one score."""
@@ -108,14 +95,12 @@ class DenseTally:
 
 
 @dataclass(frozen=True)
-class BinTally:
+class BinCounts:
     """Counters for bins of keys.
 
-    Attributes
-    ----------
-    start, end : uint64 arrays, shape (n,)
-        Smallest and largest key in each bin that holds items, ascending.
-    sizes, positives : int64 arrays, shape (n,)
+    Attributes:
+        start, end (uint64 arrays, shape (n,)): Smallest and largest key in each bin that holds items, ascending.
+        sizes, positives (int64 arrays, shape (n,)): Items, and positives among them.
     """
 
     start: UInt64Array = field(repr=False)
@@ -128,20 +113,20 @@ class BinTally:
         """All bins are one piece."""
         return 1
 
-    def piece(self, index: int) -> Piece:
+    def piece(self, index: int) -> TiedGroups:
         """All bins that hold items."""
-        return Piece(self.start, self.sizes, self.positives)
+        return TiedGroups(self.start, self.sizes, self.positives)
 
-    def between(self, first: int, last: int | None) -> Piece:
+    def between(self, first: int, last: int | None) -> TiedGroups:
         """Bins from the one that begins at a key up to, and without, that of another."""
         a = int(np.searchsorted(self.start, np.uint64(first)))
         b = self.start.size if last is None else int(np.searchsorted(self.start, np.uint64(last)))
-        return Piece(self.start[a:b], self.sizes[a:b], self.positives[a:b])
+        return TiedGroups(self.start[a:b], self.sizes[a:b], self.positives[a:b])
 
     @property
-    def open(self) -> npt.NDArray[np.bool_]:
+    def open(self) -> BoolArray:
         """Bins that hold several scores, and a positive."""
-        several: npt.NDArray[np.bool_] = self.start != self.end
+        several: BoolArray = self.start != self.end
         return several & (self.positives > 0)
 
     def single(self, key: int) -> bool:
@@ -150,7 +135,7 @@ class BinTally:
         return bool(self.start[at] == self.end[at])
 
     def widths(self) -> tuple[FloatArray, FloatArray]:
-        """What the order inside each bin can change; see `kernels.tally.open_widths`."""
+        """How much the order inside each bin can change; see `kernels.label_counts.open_widths`."""
         starts, founds = (np.concatenate([[0], np.cumsum(one)]) for one in (self.sizes, self.positives))
         widths, grouped = np.empty((2, self.sizes.size)), np.empty((2, self.sizes.size))
         kernels.open_widths(starts, founds, widths, grouped)

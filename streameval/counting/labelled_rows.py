@@ -1,6 +1,6 @@
 """Labels, and scores as order keys, of a whole list: unit by unit as it is stored, several decoded ahead.
 
-What a full evaluation reads. Memory is that of the few units being decoded, whatever the length of the list.
+Memory is that of the few units being decoded, whatever the length of the list.
 """
 
 from __future__ import annotations
@@ -9,36 +9,30 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Executor, Future
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from streameval.errors import InputError, did_you_mean
 from streameval.order.scores import Keys, ScoreOrder
 from streameval.rankings.ranking import Ranking
 from streameval.rows.units import Unit
-from streameval.typing import UInt8Array, UInt64Array
+from streameval.typing import AnyArray, UInt8Array, UInt64Array
 
 T = TypeVar("T")
 R = TypeVar("R")
 
 
 @dataclass(frozen=True)
-class Stretch:
+class RowRange:
     """Consecutive rows of a list.
 
-    Attributes
-    ----------
-    before : int
-        Rows before the first.
-    labels : uint8 array, shape (n,)
-        0 or 1.
-    keys : uint64 array, shape (n,), or None
-        Order keys of the scores; None where the stored order is all there is.
-    previous : int or None
-        Key of the row before.
+    Attributes:
+        before: Rows before the first.
+        labels (uint8 array, shape (n,)): 0 or 1.
+        keys (uint64 array, shape (n,), or None): Order keys of the scores; None where the stored order is all there is.
+        previous: Key of the row before.
     """
 
     before: int
@@ -51,41 +45,30 @@ class Stretch:
 class LabelledRows:
     """Rows of a list with their labels, as it is stored.
 
-    Parameters
-    ----------
-    units : sequence of Unit
-    label : str
-    score : str or None
-    order : ScoreOrder or None
-    beside : uint8 array or None
-        The label of every row, by stored position, where the list itself has none.
+    Args:
+        score, order: The score column and its order; None where the stored order is the ranking.
+        joined_labels (uint8 array or None): The label of every row, by stored position, where the list itself has none.
     """
 
     units: Sequence[Unit]
     label: str
     score: str | None = None
     order: ScoreOrder | None = None
-    beside: UInt8Array | None = None
+    joined_labels: UInt8Array | None = None
 
     @property
     def n_items(self) -> int:
         """Rows in all."""
         return sum(unit.rows for unit in self.units)
 
-    def read(self, unit: Unit) -> Stretch:
-        """Decode one unit.
-
-        Raises
-        ------
-        InputError
-            A label that is missing or not 0/1, a score that is missing; names the place.
-        """
-        return Stretch(unit.first_position, self.labels(unit), None if self.order is None else self.keys(unit))
+    def read(self, unit: Unit) -> RowRange:
+        """Decode one unit; an `InputError` names the place of a missing label or score, or a label not 0/1."""
+        return RowRange(unit.first_position, self.labels(unit), None if self.order is None else self.keys(unit))
 
     def labels(self, unit: Unit) -> UInt8Array:
         """Decode the labels of one unit."""
-        if self.beside is not None:
-            return np.asarray(self.beside[unit.first_position : unit.first_position + unit.rows])
+        if self.joined_labels is not None:
+            return np.asarray(self.joined_labels[unit.first_position : unit.first_position + unit.rows])
         return _labels(unit.read([self.label]).column(0), self.label, unit)
 
     def keys(self, unit: Unit) -> UInt64Array:
@@ -100,7 +83,7 @@ class LabelledRows:
         """Refuse scores that are missing, or too wide for one word."""
         if keys.missing:
             raise InputError(
-                f"{unit.where}: {keys.missing:,} items have no {self.score} (null or NaN)",
+                f"{unit.place}: {keys.missing:,} items have no {self.score} (null or NaN)",
                 "an exact evaluation needs the score of every item",
             )
         if keys.low.size:
@@ -108,12 +91,14 @@ class LabelledRows:
                 f"column '{self.score}' holds decimals", "cast it to float64 or int64 for an exact evaluation"
             )
 
-    def scored(self, unit: Unit) -> Scored:
+    def scored(self, unit: Unit) -> DecodedRows:
         """Decode the labels and the scores of one unit; nothing is made of the scores yet."""
         labels = self.labels(unit)
-        return Scored(unit, labels, None if self.score is None else unit.read([self.score]).column(0).combine_chunks())
+        return DecodedRows(
+            unit, labels, None if self.score is None else unit.read([self.score]).column(0).combine_chunks()
+        )
 
-    def stream(self, pool: Executor, ahead: int, units: Sequence[Unit] | None = None) -> Iterator[Stretch]:
+    def stream(self, pool: Executor, ahead: int, units: Sequence[Unit] | None = None) -> Iterator[RowRange]:
         """Decode units in their order, `ahead` of them at a time."""
         return in_order(pool, self.read, self.units if units is None else units, ahead)
 
@@ -124,50 +109,39 @@ class LabelledRows:
             position = np.arange(unit.first_position, unit.first_position + unit.rows)
             yield table.append_column("se_position", pa.array(position))
 
-    def rows(self, first: int, last: int) -> Stretch:
+    def rows(self, first: int, last: int) -> RowRange:
         """Decode rows `first` up to, and without, `last`."""
         parts = [self.read(unit) for unit in self.units if unit.first_position < last
                  and unit.first_position + unit.rows > first]  # fmt: skip
         whole = _joined(parts)
         cut = slice(first - whole.before, last - whole.before)
-        return Stretch(first, whole.labels[cut], None if whole.keys is None else whole.keys[cut])
+        return RowRange(first, whole.labels[cut], None if whole.keys is None else whole.keys[cut])
 
 
-def labelled_rows(ranking: Ranking, label: str, place: str = "inside") -> LabelledRows:
-    """Open the labels of a list, and its scores where these are its order.
+def labelled_rows(ranking: Ranking, label: str, place: str = "column") -> LabelledRows:
+    """Open the labels of a list, and its scores where these are its order; without such a column, an `InputError`.
 
-    Parameters
-    ----------
-    ranking : Ranking
-    label : str
-    place : {"inside", "beside"}
-        Whether the label is a column of the list, or is still to be joined from elsewhere.
-
-    Raises
-    ------
-    InputError
-        There is no such column.
+    Args:
+        place ({"column", "joined"}): Whether the label is a column of the list, or is still to be joined from
+            elsewhere.
     """
-    if place == "inside" and label not in ranking.columns():
+    if place == "column" and label not in ranking.columns():
         raise InputError(f"the ranking has no column '{label}'", did_you_mean(label, ranking.columns()))
     order = ranking.order
     if order is not None:
         return LabelledRows(order.units, label, order.score, order.order)
-    return LabelledRows(ranking.rows.units(label if place == "inside" else None), label)
+    return LabelledRows(ranking.rows.units(label if place == "column" else None), label)
 
 
 @dataclass(frozen=True)
-class Scored:
+class DecodedRows:
     """Rows as they were decoded.
 
-    Attributes
-    ----------
-    unit : Unit
-        That they are of.
-    labels : uint8 array, shape (n,)
-    scores : pyarrow.Array or None
-    first : int
-        Row of the unit that the first is.
+    Attributes:
+        unit: The unit they are from.
+        labels (uint8 array, shape (n,)): 0 or 1.
+        scores: As stored.
+        first: Their first row, counted within the unit.
     """
 
     unit: Unit
@@ -175,18 +149,18 @@ class Scored:
     scores: pa.Array | None
     first: int = 0
 
-    def cut(self, first: int, last: int) -> Scored:
+    def cut(self, first: int, last: int) -> DecodedRows:
         """Some of the rows; nothing is copied."""
         scores = None if self.scores is None else self.scores.slice(first, last - first)
-        return Scored(self.unit, self.labels[first:last], scores, self.first + first)
+        return DecodedRows(self.unit, self.labels[first:last], scores, self.first + first)
 
 
-def _joined(parts: list[Stretch]) -> Stretch:
+def _joined(parts: list[RowRange]) -> RowRange:
     if len(parts) == 1:
         return parts[0]
     keys = [part.keys for part in parts if part.keys is not None]
     labels = np.concatenate([part.labels for part in parts])
-    return Stretch(parts[0].before, labels, np.concatenate(keys) if keys else None)
+    return RowRange(parts[0].before, labels, np.concatenate(keys) if keys else None)
 
 
 def in_order(pool: Executor, work: Callable[[T], R], items: Iterable[T], ahead: int) -> Iterator[R]:
@@ -208,14 +182,14 @@ def _labels(column: pa.ChunkedArray, name: str, unit: Unit) -> UInt8Array:
     """0/1 as bytes."""
     if column.null_count:
         row = int(np.argmax(column.is_null().to_numpy()))
-        raise InputError(f"{unit.where}, row {row:,}: {column.null_count:,} labels are missing",
+        raise InputError(f"{unit.place}, row {row:,}: {column.null_count:,} labels are missing",
                          "an exact evaluation needs the label of every item")  # fmt: skip
     kind = column.type
     if pa.types.is_boolean(kind):
         return np.asarray(column.cast(pa.uint8()).to_numpy(), dtype=np.uint8)
     if not (pa.types.is_integer(kind) or pa.types.is_floating(kind)):
-        raise InputError(f"column '{name}' is {kind}, not 0/1 or a boolean")
-    values: npt.NDArray[Any] = column.to_numpy()
+        raise InputError(f"{unit.place}: column '{name}' is {kind}, not 0/1 or a boolean")
+    values: AnyArray = column.to_numpy()
     with np.errstate(invalid="ignore"):
         narrow = values.view(np.uint8) if values.dtype.itemsize == 1 else values.astype(np.uint8)
     if values.dtype.itemsize == 1 and (not narrow.size or narrow.max() <= 1):
@@ -223,5 +197,5 @@ def _labels(column: pa.ChunkedArray, name: str, unit: Unit) -> UInt8Array:
     odd = narrow > 1 if values.dtype.itemsize == 1 else (values != 0) & (values != 1)
     if np.any(odd):
         row = int(np.argmax(odd))
-        raise InputError(f"{unit.where}, row {row:,}: label {values[row]} is not 0 or 1")
+        raise InputError(f"{unit.place}, row {row:,}: label {values[row]} is not 0 or 1")
     return narrow

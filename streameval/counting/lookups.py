@@ -1,4 +1,4 @@
-"""Where in a fully labelled list something happens: the blocks say roughly, and one block is looked at again."""
+"""Look-ups in a fully labelled list: the blocks say roughly where something happens, and one block is read again."""
 
 from __future__ import annotations
 
@@ -8,14 +8,13 @@ from fractions import Fraction
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 
 from streameval.counting.totals import Totals
 from streameval.kernels import exact
-from streameval.typing import FloatArray, Int64Array
+from streameval.typing import BoolArray, FloatArray, Int64Array
 
 # sizes and positives of the groups that begin in a block
-Look = Callable[[int], tuple[Int64Array, Int64Array]]
+ReadGroups = Callable[[int], tuple[Int64Array, Int64Array]]
 SIDES = {"late": "ends", "early": "early"}
 
 
@@ -23,15 +22,13 @@ SIDES = {"late": "ends", "early": "early"}
 class Places:
     """Look-ups in a list of groups of tied items that was summed.
 
-    Parameters
-    ----------
-    totals : Totals
-    look : callable(block) -> (int64 array, int64 array)
-        Sizes and positives of the groups that begin in a block, best first, the last one in full.
+    Args:
+        read_groups (callable(block) -> (int64 array, int64 array)): Sizes and positives of the groups that begin in a
+            block, best first, the last one in full.
     """
 
     totals: Totals
-    look: Look
+    read_groups: ReadGroups
     _seen: dict[int, tuple[Int64Array, Int64Array]] = field(default_factory=dict, repr=False)
 
     def groups(self, block: int) -> tuple[Int64Array, Int64Array]:
@@ -39,7 +36,7 @@ class Places:
         if block not in self._seen:
             if len(self._seen) >= 4:
                 self._seen.pop(next(iter(self._seen)))
-            sizes, positives = self.look(block)
+            sizes, positives = self.read_groups(block)
             start = self.totals.start[block] + np.concatenate([[0], np.cumsum(sizes)])
             found = self.totals.start_yield[block] + np.concatenate([[0], np.cumsum(positives)])
             self._seen[block] = start, found
@@ -130,7 +127,7 @@ class Places:
         return best
 
 
-def _at_least(y: Int64Array, r: Int64Array, precision: Fraction) -> npt.NDArray[np.bool_]:
+def _at_least(y: Int64Array, r: Int64Array, precision: Fraction) -> BoolArray:
     """Whether y/r ≥ precision, in whole numbers; where nothing has come yet (r = 0), not."""
     above, below = precision.numerator, precision.denominator
     if r.size and int(r.max()) * max(above, below) >= 2**63:

@@ -1,7 +1,7 @@
 """Scans of a fully labelled list: sums of its blocks where it is stored in its order, labels per score where not.
 
-What a scan makes of some row groups is a partial, and partials of all of them become one: `here` makes them in threads
-of this process, `shipping` on other machines. Which scans are needed, and what their results say, `counting` decides.
+A scan makes a partial of some row groups, and partials of all of them become one: `threads` makes them in this process,
+`remote.labelled_jobs` on other machines. `in_stored_order` and `by_score` decide which scans are needed.
 """
 
 from __future__ import annotations
@@ -9,15 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Protocol
 
-import numpy as np
-import numpy.typing as npt
-
-from streameval.counting.block_sums import Part
-from streameval.counting.counters import Cells, Filling
-from streameval.counting.label_counts import BinTally, DenseTally
+from streameval.counting.block_sums import BlockSums
+from streameval.counting.counters import Cells, KeyBins
+from streameval.counting.label_counts import BinCounts, KeyCounts
 from streameval.counting.labelled_rows import LabelledRows
 from streameval.progress import Progress
-from streameval.typing import Int64Array
+from streameval.typing import Int64Array, UInt64Array
 
 
 class LabelledScans(Protocol):
@@ -26,33 +23,23 @@ class LabelledScans(Protocol):
     @property
     def rows(self) -> LabelledRows:
         """The list."""
-        ...
 
     @property
     def threads(self) -> int:
         """Readers at work at once on this machine; bins are as many as this many can count apart."""
-        ...
 
-    def parts(self, cutoffs: Int64Array, progress: Progress) -> Iterator[tuple[Part, npt.NDArray[np.uint64] | None]]:
-        """Sum the list in its stored order: the part of each block, and the order keys at the cutoffs in it.
+    def parts(self, cutoffs: Int64Array, progress: Progress) -> Iterator[tuple[BlockSums, UInt64Array | None]]:
+        """Sum the list in its stored order: the sums of each block, and the order keys at the cutoffs in it.
 
-        Raises
-        ------
-        UnorderedError
-            The stored order is not that of the scores.
-        InputError
-            A label or a score that cannot be used.
+        Raises `UnorderedError` where that is not the order of the scores, `InputError` for a label or score that cannot
+        be used.
         """
-        ...
 
     def span(self) -> tuple[int, int]:
         """Smallest and largest order key."""
-        ...
 
-    def dense(self, cells: Cells, progress: Progress) -> DenseTally:
+    def dense(self, cells: Cells, progress: Progress) -> KeyCounts:
         """Count labels per key; keys outside the cells are passed over."""
-        ...
 
-    def bins(self, filling: Filling, progress: Progress) -> BinTally:
+    def bins(self, key_bins: KeyBins, progress: Progress) -> BinCounts:
         """Count labels per bin, and the smallest and largest key in each."""
-        ...

@@ -8,34 +8,31 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
-from streameval.counting.block_sums import Part
-from streameval.counting.blocks import Held, blocks, sum_block
-from streameval.counting.counters import Cells, Filling, empty_bins, tally_of
-from streameval.counting.label_counts import BinTally, DenseTally
+from streameval.counting.block_sums import BlockSums
+from streameval.counting.blocks import Block, blocks, sum_block
+from streameval.counting.counters import Cells, KeyBins, bin_counts, empty_bins
+from streameval.counting.label_counts import BinCounts, KeyCounts
 from streameval.counting.labelled_rows import LabelledRows, in_order
 from streameval.errors import InputError
 from streameval.kernels.exact import BLOCK
 from streameval.progress import Progress
 from streameval.rows.units import Unit
-from streameval.typing import Int64Array
-
-UInt64Array = npt.NDArray[np.uint64]
+from streameval.typing import Int64Array, UInt8Array, UInt64Array
 
 
 @dataclass(frozen=True)
 class Threads:
-    """Reads in as many threads as it is told; see `LabelledScans`."""
+    """Reads in `threads` threads; see `LabelledScans`."""
 
     rows: LabelledRows
     threads: int
 
-    def parts(self, cutoffs: Int64Array, progress: Progress) -> Iterator[tuple[Part, UInt64Array | None]]:
+    def parts(self, cutoffs: Int64Array, progress: Progress) -> Iterator[tuple[BlockSums, UInt64Array | None]]:
         """See `LabelledScans.parts`."""
         rows, own, done = self.rows, threading.local(), 0
 
-        def part(held: Held) -> tuple[Part, UInt64Array | None]:
+        def part(held: Block) -> tuple[BlockSums, UInt64Array | None]:
             if not hasattr(own, "room"):
                 own.room = np.empty(BLOCK if rows.order is not None else 0, np.uint64)
             return sum_block(held, rows, cutoffs, own.room)
@@ -55,35 +52,35 @@ class Threads:
                 low, high = min(low, int(keys.min())), max(high, int(keys.max()))
         return low, high
 
-    def dense(self, cells: Cells, progress: Progress) -> DenseTally:
+    def dense(self, cells: Cells, progress: Progress) -> KeyCounts:
         """See `LabelledScans.dense`: all threads count the same rows, each in cells of its own."""
         counts, spilled, done = cells.counters(), [np.empty(0, np.int64)], 0
         edges = np.linspace(0, cells.count, self.threads + 1).astype(np.int64).tolist()
         with ThreadPoolExecutor(self.threads) as pool:
-            for stretch in self.rows.stream(pool, self.threads + 1):
-                keys, labels = stretch.keys, stretch.labels
+            for row_range in self.rows.stream(pool, self.threads + 1):
+                keys, labels = row_range.keys, row_range.labels
                 if keys is None:
                     raise InputError("there is no score to count by")
 
-                def work(i: int, keys: UInt64Array = keys, labels: npt.NDArray[np.uint8] = labels) -> Int64Array:
+                def work(i: int, keys: UInt64Array = keys, labels: UInt8Array = labels) -> Int64Array:
                     return cells.add(counts, keys, labels, (edges[i], edges[i + 1]))
 
                 spilled += [one for one in pool.map(work, range(self.threads)) if one.size]
                 done += labels.size
                 progress(done, self.rows.n_items)
-        return DenseTally(cells.low, cells.shift, counts, np.concatenate(spilled))
+        return KeyCounts(cells.low, cells.shift, counts, np.concatenate(spilled))
 
-    def bins(self, filling: Filling, progress: Progress) -> BinTally:
+    def bins(self, key_bins: KeyBins, progress: Progress) -> BinCounts:
         """See `LabelledScans.bins`: each reader has bins of its own, which are joined."""
-        free = [empty_bins(filling.count) for _ in range(self.threads)]
+        free = [empty_bins(key_bins.count) for _ in range(self.threads)]
 
         def one(unit: Unit) -> int:
             mine = free.pop()
             try:
-                stretch = self.rows.read(unit)
-                if stretch.keys is not None:
-                    filling.add(stretch.keys, stretch.labels, mine)
-                return stretch.labels.size
+                row_range = self.rows.read(unit)
+                if row_range.keys is not None:
+                    key_bins.add(row_range.keys, row_range.labels, mine)
+                return row_range.labels.size
             finally:
                 free.append(mine)
 
@@ -98,4 +95,4 @@ class Threads:
             total[:, :2] += other[:, :2]
             np.minimum(total[:, 2], other[:, 2], out=total[:, 2])
             np.maximum(total[:, 3], other[:, 3], out=total[:, 3])
-        return tally_of(total)
+        return bin_counts(total)

@@ -24,12 +24,9 @@ _ROUNDING = 1e-9
 class Cutoffs:
     """Counts at some cutoffs.
 
-    Attributes
-    ----------
-    rank, found, positives : float64 arrays, shape (k,)
-        r, Y(r), and F, the positives in the list.
-    n_items, misses : float
-        N and M.
+    Attributes:
+        rank, found, positives (float64 arrays, shape (k,)): r, Y(r), and F, the positives in the list.
+        n_items, misses: N and M.
     """
 
     rank: FloatArray
@@ -99,22 +96,16 @@ def e_measure(at: Cutoffs) -> FloatArray:
 class Metric:
     """A metric of a cutoff, with its laws: they are held against every list of a few items when it is defined.
 
-    Attributes
-    ----------
-    value : callable(Cutoffs) -> float64 array
-        NaN where it is undefined.
-    better : {"large", "small"}
-        With one more positive before the cutoff it is no worse, whether or not there is one fewer behind it; with one
-        more behind it, no better. So its bounds are its values at two corners, and those over orders of tied items its
-        values with positives last and first.
-    in_yield : {"linear", "curved"}
-        As a function of Y(r) at given F. The expectation of one that is linear over orders of tied items is its value
-        at the expected Y(r).
+    Attributes:
+        value (callable(Cutoffs) -> float64 array): NaN where it is undefined.
+        better ({"large", "small"}): With one more positive before the cutoff it is no worse, whether or not there is
+            one fewer behind it; with one more behind it, no better. So its bounds are its values at two corners, and
+            those over orders of tied items its values with positives last and first.
+        in_yield ({"linear", "curved"}): As a function of Y(r) at given F. The expectation of one that is linear over
+            orders of tied items is its value at the expected Y(r).
 
-    Raises
-    ------
-    ValueError
-        A law does not hold.
+    Raises:
+        ValueError: A law does not hold.
     """
 
     value: Callable[[Cutoffs], FloatArray]
@@ -158,13 +149,9 @@ METRICS = {
 class Known:
     """What is known of some cutoffs and of the whole list.
 
-    Attributes
-    ----------
-    rank, lower, upper : float64 arrays, shape (k,)
-        r, and bounds on Y(r).
-    total_lower, total_upper : float
-        Bounds on F = Y(N).
-    n_items, misses : float
+    Attributes:
+        rank, lower, upper (float64 arrays, shape (k,)): r, and bounds on Y(r).
+        total_lower, total_upper: Bounds on F = Y(N).
     """
 
     rank: FloatArray
@@ -199,16 +186,12 @@ class Known:
 def bounds_at(known: Known, metric: str) -> tuple[FloatArray, FloatArray]:
     """Bounds on a metric at some cutoffs; NaN where a corner leaves it undefined.
 
-    Parameters
-    ----------
-    known : Known
-    metric : str
-        Of `METRICS`.
+    Args:
+        metric: Of `METRICS`.
 
-    Returns
-    -------
-    lower, upper : float64 arrays, shape (k,)
-        Sharp where the bounds on Y are those of a closed envelope of whole numbers.
+    Returns:
+        lower, upper (float64 arrays, shape (k,)): Sharp where the bounds on Y are those of a closed envelope of whole
+            numbers.
     """
     asked = METRICS[metric]
     low, high = asked.value(known.worst), asked.value(known.best)

@@ -1,7 +1,7 @@
 """Engines: what runs the scans of a list. Each is one file in this folder with an `ENGINE`, found by name.
 
-An engine only decides where row groups are read. What is made of them are the partials of `ordering` and `labelled`,
-whichever engine runs, so ranks and sums do not depend on it, and scans that one engine has begun another may finish.
+An engine only decides where row groups are read. The partials are those of `order` and `counting`, whichever engine
+runs, so ranks and sums do not depend on it, and scans that one engine has begun another may finish.
 """
 
 from __future__ import annotations
@@ -21,35 +21,18 @@ class Engine(ScanEngine, Protocol):
     """Runs all scans of a list: a dataclass whose fields are its settings."""
 
     def labelled(self, rows: LabelledRows, threads: int) -> LabelledScans:
-        """Return the scans of a fully labelled list.
-
-        Parameters
-        ----------
-        threads : int
-            Readers at work at once where they are threads of this process.
-        """
-        ...
+        """Return the scans of a fully labelled list; `threads` is how many read at once in this process."""
 
 
 def create(name: str, settings: dict[str, Any]) -> Engine:
     """Make an engine by name.
 
-    Parameters
-    ----------
-    name : str
-        Of a file of this folder.
-    settings : dict
-        Its settings; None stands for one that is not given.
+    Args:
+        name: Of a file of this folder.
+        settings: Its settings; None stands for one that is not given. An unknown name or setting is an `InputError`.
 
-    Raises
-    ------
-    InputError
-        No such engine, or one without such a setting.
-
-    Examples
-    --------
-    >>> create("local", {"remote": None}).memory
-    'shared'
+    >>> create("local", {"remote": None}).placement
+    'in process'
     """
     names = [info.name for info in pkgutil.iter_modules(__path__)]
     if name not in names:

@@ -12,7 +12,7 @@ from streameval.order.run_threads import Threads
 
 @dataclass(frozen=True)
 class Local(Threads):
-    """Reads in as many threads as the scan says."""
+    """Reads in `scan.threads` threads."""
 
     def labelled(self, rows: LabelledRows, threads: int) -> LabelledScans:
         """See `Engine.labelled`."""

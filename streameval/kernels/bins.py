@@ -9,18 +9,11 @@ is monotone in the order (key, low, hash, position), so counts of bins are ranks
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-import numpy.typing as npt
 
 from streameval.kernels.jit import kernel
-from streameval.kernels.tiehash import position_hash
-from streameval.typing import Int64Array
-
-UInt64Array = npt.NDArray[np.uint64]
-UInt32Array = npt.NDArray[np.uint32]
-Int32Array = npt.NDArray[np.int32]
+from streameval.kernels.tie_hash import position_hash
+from streameval.typing import AnyArray, Int32Array, Int64Array, UInt32Array, UInt64Array
 
 
 @kernel
@@ -65,22 +58,16 @@ def part_heavy(
 ) -> None:
     """Make room for heavy keys, in place.
 
-    Parameters
-    ----------
-    keys : uint64 array, shape (n,)
-    hashes : uint64 array, shape (n,) or (0,)
-        Tie hashes; empty where they are those of the stored positions.
-    first_position : int
-        Stored position of the first row.
-    start : int64 array, shape (bins before,)
-        Where each bin begins now.
-    heavy_of : int32 array, shape (bins before,)
-        Number of the heavy key in a bin, or −1. Such a bin becomes one for the keys before, bins by hash, and one for
-        the keys after.
-    heavy, shift : uint64 arrays, shape (heavy keys,)
-        The keys, and the shift of a hash that makes its bin; 64 for a single one.
-    out : uint32 array, shape (n,)
-        Bins.
+    Args:
+        keys: uint64 array, shape (n,).
+        hashes (uint64 array, shape (n,) or (0,)): Tie hashes; empty where they are those of the stored positions.
+        first_position: Stored position of the first row.
+        start (int64 array, shape (bins before,)): Where each bin begins now.
+        heavy_of (int32 array, shape (bins before,)): Number of the heavy key in a bin, or −1. Such a bin becomes one
+            for the keys before, bins by hash, and one for the keys after.
+        heavy, shift (uint64 arrays, shape (heavy keys,)): The keys, and the shift of a hash that makes its bin; 64 for
+            a single one.
+        out (uint32 array, shape (n,)): Bins.
     """
     for i in range(keys.size):
         before = out[i]
@@ -107,12 +94,12 @@ def keep_open(bins: UInt32Array, wanted: UInt64Array, out_row: UInt32Array) -> i
 
 
 @kernel
-def pile_up(
+def append_rows(
     keys: UInt64Array,
     first_position: int,
     bins: UInt32Array,
     rows: UInt32Array,
-    pile: tuple[npt.NDArray[Any], npt.NDArray[Any], UInt32Array],
+    kept: tuple[AnyArray, AnyArray, UInt32Array],
     shift: np.uint64,
     n: int,
 ) -> int:
@@ -120,7 +107,7 @@ def pile_up(
 
     Keys are shifted to the right by `shift`. Returns how many items there are then; the pile has room for them.
     """
-    out_key, out_position, out_bin = pile
+    out_key, out_position, out_bin = kept
     for i in range(rows.size):
         row = rows[i]
         out_key[n + i] = keys[row] >> shift
@@ -130,9 +117,9 @@ def pile_up(
 
 
 @kernel
-def thin_out(pile: tuple[npt.NDArray[Any], npt.NDArray[Any], UInt32Array], n: int, wanted: UInt64Array) -> int:
+def keep_wanted(kept: tuple[AnyArray, AnyArray, UInt32Array], n: int, wanted: UInt64Array) -> int:
     """Keep only what lies in wanted bins, of the first `n` items of a pile, in place; returns how many remain."""
-    key, position, bins = pile
+    key, position, bins = kept
     m = 0
     for i in range(n):
         at = bins[i]
@@ -167,7 +154,7 @@ def descend(
 
 
 @kernel
-def settle(bins: Int64Array) -> None:
+def end_stage(bins: Int64Array) -> None:
     """End a stage: bins that `descend` found (kept apart as −2 − bin) become bins."""
     for i in range(bins.size):
         if bins[i] <= -2:
@@ -175,7 +162,7 @@ def settle(bins: Int64Array) -> None:
 
 
 @kernel
-def count_bins(bins: npt.NDArray[Any], counts: npt.NDArray[Any]) -> None:
+def count_bins(bins: AnyArray, counts: AnyArray) -> None:
     """Count bins, adding to `counts`."""
     for i in range(bins.size):
         counts[bins[i]] += 1

@@ -29,7 +29,7 @@ _DIGEST = 32
 
 
 class KernelCache(FunctionCache):  # type: ignore[misc]
-    """What numba asks for and hands over compiled code: one for each kernel.
+    """Numba's interface to compiled code on disk: one for each kernel.
 
     The folder is found when it is needed first: NUMBA_CACHE_DIR, `__pycache__` beside the source, or the user's cache
     folder, whichever can be written to.
@@ -70,35 +70,31 @@ class KernelCache(FunctionCache):  # type: ignore[misc]
         return CompileResultCacheImpl(self._py_func)
 
     @functools.cached_property
-    def _files(self) -> KernelFiles | None:
+    def _files(self) -> CacheFiles | None:
         try:
             folder = self._impl.locator.get_cache_path()
         except RuntimeError:  # numba found no folder
             return None
-        return KernelFiles(folder, self._impl.filename_base, (numba.__version__, _sources()))
+        return CacheFiles(folder, self._impl.filename_base, (numba.__version__, _sources()))
 
 
-class KernelFiles:
-    """Files of one kernel, one for each signature.
+class CacheFiles:
+    """Files of one thing that takes long to compile, one for each key (of a kernel: its signature).
 
-    Parameters
-    ----------
-    folder : str
-    stem : str
-        What their names begin with.
-    stamp : object
-        What they were compiled from; a file of another stamp is as good as none.
+    Args:
+        stem: What their names begin with.
+        stamp: What they were compiled from; a file of another stamp is as good as none.
     """
 
     def __init__(self, folder: str, stem: str, stamp: object) -> None:
         self.folder, self._stem, self._stamp = folder, stem, stamp
 
     def path(self, key: object) -> str:
-        """File of a signature."""
+        """File of a key."""
         return os.path.join(self.folder, f"{self._stem}.{hashlib.sha256(repr(key).encode()).hexdigest()[:16]}.kernel")
 
     def load(self, key: object) -> Any:
-        """What was saved for a signature; None where nothing was, or something is wrong with it."""
+        """What was saved for a key; None where nothing was, or something is wrong with it."""
         try:
             with open(self.path(key), "rb") as stream:
                 digest, content = stream.read(_DIGEST), stream.read()

@@ -7,11 +7,11 @@ apache/thrift `thrift-compact-protocol.md`.
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
 from streameval.kernels.jit import kernel
+from streameval.typing import UInt8Array
 
-Bytes = npt.NDArray[np.uint8]
+Bytes = UInt8Array
 
 _BOOL_TRUE, _BOOL_FALSE, _BYTE, _DOUBLE, BINARY, LIST, _SET, STRUCT = 1, 2, 3, 7, 8, 9, 10, 12
 _DEEPEST = 32

@@ -26,12 +26,9 @@ ANSWERS = {
 class Found:
     """The same in one source: quoted names, or None, and the SQL type of every column.
 
-    Attributes
-    ----------
-    keys : tuple of str
-        Names as they stand there.
-    role : str
-        "rank", "task" or "key".
+    Attributes:
+        keys: Names as they stand there.
+        role: "rank", "task" or "key".
     """
 
     keys: tuple[str, ...]
@@ -52,10 +49,8 @@ class Found:
 def find(connection: duckdb.DuckDBPyConnection, opened: Opened, asked: LabelColumns) -> Found:
     """Find every column, whatever its capitals.
 
-    Raises
-    ------
-    InputError
-        A column that was asked for, or the label or the key, is not there, or is there twice.
+    Raises:
+        InputError: A column that was asked for, or the label or the key, is not there, or is there twice.
     """
     described = connection.execute("DESCRIBE se_given").fetchall()
     types = {row[0]: row[1] for row in described if row[0] != ROW}

@@ -10,7 +10,6 @@ from typing import Any
 
 import duckdb
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from streameval.errors import InputError, outside_trouble
@@ -22,6 +21,7 @@ from streameval.labelling.match_items import refuse_shortened, shortened
 from streameval.labelling.options import LabelColumns
 from streameval.labelling.readers import given, name_of, open_source, quote
 from streameval.stores.scratch import mapped_bytes
+from streameval.typing import UInt8Array
 
 _MEMORY = "1GB"
 _POSITION = "se_position"
@@ -32,14 +32,10 @@ _ROWS = 1 << 20
 class ItemKeys:
     """Key columns of a list, as it is stored.
 
-    Attributes
-    ----------
-    names : tuple of str
-        The columns that the list has.
-    batches : callable(names) -> iterator of pyarrow.Table
-        Those columns of consecutive rows.
-    ranked : {"stored", "scored"}
-        Whether the stored order is that of the ranks.
+    Attributes:
+        names: The columns that the list has.
+        batches (callable(names) -> iterator of pyarrow.Table): Those columns of consecutive rows.
+        ranked ({"stored", "scored"}): Whether the stored order is that of the ranks.
     """
 
     names: Sequence[str]
@@ -47,31 +43,20 @@ class ItemKeys:
     ranked: str
 
 
-def labels_beside(
-    source: Any, columns: LabelColumns, n_items: int, keys: ItemKeys, folder: Path
-) -> npt.NDArray[np.uint8]:
+def join_labels(source: Any, columns: LabelColumns, n_items: int, keys: ItemKeys, folder: Path) -> UInt8Array:
     """Read the label of every item.
 
-    Parameters
-    ----------
-    source : path, address, or any table that speaks the Arrow PyCapsule protocol
-        See `read_votes`.
-    columns : LabelColumns
-        `on`: the rank, where the stored order is that of the ranks, or key columns of the items.
-    n_items : int
-    keys : ItemKeys
-    folder : Path
-        Where the labels, a byte for each item, and what the join spills may lie.
+    Args:
+        source: See `read_votes`.
+        columns: `on`: the rank, where the stored order is that of the ranks, or key columns of the items.
+        folder: Where the labels, a byte for each item, and what the join spills may lie.
 
-    Returns
-    -------
-    uint8 array, shape (n_items,)
-        By stored position, 0 or 1; mapped from a file.
+    Returns:
+        uint8 array, shape (n_items,): By stored position, 0 or 1; mapped from a file.
 
-    Raises
-    ------
-    InputError
-        A source that cannot be read; a label that is not 0/1, an item without a label or with two that differ.
+    Raises:
+        InputError: A source that cannot be read; a label that is not 0/1, an item without a label or with two that
+            differ.
     """
     out = mapped_bytes(folder / "labels", n_items)
     out[:] = MISSING
@@ -143,7 +128,7 @@ def _by_keys(connection: duckdb.DuckDBPyConnection, found: Found, keys: ItemKeys
     return join, shortened(found, [kinds[n] for n in names])
 
 
-def _place(batch: pa.RecordBatch, out: npt.NDArray[np.uint8], name: str) -> None:
+def _place(batch: pa.RecordBatch, out: UInt8Array, name: str) -> None:
     positions = batch.column(0).cast(pa.int64())
     if positions.null_count:
         raise InputError(f"{name}: a row has no rank that can be read")

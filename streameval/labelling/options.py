@@ -45,7 +45,9 @@ class Judging:
 
     vote: str = option("majority", "majority, any, all or latest; with >=X for grades, such as 'mean>=3' (quote it).")
     prefer: tuple[str, ...] = option(
-        (), "Sources, best first (person,llm): on each item only the best one's votes count."
+        (),
+        "Sources, best first: on each item only the best one's votes count. person,llm are what the column source "
+        "says, or the files person.csv and llm.jsonl.",
     )
     label_error: float = option(0.0, "Widen every bound for labels that are wrong with at most this probability.")
     assume: Literal["a2", "independent"] | None = option(

@@ -73,11 +73,9 @@ class Method(Protocol):
 
     def plan(self, n_items: int, seed: int = 0) -> Plan:
         """Choose the ranks to label in a ranking of `n_items`."""
-        ...
 
     def curve(self, plan: Plan, labels: Labels) -> Curve:
         """Turn the labels of `plan` into bounds on the yield at every rank."""
-        ...
 
     def cost(self, n_items: int) -> dict[str, Any]:
         """Count the labels that a plan takes.
@@ -85,7 +83,6 @@ class Method(Protocol):
         At least `method`, `labels`, `accuracy` (the half-width it is planned for, relative to precision), `forecast`
         (whether that depends on labels not yet seen) and `claim` (what its bounds will be: a coverage of `Claim`).
         """
-        ...
 
     def with_alpha(self, alpha: float) -> Self:
         """Return the same method, planned for another half-width."""
@@ -101,11 +98,9 @@ class DrawsStrata(Protocol):
 
     def strata(self, n_items: int) -> tuple[Int64Array, Int64Array]:
         """Last rank of each stratum, and ranks to draw of it."""
-        ...
 
     def drawn(self, n_items: int, seed: int, rank: Int64Array) -> Plan:
         """Make a plan of the ranks that were drawn, int64, strictly increasing."""
-        ...
 
 
 @runtime_checkable
@@ -114,7 +109,6 @@ class DrawsAtRandom(Protocol):
 
     def weights(self, plan: Plan) -> FloatArray:
         """Inverse of the probability with which the draw took each planned rank, float64 in the plan's order."""
-        ...
 
 
 @dataclass(frozen=True)

@@ -7,40 +7,32 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from streameval.curve import Curve
 from streameval.methods import Method
 from streameval.types import Labels
-from streameval.typing import FloatArray, Int64Array
+from streameval.typing import FloatArray, Int8Array, Int64Array
 
 
 @dataclass(frozen=True)
 class Replicates:
     """What happened in replicates that differ in their seed alone.
 
-    Attributes
-    ----------
-    n_items : int
-    labels : int
-        Planned labels; the most of any replicate, where the draw decides their number.
-    held : int
-        Replicates whose bounds held the truth at every rank.
-    inside : float
-        Share of cutoffs beyond the labelled head where the truth was inside, averaged over replicates. For PAULA's own
-        claim inside its raw bracket. NaN where the head is the list.
-    half_widths : float64 array, shape (replicates,)
-        Largest half-width over all ranks, relative to precision.
-    first : Curve
-        That of the first replicate.
+    Attributes:
+        labels: Planned labels; the most of any replicate, where the draw decides their number.
+        held: Replicates whose bounds held the truth at every rank.
+        inside: Share of cutoffs beyond the labelled head where the truth was inside, averaged over replicates. For
+            PAULA's own claim inside its raw bracket. NaN where the head is the list.
+        half_widths (float64 array, shape (replicates,)): Largest half-width over all ranks, relative to precision.
+        first: That of the first replicate.
     """
 
     n_items: int
     labels: int
     held: int
     inside: float
-    half_widths: npt.NDArray[np.float64]
+    half_widths: FloatArray
     first: Curve = field(repr=False)
 
     @property
@@ -66,15 +58,11 @@ class Replicates:
 class Simulation:
     """Methods side by side on one list.
 
-    Attributes
-    ----------
-    rows : list of dict
-        One per method and variant: `method`, then `Replicates.as_dict()`, or `refused` where a method cannot keep the
-        parameters.
-    replicates : mapping of str to Replicates
-        By name and variant.
-    precision : float64 array, shape (n_items,)
-        The true p(r).
+    Attributes:
+        rows: One per method and variant: `method`, then `Replicates.as_dict()`, or `refused` where a method cannot keep
+            the parameters.
+        replicates (mapping of str to Replicates): By name and variant.
+        precision (float64 array, shape (n_items,)): The true p(r).
     """
 
     rows: list[dict[str, Any]]
@@ -87,18 +75,13 @@ class Simulation:
         return pa.Table.from_pylist(self.rows)
 
 
-def replicate(method: Method, truth: npt.NDArray[np.int8], count: int, seed: int = 0) -> Replicates:
+def replicate(method: Method, truth: Int8Array, count: int, seed: int = 0) -> Replicates:
     """Plan, label from the truth, and check the bounds, `count` times.
 
-    Parameters
-    ----------
-    method : Method
-        If its claim is not one of chance, one replicate says it all.
-    truth : int8 array, shape (n_items,)
-        0 or 1, best rank first.
-    count : int
-    seed : int
-        Replicate i is drawn with seed + i.
+    Args:
+        method: If its claim is not one of chance, one replicate says it all.
+        truth (int8 array, shape (n_items,)): 0 or 1, best rank first.
+        seed: Replicate i is drawn with seed + i.
     """
     total = np.concatenate([[0], np.cumsum(truth, dtype=np.int64)])
     held, inside, widths, labels = 0, [], [], 0

@@ -31,7 +31,6 @@ class Counted:
 
     Parameters
     ----------
-    places : Places
     envelope : Envelope
         Bounds on the yield between the curve's cutoffs.
     misses : int
@@ -209,7 +208,6 @@ def breakeven(places: Places, positives: int, order: str) -> float:
 
     Parameters
     ----------
-    places : Places
     positives : int
         P; NaN where it is 0.
     order : {"late", "early"}

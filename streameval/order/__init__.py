@@ -1,8 +1,9 @@
-"""Rankings by score, in any storage order, without sorting: exact ranks by counting scans.
+"""The rank of any item of a list that is ordered by score: found by counting scans, wherever its rows lie, unsorted.
 
-`scores` turns a score column into integers whose order is the ranking's, `ties` hashes what tells equal scores apart,
-`first` and `bins` split the order into monotone bins, `groups` and `units` are the row groups that a scan reads.
-`tasks` says what a scan does, `partials` what comes of it and how that merges, `sweep` runs it in threads, `shipping`
-sends it to other machines, `keeping` keeps, shares and resumes it; `hoard` keeps likely candidates on the way. `locate`
-finds the stored position of every wanted rank (`search`, `pick`).
+- `scores`: a score column as integers whose order is the ranking's; `ties`: hashes that tell equal scores apart.
+- `first_bins`, `finer_bins`: monotone bins of that order; `scan`: the units that a scan reads.
+- `tasks`: what one scan does; `partials`: its result for some units, and how results merge; `run_threads`: runs it;
+  `checkpoints`: keeps, shares and resumes it; `shards`: shares of it.
+- `early_candidates`: likely candidates, kept while bins are counted; `skip_by_statistics`: what need not be read.
+- `locate`: the stored position of every wanted rank (`search` holds its state, `select_candidates` its last step).
 """

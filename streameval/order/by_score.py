@@ -17,13 +17,13 @@ import numpy as np
 import pyarrow as pa
 
 from streameval.errors import InputError
-from streameval.order.checkpoints import Keeper, Scans, UnfinishedError
+from streameval.order.checkpoints import Checkpoints, Scans, UnfinishedError
 from streameval.order.locate import least_memory, locate
 from streameval.order.scan import Scan
 from streameval.order.scores import Keys, ScoreOrder, order_of, widest
 from streameval.order.select_candidates import Located
 from streameval.order.shards import ScanState, Shard
-from streameval.order.skip_by_statistics import Lumps, key_bounds, must_be_read
+from streameval.order.skip_by_statistics import SkippedRows, key_bounds, must_be_read
 from streameval.order.ties import check_key, describe, key_hashes
 from streameval.parquet.account import Forecast
 from streameval.parquet.footers import check_column
@@ -39,14 +39,7 @@ _LEAST_MEMORY = 0.05  # GB: bins and a few row groups
 
 @dataclass(frozen=True)
 class ByScore:
-    """Rows in the order of a score column.
-
-    Attributes
-    ----------
-    rows : Rows
-    options : RankingOptions
-        With a score.
-    """
+    """Rows in the order of a score column; `options` name the score."""
 
     rows: Rows
     options: RankingOptions
@@ -67,7 +60,7 @@ class ByScore:
 
     @cached_property
     def kind(self) -> pa.DataType:
-        """The widest type that it has."""
+        """The widest type of its scores."""
         return widest([kind for _, kind in self.rows.types(self.score)], self.order)
 
     @cached_property
@@ -84,7 +77,7 @@ class ByScore:
 
     @property
     def span(self) -> tuple[int, int] | None:
-        """Smallest and largest order key that statistics know of."""
+        """Smallest and largest order key, according to statistics."""
         return None if self.bounds is None else (int(self.bounds[0].min()), int(self.bounds[1].max()))
 
     @property
@@ -99,60 +92,49 @@ class ByScore:
         """Turn order keys back into scores."""
         return self.order.scores(keys, self.kind)
 
-    def keeper(self, wanted: Int64Array, scans: Scans, shard: Shard | None = None) -> Keeper:
-        """Make what runs the scans for wanted ranks, and keeps what they find."""
+    def checkpoints(self, wanted: Int64Array, scans: Scans, shard: Shard | None = None) -> Checkpoints:
+        """Make what runs the scans for wanted ranks, and saves their partials."""
         what = [self.rows.fingerprint, self.description(), self.budget(wanted.size)]
         digest = hashlib.sha256(json.dumps(what, sort_keys=True).encode() + wanted.tobytes()).hexdigest()
-        return Keeper(digest, scans.folder, shard, scans.engine)
+        return Checkpoints(digest, scans.folder, shard, scans.engine)
 
-    def locate(self, wanted: Int64Array, progress: Progress = silent, keeper: Keeper | None = None) -> Located:
+    def locate(
+        self, wanted: Int64Array, progress: Progress = silent, checkpoints: Checkpoints | None = None
+    ) -> Located:
         """Find the stored positions of wanted ranks; raises what `order.locate` does."""
         scan = self.scan_for(wanted)
-        return locate(scan, wanted, self.budget(wanted.size), self.options.nan, progress, keeper)
+        return locate(scan, wanted, self.budget(wanted.size), self.options.nan, progress, checkpoints)
 
     def scan(self, wanted: Int64Array, scans: Scans, shard: Shard, progress: Progress = silent) -> ScanState:
-        """Do one share of every scan, as far as the other shares let it; what comes of it is kept (`Scans.folder`).
+        """Do one share of every scan, as far as the other shares allow; its partials are saved in `Scans.folder`.
 
-        Parameters
-        ----------
-        wanted : int64 array, strictly increasing, in 1..N
-        shard : Shard
-            Shares may be done in any order, at once, again, or in different numbers of shares.
-
-        Returns
-        -------
-        ScanState
-            The last scan, and which shares of it are missing; none where nothing is left to scan.
-
-        Raises
-        ------
-        InputError
-            See `order.locate`.
+        Shares may be done in any order, at once, again, or in different numbers of shares. Returns the last scan, and
+        which shares of it are missing: none where nothing is left to scan. Errors as in `order.locate`.
         """
-        keeper = self.keeper(wanted, scans, shard)
+        checkpoints = self.checkpoints(wanted, scans, shard)
         try:
-            self.locate(wanted, progress, keeper)
+            self.locate(wanted, progress, checkpoints)
         except UnfinishedError as unfinished:
             return unfinished.state
-        return keeper.state
+        return checkpoints.state
 
     def scan_for(self, wanted: Int64Array) -> Scan:
-        """Units that may hold wanted ranks, and lumps of all others."""
+        """Make the scan of the units that may hold wanted ranks; all others are skipped."""
         if self.bounds is None:
             return self.scan_all(wanted.size)
         first, last = self.bounds
         rows = np.array([unit.rows for unit in self.units], dtype=np.int64)
         read = must_be_read(first, last, rows, wanted)
         units = [unit for unit, needed in zip(self.units, read.tolist(), strict=True) if needed]
-        return self._scan(units, wanted.size, Lumps(first[~read], rows[~read]))
+        return self._scan(units, wanted.size, SkippedRows(first[~read], rows[~read]))
 
     def scan_all(self, n_wanted: int) -> Scan:
-        """All units, for so many wanted ranks."""
-        return self._scan(self.units, n_wanted, Lumps.none())
+        """Make the scan of all units, for `n_wanted` ranks."""
+        return self._scan(self.units, n_wanted, SkippedRows.none())
 
-    def _scan(self, units: Sequence[Unit], n_wanted: int, lumps: Lumps) -> Scan:
+    def _scan(self, units: Sequence[Unit], n_wanted: int, skipped: SkippedRows) -> Scan:
         threads = self._threads(n_wanted)
-        return Scan(units, self.order, self.score, self.options.key, threads, self._key_hashes, lumps)
+        return Scan(units, self.order, self.score, self.options.key, threads, self._key_hashes, skipped)
 
     def _key_hashes(self, positions: Int64Array) -> UInt64Array:
         return key_hashes(self.rows.take_anywhere(positions, list(self.options.key)).table)
@@ -162,13 +144,7 @@ class ByScore:
         return max(self.options.memory * 1e9 / 2, float(least_memory(n_wanted)))
 
     def _threads(self, n_wanted: int) -> int:
-        """As many threads as there is memory for.
-
-        Raises
-        ------
-        InputError
-            One is too many; says the least that works.
-        """
+        """As many threads as the memory allows; an `InputError` says the least memory that works for one."""
         largest = max(unit.rows for unit in self.units)
         each = _BYTES_PER_ROW * largest
         memory = self.options.memory * 1e9
@@ -184,13 +160,7 @@ class ByScore:
 
 
 def by_score(rows: Rows, options: RankingOptions) -> ByScore:
-    """Order rows by score.
-
-    Raises
-    ------
-    InputError
-        A score or key column that is missing, or of a type that cannot be ordered or hashed; too little memory.
-    """
+    """Order rows by score; an `InputError` for a score or key column that is missing or unfit, or too little memory."""
     score = options.score or ""
     check_column(rows.schema, score, rows.name)
     order_of(rows.declared_types(score), score, options.ascending, options.nan)
@@ -205,7 +175,7 @@ def by_score(rows: Rows, options: RankingOptions) -> ByScore:
 
 
 def scans_of(units: Sequence[Unit]) -> Forecast:
-    """Say what scans of the scores of some units would read."""
+    """Forecast what scans of the scores of some units would read."""
     files = len({unit.file for unit in units} - {""})
     rows = sum(unit.rows for unit in units)
     return Forecast(files=files, row_groups=len(units), rows_to_scan=rows, least_scans=2)

@@ -1,9 +1,9 @@
-"""Keep what scans have read: partials in a folder, found again after an interruption and shared by processes.
+"""Save what scans have read: partials in a folder, read again after an interruption and shared by processes.
 
 Each run of the program writes one file per scan, whole or not at all, and replaces it by a fuller one as it goes. Its
-name says what it is a partial of: a hash of the list, the wanted ranks, the memory, and everything that decided the
-scan (bins and their counts). A file of anything else is never read, and one whose row groups overlap those of a fuller
-one is left out, so shards may be repeated, of different counts, or run at once.
+name identifies the partial: a hash of the list, the wanted ranks, the memory, and everything that decided the scan
+(bins and their counts). A file of anything else is never read, and one whose row groups overlap those of a fuller one
+is left out, so shards may be repeated, of different counts, or run at once.
 """
 
 from __future__ import annotations
@@ -39,41 +39,32 @@ _REMOVE = "remove the file; what it covered is read again"
 class ScanEngine(Protocol):
     """Runs tasks over row groups.
 
-    Attributes
-    ----------
-    memory : {"shared", "apart"}
-        Whether all row groups are read within this process, so that what one of them shows can guide the next.
+    Attributes:
+        placement ({"in process", "on workers"}): Whether all row groups are read within this process, so that one of
+            them can guide the next.
     """
 
-    memory: ClassVar[str]
+    placement: ClassVar[str]
 
-    def sweep(
+    def run_task(
         self, scan: Scan, task: Task, numbers: Int64Array, save: Callable[[Partial], None] | None, progress: Progress
     ) -> Partial:
         """Make the partial of some row groups: must be the one that `partial_of` makes, rows in any order.
 
-        Parameters
-        ----------
-        numbers : int64 array
-            Which row groups, not empty.
-        save : callable or None
-            May be given all that is done so far, now and then.
-        progress : callable(done, total)
-            Told rows.
+        Args:
+            numbers (int64 array): Which row groups, not empty.
+            save: May be called with all that is done so far, now and then.
+            progress (callable(done, total)): Called with rows.
         """
-        ...
 
 
 @dataclass(frozen=True)
 class Scans:
     """How the scans of a list are run.
 
-    Attributes
-    ----------
-    folder : Path or None
-        Where they are kept as long as they are not done: what an interrupted run has read is not read again.
-    engine : ScanEngine
-        Runs them; nothing that they find depends on it.
+    Attributes:
+        folder: Where partials are saved until the scans are done: an interrupted run continues from them.
+        engine: Runs the scans; no result depends on it.
     """
 
     folder: Path | None = None
@@ -83,12 +74,9 @@ class Scans:
 class UnfinishedError(StudyError):
     """Other shards have not read all of their share of a scan.
 
-    Parameters
-    ----------
-    state : ScanState
-        The scan, and which shards.
-    where : str
-        The study's folder.
+    Args:
+        state: The scan, and the shards that are missing.
+        where: The study's folder.
     """
 
     def __init__(self, state: ScanState, where: str) -> None:
@@ -119,20 +107,16 @@ class _Kept:
 
 
 @dataclass
-class Keeper:
-    """Runs tasks, and keeps their partials.
+class Checkpoints:
+    """Runs tasks, and saves their partials.
 
-    Attributes
-    ----------
-    identity : str
-        Hash of the list, the wanted ranks and the memory: a scan of anything else is another scan.
-    folder : Path or None
-        Where partials are kept; None keeps nothing.
-    shard : Shard or None
-        The share of each scan that is done here, after which others are waited for; None does all that is left, unless
-        other processes share the scans.
-    engine : ScanEngine
-        Reads what is to be read.
+    Attributes:
+        identity: Hash of the list, the wanted ranks and the memory: a scan of anything else is another scan.
+        folder: Where partials are saved; None saves nothing.
+        shard: The share of each scan that is done here, after which others are waited for; None does all that is left,
+            unless other processes share the scans.
+        engine: Reads row groups.
+        alone: Whether this run has read all row groups itself.
     """
 
     identity: str = ""
@@ -146,12 +130,9 @@ class Keeper:
     _unsaved: dict[str, Partial] = field(default_factory=dict)
 
     def run(self, scan: Scan, task: Task, progress: Progress) -> Partial:
-        """Return the partial of all row groups, reading those that no kept partial covers.
+        """Return the partial of all row groups, reading those that no saved partial covers.
 
-        Raises
-        ------
-        UnfinishedError
-            Other shards have some of them to read.
+        Raises `UnfinishedError` where other shards have some of them to read.
         """
         name = hashlib.sha256(f"{__version__}\0{self.identity}\0{task.digest}".encode()).hexdigest()[:16]
         needed: Int64Array = task.units(scan)
@@ -162,7 +143,7 @@ class Keeper:
         parts = (one.load() for one in kept)
         if mine.size:
             save = None if self.folder is None else lambda partial: self._save(name, partial)
-            made = self.engine.sweep(scan, task, mine, save, progress)
+            made = self.engine.run_task(scan, task, mine, save, progress)
             self._unsaved[name] = made
             if self.shard is not None:
                 self.save()
@@ -215,7 +196,7 @@ class Keeper:
 
     @contextmanager
     def saving(self) -> Iterator[None]:
-        """Keep what was read where anything goes wrong; what waits for other shards is kept already."""
+        """Save what was read if anything goes wrong; what waits for other shards is saved already."""
         try:
             yield
         except UnfinishedError:

@@ -1,4 +1,4 @@
-"""Let through the rows that matter, a cache's worth at a time."""
+"""The rows of a scan that lie in wanted bins, selected in blocks that fit a cache."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-import numpy.typing as npt
 
 from streameval.kernels.bins import keep_open
 from streameval.order.finer_bins import Stage, Words
@@ -14,57 +13,57 @@ from streameval.order.first_bins import FirstStage
 from streameval.order.scan import Scan
 from streameval.order.scores import Keys
 from streameval.rows.units import Unit
-from streameval.typing import Int64Array
+from streameval.typing import BoolArray, Int64Array, UInt32Array, UInt64Array
 
 BLOCK = 1 << 15  # rows whose keys, bins and counters fit a cache
 NO_HASHES = np.empty(0, np.uint64)
 
 
 @dataclass(frozen=True)
-class Room:
-    """What one thread works in, a cache's worth of rows at a time."""
+class Buffers:
+    """Arrays that one thread reuses from block to block."""
 
-    keys: npt.NDArray[np.uint64] = field(default_factory=lambda: np.empty(BLOCK, np.uint64))
-    rows: npt.NDArray[np.uint32] = field(default_factory=lambda: np.empty(BLOCK, np.uint32))
-    bins: npt.NDArray[np.uint32] = field(default_factory=lambda: np.empty(BLOCK, np.uint32))
+    keys: UInt64Array = field(default_factory=lambda: np.empty(BLOCK, np.uint64))
+    rows: UInt32Array = field(default_factory=lambda: np.empty(BLOCK, np.uint32))
+    bins: UInt32Array = field(default_factory=lambda: np.empty(BLOCK, np.uint32))
 
 
 @dataclass(frozen=True)
-class Sieve:
-    """All stages of a search: lets through the rows in wanted bins of the last but one stage, with their last bins."""
+class StageFilter:
+    """All stages of a search: selects the rows in wanted bins of the last but one stage, and finds their last bins."""
 
     scan: Scan
     first: FirstStage
     rest: tuple[Stage, ...]
-    open_bins: npt.NDArray[np.uint64]
+    open_bins: UInt64Array
     hashed: str
 
     @staticmethod
-    def of(scan: Scan, stages: Sequence[FirstStage | Stage], bins: Int64Array, hashed: str) -> Sieve:
-        """Lay stages one behind the other; `bins` are those of the last stage that hold wanted ranks."""
+    def of(scan: Scan, stages: Sequence[FirstStage | Stage], bins: Int64Array, hashed: str) -> StageFilter:
+        """Chain the stages; `bins` are those of the last stage that hold wanted ranks."""
         first = stages[0]
         if not isinstance(first, FirstStage):
             raise TypeError("the first stage comes first")
         rest = tuple(stage for stage in stages[1:] if isinstance(stage, Stage))
         wanted = rest[0].cell >= 0 if rest else flags(first.count, bins)
-        return Sieve(scan, first, rest, bits(wanted), hashed)
+        return StageFilter(scan, first, rest, bits(wanted), hashed)
 
-    def hashes(self, unit: Unit) -> npt.NDArray[np.uint64] | None:
+    def hashes(self, unit: Unit) -> UInt64Array | None:
         """Tie hashes of a unit from its key columns, where a stage splits by them."""
         return self.scan.hashes(unit) if self.scan.keys and self.hashed == "now" else None
 
-    def pass_through(
-        self, unit: Unit, first_row: int, keys: Keys, hashes: npt.NDArray[np.uint64] | None, room: Room
+    def select(
+        self, unit: Unit, first_row: int, keys: Keys, hashes: UInt64Array | None, buffers: Buffers
     ) -> tuple[Int64Array, Words]:
         """Bins at the last stage, and words, of the rows of a block that get there."""
         position = unit.first_position + first_row
-        bins = self.first.place(keys.key, NO_HASHES, position, room.bins)
-        rows = room.rows[: keep_open(bins, self.open_bins, room.rows)]
+        bins = self.first.place(keys.key, NO_HASHES, position, buffers.bins)
+        rows = buffers.rows[: keep_open(bins, self.open_bins, buffers.rows)]
         block = hashes[first_row : first_row + keys.key.size] if hashes is not None else None
         words = self.scan.words(position, keys, rows, block)
         return self._descend(bins[rows].astype(np.int64), words)
 
-    def settle(self, items: Words) -> tuple[Int64Array, Words]:
+    def place_words(self, items: Words) -> tuple[Int64Array, Words]:
         """The same for items whose words are known."""
         bins = self.first.place(items.key, items.hash, 0, np.empty(items.key.size, np.uint32))
         rows = np.empty(items.key.size, np.uint32)
@@ -81,15 +80,15 @@ class Sieve:
         return bins, words
 
 
-def flags(count: int, bins: Int64Array) -> npt.NDArray[np.bool_]:
-    """Mark some bins among `count`."""
+def flags(count: int, bins: Int64Array) -> BoolArray:
+    """Flags of `count` bins, set for some of them."""
     flags = np.zeros(count, np.bool_)
     flags[bins] = True
     return flags
 
 
-def bits(flags: npt.NDArray[np.bool_]) -> npt.NDArray[np.uint64]:
-    """Pack marks, eight to a byte, the first lowest."""
+def bits(flags: BoolArray) -> UInt64Array:
+    """Pack flags, eight to a byte, the first lowest."""
     padded = np.zeros(-(-flags.size // 64) * 64, np.bool_)
     padded[: flags.size] = flags
     return np.packbits(padded, bitorder="little").view(np.uint64)

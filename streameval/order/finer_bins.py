@@ -5,13 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
-from streameval.kernels.bins import descend, settle
+from streameval.kernels.bins import descend, end_stage
 from streameval.order.first_bins import FirstStage
-from streameval.typing import Int64Array
+from streameval.typing import BoolArray, Int32Array, Int64Array, UInt64Array
 
-UInt64Array = npt.NDArray[np.uint64]
 KEY, LOW, HASH, POSITION = 0, 1, 2, 3
 _MOST = (1 << 64) - 1
 
@@ -20,10 +18,8 @@ _MOST = (1 << 64) - 1
 class Words:
     """The words of some rows, in the order that compares them.
 
-    Attributes
-    ----------
-    key, low, hash, position : uint64 arrays, shape (n,)
-        `low` is empty where scores have no second word.
+    Attributes:
+        key, low, hash, position (uint64 arrays, shape (n,)): `low` is empty where scores have no second word.
     """
 
     key: UInt64Array
@@ -32,7 +28,7 @@ class Words:
     position: UInt64Array
 
     def of(self, kind: int) -> UInt64Array:
-        """One word."""
+        """The word of this kind: `KEY`, `LOW`, `HASH` or `POSITION`."""
         return self.parts[kind]
 
     @property
@@ -40,8 +36,8 @@ class Words:
         """All words."""
         return self.key, self.low, self.hash, self.position
 
-    def where(self, kept: npt.NDArray[np.bool_]) -> Words:
-        """Of some of the rows only."""
+    def where(self, kept: BoolArray) -> Words:
+        """The words of some of the rows."""
         low = self.low[kept] if self.low.size else self.low
         return Words(self.key[kept], low, self.hash[kept], self.position[kept])
 
@@ -50,20 +46,15 @@ class Words:
 class Stage:
     """Bins inside cells, one cell per wanted bin of the stage before.
 
-    Attributes
-    ----------
-    cell : int32 array, shape (bins of the stage before,)
-        Cell of a bin, or −1.
-    kind : int64 array, shape (cells,)
-        Which word the cell splits.
-    start, end : uint64 arrays, shape (cells,)
-        Smallest and largest word in the cell.
-    shift : uint64 array, shape (cells,)
-    base : int64 array, shape (cells + 1,)
-        First bin of each cell; the last entry is the number of bins.
+    Attributes:
+        cell (int32 array, shape (bins of the stage before,)): Cell of a bin, or −1.
+        kind (int64 array, shape (cells,)): Which word the cell splits.
+        start, end (uint64 arrays, shape (cells,)): Smallest and largest word in the cell.
+        shift (uint64 array, shape (cells,)): Right shift that turns a distance from `start` into a bin of the cell.
+        base (int64 array, shape (cells + 1,)): First bin of each cell; the last entry is the number of bins.
     """
 
-    cell: npt.NDArray[np.int32]
+    cell: Int32Array
     kind: Int64Array
     start: UInt64Array
     end: UInt64Array
@@ -85,10 +76,10 @@ class Stage:
         return self.kind[cell], starts, ends
 
     def apply(self, bins: Int64Array, words: Words) -> None:
-        """Bins of this stage, in place, from those of the stage before; −1 where nothing is wanted."""
+        """Replace bins of the stage before by bins of this stage, in place; −1 where nothing is wanted."""
         for kind in np.unique(self.kind).tolist():
             descend(bins, words.of(kind), self.cell, self.start, self.shift, self.base, self.kind, kind)
-        settle(bins)
+        end_stage(bins)
 
 
 def next_stage(
@@ -96,18 +87,12 @@ def next_stage(
 ) -> Stage:
     """Split wanted bins.
 
-    Parameters
-    ----------
-    before : FirstStage or Stage
-    wanted : int64 array, ascending
-        Its bins that hold wanted ranks.
-    counts : int64 array
-        Items in each of them.
-    most : int
-        Bins to make, about.
-    last_position : int
-    wide : int
-        `LOW` where scores have a second word, else `HASH`: what comes after the key.
+    Args:
+        wanted (int64 array, ascending): Bins of `before` that hold wanted ranks.
+        counts (int64 array): Items in each of them.
+        most: Approximate number of bins to make.
+        last_position: Of the list: positions split last.
+        wide: The word after the key: `LOW` where scores have a second word, else `HASH`.
     """
     kind, start, end = before.ranges(wanted)
     after_key = np.where(kind == KEY, wide, kind + 1)

@@ -1,6 +1,6 @@
-"""Find the stored positions of wanted ranks: count bins, split those that matter, pick.
+"""Find the stored positions of wanted ranks: count bins, split those that matter, select the candidates.
 
-Memory is set by the limit, whatever the data: bins and candidates share it, and where too many items lie in the bins of
+Memory is bounded by the limit, whatever the data: bins and candidates share it. Where too many items lie in the bins of
 wanted ranks (quantised scores, one tie block with half the list), the bins are split again, by key, then by tie hash,
 then by position, as often as needed.
 """
@@ -8,23 +8,22 @@ then by position, as often as needed.
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
 from streameval.errors import InputError
-from streameval.kernels.orderkeys import LAST
-from streameval.kernels.tiehash import position_hashes
-from streameval.order.checkpoints import Keeper
-from streameval.order.early_candidates import Hoard
+from streameval.kernels.order_keys import LAST
+from streameval.kernels.tie_hash import position_hashes
+from streameval.order.checkpoints import Checkpoints
+from streameval.order.early_candidates import EarlyCandidates
 from streameval.order.filter import NO_HASHES
 from streameval.order.finer_bins import HASH, LOW, Words, next_stage
 from streameval.order.first_bins import FirstStage, first_stage
 from streameval.order.partials import SUM
 from streameval.order.scan import Scan
-from streameval.order.search import Search, lump_bins
-from streameval.order.select_candidates import Located, pick
+from streameval.order.search import Search, skipped_bins
+from streameval.order.select_candidates import Located, select_candidates
 from streameval.order.tasks import Collecting, Counting, Sampling
 from streameval.progress import Progress, silent
-from streameval.typing import Int64Array
+from streameval.typing import Int64Array, UInt64Array
 
 MOST_BINS = 1 << 22
 _LEAST_BINS = 1 << 12
@@ -42,95 +41,86 @@ def least_memory(n_wanted: int) -> int:
 def locate(
     scan: Scan,
     wanted: Int64Array,
-    memory: float,
+    limit_bytes: float,
     nan: str = "refuse",
     progress: Progress = silent,
-    keeper: Keeper | None = None,
+    checkpoints: Checkpoints | None = None,
 ) -> Located:
     """Find the stored positions of wanted ranks.
 
-    Parameters
-    ----------
-    scan : Scan
-        Units that hold the whole list.
-    wanted : int64 array, strictly increasing, in 1..N
-    memory : float
-        Bytes for bins and candidates. Bins follow from it and not from the number of threads, so that partials of
-        different machines go together.
-    nan : {"refuse", "last"}
-        What becomes of scores that are null or NaN.
-    progress : callable(done, total), optional
-    keeper : Keeper, optional
-        Keeps the partials of scans.
+    Args:
+        scan: Units that hold the whole list.
+        wanted (int64 array, strictly increasing, in 1..N): Wanted ranks.
+        limit_bytes: For bins and candidates. Bins follow from it and not from the number of threads, so that partials
+            of different machines go together.
+        nan ({"refuse", "last"}): What becomes of scores that are null or NaN.
+        checkpoints: Runs the scans and saves their partials.
 
-    Raises
-    ------
-    InputError
-        The memory is less than `least_memory`. Scores that are null or NaN, with their count and first
-        places. A list that changed between two scans.
-    UnfinishedError
-        Other processes share the scans, and have not done their part.
+    Raises:
+        InputError: The memory is less than `least_memory`. Scores that are null or NaN, with their count and first
+            places. A list that changed between two scans.
+        UnfinishedError: Other processes share the scans, and have not done their part.
     """
-    if memory < least_memory(wanted.size):
-        raise InputError(f"{memory / 1e6:g} MB of memory cannot hold the bins of {wanted.size:,} wanted ranks")
-    most_candidates = int(memory / 2 / BYTES_PER_CANDIDATE)
-    most_bins = int(min(MOST_BINS, memory / 2 / BYTES_PER_BIN))
+    if limit_bytes < least_memory(wanted.size):
+        raise InputError(f"{limit_bytes / 1e6:g} MB of memory cannot hold the bins of {wanted.size:,} wanted ranks")
+    most_candidates = int(limit_bytes / 2 / BYTES_PER_CANDIDATE)
+    most_bins = int(min(MOST_BINS, limit_bytes / 2 / BYTES_PER_BIN))
     # counters that fit a cache are quick to reach: no more of them than the candidates' room asks for
     runs = 1 + int(np.sum(np.diff(wanted) > 1))
     first_bins = min(most_bins, max(_LEAST_BINS, 2 * runs * scan.n_items // most_candidates, 4 * runs))
-    search = Search(scan, wanted, scan.n_items, most_bins, most_candidates, keeper or Keeper(), progress)
+    search = Search(scan, wanted, scan.n_items, most_bins, most_candidates, checkpoints or Checkpoints(), progress)
     # an item's tie hash is at hand where it is that of its position, and comes right after its key
     ties = "whole" if scan.keys or scan.order.kind == "decimal" else "parted"
     sample = _sample(search)
     search.stages.append(first_stage(sample, first_bins, most_bins, ties))
-    hoard = _hoard(search, sample, int(memory))
-    _count(search, hoard)
+    early_candidates = _early_candidates(search, sample, int(limit_bytes))
+    _count(search, early_candidates)
     if search.missing and nan == "refuse":
         raise _missing(scan, search.missing)
-    while (search.counts - search.lumped).sum() > search.most_candidates:
+    while (search.counts - search.skipped_counts).sum() > search.most_candidates:
         wide = LOW if scan.order.kind == "decimal" else HASH
         before = search.stages[-1]
         search.stages.append(next_stage(before, search.bins, search.counts, most_bins, search.n_items - 1, wide))
         _count(search)
-    kept = _kept(search, hoard)
-    return pick(search, _collect(search) if kept is None else kept)
+    kept = _kept(search, early_candidates)
+    return select_candidates(search, _collect(search) if kept is None else kept)
 
 
 def _missing(scan: Scan, count: int) -> InputError:
-    places = "; ".join(f"{unit.where}, row {row:,}" for unit, row in scan.missing_places())
+    places = "; ".join(f"{unit.place}, row {row:,}" for unit, row in scan.missing_places())
     return InputError(
         f"{count:,} items have no {scan.score} (null or NaN; first: {places})",
         "every item needs a score, or put these last with --nan last",
     )
 
 
-def _sample(search: Search) -> npt.NDArray[np.uint64]:
+def _sample(search: Search) -> UInt64Array:
     """Keys of some rows from all over the list."""
     task = Sampling(_SAMPLE_UNITS, _SAMPLE_ROWS)
-    sample = search.keeper.run(search.scan, task, search.progress).columns["key"]
+    sample = search.checkpoints.run(search.scan, task, search.progress).columns["key"]
     known = sample[sample != LAST]
     return known if known.size else sample
 
 
-def _hoard(search: Search, sample: npt.NDArray[np.uint64], limit: int) -> Hoard | None:
+def _early_candidates(search: Search, sample: UInt64Array, limit: int) -> EarlyCandidates | None:
     """Keep candidates while counting, where this process does all of it and items have two words besides their key."""
     stage = search.stages[0]
-    alone = search.keeper.shard is None and search.keeper.engine.memory == "shared"
+    alone = search.checkpoints.shard is None and search.checkpoints.engine.placement == "in process"
     if not alone or search.scan.order.kind == "decimal" or not isinstance(stage, FirstStage):
         return None
-    lumps = np.zeros(stage.count, np.int64)
-    at, rows = lump_bins(search, search.sieve())
-    np.add.at(lumps, at, rows)
+    skipped = np.zeros(stage.count, np.int64)
+    at, rows = skipped_bins(search, search.stage_filter())
+    np.add.at(skipped, at, rows)
     low_bits = 32 if search.scan.order.kind == "float32" else 0
     n_rows = sum(unit.rows for unit in search.scan.units)
-    hoard = Hoard(search.wanted, lumps, n_rows, limit - stage.count * BYTES_PER_BIN, low_bits)
-    hoard.start(stage.place(sample, NO_HASHES, 0, np.empty(sample.size, np.uint32)))
-    return hoard
+    early_candidates = EarlyCandidates(search.wanted, skipped, n_rows, limit - stage.count * BYTES_PER_BIN, low_bits)
+    early_candidates.start(stage.place(sample, NO_HASHES, 0, np.empty(sample.size, np.uint32)))
+    return early_candidates
 
 
-def _kept(search: Search, hoard: Hoard | None) -> Words | None:
+def _kept(search: Search, early_candidates: EarlyCandidates | None) -> Words | None:
     """The items in wanted bins, if all were kept while they were counted."""
-    found = hoard.items(search.bins) if hoard is not None and len(search.stages) == 1 else None
+    found = early_candidates.items(search.bins) if early_candidates is not None and len(search.stages) == 1 else None
     if found is None:
         return None
     key, position = found
@@ -138,23 +128,23 @@ def _kept(search: Search, hoard: Hoard | None) -> Words | None:
         gone = key == LAST << np.uint64(32)  # no score has this upper half
         key |= search.scan.order.flip & np.uint64(0xFFFFFFFF)
         key[gone] = LAST
-    if key.size != (search.counts - search.lumped).sum():
+    if key.size != (search.counts - search.skipped_counts).sum():
         raise InputError("the list changed while it was counted", "run the command again")
     hashes = np.zeros(key.size, np.uint64) if search.scan.keys else position_hashes(position)
     return Words(key, np.empty(0, np.uint64), hashes, position.view(np.uint64))
 
 
-def _count(search: Search, hoard: Hoard | None = None) -> None:
+def _count(search: Search, early_candidates: EarlyCandidates | None = None) -> None:
     """Scan once, and find the bins of the last stage that hold wanted ranks."""
-    stage, sieve = search.stages[-1], search.sieve()
-    task = Counting(tuple(search.stages), search.bins, search.hashed, hoard)
-    counted = search.keeper.run(search.scan, task, search.progress)
+    stage, stage_filter = search.stages[-1], search.stage_filter()
+    task = Counting(tuple(search.stages), search.bins, search.hashed, early_candidates)
+    counted = search.checkpoints.run(search.scan, task, search.progress)
     search.missing = counted.missing
     search.scans += 1
-    lumps = np.zeros(stage.count, np.int64)
-    at, rows = lump_bins(search, sieve)
-    np.add.at(lumps, at, rows)
-    counts: Int64Array = counted.columns[SUM] + lumps
+    skipped = np.zeros(stage.count, np.int64)
+    at, rows = skipped_bins(search, stage_filter)
+    np.add.at(skipped, at, rows)
+    counts: Int64Array = counted.columns[SUM] + skipped
     if isinstance(stage, FirstStage):
         before = np.cumsum(counts) - counts
         if counts.sum() != search.n_items:
@@ -169,14 +159,14 @@ def _count(search: Search, hoard: Hoard | None = None) -> None:
     ends = before + counts
     # bins without items share their end with the bin before: the first bin that ends at or after a rank holds it
     search.bins = np.unique(np.searchsorted(ends, search.wanted, side="left"))
-    search.counts, search.base, search.lumped = counts[search.bins], before[search.bins], lumps[search.bins]
+    search.counts, search.base, search.skipped_counts = counts[search.bins], before[search.bins], skipped[search.bins]
 
 
 def _collect(search: Search) -> Words:
     """Scan once more, and keep the items in wanted bins."""
     task = Collecting(tuple(search.stages), search.bins, search.hashed)
-    found = search.keeper.run(search.scan, task, search.progress).columns
+    words = search.checkpoints.run(search.scan, task, search.progress).columns
     search.scans += 1
-    if found["key"].size != (search.counts - search.lumped).sum():
+    if words["key"].size != (search.counts - search.skipped_counts).sum():
         raise InputError("the list changed between two scans of it", "run the command again")
-    return Words(found["key"], found.get("low", np.empty(0, np.uint64)), found["hash"], found["position"])
+    return Words(words["key"], words.get("low", np.empty(0, np.uint64)), words["hash"], words["position"])

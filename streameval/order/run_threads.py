@@ -1,4 +1,4 @@
-"""Run a task over row groups, several at once, and keep what is done."""
+"""Run a task over row groups in threads, and save what is done."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from streameval.order.partials import Partial, Tally, Task, merged
+from streameval.order.partials import Partial, PartialBuilder, Task, merged
 from streameval.order.scan import Scan
 from streameval.progress import Progress, Step, announce
 from streameval.typing import Int64Array
@@ -19,42 +19,41 @@ _AHEAD = 4  # row groups of each thread that the disk fetches before they are de
 
 
 @dataclass
-class _Desk:
-    """One thread's partial; held while a row group is being taken in."""
+class _Running:
+    """One thread's partial, locked while a row group is added to it."""
 
-    tally: Tally
+    builder: PartialBuilder
     lock: threading.Lock = field(default_factory=threading.Lock)
 
+    def partial(self) -> Partial:
+        with self.lock:
+            return self.builder.partial()
 
-def sweep(
+
+def run_task(
     scan: Scan, task: Task, numbers: Int64Array, save: Callable[[Partial], None] | None, progress: Progress
 ) -> Partial:
     """Make the partial of some row groups.
 
-    Parameters
-    ----------
-    numbers : int64 array
-        Which row groups.
-    save : callable or None
-        Given all that is done so far every `CHECKPOINT_SECONDS`, and once more where anything goes wrong.
-    progress : callable(done, total)
-        Told rows.
+    Args:
+        numbers (int64 array): Which row groups.
+        save: Called with all that is done so far every `CHECKPOINT_SECONDS`, and once more after an error.
+        progress (callable(done, total)): Called with rows.
     """
     units = [scan.units[number] for number in numbers.tolist()]
     total, done = sum(unit.rows for unit in units), 0
     announce(progress, Step(task.name, total, sum(unit.score_bytes for unit in units)))
-    own, desks = threading.local(), list[_Desk]()
-
+    own, running = threading.local(), list[_Running]()
     ahead = dict(zip(numbers.tolist(), units[_AHEAD * scan.threads :], strict=False))
 
     def work(number: int) -> None:
         if number in ahead:
             ahead[number].advise()
-        if not hasattr(own, "desk"):
-            own.desk = _Desk(task.begin(scan))
-            desks.append(own.desk)
-        with own.desk.lock:
-            own.desk.tally.add(number)
+        if not hasattr(own, "running"):
+            own.running = _Running(task.begin(scan))
+            running.append(own.running)
+        with own.running.lock:
+            own.running.builder.add(number)
 
     saved = time.monotonic()
     with ThreadPoolExecutor(scan.threads) as pool:
@@ -65,34 +64,29 @@ def sweep(
                 done += unit.rows
                 progress(done, total)
                 if save is not None and time.monotonic() - saved > CHECKPOINT_SECONDS:
-                    save(_so_far(desks))
+                    save(_so_far(running))
                     saved = time.monotonic()
         except BaseException:
             pool.shutdown(cancel_futures=True)
-            if save is not None and desks:
-                save(_so_far(desks))
+            if save is not None and running:
+                save(_so_far(running))
             raise
-    return _so_far(desks) if desks else task.begin(scan).partial()
+    return _so_far(running) if running else task.begin(scan).partial()
 
 
-def _so_far(desks: list[_Desk]) -> Partial:
-    """Whole row groups only: each thread is waited for."""
-
-    def partial(desk: _Desk) -> Partial:
-        with desk.lock:
-            return desk.tally.partial()
-
-    return merged(partial(desk) for desk in list(desks))
+def _so_far(running: list[_Running]) -> Partial:
+    """Merge what is done; each thread's row group under way is waited for, so that none counts by half."""
+    return merged(thread.partial() for thread in list(running))
 
 
 @dataclass(frozen=True)
 class Threads:
-    """Reads in as many threads of this process as the scan says."""
+    """Reads in `scan.threads` threads of this process; see `ScanEngine`."""
 
-    memory: ClassVar[str] = "shared"
+    placement: ClassVar[str] = "in process"
 
-    def sweep(
+    def run_task(
         self, scan: Scan, task: Task, numbers: Int64Array, save: Callable[[Partial], None] | None, progress: Progress
     ) -> Partial:
         """See `ScanEngine.sweep`."""
-        return sweep(scan, task, numbers, save, progress)
+        return run_task(scan, task, numbers, save, progress)

@@ -6,34 +6,26 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
-from streameval.kernels.tiehash import position_hashes
+from streameval.kernels.tie_hash import position_hashes
 from streameval.order.finer_bins import Words
 from streameval.order.scores import Keys, ScoreOrder
-from streameval.order.skip_by_statistics import Lumps
+from streameval.order.skip_by_statistics import SkippedRows
 from streameval.order.ties import key_hashes
 from streameval.rows.units import Unit
-from streameval.typing import Int64Array
+from streameval.typing import Int64Array, UInt32Array, UInt64Array
 
 
 @dataclass(frozen=True)
 class Scan:
     """How units are read.
 
-    Attributes
-    ----------
-    units : sequence of Unit
-    order : ScoreOrder
-    score : str
-    keys : tuple of str
-        Key columns; empty where ties are told apart by position.
-    threads : int
-    key_hashes : callable(positions) -> uint64 array
-        Tie hashes of the items at some stored positions, from their key columns.
-    lumps : Lumps
-        Rows of the list that are in none of the units.
+    Attributes:
+        keys: Key columns; empty where ties are ordered by position.
+        key_hashes (callable(positions) -> uint64 array): Tie hashes of the items at some stored positions, from their
+            key columns.
+        skipped: Rows of the list that are in none of the units.
     """
 
     units: Sequence[Unit]
@@ -41,13 +33,13 @@ class Scan:
     score: str
     keys: tuple[str, ...]
     threads: int
-    key_hashes: Callable[[Int64Array], npt.NDArray[np.uint64]]
-    lumps: Lumps = field(default_factory=Lumps.none)
+    key_hashes: Callable[[Int64Array], UInt64Array]
+    skipped: SkippedRows = field(default_factory=SkippedRows.none)
 
     @property
     def n_items(self) -> int:
         """N."""
-        return sum(unit.rows for unit in self.units) + int(self.lumps.rows.sum())
+        return sum(unit.rows for unit in self.units) + int(self.skipped.rows.sum())
 
     def column(self, unit: Unit) -> pa.ChunkedArray:
         """Scores of a unit's rows."""
@@ -57,25 +49,19 @@ class Scan:
         """Order keys of a unit's rows."""
         return self.order.keys(self.column(unit))
 
-    def hashes(self, unit: Unit) -> npt.NDArray[np.uint64]:
+    def hashes(self, unit: Unit) -> UInt64Array:
         """Tie hashes of all rows of a unit from its key columns."""
         return key_hashes(unit.read(self.keys).select(list(self.keys)))
 
-    def words(
-        self, first_position: int, keys: Keys, rows: npt.NDArray[np.uint32], hashes: npt.NDArray[np.uint64] | None
-    ) -> Words:
+    def words(self, first_position: int, keys: Keys, rows: UInt32Array, hashes: UInt64Array | None) -> Words:
         """All words of some rows of a block.
 
-        Parameters
-        ----------
-        first_position : int
-            Where the block begins.
-        keys : Keys
-            Of the block.
-        rows : uint32 array
-            Within the block.
-        hashes : uint64 array or None
-            Tie hashes of the block's rows from key columns; None where they are not needed yet, and 0 then.
+        Args:
+            first_position: Where the block begins.
+            keys: Of the block.
+            rows (uint32 array): Within the block.
+            hashes (uint64 array or None): Tie hashes of the block's rows from key columns; None where they are not
+                needed yet, and 0 then.
         """
         positions = rows.astype(np.int64) + first_position
         low = keys.low[rows] if keys.low.size else keys.low

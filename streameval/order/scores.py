@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from streameval.errors import InputError
-from streameval.kernels.orderkeys import LAST, float32_keys, float64_bits, float64_keys, int64_keys
+from streameval.kernels.order_keys import LAST, float32_keys, float64_bits, float64_keys, int64_keys
+from streameval.typing import AnyArray, UInt64Array
 
-UInt64Array = npt.NDArray[np.uint64]
 _ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
 _SIGN = np.uint64(1 << 63)
 _HALF = pa.float16()
@@ -23,14 +21,11 @@ _HALF = pa.float16()
 class Keys:
     """Order keys of some rows.
 
-    Attributes
-    ----------
-    key : uint64 array, shape (n,)
-        The best score has the smallest.
-    low : uint64 array, shape (n,) or (0,)
-        What comes after `key` in a score of 128 bits; empty for all other scores.
-    missing : int
-        Rows whose score is null or NaN: they have the largest key.
+    Attributes:
+        key (uint64 array, shape (n,)): The best score has the smallest.
+        low (uint64 array, shape (n,) or (0,)): What comes after `key` in a score of 128 bits; empty for all other
+            scores.
+        missing: Rows whose score is null or NaN: they have the largest key.
     """
 
     key: UInt64Array
@@ -42,14 +37,11 @@ class Keys:
 class ScoreOrder:
     """How scores of one type are ordered.
 
-    Parameters
-    ----------
-    kind : {"float32", "float64", "signed", "unsigned", "decimal"}
-        What every file's scores are widened to: 64 bits, or 128 for "decimal".
-    ascending : bool
-        Whether the smallest score is the best.
-    scale : int
-        Digits after the point that decimals are brought to.
+    Args:
+        kind ({"float32", "float64", "signed", "unsigned", "decimal"}): What every file's scores are widened to: 64
+            bits, or 128 for "decimal".
+        ascending: Whether the smallest score is the best.
+        scale: Digits after the point that decimals are brought to.
     """
 
     kind: str
@@ -61,22 +53,20 @@ class ScoreOrder:
         """Turns ascending integers into the ranking's order."""
         return np.uint64(0) if self.ascending else _ALL
 
-    def blocks(self, scores: pa.ChunkedArray | pa.Array, room: UInt64Array) -> Iterator[tuple[int, Keys]]:
+    def blocks(self, scores: pa.ChunkedArray | pa.Array, out: UInt64Array) -> Iterator[tuple[int, Keys]]:
         """Turn scores into order keys a cache's worth at a time: first row of each block, and its keys.
 
-        Parameters
-        ----------
-        room : uint64 array
-            Where the keys of a block are put: the next block overwrites them.
+        Args:
+            out (uint64 array): Receives the keys of a block; the next block overwrites them.
         """
         array = scores.combine_chunks() if isinstance(scores, pa.ChunkedArray) else scores
         plain = not array.null_count and self.kind != "decimal"
         values = _numpy(array) if plain else None
-        for first in range(0, len(array), room.size):
+        for first in range(0, len(array), out.size):
             if values is not None:
-                yield first, self.of_numpy(values[first : first + room.size], room)
+                yield first, self.of_numpy(values[first : first + out.size], out)
             else:
-                yield first, self.keys(array.slice(first, room.size))
+                yield first, self.keys(array.slice(first, out.size))
 
     def keys(self, scores: pa.ChunkedArray | pa.Array) -> Keys:
         """Turn scores into order keys."""
@@ -85,14 +75,14 @@ class ScoreOrder:
             return self._decimal_keys(array)
         nulls = array.null_count
         plain = np.ascontiguousarray(array.fill_null(0).to_numpy(zero_copy_only=False) if nulls else _numpy(array))
-        found = self.of_numpy(plain, np.empty(plain.size, np.uint64))
+        keys = self.of_numpy(plain, np.empty(plain.size, np.uint64))
         if nulls:
-            found.key[array.is_null().to_numpy(zero_copy_only=False)] = LAST
-        return Keys(found.key, found.low, found.missing + nulls)
+            keys.key[array.is_null().to_numpy(zero_copy_only=False)] = LAST
+        return Keys(keys.key, keys.low, keys.missing + nulls)
 
-    def of_numpy(self, scores: npt.NDArray[Any], room: UInt64Array) -> Keys:
-        """Turn a numpy array without nulls into order keys, put into `room`."""
-        out = room[: scores.size]
+    def of_numpy(self, scores: AnyArray, out: UInt64Array) -> Keys:
+        """Turn a numpy array without nulls into order keys, put into `out`."""
+        out = out[: scores.size]
         if self.kind == "float32":
             missing = float32_keys(scores.astype(np.float32, copy=False).view(np.uint32), self.flip, out)
         elif self.kind == "float64":
@@ -113,8 +103,8 @@ class ScoreOrder:
             wide = pa.decimal128(38, self.scale)
             values = pa.Array.from_buffers(wide, keys.key.size, [None, pa.py_buffer(words)])
             kept = [None if lost else value for value, lost in zip(values, gone.tolist(), strict=True)]
-            found = pa.array([None if one is None else one.as_py() for one in kept], wide)
-            return (found.cast(pa.int64()) if pa.types.is_temporal(kind) else found).cast(kind)
+            whole = pa.array([None if value is None else value.as_py() for value in kept], wide)
+            return (whole.cast(pa.int64()) if pa.types.is_temporal(kind) else whole).cast(kind)
         if self.kind == "float32":
             up = ((keys.key ^ self.flip) >> np.uint64(32)).astype(np.uint32)
             bits = np.where(up >> np.uint32(31), up ^ np.uint32(1 << 31), ~up)
@@ -140,33 +130,26 @@ class ScoreOrder:
         return Keys(key, low, wide.null_count)
 
 
-def _numpy(array: pa.Array) -> npt.NDArray[Any]:
+def _numpy(array: pa.Array) -> AnyArray:
     kind = array.type
     if pa.types.is_date32(kind) or pa.types.is_time32(kind):
         array = array.view(pa.int32())
     elif pa.types.is_temporal(kind):
         array = array.view(pa.int64())
-    values: npt.NDArray[Any] = array.to_numpy(zero_copy_only=False)
+    values: AnyArray = array.to_numpy(zero_copy_only=False)
     return values
 
 
 def order_of(types: list[tuple[str, pa.DataType]], score: str, ascending: bool, nan: str = "refuse") -> ScoreOrder:
     """Find the order that the score columns of all files share.
 
-    Parameters
-    ----------
-    types : list of (path, type)
-        One per file. Float widths and integer widths may be mixed: the widest counts.
-    score : str
-        The column's name, for messages.
-    ascending : bool
-    nan : {"refuse", "last"}
-        What becomes of scores that are null or NaN.
+    Args:
+        types: Of each file, (path, type). Float widths and integer widths may be mixed: the widest counts.
+        score: The column's name, for messages.
+        nan ({"refuse", "last"}): What becomes of scores that are null or NaN.
 
-    Raises
-    ------
-    InputError
-        Scores that cannot be ordered as numbers or dates, or whose types do not go together.
+    Raises:
+        InputError: Scores that cannot be ordered as numbers or dates, or whose types do not go together.
     """
     kinds = {kind: path for path, kind in reversed(types)}
     if all(pa.types.is_floating(kind) for kind in kinds):

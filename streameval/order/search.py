@@ -1,4 +1,4 @@
-"""A search for wanted ranks: its stages of bins, and what is known of the last one."""
+"""The state of a search for wanted ranks: its stages of bins, and the counts of the last one."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from streameval.order.checkpoints import Keeper
-from streameval.order.filter import Sieve
+from streameval.order.checkpoints import Checkpoints
+from streameval.order.filter import StageFilter
 from streameval.order.finer_bins import HASH, Stage, Words
 from streameval.order.first_bins import FirstStage
 from streameval.order.scan import Scan
@@ -19,26 +19,16 @@ from streameval.typing import Int64Array
 class Search:
     """What is known so far.
 
-    Attributes
-    ----------
-    scan : Scan
-    wanted : int64 array, strictly increasing
-        Wanted ranks.
-    n_items : int
-    most_bins, most_candidates : int
-        What there is room for.
-    keeper : Keeper
-        Runs the scans.
-    progress : callable(done, total)
-    stages : list of FirstStage, then Stages
-    bins : int64 array
-        Bins of the last stage that hold wanted ranks.
-    counts, base, lumped : int64 arrays, like `bins`
-        Items in each; items before it; how many of its items are lumps that are not read.
-    missing : int
-        Rows whose score is null or NaN.
-    scans : int
-        Scans so far.
+    Attributes:
+        wanted (int64 array, strictly increasing): Wanted ranks.
+        most_bins, most_candidates: How many fit the memory.
+        checkpoints: Runs the scans.
+        stages: Each splits the wanted bins of the one before.
+        bins (int64 array): Bins of the last stage that hold wanted ranks.
+        counts, base, skipped_counts (int64 arrays, like `bins`): Items in each; items before it; how many of its items
+            are in units that are not read.
+        missing: Rows whose score is null or NaN.
+        scans: Scans so far.
     """
 
     scan: Scan
@@ -46,39 +36,39 @@ class Search:
     n_items: int
     most_bins: int
     most_candidates: int
-    keeper: Keeper
+    checkpoints: Checkpoints
     progress: Progress
     stages: list[FirstStage | Stage] = field(default_factory=list)
     bins: Int64Array = field(default_factory=lambda: np.empty(0, np.int64))
     counts: Int64Array = field(default_factory=lambda: np.empty(0, np.int64))
     base: Int64Array = field(default_factory=lambda: np.empty(0, np.int64))
-    lumped: Int64Array = field(default_factory=lambda: np.empty(0, np.int64))
+    skipped_counts: Int64Array = field(default_factory=lambda: np.empty(0, np.int64))
     missing: int = 0
     scans: int = 0
 
     @property
     def hashed(self) -> str:
-        """Whether a stage splits by tie hash, so that it is needed of every row."""
+        """Whether a stage splits by tie hash, so that every row needs its own ("now"), or none does ("later")."""
         deep = any(np.any(stage.kind >= HASH) for stage in self.stages if isinstance(stage, Stage))
         return "now" if deep else "later"
 
-    def sieve(self) -> Sieve:
-        """Lets through the rows in wanted bins of the last but one stage."""
-        return Sieve.of(self.scan, self.stages, self.bins, self.hashed)
+    def stage_filter(self) -> StageFilter:
+        """Selects the rows in wanted bins of the last but one stage."""
+        return StageFilter.of(self.scan, self.stages, self.bins, self.hashed)
 
 
-def lump_bins(search: Search, sieve: Sieve) -> tuple[Int64Array, Int64Array]:
-    """Bins of the lumps at the last stage, and the rows of each."""
-    lumps, stage, words = search.scan.lumps, search.stages[0], lump_words(search)
+def skipped_bins(search: Search, stage_filter: StageFilter) -> tuple[Int64Array, Int64Array]:
+    """Bins of the skipped units at the last stage, and the rows of each."""
+    skipped, stage, words = search.scan.skipped, search.stages[0], skipped_words(search)
     if isinstance(stage, FirstStage) and len(search.stages) == 1:
         found = stage.place(words.key, words.hash, 0, np.empty(words.key.size, np.uint32))
-        return found.astype(np.int64), lumps.rows
-    bins, words = sieve.settle(words)
-    return bins, lumps.rows[words.position.astype(np.int64)]
+        return found.astype(np.int64), skipped.rows
+    bins, words = stage_filter.place_words(words)
+    return bins, skipped.rows[words.position.astype(np.int64)]
 
 
-def lump_words(search: Search) -> Words:
-    """Lumps as items, their number in place of a position."""
-    key = search.scan.lumps.key
+def skipped_words(search: Search) -> Words:
+    """Skipped units as items, their number in place of a position."""
+    key = search.scan.skipped.key
     low = np.zeros(key.size if search.scan.order.kind == "decimal" else 0, np.uint64)
     return Words(key, low, np.zeros(key.size, np.uint64), np.arange(key.size, dtype=np.uint64))

@@ -1,60 +1,52 @@
-"""Pick the items at wanted ranks out of the candidates."""
+"""The items at wanted ranks, selected from the candidates."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from streameval.errors import InputError
 from streameval.order.filter import flags
 from streameval.order.finer_bins import HASH, Words
 from streameval.order.scan import Scan
 from streameval.order.scores import Keys
-from streameval.order.search import Search, lump_bins, lump_words
-from streameval.typing import Int64Array
+from streameval.order.search import Search, skipped_bins, skipped_words
+from streameval.typing import BoolArray, Int64Array
 
 
 @dataclass(frozen=True)
 class Located:
     """Where wanted ranks are stored.
 
-    Attributes
-    ----------
-    position : int64 array, shape (n,)
-        0-based stored position of each wanted rank, in rank order.
-    keys : Keys
-        Their order keys, from which scores come back.
-    tied : bool array, shape (n,)
-        Whether another item of the list has the same score.
-    equal_keys : int
-        Pairs of neighbours in the order that agree in score and in all key columns, among the candidates read: told
-        apart by stored position only.
-    missing : int
-        Rows whose score is null or NaN.
-    scans : int
-        Times the scores were read.
+    Attributes:
+        position (int64 array, shape (n,)): 0-based stored position of each wanted rank, in rank order.
+        keys: Their order keys, from which scores are recovered.
+        tied (bool array, shape (n,)): Whether another item of the list has the same score.
+        equal_keys: Pairs of neighbours in the order that agree in score and in all key columns, among the candidates
+            read: only the stored position orders them.
+        missing: Rows whose score is null or NaN.
+        scans: Times the scores were read.
     """
 
     position: Int64Array
     keys: Keys
-    tied: npt.NDArray[np.bool_]
+    tied: BoolArray
     equal_keys: int
     missing: int
     scans: int
 
 
-def pick(search: Search, items: Words) -> Located:
+def select_candidates(search: Search, items: Words) -> Located:
     """Sort the candidates, and take those at wanted ranks."""
     if search.scan.keys and search.hashed == "later":
         items = _hash_ties(search.scan, items)
     n_items = items.key.size
-    items, rows = _with_lumps(search, items)
+    items, rows = _with_skipped(search, items)
     words = [items.position, items.hash, *([items.low] if items.low.size else []), items.key]
     order = np.lexsort(words)
     bin_of = np.searchsorted(search.base, search.wanted, side="left") - 1
-    # rows of the candidates' bins up to each wanted rank; a lump counts as many as it stands for
+    # rows of the candidates' bins up to each wanted rank; a skipped unit counts as many as it has
     inside = np.cumsum(search.counts)[bin_of] - search.counts[bin_of] + search.wanted - search.base[bin_of]
     at = np.searchsorted(np.cumsum(rows[order]), inside, side="left")
     if np.any(order[at] >= n_items):
@@ -75,32 +67,32 @@ def pick(search: Search, items: Words) -> Located:
     )
 
 
-def _with_lumps(search: Search, items: Words) -> tuple[Words, Int64Array]:
-    """Add the lumps in wanted bins to the candidates; how many rows each entry stands for."""
+def _with_skipped(search: Search, items: Words) -> tuple[Words, Int64Array]:
+    """Add the skipped units in wanted bins to the candidates; how many rows each entry stands for."""
     wanted = flags(search.stages[-1].count, search.bins)
-    bins, rows = lump_bins(search, search.sieve())
+    bins, rows = skipped_bins(search, search.stage_filter())
     kept = wanted[bins]
     if not np.any(kept):
         return items, np.ones(items.key.size, np.int64)
-    words = lump_words(search)
+    words = skipped_words(search)
     if len(search.stages) > 1:
-        bins, words = search.sieve().settle(words)
+        bins, words = search.stage_filter().place_words(words)
     words = words.where(kept)
     joined = Words(*(np.concatenate([a, b]) for a, b in zip(items.parts, words.parts, strict=True)))
     return joined, np.concatenate([np.ones(items.key.size, np.int64), rows[kept]])
 
 
-def _same_score(items: Words, order: Int64Array) -> npt.NDArray[np.bool_]:
+def _same_score(items: Words, order: Int64Array) -> BoolArray:
     """Whether each item, in some order, has the score of the one before it; of all but the first."""
     key = items.key[order]
-    same: npt.NDArray[np.bool_] = key[1:] == key[:-1]
+    same: BoolArray = key[1:] == key[:-1]
     if items.low.size:
         low = items.low[order]
         same &= low[1:] == low[:-1]
     return same
 
 
-def _either(same: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
+def _either(same: BoolArray) -> BoolArray:
     tied = np.zeros(same.size + 1, np.bool_)
     tied[1:] |= same
     tied[:-1] |= same

@@ -2,9 +2,9 @@
 
 A row group whose scores lie in [min, max] holds ranks after all rows of groups that are wholly better, and up to all
 rows of groups that are not wholly worse. Groups that can hold a wanted rank are read, and so are those whose scores
-overlap theirs; each of the others counts as one lump of rows at its best score, for none of them lies among scores
-that matter. Groups without statistics are read. A float's statistics do not tell of NaN: one in a group that is not
-read goes unseen.
+overlap theirs. Each of the others is skipped and counts as its number of rows at its best score, for none of them lies
+among scores that matter. Groups without statistics are read. A float's statistics do not count NaN: one in a skipped
+group goes unseen.
 """
 
 from __future__ import annotations
@@ -15,46 +15,38 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from streameval.kernels.orderkeys import LAST
+from streameval.kernels.order_keys import LAST
 from streameval.order.scores import ScoreOrder
 from streameval.rows import Bounds
 from streameval.typing import BoolArray, Int64Array, UInt64Array
 
 
 @dataclass(frozen=True)
-class Lumps:
-    """Rows that are counted without being read.
+class SkippedRows:
+    """Units whose rows are counted without being read.
 
-    Attributes
-    ----------
-    key : uint64 array, shape (n,)
-        Order key of the best score of each lump.
-    rows : int64 array, shape (n,)
+    Attributes:
+        key (uint64 array, shape (n,)): Order key of the best score of each unit.
+        rows (int64 array, shape (n,)): Rows of each unit.
     """
 
     key: UInt64Array
     rows: Int64Array
 
     @staticmethod
-    def none() -> Lumps:
-        """Everything is read."""
-        return Lumps(np.empty(0, np.uint64), np.empty(0, np.int64))
+    def none() -> SkippedRows:
+        """No unit is skipped."""
+        return SkippedRows(np.empty(0, np.uint64), np.empty(0, np.int64))
 
 
 def must_be_read(first: UInt64Array, last: UInt64Array, rows: Int64Array, wanted: Int64Array) -> BoolArray:
-    """Find the units that have to be read.
+    """Mark the units that have to be read; returns a bool array, shape (n,).
 
-    Parameters
-    ----------
-    first, last : uint64 arrays, shape (n,)
-        Smallest and largest order key of each unit; 0 and 2⁶⁴ − 1 where nothing is known.
-    rows : int64 array, shape (n,)
-    wanted : int64 array, strictly increasing
-        Wanted ranks.
-
-    Returns
-    -------
-    bool array, shape (n,)
+    Args:
+        first, last (uint64 arrays, shape (n,)): Smallest and largest order key of each unit; 0 and 2⁶⁴ − 1 where
+            nothing is known.
+        rows (int64 array, shape (n,)): Rows of each unit.
+        wanted (int64 array, strictly increasing): Wanted ranks.
     """
     before = _rows_up_to(last, rows, first, "left")
     up_to = _rows_up_to(first, rows, last, "right")
@@ -68,8 +60,8 @@ def _rows_up_to(keys: UInt64Array, rows: Int64Array, at: UInt64Array, side: str)
     """Rows of the units whose key comes before each of some keys ("right": or equals it)."""
     order = np.argsort(keys, kind="stable")
     total = np.concatenate([[0], np.cumsum(rows[order])])
-    found = np.searchsorted(keys[order], at, side="left" if side == "left" else "right")
-    return np.asarray(total[found], dtype=np.int64)
+    place = np.searchsorted(keys[order], at, side="left" if side == "left" else "right")
+    return np.asarray(total[place], dtype=np.int64)
 
 
 def _merged(first: UInt64Array, last: UInt64Array) -> tuple[UInt64Array, UInt64Array]:

@@ -3,33 +3,28 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from streameval.kernels.bins import count_bins
-from streameval.order.early_candidates import Hoard, Pile
-from streameval.order.filter import NO_HASHES, Room, Sieve, flags
+from streameval.order.early_candidates import EarlyCandidates, ThreadCandidates
+from streameval.order.filter import NO_HASHES, Buffers, StageFilter, flags
 from streameval.order.finer_bins import Stage, Words
 from streameval.order.first_bins import FirstStage
-from streameval.order.partials import SUM, Partial, Tally
+from streameval.order.partials import SUM, Partial, PartialBuilder
 from streameval.order.scan import Scan
-from streameval.typing import Int64Array
+from streameval.typing import AnyArray, BoolArray, Int64Array, UInt64Array
 
 
 @dataclass(frozen=True)
 class Sampling:
     """Keys of some rows from all over the list, from which bins are made.
 
-    Attributes
-    ----------
-    n_units : int
-        Row groups to look into, about.
-    rows : int
-        To take from all of them, about.
+    Attributes:
+        n_units, rows: Approximate numbers of row groups to read, and of rows to take from all of them.
     """
 
     n_units: int
@@ -45,8 +40,8 @@ class Sampling:
         """Row groups at equal distances."""
         return np.arange(0, len(scan.units), max(1, len(scan.units) // self.n_units))[: 2 * self.n_units]
 
-    def begin(self, scan: Scan) -> Tally:
-        """Nothing sampled."""
+    def begin(self, scan: Scan) -> PartialBuilder:
+        """An empty sample."""
         return _Sample(scan, max(1, self.rows // self.units(scan).size))
 
 
@@ -55,7 +50,7 @@ class _Sample:
     scan: Scan
     each: int
     done: list[int] = field(default_factory=list)
-    keys: list[npt.NDArray[np.uint64]] = field(default_factory=list)
+    keys: list[UInt64Array] = field(default_factory=list)
 
     def add(self, number: int) -> None:
         key = self.scan.scores(self.scan.units[number]).key
@@ -70,25 +65,21 @@ class _Sample:
 class Counting:
     """Items per bin of the last stage.
 
-    Attributes
-    ----------
-    stages : tuple of FirstStage, then Stages
-    bins : int64 array
-        Bins of the last but one stage that hold wanted ranks; empty where there is none.
-    hashed : {"now", "later"}
-        Whether a stage splits by the tie hash.
-    hoard : Hoard or None
-        Keeps likely candidates on the way, of the first stage; what is counted does not depend on it.
+    Attributes:
+        stages: Of the search.
+        bins (int64 array): Bins of the last but one stage that hold wanted ranks; empty where there is none.
+        hashed ({"now", "later"}): Whether a stage splits by the tie hash.
+        early_candidates: Keeps likely candidates of the first stage on the way; what is counted does not depend on it.
     """
 
     stages: tuple[FirstStage | Stage, ...]
     bins: Int64Array
     hashed: str
-    hoard: Hoard | None = None
+    early_candidates: EarlyCandidates | None = None
 
     @property
     def name(self) -> str:
-        """What people call it."""
+        """The count of the first stage, or a split with the number of its stage."""
         return "count" if len(self.stages) == 1 else f"split {len(self.stages) - 1}"
 
     @property
@@ -97,67 +88,77 @@ class Counting:
         return _digest(self.name, *vars(self.stages[-1]).values())
 
     def units(self, scan: Scan) -> Int64Array:
-        """All of them."""
+        """All row groups."""
         return np.arange(len(scan.units))
 
-    def begin(self, scan: Scan) -> Tally:
-        """Nothing counted."""
+    def begin(self, scan: Scan) -> PartialBuilder:
+        """Empty counts."""
         # half as wide counters are half as far apart, and none of them can pass the number of items
         width = np.uint32 if scan.n_items < 2**32 else np.int64
         counts = np.zeros(self.stages[-1].count, width)
         if isinstance(self.stages[-1], FirstStage):
-            pile = self.hoard.pile(counts) if self.hoard is not None else None
-            return _FirstCounts(scan, self.stages[-1], counts, self.hoard, pile)
-        return _Counts(scan, Sieve.of(scan, self.stages, self.bins, self.hashed), counts)
+            candidates = self.early_candidates.of_thread(counts) if self.early_candidates is not None else None
+            return _FirstCounts(scan, self.stages[-1], counts, self.early_candidates, candidates)
+        return _Counts(scan, StageFilter.of(scan, self.stages, self.bins, self.hashed), counts=counts)
 
 
 @dataclass
 class _FirstCounts:
     scan: Scan
     stage: FirstStage
-    counts: npt.NDArray[Any]
-    hoard: Hoard | None
-    pile: Pile | None
-    room: Room = field(default_factory=Room)
+    counts: AnyArray
+    early_candidates: EarlyCandidates | None
+    candidates: ThreadCandidates | None
+    buffers: Buffers = field(default_factory=Buffers)
     missing: int = 0
     done: list[int] = field(default_factory=list)
 
     def add(self, number: int) -> None:
         unit = self.scan.units[number]
         column = self.scan.column(unit)  # what can fail comes first: half a row group is never counted
-        for first_row, keys in self.scan.order.blocks(column, self.room.keys):
+        for first_row, keys in self.scan.order.blocks(column, self.buffers.keys):
             self.missing += keys.missing
             position = unit.first_position + first_row
-            bins = self.stage.place(keys.key, NO_HASHES, position, self.room.bins)
+            bins = self.stage.place(keys.key, NO_HASHES, position, self.buffers.bins)
             count_bins(bins, self.counts)
-            if self.hoard is not None and self.pile is not None:
-                self.hoard.take(self.pile, keys.key, position, bins)
+            if self.early_candidates is not None and self.candidates is not None:
+                self.early_candidates.take(self.candidates, keys.key, position, bins)
         self.done.append(number)
-        if self.hoard is not None and self.pile is not None:
-            self.hoard.settle(self.pile)
+        if self.early_candidates is not None and self.candidates is not None:
+            self.early_candidates.end_row_group(self.candidates)
 
     def partial(self) -> Partial:
         return Partial(np.sort(self.done).astype(np.int64), self.missing, {SUM: self.counts.copy()})
 
 
 @dataclass
-class _Counts:
+class _Filtered:
+    """What takes the rows in wanted bins of the last but one stage."""
+
     scan: Scan
-    sieve: Sieve
-    counts: npt.NDArray[Any]
-    room: Room = field(default_factory=Room)
+    stage_filter: StageFilter
+    buffers: Buffers = field(default_factory=Buffers)
     missing: int = 0
     done: list[int] = field(default_factory=list)
 
-    def add(self, number: int) -> None:
+    def selected(self, number: int) -> Iterator[tuple[Int64Array, Words]]:
+        """Bins and words of the selected rows of a row group, block by block."""
         unit = self.scan.units[number]
-        hashes = self.sieve.hashes(unit)
-        column = self.scan.column(unit)
-        for first_row, keys in self.scan.order.blocks(column, self.room.keys):
+        hashes = self.stage_filter.hashes(unit)
+        column = self.scan.column(unit)  # what can fail comes first: half a row group is never counted
+        for first_row, keys in self.scan.order.blocks(column, self.buffers.keys):
             self.missing += keys.missing
-            bins, _ = self.sieve.pass_through(unit, first_row, keys, hashes, self.room)
-            count_bins(bins, self.counts)
+            yield self.stage_filter.select(unit, first_row, keys, hashes, self.buffers)
         self.done.append(number)
+
+
+@dataclass
+class _Counts(_Filtered):
+    counts: AnyArray = field(kw_only=True)
+
+    def add(self, number: int) -> None:
+        for bins, _ in self.selected(number):
+            count_bins(bins, self.counts)
 
     def partial(self) -> Partial:
         return Partial(np.sort(self.done).astype(np.int64), self.missing, {SUM: self.counts.copy()})
@@ -167,10 +168,8 @@ class _Counts:
 class Collecting:
     """The items in wanted bins of the last stage.
 
-    Attributes
-    ----------
-    stages, bins, hashed
-        See `Counting`; here the bins are those of the last stage.
+    Attributes:
+        stages, bins, hashed: See `Counting`; here the bins are those of the last stage.
     """
 
     stages: tuple[FirstStage | Stage, ...]
@@ -184,43 +183,32 @@ class Collecting:
         return _digest(self.name, *vars(self.stages[-1]).values(), self.bins)
 
     def units(self, scan: Scan) -> Int64Array:
-        """All of them."""
+        """All row groups."""
         return np.arange(len(scan.units))
 
-    def begin(self, scan: Scan) -> Tally:
-        """Nothing collected."""
+    def begin(self, scan: Scan) -> PartialBuilder:
+        """No items yet."""
         wanted = flags(self.stages[-1].count, self.bins)
-        return _Items(scan, Sieve.of(scan, self.stages, self.bins, self.hashed), wanted)
+        return _Items(scan, StageFilter.of(scan, self.stages, self.bins, self.hashed), wanted=wanted)
 
 
 @dataclass
-class _Items:
-    scan: Scan
-    sieve: Sieve
-    wanted: npt.NDArray[np.bool_]
-    room: Room = field(default_factory=Room)
-    missing: int = 0
-    done: list[int] = field(default_factory=list)
-    found: list[Words] = field(default_factory=list)
+class _Items(_Filtered):
+    wanted: BoolArray = field(kw_only=True)
+    words: list[Words] = field(default_factory=list)
 
     def add(self, number: int) -> None:
-        unit = self.scan.units[number]
-        hashes = self.sieve.hashes(unit)
-        column = self.scan.column(unit)
-        for first_row, keys in self.scan.order.blocks(column, self.room.keys):
-            self.missing += keys.missing
-            bins, words = self.sieve.pass_through(unit, first_row, keys, hashes, self.room)
+        for bins, words in self.selected(number):
             if bins.size:
-                self.found.append(words.where(self.wanted[bins]))
-        self.done.append(number)
+                self.words.append(words.where(self.wanted[bins]))
 
     def partial(self) -> Partial:
         names = ["key", "hash", "position", *(["low"] if self.scan.order.kind == "decimal" else [])]
-        columns = {name: _joined([getattr(words, name) for words in self.found]) for name in names}
+        columns = {name: _joined([getattr(words, name) for words in self.words]) for name in names}
         return Partial(np.sort(self.done).astype(np.int64), self.missing, columns)
 
 
-def _joined(arrays: Sequence[npt.NDArray[np.uint64]]) -> npt.NDArray[np.uint64]:
+def _joined(arrays: Sequence[UInt64Array]) -> UInt64Array:
     return np.concatenate(arrays) if arrays else np.empty(0, np.uint64)
 
 

@@ -5,24 +5,18 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from streameval.errors import InputError
-from streameval.kernels.tiehash import NULL_WORD, SEED, add_strings, add_words
+from streameval.kernels.tie_hash import NULL_WORD, SEED, add_strings, add_words
 from streameval.rows.options import RankingOptions
+from streameval.typing import BoolArray, UInt64Array
 
 TIE_RULE = "score, then the 64-bit tie hash of {what}, then the stored position"
 
 
 def check_key(kind: pa.DataType, name: str) -> None:
-    """Refuse a key column that has no canonical form.
-
-    Raises
-    ------
-    InputError
-        Anything but integers, floats and strings.
-    """
+    """Refuse (`InputError`) a key column that has no canonical form: anything but integers, floats and strings."""
     plain = kind.value_type if pa.types.is_dictionary(kind) else kind
     tests = (pa.types.is_integer, pa.types.is_floating, pa.types.is_string, pa.types.is_large_string,
              pa.types.is_string_view)  # fmt: skip
@@ -30,8 +24,8 @@ def check_key(kind: pa.DataType, name: str) -> None:
         raise InputError(f"key column '{name}' is {kind}", "a key is made of integers, floats or strings")
 
 
-def key_hashes(keys: pa.Table) -> npt.NDArray[np.uint64]:
-    """Tie hashes of rows with key columns (`streameval.kernels.tiehash` has the specification)."""
+def key_hashes(keys: pa.Table) -> UInt64Array:
+    """Tie hashes of rows with key columns (`streameval.kernels.tie_hash` has the specification)."""
     state = np.full(keys.num_rows, SEED, np.uint64)
     for column in keys.columns:
         array = column.combine_chunks()
@@ -50,7 +44,7 @@ def key_hashes(keys: pa.Table) -> npt.NDArray[np.uint64]:
     return state
 
 
-def _words(array: pa.Array, valid: npt.NDArray[np.bool_]) -> npt.NDArray[np.uint64]:
+def _words(array: pa.Array, valid: BoolArray) -> UInt64Array:
     filled = array.fill_null(0).to_numpy(zero_copy_only=False)
     if pa.types.is_floating(array.type):
         words = (filled.astype(np.float64) + 0.0).view(np.uint64)  # −0.0 + 0.0 is 0.0

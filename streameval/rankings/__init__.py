@@ -1,4 +1,4 @@
-"""Rankings: where items lie in rank order. They know no methods and no labels, and no kind of storage from another."""
+"""Rankings: rows in an order. They know no methods, no labels, and no kind of storage from another."""
 
 from __future__ import annotations
 
@@ -10,20 +10,16 @@ from streameval.rows.options import RankingOptions
 
 
 def open_ranking(source: Any, options: RankingOptions | None = None) -> Ranking:
-    """Open a ranking of whatever kind.
+    """Open a ranking of any kind of storage, in stored order or by score.
 
-    Parameters
-    ----------
-    source : str, path or list of these; or a table
-        A Parquet file, a folder of partitions, a glob, or a list of them, on disk or on an object store;
-        `iceberg:CATALOG.NAMESPACE.TABLE[@SNAPSHOT]`, `delta:PATH[@VERSION]`; a pyarrow Table, a Polars DataFrame or
-        LazyFrame, a pandas DataFrame.
-    options : RankingOptions, optional
+    Args:
+        source: A Parquet file, a folder of partitions, a glob, or a list of them, on disk or on an object store;
+            `iceberg:CATALOG.NAMESPACE.TABLE[@SNAPSHOT]`, `delta:PATH[@VERSION]`; a pyarrow Table, a Polars DataFrame or
+            LazyFrame, a pandas DataFrame.
 
-    Raises
-    ------
-    InputError
-        If the source is of no known kind, is missing or damaged, or its stored order is not what `options` say.
+    Raises:
+        InputError: If the source is of no known kind, is missing or damaged, or its stored order is not what `options`
+            say.
     """
     options = options or RankingOptions()
     rows = open_rows(source, options)

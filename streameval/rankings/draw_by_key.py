@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from streameval.errors import InputError, did_you_mean
@@ -19,19 +18,15 @@ from streameval.order.ties import check_key, key_hashes
 from streameval.progress import Progress, silent
 from streameval.rankings.ranking import Ranking
 from streameval.text import short
-from streameval.typing import Int64Array
+from streameval.typing import Int64Array, UInt64Array
 
-UInt64Array = npt.NDArray[np.uint64]
 _BYTES_PER_ITEM = 256  # what finding ranks by score takes; rank, key and hash take less
 _LEAST_RUN = 1 << 16  # ranks read at once, however little memory there is
 _NAMED = 3  # repeated keys that a refusal names
 
 
 def smallest(hashes: UInt64Array, ranks: Int64Array, count: int) -> tuple[UInt64Array, Int64Array]:
-    """Keep the `count` smallest hashes, by rank where they are equal.
-
-    Associative: of parts kept before, the union is kept as if it had been whole.
-    """
+    """Keep the `count` smallest hashes, by rank where they are equal; associative over parts of a list."""
     if hashes.size > count:
         near = np.flatnonzero(hashes <= np.partition(hashes, count - 1)[count - 1])
         hashes, ranks = hashes[near], ranks[near]
@@ -39,8 +34,8 @@ def smallest(hashes: UInt64Array, ranks: Int64Array, count: int) -> tuple[UInt64
     return hashes[order], ranks[order]
 
 
-class _Scan:
-    """Strata that are filled one after another."""
+class _StrataDraw:
+    """The draw of strata that follow one another, filled as hashes come in."""
 
     def __init__(self, ends: Int64Array, n: Int64Array) -> None:
         self.ends, self.n = ends, n
@@ -50,7 +45,7 @@ class _Scan:
         self.open: tuple[UInt64Array, Int64Array] = (np.empty(0, np.uint64), np.empty(0, np.int64))
 
     def take(self, hashes: UInt64Array, first: int) -> None:
-        """Take the hashes of ranks `first` on, which follow those taken before."""
+        """Add the hashes of ranks from `first` on, which follow those added before."""
         last = first + hashes.size - 1
         while self.at < self.ends.size and first <= last:
             end = min(int(self.ends[self.at]), last)
@@ -79,33 +74,25 @@ def draw_by_key(
 ) -> Int64Array:
     """Draw n_i ranks of each stratum: those whose items have the smallest sampling hashes.
 
-    Parameters
-    ----------
-    ranking : Ranking
-    strata : pair of int64 arrays, shape (k,)
-        Last rank of each stratum, and ranks to draw of it.
-    key : sequence of str
-        Columns that tell items apart.
-    seed : int
-        The same in every version of the ranking.
-    memory : float
-        GB; keys are read in runs of ranks that fit. A stored order is read once in all, an order by score once a run.
-    progress : callable(done, total), optional
+    Args:
+        strata (pair of int64 arrays, shape (k,)): Last rank of each stratum, and ranks to draw from it.
+        key: Columns that identify items.
+        seed: The same in every version of the ranking.
+        memory: GB; keys are read in runs of ranks that fit. A stored order is read once in all, an order by score once
+            a run.
 
-    Returns
-    -------
-    int64 array, strictly increasing
+    Returns:
+        int64 array, strictly increasing: The ranks drawn.
 
-    Raises
-    ------
-    InputError
-        No such column, one that cannot be hashed, keys that are null, or drawn keys that stand at several items.
+    Raises:
+        InputError: No such column, one that cannot be hashed, keys that are null, or drawn keys that stand at several
+            items.
     """
     columns = ranking.columns()
     for name in key:
         if name not in columns:
             raise InputError(f"the ranking has no column '{name}'", did_you_mean(name, columns))
-    scan, run = _Scan(*strata), max(_LEAST_RUN, int(memory * 1e9 / _BYTES_PER_ITEM))
+    scan, run = _StrataDraw(*strata), max(_LEAST_RUN, int(memory * 1e9 / _BYTES_PER_ITEM))
     for first, keys in _runs(ranking, key, run):
         for name, column in zip(key, keys.columns, strict=True):
             check_key(column.type, name)
@@ -130,7 +117,7 @@ def _keys_at(ranking: Ranking, key: Sequence[str], ranks: Int64Array) -> pa.Tabl
 
 
 def _hashes(keys: pa.Table, seed: int) -> UInt64Array:
-    from streameval.kernels.samplehash import sample_hashes
+    from streameval.kernels.sample_hash import sample_hashes
 
     return sample_hashes(key_hashes(keys), np.uint64(seed % 2**64))
 
@@ -139,11 +126,6 @@ def _refuse_repeated(ranking: Ranking, key: Sequence[str], drawn: UInt64Array, s
     """Refuse drawn keys that stand at several items: one more scan of the key columns, in stored order.
 
     Keys of equal hash are taken for equal: of 10⁴ drawn of 2·10⁹, about one plan in a million is refused for nothing.
-
-    Raises
-    ------
-    InputError
-        Names the first such keys, and how often each stands in the list.
     """
     stored = Ranking(ranking.rows, ranking.options)
     wanted = np.unique(drawn)

@@ -1,4 +1,4 @@
-"""What reading the top of a list, or some of its columns, would take."""
+"""Forecasts of reading the top of a list, or some of its columns."""
 
 from __future__ import annotations
 
@@ -12,27 +12,15 @@ from streameval.rankings.ranking import Ranking
 from streameval.rows.units import Unit
 
 
-def forecast_leading(ranking: Ranking, last_rank: int) -> Forecast:
-    """Say what reading the items of ranks 1..`last_rank` would take; by score, what the scans for them would.
-
-    Raises
-    ------
-    InputError
-        A file that changed or is damaged.
-    """
+def forecast_top(ranking: Ranking, last_rank: int) -> Forecast:
+    """Forecast reading the items of ranks 1..`last_rank`; by score, the scans for them."""
     if ranking.order is not None:
         return scans_of(_down_to(ranking.order, last_rank))
     return ranking.rows.forecast_first(last_rank, ranking.columns())
 
 
 def forecast_columns(ranking: Ranking, columns: Sequence[str]) -> Forecast:
-    """Say what reading some columns of all items would take.
-
-    Raises
-    ------
-    InputError
-        A file that changed or is damaged.
-    """
+    """Forecast reading some columns of all items."""
     return ranking.rows.forecast_first(ranking.n_items, columns)
 
 

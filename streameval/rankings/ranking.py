@@ -25,22 +25,15 @@ if TYPE_CHECKING:  # not needed, and not imported, where the stored order is the
 class Fetched(Taken):
     """Items of planned ranks, and what was read for them.
 
-    Attributes
-    ----------
-    table : pyarrow.Table
-        `rank` int64 in rank order; `score` where the order has one; then the item's columns.
-    tied_ranks : int
-        Ranks whose score another item of the list has too: the tie rule orders them.
-    equal_keys : int
-        Neighbours in the order, among the candidates that were compared, that agree in score and in all key columns.
-    missing_scores : int
-        Items whose score is null or NaN.
-    scans : int
-        Times that scores were read to find the items.
-    rows_scanned : int
-        Rows whose scores were read each time; statistics show that no wanted rank lies among the others.
-    thresholds : pyarrow.Table or None
-        `rank`, `score` of the cutoffs that were asked for, where the order has a score.
+    Attributes:
+        table: `rank` int64 in rank order; `score` where the order has one; then the item's columns.
+        tied_ranks: Ranks whose score another item of the list has too: the tie rule orders them.
+        equal_keys: Neighbours in the order, among the candidates that were compared, that agree in score and in all key
+            columns.
+        missing_scores: Items whose score is null or NaN.
+        scans: Times that scores were read to find the items.
+        rows_scanned: Rows whose scores were read each time; statistics show that no wanted rank lies among the others.
+        thresholds: `rank`, `score` of the cutoffs that were asked for, where the order has a score.
     """
 
     tied_ranks: int = 0
@@ -55,13 +48,9 @@ class Fetched(Taken):
 class Ranking:
     """A list of items in rank order that is never loaded.
 
-    Attributes
-    ----------
-    rows : Rows
-        The items, as they are stored.
-    options : RankingOptions
-    order : ByScore or None
-        None where the stored order is the ranking, best first.
+    Attributes:
+        rows: The items, as they are stored.
+        order: None where the stored order is the ranking, best first.
     """
 
     rows: Rows
@@ -83,7 +72,7 @@ class Ranking:
         return {**self.rows.facts(), "order": "stored"} if self.order is None else self.order.description()
 
     def location(self) -> dict[str, Any]:
-        """Where it lies and how to read it, JSON-ready: kept in plan.json, no part of the plan's identity."""
+        """Where the rows lie and how to read them, JSON-ready: kept in plan.json, no part of the plan's identity."""
         return {
             "source": None if self.rows.source is None else list(self.rows.source),
             "file_order": self.options.file_order,
@@ -106,24 +95,19 @@ class Ranking:
     ) -> Fetched:
         """Read the items at some ranks, wherever they are stored.
 
-        Parameters
-        ----------
-        ranks : int64 array, strictly increasing, in 1..N
-        columns : sequence of str
-            Of `columns()`.
-        progress : callable(done, total), optional
-            Rows of the scan under way, then items.
-        cutoffs : int64 array, optional
-            Ranks whose score alone is wanted: `Fetched.thresholds`. A stored order has no scores.
-        scans : Scans, optional
-            How the scans that find ranks by score are run; by threads of this process, and not kept, where it is left
-            out.
+        Args:
+            ranks: int64 array, strictly increasing, in 1..N.
+            columns: Of `columns()`.
+            progress (callable(done, total)): Rows of the scan under way, then items.
+            cutoffs (int64 array): Ranks whose score alone is wanted: `Fetched.thresholds`. A stored order has no
+                scores.
+            scans: How the scans that find ranks by score are run; by threads of this process, and not kept, where it is
+                left out.
 
-        Raises
-        ------
-        InputError
-            Ranks that are not in 1..N or do not increase; a damaged file or one that changed. By score: scores that are
-            null or NaN (unless they come last), a memory limit too small. With count, file and place.
+        Raises:
+            InputError: Ranks that are not in 1..N or do not increase; a damaged file or one that changed. By score:
+                scores that are null or NaN (unless they come last), a memory limit too small. With count, file and
+                place.
         """
         for given in (ranks, cutoffs):
             if given is not None:
@@ -145,9 +129,9 @@ class Ranking:
 
         ranks, cutoffs = wanted_of
         wanted = ranks if cutoffs is None else np.union1d(ranks, cutoffs)
-        keeper = order.keeper(wanted, scans or Scans())
-        with keeper.saving():
-            found = order.locate(wanted, progress, keeper)
+        checkpoints = order.checkpoints(wanted, scans or Scans())
+        with checkpoints.saving():
+            found = order.locate(wanted, progress, checkpoints)
             self.rows.check_unchanged()
             mine = np.searchsorted(wanted, ranks)
             announce(progress, Step("items"))
@@ -165,7 +149,7 @@ class Ranking:
         )
 
     def forecast(self, ranks: Int64Array, columns: Sequence[str]) -> Forecast:
-        """Say what `fetch` would read, without reading it; by score, what its scans would."""
+        """Forecast what `fetch` would read, without reading it; by score, what its scans would."""
         if self.order is None:
             return self.rows.forecast(ranks - 1, columns)
         from streameval.order.by_score import scans_of
@@ -174,13 +158,7 @@ class Ranking:
 
 
 def check_ranks(ranks: Int64Array, n_items: int) -> None:
-    """Refuse ranks that are not in 1..N or do not strictly increase.
-
-    Raises
-    ------
-    InputError
-        Names the first one.
-    """
+    """Refuse ranks that are not in 1..N or do not strictly increase: an `InputError` names the first."""
     if ranks.size == 0:
         return
     if ranks[0] < 1 or ranks[-1] > n_items:
@@ -193,14 +171,14 @@ def check_ranks(ranks: Int64Array, n_items: int) -> None:
 
 
 def free_name(name: str, taken: Collection[str]) -> str:
-    """Suffix an item's column that collides with ours."""
+    """Suffix the name of an item's column that collides with one of ours."""
     while name in ("rank", "stratum", "se_task", "se_study") or name in taken:
         name += "_item"
     return name
 
 
 def _named(first: dict[str, Any], columns: Sequence[str], table: pa.Table) -> pa.Table:
-    """Put columns of ours before those that were asked for."""
+    """Put our columns before those that were asked for."""
     found = dict(first)
     for name in columns:
         found[free_name(name, found)] = table.column(name)

@@ -1,4 +1,4 @@
-"""Items on disk for a while, dealt out to intervals of ranks, and brought back in rank order."""
+"""Items in temporary files, one per interval of ranks, and read back in rank order."""
 
 from __future__ import annotations
 
@@ -8,16 +8,13 @@ from pathlib import Path
 from types import TracebackType
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from streameval.order.finer_bins import Words
-from streameval.typing import Int64Array
-
-UInt64Array = npt.NDArray[np.uint64]
+from streameval.typing import Int64Array, UInt64Array
 
 
-def matrix(words: Words) -> UInt64Array:
+def word_matrix(words: Words) -> UInt64Array:
     """Words of items, shape (words, n), the one that is compared first in the first row."""
     return np.stack([part for part in words.parts if part.size == words.key.size])
 
@@ -25,13 +22,9 @@ def matrix(words: Words) -> UInt64Array:
 class Spill:
     """Arrow files of items and their words, one file per interval of ranks.
 
-    Parameters
-    ----------
-    folder : Path
-        Where the files are made; each is removed once it was read.
-    schema : pyarrow.Schema
-        Of the items.
-    files : int
+    Args:
+        folder: Where the files are made; each is removed once it was read.
+        schema: Of the items.
     """
 
     def __init__(self, folder: Path, schema: pa.Schema, files: int) -> None:
@@ -49,16 +42,7 @@ class Spill:
         self._stack.close()
 
     def add(self, table: pa.Table, words: UInt64Array, interval: Int64Array) -> None:
-        """Add items.
-
-        Parameters
-        ----------
-        table : pyarrow.Table
-        words : uint64 array, shape (words, n)
-            Of its rows.
-        interval : int64 array, shape (n,)
-            The file of each row.
-        """
+        """Add items with their words, shape (words, n), each to the file that `interval`, shape (n,), names."""
         order = np.argsort(interval, kind="stable")
         if len(self.paths) > 1:
             table, words, interval = table.take(pa.array(order)), words[:, order], interval[order]

@@ -1,7 +1,7 @@
-"""The items down to a rank, as tables that follow one another: in fixed memory, however many they are.
+"""The items down to a rank, as consecutive tables: in fixed memory, however many they are.
 
 By score, the place of the last rank in the order (score, tie hash, stored position) is found by counting scans; one
-scan more keeps the rows at or before it, and their items are read where they are stored. In rank order the items go
+more scan keeps the rows at or before it, and their items are read where they are stored. In rank order the items go
 through files on disk, one per interval of ranks that fits the memory, and each is sorted by itself.
 """
 
@@ -16,13 +16,13 @@ import numpy as np
 import pyarrow as pa
 
 from streameval.errors import InputError
-from streameval.kernels.tiehash import position_hashes
-from streameval.kernels.wordorder import count_before
+from streameval.kernels.tie_hash import position_hashes
+from streameval.kernels.word_order import count_before
 from streameval.order.by_score import ByScore
 from streameval.order.finer_bins import Words
 from streameval.order.scan import Scan
 from streameval.rankings.ranking import Ranking, free_name
-from streameval.rankings.spill import Spill, matrix
+from streameval.rankings.spill import Spill, word_matrix
 from streameval.rows.units import Unit
 from streameval.typing import Int64Array
 
@@ -36,15 +36,12 @@ _MOST_BYTES = 1 << 30  # of an interval that is sorted, so that no text overflow
 
 
 @dataclass(frozen=True)
-class Leading:
+class TopItems:
     """Items of ranks 1..last, in pieces.
 
-    Attributes
-    ----------
-    schema : pyarrow.Schema
-        `rank` where the pieces are in rank order, then the item's columns.
-    tables : iterator of pyarrow.Table
-        Of this schema.
+    Attributes:
+        schema: `rank` where the pieces are in rank order, then the item's columns.
+        tables: The pieces, of this schema.
     """
 
     schema: pa.Schema
@@ -52,12 +49,12 @@ class Leading:
 
 
 class _Items:
-    """Reads items at stored positions, as many at a time as the memory takes."""
+    """Reads items at stored positions, as many at a time as fit the memory."""
 
-    def __init__(self, ranking: Ranking, memory: float) -> None:
+    def __init__(self, ranking: Ranking, limit_bytes: float) -> None:
         self.rows = ranking.rows
         self.columns = list(dict.fromkeys(self.rows.columns()))
-        self.limit = memory / 8
+        self.limit = limit_bytes / 8
         sample = self._take(_sample(self.rows.n_rows))
         self.schema = sample.schema
         if ranking.order is not None:  # its type may differ between files
@@ -104,36 +101,29 @@ def _sample(n_rows: int) -> Int64Array:
     return positions[positions < n_rows]
 
 
-def leading(ranking: Ranking, last_rank: int, order: str, folder: Path, memory: float) -> Leading:
+def read_top(ranking: Ranking, last_rank: int, order: str, folder: Path, limit_bytes: float) -> TopItems:
     """Read the items of ranks 1..`last_rank`.
 
-    Parameters
-    ----------
-    ranking : Ranking
-    last_rank : int
-        In 1..N.
-    order : {"storage", "rank"}
-        Order of the items. Where the stored order is the ranking the two are one.
-    folder : Path
-        For files that are removed again: in rank order by score, all items are written there once, uncompressed.
-    memory : float
-        Bytes that reading may take.
+    Args:
+        last_rank: In 1..N.
+        order ({"storage", "rank"}): Order of the items. Where the stored order is the ranking the two are one.
+        folder: For files that are removed again: in rank order by score, all items are written there once,
+            uncompressed.
+        limit_bytes: That reading may take.
 
-    Raises
-    ------
-    InputError
-        What `Ranking.fetch` raises, and a list that changed while it was read.
+    Raises:
+        InputError: What `Ranking.fetch` raises, and a list that changed while it was read.
     """
-    items = _Items(ranking, memory)
+    items = _Items(ranking, limit_bytes)
     if ranking.order is None:
         return _ranked(items, _stored(items, last_rank))
     if order == "storage":
         kept = _gathered(_kept(ranking.order, _places(ranking.order, np.array([last_rank])), "ties"), last_rank)
-        return Leading(items.schema, (table for words, _ in kept for table in items.read(_positions(words))))
-    return _ranked(items, _by_rank(ranking.order, items, last_rank, folder, min(memory / 4, _MOST_BYTES)))
+        return TopItems(items.schema, (table for words, _ in kept for table in items.read(_positions(words))))
+    return _ranked(items, _by_rank(ranking.order, items, last_rank, folder, min(limit_bytes / 4, _MOST_BYTES)))
 
 
-def _ranked(items: _Items, tables: Iterator[pa.Table]) -> Leading:
+def _ranked(items: _Items, tables: Iterator[pa.Table]) -> TopItems:
     """Number the rows of tables in rank order."""
     names = [free_name(name, items.columns) if name == "rank" else name for name in items.columns]
     schema = pa.schema(
@@ -147,7 +137,7 @@ def _ranked(items: _Items, tables: Iterator[pa.Table]) -> Leading:
             yield pa.Table.from_arrays([ranks, *table.columns], schema=schema)
             done += table.num_rows
 
-    return Leading(schema, numbered())
+    return TopItems(schema, numbered())
 
 
 def _stored(items: _Items, last_rank: int) -> Iterator[pa.Table]:
@@ -164,7 +154,7 @@ def _stored(items: _Items, last_rank: int) -> Iterator[pa.Table]:
 
 
 def _by_rank(order: ByScore, items: _Items, last_rank: int, folder: Path, limit: float) -> Iterator[pa.Table]:
-    """Deal the items out to intervals of ranks, on disk, then sort one interval after another."""
+    """Distribute the items over files, one per interval of ranks, then sort one interval after another."""
     files = int(np.clip(np.ceil(last_rank * items.bytes_per_row / limit), 1, min(_MOST_FILES, last_rank)))
     ends = np.array([-(-last_rank * (i + 1) // files) for i in range(files)], dtype=np.int64)
     spill = Spill(folder, items.schema, files)
@@ -173,7 +163,7 @@ def _by_rank(order: ByScore, items: _Items, last_rank: int, folder: Path, limit:
             at = 0
             for table in items.read(_positions(words)):
                 here = slice(at, at + table.num_rows)
-                spill.add(table, matrix(words)[:, here], interval[here])
+                spill.add(table, word_matrix(words)[:, here], interval[here])
                 at += table.num_rows
     for file in range(files):
         yield from spill.sorted(file, limit)
@@ -189,10 +179,8 @@ def _places(order: ByScore, ranks: Int64Array) -> Words:
 def _kept(order: ByScore, ends: Words, hashed: str) -> Iterator[tuple[Words, Int64Array]]:
     """Rows at or before the last of some places, in stored order, and the first place at or after each.
 
-    Parameters
-    ----------
-    hashed : {"all", "ties"}
-        Which rows' key columns are hashed: all, or those of row groups where a score is that of the last place.
+    `hashed` says which rows' key columns are hashed: "all", or, for "ties", those of row groups where a score is that
+    of the last place.
     """
     units = list(order.units)
     if order.bounds is not None:
@@ -209,13 +197,13 @@ def _kept_of(scan: Scan, unit: Unit, ends: Words, hashed: str) -> tuple[Words, I
     needed = bool(rows.size) if hashed == "all" else bool(np.any(keys.key[rows] == ends.key[-1]))
     hashes = scan.hashes(unit) if scan.keys and needed else None
     words = scan.words(unit.first_position, keys, rows, hashes)
-    interval = count_before(matrix(words), matrix(ends))
+    interval = count_before(word_matrix(words), word_matrix(ends))
     inside = interval < ends.key.size
     return words.where(inside), interval[inside]
 
 
 def _gathered(kept: Iterator[tuple[Words, Int64Array]], last_rank: int) -> Iterator[tuple[Words, Int64Array]]:
-    """Join what few rows there are, so that they are read together; check that nothing is missing."""
+    """Join small pieces, so that their rows are read together; check that nothing is missing."""
     waiting: list[tuple[Words, Int64Array]] = []
     total, count = 0, 0
     for words, interval in kept:

@@ -1,4 +1,4 @@
-"""Scans as jobs for other machines: whole shares of row groups go out as bytes, partial results come back as tables.
+"""Scans as jobs for other machines: shares of row groups go out as bytes, partial results come back as tables.
 
-`jobs` is what any job has, `scan_jobs` and `labelled_jobs` are those of the two kinds of scans.
+`jobs` is what all jobs share; `scan_jobs` finds ranks, `labelled_jobs` sums labels, `block_bytes` encodes the sums.
 """

@@ -1,38 +1,31 @@
-"""A block's part as bytes, and back: all its numbers, 64 bits each."""
+"""The sums of a block as bytes, and back: all its numbers, 64 bits each."""
 
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
-from streameval.counting.block_sums import Part, UnorderedError
+from streameval.counting.block_sums import BlockSums, UnorderedError
 from streameval.kernels import exact
+from streameval.typing import UInt64Array
 
-UInt64Array = npt.NDArray[np.uint64]
 _HEAD = 9  # lead, start, rest; corners of both hulls, cutoffs, keys
 _UNORDERED = _NO_KEYS = -1
 
 
-def packed(part: Part | UnorderedError, keys: UInt64Array | None = None) -> bytes:
-    """Make bytes of a part and the order keys at its cutoffs; or of the news that scores are in no order."""
+def packed(part: BlockSums | UnorderedError, keys: UInt64Array | None = None) -> bytes:
+    """Encode the sums of a block and the order keys at its cutoffs; or the error that scores are in no order."""
     if isinstance(part, UnorderedError):
         return np.array([_UNORDERED, part.rank], np.int64).tobytes()
     lengths = [one.shape[0] for one in (*part.corner, part.cut)]
     head = [*part.lead, part.start, *part.rest, *lengths, _NO_KEYS if keys is None else keys.size]
     arrays = [part.whole, part.real.view(np.int64), *part.corner, part.cut]
-    words = [np.array(head, np.int64), *(np.ascontiguousarray(one).ravel() for one in arrays)]
+    words = [np.array(head, np.int64), *(np.ascontiguousarray(array).ravel() for array in arrays)]
     return np.concatenate(words if keys is None else [*words, keys.view(np.int64)]).tobytes()
 
 
-def unpacked(sent: bytes) -> tuple[Part, UInt64Array | None]:
-    """Make a part and the order keys at its cutoffs of their bytes.
-
-    Raises
-    ------
-    UnorderedError
-        That is what the bytes tell.
-    """
-    words = np.frombuffer(sent, np.int64)
+def unpacked(payload: bytes) -> tuple[BlockSums, UInt64Array | None]:
+    """Decode the sums of a block and the order keys at its cutoffs; raises an `UnorderedError` that was encoded."""
+    words = np.frombuffer(payload, np.int64)
     if words[0] == _UNORDERED:
         raise UnorderedError(int(words[1]))
     lead, start, rest = (int(words[0]), int(words[1])), int(words[2]), (int(words[3]), int(words[4]))
@@ -40,5 +33,5 @@ def unpacked(sent: bytes) -> tuple[Part, UInt64Array | None]:
     sizes = (exact.WHOLES, exact.REALS, 2 * early, 2 * ends, 4 * cut)
     whole, real, first, second, cuts, last = np.split(words[_HEAD:], np.cumsum(sizes))
     hulls = first.reshape(-1, 2), second.reshape(-1, 2)
-    part = Part(lead, start, rest, whole, real.view(np.float64), hulls, cuts.reshape(-1, 4))
+    part = BlockSums(lead, start, rest, whole, real.view(np.float64), hulls, cuts.reshape(-1, 4))
     return part, None if keys == _NO_KEYS else last.view(np.uint64)

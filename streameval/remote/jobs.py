@@ -1,8 +1,8 @@
-"""Work on its way to other machines, and what came of it on its way back: bytes out, Arrow batches home.
+"""Jobs for other machines: a job and its shares go out as bytes, results come back as Arrow batches.
 
-Nothing here knows which cluster it is, or what the work is. A cluster runs `work` on every share and brings all rows
-together; rows that agree in their first column it may put together first, in any order, by sums, least and largest
-values. Rows of account come along: how many row groups were read. So a share that is lost or done twice is noticed.
+Nothing here knows which cluster it is, or what the job does. A cluster runs `run_shares` on every share and collects
+all rows; it may first merge rows that agree in their first column, in any order, by sums, minima and maxima. Count rows
+say how many row groups each share has read, so a share that is lost or done twice is noticed.
 """
 
 from __future__ import annotations
@@ -19,7 +19,6 @@ from itertools import groupby
 from typing import Any, Protocol
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from streameval import __version__
@@ -29,63 +28,54 @@ from streameval.parquet.footers import Footer
 from streameval.rows.row_groups import RowGroup
 from streameval.rows.units import Unit
 from streameval.stores import is_remote
-from streameval.typing import Int64Array
+from streameval.typing import AnyArray, Int64Array
 
-ACCOUNT = -1  # no block of counters and no position has this number
+COUNT_ROW = -1  # no block of counters and no position has this number
 _BATCH = 1 << 16
 _SHARES = 64  # each is a task, and as many counters more to add up: few, unless they become long
 _LEAST_ROWS, _MOST_ROWS = 1 << 20, 1 << 26  # of a share: a task takes a tenth of a second before it begins
 _KINDS = {kind.__name__: kind for kind in (StreamevalError, InputError, StudyError, OutsideError)}
-_TOLD = re.compile(r"streameval-error:([A-Za-z0-9_=-]+):")
+_ERROR = re.compile(r"streameval-error:([A-Za-z0-9_=-]+):")
 
 
 class Job(Protocol):
     """What is done with every share: small, can be pickled, and knows no files."""
 
     def run(self, share: Any) -> Iterator[pa.RecordBatch]:
-        """Do one share: its rows, in the parcel's columns."""
-        ...
+        """Do one share; yields rows with the columns of the request."""
 
 
 @dataclass(frozen=True)
-class Parcel:
+class JobRequest:
     """A job and its shares, ready to be sent.
 
-    Attributes
-    ----------
-    sent : bytes
-        What `work` takes: it can be unpacked, if not used, without this library.
-    shares : int
-        They are numbered from 0.
-    columns : tuple of str
-        What comes back; `at` first.
-    merge : tuple of {"sum", "min", "max"}
-        How rows that agree in `at` are put together, for each column after it; empty: all rows stay.
-    kind : {"long", "binary"}
-        Type of the columns after `at`, which is int64, as "long" is.
+    Attributes:
+        payload: The input of `run_shares`: it can be unpickled, if not used, without this library.
+        shares: How many, numbered from 0.
+        columns: Columns of the result; `at` first.
+        merge (tuple of {"sum", "min", "max"}): How rows that agree in `at` are merged, for each column after it; empty:
+            all rows stay.
+        kind ({"long", "binary"}): Type of the columns after `at`, which is int64, as "long" is.
     """
 
-    sent: bytes
+    payload: bytes
     shares: int
     columns: tuple[str, ...]
     merge: tuple[str, ...] = ()
     kind: str = "long"
 
 
-def seal(job: Job, shares: Sequence[Any]) -> bytes:
-    """Make the bytes that are sent."""
-    return pickle.dumps((__version__, _squeezed(job), [_squeezed(share) for share in shares]))
+def serialize(job: Job, shares: Sequence[Any]) -> bytes:
+    """Make the payload of a request."""
+    return pickle.dumps((__version__, _compressed(job), [_compressed(share) for share in shares]))
 
 
-def work(sent: bytes, shares: Iterable[int]) -> Iterator[pa.RecordBatch]:
-    """Do some shares of a parcel: what a worker runs.
+def run_shares(payload: bytes, shares: Iterable[int]) -> Iterator[pa.RecordBatch]:
+    """Do some shares of a payload, on a worker.
 
-    Raises
-    ------
-    RuntimeError
-        Whatever goes wrong with the list, told so that `heard` finds it in any text that quotes it.
+    Whatever goes wrong with the list is a `RuntimeError`, whose text `reported_error` decodes wherever it is quoted.
     """
-    version, packed, parts = pickle.loads(sent)
+    version, packed, parts = pickle.loads(payload)
     try:
         if version != __version__:
             raise InputError(
@@ -95,31 +85,25 @@ def work(sent: bytes, shares: Iterable[int]) -> Iterator[pa.RecordBatch]:
         for share in shares:
             yield from job.run(pickle.loads(zlib.decompress(parts[share])))
     except StreamevalError as error:
-        raise _told(error) from error
+        raise _as_runtime_error(error) from error
     except (OSError, MemoryError) as error:
         trouble = outside_trouble(error)
         if trouble is None:
             raise
-        raise _told(trouble) from error
+        raise _as_runtime_error(trouble) from error
 
 
-def heard(text: str) -> StreamevalError | None:
-    """Find what `work` told of in the text of a cluster's own error."""
-    found = _TOLD.search(text)
-    if found is None:
+def reported_error(text: str) -> StreamevalError | None:
+    """Find the error that a worker encoded in the text of a cluster's own error."""
+    match = _ERROR.search(text)
+    if match is None:
         return None
-    told = json.loads(base64.urlsafe_b64decode(found[1]))
+    told = json.loads(base64.urlsafe_b64decode(match[1]))
     return _KINDS[told["kind"]](told["what"], told["hint"])
 
 
 def files_of(units: Sequence[Unit]) -> list[RowGroup]:
-    """Row groups as workers find them, who have another working directory.
-
-    Raises
-    ------
-    InputError
-        Rows that lie in the memory of this process.
-    """
+    """Row groups under absolute paths, for workers have another working directory; `InputError` for rows in memory."""
     if not all(isinstance(unit, RowGroup) for unit in units):
         raise InputError("a table in memory cannot be scanned elsewhere", "leave the engine out, or give files")
     groups = [unit for unit in units if isinstance(unit, RowGroup)]
@@ -130,25 +114,19 @@ def files_of(units: Sequence[Unit]) -> list[RowGroup]:
 
 
 def shares_of(units: list[RowGroup]) -> list[list[RowGroup]]:
-    """Shares of neighbours with about equal rows."""
+    """Cut row groups into shares of neighbours with about equal rows."""
     rows = [unit.rows for unit in units]
     of = zip(share_of(rows, count_of_shares(sum(rows), len(units))).tolist(), units, strict=True)
     return [[unit for _, unit in group] for _, group in groupby(of, key=lambda pair: pair[0])]
 
 
 def count_of_shares(rows: int, most: int) -> int:
-    """How many shares to make of so many rows."""
+    """Number of shares to make of `rows` rows."""
     return min(most, max(1, min(_SHARES, rows // _LEAST_ROWS), rows // _MOST_ROWS))
 
 
 def check_seen(units: Sequence[RowGroup]) -> None:
-    """Refuse, at a worker, files that are not there.
-
-    Raises
-    ------
-    InputError
-        Names the first.
-    """
+    """Refuse, on a worker, files that it cannot see: an `InputError` names the first."""
     for path in dict.fromkeys(unit.file for unit in units):
         if not is_remote(path) and not os.path.exists(path):
             raise InputError(
@@ -156,57 +134,50 @@ def check_seen(units: Sequence[RowGroup]) -> None:
             )
 
 
-def batches(columns: dict[str, npt.NDArray[Any]]) -> list[pa.RecordBatch]:
-    """Rows of int64 columns on their way home, not too many at once."""
+def batches(columns: dict[str, AnyArray]) -> list[pa.RecordBatch]:
+    """Cut int64 columns into batches of rows."""
     found: list[pa.RecordBatch] = pa.table({name: signed(one) for name, one in columns.items()}).to_batches(_BATCH)
     return found
 
 
-def account(names: Sequence[str], *facts: int) -> list[pa.RecordBatch]:
-    """Row of account: facts in the first columns after `at`, the number of row groups that were read before all."""
-    last = dict(zip(names, (ACCOUNT, *facts), strict=False))
+def count_row(names: Sequence[str], *facts: int) -> list[pa.RecordBatch]:
+    """A share's count row: the number of row groups read, then other facts, in the first columns after `at`."""
+    last = dict(zip(names, (COUNT_ROW, *facts), strict=False))
     return batches({name: np.array([last.get(name, 0)], np.int64) for name in names})
 
 
-def settled(home: pa.Table, asked: int) -> tuple[Iterator[Int64Array], int]:
-    """Check the rows of account of what came home.
+def checked_rows(result: pa.Table, asked: int) -> tuple[Iterator[Int64Array], int]:
+    """Check the count rows of a result, and leave them out.
 
-    Parameters
-    ----------
-    asked : int
-        Row groups that were packed.
+    Args:
+        asked: Row groups that were sent.
 
-    Returns
-    -------
-    columns : iterator of int64 arrays
-        Of all other rows; one at a time, for together they may be large.
-    fact : int
-        Sum of what the rows of account say after the number of row groups.
+    Returns:
+        columns (iterator of int64 arrays): Of all other rows; one at a time, for together they may be large.
+        fact: Sum of the fact that the count rows have after the number of row groups.
 
-    Raises
-    ------
-    OutsideError
-        Row groups that were lost, or read twice.
+    Raises:
+        OutsideError: Row groups that were lost, or read twice.
     """
-    told = home.column(0).to_numpy() == ACCOUNT
-    read, fact = (int(home.column(i).to_numpy()[told].sum()) for i in (1, 2))
+    told = result.column(0).to_numpy() == COUNT_ROW
+    read, fact = (int(result.column(i).to_numpy()[told].sum()) for i in (1, 2))
     if read != asked:
         raise OutsideError(f"{asked:,} row groups were asked for, and {read:,} came back", "run it again")
-    return (column.to_numpy()[~told] for column in home.columns), fact
+    return (column.to_numpy()[~told] for column in result.columns), fact
 
 
-def signed(values: npt.NDArray[Any]) -> Int64Array:
+def signed(values: AnyArray) -> Int64Array:
     """The same 64 bits: Spark has no unsigned integers."""
     return np.ascontiguousarray(values).view(np.int64)
 
 
-def _told(error: StreamevalError) -> RuntimeError:
+def _as_runtime_error(error: StreamevalError) -> RuntimeError:
     kind = next(name for name in (one.__name__ for one in type(error).__mro__) if name in _KINDS)
     told = json.dumps({"kind": kind, "what": error.what, "hint": error.hint}).encode()
     return RuntimeError(f"streameval-error:{base64.urlsafe_b64encode(told).decode()}: {error}")
 
 
-def _squeezed(what: object) -> bytes:
+def _compressed(what: object) -> bytes:
     return zlib.compress(pickle.dumps(what), 1)
 
 

@@ -1,7 +1,7 @@
-"""Scans of a labelled list as parcels: the partials of `cells` and `blocks` as rows, and back.
+"""Scans of a labelled list as jobs: counters and sums of blocks as rows, and back.
 
-Counters and bins stand side by side in rows of a few, which a cluster adds up; a block's part comes home as it is, and
-blocks are merged here in the order of their ranks.
+Counters and bins are the columns of rows, a few to a row, which a cluster adds up. The sums of a block come back as
+bytes, and blocks are merged here in the order of their ranks.
 """
 
 from __future__ import annotations
@@ -11,34 +11,32 @@ from dataclasses import dataclass, replace
 from itertools import chain, pairwise
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
-from streameval.counting.block_sums import Part, UnorderedError
+from streameval.counting.block_sums import BlockSums, UnorderedError
 from streameval.counting.blocks import blocks, sum_block
-from streameval.counting.counters import Cells, Filling, empty_bins, tally_of
-from streameval.counting.label_counts import BinTally, DenseTally
-from streameval.counting.labelled_rows import LabelledRows, Scored
+from streameval.counting.counters import Cells, KeyBins, bin_counts, empty_bins
+from streameval.counting.label_counts import BinCounts, KeyCounts
+from streameval.counting.labelled_rows import DecodedRows, LabelledRows
 from streameval.errors import OutsideError
 from streameval.kernels.exact import BLOCK
 from streameval.progress import Progress, Step, announce, silent
 from streameval.remote.block_bytes import packed, unpacked
 from streameval.remote.jobs import (
     Job,
-    Parcel,
-    account,
+    JobRequest,
     batches,
     check_seen,
+    checked_rows,
     count_of_shares,
+    count_row,
     files_of,
-    seal,
-    settled,
+    serialize,
     shares_of,
 )
 from streameval.rows.row_groups import RowGroup
-from streameval.typing import Int64Array
+from streameval.typing import Int64Array, UInt64Array
 
-UInt64Array = npt.NDArray[np.uint64]
 _MOST_CELLS, _MOST_BINS = 16, 8  # to a row: rows that are added up cost more than their columns, unless these are empty
 _SLICE = 1 << 18  # bins that are made rows of at once
 _SIGN = np.uint64(1 << 63)  # makes unsigned keys signed ones of the same order
@@ -46,22 +44,18 @@ _SPAN = ("at", "read", "low", "high")
 
 
 @dataclass(frozen=True)
-class Shipped:
+class RemoteScans:
     """Scans on other machines; see `LabelledScans`.
 
-    Parameters
-    ----------
-    rows : LabelledRows
-    threads : int
-    carry : callable(parcel) -> pyarrow.Table
-        Runs all shares of a parcel and brings their rows home.
+    Args:
+        run_job (callable(request) -> pyarrow.Table): Runs all shares of a request and collects their rows.
     """
 
     rows: LabelledRows
     threads: int
-    carry: Callable[[Parcel], pa.Table]
+    run_job: Callable[[JobRequest], pa.Table]
 
-    def parts(self, cutoffs: Int64Array, progress: Progress) -> Iterator[tuple[Part, UInt64Array | None]]:
+    def parts(self, cutoffs: Int64Array, progress: Progress) -> Iterator[tuple[BlockSums, UInt64Array | None]]:
         """See `LabelledScans.parts`."""
         self._announce("sum", progress)
         if self.rows.order is not None:  # before others read a list that is in no order
@@ -78,26 +72,26 @@ class Shipped:
             begin = max(0, first * BLOCK - int(self.rows.order is not None))
             a, b = np.searchsorted(ends, [begin, min(n_items, last * BLOCK) - 1], side="right")
             shares.append((first, last, files[a : b + 1]))
-        job = Summing(self._bare, cutoffs, BLOCK)
-        home = self.carry(Parcel(seal(job, shares), len(shares), ("at", "part"), kind="binary"))
-        at = home.column(0).to_numpy()
+        job = Summing(self._without_units, cutoffs, BLOCK)
+        result = self.run_job(JobRequest(serialize(job, shares), len(shares), ("at", "part"), kind="binary"))
+        at = result.column(0).to_numpy()
         lost = OutsideError(f"{count:,} blocks were asked for, and others came back", "run it again")
         for block, row in enumerate(np.argsort(at, kind="stable").tolist()):
             if at[row] != block:
                 raise lost
-            yield unpacked(home.column(1)[row].as_buffer())
+            yield unpacked(result.column(1)[row].as_buffer())
         if at.size != count:
             raise lost
         progress(n_items, n_items)
 
     def span(self) -> tuple[int, int]:
         """See `LabelledScans.span`."""
-        _, _, low, high = self._counted(Spanning(self._bare), _SPAN, (), silent)
+        _, _, low, high = self._counted(Spanning(self._without_units), _SPAN, (), silent)
         return int((low.view(np.uint64) ^ _SIGN).min()), int((high.view(np.uint64) ^ _SIGN).max())
 
-    def dense(self, cells: Cells, progress: Progress) -> DenseTally:
+    def dense(self, cells: Cells, progress: Progress) -> KeyCounts:
         """See `LabelledScans.dense`."""
-        job = CountingCells(self._bare, cells, self._width(_MOST_CELLS, cells.count))
+        job = CountingCells(self._without_units, cells, self._width(_MOST_CELLS, cells.count))
         columns = self._counted(job, job.columns, ("sum",) * 2 * job.width, progress)
         at, counts, spilled = next(columns), cells.counters(), [np.empty(0, np.int64)]
         for i, column in enumerate(columns):
@@ -105,23 +99,23 @@ class Shipped:
             some = column != 0
             counts[place[some]] = column[some] & 0xFFFF
             spilled.append(np.repeat(place[some], column[some] >> 16))
-        return DenseTally(cells.low, cells.shift, counts, np.concatenate(spilled))
+        return KeyCounts(cells.low, cells.shift, counts, np.concatenate(spilled))
 
-    def bins(self, filling: Filling, progress: Progress) -> BinTally:
+    def bins(self, key_bins: KeyBins, progress: Progress) -> BinCounts:
         """See `LabelledScans.bins`."""
-        job = CountingBins(self._bare, filling, self._width(_MOST_BINS, filling.count))
+        job = CountingBins(self._without_units, key_bins, self._width(_MOST_BINS, key_bins.count))
         at, *columns = self._counted(job, job.columns, ("sum", "sum", "min", "max") * job.width, progress)
         rows = np.stack(columns, axis=1)[np.argsort(at)].reshape(-1, 4).view(np.uint64)
         rows[:, 2:] ^= _SIGN
-        return tally_of(rows)
+        return bin_counts(rows)
 
     @property
-    def _bare(self) -> LabelledRows:
-        """The list without its row groups: a share knows its own."""
+    def _without_units(self) -> LabelledRows:
+        """The list without its row groups: a share has its own."""
         return replace(self.rows, units=())
 
     def _width(self, most: int, counters: int) -> int:
-        """Counters to a row, a power of two: as many as the items of one share fill, about."""
+        """Counters to a row, a power of two: about as many as the items of one share fill."""
         units = self.rows.units
         filled = self.rows.n_items / count_of_shares(self.rows.n_items, len(units)) / counters
         return 1 << int(np.log2(np.clip(most * filled, 1, most)))
@@ -132,9 +126,9 @@ class Shipped:
         """Run a job over all row groups; returns its columns."""
         self._announce("count", progress)
         shares = shares_of(files_of(self.rows.units))
-        home = self.carry(Parcel(seal(job, shares), len(shares), columns, merge))
+        result = self.run_job(JobRequest(serialize(job, shares), len(shares), columns, merge))
         progress(self.rows.n_items, self.rows.n_items)
-        return settled(home, len(self.rows.units))[0]
+        return checked_rows(result, len(self.rows.units))[0]
 
     def _announce(self, name: str, progress: Progress) -> None:
         announce(progress, Step(name, self.rows.n_items, sum(unit.score_bytes for unit in self.rows.units)))
@@ -142,16 +136,7 @@ class Shipped:
 
 @dataclass(frozen=True)
 class Summing:
-    """Parts of blocks of ranks.
-
-    Attributes
-    ----------
-    rows : LabelledRows
-        Without units, as in all jobs.
-    cutoffs : int64 array, ascending
-    block : int
-        Ranks per block.
-    """
+    """Sums of blocks of `block` ranks; `rows` are without units, as in all jobs."""
 
     rows: LabelledRows
     cutoffs: Int64Array
@@ -165,7 +150,7 @@ class Summing:
         scored = rows.order is not None
         before = int(scored and first > 0)
         pieces = _between(rows, first * self.block - before, last * self.block)
-        previous: Scored | None = None
+        previous: DecodedRows | None = None
         if before:
             head = next(pieces)
             previous = head.cut(0, 1)
@@ -179,7 +164,7 @@ class Summing:
                 return
 
 
-def _between(rows: LabelledRows, first: int, last: int) -> Iterator[Scored]:
+def _between(rows: LabelledRows, first: int, last: int) -> Iterator[DecodedRows]:
     """Decode the rows `first` up to, and without, `last`."""
     for unit in rows.units:
         begin, end = max(0, first - unit.first_position), min(unit.rows, last - unit.first_position)
@@ -204,7 +189,7 @@ class Spanning:
         ends = np.array([min(key.min() for key in keys), max(key.max() for key in keys)], np.uint64) ^ _SIGN
         nothing = np.zeros(1, np.int64)
         yield from batches({"at": nothing, "read": nothing, "low": ends[:1], "high": ends[1:]})
-        yield from account(_SPAN, len(share))
+        yield from count_row(_SPAN, len(share))
 
 
 @dataclass(frozen=True)
@@ -227,15 +212,15 @@ class CountingCells:
         for unit in share:
             keys, labels = self.rows.keys(unit), self.rows.labels(unit)
             spilled.append(cells.add(counts, keys, labels, (0, cells.count)))
-        tally = DenseTally(cells.low, cells.shift, counts, np.concatenate(spilled))
-        for number in range(tally.n_pieces):
-            yield from batches(self._rows(tally, number))
-        yield from account(self.columns, len(share))
+        label_counts = KeyCounts(cells.low, cells.shift, counts, np.concatenate(spilled))
+        for number in range(label_counts.n_pieces):
+            yield from batches(self._rows(label_counts, number))
+        yield from count_row(self.columns, len(share))
 
-    def _rows(self, tally: DenseTally, number: int) -> dict[str, Int64Array]:
+    def _rows(self, label_counts: KeyCounts, number: int) -> dict[str, Int64Array]:
         """Cells of one piece that hold items."""
-        piece = tally.piece(number)
-        cell = ((piece.key - np.uint64(tally.low)) >> np.uint64(tally.shift)).astype(np.int64)
+        piece = label_counts.piece(number)
+        cell = ((piece.key - np.uint64(label_counts.low)) >> np.uint64(label_counts.shift)).astype(np.int64)
         at, inside = cell // self.width, 2 * (cell % self.width)
         first = np.diff(at, prepend=-1) != 0
         row = np.cumsum(first) - 1
@@ -250,7 +235,7 @@ class CountingBins:
     """Labels per bin, `width` neighbours to a row."""
 
     rows: LabelledRows
-    filling: Filling
+    key_bins: KeyBins
     width: int
 
     @property
@@ -262,13 +247,13 @@ class CountingBins:
     def run(self, share: list[RowGroup]) -> Iterator[pa.RecordBatch]:
         """Count the rows of some row groups."""
         check_seen(share)
-        bins = empty_bins(-(-self.filling.count // self.width) * self.width)
+        bins = empty_bins(-(-self.key_bins.count // self.width) * self.width)
         for unit in share:
-            self.filling.add(self.rows.keys(unit), self.rows.labels(unit), bins)
+            self.key_bins.add(self.rows.keys(unit), self.rows.labels(unit), bins)
         bins[:, 2:] ^= _SIGN
         rows = bins.reshape(-1, 4 * self.width)
         for first in range(0, rows.shape[0], _SLICE // self.width):
             part = rows[first : first + _SLICE // self.width]
             some = np.flatnonzero(part.reshape(-1, self.width, 4)[:, :, :2].any(axis=(1, 2)))
             yield from batches({"at": first + some, **{name: part[some, i] for i, name in enumerate(self.columns[1:])}})
-        yield from account(self.columns, len(share))
+        yield from count_row(self.columns, len(share))

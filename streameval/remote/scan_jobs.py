@@ -1,7 +1,7 @@
-"""Tasks of scans as parcels: counts and words of items as rows of integers, and back.
+"""Tasks of scans as jobs: counts and words of items as rows of integers, and back.
 
-The count of a bin stands in one place of one block of counters, so counts are added up block by block. Words of items
-are joined. A share's account says how many rows have no score.
+Counts of neighbouring bins are the columns of one row, so they are added up row by row. Words of items are joined. A
+share's count row says how many rows have no score.
 """
 
 from __future__ import annotations
@@ -15,50 +15,46 @@ import pyarrow as pa
 
 from streameval.order.partials import SUM, Partial, Task, partial_of
 from streameval.order.scan import Scan
-from streameval.order.skip_by_statistics import Lumps
+from streameval.order.skip_by_statistics import SkippedRows
 from streameval.order.tasks import Counting
-from streameval.remote.jobs import Parcel, account, batches, check_seen, files_of, seal, settled, shares_of
+from streameval.remote.jobs import (
+    JobRequest,
+    batches,
+    check_seen,
+    checked_rows,
+    count_row,
+    files_of,
+    serialize,
+    shares_of,
+)
 from streameval.rows.row_groups import RowGroup
-from streameval.typing import Int64Array
+from streameval.typing import Int64Array, UInt64Array
 
 WIDTH = 32  # counters to a row: rows that are added up cost far more than their columns
 
 
-def pack(task: Task, scan: Scan, numbers: Int64Array) -> Parcel:
-    """Pack a task, and the row groups that it is about.
-
-    Raises
-    ------
-    InputError
-        Rows that lie in the memory of this process.
-    """
+def pack(task: Task, scan: Scan, numbers: Int64Array) -> JobRequest:
+    """Make the request for a task over row groups; `InputError` for rows that lie in the memory of this process."""
     shares = shares_of(files_of([scan.units[number] for number in numbers.tolist()]))
-    bare = replace(scan, units=(), key_hashes=_not_here, lumps=Lumps.none(), threads=1)
-    sent = seal(Scanning(task, bare), shares)
+    without_units = replace(scan, units=(), key_hashes=_not_here, skipped=SkippedRows.none(), threads=1)
+    payload = serialize(Scanning(task, without_units), shares)
     if isinstance(task, Counting):
-        return Parcel(sent, len(shares), ("at", *(f"c{i}" for i in range(WIDTH))), ("sum",) * WIDTH)
+        return JobRequest(payload, len(shares), ("at", *(f"c{i}" for i in range(WIDTH))), ("sum",) * WIDTH)
     words = ("key", "hash", *(["low"] if scan.order.kind == "decimal" else []))
-    return Parcel(sent, len(shares), ("at", *words))
+    return JobRequest(payload, len(shares), ("at", *words))
 
 
 @dataclass(frozen=True)
 class Scanning:
-    """A task over row groups.
-
-    Attributes
-    ----------
-    task : Task
-    bare : Scan
-        Without units.
-    """
+    """A task over row groups; its scan is sent without units."""
 
     task: Task
-    bare: Scan
+    without_units: Scan
 
     def run(self, share: list[RowGroup]) -> Iterator[pa.RecordBatch]:
         """Make the partial of some row groups."""
         check_seen(share)
-        partial = partial_of(self.task, replace(self.bare, units=share), range(len(share)))
+        partial = partial_of(self.task, replace(self.without_units, units=share), range(len(share)))
         if SUM in partial.columns:
             counts = partial.columns[SUM].astype(np.int64)
             blocks = np.pad(counts, (0, -counts.size % WIDTH)).reshape(-1, WIDTH)
@@ -69,25 +65,12 @@ class Scanning:
             columns = {"at": found["position"], "key": found["key"], "hash": found["hash"]}
             columns.update({name: found[name] for name in found.keys() & {"low"}})
         yield from batches(columns)
-        yield from account(list(columns), len(share), partial.missing)
+        yield from count_row(list(columns), len(share), partial.missing)
 
 
-def unpack(task: Task, numbers: Int64Array, home: pa.Table) -> Partial:
-    """Make the partial of all row groups from what came home.
-
-    Parameters
-    ----------
-    numbers : int64 array
-        The row groups that were packed.
-    home : pyarrow.Table
-        The parcel's columns, by their order.
-
-    Raises
-    ------
-    OutsideError
-        Row groups that were lost, or read twice.
-    """
-    (at, *rest), missing = settled(home, numbers.size)
+def unpack(task: Task, numbers: Int64Array, result: pa.Table) -> Partial:
+    """Make the partial of all row groups, `numbers`, from the rows that came back; errors as in `checked_rows`."""
+    (at, *rest), missing = checked_rows(result, numbers.size)
     found: dict[str, npt.NDArray[np.int64 | np.uint64]] = {}
     if isinstance(task, Counting):
         size = task.stages[-1].count
@@ -102,5 +85,5 @@ def unpack(task: Task, numbers: Int64Array, home: pa.Table) -> Partial:
     return Partial(np.sort(numbers), missing, found)
 
 
-def _not_here(positions: Int64Array) -> npt.NDArray[np.uint64]:
+def _not_here(positions: Int64Array) -> UInt64Array:
     raise TypeError("a share knows its own row groups only")

@@ -1,7 +1,8 @@
-"""Charts of one curve or several, as Vega-Lite.
+"""Charts of one curve or several, as Vega-Lite: plain dictionaries, which `vl_convert` and the page's scripts draw.
 
-Every chart draws rows of `drawn`, each with the `study` it belongs to. Colours are those of Okabe and Ito, which
-colour-blind people tell apart, and each study has its own dashes.
+Every chart draws rows of `chart_rows`, each with the `study` it belongs to. Colours are those of Okabe and Ito, which
+colour-blind people tell apart, and each study has its own dashes. A test holds the dictionaries against the schema of
+Vega-Lite; to do so whenever a chart is drawn would take longer than to evaluate a study.
 """
 
 from __future__ import annotations
@@ -9,32 +10,32 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Literal
 
-import altair as alt
-
-from streameval.reporting.drawn import Rows
+from streameval.reporting.chart_rows import Rows
 from streameval.stores import atomic
+
+Spec = dict[str, Any]
+"""A chart, or a part of one, in Vega-Lite."""
 
 BAND, LINE, BARS, POINTS, MARK = "#2f6db0", "#14375e", "#5f7488", "#a2410f", "#333"
 POLICY = "default-src 'none'; script-src 'unsafe-inline' 'unsafe-eval'; style-src 'unsafe-inline'; img-src data:"
+_SCHEMA = "https://vega.github.io/schema/vega-lite/v6.json"
 _SEVERAL = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00"]
 _DASHES = [[1, 0], [6, 3], [2, 2], [8, 3, 2, 3], [4, 4], [10, 3]]
+_SIDES = ("lower", "estimate", "upper")
+ZERO = {"data": {"values": [{}]}, "mark": {"type": "rule", "color": "#111"}, "encoding": {"y": {"datum": 0}}}
+_LEGEND = {"orient": "top", "title": None, "columns": 2, "labelLimit": 300}
 
 
 @dataclass(frozen=True)
 class Axis:
     """What a chart has along one side.
 
-    Attributes
-    ----------
-    field, title : str
-    scale : str
-        "linear" or "log".
-    domain : tuple of float
-    format : str
-        Of numbers, as d3 writes them.
+    Attributes:
+        scale: "linear" or "log".
+        domain
+        format: Of numbers, as d3 writes them.
     """
 
     field: str
@@ -43,18 +44,18 @@ class Axis:
     domain: tuple[float, float]
     format: str = ""
 
-    def x(self) -> alt.X:
+    def x(self) -> Spec:
         """Return it as the horizontal axis."""
-        scale = alt.Scale(type=self.scale, nice=False, domain=list(self.domain))  # type: ignore[arg-type]
-        return alt.X(f"{self.field}:Q", scale=scale, title=self.title, axis=alt.Axis(format=self.format, tickCount=6))
+        scale = {"type": self.scale, "nice": False, "domain": list(self.domain)}
+        return number(self.field, scale=scale, title=self.title, axis={"format": self.format, "tickCount": 6})
 
 
-def rank_axis(first: int, last: int) -> alt.X:
-    """Give the axis that all charts by rank share: ranks `first` to `last` on a log scale."""
-    return by_rank_axis(first, last).x()
+def number(field: str, **more: Any) -> Spec:
+    """Encode a field of numbers."""
+    return {"field": field, "type": "quantitative", **more}
 
 
-def by_rank_axis(first: int, last: int) -> Axis:
+def rank_axis(first: int, last: int) -> Axis:
     """Ranks on a log scale."""
     return Axis("rank", "rank (log scale)", "log", (first, max(last, first + 1)), "~s")
 
@@ -67,137 +68,128 @@ def top_of(rows: Rows) -> float:
     return min(1.0, 1.1 * max(settled) + 0.005)
 
 
-def band_chart(rows: Rows, x: Axis, title: str, height: int, top: float | None = None) -> alt.LayerChart:
+def band_chart(rows: Rows, x: Axis, title: str, height: int, top: float | None = None) -> Spec:
     """Draw estimates with their bands; several studies in colours of their own.
 
-    Parameters
-    ----------
-    rows : list of dict
-        `study`, the field of `x`, `estimate`, and `lower`, `upper` where they are bounded.
-    x : Axis
-    title : str
-        Of the vertical axis.
-    height : int
-        In pixels.
-    top : float, optional
-        Where the vertical axis ends; by default what these rows need.
+    Args:
+        rows: `study`, the field of `x`, `estimate`, and `lower`, `upper` where they are bounded.
+        title: Of the vertical axis.
+        height: In pixels.
+        top: Where the vertical axis ends; by default what these rows need.
     """
-    names = list(dict.fromkeys(row["study"] for row in rows))
-    scale = alt.Scale(domain=[0, top_of(rows) if top is None else top])
-    tips = [alt.Tooltip(f"{x.field}:Q", format=",.5~r"), *(alt.Tooltip(f"{n}:Q", format=".4f") for n in _SIDES)]
-    if len(names) > 1:
-        tips.insert(0, alt.Tooltip("study:N"))
-    base = alt.Chart(alt.InlineData(values=rows)).encode(x=x.x(), tooltip=tips)
-    order = alt.Order(f"{x.field}:Q") if x.scale == "log" else alt.Order("at:Q")
-    area = base.mark_area(opacity=0.4, clip=True, color=alt.Undefined if len(names) > 1 else BAND)
-    line = base.mark_line(strokeWidth=1.5, clip=True, color=alt.Undefined if len(names) > 1 else LINE)
-    band = area.transform_filter("isValid(datum.lower)").encode(
-        y=alt.Y("lower:Q", title=title, scale=scale), y2=alt.Y2("upper:Q")
-    )
-    estimate = line.transform_filter("isValid(datum.estimate)").encode(
-        y=alt.Y("estimate:Q", title=title, scale=scale), order=order
-    )
-    if len(names) > 1:
-        band, estimate = band.encode(color=_color(names)), estimate.encode(color=_color(names), strokeDash=_dash(names))
-    layered: alt.LayerChart = (band + estimate).properties(width="container", height=height)
-    return layered
+    names = _studies(rows)
+    y = {"title": title, "scale": {"domain": [0, top_of(rows) if top is None else top]}}
+    tips = [number(x.field, format=",.5~r"), *(number(side, format=".4f") for side in _SIDES)]
+    shared = {"x": x.x(), "tooltip": [*([{"field": "study", "type": "nominal"}] if len(names) > 1 else []), *tips]}
+    order = number(x.field) if x.scale == "log" else number("at")
+    band = {"y": number("lower", **y), "y2": {"field": "upper"}, **_color(names)}
+    estimate = {"y": number("estimate", **y), "order": order, **_color(names), **_dash(names)}
+    return {
+        "data": {"values": rows},
+        "width": "container",
+        "height": height,
+        "layer": [
+            {"transform": [{"filter": "isValid(datum.lower)"}], "encoding": shared | band,
+             "mark": _mark("area", BAND, names, opacity=0.4, clip=True)},
+            {"transform": [{"filter": "isValid(datum.estimate)"}], "encoding": shared | estimate,
+             "mark": _mark("line", LINE, names, strokeWidth=1.5, clip=True)},
+        ],
+    }  # fmt: skip
 
 
-_SIDES = ("lower", "estimate", "upper")
-_LEGEND = alt.Legend(orient="top", title=None, columns=2, labelLimit=300)
+def _studies(rows: Rows) -> list[str]:
+    return list(dict.fromkeys(row["study"] for row in rows))
 
 
-def _color(names: Sequence[str]) -> alt.Color:
-    colors = [_SEVERAL[i % len(_SEVERAL)] for i in range(len(names))]
-    return alt.Color("study:N", scale=alt.Scale(domain=list(names), range=colors), legend=_LEGEND)
+def _mark(kind: str, color: str, names: Sequence[str], **more: Any) -> Spec:
+    """A mark of one colour, unless several studies have theirs."""
+    return {"type": kind, **more} if len(names) > 1 else {"type": kind, "color": color, **more}
 
 
-def _dash(names: Sequence[str]) -> alt.StrokeDash:
-    dashes = [_DASHES[i % len(_DASHES)] for i in range(len(names))]
-    return alt.StrokeDash("study:N", scale=alt.Scale(domain=list(names), range=dashes), legend=_LEGEND)
+def _color(names: Sequence[str]) -> Spec:
+    return _by_study("color", names, _SEVERAL)
 
 
-def with_pick(chart: alt.LayerChart) -> alt.LayerChart:
+def _dash(names: Sequence[str]) -> Spec:
+    return _by_study("strokeDash", names, _DASHES)
+
+
+def _by_study(channel: str, names: Sequence[str], values: Sequence[Any]) -> Spec:
+    """Encoding of several studies; none where there is one."""
+    if len(names) < 2:
+        return {}
+    scale = {"domain": list(names), "range": [values[i % len(values)] for i in range(len(names))]}
+    return {channel: {"field": "study", "type": "nominal", "scale": scale, "legend": _LEGEND}}
+
+
+def with_pick(chart: Spec) -> Spec:
     """Add a line at the rank that the page's cutoff picker moves (data set `pick`)."""
-    rule = alt.Chart(alt.NamedData("pick")).mark_rule(color=MARK, strokeDash=[3, 3]).encode(x="rank:Q")
-    layered: alt.LayerChart = (chart + rule).properties(width="container", height=chart.height)
-    return layered
+    rule = {"data": {"name": "pick"}, "encoding": {"x": number("rank")},
+            "mark": {"type": "rule", "color": MARK, "strokeDash": [3, 3]}}  # fmt: skip
+    return {**chart, "layer": [*chart["layer"], rule], "datasets": {"pick": []}}
 
 
-def bar_chart(rows: Rows, last: int) -> alt.Chart:
+def bar_chart(rows: Rows, last: int) -> Spec:
     """Draw labels per stretch of ranks; several studies behind one another."""
-    several = len({row["study"] for row in rows}) > 1
-    bars: alt.Chart = alt.Chart(alt.InlineData(values=rows)).mark_bar(
-        opacity=0.55 if several else 1, color=alt.Undefined if several else BARS
-    )
-    bars = bars.encode(
-        x=rank_axis(1, last),
-        x2="end:Q",
-        y=alt.Y("labels:Q", title="labels", stack=None),
-        y2=alt.datum(0),
-        tooltip=[alt.Tooltip("rank:Q", format=","), alt.Tooltip("end:Q", format=","), "labels:Q"],
-    )
-    if several:
-        bars = bars.encode(color=_color(list(dict.fromkeys(row["study"] for row in rows))))
-    chart: alt.Chart = bars.properties(width="container", height=140)
-    return chart
+    names = _studies(rows)
+    return {
+        "data": {"values": rows},
+        "width": "container",
+        "height": 140,
+        "mark": _mark("bar", BARS, names, opacity=0.55 if len(names) > 1 else 1),
+        "encoding": {
+            "x": rank_axis(1, last).x(),
+            "x2": {"field": "end"},
+            "y": number("labels", title="labels", stack=None),
+            "y2": {"datum": 0},
+            "tooltip": [number("rank", format=","), number("end", format=","), number("labels")],
+            **_color(names),
+        },
+    }
 
 
-def share_chart(rows: Rows, last: int) -> alt.Chart:
+def share_chart(rows: Rows, last: int) -> Spec:
     """Draw the share of positives among the labels of each stretch of ranks."""
-    several = len({row["study"] for row in rows}) > 1
-    points: alt.Chart = alt.Chart(alt.InlineData(values=rows)).mark_point(
-        filled=True, size=30, opacity=1, color=alt.Undefined if several else POINTS
-    )
-    points = points.encode(
-        x=rank_axis(1, last),
-        y=alt.Y("share:Q", title="share of positives", scale=alt.Scale(domain=[0, 1])),
-        tooltip=[alt.Tooltip("rank:Q", format=","), alt.Tooltip("share:Q", format=".3f"), "labels:Q"],
-    )
-    if several:
-        points = points.encode(color=_color(list(dict.fromkeys(row["study"] for row in rows))))
-    chart: alt.Chart = points.properties(width="container", height=160)
-    return chart
+    names = _studies(rows)
+    return {
+        "data": {"values": rows},
+        "width": "container",
+        "height": 160,
+        "mark": _mark("point", POINTS, names, filled=True, size=30, opacity=1),
+        "encoding": {
+            "x": rank_axis(1, last).x(),
+            "y": number("share", title="share of positives", scale={"domain": [0, 1]}),
+            "tooltip": [number("rank", format=","), number("share", format=".3f"), number("labels")],
+            **_color(names),
+        },
+    }
 
 
-def spec(chart: alt.Chart | alt.LayerChart) -> dict[str, Any]:
+def spec(chart: Spec) -> Spec:
     """Return what the page's scripts draw."""
-    found: dict[str, Any] = chart.to_dict()
-    found["background"] = None
-    found["config"] = {"view": {"stroke": None}, "axis": {"labelFontSize": 12, "titleFontSize": 12}, "aria": False}
-    return found
+    config = {"view": {"stroke": None}, "axis": {"labelFontSize": 12, "titleFontSize": 12}, "aria": False}
+    return {"$schema": _SCHEMA, **chart, "background": "transparent", "config": config}
 
 
-def picture(chart: alt.Chart | alt.LayerChart, kind: str) -> bytes:
-    """Draw a chart as a picture of 640 pixels' width.
-
-    Parameters
-    ----------
-    kind : {"svg", "png"}
-        PNG at twice the resolution.
-    """
+def picture(chart: Spec, kind: Literal["svg", "png"]) -> bytes:
+    """Draw a chart as a picture of 640 pixels' width, a PNG at twice the resolution; the same chart, the same bytes."""
     import vl_convert
 
-    found = {**chart.to_dict(), "width": 640}
+    sized = {"$schema": _SCHEMA, **chart, **({"width": 640} if "width" in chart else {})}
     if kind == "svg":
-        return _numbered_anew(str(vl_convert.vegalite_to_svg(found))).encode()
-    return bytes(vl_convert.vegalite_to_png(found, scale=2))
+        return _numbered_anew(str(vl_convert.vegalite_to_svg(sized))).encode()
+    return bytes(vl_convert.vegalite_to_png(sized, scale=2))
 
 
-def chart_file(chart: alt.VConcatChart, kind: Literal["svg", "png", "html"]) -> atomic.Writer:
-    """Writer of a chart in its own size: the same chart makes the same file. A page may load nothing."""
-    if kind == "html":
-        policy = f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">'
-        return atomic.text(chart.to_html(inline=True).replace("<head>", f"<head>\n{policy}", 1))
+def chart_file(chart: Spec, kind: Literal["svg", "png", "html"]) -> atomic.Writer:
+    """Writer of a chart in its own size. A page may load nothing."""
+    import vl_convert
 
-    def write(path: str) -> None:
-        options: dict[str, Any] = {"scale_factor": 2} if kind == "png" else {}
-        chart.save(path, format=kind, **options)
-        if kind == "svg":
-            picture = Path(path)
-            picture.write_text(_numbered_anew(picture.read_text(encoding="utf-8")), encoding="utf-8")
-
-    return write
+    if kind != "html":
+        return atomic.content(picture(chart, kind))
+    policy = f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">'
+    page = str(vl_convert.vegalite_to_html({"$schema": _SCHEMA, **chart}, bundle=True))
+    return atomic.text(page.replace("<head>", f"<head>\n{policy}", 1))
 
 
 def _numbered_anew(svg: str) -> str:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import altair as alt
 import numpy as np
 
-from streameval.reporting.charts import chart_file, rank_axis
+from streameval.reporting.charts import ZERO, Spec, chart_file, number, rank_axis
 from streameval.reporting.sentences import band_meaning
 from streameval.reporting.simulation import kind_of
 from streameval.stores import atomic
@@ -95,7 +94,7 @@ def save_comparison(found: Comparison, out: Path | None, plot: Path | None, exis
     atomic.write_out(files, existing)
 
 
-def figure(found: Comparison) -> alt.VConcatChart:
+def figure(found: Comparison) -> Spec:
     """Draw both curves with their bands, and the band of their difference below."""
     ranks = found.curves.column("rank").to_numpy()
     wanted = np.unique(np.rint(np.geomspace(1, ranks[-1], _POINTS)).astype(np.int64))
@@ -105,20 +104,19 @@ def figure(found: Comparison) -> alt.VConcatChart:
          "precision": _short(row[f"precision_{name}"]), "high": round(row[f"precision_{name}_upper"], 5)}
         for row in rows for name in ("a", "b")
     ]  # fmt: skip
-    axis = rank_axis(1, int(ranks[-1]))
-    colour = alt.Color("list:N", scale=alt.Scale(domain=list(_COLOURS), range=list(_COLOURS.values())))
-    base = alt.Chart(alt.InlineData(values=curves)).encode(x=axis, color=colour)
-    band = base.mark_area(opacity=0.35).encode(y=alt.Y("low:Q", title="precision"), y2="high:Q")
-    line = base.mark_line(strokeWidth=1).encode(y="precision:Q")
+    x = rank_axis(1, int(ranks[-1])).x()
+    colour = {"field": "list", "type": "nominal",
+              "scale": {"domain": list(_COLOURS), "range": list(_COLOURS.values())}}  # fmt: skip
+    band = {"x": x, "color": colour, "y": number("low", title="precision"), "y2": {"field": "high"}}
+    line = {"x": x, "color": colour, "y": number("precision")}
+    top = {"data": {"values": curves}, "width": 640, "height": 260,
+           "layer": [{"mark": {"type": "area", "opacity": 0.35}, "encoding": band},
+                     {"mark": {"type": "line", "strokeWidth": 1}, "encoding": line}]}  # fmt: skip
     gaps = [
         {"rank": row["rank"], "low": round(row["difference_lower"], 5), "high": round(row["difference_upper"], 5)}
         for row in rows
     ]
-    difference = alt.Chart(alt.InlineData(values=gaps)).mark_area(
-        opacity=0.5, color="#7a8fa3", stroke="#7a8fa3", strokeWidth=1
-    )
-    lower = difference.encode(x=axis, y=alt.Y("low:Q", title="a − b"), y2="high:Q")
-    zero = alt.Chart().mark_rule(color="#111").encode(y=alt.YDatum(0))
-    top: alt.LayerChart = (band + line).properties(width=640, height=260)
-    chart: alt.VConcatChart = alt.vconcat(top, (lower + zero).properties(width=640, height=140))
-    return chart
+    gap = {"data": {"values": gaps},
+           "encoding": {"x": x, "y": number("low", title="a − b"), "y2": {"field": "high"}},
+           "mark": {"type": "area", "opacity": 0.5, "color": "#7a8fa3", "stroke": "#7a8fa3"}}  # fmt: skip
+    return {"vconcat": [top, {"width": 640, "height": 140, "layer": [gap, ZERO]}]}

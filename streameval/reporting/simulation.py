@@ -6,14 +6,13 @@ import os
 from pathlib import Path
 from typing import Literal
 
-import altair as alt
 import numpy as np
 
 from streameval.curve import Curve
 from streameval.errors import InputError
 from streameval.methods.replicates import Replicates, Simulation
-from streameval.reporting.charts import chart_file, rank_axis
-from streameval.reporting.drawn import thinned
+from streameval.reporting.chart_rows import thinned
+from streameval.reporting.charts import ZERO, Spec, chart_file, number, rank_axis
 from streameval.stores import atomic
 from streameval.typing import FloatArray, Int64Array
 
@@ -21,13 +20,7 @@ _KINDS: dict[str, Literal["svg", "png", "html"]] = {".svg": "svg", ".png": "png"
 
 
 def kind_of(path: str | os.PathLike[str]) -> Literal["svg", "png", "html"]:
-    """Tell a picture's format from its ending.
-
-    Raises
-    ------
-    InputError
-        An ending that is none of .svg, .png, .html.
-    """
+    """Return a picture's format by its ending; an `InputError` unless it is .svg, .png or .html."""
     kind = _KINDS.get(Path(path).suffix.lower())
     if kind is None:
         raise InputError(f"{path}: cannot draw a '{Path(path).suffix}'", "the ending is .svg, .png or .html")
@@ -39,7 +32,7 @@ def save_figure(simulation: Simulation, path: str | os.PathLike[str], existing: 
     atomic.write_out({Path(path): chart_file(figure(simulation), kind_of(path))}, existing)
 
 
-def figure(simulation: Simulation) -> alt.VConcatChart:
+def figure(simulation: Simulation) -> Spec:
     """One panel per method: its bounds of the first draw relative to the true precision, which is the line at zero."""
     ranks = thinned(simulation.precision.size, np.array([], dtype=np.int64))
     errors = {name: _errors(run.first, simulation.precision, ranks) for name, run in simulation.replicates.items()}
@@ -51,8 +44,7 @@ def figure(simulation: Simulation) -> alt.VConcatChart:
         _panel(_title(name, run), ranks[shown], errors[name][0][shown], errors[name][1][shown], most)
         for name, run in simulation.replicates.items()
     ]
-    chart: alt.VConcatChart = alt.vconcat(*panels).configure_view(stroke="#d9e0e6")
-    return chart
+    return {"vconcat": panels, "config": {"view": {"stroke": "#d9e0e6"}}}
 
 
 def _errors(curve: Curve, precision: FloatArray, ranks: Int64Array) -> tuple[FloatArray, FloatArray]:
@@ -72,14 +64,13 @@ def _title(name: str, run: Replicates) -> str:
     return f"{name}: {run.labels:,} labels, truth inside its {bounds} at {run.inside:.0%} of cutoffs"
 
 
-def _panel(title: str, ranks: Int64Array, low: FloatArray, high: FloatArray, most: float) -> alt.LayerChart:
+def _panel(title: str, ranks: Int64Array, low: FloatArray, high: FloatArray, most: float) -> Spec:
     rows = [
         {"rank": int(r), "low": round(float(a), 5), "high": round(float(b), 5)}
         for r, a, b in zip(ranks, low, high, strict=True)
     ]
-    y = alt.Y("low:Q", title="error of the bounds", scale=alt.Scale(domain=[-most, most]), axis=alt.Axis(format="+.0%"))
-    base = alt.Chart(alt.InlineData(values=rows)).encode(x=rank_axis(int(ranks[0]), int(ranks[-1])))
-    band = base.mark_area(opacity=0.5, color="#2f6db0", clip=True).encode(y=y, y2="high:Q")
-    truth = alt.Chart().mark_rule(color="#111").encode(y=alt.YDatum(0))
-    panel: alt.LayerChart = (band + truth).properties(width=640, height=120, title=title)
-    return panel
+    y = number("low", title="error of the bounds", scale={"domain": [-most, most]}, axis={"format": "+.0%"})
+    x = rank_axis(int(ranks[0]), int(ranks[-1])).x()
+    band = {"data": {"values": rows}, "encoding": {"x": x, "y": y, "y2": {"field": "high"}},
+            "mark": {"type": "area", "opacity": 0.5, "color": "#2f6db0", "clip": True}}  # fmt: skip
+    return {"width": 640, "height": 120, "title": title, "layer": [band, ZERO]}

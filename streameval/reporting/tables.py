@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from streameval.reporting.figures import Shown
-from streameval.slices.files import SliceFound
+from streameval.slices.files import SliceResult
 from streameval.study.provenance import commands
 from streameval.study.result_files import Evaluation
 from streameval.text import printable, short
@@ -40,9 +40,9 @@ def metrics(shown: Sequence[Shown]) -> str:
     """The metrics that people ask for first, then all of them."""
     several = len(shown) > 1
     main, every = [], []
-    for one in shown:
-        name = [one.name] if several else []
-        for row in one.found.metrics.to_pylist():
+    for study in shown:
+        name = [study.name] if several else []
+        for row in study.evaluation.metrics.to_pylist():
             cells = [_metric(row), *name, *(_number(row[side], row["metric"]) for side in _SIDES)]
             every.append(cells)
             if row["metric"] == "precision_at" or (row["metric"], row["argument"]) in _OVERALL:
@@ -69,18 +69,18 @@ def _number(value: float | None, metric: str) -> str:
     return f"{value:.3g}" if 0 < value < 0.001 else f"{value:.4f}"
 
 
-def slices(found: Sequence[SliceFound]) -> str:
+def slices(results: Sequence[SliceResult]) -> str:
     """Precision of each slice as a whole, where it is proven to reach .9, and average precision."""
     rows = []
-    for one in found:
-        size = one.curve.n_items
-        known = {(row["metric"], row["argument"]): row for row in one.metrics.to_pylist()}
+    for result in results:
+        size = result.curve.n_items
+        known = {(row["metric"], row["argument"]): row for row in result.metrics.to_pylist()}
         whole = known["precision_at", str(size)]
         area = known.get(("average_precision", "positives"), dict.fromkeys(_SIDES))
         deepest = known.get(("rank_at_precision", "0.9"), {"lower": None})["lower"]
         rows.append([
-            short(one.name), f"{size:,}", f"{one.labelled:,} of {one.planned:,}", _range(whole), _range(area),
-            "unknown" if deepest is None else f"{deepest:,.0f}", one.curve.claim.coverage,
+            short(result.name), f"{size:,}", f"{result.labelled:,} of {result.planned:,}", _range(whole), _range(area),
+            "unknown" if deepest is None else f"{deepest:,.0f}", result.curve.claim.coverage,
         ])  # fmt: skip
     head = (
         "slice",
@@ -95,23 +95,23 @@ def slices(found: Sequence[SliceFound]) -> str:
 
 
 def _range(row: dict[str, Any]) -> str:
-    low, middle, high = (row[side] for side in _SIDES)
-    return "undefined" if low is None else f"{_share(middle)} ({_share(low)} to {_share(high)})"
+    low, estimate, high = (row[side] for side in _SIDES)
+    return "undefined" if low is None else f"{_share(estimate)} ({_share(low)} to {_share(high)})"
 
 
 def _share(value: float | None) -> str:
     return "?" if value is None else f"{value:.3f}"
 
 
-def account(one: Shown) -> str:
+def account(study: Shown) -> str:
     """Every label that came in, and what became of it."""
-    rows = [(key.replace("_", " "), f"{value:,}") for key, value in one.found.summary["account"].items()]
+    rows = [(key.replace("_", " "), f"{value:,}") for key, value in study.evaluation.summary["account"].items()]
     return table(("account", "rows"), rows, label="Labels")
 
 
-def assumptions(one: Shown) -> str:
+def assumptions(study: Shown) -> str:
     """What the labels say about A.1 and A.2 of the paper."""
-    tested = one.found.summary.get("diagnostics", {}).get("assumptions", {})
+    tested = study.evaluation.summary.get("diagnostics", {}).get("assumptions", {})
     rows = [(name, told["verdict"], f"{told['p_value']:.3g}") for name, told in tested.items() if "verdict" in told]
     if not rows:
         return ""
@@ -121,25 +121,29 @@ def assumptions(one: Shown) -> str:
     return said + table(("assumption", "verdict", "p-value"), rows, label="Assumptions")
 
 
-def provenance(one: Shown) -> str:
+def provenance(study: Shown) -> str:
     """The command that reproduces the study, and all that it was made from."""
-    found, plan = one.found, one.plan
-    facts: dict[str, Any] = {"method": found.summary.get("method"), **found.summary.get("parameters", {})}
+    evaluation, plan = study.evaluation, study.plan
+    facts: dict[str, Any] = {"method": evaluation.summary.get("method"), **evaluation.summary.get("parameters", {})}
     if plan is not None:
         facts |= {"seed": plan.seed, **plan.ranking, "study": plan.plan_id}
-    claim = found.curve.claim
-    facts |= {"items": found.curve.n_items, "misses": found.curve.misses, "evaluation": found.evaluation_id}
-    facts |= {"version": found.summary["version"], "coverage": claim.coverage, "confidence": claim.confidence}
+    claim = evaluation.curve.claim
+    facts |= {
+        "items": evaluation.curve.n_items,
+        "misses": evaluation.curve.misses,
+        "evaluation": evaluation.evaluation_id,
+    }
+    facts |= {"version": evaluation.summary["version"], "coverage": claim.coverage, "confidence": claim.confidence}
     facts |= {"assumes": claim.assumes, "about": claim.about, "because": claim.why or None}
-    lines = commands(plan, found.summary) if plan is not None else []
+    lines = commands(plan, evaluation.summary) if plan is not None else []
     again = "".join(f"{_text(line)}\n" for line in lines)
     shown = table(("", ""), [(key, value) for key, value in facts.items() if value is not None], "facts", "Provenance")
     return (f"<p>Made again by:</p><pre tabindex='0'>{again}</pre>" if again else "") + shown
 
 
-def items(selected: pa.Table, found: Evaluation) -> str:
+def items(selected: pa.Table, evaluation: Evaluation) -> str:
     """The negatives that stand highest, and the positives that stand lowest."""
-    labels = found.labels.select(["rank", "label"])
+    labels = evaluation.labels.select(["rank", "label"])
     joined = selected.append_column("se_label", pc.take(labels.column("label"), pc.index_in(
         selected.column("rank"), value_set=labels.column("rank").combine_chunks())))  # fmt: skip
     parts = []

@@ -1,4 +1,4 @@
-"""Delta tables: `delta:PATH[@VERSION]`. The log says which files a version has; they are read as any other."""
+"""Delta tables: `delta:PATH[@VERSION]`. The log lists the files of a version; they are read as any other."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ import pyarrow as pa
 
 from streameval.errors import InputError, OutsideError
 from streameval.parquet.files import DataFile
-from streameval.rows.lake import Snapshot, TableFile, TableOpener, asked, need
+from streameval.rows.lake import Snapshot, TableFile, TableOpener, call_library, need
 from streameval.rows.where import chosen
 from streameval.stores import is_remote
-from streameval.stores.trouble import told
+from streameval.stores.trouble import store_error
 
 _SCHEME = "delta:"
 _PARTITION = "partition."
@@ -23,27 +23,22 @@ _PARTITION = "partition."
 def read_snapshot(source: str, where: str | None) -> Snapshot:
     """Read the log of a Delta table.
 
-    Parameters
-    ----------
-    source : str
-        `delta:PATH`, `delta:PATH@VERSION`, PATH local or of an object store.
-    where : str or None
-        Condition on partition columns.
+    Args:
+        source: `delta:PATH`, `delta:PATH@VERSION`, PATH local or of an object store.
+        where: Condition on partition columns.
 
-    Raises
-    ------
-    InputError
-        No such table or version; deleted rows or renamed columns that plain files would show; the extra is missing.
-    OutsideError
-        The store does not answer.
+    Raises:
+        InputError: No such table or version; deleted rows or renamed columns that plain files would show; the extra is
+            missing.
+        OutsideError: The store does not answer.
     """
     path, version = _split(source)
     deltalake = need("deltalake", "delta")
-    table = asked(source, lambda: _open(deltalake, path, version))
+    table = call_library(source, lambda: _open(deltalake, path, version))
     pinned = f"{_SCHEME}{path}@{table.version()}"
     _refuse_rewritten_rows(table, pinned)
     schema = pa.schema(table.schema().to_arrow())
-    actions = asked(pinned, lambda: pa.table(table.get_add_actions(flatten=True)))
+    actions = call_library(pinned, lambda: pa.table(table.get_add_actions(flatten=True)))
     keys = [name for name in actions.column_names if name.startswith(_PARTITION)]
     if where is not None:
         table_of_keys = actions.select(keys).rename_columns([name.removeprefix(_PARTITION) for name in keys])
@@ -74,8 +69,8 @@ def _open(deltalake: Any, path: str, version: int | None) -> Any:
 
 def _split(source: str) -> tuple[str, int | None]:
     path = source.removeprefix(_SCHEME)
-    found = re.fullmatch(r"(.+)@([0-9]+)", path)
-    path, version = (found[1], int(found[2])) if found else (path, None)
+    match = re.fullmatch(r"(.+)@([0-9]+)", path)
+    path, version = (match[1], int(match[2])) if match else (path, None)
     path = path.removeprefix("file://").rstrip("/")
     if is_remote(path):
         from streameval.stores.clients import root_of
@@ -88,7 +83,7 @@ def _split(source: str) -> tuple[str, int | None]:
 
 
 def _settings(path: str) -> dict[str, str] | None:
-    """What the library does not find by itself: a plain-text endpoint is meant where the environment names one."""
+    """Settings that the library does not find: a plain-text endpoint is allowed where the environment names one."""
     endpoint = os.environ.get("AWS_ENDPOINT_URL_S3") or os.environ.get("AWS_ENDPOINT_URL") or ""
     if not path.startswith("s3://") or not endpoint:
         return None
@@ -101,7 +96,7 @@ def _refuse_rewritten_rows(table: Any, where: str) -> None:
         try:
             some = any(batch.num_rows for batch in pa.table(table.deletion_vectors()).to_batches())
         except Exception as error:  # its file cannot be read: there is one
-            if isinstance(trouble := told(where, error), OutsideError):
+            if isinstance(trouble := store_error(where, error), OutsideError):
                 raise trouble from None
             some = True
         if some:

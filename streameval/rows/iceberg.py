@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from streameval.errors import InputError
 from streameval.parquet.files import DataFile
-from streameval.rows.lake import Snapshot, TableFile, TableOpener, asked, need
+from streameval.rows.lake import Snapshot, TableFile, TableOpener, call_library, need
 
 _SCHEME = "iceberg:"
 
@@ -20,30 +20,25 @@ _SCHEME = "iceberg:"
 def read_snapshot(source: str, where: str | None) -> Snapshot:
     """Read the manifests of an Iceberg snapshot.
 
-    Parameters
-    ----------
-    source : str
-        `iceberg:CATALOG.NAMESPACE.TABLE`; `@SNAPSHOT` (an id, a branch or a tag) for another than the current one.
-    where : str or None
-        Condition that partitions decide.
+    Args:
+        source: `iceberg:CATALOG.NAMESPACE.TABLE`; `@SNAPSHOT` (an id, a branch or a tag) for another than the current
+            one.
+        where: Condition that partitions decide.
 
-    Raises
-    ------
-    InputError
-        No such catalog, table or snapshot; delete files; renamed columns; a condition that needs rows to be looked at;
-        the extra is missing.
-    OutsideError
-        The catalog or its store does not answer.
+    Raises:
+        InputError: No such catalog, table or snapshot; delete files; renamed columns; a condition that needs rows to be
+            looked at; the extra is missing.
+        OutsideError: The catalog or its store does not answer.
     """
     name, wanted = _split(source)
     catalogs = need("pyiceberg.catalog", "iceberg")
     catalog, table_name = name.split(".", 1)
-    table = asked(source, lambda: catalogs.load_catalog(catalog).load_table(table_name))
+    table = call_library(source, lambda: catalogs.load_catalog(catalog).load_table(table_name))
     snapshot = _snapshot(table, wanted, source)
     pinned = f"{_SCHEME}{name}@{snapshot.snapshot_id}"
     schema = table.schemas()[snapshot.schema_id] if snapshot.schema_id is not None else table.schema()
     _refuse_renamed_columns(table, pinned)
-    tasks = asked(pinned, lambda: _tasks(table, snapshot.snapshot_id, where))
+    tasks = call_library(pinned, lambda: _tasks(table, snapshot.snapshot_id, where))
     _refuse_what_files_do_not_show(tasks, where, pinned)
     root = table.location().rstrip("/")
     files = sorted((_file(task.file, root) for task in tasks), key=lambda one: one.file.name)
@@ -162,8 +157,8 @@ def _file(data: Any, root: str) -> TableFile:
 
 def _place(path: str) -> str:
     """A file's place as our stores name it."""
-    if found := re.fullmatch(r"abfss?://([^@/]+)@[^/]+/(.*)", path):
-        return f"az://{found[1]}/{found[2]}"
+    if match := re.fullmatch(r"abfss?://([^@/]+)@[^/]+/(.*)", path):
+        return f"az://{match[1]}/{match[2]}"
     return re.sub(r"^s3[an]://", "s3://", re.sub(r"^file:(//)?(?=/)", "", path))
 
 

@@ -1,7 +1,7 @@
-"""Tables of a lake (Iceberg, Delta): what their metadata say of one snapshot, and the rows of its files.
+"""Tables of a lake (Iceberg, Delta): the metadata of one snapshot, and the rows of its files.
 
-A plan is made from the metadata alone: files, row counts, columns. Footers are read when items are fetched, and held
-against what the metadata said. The snapshot is pinned in the plan, so later appends and overwrites change nothing.
+A plan is made from the metadata alone: files, row counts, columns. Footers are read when items are fetched, and
+compared with the metadata. The snapshot is pinned in the plan, so later appends and overwrites change nothing.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from streameval.parquet.footers import Footer, check_column, common_schema, read
 from streameval.rows import Rows
 from streameval.rows.options import RankingOptions
 from streameval.rows.parquet import ParquetRows
-from streameval.stores.trouble import told
+from streameval.stores.trouble import store_error
 from streameval.text.credentials import masked
 
 T = TypeVar("T")
@@ -32,13 +32,9 @@ _UNREACHED = ("ConnectionError", "ConnectTimeout", "ReadTimeout", "ServerError",
 class TableFile:
     """A data file of a table.
 
-    Attributes
-    ----------
-    file : DataFile
-    size : int
-        Bytes.
-    rows : int or None
-        None where the metadata do not say.
+    Attributes:
+        size: Bytes.
+        rows: None where the metadata do not say.
     """
 
     file: DataFile
@@ -50,17 +46,11 @@ class TableFile:
 class Snapshot:
     """A table as it was at one moment.
 
-    Attributes
-    ----------
-    source : str
-        What opens this very snapshot again.
-    table : str
-        An identity of the table that survives a move.
-    version : int
-        Snapshot id or version.
-    files : tuple of TableFile
-        Of those that `--where` keeps.
-    schema : pyarrow.Schema
+    Attributes:
+        source: What opens this very snapshot again.
+        table: An identity of the table that survives a move.
+        version: Snapshot id or version.
+        files: Of those that `--where` keeps.
     """
 
     source: str
@@ -72,26 +62,21 @@ class Snapshot:
 
 @dataclass(frozen=True)
 class LakeRows(ParquetRows):
-    """Rows of a snapshot's files, which are not opened before any of their rows are wanted.
-
-    Attributes
-    ----------
-    snapshot : Snapshot
-    """
+    """Rows of a snapshot's files, which are not opened before any of their rows are wanted."""
 
     snapshot: Snapshot
 
     @cached_property
     def n_rows(self) -> int:  # type: ignore[override]
         """From metadata; from footers where they lack it."""
-        return sum(read_rows(one) if one.rows is None else one.rows for one in self.snapshot.files)
+        return sum(read_rows(file) if file.rows is None else file.rows for file in self.snapshot.files)
 
     @property
     def fingerprint(self) -> str:
         """Hash over table, snapshot, and the names, sizes and rows of its files, which are never rewritten."""
         digest = hashlib.sha256(f"{self.snapshot.table}\0{self.snapshot.version}\n".encode())
-        for one in self.snapshot.files:
-            digest.update(f"{one.file.name}\0{one.size}\0{one.rows}\n".encode())
+        for file in self.snapshot.files:
+            digest.update(f"{file.file.name}\0{file.size}\0{file.rows}\n".encode())
         return digest.hexdigest()[:16]
 
     @property
@@ -113,13 +98,7 @@ class LakeRows(ParquetRows):
 
     @cached_property
     def footers(self) -> tuple[Footer, ...]:
-        """Of the snapshot's files, held against what its metadata say.
-
-        Raises
-        ------
-        InputError
-            A file that is gone, or is not what the metadata say.
-        """
+        """Footers of the snapshot's files; an `InputError` for a file that is gone or differs from the metadata."""
         try:
             footers = ParquetRows(self.places, self.options, self.files).footers
             schema = common_schema(footers, self.options.score)
@@ -145,19 +124,13 @@ def read_rows(one: TableFile) -> int:
 
 
 def open_table(snapshot: Snapshot, options: RankingOptions) -> LakeRows:
-    """Check what can be checked of a ranking without opening a file.
-
-    Raises
-    ------
-    InputError
-        No score, no rows.
-    """
+    """Check all that can be checked of a ranking without opening a file: it needs a score, and rows."""
     where = snapshot.source
     if options.score is None:
         raise InputError(
             f"{where}: a table has no order of its own", "name the column whose order is the ranking: --score COL"
         )
-    rows = LakeRows((where,), options, tuple(one.file for one in snapshot.files), snapshot)
+    rows = LakeRows((where,), options, tuple(file.file for file in snapshot.files), snapshot)
     if not rows.n_rows:
         raise InputError(f"{where}: no rows in {len(snapshot.files):,} files", "a ranking needs at least one item")
     return rows
@@ -165,14 +138,7 @@ def open_table(snapshot: Snapshot, options: RankingOptions) -> LakeRows:
 
 @dataclass(frozen=True)
 class TableOpener:
-    """Opens tables that are named by a scheme.
-
-    Attributes
-    ----------
-    scheme : str
-        Such as "delta:".
-    read_snapshot : callable(source, where) -> Snapshot
-    """
+    """Opens tables that are named by a scheme, such as "delta:"; `read_snapshot` takes a source and `where`."""
 
     scheme: str
     read_snapshot: Callable[[str, Any], Snapshot]
@@ -189,17 +155,10 @@ class TableOpener:
 
 
 def need(module: str, extra: str, what: str | None = None) -> Any:
-    """Import a library that an extra brings.
+    """Import a library that an extra brings; an `InputError` says how to install it.
 
-    Parameters
-    ----------
-    what : str, optional
-        What needs it, in the plural; by default the extra's tables.
-
-    Raises
-    ------
-    InputError
-        It is not installed; says how it is.
+    Args:
+        what: What needs it, in the plural, for the message; by default the extra's tables.
     """
     try:
         return importlib.import_module(module)
@@ -210,22 +169,18 @@ def need(module: str, extra: str, what: str | None = None) -> Any:
         ) from error
 
 
-def asked(where: str, call: Callable[[], T]) -> T:
-    """Ask a table's library, whose errors are of any kind.
+def call_library(where: str, call: Callable[[], T]) -> T:
+    """Call a table's library, whose errors are of any kind.
 
-    Raises
-    ------
-    OutsideError
-        Network trouble, a store that does not answer.
-    InputError
-        Anything else, in one line without user names and passwords.
+    Raises `OutsideError` where its store does not answer, else `InputError`: one line, without user names and
+    passwords.
     """
     try:
         return call()
     except StreamevalError:
         raise
     except Exception as error:
-        if (trouble := told(where, error)) is not None:
+        if (trouble := store_error(where, error)) is not None:
             raise trouble from None
         first = next((line for line in str(error).splitlines() if line.strip()), type(error).__name__)
         text = masked(" ".join(first.split()))[:200]

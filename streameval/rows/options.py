@@ -1,4 +1,4 @@
-"""What describes a ranking besides where it lies."""
+"""The options that describe a ranking besides its source."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class RankingOptions:
-    """What describes a ranking besides where it lies; kept in plan.json and obeyed ever after.
+    """What describes a ranking besides its source; kept in plan.json and used ever after.
 
     Ties are broken by a hash of `key`, which survives re-ordering of the rows. Files that `where` rules out are no part
     of the ranking.

@@ -1,4 +1,4 @@
-"""What a scan reads at once: a stretch of rows, such as a row group of a Parquet file."""
+"""What a scan reads at once: consecutive rows, such as a row group of a Parquet file."""
 
 from __future__ import annotations
 
@@ -9,16 +9,12 @@ import pyarrow as pa
 
 
 class Unit(ABC):
-    """A stretch of rows that is read at once.
+    """Consecutive rows that are read at once.
 
-    Attributes
-    ----------
-    first_position : int
-        Stored position of its first row.
-    rows : int
-        How many rows it has.
-    score_bytes : int
-        Bytes that the column of scores takes where it is stored; 0 where that is not known.
+    Attributes:
+        first_position: Stored position of its first row.
+        rows: Number of rows.
+        score_bytes: Stored size of the column of scores, bytes; 0 where that is not known.
     """
 
     first_position: int
@@ -27,23 +23,17 @@ class Unit(ABC):
 
     @property
     def file(self) -> str:
-        """The file that it is of; empty where there is none."""
+        """The file that it is from; empty where there is none."""
         return ""
 
     @property
     @abstractmethod
-    def where(self) -> str:
+    def place(self) -> str:
         """The place, for messages."""
 
     @abstractmethod
     def read(self, columns: Sequence[str]) -> pa.Table:
-        """Read the columns of all its rows.
-
-        Raises
-        ------
-        InputError
-            A damaged file, or one that changed since the list was opened; names the place.
-        """
+        """Read the columns of all its rows; an `InputError` names the place where a file is damaged or changed."""
 
     def advise(self) -> None:  # noqa: B027  (most storage has no use for it)
-        """Hear that its scores will be read soon."""
+        """Prepare for its scores to be read soon."""

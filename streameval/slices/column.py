@@ -1,4 +1,4 @@
-"""Which slice every item of a list is in: one column, read once, kept as a byte an item in a mapped file."""
+"""Which slice every item of a list is in: one column, read once, kept as a byte per item in a mapped file."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from streameval.counting.labelled_rows import in_order
@@ -18,7 +17,7 @@ from streameval.progress import Progress, silent
 from streameval.rankings.ranking import Ranking
 from streameval.rows.units import Unit
 from streameval.stores.scratch import mapped_bytes
-from streameval.typing import Int64Array
+from streameval.typing import Int64Array, UInt8Array
 
 MOST_SLICES = 200
 NONE = "(none)"
@@ -30,20 +29,17 @@ _BLOCK = 1 << 22
 class Slices:
     """The slices of a list, the largest first, and which one each item is in.
 
-    Attributes
-    ----------
-    names : tuple of str
-        Values of the column, as text.
-    n_items : int64 array, shape (slices,)
-    codes : uint8 array, shape (N,)
-        Slice of the item at each stored position; mapped from a file.
+    Attributes:
+        names: Values of the column, as text.
+        n_items (int64 array, shape (slices,)): Items of each slice.
+        codes (uint8 array, shape (N,)): Slice of the item at each stored position; mapped from a file.
     """
 
     names: tuple[str, ...]
     n_items: Int64Array
-    codes: npt.NDArray[np.uint8]
+    codes: UInt8Array
 
-    def blocks(self) -> Iterator[tuple[int, npt.NDArray[np.uint8]]]:
+    def blocks(self) -> Iterator[tuple[int, UInt8Array]]:
         """Some rows at a time: how many are before them, and their slices."""
         for first in range(0, self.codes.size, _BLOCK):
             yield first, np.asarray(self.codes[first : first + _BLOCK])
@@ -52,20 +48,14 @@ class Slices:
 def read_slices(ranking: Ranking, column: str, folder: Path, progress: Progress = silent) -> Slices:
     """Read the slice of every item.
 
-    Parameters
-    ----------
-    ranking : Ranking
-    column : str
-        Strings, integers, booleans or dates; a partition key is not read at all.
-    folder : Path
-        Where the codes may lie: a byte for each item.
-    progress : callable(done, total), optional
-        Told rows.
+    Args:
+        column: Strings, integers, booleans or dates; a partition key is not read at all.
+        folder: Where the codes may lie: a byte for each item.
+        progress (callable(done, total)): Told rows.
 
-    Raises
-    ------
-    InputError
-        No such column, a type that names nothing, more than `MOST_SLICES` values, or a file that is damaged or changed.
+    Raises:
+        InputError: No such column, a type that names nothing, more than `MOST_SLICES` values, or a file that is damaged
+            or changed.
     """
     if column not in ranking.columns():
         raise InputError(f"the ranking has no column '{column}'", did_you_mean(column, ranking.columns()))
@@ -118,7 +108,7 @@ def _too_many(column: str) -> InputError:
     return InputError(said, "every slice takes labels of its own: use a coarser column")
 
 
-def _codes_of(names: list[str | None], known: dict[str | None, int], column: str) -> npt.NDArray[np.uint8]:
+def _codes_of(names: list[str | None], known: dict[str | None, int], column: str) -> UInt8Array:
     """Code of each name; new ones are numbered on."""
     for name in names:
         if name not in known:
@@ -128,7 +118,7 @@ def _codes_of(names: list[str | None], known: dict[str | None, int], column: str
     return np.array([known[name] for name in names], np.uint8)
 
 
-def _largest_first(names: Sequence[str], counts: Int64Array, codes: npt.NDArray[np.uint8]) -> Slices:
+def _largest_first(names: Sequence[str], counts: Int64Array, codes: UInt8Array) -> Slices:
     """Number the slices by size, those that are alike by name: whatever order they were met in."""
     order = sorted(range(len(names)), key=lambda code: (-int(counts[code]), names[code]))
     table = np.zeros(len(names), np.uint8)

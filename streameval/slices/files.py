@@ -1,7 +1,7 @@
-"""What an evaluation finds of slices, as files: slice_envelope, slice_curve and slice_metrics.parquet.
+"""The results of slices as files: slice_envelope, slice_curve and slice_metrics.parquet.
 
-Each has the columns of the whole list's file, after `slice`; a `rank` in them is one within the slice. What is known of
-a slice besides stands in evaluation.json.
+Each has the columns of the whole list's file, after `slice`; a `rank` in them is one within the slice. All other facts
+of a slice are in evaluation.json.
 """
 
 from __future__ import annotations
@@ -23,18 +23,13 @@ NAMES = ("slice_envelope.parquet", "slice_curve.parquet", "slice_metrics.parquet
 
 
 @dataclass(frozen=True)
-class SliceFound:
-    """What an evaluation finds of one slice.
+class SliceResult:
+    """The evaluation of one slice.
 
-    Attributes
-    ----------
-    name : str
-    planned, labelled, positive : int
-        Ranks of the slice.
-    curve : Curve
-        Its ranks are those within the slice; its claim holds together with those of all other slices.
-    curve_table, metrics : pyarrow.Table
-        As in curve.parquet and metrics.parquet.
+    Attributes:
+        planned, labelled, positive: Numbers of ranks.
+        curve: Its ranks are those within the slice; its claim holds together with those of all other slices.
+        curve_table, metrics: As in curve.parquet and metrics.parquet.
     """
 
     name: str
@@ -46,7 +41,7 @@ class SliceFound:
     metrics: pa.Table
 
     def facts(self) -> dict[str, Any]:
-        """What evaluation.json says of it."""
+        """The slice's entry in evaluation.json."""
         return {
             "name": self.name,
             "n_items": self.curve.n_items,
@@ -60,29 +55,23 @@ class SliceFound:
         }
 
 
-def slice_of(slices: Sequence[SliceFound], name: str) -> SliceFound:
-    """Find a slice by its name.
-
-    Raises
-    ------
-    InputError
-        There is no such slice.
-    """
-    known = {one.name: one for one in slices}
+def slice_of(slices: Sequence[SliceResult], name: str) -> SliceResult:
+    """Find a slice by its name; an `InputError` where there is none."""
+    known = {result.name: result for result in slices}
     if name not in known:
         hint = did_you_mean(name, list(known)) if known else "slices are planned with --by COL"
         raise InputError(f"there is no slice '{name}'", hint)
     return known[name]
 
 
-def slice_tables(slices: Sequence[SliceFound]) -> dict[str, pa.Table]:
+def slice_tables(slices: Sequence[SliceResult]) -> dict[str, pa.Table]:
     """Contents of the three files, by name; none without slices."""
     if not slices:
         return {}
-    parts = ([_named(one.name, table) for one, table in zip(slices, tables, strict=True)] for tables in (
-        [one.curve.envelope_table for one in slices],
-        [one.curve_table for one in slices],
-        [one.metrics for one in slices],
+    parts = ([_named(result.name, table) for result, table in zip(slices, tables, strict=True)] for tables in (
+        [result.curve.envelope_table for result in slices],
+        [result.curve_table for result in slices],
+        [result.metrics for result in slices],
     ))  # fmt: skip
     return {
         name: pa.concat_tables(own, promote_options="default").combine_chunks()
@@ -95,33 +84,33 @@ def _named(name: str, table: pa.Table) -> pa.Table:
     return plain.add_column(0, "slice", pa.array([name] * plain.num_rows, pa.string()))
 
 
-def read_slices(files: Sequence[Own], facts: Sequence[Mapping[str, Any]]) -> tuple[SliceFound, ...]:
-    """Slices from what was read of the three files; `facts` is what evaluation.json says of them.
+def read_curve(facts: Mapping[str, Any], envelope: pa.Table, table: pa.Table) -> Curve:
+    """Curve of a list or slice, from what evaluation.json says of it, its bounds, and its curve.parquet."""
+    return Curve(
+        n_items=facts["n_items"],
+        envelope=Envelope.from_table(envelope, facts["n_items"]),
+        basis=facts.get("estimates", "bounds"),
+        center=Envelope.center_from(envelope),
+        grid=table.column("rank").to_numpy(),
+        claim=Claim(**facts["claim"]),
+        diagnostics=facts["diagnostics"],
+        findings=tuple(facts["findings"]),
+        score=table.select(["rank", "score"]) if "score" in table.column_names else None,
+        misses=facts.get("misses", 0),  # no slice has any
+    )
 
-    Raises
-    ------
-    KeyError, TypeError, ValueError, pyarrow.ArrowException
-        What does not fit together.
-    """
+
+def slices_from_tables(files: Sequence[Own], facts: Sequence[Mapping[str, Any]]) -> tuple[SliceResult, ...]:
+    """Read slices from the three files and their entries in evaluation.json; raises where these do not fit."""
     if not facts:
         return ()
     tables = [file.table for file in files]
     found = []
-    for one in facts:
+    for entry in facts:
         envelope, shown, metrics = (
-            table.filter(pc.equal(table.column("slice"), one["name"])).drop_columns(["slice"]) for table in tables
+            table.filter(pc.equal(table.column("slice"), entry["name"])).drop_columns(["slice"]) for table in tables
         )
-        curve = Curve(
-            n_items=one["n_items"],
-            envelope=Envelope.from_table(envelope, one["n_items"]),
-            basis=one.get("estimates", "bounds"),
-            center=Envelope.center_from(envelope),
-            grid=shown.column("rank").to_numpy(),
-            claim=Claim(**one["claim"]),
-            diagnostics=one["diagnostics"],
-            findings=tuple(one["findings"]),
-            score=shown.select(["rank", "score"]) if "score" in shown.column_names else None,
-        )
-        counts = (one["planned"], one["labelled"], one["positive"])
-        found.append(SliceFound(one["name"], *counts, curve, shown, metrics))
+        curve = read_curve(entry, envelope, shown)
+        counts = (entry["planned"], entry["labelled"], entry["positive"])
+        found.append(SliceResult(entry["name"], *counts, curve, shown, metrics))
     return tuple(found)

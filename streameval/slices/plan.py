@@ -16,9 +16,18 @@ from streameval.metrics.bounded import metrics
 from streameval.progress import Progress, silent
 from streameval.rankings.ranking import Ranking
 from streameval.slices.column import Slices, read_slices
-from streameval.slices.files import SliceFound
-from streameval.slices.place import place
-from streameval.slices.pool import budgets, joined, list_cutoffs, marks_table, parts, seed_of, shared, slice_scores
+from streameval.slices.files import SliceResult
+from streameval.slices.locate_slices import locate_slices
+from streameval.slices.pool import (
+    budgets,
+    join_plans,
+    list_cutoffs,
+    marks_table,
+    seed_of,
+    slice_confidence,
+    slice_plans,
+    slice_scores,
+)
 from streameval.stores.temporary import temporary_folder
 from streameval.types import Labels, Plan
 from streameval.typing import Int64Array
@@ -30,26 +39,16 @@ def draw_by_slices(ranking: Ranking, by: str, method: Method, seed: int, progres
     Each slice is planned as a list of its own, for `confidence` divided up so that the bounds of all slices, and those
     of the whole list that follow from them, hold together. `budget` is that of all slices.
 
-    Parameters
-    ----------
-    ranking : Ranking
-    by : str
-        Column that names the slice of an item: strings, integers, booleans or dates, of at most 200 values.
-    method : Method
-        As for the whole list.
-    seed : int
-    progress : callable(done, total), optional
-        Rows read.
+    Args:
+        by: Column that names the slice of an item: strings, integers, booleans or dates, of at most 200 values.
+        method: As for the whole list.
+        progress (callable(done, total)): Rows read.
 
-    Returns
-    -------
-    Plan
-        Its table has `slice` and `slice_rank` beside `rank`.
+    Returns:
+        Plan: Its table has `slice` and `slice_rank` beside `rank`.
 
-    Raises
-    ------
-    InputError
-        A column that names no slices, or parameters that go with none; see also `plan`.
+    Raises:
+        InputError: A column that names no slices, or parameters that go with none; see also `plan`.
     """
     if method.at is not None:
         raise InputError("at does not go with slices: it is a rank of the whole list", "leave out at, or slices")
@@ -63,13 +62,13 @@ def draw_by_slices(ranking: Ranking, by: str, method: Method, seed: int, progres
     with temporary_folder("streameval-work") as folder:
         slices = read_slices(ranking, by, folder, progress)
         plans = _plans(method, slices, seed)
-        wanted = [np.union1d(one.ranks, _grid(one)) if scored else one.ranks for one in plans]
+        wanted = [np.union1d(plan.ranks, _grid(plan)) if scored else plan.ranks for plan in plans]
         cutoffs = list_cutoffs(ranking.n_items)
-        placed = place(ranking, slices, wanted, cutoffs, progress)
+        placed = locate_slices(ranking, slices, wanted, cutoffs, progress)
     ranks = [at[np.searchsorted(all_, one.ranks)] for at, all_, one in zip(placed.rank, wanted, plans, strict=True)]
     whole = {"confidence": method.confidence, "budget": method.budget}
     asked = {**plans[0].parameters, **own_parameters(type(method), whole)}
-    table, notes = joined(plans, slices.names, ranks, asked)
+    table, notes = join_plans(plans, slices.names, ranks, asked)
     items = (slices.names, wanted, placed.rank) if scored else ((), [], [])
     marks = marks_table(
         [*slices.names, *items[0]],
@@ -90,7 +89,7 @@ def _plans(method: Method, slices: Slices, seed: int) -> list[Plan]:
             raise InputError(f"{method.budget:,} labels for {len(sizes)} slices", "every slice takes at least one")
         own = [{"budget": share} for share in budgets(method.budget, sizes)]
     if method.confidence is not None:
-        own = [{**parameters, "confidence": shared(method.confidence, len(sizes))} for parameters in own]
+        own = [{**parameters, "confidence": slice_confidence(method.confidence, len(sizes))} for parameters in own]
     made = [changed(method, **parameters) for parameters in own]
     return [_plan(*each, seed) for each in zip(made, sizes, slices.names, strict=True)]
 
@@ -109,23 +108,18 @@ def _grid(plan: Plan) -> Int64Array:
     return method_of(plan).curve(plan, unknown).grid
 
 
-def slices_found(
+def slice_results(
     plan: Plan, labels: Labels, known: Mapping[str, Curve], scores: pa.Table | None
-) -> tuple[SliceFound, ...]:
+) -> tuple[SliceResult, ...]:
     """Curve and metrics of every slice, the largest first; none where the plan has no slices.
 
-    Parameters
-    ----------
-    plan : Plan
-    labels : Labels
-    known : mapping of name to Curve
-        Of all slices (`streameval.study.judging.slice_curves`).
-    scores : pyarrow.Table or None
-        `rank`, `score` of the list, where it has them.
+    Args:
+        known (mapping of name to Curve): Of all slices (`streameval.study.judging.slice_curves`).
+        scores: `rank`, `score` of the list, where it has them.
     """
     if plan.marks is None:
         return ()
-    made, curves = parts(plan), list(known.values())
+    made, curves = slice_plans(plan), list(known.values())
     if scores is not None:
         scored = slice_scores(plan.marks, [part.name for part in made], scores)
         curves = [curve.with_score(own) for curve, own in zip(curves, scored, strict=True)]
@@ -133,16 +127,11 @@ def slices_found(
     for part, curve in zip(made, curves, strict=True):
         own = part.labels(labels)
         counts = (own.rank.size, int(own.known.sum()), int(np.sum(own.label == 1)))
-        found.append(SliceFound(part.name, *counts, curve, curve.table, metrics(curve)))
+        found.append(SliceResult(part.name, *counts, curve, curve.table, metrics(curve)))
     return tuple(found)
 
 
 def refuse_misses(plan: Plan, misses: int) -> None:
-    """Refuse misses where there are slices: nobody said of which slice they are.
-
-    Raises
-    ------
-    InputError
-    """
+    """Refuse misses where there are slices: nobody can say of which slice they are."""
     if misses and plan.marks is not None:
         raise InputError(f"{misses:,} misses belong to no slice", "leave out misses, or plan without slices")

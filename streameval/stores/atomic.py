@@ -1,7 +1,7 @@
-"""Files appear whole or not at all: written beside their place, synced, renamed.
+"""Files appear whole or not at all: written to a temporary folder next to their place, synced, renamed.
 
-What a person asked for by name is written by `write_out`: it never takes the place of a file that differs from it,
-unless they say so. No record is needed of what was ours: the same again is recognised by its bytes.
+What a person asked for by name is written by `write_out`: it never replaces a file that differs from it, unless told
+to. No record of our own files is needed: the same content is recognised by its bytes.
 """
 
 from __future__ import annotations
@@ -33,18 +33,14 @@ _ADDRESS = re.compile(r"(s3[an]?|gs|az|abfss?|hdfs|https?|file):/")
 def write_all(files: Mapping[Path, Writer]) -> None:
     """Write several files, then move all of them into place.
 
-    Parameters
-    ----------
-    files : mapping of path to writer
-        Each writer is given a temporary path in the folder of the final one. Renames happen in the mapping's order,
-        after every file is complete and synced, so a crash leaves either the old file or the new one at each path.
+    Args:
+        files (mapping of path to writer): Each writer is given a temporary path in the folder of the final one. Renames
+            happen in the mapping's order, after every file is complete and synced, so a crash leaves either the old
+            file or the new one at each path.
 
-    Raises
-    ------
-    OutsideError
-        Full disk and the like; every temporary file is removed and nothing in place was touched.
-    InputError
-        A folder that cannot be written to; an address.
+    Raises:
+        OutsideError: Full disk and the like; every temporary file is removed and nothing in place was touched.
+        InputError: A folder that cannot be written to; an address.
     """
 
     def place(written: list[tuple[str, Path]]) -> None:
@@ -57,22 +53,15 @@ def write_all(files: Mapping[Path, Writer]) -> None:
 def write_out(files: Mapping[Path, Writer], existing: Existing = "kept", hint: str | None = None) -> None:
     """Write files that somebody asked for by name, where nothing is yet, or the same already.
 
-    Parameters
-    ----------
-    files : mapping of path to writer
-        As for `write_all`.
-    existing : {"kept", "replaced"}
-        What becomes of a file that is there and differs.
-    hint : str, optional
-        The way out, where `--overwrite` is none.
+    Args:
+        files (mapping of path to writer): As for `write_all`.
+        existing ({"kept", "replaced"}): What happens to a file that is there and differs.
+        hint: The hint of the refusal, where `--overwrite` does not apply.
 
-    Raises
-    ------
-    InputError
-        A file is there and differs: somebody else wrote it, or it was changed since, or what it shows has changed. No
-        file of the set is written then, unless it appeared meanwhile.
-    OutsideError
-        See `write_all`.
+    Raises:
+        InputError: A file is there and differs: somebody else wrote it, or it was changed since, or its source has
+            changed. No file of the set is written then, unless it appeared meanwhile.
+        OutsideError: See `write_all`.
     """
     if existing == "replaced":
         write_all(files)
@@ -105,7 +94,7 @@ def _refuse_other(temporary: str, path: Path, hint: str | None) -> None:
 
 
 def _write(files: Mapping[Path, Writer], place: Callable[[list[tuple[str, Path]]], None]) -> None:
-    """Write every file beside its place, then have all of them put there."""
+    """Write every file to a temporary folder, then have `place` put all of them in their places."""
     for path in files:
         refuse_address(path)
     rooms: dict[Path, Path] = {}
@@ -132,23 +121,16 @@ def _write(files: Mapping[Path, Writer], place: Callable[[list[tuple[str, Path]]
 def folder(path: Path) -> Iterator[Path]:
     """Fill a folder that appears whole or not at all.
 
-    Parameters
-    ----------
-    path : Path
-        Must not be there, or be an empty folder.
+    Args:
+        path: Must not be there, or be an empty folder.
 
-    Yields
-    ------
-    Path
-        A temporary folder beside it. When the block ends its files are synced and the folder is renamed; whatever
-        ends the block early, an interruption too, removes it.
+    Yields:
+        Path: A temporary folder beside it. When the block ends its files are synced and the folder is renamed; whatever
+            ends the block early, an interruption too, removes it.
 
-    Raises
-    ------
-    OutsideError
-        Full disk and the like.
-    InputError
-        A path that is not empty or cannot be written to; an address.
+    Raises:
+        OutsideError: Full disk and the like.
+        InputError: A path that is not empty or cannot be written to; an address.
     """
     refuse_address(path)
     path = Path(os.path.abspath(path))
@@ -179,46 +161,28 @@ def _move(folder: Path, path: Path) -> None:
 
 
 def make_folder(folder: Path) -> None:
-    """Make a folder if it is not there, and sync the one that it is new in: a file in it is not safe before.
-
-    Raises
-    ------
-    InputError, OutsideError
-        It cannot be made; an address.
-    """
+    """Make a folder if it is not there, and sync its parent: a file in it is not safe before."""
     refuse_address(folder)
     try:
-        new = [one for one in (folder, *folder.parents) if not one.exists()]
+        new = [parent for parent in (folder, *folder.parents) if not parent.exists()]
         folder.mkdir(parents=True, exist_ok=True)
-        for one in new:
-            sync(str(one.parent))
+        for parent in new:
+            sync(str(parent.parent))
     except OSError as error:
         raise _trouble(error, folder) or error from error
 
 
 def refuse_address(path: Path) -> None:
-    """Refuse the address of a store where a local path belongs: it would become a folder named 's3:'.
-
-    Raises
-    ------
-    InputError
-        It is one.
-    """
-    if found := _ADDRESS.match(os.fspath(path)):
+    """Refuse the address of a store where a local path belongs: it would become a folder named 's3:'."""
+    if match := _ADDRESS.match(os.fspath(path)):
         raise InputError(
-            f"{found[1]}://{os.fspath(path)[found.end() :].lstrip('/')}: is no local path",
+            f"{match[1]}://{os.fspath(path)[match.end() :].lstrip('/')}: is no local path",
             "this is written here; --publish of evaluate and exact copies results to a store",
         )
 
 
 def refuse_taken(path: Path) -> None:
-    """Refuse a path for a new folder where there is something already.
-
-    Raises
-    ------
-    InputError
-        A file, or a folder that is not empty.
-    """
+    """Refuse, as the place of a new folder, a file or a folder that is not empty."""
     if path.is_dir() and any(path.iterdir()):
         raise InputError(f"{path}: is not empty", "give a new folder, or empty this one")
     if path.exists() and not path.is_dir():
@@ -226,7 +190,7 @@ def refuse_taken(path: Path) -> None:
 
 
 def _trouble(error: OSError | pa.ArrowException, path: Path) -> StreamevalError | None:
-    """What an error of the disk means; None where it is of another kind."""
+    """The error of ours that an error of the disk stands for; None where it is of another kind."""
     trouble: StreamevalError | None = outside_trouble(error, path)
     if trouble is None and isinstance(error, OSError):
         trouble = InputError(f"{path}: cannot be written ({error.strerror or error})")

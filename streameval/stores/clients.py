@@ -18,12 +18,9 @@ _SDK_TRIES = 1  # `trouble` tries again, with the same patience for every store
 
 
 def root_of(path: str) -> tuple[str, str]:
-    """Split a path's scheme and bucket (or container) off.
+    """Split off a path's scheme and bucket (or container).
 
-    Raises
-    ------
-    InputError
-        A scheme that is not known, no bucket, credentials before it or settings after it.
+    Raises `InputError` for a scheme that is not known, no bucket, credentials before it or settings after it.
     """
     scheme, rest = path.split("://", 1)
     if scheme not in _CLIENTS:
@@ -54,11 +51,11 @@ def connect(scheme: str, root: str) -> Any:
     return _CLIENTS[scheme](root)
 
 
-def stepwise(scheme: str, root: str) -> Any:
-    """Return one whose writes have arrived when they return: memory then holds one piece of a file, whatever its size.
+def connect_for_writing(scheme: str, root: str) -> Any:
+    """Return a filesystem whose writes have arrived when they return: memory then holds one piece of a file at a time.
 
-    An upload in parts that fails is completed with those that arrived when its stream is closed: it is for files whose
-    names say nothing yet. What would be left open otherwise can be neither seen nor removed through pyarrow.
+    An upload in parts that fails is completed with those that arrived when its stream is closed, so it is used only for
+    files under temporary names. Unfinished uploads could be neither seen nor removed through pyarrow.
     """
     if scheme != "s3":
         return connect(scheme, root)

@@ -1,8 +1,8 @@
-"""Locks on files and folders: what one process holds, others can see, and the system gives it back when that one ends.
+"""Locks on files and folders: held by one process, seen by others, and released by the system when the process ends.
 
 All that depends on the platform stands here. POSIX systems lock with flock, Windows with msvcrt. On a network file
 system locks hold between machines if the mount passes them on (NFS does unless it is mounted with nolock); where a file
-system has no locks at all, nothing is locked, and one command at a time is up to whoever starts them.
+system has no locks at all, nothing is locked, and whoever starts commands has to run one at a time.
 """
 
 from __future__ import annotations
@@ -37,15 +37,12 @@ _own = threading.local()
 def lock(handle: int) -> State:
     """Lock an open file without waiting; closing it, or the end of the process, gives the lock back.
 
-    Parameters
-    ----------
-    handle : int
-        File descriptor; of a folder too, on POSIX systems.
+    Args:
+        handle: File descriptor; of a folder too, on POSIX systems.
 
-    Returns
-    -------
-    {"held", "busy", "unknown"}
-        "busy" where another open file of the same path is locked, "unknown" where this file system has no locks.
+    Returns:
+        {"held", "busy", "unknown"}: "busy" where another open file of the same path is locked, "unknown" where this
+            file system has no locks.
     """
     try:
         if sys.platform == "win32":
@@ -74,16 +71,9 @@ def one_at_a_time(folder: Path) -> Iterator[None]:
     Within what holds it, in the same thread, it may be taken again. The lock is on a file `.lock` in the folder, which
     stays. Reading takes no lock.
 
-    Parameters
-    ----------
-    folder : Path
-
-    Raises
-    ------
-    OutsideError
-        Another command was still at work when the time was over.
-    InputError
-        The folder cannot be written to.
+    Raises:
+        OutsideError: Another command was still at work when the time was over.
+        InputError: The folder cannot be written to.
     """
     mine: set[str] = _own.__dict__.setdefault("folders", set())
     key = os.path.realpath(folder)

@@ -1,7 +1,7 @@
 """Files of object stores: ranged requests, many at once, each tried again while the store is in trouble.
 
-A file takes one request to find and one for its end, which is kept while there is room: the footer that is read again,
-and the page index that lies before it, then cost nothing.
+A file takes one request to find and one for its end, which is cached while there is room: reading the footer again, and
+the page index that lies before it, then costs nothing.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import Any, Protocol
 
 from streameval.stores.ranges import Blocks, Range, join, join_sparingly, split
 from streameval.stores.store import LAST, Need, State
-from streameval.stores.trouble import tried
+from streameval.stores.trouble import with_retries
 
 _READERS = 16
 _TAIL = 1 << 16  # what is read of a file's end before its footer's length is known
@@ -33,7 +33,7 @@ _STEP = 1 << 22
 
 
 class _Object:
-    """What is known of an object: its handle, which remembers its size, and its end."""
+    """An object's handle, which remembers its size, and its end."""
 
     def __init__(self, path: str, handle: Any) -> None:
         self.path, self.handle = path, handle
@@ -43,14 +43,14 @@ class _Object:
 
 
 def _version(handle: Any) -> int:
-    """A number for what the store says of an object's content: its tag, else the time of its change."""
+    """A number that changes with an object's content: from its tag, else from the time of its change."""
     said = {str(key).lower(): value for key, value in (handle.metadata() or {}).items()}
     facts = [(key, said[key]) for key in ("etag", "generation", "last-modified", "updated") if key in said]
     return int.from_bytes(hashlib.sha256(repr(facts).encode()).digest()[:7], "big")
 
 
 class ObjectFile:
-    """An object at work."""
+    """An open object."""
 
     def __init__(self, store: ObjectStore, found: _Object) -> None:
         self._store, self._found = store, found
@@ -77,19 +77,19 @@ class ObjectFile:
         wanted = [(at, max(0, min(size, self._found.size - at))) for at, size in ranges]
         if len(wanted) == 1 and self._streamed[0] <= wanted[0][0] < self._streamed[1]:
             self._step(*wanted[0])
-        found = {one: self._held.find(one) for one in wanted}
-        missing = [one for one, block in found.items() if block is None]
+        found = {span: self._held.find(span) for span in wanted}
+        missing = [span for span, block in found.items() if block is None]
         fresh = self._get(join_sparingly(missing, _GAP, _UNWANTED)) if missing else Blocks()
-        blocks = [fresh.find(one) if found[one] is None else found[one] for one in wanted]
+        blocks = [fresh.find(span) if found[span] is None else found[span] for span in wanted]
         return [memoryview(b"") if block is None else block for block in blocks]
 
     def advise(self, ranges: Sequence[Range]) -> None:
-        """Nothing: there is no cache but this process's memory, and that has a limit."""
+        """Nothing: the only cache is this process's memory, which is limited."""
 
     def hold(self, ranges: Sequence[Range]) -> None:
         """Read small pieces, with what lies between them, and keep them until the file is closed."""
         inside = [(at, size) for at, size in ranges if at >= 0 and 0 < size <= self._found.size - at]
-        missing = [one for one in inside if self._held.find(one) is None]
+        missing = [span for span in inside if self._held.find(span) is None]
         if missing:
             self._held = self._get(join(missing, _HOLD_GAP), self._held)
 
@@ -105,17 +105,17 @@ class ObjectFile:
     def _get(self, ranges: Sequence[Range], into: Blocks | None = None) -> Blocks:
         """Make requests, several at once."""
         blocks = into or Blocks()
-        pieces = [split(one, _PIECE) for one in ranges]
+        pieces = [split(span, _PIECE) for span in ranges]
         flat = [piece for of in pieces for piece in of]
         self.bytes_read += sum(size for _, size in flat)
-        got = iter(self._store.map(self._request, flat) if len(flat) > 1 else [self._request(one) for one in flat])
+        got = iter(self._store.map(self._request, flat) if len(flat) > 1 else [self._request(span) for span in flat])
         for (at, _), of in zip(ranges, pieces, strict=True):
             parts = [next(got) for _ in of]
             blocks.add(at, parts[0] if len(parts) == 1 else b"".join(parts))
         return blocks
 
-    def _request(self, one: Range) -> bytes:
-        at, size = one
+    def _request(self, span: Range) -> bytes:
+        at, size = span
 
         def get() -> bytes:
             body: bytes = self._found.handle.read_at(size, at)
@@ -123,17 +123,11 @@ class ObjectFile:
                 raise ConnectionError(f"{len(body)} bytes came of {size}")
             return body
 
-        return tried(self._found.path, get)
+        return with_retries(self._found.path, get)
 
 
 class ObjectStore:
-    """The objects of one root: a bucket's region, an account.
-
-    Parameters
-    ----------
-    scheme : str
-    filesystem : pyarrow.fs.FileSystem
-    """
+    """The objects of one root: a bucket's region, an account."""
 
     readers = _READERS
 
@@ -157,7 +151,7 @@ class ObjectStore:
         return path.split("://", 1)[1]
 
     def open(self, path: str) -> ObjectFile:
-        """Find an object, or take it as it was found before."""
+        """Open an object; its handle is reused if it was open before."""
         with self._lock:
             known = self._objects.get(path)
             if known is not None:
@@ -165,11 +159,11 @@ class ObjectStore:
         return ObjectFile(self, known or self._find(path))
 
     def open_anew(self, path: str) -> ObjectFile:
-        """Find an object as it is now, whatever was known of it."""
+        """Open an object as it is now, without what is cached of it."""
         return ObjectFile(self, self._find(path))
 
     def _find(self, path: str) -> _Object:
-        found = _Object(path, tried(path, lambda: self.filesystem.open_input_file(self.key(path))))
+        found = _Object(path, with_retries(path, lambda: self.filesystem.open_input_file(self.key(path))))
         with self._lock:
             before = self._objects.pop(path, None)
             self._tails -= len(before.tail) if before else 0
@@ -208,24 +202,22 @@ class ObjectStore:
 
     def state(self, path: str) -> State:
         """Ask the store anew."""
-        return _Object(path, tried(path, lambda: self.filesystem.open_input_file(self.key(path)))).state
+        return _Object(path, with_retries(path, lambda: self.filesystem.open_input_file(self.key(path)))).state
 
 
 class Ranged(Protocol):
-    """What is read by ranges."""
+    """A file that is read by ranges."""
 
     @property
     def state(self) -> State:
         """Its size first."""
-        ...
 
     def read(self, ranges: Sequence[Range]) -> list[memoryview]:
         """Read ranges."""
-        ...
 
 
 class Stream(io.RawIOBase):
-    """What is read by ranges as a file of Python's, for readers that seek."""
+    """A `Ranged` file as a Python file, for readers that seek."""
 
     def __init__(self, file: Ranged) -> None:
         super().__init__()
@@ -240,17 +232,17 @@ class Stream(io.RawIOBase):
         return True
 
     def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
-        """Go somewhere."""
+        """Move to a position."""
         base = {io.SEEK_SET: 0, io.SEEK_CUR: self._at, io.SEEK_END: self._file.state[0]}[whence]
         self._at = base + offset
         return self._at
 
     def tell(self) -> int:
-        """Where it is."""
+        """The position."""
         return self._at
 
     def read(self, size: int = -1) -> bytes:
-        """Read from there."""
+        """Read from the position on."""
         left = max(0, self._file.state[0] - self._at)
         size = left if size is None or size < 0 else min(size, left)
         body = bytes(self._file.read([(self._at, size)])[0]) if size else b""

@@ -1,4 +1,4 @@
-"""Tables that follow one another, as a folder of Parquet parts."""
+"""Consecutive tables as a folder of Parquet parts."""
 
 from __future__ import annotations
 
@@ -19,34 +19,22 @@ def write_parts(
     folder: Path,
     schema: pa.Schema,
     tables: Iterator[pa.Table],
-    memory: float,
+    limit_bytes: float,
     progress: Callable[[int], None],
     finished: Callable[[str], None] = lambda name: None,
 ) -> list[str]:
-    """Write tables to part-00000.parquet and so on, a new part after every 256 MB or so.
+    """Write tables to part-00000.parquet and so on, a new part after every 256 MB or so; returns the names in order.
 
-    Parameters
-    ----------
-    folder : Path
-        That is there.
-    schema : pyarrow.Schema
-    tables : iterator of pyarrow.Table
-        The next is made while one is written.
-    memory : float
-        Bytes that may wait to become a row group.
-    progress : callable(done)
-        Rows written.
-    finished : callable(name)
-        Told of each part that is whole.
-
-    Returns
-    -------
-    list of str
-        Names of the parts, in order.
+    Args:
+        folder: An existing folder.
+        tables: Of this schema; the next is made while one is written.
+        limit_bytes: That may wait to become a row group.
+        progress (callable(done)): Called with rows written.
+        finished (callable(name)): Called with the name of each complete part.
     """
     names: list[str] = []
     done = 0
-    groups = _groups(_ahead(tables), min(memory, _GROUP_BYTES))
+    groups = _groups(_ahead(tables), min(limit_bytes, _GROUP_BYTES))
     group = next(groups, None)
     while group is not None:
         names.append(f"part-{len(names):05d}.parquet")

@@ -5,21 +5,16 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 
 from streameval.errors import outside_trouble
 from streameval.process.system import reserve
+from streameval.typing import UInt8Array
 
 
-def mapped_bytes(path: Path, size: int) -> npt.NDArray[np.uint8]:
-    """Make a file of `size` zero bytes, and map it.
+def mapped_bytes(path: Path, size: int) -> UInt8Array:
+    """Make a file of `size` zero bytes, and map it; an `OutsideError` where the disk is full.
 
     A file with holes would be made at once, and end the process by a signal when a hole cannot be filled.
-
-    Raises
-    ------
-    OutsideError
-        The disk is full.
     """
     try:
         with open(path, "wb") as file:

@@ -20,12 +20,12 @@ from typing import Any, cast
 
 from streameval.errors import InputError, OutsideError, StreamevalError, outside_trouble
 from streameval.stores import store_of
-from streameval.stores.clients import root_of, stepwise
+from streameval.stores.clients import connect_for_writing, root_of
 from streameval.stores.listing import kind_of, walk
 from streameval.stores.objects import ObjectStore
 from streameval.stores.temporary import temporary_folder
 from streameval.stores.transfer import get, put
-from streameval.stores.trouble import tried
+from streameval.stores.trouble import with_retries
 
 UNFINISHED = "_unfinished"
 _BEGUN = "begun"
@@ -37,29 +37,24 @@ _COPIES = 16
 class Sender:
     """Sends finished files of a local folder, a few at a time.
 
-    Attributes
-    ----------
-    room : Path
-        The local folder: it never holds more than the files on their way and the one that is being written.
+    Attributes:
+        room: The local folder: it never holds more than the files under way and the one that is being written.
     """
 
     def __init__(self, place: str, room: Path) -> None:
         self.room = room
         self._place = place
         self._store = cast(ObjectStore, store_of(place))
-        self._filesystem = stepwise(*root_of(place))
+        self._filesystem = connect_for_writing(*root_of(place))
         self._pool = ThreadPoolExecutor(_SENDERS, thread_name_prefix="streameval-send")
         self._under_way: deque[Future[None]] = deque()
         self._stopped = threading.Event()
         self._sizes: dict[str, int] = {}
 
     def send(self, name: str) -> None:
-        """Send a finished file and remove it here; waits while as many as may be are on their way.
+        """Send a finished file and remove it here; waits while the most that may be are under way.
 
-        Raises
-        ------
-        InputError, OutsideError
-            The store refuses this file or an earlier one, or does not answer.
+        An error of this file or of an earlier one is raised: the store refuses it, or does not answer.
         """
         while len(self._under_way) >= _SENDERS:
             self._under_way.popleft().result()
@@ -67,7 +62,7 @@ class Sender:
 
     def _send(self, name: str) -> None:
         path, target = self.room / name, f"{self._place}/{UNFINISHED}/{name}"
-        tried(target, lambda: self._stream(path, self._store.key(target)))
+        with_retries(target, lambda: self._stream(path, self._store.key(target)))
         self._sizes[name] = path.stat().st_size
         path.unlink()
 
@@ -96,13 +91,7 @@ class Sender:
         self._pool.shutdown(wait=True, cancel_futures=True)
 
     def name(self, last: str) -> None:
-        """Give the files their names, `last` last.
-
-        Raises
-        ------
-        InputError, OutsideError
-            The store refuses, does not answer, or has another size than was sent.
-        """
+        """Give the files their names, `last` last; an `OutsideError` where one has another size than was sent."""
         self.send(last)
         self.wait()
         _each(self._copy, [name for name in self._sizes if name != last])
@@ -115,7 +104,7 @@ class Sender:
             self._store.filesystem.copy_file(source, target)
             return int(self._store.filesystem.get_file_info(target).size or 0)
 
-        if tried(f"{self._place}/{name}", copy) != self._sizes[name]:
+        if with_retries(f"{self._place}/{name}", copy) != self._sizes[name]:
             raise OutsideError(f"{self._place}/{name}: arrived incomplete", "run the same command again")
 
 
@@ -123,25 +112,18 @@ class Sender:
 def staged(place: str, last: str) -> Iterator[Sender]:
     """Fill a folder of an object store that appears whole or not at all.
 
-    Parameters
-    ----------
-    place : str
-        URI. Nothing may be there but what a run that was killed has left, and that is removed.
-    last : str
-        Name of a JSON file that lists the others in `files`; it appears last. It is to be in the sender's room, not
-        sent, when the block ends.
+    Args:
+        place: URI. Nothing may be there but what a run that was killed has left, and that is removed.
+        last: Name of a JSON file that lists the others in `files`; it appears last. It is to be in the sender's room,
+            not sent, when the block ends.
 
-    Yields
-    ------
-    Sender
-        When the block ends its files get their names; whatever ends it early, an interruption too, removes them.
+    Yields:
+        Sender: When the block ends its files get their names; whatever ends it early, an interruption too, removes
+            them.
 
-    Raises
-    ------
-    InputError
-        There is something else; the store refuses.
-    OutsideError
-        The store does not answer; the disk is full.
+    Raises:
+        InputError: There is something else; the store refuses.
+        OutsideError: The store does not answer; the disk is full.
     """
     clear(place, last)
     with temporary_folder("streameval-work") as room:
@@ -159,19 +141,11 @@ def staged(place: str, last: str) -> Iterator[Sender]:
                 raise trouble from error
             raise
         sender.stop()
-    tidy(place)
+    remove_unfinished(place)
 
 
 def leftovers(place: str, last: str) -> list[str]:
-    """List files that have their names, of a run that did not end.
-
-    Raises
-    ------
-    InputError
-        Something else is there; there is no such bucket.
-    OutsideError
-        The store does not answer.
-    """
+    """List files that a run that did not end has given their names; an `InputError` where something else is there."""
     if kind_of(place) == "file":
         raise InputError(f"{place}: is a file", "give a new folder")
     there = names_in(place)
@@ -183,20 +157,14 @@ def leftovers(place: str, last: str) -> list[str]:
 
 
 def clear(place: str, last: str) -> None:
-    """Remove what a run that did not end has left.
-
-    Raises
-    ------
-    InputError, OutsideError
-        See `leftovers`.
-    """
+    """Remove what a run that did not end has left; errors as in `leftovers`."""
     store = cast(ObjectStore, store_of(place))
     _each(lambda name: _remove(store, f"{place}/{name}"), leftovers(place, last))
-    tidy(place)
+    remove_unfinished(place)
 
 
-def tidy(place: str) -> None:
-    """Remove what was sent and has its name by now."""
+def remove_unfinished(place: str) -> None:
+    """Remove the copies under temporary names."""
     folder = f"{place}/{UNFINISHED}"
     store = cast(ObjectStore, store_of(folder))
     _each(lambda path: _remove(store, path), walk(folder))
@@ -218,7 +186,7 @@ def listed(manifest: bytes | None) -> list[str]:
 
 
 def _give_up(place: str, last: str, error: BaseException) -> None:
-    """Remove what was sent; where the store does not let us, say where it lies."""
+    """Remove what was sent; where the store does not allow that, say where it lies."""
     try:
         _remove(cast(ObjectStore, store_of(place)), f"{place}/{last}")  # first: without it the set is not whole
         clear(place, last)
@@ -234,15 +202,15 @@ def _remove(store: ObjectStore, path: str) -> None:
         with contextlib.suppress(FileNotFoundError):  # an earlier try did it, though its answer was lost
             store.filesystem.delete_file(store.key(path))
 
-    tried(path, remove)
+    with_retries(path, remove)
 
 
 def _each(work: Callable[[str], Any], items: Iterable[str]) -> None:
     """Do some requests at once; whatever ends them early, none is under way afterwards."""
     with ThreadPoolExecutor(_COPIES) as pool:
         try:
-            for one in [pool.submit(work, item) for item in items]:
-                one.result()
+            for request in [pool.submit(work, item) for item in items]:
+                request.result()
         except BaseException:
             pool.shutdown(wait=True, cancel_futures=True)
             raise

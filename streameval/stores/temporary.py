@@ -1,7 +1,7 @@
 """Temporary folders that do not outlive their process for long: the next one of the same name removes what was left.
 
 A folder is locked while its process works, and whoever makes the next one removes those of the same name that nobody
-has locked: what a killed process has left, and nothing else. Where there are no locks, nothing is removed.
+has locked: the leftovers of killed processes, and nothing else. Where there are no locks, nothing is removed.
 """
 
 from __future__ import annotations
@@ -24,18 +24,12 @@ _ENDING = ".part"
 def temporary_folder(name: str, parent: str | os.PathLike[str] | None = None) -> Iterator[Path]:
     """Make an empty folder `.NAME.random.part`, and remove it at the end if it is still there.
 
-    Parameters
-    ----------
-    name : str
-    parent : path, optional
-        Folder that it lies in; by default the system's for temporary files.
+    Args:
+        parent: Folder that it lies in; by default the system's for temporary files.
 
-    Raises
-    ------
-    OSError
-        It cannot be made.
-    OutsideError
-        The system's folder for temporary files is full, or there is none.
+    Raises:
+        OSError: It cannot be made.
+        OutsideError: The system's folder for temporary files is full, or there is none.
     """
     place = os.fspath(parent) if parent is not None else _systems()
     remove_left(name, place)

@@ -14,23 +14,15 @@ from streameval.stores.clients import is_known
 from streameval.stores.listing import kind_of
 from streameval.stores.objects import ObjectStore
 from streameval.stores.temporary import temporary_folder
-from streameval.stores.trouble import tried
+from streameval.stores.trouble import with_retries
 
 
 def put(path: str, body: bytes) -> None:
-    """Write a file whole: an object appears when its last byte came, a local file when it was synced.
-
-    Raises
-    ------
-    InputError
-        It cannot be written there.
-    OutsideError
-        The store does not answer; the disk is full.
-    """
+    """Write a file whole: an object appears when its last byte came, a local file when it was synced."""
     if not is_remote(path):
         from streameval.stores import atomic
 
-        atomic.write_all({Path(path): lambda temporary: _write(temporary, body)})
+        atomic.write_all({Path(path): atomic.content(body)})
         return
     store = cast(ObjectStore, store_of(path))
 
@@ -40,23 +32,12 @@ def put(path: str, body: bytes) -> None:
             stream.write(body)
         return int(store.filesystem.get_file_info(store.key(path)).size or 0)
 
-    if tried(path, send) != len(body):
+    if with_retries(path, send) != len(body):
         raise OutsideError(f"{path}: arrived incomplete", "run the same command again")
 
 
-def _write(path: str, body: bytes) -> None:
-    with open(path, "wb") as stream:
-        stream.write(body)
-
-
 def get(path: str) -> bytes | None:
-    """Read a file whole; None where there is none.
-
-    Raises
-    ------
-    InputError, OutsideError
-        The store refuses, or does not answer.
-    """
+    """Read a file whole; None where there is none."""
     if not is_remote(path):
         return Path(path).read_bytes() if os.path.exists(path) else None
     if kind_of(path) != "file":
@@ -68,7 +49,7 @@ def get(path: str) -> bytes | None:
             body: bytes = stream.read()
         return body
 
-    return tried(path, read)
+    return with_retries(path, read)
 
 
 def remove(path: str) -> None:
@@ -77,22 +58,18 @@ def remove(path: str) -> None:
         Path(path).unlink(missing_ok=True)
         return
     store = cast(ObjectStore, store_of(path))
-    tried(path, lambda: store.filesystem.delete_file(store.key(path)))
+    with_retries(path, lambda: store.filesystem.delete_file(store.key(path)))
 
 
 @contextmanager
 def copied(source: Any) -> Iterator[Any]:
     """Copy a source that lies on an object store to this machine for a while; any other is taken as it is.
 
-    Yields
-    ------
-    path, address or table
-        What to read; errors about the copy are raised as errors about the source.
+    Yields:
+        path, address or table: What to read; errors about the copy are raised as errors about the source.
 
-    Raises
-    ------
-    InputError
-        There is no such object, or it changes while it is read.
+    Raises:
+        InputError: There is no such object, or it changes while it is read.
     """
     if not (isinstance(source, str) and is_remote(source) and is_known(source)):
         yield source

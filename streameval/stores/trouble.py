@@ -1,6 +1,6 @@
-"""Trouble with object stores: tried again where that may help, told in one line where it does not.
+"""Trouble with object stores: requests are repeated where that may help; other errors become one line.
 
-What a store says is never shown as it came: it may hold names of keys, signatures, tokens. Only its reason is.
+A store's message is never shown as it came: it may hold names of keys, signatures, tokens. Only its reason is.
 """
 
 from __future__ import annotations
@@ -42,21 +42,15 @@ _UNANSWERED = re.compile(
 _PERMANENT = re.compile(r"HTTP status 4(?!08|29)\d\d|NO_SUCH_KEY|RESOURCE_NOT_FOUND|INVALID_|NOT_IMPLEMENTED")
 
 
-def tried(path: str, call: Callable[[], T]) -> T:
+def with_retries(path: str, call: Callable[[], T]) -> T:
     """Make a request, again and again with longer pauses while the store is in trouble.
 
-    Parameters
-    ----------
-    path : str
-        What it is about, for messages.
-    call : callable
+    Args:
+        path: What it is about, for messages.
 
-    Raises
-    ------
-    InputError
-        No such bucket or object; access denied. Asking again would not help.
-    OutsideError
-        The store did not answer in six tries.
+    Raises:
+        InputError: No such bucket or object; access denied. Asking again would not help.
+        OutsideError: The store did not answer in six tries.
     """
     pause = _FIRST_PAUSE
     for left in reversed(range(_TRIES)):
@@ -79,14 +73,11 @@ def tried(path: str, call: Callable[[], T]) -> T:
     raise OutsideError(f"{path}: the store does not answer")
 
 
-def told(where: str, error: Exception) -> StreamevalError | None:
-    """What an error means that another library had with a store, after its own tries; None where it is no such error.
+def store_error(where: str, error: Exception) -> StreamevalError | None:
+    """Our error for a store's, as another library reports it after its own tries; None where it is no such error.
 
-    Parameters
-    ----------
-    where : str
-        What was asked for.
-    error : Exception
+    Args:
+        where: The source, for messages.
     """
     if _NO_ROLE.search(str(error)):
         return _denied(where)
@@ -99,7 +90,7 @@ def told(where: str, error: Exception) -> StreamevalError | None:
 
 
 def _without_names(error: Exception) -> str:
-    """What a store says, without the names of buckets and objects before it: these are no reasons."""
+    """A store's message, without the names of buckets and objects before it: these are no reasons."""
     text = str(error)
     return text[text.rindex(_AWS) :] if _AWS in text else _QUOTED.sub("", text)
 
@@ -128,7 +119,7 @@ def _denied(path: str) -> InputError:
 
 
 def _reason(error: Exception, text: str) -> str:
-    found = _REASON.search(text)
-    if found is None:
+    match = _REASON.search(text)
+    if match is None:
         return "the connection broke" if isinstance(error, ConnectionError) else type(error).__name__
-    return (found[1] or found[2]).lower().replace("_", " ").replace("http", "HTTP")
+    return (match[1] or match[2]).lower().replace("_", " ").replace("http", "HTTP")

@@ -65,12 +65,7 @@ def result_files(folder: Path, slices: Sequence[Any]) -> list[Path]:
 
 @dataclass(frozen=True)
 class Study:
-    """The files of a study.
-
-    Parameters
-    ----------
-    folder : Path
-    """
+    """The files of a study."""
 
     folder: Path
 
@@ -93,14 +88,10 @@ class Study:
     def changing(self) -> Iterator[None]:
         """Let one command at a time change the study; reading needs no leave.
 
-        Raises
-        ------
-        OutsideError
-            Another command is still at work after `streameval.stores.locks.PATIENCE` seconds.
-        StudyError
-            No study there, or a folder of it is a link that leads out of it.
-        InputError
-            The folder cannot be written to.
+        Raises:
+            OutsideError: Another command is still at work after `streameval.stores.locks.PATIENCE` seconds.
+            StudyError: No study there, or a folder of it is a link that leads out of it.
+            InputError: The folder cannot be written to.
         """
         if not self.exists:
             self.plan()  # says that there is none
@@ -122,27 +113,17 @@ class Study:
             yield
 
     def plan(self) -> Plan:
-        """Read the plan.
-
-        Raises
-        ------
-        StudyError
-            No study there, or its plan was changed by hand.
-        """
+        """Read the plan; a `StudyError` where there is no study, or its plan was changed by hand."""
         return read_plan(self.folder)
 
     def save_plan(self, plan: Plan) -> bool:
         """Write the plan, unless it is already there; in place of another one, if nothing was made of that.
 
-        Returns
-        -------
-        bool
-            False where the same plan was there already.
+        Returns:
+            bool: False where the same plan was there already.
 
-        Raises
-        ------
-        StudyError
-            Another plan is there, and something was made of it (`is_begun`); names what differs.
+        Raises:
+            StudyError: Another plan is there, and something was made of it (`is_begun`); names what differs.
         """
         with self.planning():
             if self.exists and not restores(self.folder, plan):
@@ -166,13 +147,7 @@ class Study:
             return True
 
     def grow_plan(self, plan: Plan) -> None:
-        """Put a plan in place of the smaller one that it grew from, which is kept in plans/.
-
-        Raises
-        ------
-        StudyError
-            It did not grow from the plan that is there.
-        """
+        """Put a plan in place of the smaller one that it grew from, which is kept in plans/."""
         there = self.plan()
         if there.plan_id not in plan.study_ids or not np.all(np.isin(there.ranks, plan.ranks)):
             raise StudyError(f"{self.folder}: holds plan {there.plan_id}, which is no part of {plan.plan_id}")
@@ -191,23 +166,11 @@ class Study:
             atomic.write_all(files)
 
     def selection(self, plan: Plan) -> pa.Table | None:
-        """Read the items to label; None before `select`.
-
-        Raises
-        ------
-        StudyError
-            It belongs to another plan.
-        """
+        """Read the items to label; None before `select`; a `StudyError` where they belong to another plan."""
         return self._selected(plan, "selection.parquet")
 
     def thresholds(self, plan: Plan) -> pa.Table | None:
-        """Read `rank`, `score` at the curve's cutoffs; None where the order has no scores, or before `select`.
-
-        Raises
-        ------
-        StudyError
-            They belong to another plan.
-        """
+        """Read `rank`, `score` at the curve's cutoffs; None where the order has no scores, or before `select`."""
         return self._selected(plan, "thresholds.parquet")
 
     def _selected(self, plan: Plan, name: str) -> pa.Table | None:
@@ -269,24 +232,13 @@ class Study:
         atomic.write_all(files)
 
     def summary(self) -> dict[str, Any]:
-        """Read evaluation.json.
-
-        Raises
-        ------
-        FileNotFoundError
-            There are no results.
-        StudyError
-            It cannot be used.
-        """
+        """Read evaluation.json; a `FileNotFoundError` without results, a `StudyError` where they cannot be used."""
         return read_json(self.folder / "evaluation.json", EVALUATE)
 
     def evaluation(self) -> Evaluation:
         """Read all results, of a study or of `save_exact`.
 
-        Raises
-        ------
-        StudyError
-            There are none, they do not belong together, or the plan or the votes are others by now.
+        Raises `StudyError` where there are none, they do not belong together, or plan or votes are others by now.
         """
         try:
             summary = self.summary()

@@ -14,10 +14,7 @@ from streameval.study.result_files import EVALUATE, Evaluation
 def save_exact(folder: Path, found: Evaluation, report: str, database: atomic.Writer) -> None:
     """Write the results of a fully labelled list, which need no plan; `evaluation.json` last.
 
-    Raises
-    ------
-    StudyError
-        The folder holds a study, or files of these names that `exact` did not write.
+    Raises `StudyError` where the folder holds a study, or files of these names that `exact` did not write.
     """
     if (folder / "plan.json").exists():
         raise StudyError(f"{folder} holds a study with a plan", "give exact results a folder of their own")

@@ -6,13 +6,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
 from streameval.curve import Curve, HalfWidth
 from streameval.curve.label_error import CONFIDENCE, widen
 from streameval.errors import InputError
+from streameval.labelling.answers import suggestion
 from streameval.labelling.options import Judging
 from streameval.labelling.tally import Tallied, tally, with_unlisted
 from streameval.methods import Method, changed, method_of
-from streameval.slices.pool import parts, pooled, shared
+from streameval.slices.pool import pool_bounds, slice_confidence, slice_plans
 from streameval.stores.own_files import UNUSABLE, unusable
 from streameval.study import Study
 from streameval.study.vote_store import Given, rows_of
@@ -63,8 +66,7 @@ def curve_of(plan: Plan, labels: Labels, label_error: float = 0.0) -> Curve:
 def whole_curve(plan: Plan, labels: Labels, label_error: float, slices: Mapping[str, Curve]) -> Curve:
     """Curve of the whole list, from those of its slices where it has any."""
     if slices:
-        curve = pooled(plan, slices, labels, label_error)
-        return curve.with_findings((*curve.findings, *filter(None, [curve.claim.caution])))
+        return pool_bounds(plan, slices, labels, label_error)
     return _curve(plan, labels, label_error, method_of(plan).level)
 
 
@@ -72,8 +74,8 @@ def slice_curves(plan: Plan, labels: Labels, label_error: float = 0.0) -> dict[s
     """Curve of every slice by name, the largest first; none where the plan has no slices."""
     if plan.marks is None:
         return {}
-    found = parts(plan)
-    level = shared(method_of(plan).level or CONFIDENCE, len(found))
+    found = slice_plans(plan)
+    level = slice_confidence(method_of(plan).level or CONFIDENCE, len(found))
     return {part.name: _curve(part.plan, part.labels(labels), label_error, level) for part in found}
 
 
@@ -86,28 +88,33 @@ def sharing(method: Method, label_error: float) -> Method:
 
 def _curve(plan: Plan, labels: Labels, label_error: float, confidence: float | None) -> Curve:
     curve = sharing(method_of(plan), label_error).curve(plan, labels)
-    claim = replace(curve.claim, about=labels.about, why=labels.why)
-    caution = claim.caution if label_error == 0 else f"The labels are disputed: {claim.why}." if claim.why else ""
-    findings = (*curve.findings[:1], caution, *curve.findings[1:])
-    curve = replace(curve, claim=claim, findings=tuple(filter(None, findings)))
+    claim = replace(curve.claim, about=labels.about, why=f"{labels.why}{suggestion(labels.error_rate, label_error)}")
+    caution = claim.caution
+    if label_error and claim.why:  # the claim will be about the truth
+        caution = f"{claim.why[0].upper()}{claim.why[1:]}."
+    if caution and curve.findings:
+        curve = curve.with_findings((curve.findings[0], caution, *curve.findings[1:]))
+    curve = replace(curve, claim=claim)
     return widen(curve, label_error, confidence)
 
 
-def half_width_of(plan: Plan, curve: Curve, missing: int) -> dict[str, Any]:
+def half_width_of(plan: Plan, curve: Curve, missing: int, label_error: float) -> dict[str, Any]:
     """Half-width that the labels reach, where it is widest, and a forecast of what half of it takes.
 
-    In slices it is that of the whole list, without a forecast.
-
     Labels for half of the planned half-width, relative to those for the whole of it, are those for half of what was
-    reached: which precision the list keeps changes both alike. Where planned labels are missing, or a plan has grown
-    beyond what it was first made for, no such forecast is made.
+    reached: which precision the list keeps changes both alike. No such forecast is made of slices, where planned labels
+    are missing, of a plan that has grown beyond what it was first made for, of bounds that the plan was not made for,
+    and with a label error, whose part of the width no number of labels takes away. That part is widest at the first
+    ranks, so that the half-width at the last, `all_items`, is given too.
     """
-    widest, method = curve.half_width(), method_of(plan)
+    widest = curve.half_width()
+    method = method_of(plan)
     if (at := method.at) is not None:  # one rank was asked for, and nothing before it was meant to be narrow
-        low, high = (curve.at([at]).column(f"yield_{side}")[0].as_py() for side in ("lower", "upper"))
-        widest = HalfWidth((high - low) / (high + low) if high > low else 0.0, at)
-    found = {"alpha": widest.alpha, "rank": widest.rank, "labels_for_half": None}
-    unforeseen = plan.marks is not None or plan.grown or missing
+        widest = _half_width_at(curve, at)
+    found = {"alpha": widest.alpha, "rank": widest.rank, "widest": at is None, "labels_for_half": None}
+    if label_error:
+        found["all_items"] = _half_width_at(curve, curve.n_items).alpha
+    unforeseen = plan.marks is not None or plan.grown or missing or label_error
     if unforeseen or widest.alpha == 0 or curve.claim.coverage in ("exact", "none"):
         return found
     try:
@@ -115,3 +122,8 @@ def half_width_of(plan: Plan, curve: Curve, missing: int) -> dict[str, Any]:
         return {**found, "labels_for_half": halved.cost(plan.n_items)["labels"]}
     except InputError:
         return found  # out of the method's reach, or everything was planned already
+
+
+def _half_width_at(curve: Curve, rank: int) -> HalfWidth:
+    low, high = (float(side[0]) for side in curve.envelope.at(np.array([rank])))
+    return HalfWidth((high - low) / (high + low) if high > low else 0.0, rank)

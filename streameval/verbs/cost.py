@@ -58,6 +58,6 @@ def cost(items: int, *, price_per_label: float | None = None, **parameters: Any)
 
 
 def _own(given: dict[str, Any], method: type[Method]) -> dict[str, Any]:
-    """Parameters for one method: those it knows, less what others of them settle."""
+    """Parameters for one method: those that it has, without those that others of them determine."""
     settled = {other for key in given for other in method.settles.get(key, ())}
     return {key: value for key, value in own_parameters(method, given).items() if key not in settled}

@@ -18,6 +18,7 @@ import pyarrow.parquet as pq
 from streameval.curve import Curve
 from streameval.errors import InputError
 from streameval.stores import atomic
+from streameval.typing import Int8Array, Int64Array, UInt8Array
 from streameval.verbs.evaluate import evaluate
 from streameval.verbs.plan import plan
 from streameval.verbs.select import select
@@ -34,17 +35,13 @@ _INK = np.frombuffer(b" .:-=+*#%@", dtype=np.uint8)
 def run(folder: Path) -> tuple[dict[str, Any], list[str]]:
     """Make the ranking; plan, select and evaluate by our method and by the paper's; compare both with the truth.
 
-    Parameters
-    ----------
-    folder : Path
-        Gets `ranking/`, `truth.parquet`, `study/` and `study-paula/`; what an earlier demo left there is replaced.
+    Args:
+        folder: Gets `ranking/`, `truth.parquet`, `study/` and `study-paula/`; what an earlier demo left there is
+            replaced.
 
-    Returns
-    -------
-    result : dict
-        JSON-ready.
-    lines : list of str
-        What a newcomer reads.
+    Returns:
+        result: JSON-ready.
+        lines: What a newcomer reads.
     """
     started = time.monotonic()
     atomic.refuse_address(folder)
@@ -65,7 +62,7 @@ def run(folder: Path) -> tuple[dict[str, Any], list[str]]:
         "",
         *_table(methods),
         "",
-        *(f"{one['method']}: {sentence}" for one in methods for sentence in one["findings"]),
+        *(f"{method['method']}: {sentence}" for method in methods for sentence in method["findings"]),
         "",
         *(f"Report of {one['method']}: {one['report']}" for one in methods),
         f"Tasks as people would get them: {folder / 'tasks.csv'}",
@@ -73,7 +70,7 @@ def run(folder: Path) -> tuple[dict[str, Any], list[str]]:
     return result, lines
 
 
-def _evaluated(folder: Path, method: str, yields: npt.NDArray[np.int64], cutoffs: list[int]) -> dict[str, Any]:
+def _evaluated(folder: Path, method: str, yields: Int64Array, cutoffs: list[int]) -> dict[str, Any]:
     """Plan, select and evaluate by a method at its defaults, as JSON-ready facts."""
     study = folder / _STUDIES[method]
     planned = plan(str(folder / "ranking"), study, method=method, seed=_SEED)  # in stored order, as the truth is
@@ -95,10 +92,10 @@ def _table(methods: list[dict[str, Any]]) -> list[str]:
     heads = ["ours (loguniform)", "the paper's (PAULA)"]
     rows = [
         ["", *heads, "truth"],
-        ["labels", *(f"{one['labels']:,}" for one in methods), ""],
-        ["bounds", *(_promise(one) for one in methods), ""],
+        ["labels", *(f"{method['labels']:,}" for method in methods), ""],
+        ["bounds", *(_promise(method) for method in methods), ""],
     ]
-    for at in zip(*(one["precision_at"] for one in methods), strict=True):
+    for at in zip(*(method["precision_at"] for method in methods), strict=True):
         bounds = [f"{r['lower']:.4f} .. {r['upper']:.4f}{'' if _inside(r) else ' (missed)'}" for r in at]
         rows.append([f"k = {at[0]['rank']:,}", *bounds, f"{at[0]['truth']:.4f}"])
     widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
@@ -116,13 +113,11 @@ def _inside(row: dict[str, Any]) -> bool:
     return bool(row["lower"] <= row["truth"] <= row["upper"])
 
 
-def write_ranking(folder: Path) -> npt.NDArray[np.int8]:
+def write_ranking(folder: Path) -> Int8Array:
     """Write all pairs by falling cosine similarity as `ranking/part-00.parquet` …, and `truth.parquet` beside them.
 
-    Returns
-    -------
-    int8 array, shape (1613706,)
-        1 where both show the same digit, in rank order.
+    Returns:
+        int8 array, shape (1613706,): 1 where both show the same digit, in rank order.
     """
     from sklearn.datasets import load_digits
 
@@ -133,7 +128,7 @@ def write_ranking(folder: Path) -> npt.NDArray[np.int8]:
     similarity = (vectors @ vectors.T)[left, right]
     order = np.argsort(-similarity, kind="stable")
     left, right, similarity = left[order], right[order], similarity[order]
-    truth: npt.NDArray[np.int8] = (digits.target[left] == digits.target[right]).astype(np.int8)
+    truth: Int8Array = (digits.target[left] == digits.target[right]).astype(np.int8)
     art = _INK[(digits.images * (len(_INK) - 1) / 16).round().astype(np.int64)]
     (folder / "ranking").mkdir(parents=True, exist_ok=True)
     for index, rows in enumerate(np.array_split(np.arange(order.size), _FILES)):
@@ -152,7 +147,7 @@ def write_ranking(folder: Path) -> npt.NDArray[np.int8]:
     return truth
 
 
-def _pictures(art: npt.NDArray[np.uint8], left: npt.NDArray[np.int16], right: npt.NDArray[np.int16]) -> pa.Array:
+def _pictures(art: UInt8Array, left: npt.NDArray[np.int16], right: npt.NDArray[np.int16]) -> pa.Array:
     """Draw both digits of each pair side by side, eight lines of text each."""
     rows, side = left.size, art.shape[2]
     canvas = np.full((rows, art.shape[1], 2 * side + 4), ord(" "), dtype=np.uint8)
@@ -164,7 +159,7 @@ def _pictures(art: npt.NDArray[np.uint8], left: npt.NDArray[np.int16], right: np
     return pa.StringArray.from_buffers(rows, pa.py_buffer(offsets), pa.py_buffer(canvas))
 
 
-def _compare(curve: Curve, yields: npt.NDArray[np.int64], cutoffs: list[int]) -> list[dict[str, Any]]:
+def _compare(curve: Curve, yields: Int64Array, cutoffs: list[int]) -> list[dict[str, Any]]:
     found = curve.at(cutoffs).to_pylist()
     return [
         {

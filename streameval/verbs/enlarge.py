@@ -18,28 +18,19 @@ def enlarge(study: str | os.PathLike[str], *, labels_more: int | None = None, ha
     The plan records each request that made it grow, so that one that is repeated, by a job that was interrupted say,
     never leads to a further look.
 
-    Parameters
-    ----------
-    study : path
-    labels_more : int, optional
-        Take the furthest look that asks for at most so many further labels. Each number is met once: for another look
-        with as many labels, give another number.
-    half_width : float, optional
-        Take the nearest look that is forecast to reach this half-width, relative to precision. Where the study has been
-        evaluated, the forecast starts from the half-width reached. It is met where it has been reached, and where the
-        plan grew for it and has not been evaluated with all labels since.
+    Args:
+        labels_more: Take the furthest look that asks for at most so many further labels. Each number is met once: for
+            another look with as many labels, give another number.
+        half_width: Take the nearest look that is forecast to reach this half-width, relative to precision. Where the
+            study has been evaluated, the forecast starts from the half-width reached. It is met where it has been
+            reached, and where the plan grew for it and has not been evaluated with all labels since.
 
-    Returns
-    -------
-    Plan
-        The same as before where the request has been met.
+    Returns:
+        Plan: The same as before where the request has been met.
 
-    Raises
-    ------
-    InputError
-        Not exactly one of the two, or out of reach of the looks that are left.
-    StudyError
-        No study, or one that was planned for a single look.
+    Raises:
+        InputError: Not exactly one of the two, or out of reach of the looks that are left.
+        StudyError: No study, or one that was planned for a single look.
     """
     if (labels_more is None) == (half_width is None):
         raise InputError("enlarging takes either labels-more or half-width", "give one of them")
@@ -57,8 +48,8 @@ def enlarge(study: str | os.PathLike[str], *, labels_more: int | None = None, ha
         later = looks[plan.look :]
         if not isinstance(method, Sequential) or not later:
             raise StudyError(
-                f"{study}: a plan of {plan.method} that has no further look",
-                "looks are part of the first plan: --method loguniform --looks K",
+                f"{study}: its plan cannot grow: it has no further look",
+                "plan another study with --method loguniform --looks 3, which can grow twice",
             )
         if labels_more is not None:
             look = _affordable(later, labels_more, plan.table.num_rows)

@@ -16,6 +16,7 @@ from streameval.labelling.grades import refuse_grades
 from streameval.labelling.issues import KINDS, place_of
 from streameval.labelling.match_items import Items
 from streameval.labelling.options import Judging, LabelColumns
+from streameval.labelling.preference import check_preferred
 from streameval.labelling.reading import read_votes
 from streameval.labelling.rules import vote_rule
 from streameval.labelling.tally import Tallied
@@ -23,8 +24,8 @@ from streameval.labelling.votes import Votes
 from streameval.metrics.bounded import metrics
 from streameval.options import split
 from streameval.reporting.page import render
-from streameval.slices.files import SliceFound
-from streameval.slices.plan import refuse_misses, slices_found
+from streameval.slices.files import SliceResult
+from streameval.slices.plan import refuse_misses, slice_results
 from streameval.stores.transfer import copied
 from streameval.study import Study
 from streameval.study.judging import as_read, half_width_of, slice_curves, tally_stored, whole_curve
@@ -45,32 +46,23 @@ def evaluate(
 ) -> Evaluation:
     """Evaluate a study with all labels it has been given so far.
 
-    Parameters
-    ----------
-    study : path
-    labels : path, address or table, or sequence of these
-        Parquet, CSV, TSV, JSON or JSONL files, label tools' exports (these on object stores too), `duckdb:FILE#QUERY`, `sqlite:///FILE#QUERY`,
-        `postgresql://…#QUERY`, or tables that speak the Arrow PyCapsule protocol. Each row is a vote. A source given
-        before adds nothing; with none, the labels stored before are evaluated.
-    misses : int
-        Positives that the ranking never returned: they count in recall, F, average precision and AUC.
-    options
-        `on`, `label`, `annotator`, `time`, `source`: columns (`streameval.labelling.options.LabelColumns`). `vote`,
-        `prefer`, `label_error`, `assume`, `strict`: see `Judging` there.
+    Args:
+        labels: Parquet, CSV, TSV, JSON or JSONL files, label tools' exports (these on object stores too),
+            `duckdb:FILE#QUERY`, `sqlite:///FILE#QUERY`, `postgresql://…#QUERY`, or tables that speak the Arrow
+            PyCapsule protocol. Each row is a vote. A source given before adds nothing; with none, the labels stored
+            before are evaluated.
+        misses: Positives that the ranking never returned: they count in recall, F, average precision and AUC.
+        options: `on`, `label`, `annotator`, `time`, `source`: columns (`streameval.labelling.options.LabelColumns`).
+            `vote`, `prefer`, `label_error`, `assume`, `strict`: see `Judging` there.
 
-    Returns
-    -------
-    Evaluation
-        The same that the study's files hold: labels, curve, metrics, issues, summary.
+    Returns:
+        Evaluation: The same that the study's files hold: labels, curve, metrics, issues, summary.
 
-    Raises
-    ------
-    InputError
-        A source or one of its columns cannot be read, or an option is out of range, or `strict` finds something;
-        or a vote is a grade and the rule has
-        no threshold; no label was stored.
-    StudyError
-        Labels of another study.
+    Raises:
+        InputError: A source or one of its columns cannot be read, or an option is out of range, or `strict` finds
+            something; or a vote is a grade and the rule has no threshold, or `prefer` names no source; no label was
+            stored.
+        StudyError: Labels of another study.
     """
     misses = check_misses(misses)
     columns, judging = split((LabelColumns, Judging), options, "evaluate")
@@ -91,6 +83,8 @@ def _evaluated(folder: Study, sources: list[Any], misses: int, columns: LabelCol
     read = _read(sources, plan, items, columns)
     whole = folder.labels.with_new(read)
     refuse_grades(rows_of(whole), vote_rule(judging.vote))
+    if whole:
+        check_preferred(rows_of(whole), judging.prefer)
     if judging.strict:
         _refuse_trouble(folder, plan, judging, whole)
     new = folder.labels.add(read)
@@ -101,7 +95,7 @@ def _evaluated(folder: Study, sources: list[Any], misses: int, columns: LabelCol
     thresholds = folder.thresholds(plan)
     curve, parts = _curves(plan, read_as, tallied, judging.label_error)
     curve = curve.with_misses(misses)
-    slices = slices_found(plan, tallied.labels, parts, thresholds)
+    slices = slice_results(plan, tallied.labels, parts, thresholds)
     if thresholds is not None:
         curve = curve.with_score(thresholds)
     given = [
@@ -187,7 +181,7 @@ def _evaluation(
     tallied: Tallied,
     curve: Curve,
     summary: Mapping[str, Any],
-    slices: tuple[SliceFound, ...],
+    slices: tuple[SliceResult, ...],
     new: Mapping[str, bool],
 ) -> Evaluation:
     identity, table = summary["evaluation_id"], with_weight(tallied.labels.table, plan, 4)
@@ -210,6 +204,6 @@ def _summary(plan: Plan, tallied: Tallied, curve: Curve, judging: Judging) -> di
         "estimates": curve.basis,
         "findings": list(curve.findings),
         "diagnostics": dict(curve.diagnostics),
-        "half_width": half_width_of(plan, curve, int(tallied.labels.account["missing"])),
+        "half_width": half_width_of(plan, curve, int(tallied.labels.account["missing"]), judging.label_error),
         "account": dict(tallied.labels.account),
     }

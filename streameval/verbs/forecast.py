@@ -14,7 +14,7 @@ from streameval.parquet.account import Forecast
 from streameval.parquet.files import DataFile
 from streameval.parquet.footers import read_footer
 from streameval.rankings import open_ranking
-from streameval.rankings.forecasts import forecast_columns, forecast_leading
+from streameval.rankings.forecasts import forecast_columns, forecast_top
 from streameval.rows.options import RankingOptions
 from streameval.stores import is_remote, store_of
 from streameval.study import Study
@@ -28,13 +28,9 @@ from streameval.verbs.select import open_planned, shown_columns
 class Source:
     """A label table that would be read.
 
-    Attributes
-    ----------
-    source : str
-    bytes : int or None
-        None for a query.
-    rows : int or None
-        Where a footer says so: of Parquet.
+    Attributes:
+        bytes: None for a query.
+        rows: Where a footer says so: of Parquet.
     """
 
     source: str
@@ -45,43 +41,25 @@ class Source:
 def forecast(
     study: str | os.PathLike[str], *, ranking: Any = None, columns: Sequence[str] | None = None
 ) -> tuple[Plan, Forecast]:
-    """Say what `select` would read, from footers and page indexes; nothing is written.
-
-    Raises
-    ------
-    StudyError, InputError
-        See `streameval.verbs.select.select`.
-    """
+    """Forecast what `select` would read, from footers and page indexes; nothing is written; errors as in `select`."""
     plan = Study(Path(study)).plan()
     opened = open_planned(plan, ranking)
     return plan, opened.forecast(plan.ranks, shown_columns(plan, opened, columns))
 
 
 def forecast_cut(cut: Cut, out: str | os.PathLike[str], *, order: str = "storage") -> tuple[Forecast, list[str]]:
-    """Say what `Cut.write` would read, and where it would write: nowhere, where the same cut is already.
-
-    Raises
-    ------
-    InputError, StudyError, OutsideError
-        See `Cut.write`.
-    """
+    """Forecast what `Cut.write` would read, and where it would write: nowhere, where the same cut is already."""
     target = Target(out, order)
     refuse_inside(target, cut.plan)
     if already_written(cut, target) is not None:
         return Forecast(), []
     refuse_taken(target)
     ranking = open_planned(cut.plan)
-    return forecast_leading(ranking, cut.rank), [f"{target.place}/part-*.parquet", f"{target.place}/{MANIFEST}"]
+    return forecast_top(ranking, cut.rank), [f"{target.place}/part-*.parquet", f"{target.place}/{MANIFEST}"]
 
 
 def forecast_exact(ranking: Any, options: RankingOptions, label: str | None) -> tuple[int, Forecast]:
-    """Say what `exact` would read of a list of how many items: its labels, unless they lie beside it, and its scores.
-
-    Raises
-    ------
-    InputError
-        See `exact`.
-    """
+    """Forecast what `exact` would read of a list: its labels, unless they lie beside it, and its scores; and N."""
     opened = open_ranking(ranking, options)
     known = opened.columns()
     if label is not None and label not in known:
@@ -91,14 +69,8 @@ def forecast_exact(ranking: Any, options: RankingOptions, label: str | None) -> 
 
 
 def forecast_labels(sources: Sequence[str]) -> list[Source]:
-    """Say how large label tables are, by paths and addresses; queries are not run.
-
-    Raises
-    ------
-    InputError, OutsideError
-        There is no such file; a store that refuses or does not answer.
-    """
-    return [Source(_shown(one), *_size(one)) for one in sources]
+    """Say how large label tables are, by paths and addresses; queries are not run."""
+    return [Source(_shown(source), *_size(source)) for source in sources]
 
 
 def _shown(source: str) -> str:

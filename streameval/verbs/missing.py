@@ -14,12 +14,11 @@ import math
 from dataclasses import replace
 
 import numpy as np
-import numpy.typing as npt
 
 from streameval.curve import Basis
 from streameval.labelling.tally import Tallied
 from streameval.types import Labels, Plan
-from streameval.typing import Int64Array
+from streameval.typing import BoolArray, Int64Array
 from streameval.verbs.tasks import task_numbers
 
 _LEVEL = 0.05
@@ -28,11 +27,8 @@ _LEVEL = 0.05
 def completed(plan: Plan, tallied: Tallied) -> tuple[Basis, Labels | None]:
     """Fill in missing labels from those at hand, for estimates alone.
 
-    Returns
-    -------
-    basis : Basis
-    labels : Labels or None
-        With "labels at hand": each label that nobody gave is that of the nearest planned rank that has one.
+    Returns:
+        labels: With "labels at hand": each label that nobody gave is that of the nearest planned rank that has one.
     """
     labels, answered = tallied.labels, tallied.answered
     if answered.all():
@@ -48,7 +44,7 @@ def completed(plan: Plan, tallied: Tallied) -> tuple[Basis, Labels | None]:
     return "labels at hand", replace(labels, label=label)
 
 
-def _random_part(number: Int64Array, answered: npt.NDArray[np.bool_]) -> bool:
+def _random_part(number: Int64Array, answered: BoolArray) -> bool:
     if number[answered].max() < number[~answered].min():
         return True
     share = np.abs(np.cumsum(answered) / answered.sum() - np.cumsum(~answered) / (~answered).sum())

@@ -30,17 +30,12 @@ from streameval.verbs.plan import fresh_seed, known_seed, planned_study
 class ByKey:
     """How items are drawn by their key, and which labels they bring.
 
-    Attributes
-    ----------
-    key : tuple of str
-        Columns that tell items apart, whatever the version of the ranking. Labels are joined by the first.
-    labels : path or table, optional
-        Labels that items got before, for whatever version.
-    label : str
-        Column with the label.
-    unseen_by_model : {"yes", "no"}, optional
-        Whether the model that made this ranking has seen none of these labels; must be said where there are labels. If
-        it has, the curve's coverage is "none".
+    Attributes:
+        key: Columns that tell items apart, whatever the version of the ranking. Labels are joined by the first.
+        labels: Labels that items got before, for whatever version.
+        label: Column with the label.
+        unseen_by_model ({"yes", "no"}): Whether the model that made this ranking has seen none of these labels; must be
+            said where there are labels. If it has, the curve's coverage is "none".
     """
 
     key: tuple[str, ...]
@@ -65,11 +60,8 @@ class ByKey:
 class Reused:
     """What `plan_by_key` did.
 
-    Attributes
-    ----------
-    plan : Plan
-    labelled : int
-        Planned items that had a label already: nobody has to be asked for these.
+    Attributes:
+        labelled: Planned items that had a label already: nobody has to be asked for these.
     """
 
     plan: Plan
@@ -89,29 +81,16 @@ def plan_by_key(
 ) -> Reused:
     """Choose the ranks to label by the hashes of their items' keys, and take over labels that items have already.
 
-    Parameters
-    ----------
-    ranking, study, options, **parameters
-        As for `plan`.
-    by : ByKey
-    method : str
-        One that draws from strata: loguniform.
-    seed : int, optional
-        The same for every version of the ranking, or the draws have nothing in common; so there is no default but that
-        of the plan that the study holds.
-    progress : callable(done, total), optional
+    Args:
+        ranking, study, options, **parameters: As for `plan`.
+        method: One that draws from strata: loguniform.
+        seed: The same for every version of the ranking, or the draws have nothing in common; so there is no default but
+            that of the plan that the study holds.
 
-    Returns
-    -------
-    Reused
-
-    Raises
-    ------
-    InputError
-        A method that draws nothing, no seed, a key that does not tell items apart, labels that cannot be read or
-        contradict one another.
-    StudyError
-        The folder holds a different plan.
+    Raises:
+        InputError: A method that draws nothing, no seed, a key that does not tell items apart, labels that cannot be
+            read or contradict one another.
+        StudyError: The folder holds a different plan.
     """
     refuse_alpha_with_budget(parameters)
     chosen = create(method, parameters)

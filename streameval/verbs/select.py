@@ -73,7 +73,6 @@ def select(
 
     Parameters
     ----------
-    study : path
     ranking : table, optional
         The ranking that was planned, where it lies in memory: a study cannot open it again by itself.
     columns : sequence of str, optional
@@ -84,7 +83,6 @@ def select(
         Its order is a seeded shuffle, and `se_task` numbers that shuffle, so neither reveals a rank.
     engine : Engine or str
         What runs the scans of a list by score: see `scan`.
-    progress : callable(done, total), optional
     tasks
         `remaining`, `repeats`, `controls` of the export: see `streameval.labelling.options.TaskOptions`.
 
@@ -160,7 +158,6 @@ def open_planned(plan: Plan, ranking: Any = None) -> Ranking:
 
     Parameters
     ----------
-    plan : Plan
     ranking : table, optional
         Where it lies in memory.
 

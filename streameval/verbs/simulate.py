@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -17,6 +16,7 @@ from streameval.progress import Progress, silent
 from streameval.rankings import open_ranking
 from streameval.rankings.ranking import Ranking
 from streameval.rows.options import RankingOptions
+from streameval.typing import Int8Array
 
 _BYTES_PER_ITEM = 32  # the label column as it is read, the truth, its running sum
 
@@ -40,19 +40,12 @@ def simulate(
         As for `plan`.
     label : str
         Column with the truth: 0/1 or a boolean.
-    methods : "all", or names
     replicates : int
         Draws per method; a method that draws nothing is run once.
     seed : int
         Replicate i has seed + i.
-    options : RankingOptions, optional
-    progress : callable(done, total), optional
     **parameters
         Of any method; each takes those it knows. `budget` puts them side by side at equal cost.
-
-    Returns
-    -------
-    Simulation
 
     Raises
     ------
@@ -78,7 +71,7 @@ def simulate(
     return Simulation(rows, found, np.cumsum(truth) / np.arange(1, truth.size + 1))
 
 
-def read_truth(ranking: Ranking, label: str, options: RankingOptions) -> npt.NDArray[np.int8]:
+def read_truth(ranking: Ranking, label: str, options: RankingOptions) -> Int8Array:
     """Read the label of every item, best rank first.
 
     Returns

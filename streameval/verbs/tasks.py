@@ -41,14 +41,10 @@ EXTRA_TASKS = pa.schema(
 class Tasks:
     """What an export holds.
 
-    Attributes
-    ----------
-    table : pyarrow.Table
-        `se_study`, `se_task`, then the items' columns, in the order in which people see them.
-    left_out : tuple of str
-        Columns left out because they give the answer away.
-    extra : pyarrow.Table
-        Every task beyond one per item that was ever exported: columns of `EXTRA_TASKS`.
+    Attributes:
+        table: `se_study`, `se_task`, then the items' columns, in the order in which people see them.
+        left_out: Columns left out because they give the answer away.
+        extra: Every task beyond one per item that was ever exported: columns of `EXTRA_TASKS`.
     """
 
     table: pa.Table
@@ -59,12 +55,9 @@ class Tasks:
 def task_numbers(plan: Plan, first: int | None = None) -> Int64Array:
     """Number planned ranks in a seeded shuffle: `se_task`, in the plan's order.
 
-    Parameters
-    ----------
-    plan : Plan
-        One that has grown numbers its batches one after another, so that tasks keep the numbers they had.
-    first : int, optional
-        Where the numbers begin: where those of the study's tasks began, if there are any.
+    Args:
+        plan: One that has grown numbers its batches one after another, so that tasks keep the numbers they had.
+        first: Where the numbers begin: where those of the study's tasks began, if there are any.
     """
     from streameval.kernels.draw import draws
 
@@ -88,13 +81,9 @@ def _own(plan: Plan, first: int) -> int:
 def make_tasks(folder: Study, plan: Plan, table: pa.Table, named: set[str], options: TaskOptions) -> Tasks:
     """Make the tasks of an export.
 
-    Parameters
-    ----------
-    table : pyarrow.Table
-        The selection.
-    named : set of str
-        Columns that are shown although they look like an answer.
-    options : TaskOptions
+    Args:
+        table: The selection.
+        named: Columns that are shown although they look like an answer.
     """
     names, left_out = _columns(plan, table, named)
     ours = np.asarray(table.column("se_task").to_numpy())

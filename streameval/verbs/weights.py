@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from streameval.methods import DrawsAtRandom, method_of
-from streameval.slices.pool import parts
+from streameval.slices.pool import slice_plans
 from streameval.types import Plan
 from streameval.typing import FloatArray
 
@@ -29,7 +29,7 @@ def weights(plan: Plan) -> FloatArray:
         return np.ones(plan.table.num_rows)
     found = np.full(plan.table.num_rows, np.nan)
     if plan.marks is not None:
-        for part in parts(plan):
+        for part in slice_plans(plan):
             found[part.rows] = weights(part.plan)
         return found
     method = method_of(plan)

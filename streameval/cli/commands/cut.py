@@ -89,7 +89,7 @@ def _rehearse(found: Cut, out: str | None, order: str, output: Output) -> None:
 
 def _proven(found: Cut) -> list[str]:
     """What is known of the items above the cutoff."""
-    from streameval.reporting.sentences import band_meaning
+    from streameval.reporting.sentences import band_meaning, estimate_sentence
 
     rows = [
         [name, *(_number(found.holds[key], form) for key in (f"{name}_lower", name, f"{name}_upper"))]
@@ -102,7 +102,7 @@ def _proven(found: Cut) -> list[str]:
         "",
         *columns(["", "lower", "estimate", "upper"], rows),
         f"{meaning[0].upper()}{meaning[1:]}. Assumed: {found.claim.assumes}.",
-        *filter(None, [found.claim.caution]),
+        *filter(None, [estimate_sentence(found.estimates), found.claim.caution]),
     ]
 
 

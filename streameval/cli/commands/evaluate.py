@@ -15,7 +15,7 @@ from streameval.labelling.options import Judging, LabelColumns
 from streameval.text import short
 
 if TYPE_CHECKING:
-    from streameval.slices.files import SliceFound
+    from streameval.slices.files import SliceResult
 
 
 @flags_of(LabelColumns, Judging)
@@ -61,6 +61,7 @@ def evaluate(
     from streameval.cli.picture import picture
     from streameval.reporting.sentences import band_meaning, estimate_sentence, half_width_sentence, remarks, verdict
     from streameval.study import Study, result_files
+    from streameval.study.provenance import way_out
     from streameval.verbs.evaluate import evaluate as verb
 
     if batch.dry_run:
@@ -84,7 +85,7 @@ def evaluate(
     given = [{**one, "new": found.new[one["id"]]} for one in found.summary["sources"]]
     lines = [
         verdict(found),
-        *filter(None, (half_width_sentence(found), estimate_sentence(found.curve), *remarks(found))),
+        *filter(None, (half_width_sentence(found), estimate_sentence(found.curve.basis), *remarks(found))),
         *([f"Labels: {', '.join(notes)} (issues.parquet has them all)."] if notes else []),
         *_kept(account),
         *_agreement(found.summary["agreement"]),
@@ -100,6 +101,9 @@ def evaluate(
         f"Report: {study / 'report.html'}",
     ]
     result = {**found.summary, "sources": given, "precision_at": cuts, "report": str(study / "report.html")}
+    if found.curve.claim.coverage == "none":
+        result["next"] = way_out(Study(study).plan(), found.summary, str(study))
+        lines.append(f"Next: {result['next']}.")
     if publish is not None:
         from streameval.verbs.publish import publish as copy
 
@@ -139,7 +143,7 @@ def _overall(rows: list[dict[str, Any]]) -> list[str]:
     return ["", *columns(["metric", "lower", "estimate", "upper"], cells)] if cells else []
 
 
-def _slices(slices: tuple[SliceFound, ...], by: str | None) -> list[str]:
+def _slices(slices: tuple[SliceResult, ...], by: str | None) -> list[str]:
     """Precision of every slice as a whole."""
     if not slices:
         return []

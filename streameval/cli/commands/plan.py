@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
@@ -12,7 +13,7 @@ from streameval.cli.forecasts import lines_of, of_plan, rehearsed
 from streameval.cli.methods import MethodFlags, MethodName
 from streameval.cli.options import Whole
 from streameval.cli.output import Output, progress
-from streameval.cli.planning import GrowthFlags, ReuseFlags, enlarge_study, plan_with_key
+from streameval.cli.planning import GrowthFlags, ReuseFlags, enlarge_study, next_stop, plan_with_key
 from streameval.cli.ranking import RankingFlags
 from streameval.errors import InputError, StudyError
 from streameval.text import printable, short
@@ -107,8 +108,9 @@ def plan(
         lines.append(
             f"The last {unknown:,} ranks stay unknown (0 to {unknown:,} positives); --tail closed labels a last window."
         )
-    lines.append(f"Seed {made.seed}, kept in plan.json: --seed {made.seed} plans the same again.")
-    output.say(result, [*lines, f"Next: streameval select {study} --export tasks.csv"])
+    same = f"--seed {made.seed}" + ("" if by is None else f" --by {shlex.quote(by)}")
+    lines.append(f"Seed {made.seed}, kept in plan.json: {same} plans the same again.")
+    output.say(result, [*lines, next_stop(folder, made)])
 
 
 def _rehearse(

@@ -15,15 +15,15 @@ import pyarrow as pa
 
 from streameval.counting.labelled_rows import LabelledRows
 from streameval.counting.scans import LabelledScans
-from streameval.engines.spark.jobs import carried
+from streameval.engines.spark.jobs import run_request
 from streameval.engines.spark.sessions import opened
 from streameval.order.partials import Partial, Task
-from streameval.order.run_threads import sweep
+from streameval.order.run_threads import run_task
 from streameval.order.scan import Scan
 from streameval.order.tasks import Sampling
 from streameval.progress import Progress, Step, announce
-from streameval.remote.jobs import Parcel
-from streameval.remote.labelled_jobs import Shipped
+from streameval.remote.jobs import JobRequest
+from streameval.remote.labelled_jobs import RemoteScans
 from streameval.remote.scan_jobs import pack, unpack
 from streameval.typing import Int64Array
 
@@ -32,52 +32,39 @@ from streameval.typing import Int64Array
 class Spark:
     """Reads on the workers of a Spark session.
 
-    Attributes
-    ----------
-    remote : str or None
-        `sc://HOST[:PORT]` of a Spark Connect or Sail server, or `local[N]`; None takes the session that is there
-        (`spark-submit` makes one), or starts one on this machine.
-    session : SparkSession or None
-        One that is there already, instead.
+    Attributes:
+        remote: `sc://HOST[:PORT]` of a Spark Connect or Sail server, or `local[N]`; None takes the session that is
+            there (`spark-submit` makes one), or starts one on this machine.
+        session: One that is there already, instead.
     """
 
     remote: str | None = None
     session: Any = None
-    memory: ClassVar[str] = "apart"
+    placement: ClassVar[str] = "on workers"
 
-    def sweep(
+    def run_task(
         self, scan: Scan, task: Task, numbers: Int64Array, save: Callable[[Partial], None] | None, progress: Progress
     ) -> Partial:
-        """See `Engine.sweep`.
+        """See `Engine.run_task`.
 
-        Raises
-        ------
-        InputError
-            A damaged list; a Spark that cannot be started, or whose workers lack this library; the extra is missing.
-        OutsideError
-            A Spark that does not answer, or that gave up.
+        Raises `InputError` for a damaged list, a Spark that cannot be started or whose workers lack this library, or a
+        missing extra; `OutsideError` where Spark does not answer, or gave up.
         """
         if isinstance(task, Sampling):  # a few row groups: read before a job would have begun
-            return sweep(scan, task, numbers, save, progress)
+            return run_task(scan, task, numbers, save, progress)
         rows = sum(scan.units[number].rows for number in numbers.tolist())
         announce(progress, Step(task.name, rows, sum(scan.units[at].score_bytes for at in numbers.tolist())))
-        home = self.carry(pack(task, scan, numbers))
+        result = self.run_job(pack(task, scan, numbers))
         progress(rows, rows)
-        return unpack(task, numbers, home)
+        return unpack(task, numbers, result)
 
     def labelled(self, rows: LabelledRows, threads: int) -> LabelledScans:
         """See `Engine.labelled`."""
-        return Shipped(rows, threads, self.carry)
+        return RemoteScans(rows, threads, self.run_job)
 
-    def carry(self, parcel: Parcel) -> pa.Table:
-        """Have the workers do all shares of a parcel, and bring home what comes of them.
-
-        Raises
-        ------
-        InputError, OutsideError
-            See `sweep`.
-        """
-        return carried(self.session if self.session is not None else opened(self.remote), parcel)
+    def run_job(self, request: JobRequest) -> pa.Table:
+        """Have the workers do all shares of a request, and collect the rows; errors as in `run_task`."""
+        return run_request(self.session if self.session is not None else opened(self.remote), request)
 
 
 ENGINE = Spark

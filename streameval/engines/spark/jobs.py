@@ -1,4 +1,4 @@
-"""Jobs of a Spark session: parcels go out, rows come home, and whatever goes wrong is one line."""
+"""Jobs of a Spark session: requests go out, rows come back, and whatever goes wrong is one line."""
 
 from __future__ import annotations
 
@@ -15,21 +15,16 @@ import pyarrow as pa
 
 from streameval.engines.spark.silence import quiet
 from streameval.errors import InputError, OutsideError, StreamevalError
-from streameval.remote.jobs import Parcel, heard
+from streameval.remote.jobs import JobRequest, reported_error
 
 _PATIENCE = 10.0  # seconds that a session has to give up a job that nobody waits for any more
 _LONGEST = 1000  # letters of an error
 
 
-def carried(session: Any, parcel: Parcel) -> pa.Table:
-    """Run a parcel's shares, a task each, and bring the rows home.
+def run_request(session: Any, request: JobRequest) -> pa.Table:
+    """Run a request's shares, a task each, and collect the rows; errors are those that workers or Spark report.
 
-    A job that is interrupted here (Ctrl-C, a limit of time) is cancelled there.
-
-    Raises
-    ------
-    InputError, OutsideError
-        What went wrong, as workers told it or as Spark does.
+    A job that is interrupted here (Ctrl-C, a time limit) is cancelled there.
     """
     from pyspark.util import inheritable_thread_target
 
@@ -42,7 +37,7 @@ def carried(session: Any, parcel: Parcel) -> pa.Table:
         try:
             mark(tag)
             with quiet():
-                frame = _frame(session, parcel)
+                frame = _frame(session, request)
             came.put(None if unwanted.is_set() else frame.toArrow())
         except BaseException as error:
             came.put(error)
@@ -53,56 +48,56 @@ def carried(session: Any, parcel: Parcel) -> pa.Table:
     job = threading.Thread(target=inheritable_thread_target(session)(collect), name="streameval", daemon=True)
     try:
         job.start()
-        home = _awaited(came)
+        result = _awaited(came)
     except BaseException:
         unwanted.set()
         _cancel(lambda: stop(tag), ended)
         raise
-    if isinstance(home, Exception):
-        raise trouble(home) from home
-    if isinstance(home, BaseException):
-        raise home
-    return home.select(_names(parcel))
+    if isinstance(result, Exception):
+        raise trouble(result) from result
+    if isinstance(result, BaseException):
+        raise result
+    return result.select(_names(request))
 
 
 def _awaited(came: queue.SimpleQueue[Any]) -> Any:
-    """Wait in turns: an interruption that another thread was told of, or any on Windows, is noticed between two."""
+    """Wait in turns: an interruption that another thread received, or any on Windows, is noticed between two."""
     while True:
         with contextlib.suppress(queue.Empty):
             return came.get(timeout=0.5)
 
 
-def _names(parcel: Parcel) -> list[str]:
-    """What Spark calls the columns that come home."""
-    if not parcel.merge:
-        return list(parcel.columns)
-    return ["at", *(f"{how}({name})" for how, name in zip(parcel.merge, parcel.columns[1:], strict=True))]
+def _names(request: JobRequest) -> list[str]:
+    """Names that Spark gives to the columns of the result."""
+    if not request.merge:
+        return list(request.columns)
+    return ["at", *(f"{how}({name})" for how, name in zip(request.merge, request.columns[1:], strict=True))]
 
 
-def _frame(session: Any, parcel: Parcel) -> Any:
-    at, *others = parcel.columns
-    schema = ", ".join([f"{at} long", *(f"{name} {parcel.kind}" for name in others)])
-    frame = session.range(0, parcel.shares, 1, parcel.shares).mapInArrow(_worker(parcel.sent), schema)
-    if not parcel.merge:
+def _frame(session: Any, request: JobRequest) -> Any:
+    at, *others = request.columns
+    schema = ", ".join([f"{at} long", *(f"{name} {request.kind}" for name in others)])
+    frame = session.range(0, request.shares, 1, request.shares).mapInArrow(_worker(request.payload), schema)
+    if not request.merge:
         return frame
     # no share has two rows of one block, so adding up within shares first would be for nothing
-    return frame.repartition(parcel.shares, at).groupBy(at).agg(dict(zip(others, parcel.merge, strict=True)))
+    return frame.repartition(request.shares, at).groupBy(at).agg(dict(zip(others, request.merge, strict=True)))
 
 
-def _worker(sent: bytes) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
-    """What workers are sent: bytes, and a function that needs this library only when it runs."""
+def _worker(payload: bytes) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+    """The function that workers run, with its payload; it imports this library only when it runs."""
 
     def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        from streameval.remote.jobs import work
+        from streameval.remote.jobs import run_shares
 
         for batch in batches:
-            yield from work(sent, batch.column(0).to_pylist())
+            yield from run_shares(payload, batch.column(0).to_pylist())
 
     return run
 
 
 def _tagging(session: Any) -> tuple[Callable[[str], Any], Callable[[str], Any]]:
-    """What tags the jobs of a thread, and what stops jobs with a tag."""
+    """Functions that tag the jobs of this thread, and that stop jobs with a tag."""
     context = getattr(session, "sparkContext", None)
     if context is None:  # Spark Connect
         return session.addTag, session.interruptTag
@@ -110,7 +105,7 @@ def _tagging(session: Any) -> tuple[Callable[[str], Any], Callable[[str], Any]]:
 
 
 def _cancel(stop: Callable[[], Any], ended: threading.Event) -> None:
-    """Have a job stopped: asked until it ends, for it may not have begun, but never waited for in vain."""
+    """Stop a job: asked again until it ends, for it may not have begun, but no longer than `_PATIENCE`."""
 
     def ask() -> None:
         until = time.monotonic() + _PATIENCE
@@ -125,9 +120,9 @@ def _cancel(stop: Callable[[], Any], ended: threading.Event) -> None:
 
 
 def trouble(error: Exception) -> StreamevalError:
-    """Say what went wrong in Spark."""
+    """Turn an error of Spark into one line of ours."""
     text = str(error)
-    if (known := heard(text)) is not None:
+    if (known := reported_error(text)) is not None:
         return known
     if re.search(r"No module named '(streameval|pyarrow|polars|numba)", text):
         return InputError(
@@ -140,6 +135,6 @@ def trouble(error: Exception) -> StreamevalError:
 
 
 def first_line(error: Exception) -> str:
-    """The first line of an error that says something, both its ends where it is long: the reason stands last."""
+    """The first line of an error that is not empty, shortened in the middle: the reason stands last."""
     line = next((" ".join(line.split()) for line in str(error).splitlines() if line.strip()), type(error).__name__)
     return line if len(line) <= _LONGEST else f"{line[: _LONGEST // 2]} … {line[-_LONGEST // 2 :]}"

@@ -1,4 +1,4 @@
-"""Spark sessions: the one that is there, a server's, or one that is started on this machine."""
+"""Spark sessions: the active one, a server's, or one that is started on this machine."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from streameval.engines.spark.jobs import first_line, trouble
-from streameval.engines.spark.silence import hushed, quiet
+from streameval.engines.spark.silence import quiet, started_quietly
 from streameval.errors import InputError, OutsideError
 from streameval.rows.lake import need
 
@@ -21,19 +21,10 @@ _SETTINGS = {"spark.app.name": "streameval", "spark.ui.showConsoleProgress": "fa
 
 
 def opened(remote: str | None) -> Any:
-    """Return a session.
+    """Return a session for `remote` (see `Spark`).
 
-    Parameters
-    ----------
-    remote : str or None
-        See `Spark`.
-
-    Raises
-    ------
-    InputError
-        No address of a server, a Spark that cannot be started, the extra is missing.
-    OutsideError
-        A server that does not answer.
+    Raises `InputError` for a wrong address, a Spark that cannot be started, or a missing extra; `OutsideError` where
+    the server does not answer.
     """
     if remote is not None and not remote.startswith(("sc://", "local")):
         raise InputError(f"'{_shown(remote)}' is no Spark server", "write --spark-remote sc://HOST:15002")
@@ -55,7 +46,7 @@ def _session(remote: str | None) -> Any:
         if not _starts_here(remote):
             return builder.getOrCreate()
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # else workers are whatever `python3` is
-        with hushed(_SETTINGS if remote is None else None):
+        with started_quietly(_SETTINGS if remote is None else None):
             return builder.config(map=_SETTINGS).getOrCreate()
     except Exception as error:
         if remote is not None and remote.startswith("sc://"):
@@ -65,13 +56,13 @@ def _session(remote: str | None) -> Any:
 
 
 def _starts_here(remote: str | None) -> bool:
-    """Whether a Spark is to be started by us: its settings are ours then, and what it says is not asked for."""
+    """Whether a Spark is to be started by us, with our settings and without its output."""
     submitted = "PYSPARK_GATEWAY_PORT" in os.environ or "SPARK_REMOTE" in os.environ
     return remote.startswith("local") if remote is not None else not submitted
 
 
 def _reach(remote: str) -> None:
-    """Connect once: Spark's own client tries for ten minutes before it says that nobody is there."""
+    """Connect once: Spark's own client tries for ten minutes before it reports that nobody answers."""
     try:
         address = urlsplit(remote)
         host, port = address.hostname, address.port or _PORT
@@ -91,5 +82,5 @@ def _reach(remote: str) -> None:
 
 
 def _shown(remote: str) -> str:
-    """Without what follows the place: tokens stand there."""
+    """The address without what follows the host: tokens may stand there."""
     return re.split(r"[/;]", remote.split("://", 1)[-1], maxsplit=1)[0] if "://" in remote else remote

@@ -1,4 +1,4 @@
-"""Spark without what it says when nothing is wrong: a JVM's lines while it starts, warnings of other libraries."""
+"""Spark without its output when nothing is wrong: a JVM's lines while it starts, warnings of other libraries."""
 
 from __future__ import annotations
 
@@ -24,18 +24,11 @@ def quiet() -> Iterator[None]:
 
 
 @contextmanager
-def hushed(settings: Mapping[str, str] | None) -> Iterator[None]:
+def started_quietly(settings: Mapping[str, str] | None) -> Iterator[None]:
     """Start Spark's JVM and context; what it prints until the end of the block is kept back, what comes later is not.
 
-    Parameters
-    ----------
-    settings : mapping of str to str, or None
-        Of the context. None: do nothing, for a Spark that another library starts.
-
-    Raises
-    ------
-    RuntimeError
-        It did not start; says why, in its own words where it had some.
+    `settings` are those of the context; with None nothing is done, for a Spark that another library starts. A
+    `RuntimeError` says why it did not start, in its own words where it had some.
     """
     try:
         from pyspark import SparkConf, SparkContext
@@ -45,47 +38,37 @@ def hushed(settings: Mapping[str, str] | None) -> Iterator[None]:
     if settings is None or SparkContext._active_spark_context is not None or "SPARK_API_MODE" in os.environ:
         yield
         return
-    ear = _Ear()
+    output = _ProcessOutput()
     try:
         conf = SparkConf().setAll(list(settings.items()))
         try:
-            gateway = launch_gateway(conf, {"stderr": ear.mouth})  # type: ignore[no-untyped-call]
+            gateway = launch_gateway(conf, {"stderr": output.write_end})  # type: ignore[no-untyped-call]
         finally:
-            os.close(ear.mouth)
+            os.close(output.write_end)
         SparkContext(conf=conf, gateway=gateway)
         yield
     except Exception as error:
-        ear.thread.join(1.0)  # of a JVM that is gone, or else of one that has said enough
-        why = next((line for line in ear.heard if any(word in line.lower() for word in _WHY)), None)
+        output.thread.join(1.0)  # of a JVM that is gone, or else of one that has said enough
+        why = next((line for line in output.kept if any(word in line.lower() for word in _WHY)), None)
         raise RuntimeError(why or str(error)) from error
     finally:
-        ear.hushed = False
+        output.quiet = False
 
 
-class _Ear:
-    """Reads what a JVM prints, for as long as it lives.
-
-    Attributes
-    ----------
-    mouth : int
-        File descriptor that the JVM writes to.
-    heard : deque of str
-        The last lines that were kept back.
-    hushed : bool
-        Whether lines are kept back.
-    """
+class _ProcessOutput:
+    """Reads what a JVM prints to `write_end` for as long as it lives, and keeps the last lines while `quiet`."""
 
     def __init__(self) -> None:
-        self.end, self.mouth = os.pipe()
-        self.heard: deque[str] = deque(maxlen=_KEPT)
-        self.hushed = True
-        self.thread = threading.Thread(target=self._listen, name="streameval-jvm", daemon=True)
+        self.read_end, self.write_end = os.pipe()
+        self.kept: deque[str] = deque(maxlen=_KEPT)
+        self.quiet = True
+        self.thread = threading.Thread(target=self._read, name="streameval-jvm", daemon=True)
         self.thread.start()
 
-    def _listen(self) -> None:
-        with os.fdopen(self.end, errors="replace") as lines:
+    def _read(self) -> None:
+        with os.fdopen(self.read_end, errors="replace") as lines:
             for line in lines:
-                if self.hushed:
-                    self.heard.append(line)
+                if self.quiet:
+                    self.kept.append(line)
                 else:
                     sys.stderr.write(line)

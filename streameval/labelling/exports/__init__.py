@@ -32,13 +32,7 @@ def available() -> dict[str, Callable[[pa.Table, Path], Files]]:
 
 
 def format_of(path: str) -> Callable[[pa.Table, Path], Files]:
-    """Return the format for a path's ending.
-
-    Raises
-    ------
-    InputError
-        If no format has this ending.
-    """
+    """Return the format for a path's ending; an `InputError` where none has it."""
     for suffix, files in available().items():
         if path.lower().endswith(suffix):
             return files
@@ -48,8 +42,6 @@ def format_of(path: str) -> Callable[[pa.Table, Path], Files]:
 def unambiguous(tasks: pa.Table) -> pa.Table:
     """Rename the items' columns that would be read as part of an answer.
 
-    Examples
-    --------
     >>> unambiguous(pa.table({"se_task": [1], "label": [0], "Source": ["x"]})).column_names
     ['se_task', 'label_item', 'Source_item']
     """

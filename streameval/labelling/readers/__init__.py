@@ -46,12 +46,9 @@ _FOREIGN = {
 class Rejected:
     """Rows that could not be split into columns.
 
-    Attributes
-    ----------
-    table : pyarrow.Table
-        `row` int64, `said` text.
-    uncounted : int64 array, sorted
-        Rows that `se_row` passes over, in the file's own count.
+    Attributes:
+        table: `row` int64, `said` text.
+        uncounted (int64 array, sorted): Rows that `se_row` passes over, in the file's own count.
     """
 
     table: pa.Table
@@ -65,8 +62,6 @@ class Rejected:
     def renumber(self, rows: Int64Array) -> Int64Array:
         """Turn `se_row` into rows of the file.
 
-        Examples
-        --------
         >>> found = Rejected(REJECTED.empty_table(), np.array([1, 3]))
         >>> found.renumber(np.array([1, 2, 3]))
         array([2, 4, 5])
@@ -79,18 +74,12 @@ class Rejected:
 class Opened:
     """A source that stands ready as `se_given` in DuckDB.
 
-    Attributes
-    ----------
-    name : str
-        For messages and files: of an address without what may be secret.
-    digest : callable
-        Content hash; None where only the rows read can tell (a query has no bytes of its own).
-    columns : tuple of str
-        Names as they stand in the source: a name that stands there twice is here twice.
-    rejected : callable
-        Rows that could not be split into columns; to be asked after the source was read once.
-    lines : callable, optional
-        Lines of a text file on which rows begin, from 1; -1 where that would take too long to find out.
+    Attributes:
+        name: For messages and files: of an address without what may be secret.
+        digest: Content hash; None where only the rows read can tell (a query has no bytes of its own).
+        columns: Names as they stand in the source: a name that stands there twice is here twice.
+        rejected: Rows that could not be split into columns; to be asked after the source was read once.
+        lines: Lines of a text file on which rows begin, from 1; -1 where that would take too long to find out.
     """
 
     name: str
@@ -104,13 +93,7 @@ class Opened:
 
 
 def open_source(connection: duckdb.DuckDBPyConnection, source: Any) -> Opened:
-    """Find the reader of a source, and let it open it.
-
-    Raises
-    ------
-    InputError
-        Nothing reads it, or it is damaged.
-    """
+    """Find the reader of a source, and let it open it; an `InputError` where nothing reads it, or it is damaged."""
     module = _of_address(source) or _of_content(source)
     opened: Opened = module.read(connection, source)
     return opened
@@ -128,13 +111,7 @@ def _of_address(source: Any) -> ModuleType | None:
 
 
 def _of_content(source: Any) -> ModuleType:
-    """Reader of a file or of a table in memory.
-
-    Raises
-    ------
-    InputError
-        There is none.
-    """
+    """Reader of a file or of a table in memory; an `InputError` where there is none."""
     head, readers = _head(source), _readers()
     for module in readers:
         if "accepts" in vars(module) and module.accepts(source, head):
@@ -157,13 +134,7 @@ def is_address(source: Any) -> bool:
 
 
 def split_query(source: str) -> tuple[str, str]:
-    """Split URL#QUERY.
-
-    Raises
-    ------
-    InputError
-        There is no query.
-    """
+    """Split URL#QUERY; an `InputError` without a query."""
     address, _, query = source.partition("#")
     shown = masked_source(address)
     if not query.strip():
@@ -191,10 +162,8 @@ def _head(source: Any) -> bytes | None:
 def chunks(path: str) -> Iterator[bytes]:
     """Bytes of a text, piece by piece.
 
-    Raises
-    ------
-    InputError
-        A line that is longer than two of DuckDB's buffers: DuckDB passes over it without a word.
+    Raises:
+        InputError: A line that is longer than two of DuckDB's buffers: DuckDB passes over it without a word.
     """
     line, begun = 1, 0  # number of the line under way, and its bytes so far
     with open(path, "rb") as stream:
@@ -211,7 +180,7 @@ def chunks(path: str) -> Iterator[bytes]:
 
 
 def file_digest(path: str) -> Callable[[], str]:
-    """Content hash of a file, taken when asked for."""
+    """Content hash of a file, made when it is first used."""
 
     def digest() -> str:
         with open(path, "rb") as stream:
@@ -261,8 +230,6 @@ def one_path(path: str) -> str:
 def distinct(names: list[str]) -> list[str]:
     """Names for SQL: none empty, none twice whatever its capitals.
 
-    Examples
-    --------
     >>> distinct(["rank", "Rank", ""])
     ['rank', 'Rank_1', 'column_3']
     """

@@ -26,13 +26,10 @@ _DOWN = ("could not connect", "connection refused", "connection to server", "tim
 def read(connection: duckdb.DuckDBPyConnection, source: Any) -> Opened:
     """Stream the query's rows into a temporary table, which may spill to disk.
 
-    Raises
-    ------
-    InputError
-        A driver that is not installed, a file that is not there, a query that fails; a password with characters that an
-        address gives another meaning.
-    OutsideError
-        A server that does not answer.
+    Raises:
+        InputError: A driver that is not installed, a file that is not there, a query that fails; a password with
+            characters that an address gives another meaning.
+        OutsideError: A server that does not answer.
     """
     _refuse_odd_login(source)
     address, query = split_query(source)

@@ -20,11 +20,10 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from streameval.errors import InputError
 from streameval.methods.grid import geometric_grid, least_head, parse_epsilon
-from streameval.typing import FloatArray, Int64Array
+from streameval.typing import FloatArray, Int64Array, UInt8Array
 
 _BLOCK = 1 << 16  # labels that stay in a cache while every window slides over them
 _LONGEST = 2**31 - 1
@@ -34,17 +33,12 @@ _LONGEST = 2**31 - 1
 class Rises:
     """How one assumption fares.
 
-    Attributes
-    ----------
-    holds : bool
-        Whether it is true of the whole list.
-    first_rank : int
-        First rank r₂ at which it is broken; 0 where it holds.
-    ranks : int
-        Ranks r₂ that rise above an r₁: whose precision (A.1) or window (A.2) exceeds that of some r₁ ≤ r₂ − m. A.2 can
-        be broken without any.
-    largest_rise : float
-        The most by which one does: the tolerance with which nothing would rise.
+    Attributes:
+        holds: Whether it is true of the whole list.
+        first_rank: First rank r₂ at which it is broken; 0 where it holds.
+        ranks: Ranks r₂ that rise above an r₁: whose precision (A.1) or window (A.2) exceeds that of some r₁ ≤ r₂ − m.
+            A.2 can be broken without any.
+        largest_rise: The most by which one does: the tolerance with which nothing would rise.
     """
 
     holds: bool
@@ -57,16 +51,10 @@ class Rises:
 class WindowResult:
     """What is true of a list for one window and ε.
 
-    Attributes
-    ----------
-    window : int
-        Δ.
-    epsilon : float
-    head, m : int
-        r̃ and m of the paper.
-    ranks_compared : int
-        Ranks r₂ that have an r₁; 0 where the list is too short to say anything.
-    a1, a2 : Rises
+    Attributes:
+        window: Δ.
+        head, m: r̃ and m of the paper.
+        ranks_compared: Ranks r₂ that have an r₁; 0 where the list is too short to say anything.
     """
 
     window: int
@@ -86,20 +74,13 @@ class WindowResult:
 class Sliding:
     """Slides windows over the labels of consecutive ranks, from rank 1 on.
 
-    Parameters
-    ----------
-    windows : sequence of int
-        Values of Δ.
-    epsilons : sequence of str, float or Fraction
-        Values of ε; each window is paired with each of them.
+    Args:
+        windows: Values of Δ.
+        epsilons: Values of ε; each window is paired with each of them.
 
-    Raises
-    ------
-    InputError
-        No window, one below 1, or an ε outside (0, 1].
+    Raises:
+        InputError: No window, one below 1, or an ε outside (0, 1].
 
-    Examples
-    --------
     >>> sliding = Sliding([10, 50])
     >>> sliding.add(np.repeat([1, 0], [5_000, 5_000]).astype(np.uint8))
     >>> [(one.window, one.a1.holds, one.a2.holds) for one in sliding.result()]
@@ -120,17 +101,14 @@ class Sliding:
         self._end = self._history
         self.last_rank = 0
 
-    def add(self, labels: npt.NDArray[np.uint8]) -> None:
+    def add(self, labels: UInt8Array) -> None:
         """Add the labels of the next ranks; how a list is cut into calls changes nothing.
 
-        Parameters
-        ----------
-        labels : uint8 array, shape (n,)
+        Args:
+            labels: uint8 array, shape (n,).
 
-        Raises
-        ------
-        InputError
-            A label that is neither 0 nor 1; names its rank.
+        Raises:
+            InputError: A label that is neither 0 nor 1; names its rank.
         """
         for first in range(0, labels.size, _BLOCK):
             part = labels[first : first + _BLOCK]
@@ -139,7 +117,7 @@ class Sliding:
                 raise InputError(f"the label at rank {self.last_rank + at + 1:,} is {part[at]}, not 0 or 1")
             self._add_block(part)
 
-    def _add_block(self, part: npt.NDArray[np.uint8]) -> None:
+    def _add_block(self, part: UInt8Array) -> None:
         if self._end + part.size > self._labels.size:
             self._labels[: self._history] = self._labels[self._end - self._history : self._end].copy()
             self._end = self._history
@@ -156,7 +134,7 @@ class Sliding:
 
 def smallest_window(results: Sequence[WindowResult]) -> WindowResult | None:
     """Find the smallest window, of these the largest ε, for which A.2 holds on a list long enough to say so."""
-    holding = [one for one in results if one.a2.holds and one.ranks_compared]
+    holding = [result for result in results if result.a2.holds and result.ranks_compared]
     return min(holding, key=lambda one: (one.window, -one.epsilon), default=None)
 
 
@@ -175,7 +153,7 @@ class _Slide:
         self.whole[LOW_WINDOW] = window
         self.real: FloatArray = np.array([np.inf, 0.0])
 
-    def add(self, labels: npt.NDArray[np.uint8]) -> None:
+    def add(self, labels: UInt8Array) -> None:
         """Add labels after `reach` of the ranks before."""
         from streameval.kernels.sliding import RANK, WINDOW_RISES, first_uneven, slide
 

@@ -11,7 +11,6 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from streameval.curve import Curve
@@ -21,7 +20,7 @@ from streameval.methods import Look, Sampled, check_items
 from streameval.methods.checks.monotonicity import assumptions, warnings
 from streameval.options import option
 from streameval.types import Labels, Plan
-from streameval.typing import FloatArray, Int64Array
+from streameval.typing import BoolArray, FloatArray, Int64Array
 
 
 @dataclass(frozen=True)
@@ -213,9 +212,7 @@ def _table(ends: Int64Array, rank: Int64Array) -> pa.Table:
     return pa.table({"rank": rank, "stratum": stratum, "stratum_last": ends[stratum]})
 
 
-def _counts(
-    plan: Plan, labels: Labels, drawn: npt.NDArray[np.bool_]
-) -> tuple[Int64Array, Int64Array, Int64Array, Int64Array]:
+def _counts(plan: Plan, labels: Labels, drawn: BoolArray) -> tuple[Int64Array, Int64Array, Int64Array, Int64Array]:
     """Per stratum: last rank, labels drawn, positives with missing labels as 0 and as 1."""
     last = plan.table.column("stratum_last").to_numpy()
     starts = np.flatnonzero(np.concatenate([[True], last[1:] != last[:-1]]))

@@ -164,13 +164,7 @@ def smallest_c(n_items: int, alpha: float, delta: float, p_min: float) -> tuple[
 
 @functools.lru_cache(maxsize=64)
 def largest_c(n_items: int, budget: int) -> float:
-    """About the largest density c whose plan takes at most `budget` labels.
-
-    Raises
-    ------
-    InputError
-        The smallest plan takes more.
-    """
+    """About the largest density c whose plan takes at most `budget` labels; an `InputError` where no plan does."""
     low, high = 1.0, 4.0 * max(2, n_items)
     if budget >= n_items:
         return high

@@ -44,6 +44,7 @@ from streameval.methods.paula.layout import (
 )
 from streameval.methods.paula.noise import (
     ASSUMES_INDEPENDENT,
+    contradicted,
     noise_diagnostics,
     noise_findings,
     noise_points,
@@ -135,7 +136,6 @@ class Paula(Method):
 
         Parameters
         ----------
-        n_items : int
         seed : int
             Unused by the choice; kept for the shuffle of the tasks.
 
@@ -190,7 +190,10 @@ class Paula(Method):
         tested = assumptions(labels, layout.head_end, layout.window)
         refuted = bracket.contradicts_a2 or not inward.consistent or tested["A.2"]["verdict"].startswith("contradicted")
         claim = Claim("none" if refuted else "conditional", None, ASSUMES_A2)
-        diagnostics = {**bracket.diagnostics(), "contradicts_a2": refuted, "assumptions": tested}
+        otherwise = noise_diagnostics(layout, labels, tested)
+        fits = close(layout.n_items, points, labels.rank, labels.label).consistent
+        diagnostics = {**bracket.diagnostics(), "contradicts_a2": refuted, "assumptions": tested,
+                       "contradicts_independent": contradicted(otherwise, fits)}  # fmt: skip
         return Curve(
             n_items=plan.n_items,
             envelope=_picture(layout, labels, bracket) if refuted else inward,
@@ -214,7 +217,7 @@ class Paula(Method):
         envelope = close(layout.n_items, points, labels.rank, labels.label)
         assumed = assumptions(labels, layout.head_end, layout.window)
         found = noise_diagnostics(layout, labels, assumed)
-        refuted = found["contradicts_never_rising"] or found["contradicts_independence"] or not envelope.consistent
+        refuted = contradicted(found, envelope.consistent)
         said = noise_findings(self._confidence, envelope.consistent, found, assumed["A.2"], labels.about)
         return Curve(
             n_items=layout.n_items,

@@ -6,30 +6,25 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from streameval.methods.checks.monotonicity import p_text, rise_text, warnings
 from streameval.methods.paula.layout import Layout
 from streameval.types import Labels
-from streameval.typing import Int64Array
+from streameval.typing import BoolArray, Int64Array
 
 
 @dataclass(frozen=True)
 class Bracket:
     """Y⁻ and Y⁺ at the grid points, and the window sums they came from.
 
-    Attributes
-    ----------
-    window : int
-        Δ.
-    grid : int64 array, shape (k + 1,)
-    lower_units, upper_units : int64 arrays, shape (k + 1,)
-        Δ·Y⁻ and Δ·Y⁺, exact; a missing label counts 0 in the first and 1 in the second.
-    sums_lower, sums_upper : int64 arrays, shape (k + 1,)
-        Positives in each window, likewise.
-    head_yield : tuple of int
-        Y(g_ℓ), likewise.
+    Attributes:
+        window: Δ.
+        grid: int64 array, shape (k + 1,).
+        lower_units, upper_units (int64 arrays, shape (k + 1,)): Δ·Y⁻ and Δ·Y⁺, exact; a missing label counts 0 in the
+            first and 1 in the second.
+        sums_lower, sums_upper (int64 arrays, shape (k + 1,)): Positives in each window, likewise.
+        head_yield: Y(g_ℓ), likewise.
     """
 
     window: int
@@ -41,7 +36,7 @@ class Bracket:
     head_yield: tuple[int, int]
 
     @property
-    def crossed(self) -> npt.NDArray[np.bool_]:
+    def crossed(self) -> BoolArray:
         """Grid points where Y⁻ > Y⁺: proof that A.2 is false of these labels."""
         return np.asarray(self.lower_units > self.upper_units)
 

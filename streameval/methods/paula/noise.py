@@ -12,7 +12,6 @@ import math
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from streameval.curve.envelope import Points
@@ -20,7 +19,7 @@ from streameval.methods.checks.dependence import dependence_test
 from streameval.methods.checks.monotonicity import p_text, rise_text
 from streameval.methods.paula.layout import Layout
 from streameval.types import Labels
-from streameval.typing import FloatArray, Int64Array
+from streameval.typing import BoolArray, FloatArray, Int64Array
 
 ASSUMES_INDEPENDENT = (
     "labels are independent of one another, and the probability of a positive never rises beyond the first window"
@@ -32,17 +31,11 @@ _RATIO = 1.5  # of neighbouring λ
 def noise_points(layout: Layout, labels: Labels, delta: float) -> Points:
     """Bound Y at every grid point, and at N, all at once with probability ≥ 1 − delta under the model.
 
-    Parameters
-    ----------
-    layout : Layout
-        With at least one window beyond the head, or a list that ends after it.
-    labels : Labels
-    delta : float
+    Args:
+        layout: With at least one window beyond the head, or a list that ends after it.
 
-    Returns
-    -------
-    Points
-        Whole numbers. A missing label counts 0 below and 1 above.
+    Returns:
+        Points: Whole numbers. A missing label counts 0 below and 1 above.
     """
     first, last = layout.first[1:], layout.last
     ends = np.cumsum(layout.last - layout.first + 1)  # labels up to each grid point
@@ -63,7 +56,7 @@ def noise_points(layout: Layout, labels: Labels, delta: float) -> Points:
     return Points(ranks[keep], lower[keep], upper[keep])
 
 
-def _sums(low: npt.NDArray[np.bool_], high: npt.NDArray[np.bool_]) -> Int64Array:
+def _sums(low: BoolArray, high: BoolArray) -> Int64Array:
     """Running counts from 0, shape (2, labels + 1): missing labels as 0 and as 1."""
     return np.concatenate([np.zeros((2, 1), np.int64), np.cumsum([low, high], axis=1, dtype=np.int64)], axis=1)
 
@@ -120,6 +113,11 @@ def noise_diagnostics(layout: Layout, labels: Labels, assumed: dict[str, Any]) -
         "contradicts_independence": dependence.beyond_noise,
         "contradicts_never_rising": bool(rise["beyond_noise"]),
     }
+
+
+def contradicted(found: dict[str, Any], consistent: bool) -> bool:
+    """Whether `noise_diagnostics`, or bounds that cross, speak against the model."""
+    return bool(found["contradicts_never_rising"] or found["contradicts_independence"] or not consistent)
 
 
 def noise_findings(

@@ -216,7 +216,7 @@ def _bounds(ranks: Int64Array, low: FloatArray, high: FloatArray) -> Points:
 
 
 def _claimed(ranks: Int64Array, low: FloatArray, high: FloatArray, reading: tuple[float, str]) -> pa.Table:
-    """q, and what the paper's claim says of p."""
+    """q, and the p of the paper's claim."""
     beta, claim = reading
     below = 2 - beta if claim == "printed" else 1 / beta
     upper = high / below if below > 0 else np.ones(high.size)

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
 from streameval.kernels.draw import mix64
 from streameval.kernels.jit import kernel
+from streameval.typing import UInt64Array
 
-UInt64Array = npt.NDArray[np.uint64]
 SAMPLE_SEED = np.uint64(0x73616D706C653031)  # "sample01": not that of ties, or ties would be drawn in their order
 
 

@@ -11,13 +11,11 @@ draw.
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
 from streameval.kernels.draw import mix64
 from streameval.kernels.jit import kernel
-from streameval.typing import Int64Array
+from streameval.typing import BoolArray, Int64Array, UInt8Array, UInt64Array
 
-UInt64Array = npt.NDArray[np.uint64]
 SEED = np.uint64(0x7469656861736831)  # "tiehash1"
 NULL_WORD = np.uint64((1 << 63) + 1)
 
@@ -45,19 +43,14 @@ def add_words(state: UInt64Array, words: UInt64Array) -> None:
 
 
 @kernel
-def add_strings(
-    state: UInt64Array, offsets: Int64Array, data: npt.NDArray[np.uint8], valid: npt.NDArray[np.bool_]
-) -> None:
+def add_strings(state: UInt64Array, offsets: Int64Array, data: UInt8Array, valid: BoolArray) -> None:
     """Take strings into the hashes, in place.
 
-    Parameters
-    ----------
-    state : uint64 array, shape (n,)
-    offsets : int64 array, shape (n + 1,)
-        Where each string begins in `data`, and where the last one ends.
-    data : uint8 array
-    valid : bool array, shape (n,)
-        False where there is null.
+    Args:
+        state: uint64 array, shape (n,).
+        offsets (int64 array, shape (n + 1,)): Where each string begins in `data`, and where the last one ends.
+        data: uint8 array.
+        valid (bool array, shape (n,)): False where there is null.
     """
     for i in range(state.size):
         if not valid[i]:

@@ -7,11 +7,10 @@ flipped; for descending scores every bit is then flipped. −0.0 counts as 0.0. 
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
 from streameval.kernels.jit import kernel
+from streameval.typing import UInt32Array, UInt64Array
 
-UInt64Array = npt.NDArray[np.uint64]
 LAST = np.uint64(0xFFFFFFFFFFFFFFFF)  # of NaN and null: no float has it, and integers are checked against it
 _SIGN64 = np.uint64(1 << 63)
 _INF64 = np.uint64(0x7FF << 52)
@@ -23,12 +22,10 @@ _INF32 = np.uint32(0xFF << 23)
 def float64_keys(bits: UInt64Array, flip: np.uint64, out: UInt64Array) -> int:
     """Keys of float64 scores given as bits; returns how many are NaN.
 
-    Parameters
-    ----------
-    bits : uint64 array, shape (n,)
-    flip : uint64
-        0 for ascending scores, 2⁶⁴ − 1 for descending ones.
-    out : uint64 array, shape (n,)
+    Args:
+        bits: uint64 array, shape (n,).
+        flip: 0 for ascending scores, 2⁶⁴ − 1 for descending ones.
+        out: uint64 array, shape (n,).
     """
     count = 0
     for i in range(bits.size):  # without branches, so that it is done several at a time
@@ -41,7 +38,7 @@ def float64_keys(bits: UInt64Array, flip: np.uint64, out: UInt64Array) -> int:
 
 
 @kernel
-def float32_keys(bits: npt.NDArray[np.uint32], flip: np.uint64, out: UInt64Array) -> int:
+def float32_keys(bits: UInt32Array, flip: np.uint64, out: UInt64Array) -> int:
     """Keys of float32 scores given as bits, in the upper half; returns how many are NaN."""
     count = 0
     for i in range(bits.size):
