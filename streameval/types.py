@@ -159,6 +159,11 @@ class Plan:
         return self.notes.get("by")
 
     @property
+    def draw_by(self) -> tuple[str, ...]:
+        """Columns by whose hash items were drawn; none where they were not."""
+        return tuple(self.notes.get("draw_by", ()))
+
+    @property
     def slices(self) -> tuple[SliceRecord, ...]:
         """The slices, the largest first."""
         return tuple(SliceRecord(**one) for one in self.notes.get("slices", ()))

@@ -14,6 +14,7 @@ import streameval
 from streameval.cli import run
 from streameval.study import Study
 from streameval.study.provenance import commands
+from streameval.types import Plan
 from streameval.verbs.plan import fresh_seed
 
 N = 4_000
@@ -215,3 +216,15 @@ def test_plan_again_leads_on_from_where_the_study_stands(items, tmp_path, capsys
     assert f"Next: streameval evaluate {tmp_path / 'study'} --labels" in said(capsys, *command)[1]
     grown = ["plan", "--study", tmp_path / "study", "--labels-more", 2_000]
     assert f"Next: streameval select {tmp_path / 'study'}" in said(capsys, *grown)[1]
+
+
+def test_the_command_that_plans_again_names_all_that_describes_the_ranking():
+    ranking = {"score": "s", "ascending": True, "key": ["a", "b"], "nan": "last", "where": "day >= '2026-11-01'"}
+    location = {"source": ["lake"], "file_order": "natural", "memory": 4.0, "threads": 2, "verify": "off"}
+    plan = Plan("uniform", {}, 9, 0, pa.table({"rank": [1]}), ranking, {"by": "land"}, location)
+    words = shlex.split(commands(plan, {})[0])
+    for option, value in (("--score", "s"), ("--key", "a,b"), ("--nan", "last"), ("--file-order", "natural"),
+                          ("--where", "day >= '2026-11-01'"), ("--verify", "off"), ("--by", "land")):  # fmt: skip
+        assert words[words.index(option) + 1] == value
+    assert "--ascending" in words
+    assert not {"--memory", "--threads"} & set(words)

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Mapping
+from dataclasses import fields
 from typing import Any
 
+from streameval.rows.options import RankingOptions
 from streameval.types import Plan
+
+_OF_THE_MACHINE = ("memory", "threads")  # they change no result
 
 
 def commands(plan: Plan, summary: Mapping[str, Any], study: str = "STUDY") -> list[str]:
@@ -26,7 +30,7 @@ def commands(plan: Plan, summary: Mapping[str, Any], study: str = "STUDY") -> li
     chosen = {
         key: value for key, value in plan.parameters.items() if key != "alpha" or not plan.parameters.get("budget")
     }
-    drawn = {"draw_by": ",".join(plan.notes.get("draw_by", ())) or None}
+    drawn = {"draw_by": ",".join(plan.draw_by) or None}
     labels = [str(one["source"]) for one in summary.get("sources", [])]
     evaluate = ["streameval", "evaluate", study, *(["--labels", *labels] if labels else [])]
     return [
@@ -55,12 +59,13 @@ def way_out(plan: Plan, summary: Mapping[str, Any], study: str) -> str:
 def _planned(plan: Plan, study: str, how: Mapping[str, Any]) -> str:
     """Command that plans the ranking of a plan, by its slices if it has any."""
     source = plan.location.get("source") or ["(a table in memory)"]
-    described = {key: plan.ranking.get(key) for key in ("score", "key", "nan")}
-    described |= {"file_order": plan.location.get("file_order"), "verify": plan.location.get("verify")}
-    options = _options({**how, "by": plan.notes.get("by"), **_given(described)})
-    if plan.ranking.get("score") is not None and plan.ranking.get("ascending"):
-        options.append("--ascending")
-    return shlex.join(["streameval", "plan", *map(str, source), "--study", study, *options])
+    asked = RankingOptions.of(plan)
+    values = {one.name: getattr(asked, one.name) for one in fields(asked) if one.name not in _OF_THE_MACHINE}
+    described = {key: value for key, value in values.items() if value != getattr(RankingOptions, key)}
+    options = ["--ascending"] * described.pop("ascending", False)
+    described |= {"key": ",".join(asked.key)} if asked.key else {}
+    given = _options({**how, "by": plan.by, **described})
+    return shlex.join(["streameval", "plan", *map(str, source), "--study", study, *given, *options])
 
 
 def _judged(summary: Mapping[str, Any]) -> dict[str, Any]:
@@ -68,14 +73,6 @@ def _judged(summary: Mapping[str, Any]) -> dict[str, Any]:
     found = {key: summary.get(key) for key in ("misses", "vote", "prefer", "label_error", "assume")}
     found["prefer"] = ",".join(found["prefer"] or [])
     return {key: value for key, value in found.items() if value and value != "majority"}
-
-
-def _given(described: Mapping[str, Any]) -> dict[str, Any]:
-    """Without what is as it is by default; several key columns are one option."""
-    found = {key: value for key, value in described.items() if value and value != "refuse"}
-    if isinstance(found.get("key"), list | tuple):
-        found["key"] = ",".join(found["key"])
-    return found
 
 
 def _options(values: Mapping[str, Any]) -> list[str]:
