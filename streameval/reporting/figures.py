@@ -41,6 +41,7 @@ class Figure:
     title: str
     caption: str
     chart: Spec
+    still: str = ""  # what is seen before scripts draw it, and where none run
 
 
 def figures(shown: Sequence[Shown], marks: Literal["picked", "none"] = "picked") -> dict[str, Figure]:
@@ -70,8 +71,11 @@ def figures(shown: Sequence[Shown], marks: Literal["picked", "none"] = "picked")
                "more. That it never rises is what the PAULA paper assumes.", lambda rows: share_chart(rows, last)),
     ]  # fmt: skip
     rows = {name: _rows(shown, draw) for name, draw in _DRAWN.items()}
+    stills = {"precision": curves[0].picture()} if len(curves) == 1 else {}
     return {
-        name: Figure(name, title, caption, draw(rows[name])) for name, title, caption, draw in candidates if rows[name]
+        name: Figure(name, title, caption, draw(rows[name]), stills.get(name, ""))
+        for name, title, caption, draw in candidates
+        if rows[name]
     }
 
 
