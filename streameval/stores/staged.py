@@ -68,10 +68,7 @@ class Sender:
 
     def _stream(self, path: Path, key: str) -> None:
         self._refuse_stopped()
-        with (
-            open(path, "rb", buffering=0) as file,
-            self._filesystem.open_output_stream(key, buffer_size=0) as out,
-        ):
+        with open(path, "rb", buffering=0) as file, self._filesystem.open_output_stream(key, buffer_size=0) as out:
             while piece := file.read(_PIECE):
                 self._refuse_stopped()
                 out.write(piece)
