@@ -48,12 +48,7 @@ class Claim:
 
     @property
     def caution(self) -> str:
-        """A sentence that says whose answers the claim is about, where it is not the truth; else empty."""
-        return "" if self.about == TRUTH else f"The claim is about {self.about}, not about the truth: {self.why}."
-
-    @property
-    def because(self) -> str:
-        """The same after a sentence that has said whose answers they are."""
+        """A sentence for after what is claimed, where that is not about the truth; else empty."""
         return "" if self.about == TRUTH else f"This is no claim about the truth: {self.why}."
 
     def as_dict(self) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from streameval.kernels import page_index, parquet
 from streameval.kernels.page_header import count_rows, page_header
 from streameval.kernels.page_index import choose_pages, column_index, offset_index, places
 from streameval.kernels.parquet import ABSENT, chunk_facts, find_field
-from streameval.kernels.texts import copy_texts, find_texts
+from streameval.kernels.texts import copy_texts, extremes, find_texts
 from streameval.parquet import thrift
 from streameval.parquet.thrift import BINARY, I32, I64, LIST, STRUCT, TRUE
 
@@ -242,7 +242,10 @@ def test_indexes_that_cannot_be_true(index, wrong):
 
 
 @QUICK
-@given(st.lists(st.none() | st.binary(max_size=9), min_size=1, max_size=60), st.data())
+@given(
+    st.lists(st.none() | st.binary(max_size=9) | st.text("ab", max_size=20).map(str.encode), min_size=1, max_size=60),
+    st.data(),
+)
 def test_texts_are_found_behind_their_lengths(texts, data):
     nullable = int(None in texts)
     raw = b"".join(len(text).to_bytes(4, "little") + text for text in texts if text is not None)
@@ -256,5 +259,8 @@ def test_texts_are_found_behind_their_lengths(texts, data):
     wanted = [texts[row] for row in rows]
     assert size.tolist() == [-1 if text is None else len(text) for text in wanted]
     assert copy_texts(as_array(raw), begin, size, total).tobytes() == b"".join(text or b"" for text in wanted)
+    low, high = extremes(as_array(raw), begin, size)
+    known = [text for text in wanted if text is not None]
+    assert [wanted[at] for at in (low, high) if at >= 0] == ([min(known), max(known)] if known else [])
     cut = as_array(raw[: data.draw(st.integers(0, len(raw)))])
     assert find_texts(cut, nullable, rows, begin, size) in (-1, total)

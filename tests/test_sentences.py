@@ -80,8 +80,8 @@ def comments(folder):
 
 @pytest.mark.parametrize(
     ("method", "rises", "weakens"),
-    [("loguniform", False, ""), ("paula", False, "The band holds wherever the assumption does."),
-     ("paula", True, "The band is a picture and not a bound.")],
+    [("loguniform", False, ""), ("paula", False, "Of the claim: the band holds wherever the assumption does."),
+     ("paula", True, "Of the claim: the band is a picture and not a bound.")],
 )  # fmt: skip
 def test_comments_of_bounds_say_what_weakens_them(study, method, rises, weakens):
     truth = (np.arange(N) < 0.6 * N).astype(np.int8)

@@ -75,7 +75,7 @@ def test_labels_by_a_machine_are_not_the_truth(study, tmp_path, capsys):
     for name in ("curve", "envelope", "metrics", "provenance"):
         assert who in comments[name]
     assert {name for name, _ in columns} >= {"curve", "envelope", "metrics", "provenance"}
-    assert all(who in told for _, told in columns)
+    assert all(who in told and ABOUT in told for _, told in columns)
     assert all(who in told for (told,) in macros)
     for command in (["cut", str(folder), "--precision", "0.7"], ["at", str(folder), "--rank", "1000"]):
         assert run(command) == 0
@@ -93,7 +93,7 @@ def test_labels_by_a_machine_are_not_the_truth(study, tmp_path, capsys):
     assert low <= truth.mean() <= high
     assert found.claim.about == TRUTH
     assert "the truth lies inside the bounds" in told
-    assert "The claim is about" not in told
+    assert "no claim about the truth" not in told
     assert often in told
     assert "suggests" not in told  # as much as the answers suggest was given
     half = Study(folder).evaluation().summary["half_width"]
@@ -268,6 +268,12 @@ def test_the_last_answer_of_several_people_hides_no_dispute(study):
     assert claim.about == ABOUT
     assert "40 of 40 answers that others replaced differ" in claim.why
     assert f"answers are {ranks.size - 40:,} from ann, 40 from ben" in claim.why
+
+
+def test_a_dispute_that_leaves_no_label_names_no_source(study):
+    folder, ranks, _ = study
+    tables = [votes_of(ranks[:9], [one] * 9, annotator="ann") for one in (0, 1)]
+    assert claim_of(folder, tables).why.startswith("there are no labels; 9 of 9 answers given again differ")
 
 
 def test_answers_that_never_differ_are_counted(study):

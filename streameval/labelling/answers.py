@@ -90,6 +90,8 @@ def _parties(sources: Sequence[tuple[str, int]], people: Agreement) -> str:
     named = [(name, one["votes"]) for name, one in people.annotators.items() if name and one["votes"]]
     what, found = ("answers", sorted(named, key=lambda one: -one[1])) if len(sources) < 2 < 1 + len(named) else (
         "labels", sources)  # fmt: skip
+    if not found:
+        return "there are no labels"
     given = ", ".join(f"{count:,} from {short(name)}" for name, count in found[:_MOST])
     more = f" and others from {len(found) - _MOST:,} more" if len(found) > _MOST else ""
     return f"{what} are {given}{more}"

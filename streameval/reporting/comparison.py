@@ -75,7 +75,7 @@ def claim_sentence(found: Comparison) -> str:
     meaning = band_meaning(found.claim).replace("the band holds", "all bounds hold")
     said = f"{meaning[0].upper()}{meaning[1:]} ({found.lists})"
     said = f"{said}." if found.claim.coverage == "none" else f"{said}; assumed: {found.claim.assumes}."
-    return f"{said} {found.claim.because}".rstrip()
+    return f"{said} {found.claim.caution}".rstrip()
 
 
 def _short(value: float | None) -> float | None:

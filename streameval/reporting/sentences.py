@@ -15,12 +15,12 @@ def verdict(found: Evaluation) -> str:
     claim, account = found.curve.claim, found.summary["account"]
     labels = f"{account['labelled']:,} of {account['planned']:,} labels{_missing(account)}"
     if claim.coverage == "exact":
-        return f"Every item is labelled: the curve is exact{_of(claim)} ({labels}). {claim.because}".rstrip()
+        return f"Every item is labelled: the curve is exact{_of(claim)} ({labels}). {claim.caution}".rstrip()
     if found.curve.findings:
         return f"{found.curve.findings[0]} ({labels}.)"
     meaning = band_meaning(claim)
     said = f"{meaning[0].upper()}{meaning[1:]}; assumed: {claim.assumes} ({labels})."
-    return f"{said} {claim.because}".rstrip()
+    return f"{said} {claim.caution}".rstrip()
 
 
 def remarks(found: Evaluation) -> tuple[str, ...]:
@@ -55,14 +55,14 @@ def proof(found: Evaluation) -> str:
         tied = found.summary.get("ties") == "open"
         order = ", up to the order of items with the same score (lower and upper are the worst and the best)"
         said = f"Every item is labelled, so every number here is exact{_of(claim)}{order if tied else ''}."
-        return f"{said} That took {labels}. {claim.because}".rstrip()
+        return f"{said} That took {labels}. {claim.caution}".rstrip()
     if not curve.proves:
         return f"Nothing is proven: {_first(found)} The curve from {labels} is a picture, not a bound."
     low, _, high = curve.precision_at(curve.n_items)
     chance = "" if claim.confidence is None else f" with probability {claim.confidence:g}"
     return (
         f"{_proven_cutoff(found)}among all {curve.n_items:,} items, precision lies between {low:.1%} and {high:.1%}. "
-        f"That took {labels}, and {_holds(claim)}{chance}, assuming {_clause(claim.assumes)}. {claim.because}".rstrip()
+        f"That took {labels}, and {_holds(claim)}{chance}, assuming {_clause(claim.assumes)}. {claim.caution}".rstrip()
     )
 
 

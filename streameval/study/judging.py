@@ -89,12 +89,12 @@ def sharing(method: Method, label_error: float) -> Method:
 def _curve(plan: Plan, labels: Labels, label_error: float, confidence: float | None) -> Curve:
     curve = sharing(method_of(plan), label_error).curve(plan, labels)
     claim = replace(curve.claim, about=labels.about, why=f"{labels.why}{suggestion(labels.error_rate, label_error)}")
-    first, more = curve.findings[:1], curve.findings[1:]
-    caution = claim.because if any(claim.about in one for one in first) else claim.caution
-    if label_error:  # the claim will be about the truth
-        caution = f"{claim.why[:1].upper()}{claim.why[1:]}." if claim.why else ""
-    said = (*first, caution, *more) if first and caution else curve.findings
-    curve = replace(curve, claim=claim, findings=said)
+    caution = claim.caution
+    if label_error and claim.why:  # the claim will be about the truth
+        caution = f"{claim.why[0].upper()}{claim.why[1:]}."
+    if caution and curve.findings:
+        curve = curve.with_findings((curve.findings[0], caution, *curve.findings[1:]))
+    curve = replace(curve, claim=claim)
     return widen(curve, label_error, confidence)
 
 

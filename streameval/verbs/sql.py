@@ -105,8 +105,8 @@ def writer(folder: Study, plan: Plan | None, found: Evaluation) -> Callable[[str
     tables |= _slices(plan, found)
     tables["provenance"] = _provenance(plan, found)
     claim = found.curve.claim
-    weaker = f"{band_meaning(claim)}." if claim.coverage in ("none", "conditional") else ""
-    return database(tables, f"{weaker[:1].upper()}{weaker[1:]} {claim.because if weaker else claim.caution}".strip())
+    weaker = claim.caution or claim.coverage in ("none", "conditional")
+    return database(tables, f"Of the claim: {band_meaning(claim)}. {claim.caution}".rstrip() if weaker else "")
 
 
 def _slices(plan: Plan | None, found: Evaluation) -> dict[str, pa.Table]:

@@ -62,7 +62,7 @@ def at(
     claim = curve.claim
     meaning = band_meaning(claim)
     lines = [*columns(["", *_SIDES], cells), f"{meaning[0].upper()}{meaning[1:]}; assumed: {claim.assumes}."]
-    lines += filter(None, [estimate_sentence(curve.basis), claim.because])
+    lines += filter(None, [estimate_sentence(curve.basis), claim.caution])
     output.say({"found": found, "claim": claim.as_dict(), "estimates": curve.basis}, lines)
 
 

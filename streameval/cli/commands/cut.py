@@ -105,7 +105,7 @@ def _proven(found: Cut) -> list[str]:
         "",
         *columns(["", "lower", "estimate", "upper"], rows),
         f"{meaning[0].upper()}{meaning[1:]}. Assumed: {found.claim.assumes}.",
-        *filter(None, [estimate_sentence(found.estimates), found.claim.because]),
+        *filter(None, [estimate_sentence(found.estimates), found.claim.caution]),
     ]
 
 
