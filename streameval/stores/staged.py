@@ -37,8 +37,7 @@ _COPIES = 16
 class Sender:
     """Sends finished files of a local folder, a few at a time.
 
-    Attributes:
-        room: The local folder: it never holds more than the files under way and the one that is being written.
+    That folder, `room`, never holds more than the files under way and the one that is being written.
     """
 
     def __init__(self, place: str, room: Path) -> None:
