@@ -54,7 +54,7 @@ def figures(shown: Sequence[Shown], marks: Literal["picked", "none"] = "picked")
     last = max(curve.n_items for curve in curves)
     most = max(float(curve.envelope.upper[-1]) for curve in curves)
     unit = (0.0, 1.0)
-    mark = with_pick if marks == "picked" else _unmarked
+    mark = with_pick if marks == "picked" else lambda chart: chart
     candidates: list[tuple[str, str, str, Callable[[Rows], Spec]]] = [
         ("precision", "Precision by rank", "Share of positives among the first k items.",
                lambda rows: mark(band_chart(rows, rank_axis(1, last), "precision", 320))),
@@ -94,10 +94,6 @@ def slice_figures(study: Shown) -> list[Figure]:
                band_chart(own, rank_axis(1, last), "precision", 120, top))
         for at, (each, own) in enumerate(zip(slices, rows, strict=True))
     ]  # fmt: skip
-
-
-def _unmarked(chart: Spec) -> Spec:
-    return chart
 
 
 def _of_curve(draw: Callable[[Curve], Rows], study: Shown) -> Rows:
