@@ -108,7 +108,7 @@ class Counting:
         if isinstance(self.stages[-1], FirstStage):
             pile = self.hoard.pile(counts) if self.hoard is not None else None
             return _FirstCounts(scan, self.stages[-1], counts, self.hoard, pile)
-        return _Counts(scan, Sieve.of(scan, self.stages, self.bins, self.hashed), counts)
+        return _Counts(scan, Sieve.of(scan, self.stages, self.bins, self.hashed), counts=counts)
 
 
 @dataclass
@@ -141,10 +141,11 @@ class _FirstCounts:
 
 
 @dataclass
-class _Counts:
+class _Sieved:
+    """What passes the stages before, row group by row group; `take` says what becomes of it."""
+
     scan: Scan
     sieve: Sieve
-    counts: npt.NDArray[Any]
     room: Room = field(default_factory=Room)
     missing: int = 0
     done: list[int] = field(default_factory=list)
@@ -155,9 +156,19 @@ class _Counts:
         column = self.scan.column(unit)
         for first_row, keys in self.scan.order.blocks(column, self.room.keys):
             self.missing += keys.missing
-            bins, _ = self.sieve.pass_through(unit, first_row, keys, hashes, self.room)
-            count_bins(bins, self.counts)
+            self.take(*self.sieve.pass_through(unit, first_row, keys, hashes, self.room))
         self.done.append(number)
+
+    def take(self, bins: Int64Array, words: Words) -> None:
+        raise NotImplementedError
+
+
+@dataclass
+class _Counts(_Sieved):
+    counts: npt.NDArray[Any] = field(kw_only=True)
+
+    def take(self, bins: Int64Array, words: Words) -> None:
+        count_bins(bins, self.counts)
 
     def partial(self) -> Partial:
         return Partial(np.sort(self.done).astype(np.int64), self.missing, {SUM: self.counts.copy()})
@@ -190,29 +201,17 @@ class Collecting:
     def begin(self, scan: Scan) -> Tally:
         """Nothing collected."""
         wanted = flags(self.stages[-1].count, self.bins)
-        return _Items(scan, Sieve.of(scan, self.stages, self.bins, self.hashed), wanted)
+        return _Items(scan, Sieve.of(scan, self.stages, self.bins, self.hashed), wanted=wanted)
 
 
 @dataclass
-class _Items:
-    scan: Scan
-    sieve: Sieve
-    wanted: npt.NDArray[np.bool_]
-    room: Room = field(default_factory=Room)
-    missing: int = 0
-    done: list[int] = field(default_factory=list)
+class _Items(_Sieved):
+    wanted: npt.NDArray[np.bool_] = field(kw_only=True)
     found: list[Words] = field(default_factory=list)
 
-    def add(self, number: int) -> None:
-        unit = self.scan.units[number]
-        hashes = self.sieve.hashes(unit)
-        column = self.scan.column(unit)
-        for first_row, keys in self.scan.order.blocks(column, self.room.keys):
-            self.missing += keys.missing
-            bins, words = self.sieve.pass_through(unit, first_row, keys, hashes, self.room)
-            if bins.size:
-                self.found.append(words.where(self.wanted[bins]))
-        self.done.append(number)
+    def take(self, bins: Int64Array, words: Words) -> None:
+        if bins.size:
+            self.found.append(words.where(self.wanted[bins]))
 
     def partial(self) -> Partial:
         names = ["key", "hash", "position", *(["low"] if self.scan.order.kind == "decimal" else [])]

@@ -14,10 +14,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from streameval.curve import Curve
-from streameval.curve.envelope import Envelope
+from streameval.curve.stored import stored_curve
 from streameval.errors import InputError, did_you_mean
 from streameval.stores.own_files import Own
-from streameval.types import Claim
 
 NAMES = ("slice_envelope.parquet", "slice_curve.parquet", "slice_metrics.parquet")
 
@@ -111,17 +110,7 @@ def read_slices(files: Sequence[Own], facts: Sequence[Mapping[str, Any]]) -> tup
         envelope, shown, metrics = (
             table.filter(pc.equal(table.column("slice"), one["name"])).drop_columns(["slice"]) for table in tables
         )
-        curve = Curve(
-            n_items=one["n_items"],
-            envelope=Envelope.from_table(envelope, one["n_items"]),
-            basis=one.get("estimates", "bounds"),
-            center=Envelope.center_from(envelope),
-            grid=shown.column("rank").to_numpy(),
-            claim=Claim(**one["claim"]),
-            diagnostics=one["diagnostics"],
-            findings=tuple(one["findings"]),
-            score=shown.select(["rank", "score"]) if "score" in shown.column_names else None,
-        )
+        curve = stored_curve(one, envelope, shown)
         counts = (one["planned"], one["labelled"], one["positive"])
         found.append(SliceFound(one["name"], *counts, curve, shown, metrics))
     return tuple(found)

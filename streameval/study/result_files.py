@@ -13,12 +13,12 @@ import pyarrow as pa
 
 from streameval import __version__
 from streameval.curve import Curve
-from streameval.curve.envelope import Envelope
+from streameval.curve.stored import stored_curve
 from streameval.errors import StudyError
 from streameval.slices.files import NAMES as SLICE_FILES
 from streameval.slices.files import SliceFound, read_slices
 from streameval.stores.own_files import read_table
-from streameval.types import Claim, Labels, Plan
+from streameval.types import Labels, Plan
 
 NO_LABELS = pa.table(
     {"rank": pa.array([], pa.int64()), "label": pa.array([], pa.int8()), "weight": pa.array([], pa.float64())}
@@ -105,25 +105,10 @@ def read_results(folder: Path, summary: Mapping[str, Any]) -> Evaluation:
     return Evaluation(
         str(summary["evaluation_id"]),
         NO_LABELS if labels is None else labels,
-        _curve(summary, envelope, curve_table),
+        stored_curve(summary, envelope, curve_table),
         curve_table,
         metrics,
         summary,
         pa.table({}) if issues is None else issues,
         read_slices([files[name] for name in SLICE_FILES if name in files], summary.get("slices", ())),
-    )
-
-
-def _curve(summary: Mapping[str, Any], envelope: pa.Table, curve_table: pa.Table) -> Curve:
-    return Curve(
-        n_items=summary["n_items"],
-        envelope=Envelope.from_table(envelope, summary["n_items"]),
-        basis=summary.get("estimates", "bounds"),
-        center=Envelope.center_from(envelope),
-        grid=curve_table.column("rank").to_numpy(),
-        claim=Claim(**summary["claim"]),
-        diagnostics=summary["diagnostics"],
-        findings=tuple(summary["findings"]),
-        score=curve_table.select(["rank", "score"]) if "score" in curve_table.column_names else None,
-        misses=summary["misses"],
     )
