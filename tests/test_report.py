@@ -133,7 +133,10 @@ def test_a_list_of_one_item_is_counted_as_one(tmp_path):
     streameval.select(tmp_path / "s", ranking=one)
     found = streameval.evaluate(tmp_path / "s", labels=pa.table({"rank": [1], "label": [1]}))
     assert proof(found).endswith("That took 1 label of 1 item.")
-    assert "1 item, in the order in which they are stored. 1 label planned with uniform." in (tmp_path / "s" / "report.html").read_text()
+    assert (
+        "1 item, in the order in which they are stored. 1 label planned with uniform."
+        in (tmp_path / "s" / "report.html").read_text()
+    )
 
 
 def test_several_studies_need_a_file_and_pictures_a_folder(ranking, tmp_path, capsys):
