@@ -14,8 +14,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
+from streameval.cli.options import Switch
 from streameval.cli.output import Output
 from streameval.errors import OutsideError
+from streameval.options import option
 from streameval.process.system import alarm
 
 if TYPE_CHECKING:
@@ -35,20 +37,11 @@ def duration(kind: Any, tokens: Sequence[Any]) -> float:
 @Parameter(name="*")
 @dataclass(frozen=True)
 class Batch:
-    """How to behave as a job."""
+    """How to behave as a job, and whether to act."""
 
-    time_limit: Annotated[
-        float | None, Parameter(converter=duration, help="Stop after so long (90, 45m, 2h) with exit status 3.")
-    ] = None
-
-
-@Parameter(name="*")
-@dataclass(frozen=True)
-class Rehearsal:
-    """Whether to act."""
-
-    dry_run: Annotated[bool, Parameter(negative="", help="Say what would be read and written, and write nothing.")] = (
-        False
+    dry_run: Switch = option(False, "Say what would be read and written, and write nothing.")
+    time_limit: Annotated[float | None, Parameter(converter=duration)] = option(
+        None, "Stop after so long (90, 45m, 2h) with exit status 3."
     )
 
 

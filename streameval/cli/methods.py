@@ -17,11 +17,12 @@ METHODS = available()
 
 
 def owners() -> dict[str, dict[str, Field[Any]]]:
-    """Give every parameter by name, with the methods that have it and how they declare it."""
+    """Give every parameter that is an option by name, with the methods that have it and how they declare it."""
     found: dict[str, dict[str, Field[Any]]] = {}
     for name, method in METHODS.items():
         for one in fields(cast(Any, method)):
-            found.setdefault(one.name, {})[name] = one
+            if "help" in one.metadata:
+                found.setdefault(one.name, {})[name] = one
     return found
 
 
@@ -40,8 +41,8 @@ def _defaults(declared: Mapping[str, Field[Any]]) -> str:
     shown = {name: one.metadata["shown"] or ("" if one.default is None else f"{one.default}")
              for name, one in declared.items()}  # fmt: skip
     usual = next(iter(shown.values()))
-    others = "".join(f"; {name}: {one}" for name, one in shown.items() if one != usual)
-    return f" (default {usual}{others})" if usual else ""
+    said = [usual, *(f"{name}: {one}" for name, one in shown.items() if one != usual)]
+    return f" (default {'; '.join(filter(None, said))})" if any(shown.values()) else ""
 
 
 def _of_methods(cls: type[AnyFlags]) -> type[AnyFlags]:

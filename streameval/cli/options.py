@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar, get_args, get_type_hi
 
 from cyclopts import Parameter
 
-from streameval.options import alternatives
+from streameval.options import alternatives, option
 
 if TYPE_CHECKING:
     from streameval.engines import Engine
@@ -37,10 +37,10 @@ def names(kind: Any, tokens: Sequence[Any]) -> tuple[str, ...]:
 
 
 Whole = Annotated[int, Parameter(converter=whole)]
-Overwrite = Annotated[bool, Parameter(negative="")]
+Switch = Annotated[bool, Parameter(negative="")]
 _READ = {
     int: Whole,
-    bool: Overwrite,
+    bool: Switch,
     tuple[str, ...]: Annotated[str, Parameter(converter=names)] | None,
     Any: str | None,
 }
@@ -95,11 +95,10 @@ def existing(overwrite: bool) -> Existing:
 class EngineFlags:
     """What runs the scans of a list; what they find does not depend on it."""
 
-    engine: Annotated[str, Parameter(help="local (threads of this process), or spark.")] = "local"
-    spark_remote: Annotated[
-        str | None,
-        Parameter(help="sc://HOST:15002 of a Spark Connect or Sail server (default: the session there is, or a new)."),
-    ] = None
+    engine: str = option("local", "local (threads of this process), or spark.")
+    spark_remote: str | None = option(
+        None, "sc://HOST:15002 of a Spark Connect or Sail server (default: the session there is, or a new)."
+    )
 
     def facts(self) -> dict[str, str | None]:
         """Name the engine and its server, for records: without names, tokens and settings that an address may hold."""

@@ -5,17 +5,18 @@ from __future__ import annotations
 import shlex
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from cyclopts import Parameter
 
 from streameval.cli.methods import MethodFlags
-from streameval.cli.options import Whole
+from streameval.cli.options import Flags, Whole
 from streameval.cli.output import Output, progress
 from streameval.cli.ranking import RankingFlags
 from streameval.errors import InputError, StudyError
+from streameval.options import option
 
 if TYPE_CHECKING:
     from streameval.study import Study
@@ -24,49 +25,30 @@ if TYPE_CHECKING:
 
 @Parameter(name="*")
 @dataclass(frozen=True)
-class GrowthFlags:
+class GrowthFlags(Flags):
     """Growing a study that was planned with --looks, without naming its ranking again."""
 
-    labels_more: Annotated[Whole | None, Parameter(help="Enlarge the study by at most so many labels, once.")] = None
-    half_width: Annotated[
-        float | None, Parameter(help="Enlarge the study until it is forecast to reach this, relative to precision.")
-    ] = None
-
-    @property
-    def given(self) -> bool:
-        """Whether the study is to grow."""
-        return self.labels_more is not None or self.half_width is not None
+    labels_more: Whole | None = option(None, "Enlarge the study by at most so many labels, once.")
+    half_width: float | None = option(
+        None, "Enlarge the study until it is forecast to reach this, relative to precision."
+    )
 
 
 @Parameter(name="*")
 @dataclass(frozen=True)
-class ReuseFlags:
+class ReuseFlags(Flags):
     """Drawing the same items in every version of a ranking."""
 
-    draw_by: Annotated[
-        str | None,
-        Parameter(
-            help="loguniform: columns whose hash draws the items, so that another version draws nearly the same; "
-            "needs --seed."
-        ),
-    ] = None
-    reuse: Annotated[
-        str | None, Parameter(help="Labels that items have already, for whatever version; needs --on and --seed.")
-    ] = None
-    on: Annotated[str | None, Parameter(help="Column that joins them; items are drawn by it.")] = None
-    label: Annotated[str | None, Parameter(help="Column with the label (default label).")] = None
-    labels_unseen_by_model: Annotated[
-        Literal["yes", "no"] | None,
-        Parameter(
-            help="With --reuse: whether the model was made without these labels; with no, bounds promise nothing."
-        ),
-    ] = None
-
-    @property
-    def given(self) -> bool:
-        """Whether items are to be drawn by key."""
-        said = (self.draw_by, self.reuse, self.on, self.label, self.labels_unseen_by_model)
-        return any(value is not None for value in said)
+    draw_by: str | None = option(
+        None,
+        "loguniform: columns whose hash draws the items, so that another version draws nearly the same; needs --seed.",
+    )
+    reuse: str | None = option(None, "Labels that items have already, for whatever version; needs --on and --seed.")
+    on: str | None = option(None, "Column that joins them; items are drawn by it.")
+    label: str | None = option(None, "Column with the label (default label).")
+    labels_unseen_by_model: Literal["yes", "no"] | None = option(
+        None, "With --reuse: whether the model was made without these labels; with no, bounds promise nothing."
+    )
 
     def key(self) -> tuple[str, ...]:
         """Return the columns to draw by."""
@@ -87,7 +69,7 @@ def enlarge_study(ranking: Sequence[str], study: Path, flags: GrowthFlags, outpu
     if ranking:
         raise InputError("a study is enlarged on the ranking it was planned for", f"leave out '{ranking[0]}'")
     before = Study(study).plan().table.num_rows
-    grown = enlarge(study, **asdict(flags))
+    grown = enlarge(study, **flags.given())
     labels = grown.table.num_rows
     if labels == before:
         head = f"{grown.method}: enlarged by this request already, {labels:,} items to label in all"

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from streameval.errors import InputError
-from streameval.options import option
+from streameval.options import check_words, option
 
 
 @dataclass(frozen=True)
@@ -32,8 +32,7 @@ class LabelColumns:
 
     def __post_init__(self) -> None:
         """Check what can be checked without a source."""
-        if self.study not in ("this", "any"):
-            raise InputError(f"labels of study '{self.study}'", "it is 'this' or 'any'")
+        check_words(self)
 
 
 @dataclass(frozen=True)
@@ -74,8 +73,3 @@ class TaskOptions:
         """Check what can be checked without a study."""
         if self.repeats < 0:
             raise InputError(f"repeats is {self.repeats:,}, below 0")
-
-    @property
-    def given(self) -> list[str]:
-        """Names of the options that were given."""
-        return [name for name, value in vars(self).items() if value]

@@ -14,10 +14,12 @@ from dataclasses import dataclass, fields, replace
 from numbers import Integral, Real
 from typing import Any, ClassVar, Literal, Protocol, Self, TypeVar, cast, get_origin, get_type_hints, runtime_checkable
 
+import numpy as np
+
 from streameval.curve import Curve
 from streameval.errors import InputError, did_you_mean
-from streameval.options import alternatives
-from streameval.types import Labels, Plan
+from streameval.options import alternatives, check_word, option
+from streameval.types import Claim, Labels, Plan
 from streameval.typing import FloatArray, Int64Array
 
 ASSUMES_THE_DRAW = "nothing of the list: only that the planned ranks, drawn at random, are the ones that were labelled"
@@ -25,8 +27,6 @@ ASSUMES_THE_DRAW = "nothing of the list: only that the planned ranks, drawn at r
 # help of parameters that several methods have
 ALPHA = "Half-width to plan for, relative to precision."
 BUDGET = "Labels to spend at most, instead of --alpha."
-CONFIDENCE = "Probability of the claim."
-MIN_PRECISION = "Precision that the list is expected to keep."
 
 
 class Method(Protocol):
@@ -194,8 +194,7 @@ def method_of(plan: Plan) -> Method:
 
 def changed(method: AnyMethod, **parameters: Any) -> AnyMethod:
     """Give the same method with other values of those parameters that it has."""
-    own = {key: parameters[key] for key in parameter_names(type(method)) if key in parameters}
-    return cast(AnyMethod, replace(cast(Any, method), **own))
+    return cast(AnyMethod, replace(cast(Any, method), **own_parameters(type(method), parameters)))
 
 
 def _plain(value: Any) -> Any:
@@ -206,8 +205,10 @@ def _plain(value: Any) -> Any:
 
 
 def _check_type(method: type[Method], key: str, value: Any) -> None:
-    """Refuse a value of a type that the field's annotation does not name; whole numbers do for real ones."""
-    accepted = {str if get_origin(kind) is Literal else kind for kind in alternatives(get_type_hints(method)[key])}
+    """Refuse a value, or a type, that the field's annotation does not name; whole numbers do for real ones."""
+    hint = get_type_hints(method)[key]
+    check_word(key, value, hint)
+    accepted = {str if get_origin(kind) is Literal else kind for kind in alternatives(hint)}
     kind: type = int if isinstance(value, Integral) and not isinstance(value, bool) else type(value)
     if isinstance(value, Real) and not isinstance(value, Integral):
         kind = float
@@ -216,9 +217,46 @@ def _check_type(method: type[Method], key: str, value: Any) -> None:
         raise InputError(f"{key} is {value!r}, of type {type(value).__name__}", f"it takes {wanted}")
 
 
+def own_parameters(method: type[Method], given: Mapping[str, Any]) -> dict[str, Any]:
+    """Of parameters given to any method, those that a method has."""
+    names = parameter_names(method)
+    return {key: value for key, value in given.items() if key in names}
+
+
 def parameter_names(method: type[Method]) -> list[str]:
     """Names of a method's parameters, in order."""
     return [field.name for field in fields(cast(Any, method)) if field.init]
+
+
+@dataclass(frozen=True)
+class Sampled(Method):
+    """What methods that draw ranks at random have in common: parameters, and what they are checked for."""
+
+    alpha: float = option(0.08, ALPHA)
+    confidence: float = option(0.95, "Probability of the claim.")
+    min_precision: float = option(0.5, "Precision that the list is expected to keep.")
+    budget: int | None = option(None, BUDGET)
+
+    def __post_init__(self) -> None:
+        """Check every parameter."""
+        check_alpha(self.alpha)
+        check_budget(self.budget)
+        check_confidence(self.confidence)
+        if not 0 < self.min_precision <= 1:
+            raise InputError(f"min-precision is {self.min_precision}, outside (0, 1]", "0.5 is the default")
+
+    def claim_of(self, plan: Plan, labels: Labels) -> Claim:
+        """What the bounds promise: nothing is left to chance where every item is labelled."""
+        if plan.table.num_rows == plan.n_items and bool(np.all(labels.known)):
+            return Claim("exact", 1.0, "nothing")
+        if plan.labels_seen_by_model:
+            return Claim("none", None, ASSUMES_THE_DRAW)
+        return Claim("simultaneous", self.confidence, ASSUMES_THE_DRAW)
+
+    def contradicted(self, what: str) -> tuple[str, ...]:
+        """Say that bounds contradict themselves."""
+        return (f"{what}, which happens in fewer than {1 - self.confidence:.1%} of draws: check that these labels "
+                "belong to these ranks.",)  # fmt: skip
 
 
 def check_items(n_items: int) -> int:
@@ -254,9 +292,7 @@ def refuse_alpha_with_budget(parameters: Mapping[str, Any]) -> None:
         raise InputError("alpha and budget were both given, and a plan is made for one", "leave out one of them")
 
 
-def check_claim(confidence: float, min_precision: float) -> None:
-    """Refuse a confidence outside (0, 1), or a precision to plan for outside (0, 1]."""
+def check_confidence(confidence: float) -> None:
+    """Refuse a confidence outside (0, 1)."""
     if not 0 < confidence < 1:
         raise InputError(f"confidence is {confidence}, outside (0, 1)", "0.95 is usual")
-    if not 0 < min_precision <= 1:
-        raise InputError(f"min-precision is {min_precision}, outside (0, 1]", "0.5 is the default")

@@ -145,14 +145,11 @@ def hypergeometric(n: int, p: int, drawn: int) -> tuple[FloatArray, FloatArray]:
 
     What lies beyond 12 standard deviations, with a probability below 1e-60, is left out.
     """
-    spread = 12 * math.sqrt(drawn * p / n * (n - p) / n) + 12
-    low = max(0, drawn - (n - p), math.floor(drawn * p / n - spread))
-    high = min(p, drawn, math.ceil(drawn * p / n + spread))
-    k = np.arange(low, high, dtype=np.float64)
-    ratio = np.log(p - k) + np.log(drawn - k) - np.log(k + 1) - np.log(n - p - drawn + k + 1)
-    weight = np.concatenate([[0.0], np.cumsum(ratio)])
-    chance = np.exp(weight - weight.max())
-    return np.arange(low, high + 1, dtype=np.float64), chance / chance.sum()
+    from streameval.kernels.hypergeometric import log_hypergeometric
+
+    mean, spread = drawn * p / n, 12 * math.sqrt(drawn * p / n * (n - p) / n) + 12
+    found = range(max(0, drawn + p - n, math.floor(mean - spread)), min(p, drawn, math.ceil(mean + spread)) + 1)
+    return np.array(found, np.float64), np.exp([log_hypergeometric(k, drawn, p, n) for k in found])
 
 
 def _average_precision(counted: Counted) -> Iterator[Row]:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Literal
 
 from streameval.errors import InputError
-from streameval.options import option
+from streameval.options import check_words, option
 
 if TYPE_CHECKING:
     from streameval.types import Plan
@@ -38,30 +38,16 @@ class RankingOptions:
 
     def __post_init__(self) -> None:
         """Check every value."""
-        if self.file_order not in (None, "natural", "lexical"):
-            raise InputError(f"file order is '{self.file_order}'", "it is 'natural' (2 before 10) or 'lexical'")
+        check_words(self)
         if not 0 < self.memory < 1e6:
             raise InputError(f"memory is {self.memory}", "give gigabytes, such as 2")
         if self.threads is not None and self.threads < 1:
             raise InputError(f"threads is {self.threads}, below 1")
-        if self.nan not in ("refuse", "last"):
-            raise InputError(f"nan is '{self.nan}'", "it is 'refuse' or 'last'")
-        if self.verify not in ("on", "off"):
-            raise InputError(f"verify is '{self.verify}'", "it is 'on' or 'off'")
         if self.score is None and (self.ascending or self.key or self.nan != "refuse"):
             raise InputError("an order by score was described without a score column", "name it with --score COL")
 
     @staticmethod
     def of(plan: Plan) -> RankingOptions:
         """Return the options that a plan was made with."""
-        return RankingOptions(
-            score=plan.ranking.get("score"),
-            ascending=bool(plan.ranking.get("ascending", False)),
-            key=tuple(plan.ranking.get("key", ())),
-            nan=plan.ranking.get("nan", "refuse"),
-            file_order=plan.location.get("file_order"),
-            where=plan.ranking.get("where"),
-            memory=float(plan.location.get("memory", 2.0)),
-            threads=plan.location.get("threads"),
-            verify=plan.location.get("verify", "on"),
-        )
+        known = {**plan.ranking, **plan.location, "key": tuple(plan.ranking.get("key", ()))}
+        return RankingOptions(**{one.name: known[one.name] for one in fields(RankingOptions) if one.name in known})

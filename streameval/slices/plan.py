@@ -11,7 +11,7 @@ import pyarrow as pa
 from streameval.curve import Curve
 from streameval.curve.label_error import CONFIDENCE
 from streameval.errors import InputError
-from streameval.methods import Method, changed, method_of, parameter_names
+from streameval.methods import Method, changed, method_of, own_parameters
 from streameval.metrics.bounded import metrics
 from streameval.progress import Progress, silent
 from streameval.rankings.ranking import Ranking
@@ -66,8 +66,8 @@ def draw_by_slices(ranking: Ranking, by: str, method: Method, seed: int, progres
         cutoffs = list_cutoffs(ranking.n_items)
         placed = locate_slices(ranking, slices, wanted, cutoffs, progress)
     ranks = [at[np.searchsorted(all_, one.ranks)] for at, all_, one in zip(placed.rank, wanted, plans, strict=True)]
-    own = {"confidence": method.confidence, "budget": method.budget}
-    asked = {**plans[0].parameters, **{key: own[key] for key in own if key in parameter_names(type(method))}}
+    whole = {"confidence": method.confidence, "budget": method.budget}
+    asked = {**plans[0].parameters, **own_parameters(type(method), whole)}
     table, notes = join_plans(plans, slices.names, ranks, asked)
     items = (slices.names, wanted, placed.rank) if scored else ((), [], [])
     marks = marks_table(

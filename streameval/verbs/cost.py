@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from streameval.errors import InputError
-from streameval.methods import Method, available, create, parameter_names, refuse_alpha_with_budget
+from streameval.methods import Method, available, create, own_parameters, parameter_names, refuse_alpha_with_budget
 
 
 def cost(items: int, *, price_per_label: float | None = None, **parameters: Any) -> list[dict[str, Any]]:
@@ -60,4 +60,4 @@ def cost(items: int, *, price_per_label: float | None = None, **parameters: Any)
 def _own(given: dict[str, Any], method: type[Method]) -> dict[str, Any]:
     """Parameters for one method: those that it has, without those that others of them determine."""
     settled = {other for key in given for other in method.settles.get(key, ())}
-    return {key: value for key, value in given.items() if key in parameter_names(method) and key not in settled}
+    return {key: value for key, value in own_parameters(method, given).items() if key not in settled}

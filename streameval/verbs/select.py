@@ -98,8 +98,8 @@ def select(
     plan = folder.plan()
     files = format_of(os.fspath(export)) if export is not None else None
     (asked,) = split([TaskOptions], tasks, "select")
-    if asked.given and export is None:
-        raise InputError(f"{asked.given[0]} says what an export holds, and there is none", "name a file with --export")
+    if export is None and (given := [name for name, value in tasks.items() if value]):
+        raise InputError(f"{given[0]} says what an export holds, and there is none", "name a file with --export")
     opened, scans = planned_ranking(folder, plan, ranking, engine)
     names = shown_columns(plan, opened, columns)
     fetched = opened.fetch(plan.ranks, names, progress, method_cutoffs(plan), scans)

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from streameval.errors import InputError, did_you_mean
-from streameval.methods import available, create, parameter_names, refuse_alpha_with_budget
+from streameval.methods import available, create, own_parameters, parameter_names, refuse_alpha_with_budget
 from streameval.methods.replicates import Simulation, replicate
 from streameval.progress import Progress, silent
 from streameval.rankings import open_ranking
@@ -108,16 +108,15 @@ def _variants(methods: str | Sequence[str], given: dict[str, Any]) -> list[tuple
     """Every method and variant: a name to show, the method, its parameters."""
     known = available()
     names = list(known) if methods == "all" else [methods] if isinstance(methods, str) else list(methods)
-    taken = {name: parameter_names(known[name]) for name in names if name in known}
     for name in names:
         if name not in known:
             raise InputError(f"there is no method '{name}'", did_you_mean(name, known))
     for key in given:
-        if not any(key in own for own in taken.values()):
+        if not any(key in parameter_names(known[name]) for name in names):
             raise InputError(f"none of {', '.join(names)} has a parameter '{key}'")
     found: list[tuple[str, str, dict[str, Any]]] = []
     for name in names:
-        own = {key: value for key, value in given.items() if key in taken[name]}
+        own = own_parameters(known[name], given)
         for variant in known[name].variants:
             fits = all(own.get(key, value) == value for key, value in variant.items())
             if fits and (name, {**own, **variant}) not in [row[1:] for row in found]:

@@ -14,8 +14,6 @@ from streameval.errors import InputError
 if TYPE_CHECKING:
     from streameval.curve import Curve
 
-_PLAIN = Output()
-
 
 def at(
     study: Path,
@@ -25,7 +23,7 @@ def at(
     recall: Annotated[list[str] | None, Parameter(negative_iterable="")] = None,
     beta: float = 1.0,
     slice: str | None = None,
-    output: Output = _PLAIN,
+    output: Output = Output(),
 ) -> None:
     """What is known at a cutoff, or where a precision or recall is reached, with bounds.
 

@@ -5,13 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from streameval.cli.options import Overwrite, existing
+from streameval.cli.options import Switch, existing
 from streameval.cli.output import Output, columns
 
 if TYPE_CHECKING:
     from streameval.study.comparison import Comparison, Side
 
-_PLAIN = Output()
 _SHOWN = ("precision_at", "precision_at_recall", "rank_at_recall", "average_precision", "roc_auc", "precision_at_score")
 
 
@@ -22,8 +21,8 @@ def compare(
     confidence: float = 0.95,
     out: Path | None = None,
     plot: Path | None = None,
-    overwrite: Overwrite = False,
-    output: Output = _PLAIN,
+    overwrite: Switch = False,
+    output: Output = Output(),
 ) -> None:
     """Compare two evaluated studies or exact results: every difference with bounds, and whether it is established.
 

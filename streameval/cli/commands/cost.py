@@ -8,16 +8,13 @@ from streameval.cli.methods import MethodFlags
 from streameval.cli.options import Whole
 from streameval.cli.output import Output, columns
 
-_PLAIN = Output()
-_METHOD = MethodFlags()
-
 
 def cost(
     *,
     items: Whole,
     price_per_label: float | None = None,
-    parameters: MethodFlags = _METHOD,
-    output: Output = _PLAIN,
+    parameters: MethodFlags = MethodFlags(),
+    output: Output = Output(),
 ) -> None:
     """Count the labels that each method asks for, and the half-width they are planned for.
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
-from streameval.cli.batch import Batch, Rehearsal, copied, job, record, stage
+from streameval.cli.batch import Batch, copied, job, record, stage
 from streameval.cli.forecasts import lines_of, of_plan, rehearsed
 from streameval.cli.options import Flags, Whole, flags_of
 from streameval.cli.output import Output, columns
@@ -23,7 +23,7 @@ class LabelFlags(Flags):
     """Which columns of a label table say what, and how votes become labels."""
 
 
-_PLAIN, _LABELS, _BATCH, _ACT = Output(), LabelFlags(), Batch(), Rehearsal()
+_LABELS = LabelFlags()
 
 # what a terminal shows of metrics.parquet
 _OVERALL = (("average_precision", "positives"), ("roc_auc", ""), ("max_f1", ""), ("r_precision", ""))
@@ -39,9 +39,8 @@ def evaluate(
     how: LabelFlags = _LABELS,
     misses: Whole = 0,
     publish: str | None = None,
-    rehearsal: Rehearsal = _ACT,
-    batch: Batch = _BATCH,
-    output: Output = _PLAIN,
+    batch: Batch = Batch(),
+    output: Output = Output(),
 ) -> None:
     """Join labels back and write the curve with its bounds, the metrics and the report.
 
@@ -65,7 +64,7 @@ def evaluate(
     from streameval.study.provenance import way_out
     from streameval.verbs.evaluate import evaluate as verb
 
-    if rehearsal.dry_run:
+    if batch.dry_run:
         _rehearse(study, labels or [], publish, output)
         return
     with Study(study).changing():

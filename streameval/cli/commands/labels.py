@@ -11,11 +11,10 @@ from streameval.text import short
 if TYPE_CHECKING:
     from streameval.verbs.labels import Progress
 
-_PLAIN = Output()
 _MOST = 12  # open strata that a terminal shows
 
 
-def labels(study: Path, *, forget: str | None = None, output: Output = _PLAIN) -> None:
+def labels(study: Path, *, forget: str | None = None, output: Output = Output()) -> None:
     """Show how far the labelling has come, by stratum, annotator and source.
 
     Example: streameval labels my-study

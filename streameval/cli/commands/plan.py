@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from streameval.cli.batch import Batch, Rehearsal, job, record, stage
+from streameval.cli.batch import Batch, job, record, stage
 from streameval.cli.forecasts import lines_of, of_plan, rehearsed
 from streameval.cli.methods import MethodFlags, MethodName
 from streameval.cli.options import Whole
@@ -22,13 +22,6 @@ if TYPE_CHECKING:
     from streameval.study import Study
     from streameval.types import Plan
 
-_PLAIN = Output()
-_METHOD = MethodFlags()
-_RANKING = RankingFlags()
-_BATCH = Batch()
-_ACT = Rehearsal()
-_GROWTH = GrowthFlags()
-_REUSE = ReuseFlags()
 _SHOWN = 8  # slices that the terminal names
 
 
@@ -39,13 +32,12 @@ def plan(
     method: MethodName = "loguniform",
     seed: Whole | None = None,
     by: str | None = None,
-    growth: GrowthFlags = _GROWTH,
-    reuse: ReuseFlags = _REUSE,
-    parameters: MethodFlags = _METHOD,
-    flags: RankingFlags = _RANKING,
-    rehearsal: Rehearsal = _ACT,
-    batch: Batch = _BATCH,
-    output: Output = _PLAIN,
+    growth: GrowthFlags = GrowthFlags(),
+    reuse: ReuseFlags = ReuseFlags(),
+    parameters: MethodFlags = MethodFlags(),
+    flags: RankingFlags = RankingFlags(),
+    batch: Batch = Batch(),
+    output: Output = Output(),
 ) -> None:
     """Choose which ranks to label.
 
@@ -67,26 +59,26 @@ def plan(
     by
         Column whose values are slices (country, language, source): each gets ranks, a curve and metrics of its own.
     """
-    if by is not None and (growth.given or reuse.given):
+    if by is not None and (growth.given() or reuse.given()):
         raise InputError("slices are planned afresh and once", "leave out --by, or what enlarges or reuses")
-    if rehearsal.dry_run and (growth.given or reuse.given):
+    if batch.dry_run and (growth.given() or reuse.given()):
         raise InputError("--dry-run is for plans of a ranking alone", "leave out --labels-more, --reuse and the like")
-    if growth.given:
-        if (seed, parameters, flags) != (None, _METHOD, _RANKING):
+    if growth.given():
+        if (seed, parameters, flags) != (None, MethodFlags(), RankingFlags()):
             raise InputError(
                 "a study is enlarged as it was planned: other options would say nothing",
                 "leave out all but --labels-more or --half-width",
             )
         enlarge_study(ranking, study, growth, output)
         return
-    if reuse.given:
+    if reuse.given():
         plan_with_key(ranking, study, (reuse, flags), (method, seed), parameters, output)
         return
     from streameval.study import Study
     from streameval.study.plan_files import difference
     from streameval.verbs.plan import plan as verb
 
-    if rehearsal.dry_run:
+    if batch.dry_run:
         _rehearse(ranking, study, (method, seed, by), parameters, flags, output)
         return
     folder = Study(study)

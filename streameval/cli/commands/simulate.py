@@ -7,13 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from streameval.cli.methods import MethodFlags
-from streameval.cli.options import Overwrite, Whole, existing
+from streameval.cli.options import Switch, Whole, existing
 from streameval.cli.output import Output, columns, progress
 from streameval.cli.ranking import RankingFlags
-
-_PLAIN = Output()
-_METHOD = MethodFlags()
-_RANKING = RankingFlags()
 
 
 def simulate(
@@ -23,10 +19,10 @@ def simulate(
     replicates: Whole = 200,
     seed: Whole = 0,
     plot: Path | None = None,
-    overwrite: Overwrite = False,
-    parameters: MethodFlags = _METHOD,
-    flags: RankingFlags = _RANKING,
-    output: Output = _PLAIN,
+    overwrite: Switch = False,
+    parameters: MethodFlags = MethodFlags(),
+    flags: RankingFlags = RankingFlags(),
+    output: Output = Output(),
 ) -> None:
     """Run methods side by side on a fully labelled list: do their bounds hold, how wide are they, what do they cost?
 

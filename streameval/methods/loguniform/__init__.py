@@ -16,27 +16,15 @@ import pyarrow as pa
 from streameval.curve import Curve
 from streameval.curve.envelope import Points, close
 from streameval.errors import InputError
-from streameval.methods import (
-    ALPHA,
-    ASSUMES_THE_DRAW,
-    BUDGET,
-    CONFIDENCE,
-    MIN_PRECISION,
-    Look,
-    Method,
-    check_alpha,
-    check_budget,
-    check_claim,
-    check_items,
-)
+from streameval.methods import Look, Sampled, check_items
 from streameval.methods.checks.monotonicity import assumptions, warnings
 from streameval.options import option
-from streameval.types import Claim, Labels, Plan
+from streameval.types import Labels, Plan
 from streameval.typing import BoolArray, FloatArray, Int64Array
 
 
 @dataclass(frozen=True)
-class LogUniform(Method):
+class LogUniform(Sampled):
     """Our own method: a band that holds at all ranks at once, whatever the list.
 
     What holds: with probability ≥ `confidence` over the draw, the true yield lies in the band at every rank at once,
@@ -55,17 +43,11 @@ class LogUniform(Method):
     name: ClassVar[str] = "loguniform"
     summary: ClassVar[str] = "random ranks of density c/r, and a band that holds for every list"
 
-    alpha: float = option(0.08, ALPHA)
-    confidence: float = option(0.95, CONFIDENCE)
-    min_precision: float = option(0.5, MIN_PRECISION)
-    budget: int | None = option(None, BUDGET)
     looks: int = option(1, "How often the plan may be evaluated and enlarged.")
 
     def __post_init__(self) -> None:
         """Check every parameter."""
-        check_alpha(self.alpha)
-        check_budget(self.budget)
-        check_claim(self.confidence, self.min_precision)
+        super().__post_init__()
         if not 1 <= self.looks <= 64:
             raise InputError(f"looks is {self.looks}, outside 1..64", "one is enough unless labels decide about more")
 
@@ -169,10 +151,7 @@ class LogUniform(Method):
         """
         points = self._points(plan, labels)
         envelope = close(plan.n_items, points, labels.rank, labels.label)
-        exact = bool(plan.table.num_rows == plan.n_items and np.all(labels.known))
-        claim = Claim("exact", 1.0, "nothing") if exact else Claim("simultaneous", self.confidence, ASSUMES_THE_DRAW)
-        if not exact and plan.labels_seen_by_model:
-            claim = Claim("none", None, ASSUMES_THE_DRAW)
+        claim = self.claim_of(plan, labels)
         head = _labelled_head(plan)
         contradictions = assumptions(labels, head)
         curve = Curve(
@@ -182,7 +161,7 @@ class LogUniform(Method):
             claim=claim,
             diagnostics={"consistent": envelope.consistent, "labelled_head": head, "assumptions": contradictions},
         )
-        return curve if exact else curve.with_findings(self._findings(curve, labels.about))
+        return curve if claim.coverage == "exact" else curve.with_findings(self._findings(curve, labels.about))
 
     def _density(self, n_items: int) -> float:
         from streameval.methods.loguniform.design import largest_c, look_share, smallest_c
@@ -218,10 +197,7 @@ class LogUniform(Method):
                 "their labels, so the draw is none of chance and the bounds promise nothing.",
             )
         if not curve.envelope.consistent:
-            return (
-                f"The band contradicts itself, which happens in fewer than {1 - self.confidence:.1%} of draws: check "
-                "that these labels belong to these ranks.",
-            )
+            return self.contradicted("The band contradicts itself")
         return (
             f"With probability {self.confidence:g}, {about} lies inside the bounds at every rank at once"
             + (f" and at all {self.looks} looks" if self.looks > 1 else "")

@@ -19,39 +19,24 @@ The paper counts ε(L−ℓ)s/(1+ε) draws, approximately; what costs is the num
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Literal, get_args
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import pyarrow as pa
 
 from streameval.curve import Curve
 from streameval.curve.envelope import Points, close
-from streameval.errors import InputError, did_you_mean
-from streameval.methods import (
-    ALPHA,
-    ASSUMES_THE_DRAW,
-    BUDGET,
-    CONFIDENCE,
-    MIN_PRECISION,
-    Method,
-    check_alpha,
-    check_budget,
-    check_claim,
-    check_items,
-)
+from streameval.methods import Sampled, check_items
 from streameval.methods.checks.monotonicity import assumptions, warnings
 from streameval.methods.grid import EPSILON, HEAD, TAIL, Tail, parse_epsilon
 from streameval.methods.stratified.design import CANDIDATES, DEFAULT_EPSILON, Design, afforded, designed, radius_of
 from streameval.options import option
-from streameval.types import Claim, Labels, Plan
+from streameval.types import Labels, Plan
 from streameval.typing import FloatArray, Int64Array
-
-Reading = Literal["printed", "factor"]
-CLAIMS = get_args(Reading)
 
 
 @dataclass(frozen=True)
-class Stratified(Method):
+class Stratified(Sampled):
     """The paper's stratified sampling.
 
     What holds: with probability ≥ `confidence` over the draw, the true yield lies in the bounds at every rank at once,
@@ -70,25 +55,17 @@ class Stratified(Method):
     name: ClassVar[str] = "stratified"
     summary: ClassVar[str] = "the paper's stratified sampling on a geometric grid; bounds hold for every list"
 
-    alpha: float = option(0.08, ALPHA)
-    confidence: float = option(0.95, CONFIDENCE)
-    min_precision: float = option(0.5, MIN_PRECISION)
     epsilon: str | float | None = option(None, EPSILON, DEFAULT_EPSILON)
     head: int | None = option(None, HEAD, "102 / epsilon")
     tail: Tail = option("open", TAIL)
-    claim: Reading = option("printed", "The paper's claim as printed, or the factor its theorem needs.")
-    budget: int | None = option(None, BUDGET)
+    claim: Literal["printed", "factor"] = option(
+        "printed", "The paper's claim as printed, or the factor its theorem needs."
+    )
 
     def __post_init__(self) -> None:
         """Check every parameter that can be checked without N."""
-        check_alpha(self.alpha)
-        check_budget(self.budget)
-        check_claim(self.confidence, self.min_precision)
+        super().__post_init__()
         parse_epsilon(self.epsilon if self.epsilon is not None else DEFAULT_EPSILON)
-        if self.claim not in CLAIMS:
-            raise InputError(f"there is no claim '{self.claim}'", did_you_mean(self.claim, CLAIMS))
-        if self.tail not in ("open", "closed"):
-            raise InputError(f"tail is '{self.tail}'", "it is 'open' or 'closed'")
 
     def plan(self, n_items: int, seed: int = 0) -> Plan:
         """Draw the ranks to label.
@@ -164,13 +141,12 @@ class Stratified(Method):
         which assumes p ≥ p_min there.
         """
         design = self._design(plan.n_items)
-        exact = bool(plan.table.num_rows == plan.n_items and np.all(labels.known))
         slots = int(plan.notes["slots"])
         low, high = _shares(plan, labels, design.points, slots)
         radius = radius_of(design.points.size - 1, slots, 1 - self.confidence)
         points = _bounds(design.points[1:], low[1:] - radius, high[1:] + radius)
         envelope = close(plan.n_items, points, labels.rank, labels.label)
-        claim = Claim("exact", 1.0, "nothing") if exact else Claim("simultaneous", self.confidence, ASSUMES_THE_DRAW)
+        claim = self.claim_of(plan, labels)
         head = np.arange(1, design.head_end + 1, dtype=np.int64)
         curve = Curve(
             n_items=plan.n_items,
@@ -186,14 +162,11 @@ class Stratified(Method):
             },
             columns=_claimed(design.points[1:], low[1:], high[1:], (float(plan.notes["beta"]), self.claim)),
         )
-        return curve if exact else curve.with_findings(self._findings(curve, plan, labels.about))
+        return curve if claim.coverage == "exact" else curve.with_findings(self._findings(curve, plan, labels.about))
 
     def _findings(self, curve: Curve, plan: Plan, about: str) -> tuple[str, ...]:
         if not curve.envelope.consistent:
-            return (
-                f"The band contradicts itself, which happens in fewer than {1 - self.confidence:.1%} of draws: check "
-                "that these labels belong to these ranks.",
-            )
+            return self.contradicted("The band contradicts itself")
         sentences = [
             f"With probability {self.confidence:g}, {about} lies inside the bounds at every rank at once, whatever "
             "the list."

@@ -23,24 +23,13 @@ import pyarrow as pa
 
 from streameval.curve import Curve
 from streameval.curve.envelope import Points, close
-from streameval.errors import InputError, did_you_mean
-from streameval.methods import (
-    ALPHA,
-    ASSUMES_THE_DRAW,
-    BUDGET,
-    CONFIDENCE,
-    MIN_PRECISION,
-    Method,
-    check_alpha,
-    check_budget,
-    check_claim,
-    check_items,
-)
+from streameval.errors import InputError
+from streameval.methods import Sampled, check_items
 from streameval.methods.checks.monotonicity import assumptions, warnings
 from streameval.methods.uniform.intervals import Drawn, dkwm, hoeffding, hypergeometric
 from streameval.methods.uniform.sample_size import curve_sizes, point_sizes
 from streameval.options import option
-from streameval.types import Claim, Labels, Plan
+from streameval.types import Labels, Plan
 from streameval.typing import FloatArray, Int64Array
 
 Interval = Literal["hoeffding", "hypergeometric", "dkwm"]
@@ -50,7 +39,7 @@ _HEAD_SHOWN = 10_000  # cutoffs of a labelled head that the table shows one by o
 
 
 @dataclass(frozen=True)
-class Uniform(Method):
+class Uniform(Sampled):
     """Uniform random ranks: of one prefix, or of the whole list beyond a labelled head.
 
     What holds: with probability ≥ `confidence` over the draw, the true yield lies in the bounds at every rank at once,
@@ -69,19 +58,11 @@ class Uniform(Method):
     variants: ClassVar[tuple[dict[str, Any], ...]] = tuple({"interval": name} for name in INTERVALS)
 
     at: int | None = option(None, "Estimate the precision of the first so many items only.")
-    alpha: float = option(0.08, ALPHA)
-    confidence: float = option(0.95, CONFIDENCE)
-    min_precision: float = option(0.5, MIN_PRECISION)
-    budget: int | None = option(None, BUDGET)
     interval: Interval = option("hoeffding", "The interval that becomes the curve.")
 
     def __post_init__(self) -> None:
         """Check every parameter."""
-        check_alpha(self.alpha)
-        check_budget(self.budget)
-        check_claim(self.confidence, self.min_precision)
-        if self.interval not in INTERVALS:
-            raise InputError(f"there is no interval '{self.interval}'", did_you_mean(self.interval, INTERVALS))
+        super().__post_init__()
         if self.at is not None and self.at < 1:
             raise InputError(f"at is rank {self.at:,}, below 1")
 
@@ -127,8 +108,7 @@ class Uniform(Method):
         """
         sample = _Sample.of(plan, labels)
         envelope = close(plan.n_items, self._points(sample), labels.rank, labels.label)
-        exact = bool(plan.table.num_rows == plan.n_items and np.all(labels.known))
-        claim = Claim("exact", 1.0, "nothing") if exact else Claim("simultaneous", self.confidence, ASSUMES_THE_DRAW)
+        claim = self.claim_of(plan, labels)
         cutoffs = np.unique(np.append(sample.cutoffs(), plan.n_items))
         diagnostics = {
             "consistent": envelope.consistent,
@@ -136,7 +116,7 @@ class Uniform(Method):
             "assumptions": assumptions(labels, sample.head),
         }
         curve = Curve(plan.n_items, envelope, cutoffs, claim, diagnostics, columns=self._named(sample))
-        return curve if exact else curve.with_findings(self._findings(curve, sample, labels.about))
+        return curve if claim.coverage == "exact" else curve.with_findings(self._findings(curve, sample, labels.about))
 
     def _sizes(self, n_items: int) -> tuple[int, int, int]:
         """Labelled head, last rank that can be drawn, and labels drawn beyond the head."""
@@ -215,10 +195,7 @@ class Uniform(Method):
 
     def _findings(self, curve: Curve, sample: _Sample, about: str) -> tuple[str, ...]:
         if not curve.envelope.consistent:
-            return (
-                f"The bounds contradict themselves, which happens in fewer than {1 - self.confidence:.1%} of draws: "
-                "check that these labels belong to these ranks.",
-            )
+            return self.contradicted("The bounds contradict themselves")
         if self.at is None:
             return (
                 f"With probability {self.confidence:g}, {about} lies inside the bounds at every rank at once, "
