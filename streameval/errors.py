@@ -26,15 +26,7 @@ EXIT_INPUT = 2
 EXIT_OUTSIDE = 3
 EXIT_INTERRUPTED = 130
 
-_OUTSIDE_ERRNOS = {
-    errno.ENOSPC,
-    errno.EDQUOT,
-    errno.EFBIG,
-    errno.ENOMEM,
-    errno.EMFILE,
-    errno.EIO,
-    errno.ETIMEDOUT,
-}
+_OUTSIDE_ERRNOS = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.ENOMEM, errno.EMFILE, errno.EIO, errno.ETIMEDOUT}
 _PATH_ERRNOS = {
     errno.ENOENT,
     errno.EACCES,

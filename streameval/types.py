@@ -71,30 +71,21 @@ class SliceRecord:
 class Plan:
     """The ranks to label: the record of what was drawn, never regenerated from the seed.
 
-    Attributes
-    ----------
-    method : str
-        Name of the method (`streameval.methods`).
-    parameters : mapping of str to JSON values
-        The method's parameters, as typed (ε is kept as its decimal text).
-    n_items : int
-        Items in the ranking.
-    seed : int
-        Seed of the draw; methods that draw nothing keep it for the shuffle of the tasks.
-    ranking : mapping of str to JSON values
-        What the ranking is (fingerprint, order, score …); empty for a plan of a bare N.
-    table : pyarrow.Table
-        `rank` int64, strictly increasing, 1-based; `stratum` int32, numbered from 0 by rank; then columns of
-        the method's own.
-    notes : mapping of str to JSON values
-        What the method wants remembered about the plan, for itself. What others ask of a plan lies there too, and has
-        a property below.
-    location : mapping of str to JSON values
-        Where the ranking lies and how to read it (source, file order, memory, threads); no part of `plan_id`, so that
-        a lake may move.
-    marks : pyarrow.Table or None
-        Of a plan by slices: how many items of each slice are among the first items of the list
-        (`streameval.slices.pool.marks_table`).
+    Attributes:
+        method: Name of the method (`streameval.methods`).
+        parameters (mapping of str to JSON values): The method's parameters, as typed (ε is kept as its decimal text).
+        n_items: Items in the ranking.
+        seed: Seed of the draw; methods that draw nothing keep it for the shuffle of the tasks.
+        ranking (mapping of str to JSON values): What the ranking is (fingerprint, order, score …); empty for a plan of
+            a bare N.
+        table: `rank` int64, strictly increasing, 1-based; `stratum` int32, numbered from 0 by rank; then columns of the
+            method's own.
+        notes (mapping of str to JSON values): What the method wants remembered about the plan, for itself. What others
+            ask of a plan lies there too, and has a property below.
+        location (mapping of str to JSON values): Where the ranking lies and how to read it (source, file order, memory,
+            threads); no part of `plan_id`, so that a lake may move.
+        marks: Of a plan by slices: how many items of each slice are among the first items of the list
+            (`streameval.slices.pool.marks_table`).
     """
 
     method: str
@@ -203,18 +194,15 @@ def _content(column: pa.Array) -> Iterator[bytes]:
 class Labels:
     """What is known of each planned rank, in the plan's order, and an account of every row that came in.
 
-    Attributes
-    ----------
-    rank : int64 array, shape (n_planned,)
-    label : int8 array, shape (n_planned,)
-        1 positive, 0 negative, -1 no label (never answered, skipped, or votes that tie).
-    votes, positive_votes : int64 arrays, shape (n_planned,)
-    account : mapping of str to int
-        Planned, labelled, missing, doubled, contradictory … (see `streameval.labelling.tally`).
-    about, why : str
-        Whose answers they are, as in `Claim`.
-    error_rate : float
-        Share of wrong labels that their disagreement suggests; 0 where it suggests none.
+    Attributes:
+        rank: int64 array, shape (n_planned,).
+        label (int8 array, shape (n_planned,)): 1 positive, 0 negative, -1 no label (never answered, skipped, or votes
+            that tie).
+        votes, positive_votes: int64 arrays, shape (n_planned,).
+        account (mapping of str to int): Planned, labelled, missing, doubled, contradictory … (see
+            `streameval.labelling.tally`).
+        about, why: Whose answers they are, as in `Claim`.
+        error_rate: Share of wrong labels that their disagreement suggests; 0 where it suggests none.
     """
 
     rank: Int64Array

@@ -106,7 +106,7 @@ def test_the_page_is_small_and_says_what_it_claims(method, ranking, tmp_path):
 
 def test_a_page_needs_no_plan_and_escapes_whatever_it_shows(ranking, tmp_path):
     found = Study(study_of(ranking, tmp_path / "study")).evaluation()
-    page = render(None, found)
+    page = render("study", None, found)
     assert "Where labels were spent" not in page
     assert "Precision by rank" in page
     evil = tmp_path / "<img src=x onerror=alert(1)>&\"'"
@@ -133,7 +133,10 @@ def test_a_list_of_one_item_is_counted_as_one(tmp_path):
     streameval.select(tmp_path / "s", ranking=one)
     found = streameval.evaluate(tmp_path / "s", labels=pa.table({"rank": [1], "label": [1]}))
     assert proof(found).endswith("That took 1 label of 1 item.")
-    assert "<h1>uniform: 1 item, 1 label planned</h1>" in (tmp_path / "s" / "report.html").read_text()
+    assert (
+        "1 item, in the order in which they are stored. 1 label planned with uniform."
+        in (tmp_path / "s" / "report.html").read_text()
+    )
 
 
 def test_several_studies_need_a_file_and_pictures_a_folder(ranking, tmp_path, capsys):

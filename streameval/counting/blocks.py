@@ -74,8 +74,7 @@ def sum_block(
 ) -> tuple[BlockSums, UInt64Array | None]:
     """Return the sums of a block, and the order keys at the cutoffs in it; errors as in `LabelledScans.parts`.
 
-    Args:
-        room (uint64 array): Receives keys: as long as a block, where there are scores.
+    `room` (uint64 array) receives keys: as long as a block, where there are scores.
     """
     block = held.joined(rows, room)
     if block.keys is None:

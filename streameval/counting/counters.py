@@ -123,11 +123,7 @@ class SplitBins:
 
     @staticmethod
     def of(label_counts: BinCounts, weight: FloatArray) -> SplitBins:
-        """Split the bins that leave most open.
-
-        Args:
-            weight (float64 array, shape (bins,)): How much each leaves open; 0: it stays as it is.
-        """
+        """Split bins in proportion to `weight`, shape (bins,), what each leaves open; those of weight 0 stay as is."""
         chosen = np.flatnonzero(weight)
         if chosen.size > _MOST_PARTS // 2:
             chosen = np.sort(chosen[np.argsort(weight[chosen])[-_MOST_PARTS // 2 :]])

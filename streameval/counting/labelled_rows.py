@@ -119,11 +119,10 @@ class LabelledRows:
 
 
 def labelled_rows(ranking: Ranking, label: str, place: str = "column") -> LabelledRows:
-    """Open the labels of a list, and its scores where these are its order; without such a column, an `InputError`.
+    """Open the labels of a list, and its scores where these are its order.
 
-    Args:
-        place ({"column", "joined"}): Whether the label is a column of the list, or is still to be joined from
-            elsewhere.
+    The label is a "column" of the list (an `InputError` where it is not there), or is still to be "joined" from
+    elsewhere.
     """
     if place == "column" and label not in ranking.columns():
         raise InputError(f"the ranking has no column '{label}'", did_you_mean(label, ranking.columns()))

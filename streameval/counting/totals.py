@@ -73,11 +73,7 @@ class Totals:
 
 
 def fold(parts: Iterable[BlockSums], cutoffs: Int64Array) -> Totals:
-    """Merge the parts of a whole list, in the order of their ranks.
-
-    Args:
-        cutoffs (int64 array, ascending): The same that the parts were made with.
-    """
+    """Merge the sums of all blocks, in the order of their ranks; `cutoffs` are those that they were made with."""
     cut = np.zeros((cutoffs.size, 4), np.int64)
     blocks: list[_Block] = []
     pending: BlockSums | None = None

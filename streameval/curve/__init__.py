@@ -21,6 +21,7 @@ from streameval.errors import InputError
 from streameval.types import Claim
 from streameval.typing import FloatArray, Int64Array
 
+_PRECISION = ("precision_lower", "precision", "precision_upper")
 Basis = Literal["bounds", "labels at hand", "none"]
 """What estimates are made of: the middle of the bounds, or the labels at hand; or there are none."""
 
@@ -257,14 +258,17 @@ class Curve:
         claim = self.claim
         chance = "" if claim.confidence is None else f" with probability {claim.confidence:g}"
         head = f"{claim.coverage}{chance}; assumed: {claim.assumes}. {claim.caution}"
-        sides = ["precision_lower", "precision", "precision_upper"]
-        ranks = np.unique(np.rint(np.geomspace(1, self.n_items, 200)).astype(np.int64))
-        drawn = [self.at(ranks).column(name).to_numpy() for name in sides]
         few = np.unique(np.append(10 ** np.arange(np.log10(self.n_items) + 1e-9, dtype=np.int64), self.n_items))
-        shown = [[f"{row['rank']:,}", *(row[side] for side in sides)] for row in self.at(few).to_pylist()]
+        shown = [[f"{row['rank']:,}", *(row[side] for side in _PRECISION)] for row in self.at(few).to_pylist()]
         rows = [["unknown" if v is None else v if isinstance(v, str) else f"{v:.4f}" for v in row] for row in shown]
-        picture = notebook.band(f"Precision by rank, {self.n_items:,} items", ranks, *drawn)
-        return notebook.table(f"Precision by rank. {head}", ["first k", "lower", "estimate", "upper"], rows) + picture
+        table = notebook.table(f"Precision by rank. {head}", ["first k", "lower", "estimate", "upper"], rows)
+        return table + self.picture()
+
+    def picture(self) -> str:
+        """Draw precision by rank with its bounds as SVG, without scripts."""
+        ranks = np.unique(np.rint(np.geomspace(1, self.n_items, 200)).astype(np.int64))
+        drawn = [self.at(ranks).column(name).to_numpy() for name in _PRECISION]
+        return notebook.band(f"Precision by rank, {self.n_items:,} items", ranks, *drawn)
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
         """Hand the curve's table to any Arrow reader (PyCapsule protocol)."""

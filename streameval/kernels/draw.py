@@ -24,12 +24,7 @@ def mix64(value: np.uint64) -> np.uint64:
 
 @kernel
 def draws(seed: np.uint64, count: int) -> UInt64Array:
-    """The first `count` 64-bit numbers of a seed's stream.
-
-    Returns:
-        uint64 array, shape (count,): Number i is mix64(mix64(seed) + (i + 1)·golden), so it depends on seed and i
-            alone.
-    """
+    """The first `count` 64-bit numbers of a seed's stream: number i is mix64(mix64(seed) + (i + 1)·golden)."""
     out = np.empty(count, dtype=np.uint64)
     state = mix64(seed)
     for i in range(count):

@@ -20,8 +20,7 @@ def log_choose(n: int, k: int) -> float:
 def fisher_rise(positive_a: int, size_a: int, positive_b: int, size_b: int) -> float:
     """P(block B shows at least `positive_b` positives | the total), under one common probability.
 
-    Returns:
-        float: Small where B, the later block, is too rich in positives to be chance.
+    Small where B, the later block, is too rich in positives to be chance.
     """
     total, size = positive_a + positive_b, size_a + size_b
     base = log_choose(size, total)

@@ -11,12 +11,7 @@ from streameval.typing import BoolArray, FloatArray, Int64Array, UInt8Array, UIn
 
 @kernel
 def count_keys(
-    keys: UInt64Array,
-    labels: UInt8Array,
-    place: UInt64Array,
-    counts: UInt16Array,
-    own: Int64Array,
-    spilled: Int64Array,
+    keys: UInt64Array, labels: UInt8Array, place: UInt64Array, counts: UInt16Array, own: Int64Array, spilled: Int64Array
 ) -> int:
     """Count labels per key, in the cells that are one's own.
 

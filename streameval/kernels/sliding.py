@@ -15,13 +15,7 @@ LOW, LARGEST_RISE = range(2)
 
 
 @kernel
-def slide(
-    labels: UInt8Array,
-    start: int,
-    shape: tuple[int, int, int],
-    whole: Int64Array,
-    real: FloatArray,
-) -> None:
+def slide(labels: UInt8Array, start: int, shape: tuple[int, int, int], whole: Int64Array, real: FloatArray) -> None:
     """Compare each rank r₂ with all ranks r₁ from `head` to r₂ − `gap`, by their precision and by their windows.
 
     A quotient of whole numbers is rounded monotonically, so two that differ as floats differ as they are. Two that are

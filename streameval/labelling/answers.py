@@ -38,14 +38,10 @@ _MOST = 5  # sources that are named
 class Dispute:
     """Answers that differ, of those that could.
 
-    Attributes
-    ----------
-    what : str
-        What they are, after "of".
-    rate : float
-        Share of wrong labels that it suggests.
-    among : str
-        Of which items that is the share, where not of all.
+    Attributes:
+        what: What they are, after "of".
+        rate: Share of wrong labels that it suggests.
+        among: Of which items that is the share, where not of all.
     """
 
     differ: int
@@ -59,20 +55,16 @@ def whose(rows: pa.Table, counts: Counts, label: Int8Array, rank: Int64Array, pe
           rule: VoteRule) -> tuple[str, str, float]:  # fmt: skip
     """Say what the labels are answers to, and why.
 
-    Parameters
-    ----------
-    rows : pyarrow.Table
-        With `fate`, as `streameval.labelling.fates` gives them.
-    label, rank : arrays, shape (n_planned,)
-    people : Agreement
-    rule : VoteRule
+    Args:
+        rows: With `fate`, as `streameval.labelling.fates` gives them.
+        label, rank: arrays, shape (n_planned,).
+        people
+        rule
 
-    Returns
-    -------
-    about, why : str
-        `TRUTH` and nothing, or `ANNOTATORS` and a clause: who gave how many labels, and how many answers differ.
-    rate : float
-        Share of wrong labels that this suggests, rounded up to three decimals; 0 where it suggests none.
+    Returns:
+        about, why: `TRUTH` and nothing, or `ANNOTATORS` and a clause: who gave how many labels, and how many answers
+            differ.
+        rate: Share of wrong labels that this suggests, rounded up to three decimals; 0 where it suggests none.
     """
     sources = _sources(rows, rank[label >= 0])
     disputes = [_between_votes(counts), _given_again(rows), *_repeats(people)]

@@ -39,9 +39,7 @@ _REMOVE = "remove the file; what it covered is read again"
 class ScanEngine(Protocol):
     """Runs tasks over row groups.
 
-    Attributes:
-        placement ({"in process", "on workers"}): Whether all row groups are read within this process, so that one of
-            them can guide the next.
+    Its placement is "in process", so that one row group can guide the next, or "on workers".
     """
 
     placement: ClassVar[str]

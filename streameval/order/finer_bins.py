@@ -16,11 +16,7 @@ _MOST = (1 << 64) - 1
 
 @dataclass(frozen=True)
 class Words:
-    """The words of some rows, in the order that compares them.
-
-    Attributes:
-        key, low, hash, position (uint64 arrays, shape (n,)): `low` is empty where scores have no second word.
-    """
+    """Words of some rows, uint64, in the order that compares them; `low` is empty where scores have no second word."""
 
     key: UInt64Array
     low: UInt64Array

@@ -70,7 +70,7 @@ def locate(
     first_bins = min(most_bins, max(_LEAST_BINS, 2 * runs * scan.n_items // most_candidates, 4 * runs))
     search = Search(scan, wanted, scan.n_items, most_bins, most_candidates, checkpoints or Checkpoints(), progress)
     # an item's tie hash is at hand where it is that of its position, and comes right after its key
-    ties = "whole" if scan.keys or scan.order.kind == "decimal" else "parted"
+    ties = "whole" if scan.key_columns or scan.order.kind == "decimal" else "parted"
     sample = _sample(search)
     search.stages.append(first_stage(sample, first_bins, most_bins, ties))
     early_candidates = _early_candidates(search, sample, int(limit_bytes))
@@ -130,7 +130,7 @@ def _kept(search: Search, early_candidates: EarlyCandidates | None) -> Words | N
         key[gone] = LAST
     if key.size != (search.counts - search.skipped_counts).sum():
         raise InputError("the list changed while it was counted", "run the command again")
-    hashes = np.zeros(key.size, np.uint64) if search.scan.keys else position_hashes(position)
+    hashes = np.zeros(key.size, np.uint64) if search.scan.key_columns else position_hashes(position)
     return Words(key, np.empty(0, np.uint64), hashes, position.view(np.uint64))
 
 

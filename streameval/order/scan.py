@@ -22,7 +22,7 @@ class Scan:
     """How units are read.
 
     Attributes:
-        keys: Key columns; empty where ties are ordered by position.
+        key_columns: Empty where ties are ordered by position.
         key_hashes (callable(positions) -> uint64 array): Tie hashes of the items at some stored positions, from their
             key columns.
         skipped: Rows of the list that are in none of the units.
@@ -31,7 +31,7 @@ class Scan:
     units: Sequence[Unit]
     order: ScoreOrder
     score: str
-    keys: tuple[str, ...]
+    key_columns: tuple[str, ...]
     threads: int
     key_hashes: Callable[[Int64Array], UInt64Array]
     skipped: SkippedRows = field(default_factory=SkippedRows.none)
@@ -49,9 +49,13 @@ class Scan:
         """Order keys of a unit's rows."""
         return self.order.keys(self.column(unit))
 
+    def tie_hashes(self, positions: Int64Array) -> UInt64Array:
+        """Tie hashes of the items at some stored positions."""
+        return self.key_hashes(positions) if self.key_columns else position_hashes(positions)
+
     def hashes(self, unit: Unit) -> UInt64Array:
         """Tie hashes of all rows of a unit from its key columns."""
-        return key_hashes(unit.read(self.keys).select(list(self.keys)))
+        return key_hashes(unit.read(self.key_columns).select(list(self.key_columns)))
 
     def words(self, first_position: int, keys: Keys, rows: UInt32Array, hashes: UInt64Array | None) -> Words:
         """All words of some rows of a block.
@@ -65,7 +69,7 @@ class Scan:
         """
         positions = rows.astype(np.int64) + first_position
         low = keys.low[rows] if keys.low.size else keys.low
-        if not self.keys:
+        if not self.key_columns:
             tie = position_hashes(positions)
         else:
             tie = np.zeros(rows.size, np.uint64) if hashes is None else hashes[rows]

@@ -56,8 +56,7 @@ class ScoreOrder:
     def blocks(self, scores: pa.ChunkedArray | pa.Array, out: UInt64Array) -> Iterator[tuple[int, Keys]]:
         """Turn scores into order keys a cache's worth at a time: first row of each block, and its keys.
 
-        Args:
-            out (uint64 array): Receives the keys of a block; the next block overwrites them.
+        The keys of a block are put into `out`, and the next block overwrites them.
         """
         array = scores.combine_chunks() if isinstance(scores, pa.ChunkedArray) else scores
         plain = not array.null_count and self.kind != "decimal"

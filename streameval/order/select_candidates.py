@@ -39,7 +39,7 @@ class Located:
 
 def select_candidates(search: Search, items: Words) -> Located:
     """Sort the candidates, and take those at wanted ranks."""
-    if search.scan.keys and search.hashed == "later":
+    if search.scan.key_columns and search.hashed == "later":
         items = _hash_ties(search.scan, items)
     n_items = items.key.size
     items, rows = _with_skipped(search, items)
@@ -61,7 +61,7 @@ def select_candidates(search: Search, items: Words) -> Located:
         position=position[at].astype(np.int64),
         keys=Keys(items.key[order[at]], items.low[order[at]] if items.low.size else items.low, search.missing),
         tied=tied[at] | np.array(split, dtype=np.bool_)[bin_of],
-        equal_keys=twins if search.scan.keys else 0,
+        equal_keys=twins if search.scan.key_columns else 0,
         missing=search.missing,
         scans=search.scans,
     )

@@ -21,11 +21,7 @@ from streameval.typing import AnyArray, BoolArray, Int64Array, UInt64Array
 
 @dataclass(frozen=True)
 class Sampling:
-    """Keys of some rows from all over the list, from which bins are made.
-
-    Attributes:
-        n_units, rows: Approximate numbers of row groups to read, and of rows to take from all of them.
-    """
+    """Keys of about `rows` rows, from about `n_units` units all over the list, from which bins are made."""
 
     n_units: int
     rows: int
@@ -166,11 +162,7 @@ class _Counts(_Filtered):
 
 @dataclass(frozen=True)
 class Collecting:
-    """The items in wanted bins of the last stage.
-
-    Attributes:
-        stages, bins, hashed: See `Counting`; here the bins are those of the last stage.
-    """
+    """The items in wanted bins of the last stage; see `Counting`, but here `bins` are those of the last stage."""
 
     stages: tuple[FirstStage | Stage, ...]
     bins: Int64Array

@@ -8,11 +8,7 @@ from dataclasses import dataclass, fields
 
 @dataclass(frozen=True)
 class Fallback:
-    """A column that was read in a slower way than by its page index.
-
-    Attributes:
-        row_groups, files: How many it concerns.
-    """
+    """A column that was read in a slower way than by its page index, and how many row groups and files it concerns."""
 
     column: str
     why: str

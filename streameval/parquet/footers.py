@@ -130,8 +130,6 @@ def common_schema(footers: Sequence[Footer], score: str | None = None) -> pa.Sch
     Raises `InputError`, which names the first file that differs, and in what.
     """
     first = footers[0]
-    for footer in footers:
-        _refuse_doubled(footer)
     expected = _wide(first.schema)
     for footer in footers[1:]:
         if footer.schema.equals(first.schema):
@@ -145,14 +143,6 @@ def common_schema(footers: Sequence[Footer], score: str | None = None) -> pa.Sch
                     "the files of a ranking share one schema",
                 )
     return first.schema
-
-
-def _refuse_doubled(footer: Footer) -> None:
-    """Refuse a file in which two columns have one name: neither could be asked for."""
-    names = footer.schema.names
-    if len(set(names)) < len(names):
-        name = next(name for name in names if names.count(name) > 1)
-        raise InputError(f"{footer.file.path}: two columns are called '{name}'", "write them under names of their own")
 
 
 def _wide(schema: pa.Schema) -> dict[str, pa.DataType]:

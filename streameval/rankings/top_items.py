@@ -16,7 +16,6 @@ import numpy as np
 import pyarrow as pa
 
 from streameval.errors import InputError
-from streameval.kernels.tie_hash import position_hashes
 from streameval.kernels.word_order import count_before
 from streameval.order.by_score import ByScore
 from streameval.order.finer_bins import Words
@@ -172,7 +171,7 @@ def _by_rank(order: ByScore, items: _Items, last_rank: int, folder: Path, limit:
 def _places(order: ByScore, ranks: Int64Array) -> Words:
     """Words of the items at some ranks."""
     scan, found = order.scan_for(ranks), order.locate(ranks)
-    hashes = scan.key_hashes(found.position) if scan.keys else position_hashes(found.position)
+    hashes = scan.tie_hashes(found.position)
     return Words(found.keys.key, found.keys.low, hashes, found.position.view(np.uint64))
 
 
@@ -195,7 +194,7 @@ def _kept_of(scan: Scan, unit: Unit, ends: Words, hashed: str) -> tuple[Words, I
     keys = scan.scores(unit)
     rows = np.flatnonzero(keys.key <= ends.key[-1]).astype(np.uint32)
     needed = bool(rows.size) if hashed == "all" else bool(np.any(keys.key[rows] == ends.key[-1]))
-    hashes = scan.hashes(unit) if scan.keys and needed else None
+    hashes = scan.hashes(unit) if scan.key_columns and needed else None
     words = scan.words(unit.first_position, keys, rows, hashes)
     interval = count_before(word_matrix(words), word_matrix(ends))
     inside = interval < ends.key.size

@@ -45,11 +45,7 @@ _SPAN = ("at", "read", "low", "high")
 
 @dataclass(frozen=True)
 class RemoteScans:
-    """Scans on other machines; see `LabelledScans`.
-
-    Args:
-        run_job (callable(request) -> pyarrow.Table): Runs all shares of a request and collects their rows.
-    """
+    """Scans on other machines; see `LabelledScans`. `run_job` runs all shares of a request and collects their rows."""
 
     rows: LabelledRows
     threads: int

@@ -47,7 +47,10 @@ class Axis:
     def x(self) -> Spec:
         """Return it as the horizontal axis."""
         scale = {"type": self.scale, "nice": False, "domain": list(self.domain)}
-        return number(self.field, scale=scale, title=self.title, axis={"format": self.format, "tickCount": 6})
+        axis: Spec = {"format": self.format, "tickCount": 6}
+        if self.scale == "log":  # every tenfold, and not each line between
+            axis = {"format": self.format, "values": [10**i for i in range(13) if 10**i <= self.domain[1]]}
+        return number(self.field, scale=scale, title=self.title, axis=axis)
 
 
 def number(field: str, **more: Any) -> Spec:

@@ -41,6 +41,7 @@ class Figure:
     title: str
     caption: str
     chart: Spec
+    still: str = ""  # what is seen before scripts draw it, and where none run
 
 
 def figures(shown: Sequence[Shown], marks: Literal["picked", "none"] = "picked") -> dict[str, Figure]:
@@ -53,7 +54,7 @@ def figures(shown: Sequence[Shown], marks: Literal["picked", "none"] = "picked")
     last = max(curve.n_items for curve in curves)
     most = max(float(curve.envelope.upper[-1]) for curve in curves)
     unit = (0.0, 1.0)
-    mark = with_pick if marks == "picked" else _unmarked
+    mark = with_pick if marks == "picked" else lambda chart: chart
     candidates: list[tuple[str, str, str, Callable[[Rows], Spec]]] = [
         ("precision", "Precision by rank", "Share of positives among the first k items.",
                lambda rows: mark(band_chart(rows, rank_axis(1, last), "precision", 320))),
@@ -70,8 +71,11 @@ def figures(shown: Sequence[Shown], marks: Literal["picked", "none"] = "picked")
                "more. That it never rises is what the PAULA paper assumes.", lambda rows: share_chart(rows, last)),
     ]  # fmt: skip
     rows = {name: _rows(shown, draw) for name, draw in _DRAWN.items()}
+    stills = {"precision": curves[0].picture()} if len(curves) == 1 else {}
     return {
-        name: Figure(name, title, caption, draw(rows[name])) for name, title, caption, draw in candidates if rows[name]
+        name: Figure(name, title, caption, draw(rows[name]), stills.get(name, ""))
+        for name, title, caption, draw in candidates
+        if rows[name]
     }
 
 
@@ -90,10 +94,6 @@ def slice_figures(study: Shown) -> list[Figure]:
                band_chart(own, rank_axis(1, last), "precision", 120, top))
         for at, (each, own) in enumerate(zip(slices, rows, strict=True))
     ]  # fmt: skip
-
-
-def _unmarked(chart: Spec) -> Spec:
-    return chart
 
 
 def _of_curve(draw: Callable[[Curve], Rows], study: Shown) -> Rows:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import shlex
 from collections.abc import Sequence
 from importlib import resources
 
@@ -17,9 +18,9 @@ from streameval.text import printable
 from streameval.types import Plan
 
 
-def render(plan: Plan | None, evaluation: Evaluation) -> str:
+def render(name: str, plan: Plan | None, evaluation: Evaluation) -> str:
     """Draw the report of one study; its plan is None where every item had a label."""
-    return page([Shown(evaluation.summary.get("method") or "exact", plan, evaluation)])
+    return page([Shown(name, plan, evaluation)])
 
 
 def page(shown: Sequence[Shown]) -> str:
@@ -35,7 +36,8 @@ def page(shown: Sequence[Shown]) -> str:
     small = slice_figures(shown[0]) if len(shown) == 1 else []
     packed = pack_all({study.name: study.evaluation.curve for study in shown})
     title = f"streameval: {', '.join(study.name for study in shown)}"
-    body = [f"<main><h1>{_text(_heading(shown))}</h1>", *(_verdict(study, shown) for study in shown)]
+    body = [f"<main><h1>{_text(_heading(shown))}</h1>", *(_subject(study, len(shown) > 1) for study in shown)]
+    body += [*(_verdict(study, shown) for study in shown), *(_next(study) for study in shown)]
     body += [_section(drawn["precision"], _meaning(shown)), _picker(shown, packed)]
     body.append(f'<div class="pair">{"".join(_section(drawn[n]) for n in _PAIRED if n in drawn)}</div>')
     body += [_slices(shown[0], small)] if small else []
@@ -81,9 +83,40 @@ def _text(value: object) -> str:
 def _heading(shown: Sequence[Shown]) -> str:
     if len(shown) > 1:
         return f"{len(shown)} studies of rankings"
-    account = shown[0].evaluation.summary["account"]
-    items, labels = counted(shown[0].evaluation.curve.n_items, "item"), counted(account["planned"], "label")
-    return f"{shown[0].name}: {items}, {labels} planned"
+    return f"Precision of {shown[0].name}"
+
+
+def _subject(study: Shown, several: bool) -> str:
+    """What was evaluated: how many items in which order, and how many labels by which method."""
+    curve, plan = study.evaluation.curve, study.plan
+    said = [f"{study.name}: "] if several else []
+    said += [counted(curve.n_items, "item"), _order(plan), ". "]
+    if plan is None:
+        return f"<p class='soft'>{_text(''.join(said))}Every item has a label.</p>"
+    missing = plan.table.num_rows - study.evaluation.summary["account"]["labelled"]
+    said += [f"{counted(plan.table.num_rows, 'label')} planned with {plan.method}"]
+    said += [f", {missing:,} of them missing." if missing else "."]
+    return f"<p class='soft'>{_text(''.join(said))}</p>"
+
+
+def _order(plan: Plan | None) -> str:
+    if plan is None or "score" not in plan.ranking:
+        return ", in the order in which they are stored" if plan is not None else ""
+    first = "smallest" if plan.ranking.get("ascending") else "largest"
+    return f" by {plan.ranking['score']}, {first} first"
+
+
+def _next(study: Shown) -> str:
+    """The command that uses what is proven, or brings what is missing."""
+    if study.plan is None:
+        return ""
+    if study.evaluation.summary["account"]["labelled"] < study.plan.table.num_rows:
+        said, command = "export the tasks that have no label yet", "select {} --remaining --export tasks.csv"
+    elif study.evaluation.curve.proves:
+        said, command = "write the items above a proven cutoff", "cut {} --precision 0.9 --out best"
+    else:
+        return ""
+    return f"<p class='soft'>To {said}: <code>streameval {_text(command.format(shlex.quote(study.name)))}</code></p>"
 
 
 def _verdict(study: Shown, shown: Sequence[Shown]) -> str:
@@ -101,7 +134,7 @@ def _section(figure: Figure, more: str = "") -> str:
     label = _text(f"Chart: {figure.title}. {caption} The tables on this page hold its main numbers.")
     return (
         f"<section><h2>{_text(figure.title)}</h2><p class='soft'>{_text(caption)}</p>"
-        f"<div class='chart' id='chart-{figure.name}' role='img' aria-label='{label}'></div></section>"
+        f"<div class='chart' id='chart-{figure.name}' role='img' aria-label='{label}'>{figure.still}</div></section>"
     )
 
 

@@ -19,6 +19,13 @@ _OVERALL = (
     ("average_precision", "positives"), ("roc_auc", ""), ("pr_area", "interpolated"), ("max_f1", ""), ("breakeven", ""),
     ("r_precision", ""), ("reciprocal_rank", ""), ("rank_at_precision", "0.9"), ("rank_at_recall", "0.9"),
 )  # fmt: skip
+_ALWAYS = ("planned", "labelled")  # counts that are shown even where they are 0
+_NAMES = {
+    "roc_auc": "ROC AUC", "pr_area interpolated": "area under the precision-recall curve", "max_f1": "best F1",
+    "average_precision positives": "average precision", "breakeven": "break-even point", "r_precision": "R-precision",
+    "reciprocal_rank": "reciprocal rank of the first positive",
+    "rank_at_precision 0.9": "deepest rank with precision 0.9", "rank_at_recall 0.9": "first rank with recall 0.9",
+}  # fmt: skip
 _SIDES = ("lower", "estimate", "upper")
 _EACH = 20  # items of a kind
 _LONG = 300  # characters of an item's column
@@ -46,7 +53,7 @@ def metrics(shown: Sequence[Shown]) -> str:
             cells = [_metric(row), *name, *(_number(row[side], row["metric"]) for side in _SIDES)]
             every.append(cells)
             if row["metric"] == "precision_at" or (row["metric"], row["argument"]) in _OVERALL:
-                main.append(cells)
+                main.append([_NAMES.get(f"{row['metric']} {row['argument']}".strip(), cells[0]), *cells[1:]])
     order = {name: at for at, name in reversed(list(enumerate(cells[0] for cells in main)))}
     main.sort(key=lambda cells: order[cells[0]])
     head = ["metric", *(["study"] if several else []), *_SIDES]
@@ -63,7 +70,7 @@ def _metric(row: dict[str, Any]) -> str:
 
 def _number(value: float | None, metric: str) -> str:
     if value is None:
-        return "unknown"
+        return "–"
     if metric.startswith(("rank_at", "yield_at")) or (metric.endswith("_rank") and metric.startswith("max")):
         return "never" if value == float("inf") else f"{value:,.0f}"
     return f"{value:.3g}" if 0 < value < 0.001 else f"{value:.4f}"
@@ -105,8 +112,9 @@ def _share(value: float | None) -> str:
 
 def account(study: Shown) -> str:
     """Every label that came in, and what became of it."""
-    rows = [(key.replace("_", " "), f"{value:,}") for key, value in study.evaluation.summary["account"].items()]
-    return table(("account", "rows"), rows, label="Labels")
+    counts = study.evaluation.summary["account"]
+    rows = [(key.replace("_", " "), f"{value:,}") for key, value in counts.items() if value or key in _ALWAYS]
+    return table(("labels", "number"), rows, label="Labels")
 
 
 def assumptions(study: Shown) -> str:

@@ -48,9 +48,7 @@ def read_snapshot(source: str, where: str | None) -> Snapshot:
     files = [
         TableFile(
             DataFile(
-                _place(path, row["path"]),
-                row["path"],
-                tuple((name, _text(row[_PARTITION + name])) for name in named),
+                _place(path, row["path"]), row["path"], tuple((name, _text(row[_PARTITION + name])) for name in named)
             ),
             row["size_bytes"],
             row["num_records"],

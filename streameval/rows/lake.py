@@ -155,11 +155,7 @@ class TableOpener:
 
 
 def need(module: str, extra: str, what: str | None = None) -> Any:
-    """Import a library that an extra brings; an `InputError` says how to install it.
-
-    Args:
-        what: What needs it, in the plural, for the message; by default the extra's tables.
-    """
+    """Import a library that an extra brings; an `InputError` says what needs it, and how to install it."""
     try:
         return importlib.import_module(module)
     except ImportError as error:

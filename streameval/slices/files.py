@@ -14,10 +14,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from streameval.curve import Curve
-from streameval.curve.envelope import Envelope
+from streameval.curve.stored import stored_curve
 from streameval.errors import InputError, did_you_mean
 from streameval.stores.own_files import Own
-from streameval.types import Claim
 
 NAMES = ("slice_envelope.parquet", "slice_curve.parquet", "slice_metrics.parquet")
 
@@ -84,22 +83,6 @@ def _named(name: str, table: pa.Table) -> pa.Table:
     return plain.add_column(0, "slice", pa.array([name] * plain.num_rows, pa.string()))
 
 
-def read_curve(facts: Mapping[str, Any], envelope: pa.Table, table: pa.Table) -> Curve:
-    """Curve of a list or slice, from what evaluation.json says of it, its bounds, and its curve.parquet."""
-    return Curve(
-        n_items=facts["n_items"],
-        envelope=Envelope.from_table(envelope, facts["n_items"]),
-        basis=facts.get("estimates", "bounds"),
-        center=Envelope.center_from(envelope),
-        grid=table.column("rank").to_numpy(),
-        claim=Claim(**facts["claim"]),
-        diagnostics=facts["diagnostics"],
-        findings=tuple(facts["findings"]),
-        score=table.select(["rank", "score"]) if "score" in table.column_names else None,
-        misses=facts.get("misses", 0),  # no slice has any
-    )
-
-
 def slices_from_tables(files: Sequence[Own], facts: Sequence[Mapping[str, Any]]) -> tuple[SliceResult, ...]:
     """Read slices from the three files and their entries in evaluation.json; raises where these do not fit."""
     if not facts:
@@ -110,7 +93,7 @@ def slices_from_tables(files: Sequence[Own], facts: Sequence[Mapping[str, Any]])
         envelope, shown, metrics = (
             table.filter(pc.equal(table.column("slice"), entry["name"])).drop_columns(["slice"]) for table in tables
         )
-        curve = read_curve(entry, envelope, shown)
+        curve = stored_curve(entry, envelope, shown)
         counts = (entry["planned"], entry["labelled"], entry["positive"])
         found.append(SliceResult(entry["name"], *counts, curve, shown, metrics))
     return tuple(found)

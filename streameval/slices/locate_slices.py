@@ -13,7 +13,6 @@ import pyarrow.compute as pc
 from streameval.counting.labelled_rows import in_order
 from streameval.errors import InputError
 from streameval.kernels.slicing import count_between, find_in_order
-from streameval.kernels.tie_hash import position_hashes
 from streameval.kernels.word_order import count_before
 from streameval.order.by_score import ByScore
 from streameval.order.finer_bins import Words
@@ -121,7 +120,7 @@ def _marks(scan: Scan, located: Sequence[Located]) -> tuple[UInt64Array, list[In
     position, first, back = np.unique(together, return_index=True, return_inverse=True)
     keys = [part.keys for part in located]
     key, low = np.concatenate([own.key for own in keys]), np.concatenate([own.low for own in keys])
-    hashes = scan.key_hashes(position) if scan.keys else position_hashes(position)
+    hashes = scan.tie_hashes(position)
     low = low[first] if low.size else low  # scores of most types have one word
     words = word_matrix(Words(key[first], low, hashes, position.view(np.uint64)))
     order = np.lexsort(words[::-1])
@@ -143,7 +142,7 @@ def _count(
     def work(unit: Unit) -> tuple[Int64Array, Int64Array]:
         keys = scan.scores(unit)
         everything = np.arange(unit.rows, dtype=np.uint32)
-        hashes = scan.hashes(unit) if scan.keys else None
+        hashes = scan.hashes(unit) if scan.key_columns else None
         before = count_before(word_matrix(scan.words(unit.first_position, keys, everything, hashes)), marks)
         codes = np.asarray(slices.codes[unit.first_position : unit.first_position + unit.rows])
         inside = np.searchsorted(flat, codes * np.int64(many) + before)

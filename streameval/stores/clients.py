@@ -106,9 +106,7 @@ def _azure(container: str) -> Any:
             f"az://{container}: the storage account is not known", "set AZURE_STORAGE_ACCOUNT, as for the az tool"
         )
     return fs.AzureFileSystem(
-        account,
-        account_key=os.environ.get("AZURE_STORAGE_KEY"),
-        sas_token=os.environ.get("AZURE_STORAGE_SAS_TOKEN"),
+        account, account_key=os.environ.get("AZURE_STORAGE_KEY"), sas_token=os.environ.get("AZURE_STORAGE_SAS_TOKEN")
     )
 
 

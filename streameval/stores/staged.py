@@ -37,8 +37,7 @@ _COPIES = 16
 class Sender:
     """Sends finished files of a local folder, a few at a time.
 
-    Attributes:
-        room: The local folder: it never holds more than the files under way and the one that is being written.
+    That folder, `room`, never holds more than the files under way and the one that is being written.
     """
 
     def __init__(self, place: str, room: Path) -> None:
@@ -68,10 +67,7 @@ class Sender:
 
     def _stream(self, path: Path, key: str) -> None:
         self._refuse_stopped()
-        with (
-            open(path, "rb", buffering=0) as file,
-            self._filesystem.open_output_stream(key, buffer_size=0) as out,
-        ):
+        with open(path, "rb", buffering=0) as file, self._filesystem.open_output_stream(key, buffer_size=0) as out:
             while piece := file.read(_PIECE):
                 self._refuse_stopped()
                 out.write(piece)

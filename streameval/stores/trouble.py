@@ -74,11 +74,7 @@ def with_retries(path: str, call: Callable[[], T]) -> T:
 
 
 def store_error(where: str, error: Exception) -> StreamevalError | None:
-    """Our error for a store's, as another library reports it after its own tries; None where it is no such error.
-
-    Args:
-        where: The source, for messages.
-    """
+    """Our error for a store's, as another library reports it after its own tries; None where it is no such error."""
     if _NO_ROLE.search(str(error)):
         return _denied(where)
     text = _without_names(error)

@@ -25,10 +25,8 @@ from streameval.types import Labels, Plan
 def as_read(plan: Plan, judging: Judging) -> Plan:
     """Return the plan with the assumption under which its labels are read.
 
-    Raises
-    ------
-    InputError
-        Its method knows no such assumption.
+    Raises:
+        InputError: Its method knows no such assumption.
     """
     if judging.assume is None:
         return plan

@@ -13,9 +13,10 @@ import pyarrow as pa
 
 from streameval import __version__
 from streameval.curve import Curve
+from streameval.curve.stored import stored_curve
 from streameval.errors import StudyError
 from streameval.slices.files import NAMES as SLICE_FILES
-from streameval.slices.files import SliceResult, read_curve, slices_from_tables
+from streameval.slices.files import SliceResult, slices_from_tables
 from streameval.stores.own_files import read_table
 from streameval.types import Labels, Plan
 
@@ -93,7 +94,7 @@ def read_results(folder: Path, summary: Mapping[str, Any]) -> Evaluation:
     return Evaluation(
         str(summary["evaluation_id"]),
         NO_LABELS if labels is None else labels,
-        read_curve(summary, envelope, curve_table),
+        stored_curve(summary, envelope, curve_table),
         curve_table,
         metrics,
         summary,

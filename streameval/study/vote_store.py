@@ -50,11 +50,7 @@ class Given:
 
 @dataclass(frozen=True)
 class LabelStore:
-    """Files of votes.
-
-    Args:
-        folder: `votes/` of a study.
-    """
+    """Files of votes, in the folder `votes/` of a study."""
 
     folder: Path
 

@@ -112,7 +112,7 @@ def _evaluated(folder: Study, sources: list[Any], misses: int, columns: LabelCol
     said["votes"] = folder.labels.state()
     summary |= {"agreement": tallied.agreement.as_dict(), "sources": given, **said}
     found = _evaluation(plan, tallied, curve, summary, slices, new)
-    folder.save_evaluation(found, render(plan, found), database_of(folder, plan, found))
+    folder.save_evaluation(found, render(folder.folder.resolve().name, plan, found), database_of(folder, plan, found))
     return found
 
 

@@ -134,7 +134,7 @@ def exact(
         found = _evaluated(truth, misses, tolerance, sliding, progress)
     if out is not None:
         folder = Path(out)
-        save_exact(folder, found, render(None, found), database_of(Study(folder), None, found))
+        save_exact(folder, found, render(folder.resolve().name, None, found), database_of(Study(folder), None, found))
     return found
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from streameval.errors import InputError, OutsideError
+from streameval.errors import InputError, OutsideError, StudyError
 from streameval.methods import create, refuse_alpha_with_budget
 from streameval.progress import Progress, silent
 from streameval.rankings import open_ranking
@@ -48,15 +48,16 @@ def plan(
     Raises:
         InputError: Whatever is wrong with the ranking or a parameter.
         StudyError: The folder holds a different plan, of which something was made.
-        OutsideError: Another command has planned this study meanwhile, and this one was given no seed: it would draw by
-            another one.
+        OutsideError: Another command has planned this study otherwise meanwhile: it was told that its plan
+            is there.
     """
     folder = planned_study(study)
-    known = known_seed(folder, seed)
+    before, known = _planned(folder), known_seed(folder, seed)
     how = Drawing(method, fresh_seed() if known is None else known, by)
     drawn, _ = draw(ranking, how, options, parameters, progress)
     with folder.planning():
-        if known_seed(folder, seed) != known:
+        now = _planned(folder)
+        if now != before and drawn.plan_id not in now:
             raise OutsideError(
                 f"{folder.folder}: another command has planned it meanwhile", "run the same command again"
             )
@@ -69,6 +70,14 @@ def planned_study(study: str | os.PathLike[str]) -> Study:
     if not os.fspath(study):
         raise InputError("the study's name is empty", "name a folder; '.' is the current one")
     return Study(Path(study))
+
+
+def _planned(study: Study) -> tuple[str, ...]:
+    """Ids of the plan that a study holds; none where there is none that can be read."""
+    try:
+        return study.plan().study_ids if study.exists else ()
+    except StudyError:
+        return ()
 
 
 def known_seed(study: Study, given: int | None) -> int | None:

@@ -51,7 +51,7 @@ def report(
 def _drawn(studies: Sequence[str | os.PathLike[str]], items: Items, path: Path, existing: atomic.Existing) -> Path:
     shown = _shown(studies, items)
     one = len(shown) == 1 and shown[0].items is None
-    drawn = atomic.text(render(shown[0].plan, shown[0].evaluation) if one else page(shown))
+    drawn = atomic.text(render(shown[0].name, shown[0].plan, shown[0].evaluation) if one else page(shown))
     atomic.write_out({path: drawn}, existing)
     return path
 
@@ -88,8 +88,7 @@ def _shown(studies: Sequence[str | os.PathLike[str]], items: Items) -> list[Show
         evaluation = folder.evaluation()
         plan = folder.plan() if folder.exists else None
         selection = folder.selection(plan) if plan is not None and items == "shown" else None
-        name = evaluation.summary.get("method") or "exact"
-        found.append(Shown(name if len(studies) == 1 else Path(path).resolve().name, plan, evaluation, selection))
+        found.append(Shown(Path(path).resolve().name, plan, evaluation, selection))
     twice = Counter(study.name for study in found)
     return [
         Shown(f"{study.name} ({i})" if twice[study.name] > 1 else study.name, study.plan, study.evaluation, study.items)

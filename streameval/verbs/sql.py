@@ -32,30 +32,21 @@ def sql(
 ) -> pa.Table:
     """Ask a study in SQL.
 
-    Parameters
-    ----------
-    query : str
-        Of DuckDB's dialect, over the tables plan, selection, labels, curve, envelope, metrics, provenance, and the
-        macros precision_at(k), recall_at(k), yield_at(k), f_measure(k, beta), rank_at_precision(x), rank_at_recall(x),
-        threshold_at(k), and the aggregate weighted_mean(x, weight). Of a plan by
-        slices also slices, slice_curve, slice_envelope, slice_metrics, slice_counts, and
-        the same macros of one slice: slice_precision_at(s, k) …
-    files : mapping of name to path, optional
-        Files that the query may read besides, each under its name.
-    memory : float
-        GB that the query may take, its answer included.
+    Args:
+        query: Of DuckDB's dialect, over the tables plan, selection, labels, curve, envelope, metrics, provenance, and
+            the macros precision_at(k), recall_at(k), yield_at(k), f_measure(k, beta), rank_at_precision(x),
+            rank_at_recall(x), threshold_at(k), and the aggregate weighted_mean(x, weight). Of a plan by slices also
+            slices, slice_curve, slice_envelope, slice_metrics, slice_counts, and the same macros of one slice:
+            slice_precision_at(s, k) …
+        files (mapping of name to path): Files that the query may read besides, each under its name.
+        memory: GB that the query may take, its answer included.
 
-    Returns
-    -------
-    pyarrow.Table
-        Rows of the last statement.
+    Returns:
+        pyarrow.Table: Rows of the last statement.
 
-    Raises
-    ------
-    InputError
-        A query that is wrong, or that reads or writes other files.
-    StudyError
-        There are no results, or they are a mixed set.
+    Raises:
+        InputError: A query that is wrong, or that reads or writes other files.
+        StudyError: There are no results, or they are a mixed set.
     """
     with connect(study, files=files, memory=memory) as session:
         return session.ask(query)
@@ -73,12 +64,9 @@ def connect(
     study.duckdb is for other programs and is not opened: in a study from somebody else its views and macros could be
     anything.
 
-    Raises
-    ------
-    InputError, StudyError
-        See `sql`.
-    OutsideError
-        Full disk and the like.
+    Raises:
+        InputError, StudyError: See `sql`.
+        OutsideError: Full disk and the like.
     """
     folder = Study(Path(study))
     found = folder.evaluation()
