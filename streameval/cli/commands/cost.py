@@ -21,9 +21,12 @@ def cost(
     Example: streameval cost --items 2000000000 --alpha 0.05 --price-per-label 0.05
     Example: streameval cost --items 2000000000 --budget 10000
 
-    Args:
-        items: Items in the ranking.
-        price_per_label: Adds what the labels cost.
+    Parameters
+    ----------
+    items
+        Items in the ranking.
+    price_per_label
+        Adds what the labels cost.
     """
     from streameval.verbs.cost import cost as verb
 

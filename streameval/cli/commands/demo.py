@@ -12,8 +12,10 @@ def demo(folder: Path = Path("streameval-demo"), *, output: Output = Output()) -
 
     Example: streameval demo
 
-    Args:
-        folder: Where the ranking and the study are written.
+    Parameters
+    ----------
+    folder
+        Where the ranking and the study are written.
     """
     from streameval.verbs.demo import run
 
