@@ -18,8 +18,6 @@ def option(default: Any, help: str, shown: str = "") -> Any:
 def alternatives(hint: Any) -> tuple[Any, ...]:
     """Types that an option takes, without None.
 
-    Examples
-    --------
     >>> alternatives(int | None), alternatives(str)
     ((<class 'int'>,), (<class 'str'>,))
     """
@@ -43,10 +41,8 @@ def check_words(options: Any) -> None:
 def split(kinds: Sequence[Any], given: Mapping[str, Any], verb: str) -> list[Any]:
     """Make each of some dataclasses from those of the options given that are its own.
 
-    Raises
-    ------
-    InputError
-        None of them has such an option.
+    Raises:
+        InputError: None of them has such an option.
     """
     names = [[one.name for one in fields(kind)] for kind in kinds]
     known = [name for own in names for name in own]

@@ -38,23 +38,14 @@ class Method(Protocol):
     - the plan's ranks are exactly the labels that `cost` counts (in expectation where the draw decides their number);
     - a rank without a label never narrows a bound.
 
-    Attributes
-    ----------
-    name, summary : str
-    variants : tuple of dict
-        Parameters that read the same kind of plan in another way, for comparisons side by side.
-    settles : dict
-        Parameters that, once given, leave nothing to some others: `cost` then keeps those for the other methods.
-    confidence : float or None
-        As it was asked for: the probability with which the bounds hold. See `level`.
-    budget : int or None
-        Labels to spend at most.
-    at : int or None
-        The one rank that the plan is for; None where it is for all.
-    looks : int
-        How often the plan may be evaluated and enlarged.
-
-    The last four are parameters; a method that lacks one inherits what this comes to.
+    Attributes:
+        variants: Parameters that read the same kind of plan in another way, for comparisons side by side.
+        settles: Parameters that, once given, leave nothing to some others: `cost` then keeps those for the other
+            methods.
+        confidence: As it was asked for: the probability with which the bounds hold. See `level`.
+        budget: Labels to spend at most.
+        at: The one rank that the plan is for; None where it is for all.
+        looks: How often the plan may be evaluated and enlarged.
     """
 
     name: ClassVar[str]
@@ -115,14 +106,10 @@ class DrawsAtRandom(Protocol):
 class Look:
     """What a plan would be at a look, by forecast.
 
-    Attributes
-    ----------
-    look : int
-        1-based.
-    labels : int
-        In all, those of earlier looks included.
-    half_width : float
-        For a list of the precision planned for, relative to it.
+    Attributes:
+        look: 1-based.
+        labels: In all, those of earlier looks included.
+        half_width: For a list of the precision planned for, relative to it.
     """
 
     look: int
@@ -161,17 +148,12 @@ def available() -> dict[str, type[Method]]:
 def create(name: str, parameters: dict[str, Any] | None = None) -> Method:
     """Make a method from its name and parameters.
 
-    Parameters
-    ----------
-    name : str
-        As in `available()`.
-    parameters : dict
-        Only those that differ from the defaults; None counts as not given.
+    Args:
+        name: As in `available()`.
+        parameters: Only those that differ from the defaults; None counts as not given.
 
-    Raises
-    ------
-    InputError
-        If there is no such method, it lacks such a parameter, or a value is out of range.
+    Raises:
+        InputError: If there is no such method, it lacks such a parameter, or a value is out of range.
     """
     known = available()
     if name not in known:
@@ -262,10 +244,8 @@ class Sampled(Method):
 def check_items(n_items: int) -> int:
     """Refuse a list that has no items, or too many for sums to stay exact.
 
-    Raises
-    ------
-    InputError
-        If `n_items` is not in 1..2⁵³.
+    Raises:
+        InputError: If `n_items` is not in 1..2⁵³.
     """
     if not isinstance(n_items, Integral):
         raise InputError(f"a ranking of {n_items!r} items cannot be planned", "give a whole number")

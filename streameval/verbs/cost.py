@@ -11,27 +11,20 @@ from streameval.methods import Method, available, create, own_parameters, parame
 def cost(items: int, *, price_per_label: float | None = None, **parameters: Any) -> list[dict[str, Any]]:
     """Count the labels that each method asks for on a list of `items`, and the half-width they are planned for.
 
-    Parameters
-    ----------
-    items : int
-        N.
-    price_per_label : float, optional
-        Adds `price` = labels × price.
-    **parameters
-        Parameters of any method; each takes those it knows. With `budget`, each says what half-width it reaches.
+    Args:
+        items: N.
+        price_per_label: Adds `price` = labels × price.
+        **parameters: Parameters of any method; each takes those it knows. With `budget`, each says what half-width it
+            reaches.
 
-    Returns
-    -------
-    list of dict
-        One per method: `method`, `labels`, `accuracy` (half-width relative to precision), `forecast` (whether that
-        depends on labels not yet seen), `claim`, and constants of the method's own. A method that cannot keep the
-        parameters has `labels` None and says why in `refused`.
+    Returns:
+        list of dict: One per method: `method`, `labels`, `accuracy` (half-width relative to precision), `forecast`
+            (whether that depends on labels not yet seen), `claim`, and constants of the method's own. A method that
+            cannot keep the parameters has `labels` None and says why in `refused`.
 
-    Raises
-    ------
-    InputError
-        A parameter that no method knows, alpha beside budget, a value out of range, or parameters that no method can
-        keep.
+    Raises:
+        InputError: A parameter that no method knows, alpha beside budget, a value out of range, or parameters that no
+            method can keep.
     """
     if price_per_label is not None and not 0 <= price_per_label < float("inf"):
         raise InputError(f"price per label is {price_per_label}, not a price")

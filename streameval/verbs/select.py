@@ -34,21 +34,14 @@ from streameval.verbs.weights import with_weight
 class Selection:
     """What `select` did.
 
-    Attributes
-    ----------
-    table : pyarrow.Table
-        `rank`, `stratum`, `weight` (see `streameval.verbs.weights`), `score` (where the order has one), `se_task`, then
-        the items' columns.
-    fetched : Fetched
-        What was read for it.
-    left_out : tuple of str
-        Columns that an export leaves out because they give the answer away.
-    tasks : int
-        Tasks exported.
-    files : tuple of Path
-        Files of the export.
-    source : mapping
-        Where the ranking lies, and its fingerprint.
+    Attributes:
+        table: `rank`, `stratum`, `weight` (see `streameval.verbs.weights`), `score` (where the order has one),
+            `se_task`, then the items' columns.
+        fetched: What was read for it.
+        left_out: Columns that an export leaves out because they give the answer away.
+        tasks: Tasks exported.
+        files: Files of the export.
+        source: Where the ranking lies, and its fingerprint.
     """
 
     table: pa.Table
@@ -71,28 +64,20 @@ def select(
 ) -> Selection:
     """Fetch the planned items into selection.parquet, and write them as tasks if asked to.
 
-    Parameters
-    ----------
-    ranking : table, optional
-        The ranking that was planned, where it lies in memory: a study cannot open it again by itself.
-    columns : sequence of str, optional
-        The items' columns to carry; by default all. In an export, columns that look like scores or labels appear only
-        when they are named here.
-    export : path, optional
-        Task file for people, format by its ending: .csv, .jsonl (Prodigy), .label-studio.json, .html (an offline page).
-        Its order is a seeded shuffle, and `se_task` numbers that shuffle, so neither reveals a rank.
-    engine : Engine or str
-        What runs the scans of a list by score: see `scan`.
-    tasks
-        `remaining`, `repeats`, `controls` of the export: see `streameval.labelling.options.TaskOptions`.
+    Args:
+        ranking: The ranking that was planned, where it lies in memory: a study cannot open it again by itself.
+        columns: The items' columns to carry; by default all. In an export, columns that look like scores or labels
+            appear only when they are named here.
+        export: Task file for people, format by its ending: .csv, .jsonl (Prodigy), .label-studio.json, .html (an
+            offline page). Its order is a seeded shuffle, and `se_task` numbers that shuffle, so neither reveals a rank.
+        engine: What runs the scans of a list by score: see `scan`.
+        tasks: `remaining`, `repeats`, `controls` of the export: see `streameval.labelling.options.TaskOptions`.
 
-    Raises
-    ------
-    StudyError
-        The ranking is not the one that was planned; both fingerprints are named. Its scans are shared out in shards
-        (`scan`), and some are not done; names them.
-    InputError
-        A column that is not there, a damaged file, or a file where the export would be that differs from it.
+    Raises:
+        StudyError: The ranking is not the one that was planned; both fingerprints are named. Its scans are shared out
+            in shards (`scan`), and some are not done; names them.
+        InputError: A column that is not there, a damaged file, or a file where the export would be that differs from
+            it.
     """
     folder = Study(Path(study))
     plan = folder.plan()
@@ -119,10 +104,8 @@ def select(
 def shown_columns(plan: Plan, opened: Ranking, columns: Sequence[str] | None) -> list[str]:
     """Columns to fetch: as asked, without a score that comes anyway.
 
-    Raises
-    ------
-    InputError
-        One is not there.
+    Raises:
+        InputError: One is not there.
     """
     known = opened.columns()
     names = list(columns) if columns is not None else known
@@ -137,12 +120,9 @@ def planned_ranking(
 ) -> tuple[Ranking, Scans]:
     """Open the ranking of a study again; where scans find its ranks, `engine` runs them, and the study keeps them.
 
-    Raises
-    ------
-    StudyError
-        See `open_planned`.
-    InputError
-        An engine that does not exist, or that has nothing to run.
+    Raises:
+        StudyError: See `open_planned`.
+        InputError: An engine that does not exist, or that has nothing to run.
     """
     opened = open_planned(plan, ranking)
     runs = engine_of(engine)
@@ -156,15 +136,11 @@ def planned_ranking(
 def open_planned(plan: Plan, ranking: Any = None) -> Ranking:
     """Open the ranking of a plan.
 
-    Parameters
-    ----------
-    ranking : table, optional
-        Where it lies in memory.
+    Args:
+        ranking: Where it lies in memory.
 
-    Raises
-    ------
-    StudyError
-        It was in memory and is not given, or is not the one that was planned; both fingerprints are named.
+    Raises:
+        StudyError: It was in memory and is not given, or is not the one that was planned; both fingerprints are named.
     """
     source = ranking if ranking is not None else plan.location["source"]
     if source is None:

@@ -34,23 +34,15 @@ def simulate(
 ) -> Simulation:
     """Replicate methods on a list whose every item has a label.
 
-    Parameters
-    ----------
-    ranking : path or paths
-        As for `plan`.
-    label : str
-        Column with the truth: 0/1 or a boolean.
-    replicates : int
-        Draws per method; a method that draws nothing is run once.
-    seed : int
-        Replicate i has seed + i.
-    **parameters
-        Of any method; each takes those it knows. `budget` puts them side by side at equal cost.
+    Args:
+        ranking: As for `plan`.
+        label: Column with the truth: 0/1 or a boolean.
+        replicates: Draws per method; a method that draws nothing is run once.
+        seed: Replicate i has seed + i.
+        **parameters: Of any method; each takes those it knows. `budget` puts them side by side at equal cost.
 
-    Raises
-    ------
-    InputError
-        A label that is missing or not 0/1, an unknown method or parameter, a list too long for the memory.
+    Raises:
+        InputError: A label that is missing or not 0/1, an unknown method or parameter, a list too long for the memory.
     """
     if replicates < 1:
         raise InputError(f"replicates is {replicates}, below 1")
@@ -74,14 +66,11 @@ def simulate(
 def read_truth(ranking: Ranking, label: str, options: RankingOptions) -> Int8Array:
     """Read the label of every item, best rank first.
 
-    Returns
-    -------
-    int8 array, shape (n_items,)
+    Returns:
+        int8 array, shape (n_items,)
 
-    Raises
-    ------
-    InputError
-        A label that is null or not 0/1, or a list that does not fit into the memory that was allowed.
+    Raises:
+        InputError: A label that is null or not 0/1, or a list that does not fit into the memory that was allowed.
     """
     if label not in ranking.columns():
         raise InputError(f"the ranking has no column '{label}'", did_you_mean(label, ranking.columns()))

@@ -34,10 +34,8 @@ class LogUniform(Sampled):
     1 − `confidence`, and `enlarged` keeps to a grid of densities fixed by it, so that what was seen may decide when to
     stop: `confidence` is that of all looks together.
 
-    Raises
-    ------
-    InputError
-        If a parameter is out of range.
+    Raises:
+        InputError: If a parameter is out of range.
     """
 
     name: ClassVar[str] = "loguniform"
@@ -54,11 +52,9 @@ class LogUniform(Sampled):
     def plan(self, n_items: int, seed: int = 0) -> Plan:
         """Draw the ranks to label.
 
-        Returns
-        -------
-        Plan
-            Columns of its own: `stratum_last` int64, the rank that ends the stratum. With several looks also `look`
-            int32, the first look whose plan holds the rank, and `batch` int32, the plan by which it came in.
+        Returns:
+            Plan: Columns of its own: `stratum_last` int64, the rank that ends the stratum. With several looks also
+                `look` int32, the first look whose plan holds the rank, and `batch` int32, the plan by which it came in.
         """
         from streameval.kernels.draw import draw_strata
 

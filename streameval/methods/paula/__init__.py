@@ -72,10 +72,8 @@ class Paula(Method):
     never rises (`streameval.methods.paula.noise`), which pays for label noise and holds with probability `confidence`.
     Those bounds are columns of the curve in any case.
 
-    Raises
-    ------
-    InputError
-        If a parameter is out of range; a head too small names the smallest that works.
+    Raises:
+        InputError: If a parameter is out of range; a head too small names the smallest that works.
     """
 
     name: ClassVar[str] = "paula"
@@ -134,15 +132,11 @@ class Paula(Method):
     def plan(self, n_items: int, seed: int = 0) -> Plan:
         """Choose the head and the windows (Algorithm 2).
 
-        Parameters
-        ----------
-        seed : int
-            Unused by the choice; kept for the shuffle of the tasks.
+        Args:
+            seed: Unused by the choice; kept for the shuffle of the tasks.
 
-        Returns
-        -------
-        Plan
-            `stratum` 0 is the head, then one per window in rank order.
+        Returns:
+            Plan: `stratum` 0 is the head, then one per window in rank order.
         """
         layout = self._layout(n_items)
         lengths = layout.last - layout.first + 1

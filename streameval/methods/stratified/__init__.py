@@ -46,10 +46,8 @@ class Stratified(Sampled):
     1..g_ℓ, the grid point at or after it, are all labelled. With a closed `tail` N is a grid point too. `claim` is
     which of the paper's two readings sets the number of slots.
 
-    Raises
-    ------
-    InputError
-        If a parameter is out of range.
+    Raises:
+        InputError: If a parameter is out of range.
     """
 
     name: ClassVar[str] = "stratified"
@@ -70,12 +68,10 @@ class Stratified(Sampled):
     def plan(self, n_items: int, seed: int = 0) -> Plan:
         """Draw the ranks to label.
 
-        Returns
-        -------
-        Plan
-            `stratum` 0 is the head, then one per gap of the grid. Column of its own: `held_until` list of int64, for
-            each slot that takes the rank the last grid point at which it holds it. A slot takes a rank at the first
-            grid point at or after it.
+        Returns:
+            Plan: `stratum` 0 is the head, then one per gap of the grid. Column of its own: `held_until` list of int64,
+                for each slot that takes the rank the last grid point at which it holds it. A slot takes a rank at the
+                first grid point at or after it.
         """
         from streameval.kernels.slots import draw_slots
 

@@ -47,10 +47,8 @@ class Uniform(Sampled):
     is a forecast of the half-width, relative to a precision of `min_precision`. The `interval` "hypergeometric" also
     plans by exact sample sizes.
 
-    Raises
-    ------
-    InputError
-        If a parameter is out of range.
+    Raises:
+        InputError: If a parameter is out of range.
     """
 
     name: ClassVar[str] = "uniform"
@@ -214,13 +212,11 @@ class Uniform(Sampled):
 class _Sample:
     """Labels of a plan, as running counts.
 
-    Attributes
-    ----------
-    head, last, drawn : int
-        Ranks 1..head are all planned; `drawn` were drawn from head+1..last.
-    rank : int64 array, shape (drawn,)
-    head_low, head_high, low, high : int64 arrays
-        Running positives among the head and among the drawn, from 0, a missing label as 0 and as 1.
+    Attributes:
+        head, last, drawn: Ranks 1..head are all planned; `drawn` were drawn from head+1..last.
+        rank: int64 array, shape (drawn,).
+        head_low, head_high, low, high (int64 arrays): Running positives among the head and among the drawn, from 0, a
+            missing label as 0 and as 1.
     """
 
     head: int
@@ -269,10 +265,8 @@ class _Sample:
 def _balanced_head(last: int, budget: int) -> int:
     """Head h whose plan of h + h(N−h)/N labels keeps a budget below N.
 
-    Raises
-    ------
-    InputError
-        Two labels are the smallest plan.
+    Raises:
+        InputError: Two labels are the smallest plan.
     """
     head = math.floor(last * -math.expm1(0.5 * math.log1p(-budget / last)))
     while head > 0 and head + math.ceil(head * (last - head) / last) > budget:
