@@ -8,7 +8,7 @@ import pyarrow as pa
 from streameval.kernels.tie_hash import position_hashes
 from streameval.order.scan import Scan
 from streameval.order.scores import order_of
-from streameval.order.ties import key_hashes
+from streameval.order.tie_hashes import key_hashes
 from streameval.rows import RowRun
 from streameval.rows.memory import TableRows
 

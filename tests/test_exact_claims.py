@@ -14,7 +14,7 @@ from streameval.counting import block_sums as sums
 from streameval.counting import by_score as scored
 from streameval.counting import counters as cells
 from streameval.counting import threads as here
-from streameval.reporting.sentences import half_width_sentence, proof, verdict
+from streameval.reporting.sentences import half_width_sentence, page_verdict, verdict
 
 
 @pytest.fixture
@@ -67,7 +67,7 @@ def test_brackets_of_bins_are_not_called_exact(few_bins, tmp_path):
     low, high = found.curve.envelope.at(np.arange(1, label.size + 1))
     yields = np.cumsum(label[np.argsort(-score, kind="stable")])
     assert np.all((low <= yields) & (yields <= high))
-    for said in (proof(found), verdict(found)):
+    for said in (page_verdict(found), verdict(found)):
         assert "every number here is exact" not in said
         assert "the curve is exact" not in said
         assert "with probability 1" in said

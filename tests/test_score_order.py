@@ -16,7 +16,7 @@ import streameval
 from streameval.errors import InputError
 from streameval.kernels.tie_hash import position_hashes
 from streameval.order.locate import locate
-from streameval.order.ties import key_hashes
+from streameval.order.tie_hashes import key_hashes
 from streameval.rankings import open_ranking
 from streameval.rows.options import RankingOptions
 

@@ -31,7 +31,11 @@ def sentences(node):
     for child in ast.iter_child_nodes(node):
         called = getattr(child, "func", None)
         is_docstring = isinstance(child, ast.Expr) and isinstance(child.value, ast.Constant)
-        if is_docstring or isinstance(child, ast.Raise) or getattr(called, "id", "") in ("Parameter", "InputError"):
+        if (
+            is_docstring
+            or isinstance(child, ast.Raise)
+            or getattr(called, "id", "") in ("Parameter", "option", "InputError")
+        ):
             continue
         if isinstance(child, ast.JoinedStr):
             yield "".join(part.value if isinstance(part, ast.Constant) else "…" for part in child.values)

@@ -24,7 +24,7 @@ from streameval.order.scores import Keys, ScoreOrder, order_of, widest
 from streameval.order.select_candidates import Located
 from streameval.order.shards import ScanState, Shard
 from streameval.order.skip_by_statistics import SkippedRows, key_bounds, must_be_read
-from streameval.order.ties import check_key, describe, key_hashes
+from streameval.order.tie_hashes import check_key, describe, key_hashes
 from streameval.parquet.account import Forecast
 from streameval.parquet.footers import check_column
 from streameval.progress import Progress, silent

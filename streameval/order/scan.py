@@ -12,7 +12,7 @@ from streameval.kernels.tie_hash import position_hashes
 from streameval.order.finer_bins import Words
 from streameval.order.scores import Keys, ScoreOrder
 from streameval.order.skip_by_statistics import SkippedRows
-from streameval.order.ties import key_hashes
+from streameval.order.tie_hashes import key_hashes
 from streameval.rows.units import Unit
 from streameval.typing import Int64Array, UInt32Array, UInt64Array
 

@@ -2,7 +2,7 @@
 
 Where a chunk has an offset index, that says where its pages lie; where it has none, the page headers are walked, which
 works for values that do not repeat and for version 2 pages. Neither is believed: what they claim has to fit the file,
-and every page that is read has to hold the rows it was chosen for (`pages.py`).
+and every page that is read has to hold the rows it was chosen for (`decode_pages.py`).
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from streameval.errors import InputError, did_you_mean
-from streameval.order.ties import check_key, key_hashes
+from streameval.order.tie_hashes import check_key, key_hashes
 from streameval.progress import Progress, silent
 from streameval.rankings.ranking import Ranking
 from streameval.text import short

@@ -22,7 +22,7 @@ from streameval.errors import OutsideError
 from streameval.kernels.exact import BLOCK
 from streameval.progress import Progress, Step, announce, silent
 from streameval.remote.block_bytes import packed, unpacked
-from streameval.remote.jobs import (
+from streameval.remote.worker import (
     Job,
     JobRequest,
     batches,

@@ -17,7 +17,7 @@ from streameval.order.partials import SUM, Partial, Task, partial_of
 from streameval.order.scan import Scan
 from streameval.order.skip_by_statistics import SkippedRows
 from streameval.order.tasks import Counting
-from streameval.remote.jobs import (
+from streameval.remote.worker import (
     JobRequest,
     batches,
     check_seen,

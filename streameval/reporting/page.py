@@ -12,7 +12,7 @@ from streameval.reporting.bundle import bundle
 from streameval.reporting.charts import POLICY, spec
 from streameval.reporting.figures import Figure, Shown, figures, slice_figures
 from streameval.reporting.picker_data import Packed, pack_all, zipped
-from streameval.reporting.sentences import band_meaning, counted, estimate_sentence, half_width_sentence, proof
+from streameval.reporting.sentences import band_meaning, counted, estimate_sentence, half_width_sentence, page_verdict
 from streameval.study.result_files import Evaluation
 from streameval.text import printable
 from streameval.types import Plan
@@ -121,7 +121,7 @@ def _next(study: Shown) -> str:
 
 def _verdict(study: Shown, shown: Sequence[Shown]) -> str:
     name = f"<strong>{_text(study.name)}.</strong> " if len(shown) > 1 else ""
-    return f'<p class="verdict">{name}{_text(proof(study.evaluation))}</p>'
+    return f'<p class="verdict">{name}{_text(page_verdict(study.evaluation))}</p>'
 
 
 def _meaning(shown: Sequence[Shown]) -> str:

@@ -1,4 +1,4 @@
-"""What an evaluation says, in sentences: the same on the page and on the terminal."""
+"""What an evaluation says, in sentences: `verdict` begins on the terminal, `page_verdict` on the page."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def _of(claim: Claim) -> str:
     return "" if claim.about == TRUTH else f" of {claim.about}"
 
 
-def proof(found: Evaluation) -> str:
+def page_verdict(found: Evaluation) -> str:
     """Two sentences: what is proven; at what cost, with which probability and under which assumption."""
     claim, account, curve = found.curve.claim, found.summary["account"], found.curve
     labels = f"{counted(account['labelled'], 'label')} of {counted(curve.n_items, 'item')}{_missing(account)}"

@@ -34,11 +34,10 @@ import pyarrow as pa
 
 from streameval.errors import StudyError
 from streameval.slices.files import NAMES as SLICE_FILES
-from streameval.slices.files import slice_tables
 from streameval.stores import atomic, locks
 from streameval.stores.own_files import UNUSABLE, read_json, read_table, refuse_elsewhere, unusable
 from streameval.study.plan_files import difference, plan_files, read_plan, restores
-from streameval.study.result_files import EVALUATE, RESULTS, Evaluation, read_results
+from streameval.study.result_files import EVALUATE, RESULTS, Evaluation, read_results, result_writers
 from streameval.types import Plan
 
 if TYPE_CHECKING:  # DuckDB is only needed once there are labels
@@ -222,14 +221,7 @@ class Study:
 
     def save_evaluation(self, found: Evaluation, report: str, database: atomic.Writer) -> None:
         """Write all results, `study.duckdb` among them; `evaluation.json` last."""
-        facts = {"evaluation_id": found.evaluation_id}
-        tables = (found.labels, found.issues, found.curve.envelope_table, found.curve_table, found.metrics)
-        files = {self.folder / name: atomic.parquet(t, facts) for name, t in zip(RESULTS, tables, strict=True)}
-        files |= {self.folder / name: atomic.parquet(t, facts) for name, t in slice_tables(found.slices).items()}
-        files[self.folder / "report.html"] = atomic.text(report)
-        files[self.folder / "study.duckdb"] = database
-        files[self.folder / "evaluation.json"] = atomic.json_object(found.summary)
-        atomic.write_all(files)
+        atomic.write_all(result_writers(self.folder, found, report, database))
 
     def summary(self) -> dict[str, Any]:
         """Read evaluation.json; a `FileNotFoundError` without results, a `StudyError` where they cannot be used."""

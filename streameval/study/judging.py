@@ -112,7 +112,8 @@ def half_width_of(plan: Plan, curve: Curve, missing: int, label_error: float) ->
     found = {"alpha": widest.alpha, "rank": widest.rank, "widest": at is None, "labels_for_half": None}
     if label_error:
         found["all_items"] = _half_width_at(curve, curve.n_items).alpha
-    unforeseen = plan.marks is not None or plan.grown or missing or label_error
+    otherwise = plan.parameters.get("assume") == "independent"
+    unforeseen = plan.marks is not None or plan.grown or missing or label_error or otherwise
     if unforeseen or widest.alpha == 0 or curve.claim.coverage in ("exact", "none"):
         return found
     try:

@@ -16,7 +16,8 @@ from streameval.curve import Curve
 from streameval.curve.stored import stored_curve
 from streameval.errors import StudyError
 from streameval.slices.files import NAMES as SLICE_FILES
-from streameval.slices.files import SliceResult, slices_from_tables
+from streameval.slices.files import SliceResult, slice_tables, slices_from_tables
+from streameval.stores import atomic
 from streameval.stores.own_files import read_table
 from streameval.types import Labels, Plan
 
@@ -63,6 +64,21 @@ class Evaluation:
     issues: pa.Table = field(default_factory=lambda: pa.table({}))
     slices: tuple[SliceResult, ...] = ()
     new: Mapping[str, bool] = field(default_factory=dict)
+
+
+def result_writers(folder: Path, found: Evaluation, report: str, database: atomic.Writer) -> dict[Path, atomic.Writer]:
+    """Writers of all results, `evaluation.json` the last; where every item had a label there is no file of labels."""
+    tables = {"envelope.parquet": found.curve.envelope_table, "curve.parquet": found.curve_table,
+              "metrics.parquet": found.metrics, **slice_tables(found.slices)}  # fmt: skip
+    if found.labels is not NO_LABELS:
+        tables = {"labels.parquet": found.labels, "issues.parquet": found.issues, **tables}
+    facts = {"evaluation_id": found.evaluation_id}
+    return {
+        **{folder / name: atomic.parquet(table, facts) for name, table in tables.items()},
+        folder / "report.html": atomic.text(report),
+        folder / "study.duckdb": database,
+        folder / "evaluation.json": atomic.json_object(found.summary),
+    }
 
 
 def evaluation_id(plan: Plan, labels: Labels, misses: int = 0, label_error: float = 0.0) -> str:

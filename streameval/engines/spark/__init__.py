@@ -22,9 +22,9 @@ from streameval.order.run_threads import run_task
 from streameval.order.scan import Scan
 from streameval.order.tasks import Sampling
 from streameval.progress import Progress, Step, announce
-from streameval.remote.jobs import JobRequest
 from streameval.remote.labelled_jobs import RemoteScans
 from streameval.remote.scan_jobs import pack, unpack
+from streameval.remote.worker import JobRequest
 from streameval.typing import Int64Array
 
 

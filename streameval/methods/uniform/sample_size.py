@@ -31,7 +31,7 @@ def point_sizes(
     >>> int(point_sizes(10**7, 0.08, 0.5, 0.05, "exact"))
     612
     """
-    from streameval.kernels.sample_size import exact_sample_sizes, hoeffding_sizes
+    from streameval.kernels.uniform_sample_size import exact_sample_sizes, hoeffding_sizes
 
     items, a, share, d = _broadcast(n_items, alpha, p, delta)
     kernel = exact_sample_sizes if bound == "exact" else hoeffding_sizes
