@@ -16,6 +16,7 @@ import pyarrow as pa
 
 from streameval.errors import InputError, did_you_mean, outside_trouble
 from streameval.kernels import parquet as kernels
+from streameval.kernels.jit import interpreted
 from streameval.parquet.files import DataFile
 from streameval.parquet.layout import arrow_schema, read_columns, read_row_groups
 from streameval.parquet.schema import wide_type
@@ -77,6 +78,11 @@ def read_footers(files: Sequence[DataFile], score: str | None, threads: int) -> 
 def read_footer(file: DataFile, score: str | None) -> Footer:
     """Read and check one footer."""
     state, raw = _footer_bytes(file.path)
+    with interpreted(len(raw)):
+        return _read(file, score, state, raw)
+
+
+def _read(file: DataFile, score: str | None, state: State, raw: bytes) -> Footer:
     columns = read_columns(file.path, raw[:-8])
     leaves = tuple(leaf for column in columns for leaf in column.leaves)
     mine = next((leaf.index for leaf in leaves if ".".join(leaf.path) == score), None)
