@@ -114,6 +114,37 @@ def test_files_found_before_are_used_or_refused_in_a_line(worker, name):
         is_orderly(worker, path.read_bytes(), commands)
 
 
+@pytest.fixture(scope="module")
+def study(rankings, worker):
+    """A study that is labelled and evaluated."""
+    shutil.copyfile(rankings.folder / "arrow-crc.parquet", worker.home / "evaluated.parquet")
+    (worker.home / "votes.csv").write_text("rank,label\n1,1\n2,0\n")
+    plan = ["plan", "evaluated.parquet", "--study", "evaluated", "--method", "uniform", "--budget", "40"]
+    evaluate = ["evaluate", "evaluated", "--labels", "votes.csv"]
+    done = worker.run([plan, ["select", "evaluated"], evaluate])
+    assert done[-1].status == 0, done[-1].err
+    return worker.home / "evaluated"
+
+
+@pytest.mark.parametrize("make", [*golden.DAMAGED, *golden.ODD], ids=lambda one: one.__name__)
+def test_a_damaged_table_of_a_study_is_refused_in_a_line(worker, study, make):
+    made = make()  # without a checksum of ours, so it is as if a hostile author had given it one that fits
+    raw = made if isinstance(made, bytes) else made[1]
+    votes = next((study / "votes").glob("*.parquet"))
+    for name, question in {
+        "plan.parquet": ["evaluate", "evaluated"],
+        "selection.parquet": ["sql", "evaluated", "FROM selection"],
+        f"votes/{votes.name}": ["labels", "evaluated"],
+        "curve.parquet": ["at", "evaluated", "--rank", "5"],
+    }.items():
+        kept = (study / name).read_bytes()
+        (study / name).write_bytes(raw)
+        found = outcomes.of_run(worker.run([question]), [Path(name).name], (1 << 19) + outcomes.BASE_KB)
+        (study / name).write_bytes(kept)
+        used = found is None and name.startswith("votes")  # whose columns may be any, if the file is sound
+        assert used or found.kind == outcomes.REFUSED, (question, found)
+
+
 # how many of each fit into two minutes: few scenes and pairs, since each is played undisturbed first
 FEW = [one for one in SCENES if one.name in ("select", "evaluate, second table")]
 ATTACKS = {
