@@ -11,9 +11,9 @@ import hashlib
 import itertools
 import os
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, TextIO
+from typing import Any
 
 import duckdb
 import numpy as np
@@ -110,18 +110,17 @@ def _several_ends(path: str) -> bool:
 
 def _refuse_mixed_rows(path: str, delimiter: str) -> None:
     """Refuse rows that end in several ways: DuckDB would make one of two, or stop without saying where."""
-    last, first = "", ""
+    last, first = [""], ""
 
-    def lines(stream: TextIO) -> Iterator[str]:
-        nonlocal last
-        for last in stream:
-            yield last
+    def kept(line: str) -> str:
+        last[0] = line
+        return line
 
     with open(path, encoding="utf-8-sig", newline="", errors="replace") as stream:
-        reader = csv.reader(lines(stream), delimiter=delimiter)
+        reader = csv.reader(map(kept, stream), delimiter=delimiter)
         try:
             for _ in reader:
-                end = last[len(last.rstrip("\r\n")) :]
+                end = last[0][len(last[0].rstrip("\r\n")) :]
                 first = first or end
                 if end not in ("", first):
                     raise InputError(
