@@ -21,7 +21,10 @@ from streameval.cli import run
 from streameval.errors import InputError
 from streameval.labelling import read_votes
 from streameval.labelling.exports import available, format_of, label_studio
+from streameval.parquet.account import Forecast
+from streameval.rankings.ranking import Ranking
 from streameval.study import Study
+from streameval.verbs.forecast import forecast
 
 RECORDED = Path(__file__).parent / "recorded"
 ODD = st.sampled_from("=+-@\t\r\n\"'<>&,\u202e\u200f\0\x1b")
@@ -178,6 +181,30 @@ def test_the_next_batch_holds_what_has_no_label(tmp_path):
     assert numbers == sorted(numbers)
     assert not labelled & set(numbers)
     assert selection.num_rows == 60
+
+
+def test_a_second_export_reads_nothing_of_the_list_again(tmp_path, capsys, monkeypatch):
+    study = small_study(tmp_path)
+    first = (study / "selection.parquet").read_bytes()
+    with monkeypatch.context() as patch:
+        patch.setattr(Ranking, "fetch", None)  # nothing may call it
+        assert run(["select", str(study), "--export", str(tmp_path / "again.jsonl")]) == 0
+        assert "60 items used that were fetched before" in capsys.readouterr().out
+        made = streameval.select(study, columns=["text"], export=tmp_path / "texts.csv", remaining=True)
+        assert forecast(study)[1] == Forecast()
+    assert made.table.column_names == ["rank", "stratum", "weight", "se_task", "text"]
+    assert made.already
+    assert (study / "selection.parquet").read_bytes() == first
+    assert streameval.select(study, columns=["id"]).table.column_names[-1] == "id"
+    pq.write_table(
+        pq.read_table(study / "selection.parquet"), study / "selection.parquet"
+    )  # no longer as it was written
+    assert streameval.select(study, columns=["id"]).fetched.rows_read > 0
+    assert streameval.select(study, columns=["id", "text"]).fetched.rows_read > 0, "it held no texts"
+    where = Path(Study(study).plan().location["source"][0])
+    pq.write_table(pa.table({"id": [1]}), where)
+    with pytest.raises(streameval.StudyError, match="fingerprint"):
+        streameval.select(study)
 
 
 def test_repeats_and_controls_tell_of_people_and_never_vote(tmp_path, capsys):

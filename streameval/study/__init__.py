@@ -36,7 +36,7 @@ from streameval.errors import StudyError
 from streameval.slices.files import NAMES as SLICE_FILES
 from streameval.slices.files import slice_tables
 from streameval.stores import atomic, locks
-from streameval.stores.own_files import UNUSABLE, read_json, read_table, refuse_elsewhere, unusable
+from streameval.stores.own_files import UNUSABLE, Own, read_json, read_table, refuse_elsewhere, unusable
 from streameval.study.plan_files import difference, plan_files, read_plan, restores
 from streameval.study.result_files import EVALUATE, RESULTS, Evaluation, read_results
 from streameval.types import Plan
@@ -184,6 +184,17 @@ class Study:
             files[self.folder / "thresholds.parquet"] = atomic.parquet(thresholds, tags)
         with self.changing():
             atomic.write_all(files)
+
+    def selected(self, plan: Plan) -> Own | None:
+        """Read what `save_selection` wrote; None where it is not all there, damaged, or of another plan."""
+        try:
+            own = read_table(self.folder / "selection.parquet", _SELECT, rank=pa.int64(), se_task=pa.int64())
+            whole = plan.ranking.get("score") is None or self.thresholds(plan) is not None
+        except (FileNotFoundError, StudyError):
+            return None
+        if own.facts.get("plan_id") != plan.plan_id or not whole:
+            return None
+        return own if np.array_equal(own.table.column("rank").to_numpy(), plan.ranks) else None
 
     def selection(self, plan: Plan) -> pa.Table | None:
         """Read the items to label; None before `select`.
