@@ -87,6 +87,34 @@ def test_numbers_in_csv_stay_numbers(tmp_path):
     assert path.read_text().splitlines()[1] == "s,1,x,x,-1.5,"
 
 
+QUESTION = ["--question", "Do both mean the same?", "--yes", "same <1>", "--no", "different"]
+
+
+def test_the_question_is_on_every_export_and_its_words_come_back_as_labels(tmp_path, capsys):
+    study = small_study(tmp_path)
+    for suffix in available():
+        assert run(["select", str(study), "--export", str(tmp_path / f"t{suffix}"), *QUESTION]) == 0
+    words = {"text": "Do both mean the same?", "yes": "same <1>", "no": "different"}
+    assert shown_on(tmp_path / "t.html")["question"] == words
+    with open(tmp_path / "t.csv", newline="", encoding="utf-8-sig") as stream:
+        rows = list(csv.DictReader(stream))
+    assert rows[0]["se_question"] == "Do both mean the same? 1: same <1>, 0: different"
+    done = tmp_path / "done.csv"
+    with open(done, "w", newline="") as stream:
+        out = csv.DictWriter(stream, list(rows[0]))
+        out.writeheader()
+        out.writerows({**row, "label": "1"} for row in rows)
+    assert streameval.evaluate(study, labels=done).summary["account"]["labelled"] == 60
+    task = json.loads((tmp_path / "t.jsonl").read_text().splitlines()[0])
+    assert task["meta"]["question"] == "Do both mean the same? accept: same <1>, reject: different"
+    view = ElementTree.parse(tmp_path / "t.label-studio.xml").getroot()
+    assert view.findall("Header")[-1].get("value") == "Do both mean the same?"
+    choices = [(one.get("value"), one.get("alias")) for one in view.findall("Choices/Choice")]
+    assert choices == [("same <1>", "positive"), ("different", "negative")]
+    assert run(["select", str(study), "--export", str(tmp_path / "x.csv"), "--question", "Same?", "--yes", "no"]) == 2
+    assert "both answers are called 'no'" in capsys.readouterr().err
+
+
 def numbers_in(files):
     return [one["data"]["se_task"] for name in files for one in json.loads(name.read_text())]
 

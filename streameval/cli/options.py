@@ -224,6 +224,11 @@ class TaskFlags:
     controls: Annotated[
         str | None, Parameter(help="Table of items with a known label, put among the tasks: whether people are right.")
     ] = None
+    question: Annotated[
+        str | None, Parameter(help="What people are asked of every item, such as 'Do both mean the same?'.")
+    ] = None
+    yes: Annotated[str | None, Parameter(help="Word for a positive answer (default: yes to a question).")] = None
+    no: Annotated[str | None, Parameter(help="Word for a negative answer (default: no to a question).")] = None
 
     def options(self) -> dict[str, Any]:
         """Return what `streameval.select` takes."""

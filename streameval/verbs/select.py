@@ -24,7 +24,7 @@ from streameval.stores import atomic
 from streameval.study import Study
 from streameval.types import Labels, Plan
 from streameval.typing import Int64Array
-from streameval.verbs.tasks import TaskOptions, make_tasks, task_numbers, task_options
+from streameval.verbs.tasks import TaskOptions, make_tasks, question_of, task_numbers, task_options
 from streameval.verbs.weights import with_weight
 
 # of `Fetched`, kept beside the items
@@ -94,7 +94,7 @@ def select(
     engine : Engine or str
         What runs the scans of a list by score: see `scan`.
     tasks
-        `remaining`, `repeats`, `controls` of the export: see `streameval.verbs.tasks.TaskOptions`.
+        `remaining`, `repeats`, `controls`, `question`, `yes`, `no`: see `streameval.verbs.tasks.TaskOptions`.
 
     Raises
     ------
@@ -124,7 +124,7 @@ def select(
     if files is None or export is None:
         return Selection(table, fetched, before is not None, source=source)
     made = make_tasks(folder, plan, table, set(columns or ()), asked)
-    exported = files(made.table, Path(export))
+    exported = files(made.table, Path(export), question_of(asked))
     atomic.write_all(folder.extra_task_files(made.extra))
     atomic.write_out(exported, hint="people may have filled it in, so it is never replaced: export to another name")
     return Selection(table, fetched, before is not None, made.left_out, made.table.num_rows, tuple(exported), source)

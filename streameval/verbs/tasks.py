@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 from streameval.errors import InputError, did_you_mean
 from streameval.labelling.columns import ANSWERS
 from streameval.labelling.controls import read_controls
+from streameval.labelling.exports import NO_QUESTION, Question
 from streameval.stores.transfer import copied
 from streameval.study import Study
 from streameval.study.judging import last_judging, tally_stored
@@ -46,11 +47,18 @@ class TaskOptions(TypedDict, total=False):
         Tasks shown twice, under another number: whether somebody agrees with themselves. The second answer is no vote.
     controls : path, address or table
         Items of known answer, with the items' columns and `label`: how often somebody is right.
+    question : str
+        What people are asked of every item.
+    yes, no : str
+        Words of the answers; by default yes and no where there is a question, else positive and negative.
     """
 
     remaining: bool
     repeats: int
     controls: Any
+    question: str | None
+    yes: str | None
+    no: str | None
 
 
 @dataclass(frozen=True)
@@ -89,6 +97,16 @@ def task_options(options: TaskOptions, exporting: bool) -> TaskOptions:
     if options.get("repeats", 0) < 0:
         raise InputError(f"repeats is {options['repeats']:,}, below 0")
     return options
+
+
+def question_of(options: TaskOptions) -> Question:
+    """The question of an export, and the words of its answers; an `InputError` where these are the same."""
+    text = options.get("question") or ""
+    words = Question(text, "yes", "no") if text else NO_QUESTION
+    question = Question(text, options.get("yes") or words.yes, options.get("no") or words.no)
+    if question.yes == question.no:
+        raise InputError(f"both answers are called '{question.yes}'", "--yes and --no name them")
+    return question
 
 
 def task_numbers(plan: Plan, first: int | None = None) -> Int64Array:
