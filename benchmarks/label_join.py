@@ -39,7 +39,7 @@ def _table(context: Context) -> Path:
 
 
 def _ours(context: Context) -> Callable[[], pa.Table]:
-    from streameval.labelling import read_votes
+    from streameval.labelling.reading import read_votes
     from streameval.methods import create
 
     path, plan = _table(context), create("paula", {}).plan(context.n_items)

@@ -9,7 +9,7 @@ import sys
 from collections.abc import Callable
 from dataclasses import fields
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, get_args, get_origin, get_type_hints
 from unittest.mock import patch
 
 PACKAGE = Path(__file__).resolve().parents[1] / "streameval"
@@ -56,7 +56,9 @@ def stub() -> str:
         else:
             imports.add(f"from {value.__module__} import {name} as {name}")
     ours = sorted((line for line in imports if "streameval" in line), key=str.lower)
-    head = sorted(imports - set(ours), key=lambda line: (line.startswith("from"), line))
+    names = sorted(line.split()[-1] for line in imports if line.startswith("from typing "))
+    rest = {line for line in imports - set(ours) if not line.startswith("from typing ")}
+    head = sorted(rest | {f"from typing import {', '.join(names)}"}, key=lambda line: (line.startswith("from"), line))
     parts = ["# Made from the code by `scripts/reference`.", *head, "", *ours, "", "__version__: str", "", *written]
     return "\n".join(parts) + "\n"
 
@@ -64,14 +66,18 @@ def stub() -> str:
 def _with_parameters(function: Callable[..., Any], imports: set[str]) -> str:
     """Write a function with the parameters of every method in place of `**parameters`."""
     from streameval.methods import available
+    from streameval.options import alternatives
 
-    kinds: dict[str, set[str]] = {}
+    kinds: dict[str, set[object]] = {}
     for method in available().values():
+        hints = get_type_hints(method)
         for field in fields(method):
-            kinds.setdefault(field.name, {"None"}).update(str(field.type).split(" | "))
+            kinds.setdefault(field.name, set()).update(alternatives(hints[field.name]))
     signature = inspect.signature(function)
     said = {name: one.annotation for name, one in signature.parameters.items() if name != "parameters"}
-    said |= {name: " | ".join(sorted(kind, key=lambda one: (one == "None", one))) for name, kind in kinds.items()}
+    said |= {name: " | ".join([*sorted(map(_written, kind)), "None"]) for name, kind in kinds.items()}
+    if any("Literal[" in annotation for annotation in said.values()):
+        imports.add("from typing import Literal")
     homes = _homes(function)
     for word in re.findall(r"(?<![.\w])\w+", " ".join([*said.values(), signature.return_annotation])):
         if word in homes:
@@ -84,6 +90,11 @@ def _with_parameters(function: Callable[..., Any], imports: set[str]) -> str:
         optional = one is None or one.default is not one.empty
         lines.append(f"    {name}: {annotation}{' = ...' * optional},")
     return "\n".join([f"def {function.__name__}(", *lines, f") -> {signature.return_annotation}: ..."])
+
+
+def _written(kind: Any) -> str:
+    words = ", ".join(f'"{word}"' for word in get_args(kind))
+    return f"Literal[{words}]" if get_origin(kind) is Literal else str(kind.__name__)
 
 
 def _homes(function: Callable[..., Any]) -> dict[str, str]:

@@ -1,7 +1,7 @@
 # Made from the code by `scripts/reference`.
 import os
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal
 
 from streameval.curve import Curve as Curve
 from streameval.curve.extrapolation import extrapolate as extrapolate
@@ -54,11 +54,11 @@ def cost(
     epsilon: float | str | None = ...,
     window: int | None = ...,
     head: int | None = ...,
-    tail: str | None = ...,
-    assume: str | None = ...,
-    claim: str | None = ...,
+    tail: Literal["open", "closed"] | None = ...,
+    assume: Literal["a2", "independent"] | None = ...,
+    claim: Literal["printed", "factor"] | None = ...,
     at: int | None = ...,
-    interval: str | None = ...,
+    interval: Literal["hoeffding", "hypergeometric", "dkwm"] | None = ...,
 ) -> list[dict[str, Any]]: ...
 def plan(
     ranking: Any,
@@ -77,11 +77,11 @@ def plan(
     epsilon: float | str | None = ...,
     window: int | None = ...,
     head: int | None = ...,
-    tail: str | None = ...,
-    assume: str | None = ...,
-    claim: str | None = ...,
+    tail: Literal["open", "closed"] | None = ...,
+    assume: Literal["a2", "independent"] | None = ...,
+    claim: Literal["printed", "factor"] | None = ...,
     at: int | None = ...,
-    interval: str | None = ...,
+    interval: Literal["hoeffding", "hypergeometric", "dkwm"] | None = ...,
 ) -> Plan: ...
 def plan_by_key(
     ranking: Any,
@@ -100,11 +100,11 @@ def plan_by_key(
     epsilon: float | str | None = ...,
     window: int | None = ...,
     head: int | None = ...,
-    tail: str | None = ...,
-    assume: str | None = ...,
-    claim: str | None = ...,
+    tail: Literal["open", "closed"] | None = ...,
+    assume: Literal["a2", "independent"] | None = ...,
+    claim: Literal["printed", "factor"] | None = ...,
     at: int | None = ...,
-    interval: str | None = ...,
+    interval: Literal["hoeffding", "hypergeometric", "dkwm"] | None = ...,
 ) -> Reused: ...
 def simulate(
     ranking: Any,
@@ -123,9 +123,9 @@ def simulate(
     epsilon: float | str | None = ...,
     window: int | None = ...,
     head: int | None = ...,
-    tail: str | None = ...,
-    assume: str | None = ...,
-    claim: str | None = ...,
+    tail: Literal["open", "closed"] | None = ...,
+    assume: Literal["a2", "independent"] | None = ...,
+    claim: Literal["printed", "factor"] | None = ...,
     at: int | None = ...,
-    interval: str | None = ...,
+    interval: Literal["hoeffding", "hypergeometric", "dkwm"] | None = ...,
 ) -> Simulation: ...

@@ -7,10 +7,12 @@ not wait for that.
 
 from __future__ import annotations
 
+import atexit
 import os
 import signal
 import sys
 import threading
+from contextlib import suppress
 from functools import partial
 from typing import Any, NoReturn
 
@@ -31,7 +33,17 @@ def main() -> NoReturn:
     status = run(sys.argv[1:])
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.SIG_IGN)  # what was asked for is done
-    sys.exit(status)
+    _leave(status)
+
+
+def _leave(status: int) -> NoReturn:
+    """Exit without the destructors of C++ libraries: one whose thread is still running would abort the process."""
+    atexit._run_exitfuncs()  # temporary folders are removed there
+    for stream in (sys.stdout, sys.stderr):
+        if stream is not None:
+            with suppress(OSError, ValueError):  # nobody reads it; the status is known
+                stream.flush()
+    os._exit(status)
 
 
 def _hear(handler: Any) -> None:

@@ -26,15 +26,7 @@ EXIT_INPUT = 2
 EXIT_OUTSIDE = 3
 EXIT_INTERRUPTED = 130
 
-_OUTSIDE_ERRNOS = {
-    errno.ENOSPC,
-    errno.EDQUOT,
-    errno.EFBIG,
-    errno.ENOMEM,
-    errno.EMFILE,
-    errno.EIO,
-    errno.ETIMEDOUT,
-}
+_OUTSIDE_ERRNOS = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.ENOMEM, errno.EMFILE, errno.EIO, errno.ETIMEDOUT}
 _PATH_ERRNOS = {
     errno.ENOENT,
     errno.EACCES,
@@ -53,12 +45,9 @@ _OUTSIDE_PHRASES = ("no space left on device", "disk quota exceeded", "file too 
 class StreamevalError(ValueError):
     """One line: what, where, hint; passwords and signatures in addresses are hidden.
 
-    Parameters
-    ----------
-    what : str
-        What is wrong, with the numbers that show it.
-    hint : str, optional
-        What the reader can do next.
+    Args:
+        what: What is wrong, with the numbers that show it.
+        hint: What the reader can do next.
     """
 
     exit_status = EXIT_INPUT
@@ -87,20 +76,13 @@ class OutsideError(StreamevalError):
 def outside_trouble(error: BaseException, where: object = None) -> OutsideError | None:
     """Recognise a full disk, exhausted memory and their like in an error of any library.
 
-    Parameters
-    ----------
-    error : BaseException
-        What a library raised; libraries wrap the operating system's errors in types of their own.
-    where : path, optional
-        What was being written or read, for an error that does not say so.
+    Args:
+        error: What a library raised; libraries wrap the operating system's errors in types of their own.
+        where: What was being written or read, for an error that does not say so.
 
-    Returns
-    -------
-    OutsideError or None
-        The error to raise instead, or None where it is none of these.
+    Returns:
+        OutsideError or None: The error to raise instead, or None where it is none of these.
 
-    Examples
-    --------
     >>> print(outside_trouble(OSError(28, "No space left on device")))
     No space left on device. Hint: nothing half-written was left behind; make room and run the same command again
     """
@@ -128,15 +110,13 @@ def unusable_path(error: OSError) -> InputError | None:
 
 def _final_name(path: object) -> str:
     """The name a file was to have: it is first written in a folder beside it (`streameval.stores.temporary`)."""
-    beside = re.sub(r"\.streameval\.[^./]+\.part/", "", str(path))
-    return re.sub(r"\.([^/]+)\.[^./]+\.part(?=/|$)", r"\1", beside)
+    path_shown = re.sub(r"\.streameval\.[^./]+\.part/", "", str(path))
+    return re.sub(r"\.([^/]+)\.[^./]+\.part(?=/|$)", r"\1", path_shown)
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
     """Hint at the closest of the known names, or list them.
 
-    Examples
-    --------
     >>> did_you_mean("scor", ["item", "score"])
     "did you mean 'score'?"
     >>> did_you_mean("zzz", ["item", "score"])
@@ -151,13 +131,7 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
 
 
 def check_misses(misses: object) -> int:
-    """Read a number of positives that were never returned.
-
-    Raises
-    ------
-    InputError
-        It is no whole number, negative, or above 2⁵³.
-    """
+    """Read a number of positives that were never returned: an `InputError` unless it is a whole number in 0..2⁵³."""
     if not isinstance(misses, Integral) or isinstance(misses, bool):
         raise InputError(f"misses is {misses!r}, no whole number", _MISSES)
     if misses < 0:

@@ -16,8 +16,6 @@ _WIDTH, _HEIGHT = 520, 140
 def table(caption: str, head: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
     """Write an HTML table; whatever is in it is text.
 
-    Examples
-    --------
     >>> table("a < b", ["k"], [])
     '<table><caption>a &lt; b</caption><thead><tr><th>k</th></tr></thead><tbody></tbody></table>'
     """
@@ -27,27 +25,34 @@ def table(caption: str, head: Sequence[str], rows: Sequence[Sequence[object]]) -
     return f"<table><caption>{_text(caption)}</caption>{body}</table>"
 
 
-def band(title: str, ranks: Int64Array, lower: FloatArray, middle: FloatArray, upper: FloatArray) -> str:
+def band(title: str, ranks: Int64Array, lower: FloatArray, estimate: FloatArray, upper: FloatArray) -> str:
     """Draw values of 0..1 by rank on a log scale, as SVG.
 
-    Parameters
-    ----------
-    title : str
-        What a screen reader says.
-    ranks : int64 array, shape (k,), increasing
-    lower, middle, upper : float64 arrays, shape (k,)
+    Args:
+        title: What a screen reader says.
+        ranks: int64 array, shape (k,), increasing.
+        lower, middle, upper: float64 arrays, shape (k,).
     """
+    last = float(ranks[-1])
     x = _WIDTH * np.log(ranks) / max(float(np.log(ranks[-1])), 1e-9)
     around = _points(np.concatenate([x, x[::-1]]), np.concatenate([lower, upper[::-1]]))
+    tens = np.array([10**i for i in range(len(f"{int(last):d}")) if 10**i < last])
+    along = _WIDTH * np.log(tens) / max(float(np.log(last)), 1e-9)
+    ticks = [(x, _HEIGHT + 12.0, "middle" if x else "start", f"{r:,}") for x, r in zip(along, tens, strict=True)]
+    ticks += [(-4.0, _HEIGHT * (1 - y) + 4 * (1 - y), "end", f"{y:g}") for y in (0, 0.5, 1)]
+    marks = "".join(f'<text x="{a:.1f}" y="{b:.1f}" text-anchor="{where}">{said}</text>' for a, b, where, said in ticks)
     return (
-        f'<svg role="img" aria-label="{_text(title)}" viewBox="0 0 {_WIDTH} {_HEIGHT}" width="{_WIDTH}">'
+        f'<svg role="img" aria-label="{_text(title)}" viewBox="-24 -8 {_WIDTH + 32} {_HEIGHT + 24}" '
+        f'width="{_WIDTH + 32}" font-size="10" font-family="sans-serif" fill="currentColor">{marks}'
         f'<rect width="{_WIDTH}" height="{_HEIGHT}" fill="none" stroke="#888"/>'
         f'<polygon points="{around}" fill="#2f6db0" fill-opacity=".4"/>'
-        f'<polyline points="{_points(x, middle)}" fill="none" stroke="#2f6db0"/></svg>'
+        f'<polyline points="{_points(x, estimate)}" fill="none" stroke="#2f6db0"/></svg>'
     )
 
 
 def _points(x: FloatArray, value: FloatArray) -> str:
+    known = ~np.isnan(value)
+    x, value = x[known], value[known]
     y = _HEIGHT * (1 - np.clip(value, 0, 1))
     return " ".join(f"{a:.1f},{b:.1f}" for a, b in zip(x.tolist(), y.tolist(), strict=True))
 

@@ -1,4 +1,4 @@
-"""Who is told how far a long step is."""
+"""Progress of long steps, and its receivers."""
 
 from __future__ import annotations
 
@@ -15,16 +15,12 @@ def silent(done: int, total: int) -> None:
 
 @dataclass(frozen=True)
 class Step:
-    """A stretch of work that a `Watcher` is told of before it begins.
+    """A step of work, announced to a `Watcher` before it begins.
 
-    Attributes
-    ----------
-    name : str
-        Of a scan ("count", "candidates" …), or "items".
-    rows : int
-        Rows to read; 0 where progress is not in rows.
-    bytes : int
-        Bytes that they take where they are stored, about.
+    Attributes:
+        name: Of a scan ("count", "candidates" …), or "items".
+        rows: Rows to read; 0 where progress is not in rows.
+        bytes: Bytes that they take where they are stored, about.
     """
 
     name: str
@@ -33,15 +29,13 @@ class Step:
 
 
 class Watcher(Protocol):
-    """A progress that also wants to know what is being done."""
+    """A receiver of progress that is also told which step begins."""
 
     def begin(self, step: Step) -> None:
-        """Hear of what comes next; calls with (done, total) follow."""
-        ...
+        """Receive the next step; calls with (done, total) follow."""
 
     def __call__(self, done: int, total: int) -> None:
-        """Hear how far it is."""
-        ...
+        """Receive how far it is."""
 
 
 def announce(progress: Progress, step: Step) -> None:

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -28,21 +28,16 @@ TRUTH = "the truth"
 class Claim:
     """What a curve's bounds promise.
 
-    Attributes
-    ----------
-    coverage : {"exact", "conditional", "pointwise", "simultaneous", "none"}
-        "exact": lower = estimate = upper = truth; of tied items, the worst and the best order.
-        "conditional": the bounds hold wherever `assumes` is true.
-        "pointwise": each rank on its own, "simultaneous": all ranks at once, with probability `confidence`
-        over the draw. "none": a picture, not a bound.
-    confidence : float or None
-        Probability in (0, 1]; None where the claim is not probabilistic.
-    assumes : str
-        One sentence: what has to be true of the list for the claim to hold.
-    about : str
-        What the bounds are bounds of: `TRUTH`, or what the annotators would say (`streameval.labelling.answers`).
-    why : str
-        A clause that says who gave how many labels and how far they agree; empty of the truth.
+    Attributes:
+        coverage ({"exact", "conditional", "pointwise", "simultaneous", "none"}): "exact": lower = estimate = upper =
+            truth; of tied items, the worst and the best order. "conditional": the bounds hold wherever `assumes` is
+            true. "pointwise": each rank on its own, "simultaneous": all ranks at once, with probability `confidence`
+            over the draw. "none": a picture, not a bound.
+        confidence: Probability in (0, 1]; None where the claim is not probabilistic.
+        assumes: One sentence: what has to be true of the list for the claim to hold.
+        about: What the bounds are bounds of: `TRUTH`, or what the annotators would say
+            (`streameval.labelling.answers`).
+        why: A clause that says who gave how many labels and how far they agree; empty of the truth.
     """
 
     coverage: Coverage
@@ -53,8 +48,8 @@ class Claim:
 
     @property
     def caution(self) -> str:
-        """A sentence that says whose answers the claim is about, where it is not the truth; else empty."""
-        return "" if self.about == TRUTH else f"The claim is about {self.about}, not about the truth: {self.why}."
+        """A sentence for after what is claimed, where that is not about the truth; else empty."""
+        return "" if self.about == TRUTH else f"This is no claim about the truth: {self.why}."
 
     def as_dict(self) -> dict[str, Any]:
         """Return the claim as JSON-ready values."""
@@ -62,32 +57,35 @@ class Claim:
 
 
 @dataclass(frozen=True)
+class SliceRecord:
+    """A slice of a plan, as plan.json has it: a list of its own, with what differs from the whole plan's parameters."""
+
+    name: str
+    n_items: int
+    seed: int
+    parameters: Mapping[str, Any]
+    notes: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
 class Plan:
     """The ranks to label: the record of what was drawn, never regenerated from the seed.
 
-    Attributes
-    ----------
-    method : str
-        Name of the method (`streameval.methods`).
-    parameters : mapping of str to JSON values
-        The method's parameters, as typed (ε is kept as its decimal text).
-    n_items : int
-        Items in the ranking.
-    seed : int
-        Seed of the draw; methods that draw nothing keep it for the shuffle of the tasks.
-    ranking : mapping of str to JSON values
-        What the ranking is (fingerprint, order, score …); empty for a plan of a bare N.
-    table : pyarrow.Table
-        `rank` int64, strictly increasing, 1-based; `stratum` int32, numbered from 0 by rank; then columns of
-        the method's own.
-    notes : mapping of str to JSON values
-        What the method wants remembered about the plan (grid, ranks that stay unknown …).
-    location : mapping of str to JSON values
-        Where the ranking lies and how to read it (source, file order, memory, threads); no part of `plan_id`, so that
-        a lake may move.
-    marks : pyarrow.Table or None
-        Of a plan by slices: how many items of each slice are among the first items of the list
-        (`streameval.slices.pool.marks_table`).
+    Attributes:
+        method: Name of the method (`streameval.methods`).
+        parameters (mapping of str to JSON values): The method's parameters, as typed (ε is kept as its decimal text).
+        n_items: Items in the ranking.
+        seed: Seed of the draw; methods that draw nothing keep it for the shuffle of the tasks.
+        ranking (mapping of str to JSON values): What the ranking is (fingerprint, order, score …); empty for a plan of
+            a bare N.
+        table: `rank` int64, strictly increasing, 1-based; `stratum` int32, numbered from 0 by rank; then columns of the
+            method's own.
+        notes (mapping of str to JSON values): What the method wants remembered about the plan, for itself. What others
+            ask of a plan lies there too, and has a property below.
+        location (mapping of str to JSON values): Where the ranking lies and how to read it (source, file order, memory,
+            threads); no part of `plan_id`, so that a lake may move.
+        marks: Of a plan by slices: how many items of each slice are among the first items of the list
+            (`streameval.slices.pool.marks_table`).
     """
 
     method: str
@@ -121,6 +119,50 @@ class Plan:
         """`plan_id` of this plan and of the smaller ones that it grew from: tasks of all of them are its tasks."""
         return (self.plan_id, *self.notes.get("grown_from", ()))
 
+    @property
+    def grown(self) -> bool:
+        """Whether the plan has grown beyond the one that was first made."""
+        return "grown_from" in self.notes
+
+    @property
+    def grown_by(self) -> Sequence[Mapping[str, Any]]:
+        """Requests by which the plan grew (`streameval.verbs.enlarge`)."""
+        return tuple(self.notes.get("grown_by", ()))
+
+    @property
+    def look(self) -> int:
+        """The look that the plan is for, from 1."""
+        return int(self.notes.get("look", 1))
+
+    @property
+    def unknown_tail(self) -> int:
+        """How many of the last ranks the method leaves unknown, whatever the labels."""
+        return int(self.notes.get("unknown_tail", 0))
+
+    @property
+    def labels_seen_by_model(self) -> bool:
+        """Whether the ranking's order depends on labels that were reused, so that a draw from it is none of chance."""
+        return bool(self.notes.get("labels_seen_by_model", False))
+
+    @property
+    def by(self) -> str | None:
+        """Column of the slices; None where the plan has none."""
+        return self.notes.get("by")
+
+    @property
+    def draw_by(self) -> tuple[str, ...]:
+        """Columns by whose hash items were drawn; none where they were not."""
+        return tuple(self.notes.get("draw_by", ()))
+
+    @property
+    def slices(self) -> tuple[SliceRecord, ...]:
+        """The slices, the largest first."""
+        return tuple(SliceRecord(**one) for one in self.notes.get("slices", ()))
+
+    def with_notes(self, **notes: Any) -> Plan:
+        """Return the plan with more to remember."""
+        return replace(self, notes={**self.notes, **notes})
+
     def header(self) -> dict[str, Any]:
         """Everything but the table and the location, as JSON-ready values."""
         return {
@@ -152,16 +194,15 @@ def _content(column: pa.Array) -> Iterator[bytes]:
 class Labels:
     """What is known of each planned rank, in the plan's order, and an account of every row that came in.
 
-    Attributes
-    ----------
-    rank : int64 array, shape (n_planned,)
-    label : int8 array, shape (n_planned,)
-        1 positive, 0 negative, -1 no label (never answered, skipped, or votes that tie).
-    votes, positive_votes : int64 arrays, shape (n_planned,)
-    account : mapping of str to int
-        Planned, labelled, missing, doubled, contradictory … (see `streameval.labelling.tally`).
-    about, why : str
-        Whose answers they are, as in `Claim`.
+    Attributes:
+        rank: int64 array, shape (n_planned,).
+        label (int8 array, shape (n_planned,)): 1 positive, 0 negative, -1 no label (never answered, skipped, or votes
+            that tie).
+        votes, positive_votes: int64 arrays, shape (n_planned,).
+        account (mapping of str to int): Planned, labelled, missing, doubled, contradictory … (see
+            `streameval.labelling.tally`).
+        about, why: Whose answers they are, as in `Claim`.
+        error_rate: Share of wrong labels that their disagreement suggests; 0 where it suggests none.
     """
 
     rank: Int64Array
@@ -171,6 +212,7 @@ class Labels:
     account: Mapping[str, int] = field(default_factory=dict)
     about: str = TRUTH
     why: str = ""
+    error_rate: float = 0.0
 
     @property
     def known(self) -> BoolArray:
@@ -203,10 +245,8 @@ class Labels:
     def of(plan: Plan, label: npt.ArrayLike) -> Labels:
         """One vote per planned rank.
 
-        Parameters
-        ----------
-        label : array-like of {1, 0, -1}, shape (n_planned,)
-            In the plan's order; -1 where there is no label.
+        Args:
+            label (array-like of {1, 0, -1}, shape (n_planned,)): In the plan's order; -1 where there is no label.
         """
         values = np.asarray(label, dtype=np.int8)
         votes = (values >= 0).astype(np.int64)

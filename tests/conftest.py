@@ -1,3 +1,5 @@
+import importlib
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +13,22 @@ settings.register_profile("repeatable", derandomize=True, deadline=None)
 settings.load_profile("repeatable")
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
+
+
+@pytest.fixture
+def add_file(tmp_path, monkeypatch):
+    """Put a file into a folder of the package for one test, as if it had always been there."""
+
+    def add(package, name, code):
+        folder = tmp_path / package
+        folder.mkdir()
+        (folder / f"{name}.py").write_text(code)
+        module = importlib.import_module(package)
+        monkeypatch.setattr(module, "__path__", [*module.__path__, str(folder)])
+        for loaded in [one for one in sys.modules if one == f"{package}.{name}" or one.startswith("streameval.cli")]:
+            monkeypatch.delitem(sys.modules, loaded)  # the flags of the command line are made of what is there
+
+    return add
 
 
 @pytest.fixture(scope="session")

@@ -5,16 +5,17 @@ import itertools
 import numpy as np
 import pyarrow as pa
 
-from streameval.kernels.tiehash import position_hashes
+from streameval.kernels.tie_hash import position_hashes
 from streameval.order.scan import Scan
 from streameval.order.scores import order_of
-from streameval.order.ties import key_hashes
-from streameval.rows.memory import TableSlice
+from streameval.order.tie_hashes import key_hashes
+from streameval.rows import RowRun
+from streameval.rows.memory import TableRows
 
 
 def scan_of(table, pieces=5, key=(), ascending=False, threads=2):
     cuts = np.linspace(0, table.num_rows, pieces + 1).astype(int)
-    units = [TableSlice(table, int(a), int(b - a)) for a, b in itertools.pairwise(cuts) if b > a]
+    units = [RowRun(int(a), int(b - a), TableRows(table)) for a, b in itertools.pairwise(cuts) if b > a]
     order = order_of([("memory", table.schema.field("s").type)], "s", ascending)
 
     def hashes(positions):

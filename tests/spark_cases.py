@@ -29,7 +29,7 @@ from streameval.order.by_score import ByScore
 from streameval.order.checkpoints import Scans
 from streameval.order.locate import least_memory
 from streameval.rankings import open_ranking
-from streameval.remote import jobs, labelled_jobs
+from streameval.remote import labelled_jobs, worker
 from streameval.rows.options import RankingOptions
 
 N, FILES, GROUP = 24_000, 8, 500
@@ -104,7 +104,7 @@ def damage(folder):
 
 def compare(folder, options, engine, budget):
     """Ranks and facts of both engines, with so many bytes for bins and candidates."""
-    jobs._LEAST_ROWS = N // 5  # several shares
+    worker._LEAST_ROWS = N // 5  # several shares
     ByScore.budget = budget
     ranking = open_ranking(str(folder), RankingOptions(score="s", **options))
     there = ranking.fetch(RANKS, ["id", "day"], scans=Scans(engine=engine))
@@ -154,7 +154,7 @@ def interrupted(settings):
         raise over
 
     signal.signal(signal.SIGALRM, stop)
-    request = jobs.JobRequest(jobs.serialize(Slow(os.getpid()), [0]), 1, ("at",))
+    request = worker.JobRequest(worker.serialize(Slow(os.getpid()), [0]), 1, ("at",))
     try:
         create("spark", settings).run_job(request)
     except OutsideError as error:

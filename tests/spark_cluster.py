@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from streameval import engines
 from streameval.order.tasks import Sampling
-from streameval.remote import jobs, scan_jobs
+from streameval.remote import scan_jobs, worker
 from streameval.remote.labelled_jobs import RemoteScans
 
 
@@ -21,7 +21,7 @@ class Cluster:
     """Carries parcels as a cluster would, in this process: shares in any order, sums in any grouping."""
 
     seed: int = 0
-    memory: ClassVar[str] = "apart"
+    placement: ClassVar[str] = "on workers"
 
     def run_task(self, scan, task, numbers, save, progress):
         if isinstance(task, Sampling):
@@ -43,7 +43,7 @@ class Cluster:
 
 
 def carried(sent, shares):
-    return list(jobs.run_shares(sent, shares.tolist()))
+    return list(worker.run_shares(sent, shares.tolist()))
 
 
 @dataclass(frozen=True)

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from label_tables import stored
 
 import streameval
-from streameval.labelling import vote_rule
 from streameval.labelling.agreement import agreement, krippendorff_alpha
 from streameval.labelling.fates import fold
+from streameval.labelling.rules import vote_rule
 
 
 def library_alpha(item, value, level):

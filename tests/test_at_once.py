@@ -72,18 +72,6 @@ def test_two_evaluations_count_the_labels_of_both(study, tmp_path):
     assert written["read"]["evaluation_id"] == Study(study).evaluation().evaluation_id
 
 
-def test_of_two_plans_for_a_new_folder_one_is_told(study, tmp_path):
-    plans = [["plan", tmp_path / "list.parquet", "--study", tmp_path / "new", "--method", "uniform", "--budget", budget]
-             for budget in (50, 60)]  # fmt: skip
-    statuses, said = at_once(*plans)
-    made = Study(tmp_path / "new").plan().parameters["budget"]
-    if any(statuses):  # else one came after the other, and its plan took the place of a plan that nothing was made of
-        assert sorted(statuses) == [0, 3]
-        assert "another command has planned it meanwhile" in "".join(said)
-        assert made == (50 if statuses[0] == 0 else 60)
-    assert made in (50, 60)
-
-
 def test_who_waits_too_long_is_told_to_come_again(study, monkeypatch):
     monkeypatch.setattr(locks, "PATIENCE", 0.0)
     other = subprocess.Popen(
@@ -143,19 +131,38 @@ def test_no_room_for_temporary_files_is_worth_a_retry(study, tmp_path):
     assert "no temporary file can be written. Hint: make room" in done.stderr
 
 
-def test_a_plan_that_overtook_another_keeps_its_seed(study, tmp_path, capsys, monkeypatch):
-    """Of two that plan a new study and are given no seed, the later one is told: it would draw by a seed of its own."""
-    command = ["plan", str(tmp_path / "list.parquet"), "--study", str(tmp_path / "new")]
-    draw = planning.draw
+def plan_at_once(monkeypatch, first, second):
+    """Run two `plan`, of which the second writes its plan while the first draws; their exit statuses."""
+    draw, found = planning.draw, []
 
     def overtaken(*given):
         monkeypatch.setattr(planning, "draw", draw)
-        assert run(command) == 0
+        found.append(run(second))
         return draw(*given)
 
     monkeypatch.setattr(planning, "draw", overtaken)
-    assert run(command) == 3
+    return [run(first), *found]
+
+
+@pytest.mark.parametrize("seeds", [[], ["--seed", "7"]], ids=["fresh seeds", "one seed"])
+def test_of_two_plans_for_a_new_folder_one_is_told(seeds, study, tmp_path, capsys, monkeypatch):
+    command = ["plan", str(tmp_path / "list.parquet"), "--study", str(tmp_path / "new"), *seeds, "--budget"]
+    assert plan_at_once(monkeypatch, [*command, "50"], [*command, "60"]) == [3, 0]
     assert "another command has planned it meanwhile. Hint: run the same command again" in capsys.readouterr().err
-    seed = Study(tmp_path / "new").plan().seed
+    assert Study(tmp_path / "new").plan().parameters["budget"] == 60
+
+
+def test_of_two_plans_without_a_seed_the_later_one_takes_that_of_the_other(study, tmp_path, monkeypatch):
+    command = ["plan", str(tmp_path / "list.parquet"), "--study", str(tmp_path / "new")]
+    assert plan_at_once(monkeypatch, command, command) == [3, 0]
+    made = Study(tmp_path / "new").plan()
     assert run(command) == 0
-    assert Study(tmp_path / "new").plan().seed == seed
+    assert Study(tmp_path / "new").plan().plan_id == made.plan_id
+
+
+def test_two_plans_of_one_seed_are_one_plan(study, tmp_path, monkeypatch):
+    command = ["plan", str(tmp_path / "list.parquet"), "--study", str(tmp_path / "new"), "--seed", "7"]
+    assert plan_at_once(monkeypatch, command, command) == [0, 0]
+    statuses, said = at_once(*(["plan", tmp_path / "list.parquet", "--study", tmp_path / "both", "--seed", "7"],) * 2)
+    assert statuses == [0, 0], said
+    assert Study(tmp_path / "both").plan().plan_id == Study(tmp_path / "new").plan().plan_id

@@ -118,9 +118,9 @@ def test_files_found_before_are_used_or_refused_in_a_line(worker, name):
 FEW = [one for one in SCENES if one.name in ("select by score", "evaluate, second table", "labels, forget", "cut")]
 AT_ONCE = ("evaluate", "forget", "plan, more labels")
 ATTACKS = {
-    "rankings": (Rankings, 100),
+    "rankings": (Rankings, 60),
     "tables": (Tables, 25),
-    "studies": (Studies, 20),
+    "studies": (Studies, 12),
     "kills": (partial(Kills, scenes=FEW), 8),
     "interrupts": (partial(Interrupts, scenes=FEW), 8),
     "disks": (partial(Shortages, scenes=FEW), 8),
@@ -129,7 +129,7 @@ ATTACKS = {
 
 
 # the other classes take minutes: scripts/attack runs them
-QUICK = ("rankings", "tables")
+QUICK = ("rankings", "tables", "studies")
 
 
 @pytest.mark.parametrize(

@@ -71,10 +71,9 @@ def test_tables_stand_between_their_markers(tmp_path):
     text = README.read_text(encoding="utf-8")
     names = re.findall(r"^<!-- (\w+) -->$", text, re.MULTILINE)
     assert names == re.findall(r"^<!-- /(\w+) -->$", text, re.MULTILINE)
-    written = {
-        name for path in README.parent.glob("*.py") for name in re.findall(r'write_section\("(\w+)"', path.read_text())
-    }
-    assert set(names) == set(cases()) | written
+    sources = "".join(path.read_text(encoding="utf-8") for path in README.parent.glob("*.py"))
+    written = set(re.findall(r'write_section\("(\w+)"', sources))
+    assert written <= set(names) <= set(cases()) | written
     assert re.search(r"\]\(benchmarks/README\.md", (ROOT / "README.md").read_text(encoding="utf-8"))
     copy = tmp_path / "README.md"
     copy.write_text("a\n<!-- x -->\nold\n<!-- /x -->\nb\n", encoding="utf-8")

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from score_lists import SCORES, scan_of, sorted_positions
 
 from streameval.kernels.bins import append_rows, keep_open, keep_wanted
-from streameval.kernels.tiehash import position_hashes
+from streameval.kernels.tie_hash import position_hashes
 from streameval.order import early_candidates as early_module
 from streameval.order.early_candidates import EarlyCandidates
 from streameval.order.filter import BLOCK, NO_HASHES, bits

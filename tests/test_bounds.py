@@ -184,7 +184,7 @@ def test_every_bound_at_a_cutoff_is_sharp(n, seed, misses):
         low, high = cutoffs.bounds_at(cutoffs.Known.of(envelope, misses, rank), name)
         for i, r in enumerate(rank):
             shape = np.full(len(walks), r)
-            values = metric(cutoffs.Cutoffs(shape, sums[:, i], sums[:, -1], float(n), float(misses)))
+            values = metric.value(cutoffs.Cutoffs(shape, sums[:, i], sums[:, -1], float(n), float(misses)))
             values = values[~np.isnan(values)]
             if values.size and not np.isnan([low[i], high[i]]).any():
                 assert (low[i], high[i]) == pytest.approx((values.min(), values.max()), abs=1e-12), (name, r)

@@ -21,7 +21,7 @@ from streameval.curve.extremes import Extremes
 from streameval.curve.proven import best_precision, deepest_rank, parse_share
 from streameval.curve.targets import rank_at_recall
 from streameval.errors import InputError, OutsideError, StudyError
-from streameval.kernels.wordorder import count_before
+from streameval.kernels.word_order import count_before
 from streameval.rankings import open_ranking
 from streameval.rankings.top_items import _Items, read_top
 from streameval.rows.options import RankingOptions

@@ -90,8 +90,7 @@ def test_a_flipped_bit_fails_its_checksum_however_it_is_read(tmp_path, column):
     ways(path, verify="off")[column]()
 
 
-@pytest.mark.parametrize("version", ["1.0", "2.0"])
-@pytest.mark.parametrize("codec", ["none", "zstd", "snappy"])
+@pytest.mark.parametrize(("version", "codec"), [("1.0", "none"), ("2.0", "zstd")])  # the others: as library, above
 def test_checksums_count_on_the_command_line(tmp_path, version, codec):
     path = write(tmp_path / "r.parquet", data_page_version=version, compression=codec)
     assert streameval("exact", path, "--label", "label", "--score", "score", "--json")[0] == 0

@@ -1,5 +1,8 @@
 """What `exact` calls exact is: brackets that bins leave are not, and ties are named only where there are any."""
 
+import re
+from decimal import Decimal
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -11,7 +14,7 @@ from streameval.counting import block_sums as sums
 from streameval.counting import by_score as scored
 from streameval.counting import counters as cells
 from streameval.counting import threads as here
-from streameval.reporting.sentences import half_width_sentence, proof, verdict
+from streameval.reporting.sentences import half_width_sentence, page_verdict, verdict
 
 
 @pytest.fixture
@@ -64,7 +67,7 @@ def test_brackets_of_bins_are_not_called_exact(few_bins, tmp_path):
     low, high = found.curve.envelope.at(np.arange(1, label.size + 1))
     yields = np.cumsum(label[np.argsort(-score, kind="stable")])
     assert np.all((low <= yields) & (yields <= high))
-    for said in (proof(found), verdict(found)):
+    for said in (page_verdict(found), verdict(found)):
         assert "every number here is exact" not in said
         assert "the curve is exact" not in said
         assert "with probability 1" in said
@@ -93,3 +96,21 @@ def test_missing_scores_cannot_be_put_last(tmp_path, capsys):
     assert "needs the score of every item" in capsys.readouterr().err
     assert run(["plan", str(tmp_path / "items.parquet"), "--study", str(tmp_path / "s"), "--score", "score",
                 "--nan", "last"]) == 0  # fmt: skip
+
+
+def test_decimals_are_not_offered_and_the_way_out_works(tmp_path, capsys):
+    score = pa.array([Decimal(i) / 100 for i in range(1_000)], pa.decimal128(9, 2))
+    items = pa.table({"score": score, "label": np.arange(1_000) % 2})
+    pq.write_table(items, tmp_path / "decimal.parquet")
+    exact = ["exact", "--label", "label", "--score", "score"]
+    assert run([*exact, str(tmp_path / "decimal.parquet")]) == 2
+    refused = capsys.readouterr().err
+    assert refused.count("\n") == 1
+    assert "cast it to float64" in refused
+    pq.write_table(items.set_column(0, "score", score.cast(pa.float64())), tmp_path / "float.parquet")
+    assert run([*exact, str(tmp_path / "float.parquet")]) == 0
+    capsys.readouterr()
+    assert run(["exact", "--help"]) == 0
+    told = " ".join(re.sub(r"[│\s]+", " ", capsys.readouterr().out).split())
+    assert "decimals have to be cast" in told
+    assert told.count("decimal") == 1

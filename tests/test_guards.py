@@ -12,7 +12,7 @@ import pytest
 
 from streameval.cli import run
 from streameval.errors import InputError
-from streameval.labelling.shared import agree
+from streameval.labelling.shared_columns import agree
 from streameval.stores import atomic
 from streameval.study import Study
 

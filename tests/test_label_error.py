@@ -7,9 +7,10 @@ from hypothesis import strategies as st
 from scipy.stats import binomtest
 
 import streameval
-from streameval.curve.label_error import lines, method_parameters, widen
+from streameval.curve.label_error import lines, widen
 from streameval.errors import InputError
 from streameval.methods import create
+from streameval.study.judging import sharing
 from streameval.types import Labels
 
 RUNS = 80
@@ -23,7 +24,7 @@ def misses(method, parameters, n_items, rate, how):
         wrong = how(rng, truth)
         plan = create(method, parameters).plan(n_items, seed)
         said = np.where(wrong, 1 - truth, truth)[plan.ranks - 1]
-        narrow = create(method, method_parameters(plan.parameters, rate)).curve(plan, Labels.of(plan, said))
+        narrow = sharing(create(method, dict(plan.parameters)), rate).curve(plan, Labels.of(plan, said))
         curve = widen(narrow, rate, plan.parameters["confidence"])
         low, high = curve.envelope.at(np.arange(1, n_items + 1))
         real = np.cumsum(truth)
@@ -118,6 +119,7 @@ def test_every_method_is_widened(method, coverage):
 
 
 def test_half_of_a_delta_that_nobody_gave_is_kept_too():
-    assert method_parameters({"assume": "independent"}, 0.01) == {"assume": "independent", "confidence": 0.975}
-    assert method_parameters({"assume": "independent"}, 0.0) == {"assume": "independent"}
-    assert method_parameters({"epsilon": "0.1"}, 0.01) == {"epsilon": "0.1"}  # A.2 knows no chance
+    method = create("paula", {"assume": "independent"})
+    assert sharing(method, 0.01).confidence == pytest.approx(0.975)
+    assert sharing(method, 0.0) == method
+    assert sharing(create("paula"), 0.01) == create("paula")  # A.2 knows no chance

@@ -20,9 +20,11 @@ from label_tables import small_study
 import streameval
 from streameval.cli import run
 from streameval.errors import InputError, StreamevalError
-from streameval.labelling import Items, LabelColumns, read_votes
 from streameval.labelling.duckdb_session import connected
+from streameval.labelling.match_items import Items
+from streameval.labelling.options import LabelColumns
 from streameval.labelling.readers import open_source
+from streameval.labelling.reading import read_votes
 from streameval.study import Study
 
 KEYS = np.arange(60) * 7 + 3

@@ -19,8 +19,8 @@ from label_tables import small_study
 import streameval
 from streameval.cli import run
 from streameval.errors import InputError
-from streameval.labelling import read_votes
 from streameval.labelling.exports import available, format_of, label_studio
+from streameval.labelling.reading import read_votes
 from streameval.parquet.account import Forecast
 from streameval.rankings.ranking import Ranking
 from streameval.study import Study

@@ -45,7 +45,7 @@ class Iceberg:
 
     name = "iceberg:local.lake.ranked"
 
-    def __init__(self, folder, monkeypatch):
+    def __init__(self, folder, monkeypatch, schema=None):
         pytest.importorskip("pyiceberg", reason="pip install 'streameval[iceberg]'")
         for key, value in {
             "TYPE": "sql",
@@ -60,7 +60,7 @@ class Iceberg:
         monkeypatch.setattr("pyiceberg.catalog._ENV_CONFIG", Config())  # read once a process
         catalog = load_catalog("local")
         catalog.create_namespace("lake")
-        self.table = catalog.create_table("lake.ranked", schema=items(0, 1, "").schema)
+        self.table = catalog.create_table("lake.ranked", schema=schema or items(0, 1, "").schema)
         with self.table.update_spec() as update:
             update.add_field("day", IdentityTransform(), "day")
 

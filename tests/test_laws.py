@@ -1,5 +1,6 @@
 """Laws over every discovered method, and over the envelope."""
 
+from dataclasses import fields, replace
 from fractions import Fraction
 
 import numpy as np
@@ -12,7 +13,7 @@ from streameval.errors import InputError
 from streameval.kernels.draw import draws
 from streameval.kernels.fisher import fisher_rise
 from streameval.kernels.paula import bracket, window_sums
-from streameval.methods import available, create
+from streameval.methods import available, changed, create, method_of
 from streameval.methods.grid import geometric_grid
 from streameval.types import Labels
 
@@ -43,6 +44,19 @@ def test_the_budget_is_kept_and_labels_never_leave_the_bounds(name, n, seed, sha
         everywhere = curve.at(np.arange(1, n + 1))
         for column in ("yield_lower", "yield", "yield_upper"):
             assert np.array_equal(everywhere.column(column).to_numpy(), np.cumsum(truth))
+
+
+@pytest.mark.parametrize("name", available())
+def test_every_parameter_has_help_and_every_method_states_its_contract(name):
+    method = create(name)
+    assert all(one.metadata["help"].endswith(".") for one in fields(method))
+    assert changed(method, confidence=0.5, budget=7, no_such_parameter=1).budget in (7, None)
+    assert method.level is None or 0 < method.level < 1
+    assert method.at is None
+    assert method.looks == 1
+    plan = method.plan(1_000)
+    assert method_of(plan) == method_of(replace(plan, notes={}))
+    assert (plan.look, plan.grown, plan.slices, plan.by) == (1, False, (), None)
 
 
 @settings(max_examples=50, deadline=None)

@@ -92,6 +92,26 @@ def test_every_flipped_bit_is_refused_by_name_or_changes_nothing(study):
     assert wrong == []
 
 
+def test_manifests_are_a_record_that_no_verb_reads(study, capsys):
+    asked = (
+        ["sql", str(study), f"FROM {table}", "--json"] for table in ("selection", "labels", "metrics", "provenance")
+    )
+    questions = [*asked, ["at", str(study), "--rank", "50", "--json"], ["labels", str(study), "--json"]]
+
+    def answers():
+        return [(run(question), capsys.readouterr().out) for question in questions]
+
+    assert run(["evaluate", str(study)]) == 0
+    capsys.readouterr()
+    before = answers()
+    assert {status for status, _ in before} == {0}
+    manifests = sorted((study / "manifests").glob("*.json"))
+    for path in manifests:
+        path.write_bytes(path.read_bytes()[::-1])
+    assert answers() == before
+    assert manifests
+
+
 def test_a_damaged_file_of_votes_is_one_line_that_says_what_to_do(study, capsys):
     votes = max((study / "votes").glob("*.parquet"), key=lambda path: path.stat().st_size)
     damaged = bytearray(votes.read_bytes())

@@ -5,10 +5,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from streameval.kernels import pageheader, parquet
-from streameval.kernels.pageheader import count_rows, page_header
-from streameval.kernels.parquet import ABSENT, choose_pages, chunk_facts, find_field, offset_index, places
-from streameval.kernels.texts import copy_texts, find_texts
+from streameval.kernels import page_header as headers
+from streameval.kernels import page_index, parquet
+from streameval.kernels.page_header import count_rows, page_header
+from streameval.kernels.page_index import choose_pages, column_index, offset_index, places
+from streameval.kernels.parquet import ABSENT, chunk_facts, find_field
+from streameval.kernels.texts import copy_texts, extremes, find_texts
 from streameval.parquet import thrift
 from streameval.parquet.thrift import BINARY, I32, I64, LIST, STRUCT, TRUE
 
@@ -60,6 +62,34 @@ def test_offset_indexes(pages, more):
         assert offset_index(as_array(raw[:cut]), out) <= len(pages)
 
 
+bounds = st.none() | st.tuples(st.binary(max_size=20), st.binary(max_size=20), numbers)
+
+
+@QUICK
+@given(st.lists(bounds, max_size=20), strangers)
+def test_column_indexes(pages, more):
+    known = [page or (b"", b"", 3) for page in pages]
+    empty = [1 if page is None else 2 for page in pages]
+    fields = {
+        1: (LIST, (1, empty)),
+        2: (LIST, (BINARY, [low for low, _, _ in known])),
+        3: (LIST, (BINARY, [high for _, high, _ in known])),
+        4: (I32, 1),
+        5: (LIST, (I64, [nulls for _, _, nulls in known])),
+    }
+    raw = thrift.write_struct(fields | more)
+    out = np.zeros((len(pages), parquet.N_STATED), np.int64)
+    assert column_index(as_array(raw), out) == 0
+    for page, (nulls, low, low_size, high, high_size) in zip(pages, out.tolist(), strict=True):
+        if page is None:
+            assert (nulls, low, low_size, high, high_size) == (3, *[ABSENT] * 4)
+        else:
+            assert (raw[low : low + low_size], raw[high : high + high_size], nulls) == page
+    assert column_index(as_array(raw), np.zeros((len(pages) + 1, parquet.N_STATED), np.int64)) == -1
+    for cut in range(len(raw) - len(thrift.write_struct(more))):
+        assert column_index(as_array(raw[:cut]), out) == -1
+
+
 @QUICK
 @given(st.sampled_from([0, 2, 3]), st.lists(numbers.map(abs), min_size=8, max_size=8), strangers, st.booleans())
 def test_page_headers(kind, n, more, crc):
@@ -67,15 +97,31 @@ def test_page_headers(kind, n, more, crc):
         inner = {1: (I32, n[0]), 2: (I32, 0), 3: (I32, n[1]), 4: (I32, n[2]), 5: (I32, n[3]), 6: (I32, n[4])}
     else:
         inner = {1: (I32, n[0]), 2: (I32, n[2]), 3: (I32, n[3])}
+    if kind != 2:
+        ends = {3: (I64, n[7]), 5: (BINARY, b"last"), 6: (BINARY, b"first one")}
+        inner[8 if kind == 3 else 5] = (STRUCT, ends)
     fields = {1: (I32, kind), 2: (I32, n[5]), 3: (I32, n[6]), {0: 5, 2: 7, 3: 8}[kind]: (STRUCT, inner | more)} | more
     if crc:
         fields[4] = (I32, -n[7])
     raw = thrift.write_struct(fields)
-    out = np.zeros(pageheader.N_HEADER, np.int64)
+    out = np.zeros(headers.N_HEADER, np.int64)
     assert page_header(as_array(raw + b"data"), out) == len(raw)
     rest = [n[1], n[2], ABSENT] if kind == 3 else [ABSENT, n[2], n[3]]
-    levels = [n[4], n[3]] if kind == 3 else [ABSENT, ABSENT]
-    assert out.tolist() == [kind, n[5], n[6], -n[7] % 2**32 if crc else ABSENT, n[0], *rest, *levels]
+    levels = [n[4], n[3], 0] if kind == 3 else [ABSENT, ABSENT, ABSENT]
+    nulls, low, low_size, high, high_size = out[headers.STATED :].tolist()
+    if kind == 2:
+        assert {nulls, low, low_size, high, high_size} == {ABSENT}
+    else:
+        assert (nulls, raw[low : low + low_size], raw[high : high + high_size]) == (n[7], b"first one", b"last")
+    assert out[: headers.STATED].tolist() == [
+        kind,
+        n[5],
+        n[6],
+        -n[7] % 2**32 if crc else ABSENT,
+        n[0],
+        *rest,
+        *levels,
+    ]
     assert page_header(as_array(raw[:-1]), out) == -1
 
 
@@ -83,12 +129,13 @@ def test_page_headers(kind, n, more, crc):
 @given(st.integers(1, 4), st.integers(1, 4), st.data())
 def test_column_chunks(n_groups, n_leaves, data):
     def chunk():
-        n = [data.draw(st.integers(0, 2**40)) for _ in range(9)]
+        n = [data.draw(st.integers(0, 2**40)) for _ in range(10)]
         meta = {1: (I32, 2), 2: (LIST, (I32, [0, 3])), 3: (LIST, (BINARY, [b"a"])), 4: (I32, 7)}
         meta |= {5: (I64, n[0]), 6: (I64, n[1]), 7: (I64, n[2]), 9: (I64, n[3]), 11: (I64, n[4])}
         ends = {3: (I64, n[7]), 5: (BINARY, b"last"), 6: (BINARY, b"first one")}
         meta |= data.draw(strangers) | {12: (STRUCT, data.draw(strangers) | ends)}
-        return [2, 7, *n[:7], 0, n[7]], {2: (I64, 4), 3: (STRUCT, meta), 4: (I64, n[5]), 5: (I32, n[6] % 2**31)}
+        indexes = {4: (I64, n[5]), 5: (I32, n[6] % 2**31), 6: (I64, n[8]), 7: (I32, n[9] % 2**31)}
+        return [2, 7, *n[:7], n[8], n[9], 0, n[7]], {2: (I64, 4), 3: (STRUCT, meta)} | indexes
 
     made = [[chunk() for _ in range(n_leaves)] for _ in range(n_groups)]
     groups = [{1: (LIST, (STRUCT, [c for _, c in group])), 2: (I64, 1), 3: (I64, 2)} for group in made]
@@ -101,6 +148,7 @@ def test_column_chunks(n_groups, n_leaves, data):
     for group in wanted:
         for facts in group:
             facts[parquet.INDEX_SIZE] %= 2**31
+            facts[parquet.COLUMN_INDEX_SIZE] %= 2**31
     assert out[..., : parquet.NULLS + 1].tolist() == wanted
     for facts in out.reshape(-1, parquet.N_FACTS).tolist():
         low, high = (facts[at : at + 2] for at in (parquet.MIN_AT, parquet.MAX_AT))
@@ -116,7 +164,8 @@ def test_column_chunks(n_groups, n_leaves, data):
 def test_any_bytes_are_survived(raw):
     raw = as_array(raw)
     assert offset_index(raw, np.zeros((5, 3), np.int64)) >= -1
-    assert page_header(raw, np.zeros(pageheader.N_HEADER, np.int64)) <= raw.size
+    assert column_index(raw, np.zeros((2, parquet.N_STATED), np.int64)) in (0, -1)
+    assert page_header(raw, np.zeros(headers.N_HEADER, np.int64)) <= raw.size
     assert find_field(raw, 1)[1] <= raw.size
     out = np.zeros((1, 1, parquet.N_FACTS), np.int64)
     assert chunk_facts(raw, np.array([0]), np.array([0]), out) in (0, -1)
@@ -177,14 +226,14 @@ def test_chosen_pages_hold_the_wanted_rows(sizes, data):
 @pytest.mark.parametrize(
     ("index", "wrong"),
     [
-        ([], parquet.NOT_ROW_0),
-        ([[10, 5, 1]], parquet.NOT_ROW_0),
-        ([[9, 5, 0]], parquet.OUTSIDE),
-        ([[10, 2**62, 0]], parquet.OUTSIDE),
-        ([[10, 0, 0]], parquet.OUTSIDE),
-        ([[10, 5, 0], [14, 5, 3]], parquet.OVERLAP),
-        ([[10, 5, 0], [15, 5, 11]], parquet.DISORDER),
-        ([[10, 5, 0], [15, 5, 5], [20, 5, 4]], parquet.DISORDER),
+        ([], page_index.NOT_ROW_0),
+        ([[10, 5, 1]], page_index.NOT_ROW_0),
+        ([[9, 5, 0]], page_index.OUTSIDE),
+        ([[10, 2**62, 0]], page_index.OUTSIDE),
+        ([[10, 0, 0]], page_index.OUTSIDE),
+        ([[10, 5, 0], [14, 5, 3]], page_index.OVERLAP),
+        ([[10, 5, 0], [15, 5, 11]], page_index.DISORDER),
+        ([[10, 5, 0], [15, 5, 5], [20, 5, 4]], page_index.DISORDER),
     ],
 )
 def test_indexes_that_cannot_be_true(index, wrong):
@@ -193,7 +242,10 @@ def test_indexes_that_cannot_be_true(index, wrong):
 
 
 @QUICK
-@given(st.lists(st.none() | st.binary(max_size=9), min_size=1, max_size=60), st.data())
+@given(
+    st.lists(st.none() | st.binary(max_size=9) | st.text("ab", max_size=20).map(str.encode), min_size=1, max_size=60),
+    st.data(),
+)
 def test_texts_are_found_behind_their_lengths(texts, data):
     nullable = int(None in texts)
     raw = b"".join(len(text).to_bytes(4, "little") + text for text in texts if text is not None)
@@ -207,5 +259,8 @@ def test_texts_are_found_behind_their_lengths(texts, data):
     wanted = [texts[row] for row in rows]
     assert size.tolist() == [-1 if text is None else len(text) for text in wanted]
     assert copy_texts(as_array(raw), begin, size, total).tobytes() == b"".join(text or b"" for text in wanted)
+    low, high = extremes(as_array(raw), begin, size)
+    known = [text for text in wanted if text is not None]
+    assert [wanted[at] for at in (low, high) if at >= 0] == ([min(known), max(known)] if known else [])
     cut = as_array(raw[: data.draw(st.integers(0, len(raw)))])
     assert find_texts(cut, nullable, rows, begin, size) in (-1, total)

@@ -1,5 +1,8 @@
 """PAULA's bracket is claimed only where no label contradicts A.2, and the same labels give bounds that do hold."""
 
+import shlex
+from pathlib import Path
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -9,6 +12,7 @@ import streameval
 from streameval.cli import run
 from streameval.methods import create
 from streameval.methods.paula import ASSUMES_A2
+from streameval.study import Study
 from streameval.types import Labels
 
 N = 12_000
@@ -98,6 +102,45 @@ def test_cut_refuses_and_the_way_out_that_it_names_works(tmp_path, capsys):
     assert "Half-width reached" in capsys.readouterr().out
     assert run(["evaluate", study, "--assume", "a2"]) == 0
     assert run(["cut", study, "--precision", "0.9"]) == 2
+
+
+def test_where_labels_rise_beyond_noise_the_first_evaluate_and_cut_name_what_works(tmp_path, capsys):
+    """No assumption of PAULA's is true of a list whose probability rises, so neither is offered."""
+    truth = falling(*FALLS[0], 5)[::-1].copy()
+    pq.write_table(pa.table({"id": np.arange(N), "team": np.arange(N) % 2}), tmp_path / "my list.parquet")
+    pq.write_table(pa.table({"rank": np.arange(1, N + 1), "label": truth}), tmp_path / "labels.parquet")
+    study = str(tmp_path / "study")
+    assert run(["plan", str(tmp_path / "my list.parquet"), "--study", study, "--method", "paula"]) == 0
+    capsys.readouterr()
+    assert run(["evaluate", study, "--labels", str(tmp_path / "labels.parquet")]) == 0
+    told = capsys.readouterr().out
+    assert "The assumption fails" in told
+    assert run(["cut", study, "--precision", "0.9"]) == 2
+    way_out = capsys.readouterr().err.split("`")[1]
+    assert f"Next: `{way_out}`" in told
+    assert run(shlex.split(way_out)[1:]) == 0
+    new = Study(Path(f"{study}-loguniform"))
+    assert new.plan().method == "loguniform"
+    assert run(["evaluate", str(new.folder), "--labels", str(tmp_path / "labels.parquet")]) == 0
+    assert new.evaluation().curve.proves
+
+
+def test_the_way_out_keeps_how_labels_are_judged(tmp_path, capsys):
+    pq.write_table(pa.table({"id": np.arange(N)}), tmp_path / "list.parquet")
+    truth = falling(*FALLS[0], 5)
+    pq.write_table(pa.table({"rank": np.arange(1, N + 1), "label": truth}), tmp_path / "labels.parquet")
+    study = str(tmp_path / "study")
+    assert run(["plan", str(tmp_path / "list.parquet"), "--study", study, "--method", "paula"]) == 0
+    labels = ["--labels", str(tmp_path / "labels.parquet")]
+    assert run(["evaluate", study, *labels, "--label-error", "0.01", "--vote", "all"]) == 0
+    way_out = f"streameval evaluate {study} --vote all --label-error 0.01 --assume independent"
+    assert f"Next: `{way_out}`" in capsys.readouterr().out
+    assert run(way_out.split()[1:]) == 0
+    told = capsys.readouterr().out
+    assert Study(Path(study)).evaluation().curve.proves
+    assert told.startswith("With probability 0.95, the truth lies inside the bounds at every rank at once, if labels")
+    assert "also where labels are wrong with probability up to 0.01 each" in told
+    assert "0.975" not in told  # what the method keeps for itself, so that half is left for the errors
 
 
 def test_only_paula_has_assumptions_to_choose_from(tmp_path, capsys):

@@ -18,10 +18,10 @@ from streameval.cli import run
 from streameval.curve import Curve
 from streameval.curve.envelope import Envelope, Points, close
 from streameval.methods import available, create
-from streameval.reporting import drawn
-from streameval.reporting.packed import pack, pack_all, thin
+from streameval.reporting import chart_rows
 from streameval.reporting.page import render
-from streameval.reporting.sentences import proof
+from streameval.reporting.picker_data import pack, pack_all, thin
+from streameval.reporting.sentences import page_verdict
 from streameval.study import Study
 from streameval.types import Claim, Labels
 
@@ -42,14 +42,14 @@ def test_what_is_drawn_holds_the_truth(seed):
     low, high = curve.envelope.at(r)
     assert np.all((low <= y) & (y <= high)), "a band that misses says nothing here: take another seed"
     precision, recall, rate = y / r, y / y[-1], (r - y) / (n - y[-1])
-    for row in drawn.by_recall(curve):
+    for row in chart_rows.by_recall(curve):
         best = precision[recall >= row["recall"] - 1e-9].max()
         assert row["lower"] - 2e-5 <= best <= row["upper"] + 2e-5
-    for row in drawn.by_false_positive_rate(curve):
+    for row in chart_rows.by_false_positive_rate(curve):
         there = recall[rate <= row["rate"] + 1e-5].max(initial=0.0)
         assert row["lower"] - 2e-5 <= there <= row["upper"] + 2e-5
     places = np.flatnonzero(truth) + 1
-    for row in drawn.by_yield(curve):
+    for row in chart_rows.by_yield(curve):
         if row["found"] <= y[-1]:
             there = row["found"] / places[int(row["found"]) - 1]
             assert row["lower"] - 2e-5 <= there <= row["upper"] + 2e-5
@@ -106,7 +106,7 @@ def test_the_page_is_small_and_says_what_it_claims(method, ranking, tmp_path):
 
 def test_a_page_needs_no_plan_and_escapes_whatever_it_shows(ranking, tmp_path):
     found = Study(study_of(ranking, tmp_path / "study")).evaluation()
-    page = render(None, found)
+    page = render("study", None, found)
     assert "Where labels were spent" not in page
     assert "Precision by rank" in page
     evil = tmp_path / "<img src=x onerror=alert(1)>&\"'"
@@ -123,8 +123,8 @@ def test_a_verdict_under_an_assumption_is_an_if(tmp_path):
     streameval.plan(items, tmp_path / "s", method="paula", epsilon=0.1, window=5, tail="closed", seed=0)
     chosen = streameval.select(tmp_path / "s", ranking=items).table.column("rank").to_numpy()
     found = streameval.evaluate(tmp_path / "s", labels=pa.table({"rank": chosen, "label": labels[chosen - 1]}))
-    assert proof(found).startswith("If its assumption holds, the first ")
-    assert "contradict" not in proof(found)
+    assert page_verdict(found).startswith("If its assumption holds, the first ")
+    assert "contradict" not in page_verdict(found)
 
 
 def test_a_list_of_one_item_is_counted_as_one(tmp_path):
@@ -132,8 +132,11 @@ def test_a_list_of_one_item_is_counted_as_one(tmp_path):
     streameval.plan(one, tmp_path / "s", method="uniform", budget=1, seed=0)
     streameval.select(tmp_path / "s", ranking=one)
     found = streameval.evaluate(tmp_path / "s", labels=pa.table({"rank": [1], "label": [1]}))
-    assert proof(found).endswith("That took 1 label of 1 item.")
-    assert "<h1>uniform: 1 item, 1 label planned</h1>" in (tmp_path / "s" / "report.html").read_text()
+    assert page_verdict(found).endswith("That took 1 label of 1 item.")
+    assert (
+        "1 item, in the order in which they are stored. 1 label planned with uniform."
+        in (tmp_path / "s" / "report.html").read_text()
+    )
 
 
 def test_several_studies_need_a_file_and_pictures_a_folder(ranking, tmp_path, capsys):
@@ -180,3 +183,19 @@ def test_a_page_stays_small_however_long_its_envelope_is():
     (study,) = json.loads(gzip.decompress(base64.b64decode(packed.text)))
     assert study["rank"]["n"] > 20_000
     assert pack_all({"short": Curve(9, Envelope(rank[:2], lower[:2], lower[:2]), rank[1:2], curve.claim)}).whole
+
+
+def test_what_the_report_names_next_is_what_there_is_to_do(tmp_path):
+    items = pa.table({"x": np.arange(600)})
+    rising = (np.arange(600) >= 300).astype(np.int8)
+
+    def page(method, kept):
+        study = tmp_path / f"{method} {kept}"
+        plan = streameval.plan(items, study, method=method, seed=0, budget=300 if method == "loguniform" else None)
+        streameval.select(study, ranking=items)
+        ranks = plan.ranks[:kept]
+        streameval.evaluate(study, labels=pa.table({"rank": ranks, "label": rising[ranks - 1]}))
+        return (study / "report.html").read_text()
+
+    assert "streameval cut &#x27;loguniform None&#x27; --precision 0.9" in page("loguniform", None)
+    assert "streameval select &#x27;loguniform 20&#x27; --remaining" in page("loguniform", 20)

@@ -15,9 +15,9 @@ import streameval
 from streameval.cli import run
 from streameval.errors import InputError
 from streameval.kernels.draw import mix64
-from streameval.kernels.samplehash import SAMPLE_SEED, sample_hashes
+from streameval.kernels.sample_hash import SAMPLE_SEED, sample_hashes
 from streameval.methods import create
-from streameval.order.ties import key_hashes
+from streameval.order.tie_hashes import key_hashes
 from streameval.rankings.draw_by_key import draw_by_key, smallest
 from streameval.types import Labels
 from streameval.verbs.reuse import ByKey, plan_by_key

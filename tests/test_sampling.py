@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from streameval.errors import InputError
 from streameval.kernels.hypergeometric import at_least, at_most, intervals
-from streameval.kernels.samplesize import exact_sample_size
+from streameval.kernels.uniform_sample_size import exact_sample_size
 from streameval.methods import create
 from streameval.methods.uniform.sample_size import curve_sizes, point_sizes
 from streameval.types import Labels

@@ -14,9 +14,9 @@ from score_lists import SCORES, scan_of, sorted_positions
 
 import streameval
 from streameval.errors import InputError
-from streameval.kernels.tiehash import position_hashes
+from streameval.kernels.tie_hash import position_hashes
 from streameval.order.locate import locate
-from streameval.order.ties import key_hashes
+from streameval.order.tie_hashes import key_hashes
 from streameval.rankings import open_ranking
 from streameval.rows.options import RankingOptions
 

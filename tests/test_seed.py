@@ -2,6 +2,8 @@
 
 import json
 import random
+import re
+import shlex
 
 import numpy as np
 import pyarrow as pa
@@ -11,6 +13,8 @@ import pytest
 import streameval
 from streameval.cli import run
 from streameval.study import Study
+from streameval.study.provenance import commands
+from streameval.types import Plan
 from streameval.verbs.plan import fresh_seed
 
 N = 4_000
@@ -188,3 +192,39 @@ def test_a_study_is_made_again_by_the_command_it_tells(items, tmp_path, capsys):
     again = [str(tmp_path / "again") if one == "STUDY" else one for one in command[1:]]
     assert run(again) == 0
     assert header(tmp_path / "again")["plan_id"] == header(study)["plan_id"]
+
+
+@pytest.mark.parametrize("how", ["--by", "--draw-by"])
+def test_what_plan_prints_and_what_the_page_prints_plan_the_same_again(items, tmp_path, capsys, how):
+    column = "team" if how == "--by" else "id"
+    study, seed = tmp_path / "a", [] if how == "--by" else ["--seed", "5"]
+    _, out = said(capsys, "plan", items, "--study", study, how, column, *seed)
+    same = re.search(r"--seed \d+ " + how + r" \w+", out)[0].split()
+    assert said(capsys, "plan", items, "--study", tmp_path / "b", *same)[0] == 0
+    plan = Study(study).plan()
+    assert Study(tmp_path / "b").plan().plan_id == plan.plan_id
+    command = shlex.split(commands(plan, {}, str(tmp_path / "c"))[0])
+    assert said(capsys, *command[1:])[0] == 0
+    assert Study(tmp_path / "c").plan().plan_id == plan.plan_id
+    assert all(one["seed"] < 2**53 for one in plan.notes.get("slices", ()))  # doubles keep such integers
+
+
+def test_plan_again_leads_on_from_where_the_study_stands(items, tmp_path, capsys):
+    command = ["plan", items, "--study", tmp_path / "study", "--looks", 2]
+    assert f"Next: streameval select {tmp_path / 'study'}" in said(capsys, *command)[1]
+    assert said(capsys, "select", tmp_path / "study")[0] == 0
+    assert f"Next: streameval evaluate {tmp_path / 'study'} --labels" in said(capsys, *command)[1]
+    grown = ["plan", "--study", tmp_path / "study", "--labels-more", 2_000]
+    assert f"Next: streameval select {tmp_path / 'study'}" in said(capsys, *grown)[1]
+
+
+def test_the_command_that_plans_again_names_all_that_describes_the_ranking():
+    ranking = {"score": "s", "ascending": True, "key": ["a", "b"], "nan": "last", "where": "day >= '2026-11-01'"}
+    location = {"source": ["lake"], "file_order": "natural", "memory": 4.0, "threads": 2, "verify": "off"}
+    plan = Plan("uniform", {}, 9, 0, pa.table({"rank": [1]}), ranking, {"by": "land"}, location)
+    words = shlex.split(commands(plan, {})[0])
+    for option, value in (("--score", "s"), ("--key", "a,b"), ("--nan", "last"), ("--file-order", "natural"),
+                          ("--where", "day >= '2026-11-01'"), ("--verify", "off"), ("--by", "land")):  # fmt: skip
+        assert words[words.index(option) + 1] == value
+    assert "--ascending" in words
+    assert not {"--memory", "--threads"} & set(words)

@@ -32,13 +32,13 @@ from streameval.order.checkpoints import Checkpoints, Scans
 from streameval.order.locate import least_memory, locate
 from streameval.order.tasks import Sampling
 from streameval.rankings import open_ranking
-from streameval.remote import jobs, scan_jobs
+from streameval.remote import scan_jobs, worker
 from streameval.rows.options import RankingOptions
 
 
 @pytest.fixture
 def small_shares(monkeypatch):
-    monkeypatch.setattr(jobs, "_LEAST_ROWS", 100)
+    monkeypatch.setattr(worker, "_LEAST_ROWS", 100)
 
 
 @pytest.mark.parametrize("name", SCORES)
@@ -55,7 +55,7 @@ def test_parcels_bring_home_what_the_local_engine_finds(name, seed, key, ascendi
     scan = open_ranking(str(path), options).order.scan_for(wanted)
     memory = float(least_memory(wanted.size)) if tight else 1e8
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(jobs, "_LEAST_ROWS", 100)
+        patch.setattr(worker, "_LEAST_ROWS", 100)
         there = locate(scan, wanted, memory, checkpoints=Checkpoints(engine=Cluster(seed)))
     here = locate(scan, wanted, memory)
     assert there.position.tolist() == here.position.tolist()
@@ -92,7 +92,7 @@ def test_shares_that_are_lost_or_done_twice_are_noticed(last):
     request = scan_jobs.pack(task, scan, numbers)
     assert request.shares == 10
     for shares, came in ((range(9), 9), ([*range(10), 4], 11)):
-        home = pa.Table.from_batches(jobs.run_shares(request.payload, shares))
+        home = pa.Table.from_batches(worker.run_shares(request.payload, shares))
         with pytest.raises(OutsideError, match=f"10 row groups were asked for, and {came} came back"):
             scan_jobs.unpack(task, numbers, home)
 
@@ -103,7 +103,7 @@ def test_what_goes_wrong_at_a_worker_is_told_in_one_line(last, listed, monkeypat
 
     def told(sent=request.payload):
         with pytest.raises(RuntimeError) as caught:
-            list(jobs.run_shares(sent, [0]))
+            list(worker.run_shares(sent, [0]))
         return trouble(ValueError(f"Job aborted\n  RuntimeError: {caught.value}\n at java.lang.Thread"))
 
     listed.rename(listed.with_suffix(".gone"))
@@ -148,7 +148,7 @@ def test_paths_are_made_absolute_for_workers(listed, last, monkeypatch):
     units = [replace(unit, footer=footer) for unit, footer in zip(scan.units, footers, strict=True)]
     sent = scan_jobs.pack(task, replace(scan, units=units), numbers).payload
     monkeypatch.chdir("/")
-    assert len(list(jobs.run_shares(sent, [0]))) == 1
+    assert len(list(worker.run_shares(sent, [0]))) == 1
 
 
 def test_engines_that_do_not_fit(listed, tmp_path, capsys):
@@ -300,7 +300,7 @@ def test_an_interruption_is_passed_on_until_the_job_ends(error, monkeypatch):
     session = Session()
     try:
         with pytest.raises(type(error)) as caught:
-            run_request(session, jobs.JobRequest(b"", 1, ("at",)))
+            run_request(session, worker.JobRequest(b"", 1, ("at",)))
     finally:
         signal.signal(signal.SIGALRM, before)
     assert caught.value is error

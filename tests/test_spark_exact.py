@@ -17,7 +17,7 @@ from streameval.counting import by_score as scored
 from streameval.counting import counters as cells
 from streameval.counting import threads as here
 from streameval.errors import InputError, OutsideError
-from streameval.remote import jobs, labelled_jobs
+from streameval.remote import labelled_jobs, worker
 from streameval.rows.options import RankingOptions
 from streameval.verbs.exact import Windows
 
@@ -41,7 +41,7 @@ def small(monkeypatch):
     """Blocks and shares so small that a short list has many."""
     for module in (sums, here, scored, labelled_jobs):
         monkeypatch.setattr(module, "BLOCK", 64)
-    monkeypatch.setattr(jobs, "_LEAST_ROWS", 90)
+    monkeypatch.setattr(worker, "_LEAST_ROWS", 90)
     monkeypatch.setattr(cells, "_MOST_BINS", 256)
     monkeypatch.setattr(cells, "_MOST_PARTS", 1024)
     monkeypatch.setattr(cells, "_SAMPLE_ROWS", 400)
@@ -148,7 +148,7 @@ def test_a_label_that_cannot_be_used_is_named_as_here(way, at, label, said, tmp_
     for engine in ("local", Cluster()):
         with pytest.raises((InputError, RuntimeError), match=said) as caught:
             evaluated(folder, way, engine)
-        told.append(jobs.reported_error(str(caught.value)) or caught.value)
+        told.append(worker.reported_error(str(caught.value)) or caught.value)
     assert str(told[0]) == str(told[1])
 
 

@@ -14,6 +14,7 @@ import streameval
 from streameval.cli import run
 from streameval.curve import Curve
 from streameval.curve.envelope import Points, close
+from streameval.errors import OutsideError
 from streameval.methods import available
 from streameval.study import Study
 from streameval.types import Claim
@@ -84,7 +85,7 @@ def test_metrics_and_macros_agree(ranking, tmp_path):
             assert asked == {key: row[key] for key in ("lower", "estimate", "upper")}, row
 
 
-@settings(max_examples=40)
+@settings(max_examples=16)
 @given(n=st.integers(1, 40), seed=st.integers(0, 2**32), misses=st.sampled_from([0, 0, 1, 3, 20]), scores=st.booleans())
 def test_any_envelope_is_answered_alike(n, seed, misses, scores, tmp_path_factory):
     from streameval.study.database.session import Session
@@ -115,6 +116,25 @@ def test_any_envelope_is_answered_alike(n, seed, misses, scores, tmp_path_factor
     database({"curve": curve.table, "envelope": envelope.table, "provenance": pa.table(facts)})(str(path))
     with Session(path) as session:
         check_every_macro(session, curve, range(1, n + 1))
+
+
+class Trouble:
+    """A connection that fails whatever it is asked."""
+
+    def __init__(self, message):
+        self.message = message
+
+    def register(self, name, table):
+        raise duckdb.Error(self.message)
+
+
+def test_exhausted_memory_is_no_reason_to_store_a_column_as_text():
+    from streameval.study.database.writer import storable
+
+    table = pa.table({"price": pa.array([1, None], pa.decimal128(9, 2))})
+    assert storable(Trouble("Not implemented Error: no such type"), table).column(0).to_pylist() == ["1.00", None]
+    with pytest.raises(OutsideError, match="Out of Memory"):
+        storable(Trouble("Out of Memory Error: could not allocate block"), table)
 
 
 def test_macros_take_columns_of_any_name_and_many_rows(ranking, tmp_path):

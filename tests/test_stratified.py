@@ -155,7 +155,7 @@ def test_nothing_is_sampled_where_the_head_is_the_list():
         ({"alpha": 0.03}, "beta"),
         ({"epsilon": "0.1"}, "not above 1"),
         ({"head": 5}, "smallest that works is 67"),
-        ({"claim": "both"}, "no claim 'both'"),
+        ({"claim": "both"}, "claim is 'both'"),
         ({"tail": "ajar"}, "tail is 'ajar'"),
         ({"budget": 2}, "below the smallest plan"),
     ],

@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 from label_tables import stored
 
 from streameval.errors import InputError
-from streameval.labelling import tally, vote_rule
 from streameval.labelling.fates import fold
+from streameval.labelling.rules import vote_rule
+from streameval.labelling.tally import tally
 from streameval.types import Plan
 
 PLAN = Plan("x", {}, 9, 0, pa.table({"rank": np.arange(1, 10), "stratum": np.zeros(9, np.int32)}))
@@ -124,6 +125,7 @@ ROWS = st.lists(
             "time": st.sampled_from([None, 1, 2]),
             "ours": st.booleans(),
             "given": st.integers(1, 3),
+            "source": st.sampled_from([None, None, "llm"]),
         }
     ),
     max_size=12,
@@ -137,9 +139,9 @@ def naive(rows, rule):
         said, mine = {}, [row for row in rows if row["rank"] == rank]
         for i, row in enumerate(mine):
             who = row["annotator"] or ("" if row["ours"] else ("row", i))
-            said.setdefault(who, []).append((i, row))
+            said.setdefault((who, row["source"]), []).append((i, row))
         counted = []
-        for who, one in said.items():
+        for (who, _), one in said.items():
             groups = {}
             for i, row in one:
                 groups.setdefault(row["given"] if who == "" and rule != "latest" else None, []).append((i, row))

@@ -201,7 +201,7 @@ def test_a_store_that_is_gone_for_good_says_where_leftovers_lie(lake, study, cap
 
 def test_a_store_that_denies_writing_is_known_before_the_work(lake, study, capsys, monkeypatch):
     lake.reset({"path": "best", "method": "PUT", "fault": "403"})
-    monkeypatch.setattr("streameval.rankings.top_items.leading", lambda *arguments: pytest.fail("the list was read"))
+    monkeypatch.setattr("streameval.rankings.top_items.read_top", lambda *arguments: pytest.fail("the list was read"))
     assert "denies access" in refused(capsys, 2, "cut", study, "--rank", "3000", "--out", "s3://lake/best")
 
 

@@ -13,7 +13,7 @@ from typing import Any
 from cyclopts import App, CycloptsError, UnusedCliTokensError
 
 from streameval import __version__
-from streameval.cli.commands import discover
+from streameval.cli.commands import register
 from streameval.errors import (
     EXIT_DEFECT,
     EXIT_DONE,
@@ -38,8 +38,7 @@ app = App(
     help_format="plaintext",
     suppress_keyboard_interrupt=False,
 )
-for _command in discover():
-    app.command(_command)
+register(app)
 
 
 def run(arguments: list[str]) -> int:
@@ -89,7 +88,7 @@ def _notice(arguments: list[str], what: str) -> None:
 
 
 def _no_reader() -> int:
-    """Whoever read the output wants no more of it, as `head` does: the rest is written to nowhere."""
+    """After the reader of the output has closed it, as `head` does: write the rest to nowhere."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return EXIT_DONE
 

@@ -1,4 +1,4 @@
-"""Manners of a batch job: a limit of time, a rehearsal, a record of what was read and written."""
+"""Options of batch jobs: a time limit, a dry run, a record of what was read and written."""
 
 from __future__ import annotations
 
@@ -14,8 +14,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
+from streameval.cli.options import Switch
 from streameval.cli.output import Output
 from streameval.errors import OutsideError
+from streameval.options import option
 from streameval.process.system import alarm
 
 if TYPE_CHECKING:
@@ -26,29 +28,20 @@ _UNITS = {"": 1, "s": 1, "m": 60, "h": 3600}
 
 def duration(kind: Any, tokens: Sequence[Any]) -> float:
     """Read a length of time: 90, 90s, 45m, 1.5h."""
-    found = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?)\s*([smh]?)", tokens[0].value.strip())
-    if found is None or float(found[1]) <= 0:
+    match = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?)\s*([smh]?)", tokens[0].value.strip())
+    if match is None or float(match[1]) <= 0:
         raise ValueError(f"{tokens[0].value!r} is no length of time: 90, 45m and 2h are")
-    return float(found[1]) * _UNITS[found[2]]
+    return float(match[1]) * _UNITS[match[2]]
 
 
 @Parameter(name="*")
 @dataclass(frozen=True)
 class Batch:
-    """How to behave as a job."""
+    """How to behave as a job, and whether to act."""
 
-    time_limit: Annotated[
-        float | None, Parameter(converter=duration, help="Stop after so long (90, 45m, 2h) with exit status 3.")
-    ] = None
-
-
-@Parameter(name="*")
-@dataclass(frozen=True)
-class Rehearsal:
-    """Whether to act."""
-
-    dry_run: Annotated[bool, Parameter(negative="", help="Say what would be read and written, and write nothing.")] = (
-        False
+    dry_run: Switch = option(False, "Say what would be read and written, and write nothing.")
+    time_limit: Annotated[float | None, Parameter(converter=duration)] = option(
+        None, "Stop after so long (90, 45m, 2h) with exit status 3."
     )
 
 

@@ -1,4 +1,4 @@
-"""How a rehearsal (`--dry-run`) is told."""
+"""The output of `--dry-run`."""
 
 from __future__ import annotations
 
@@ -15,16 +15,12 @@ if TYPE_CHECKING:
 def rehearsed(
     what: Mapping[str, Any], forecast: Forecast, writes: Sequence[object], labels: Sequence[Source] = ()
 ) -> dict[str, Any]:
-    """Facts of a rehearsal, JSON-ready, of the same shape for every verb.
+    """Facts of a dry run, JSON-ready, of the same shape for every verb.
 
-    Parameters
-    ----------
-    what : mapping
-        `items`, `n_items` and `source`: items that are asked for, those of the list, and where it lies.
-    writes : sequence
-        Files that would be written.
-    labels : sequence of Source
-        Label tables that would be read.
+    Args:
+        what: `items`, `n_items` and `source`: items that are asked for, those of the list, and where it lies.
+        writes: Files that would be written.
+        labels: Label tables that would be read.
     """
     return {
         "dry_run": True,
@@ -36,7 +32,7 @@ def rehearsed(
 
 
 def of_plan(plan: Plan) -> dict[str, Any]:
-    """What a rehearsal says of a planned list."""
+    """The facts of a planned list, for a dry run."""
     return {"items": plan.table.num_rows, "n_items": plan.n_items, "source": plan.location["source"]}
 
 

@@ -18,15 +18,11 @@ Show = Callable[[str, int, int, str], None]
 class Meter:
     """Counts rows, bytes and time of one step after another.
 
-    Parameters
-    ----------
-    what : str
-        Name of what is done before the first step is announced.
-    event : callable(name, **facts)
-        Logs an event.
-    show : callable(name, done, total, text)
-        Draws.
-    clock : callable() -> seconds
+    Args:
+        what: Name of what is done before the first step is announced.
+        event (callable(name, **facts)): Logs an event.
+        show (callable(name, done, total, text)): Draws.
+        clock: callable() -> seconds.
     """
 
     def __init__(

@@ -1,18 +1,21 @@
-"""Options that several verbs share."""
+"""How options of the library become flags, and flags that several verbs share."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, fields, make_dataclass
 from decimal import Decimal, InvalidOperation
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from functools import reduce
+from operator import or_
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar, get_args, get_type_hints
 
 from cyclopts import Parameter
 
+from streameval.options import alternatives, option
+
 if TYPE_CHECKING:
     from streameval.engines import Engine
-    from streameval.rows.options import RankingOptions
     from streameval.stores.atomic import Existing
 
 
@@ -28,8 +31,58 @@ def whole(kind: Any, tokens: Sequence[Any]) -> int:
     return int(value)
 
 
+def names(kind: Any, tokens: Sequence[Any]) -> tuple[str, ...]:
+    """Read names that are separated by commas."""
+    return tuple(name.strip() for name in tokens[0].value.split(",") if name.strip())
+
+
 Whole = Annotated[int, Parameter(converter=whole)]
-Overwrite = Annotated[bool, Parameter(negative="")]
+Switch = Annotated[bool, Parameter(negative="")]
+_READ = {
+    int: Whole,
+    bool: Switch,
+    tuple[str, ...]: Annotated[str, Parameter(converter=names)] | None,
+    Any: str | None,
+}
+
+
+@dataclass(frozen=True)
+class Flags:
+    """What a command is given by flags that are options of the library."""
+
+    def given(self) -> dict[str, Any]:
+        """Give the options that have a value, by name."""
+        values = {one.name: getattr(self, one.name) for one in fields(self)}
+        return {name: value for name, value in values.items() if value is not None}
+
+
+AnyFlags = TypeVar("AnyFlags", bound=Flags)
+
+
+def flags_of(*kinds: Any, without: Sequence[str] = ()) -> Callable[[type[AnyFlags]], type[AnyFlags]]:
+    """Give a class a flag for every option of dataclasses, with its default and its help (`streameval.options`)."""
+    declared = [(one, get_type_hints(kind)[one.name]) for kind in kinds for one in fields(kind)]
+    made = {
+        one.name: (flag_type(hint), one.default if one.default != () else None, str(one.metadata["help"]))
+        for one, hint in declared
+        if "help" in one.metadata and one.name not in without
+    }
+    return lambda cls: with_flags(cls, made)
+
+
+def with_flags(cls: type[AnyFlags], made: Mapping[str, tuple[Any, Any, str]]) -> type[AnyFlags]:
+    """Give a class flags: by name their type, default and help."""
+    declared = [(name, kind, field(default=default, metadata={"help": help}))
+                for name, (kind, default, help) in made.items()]  # fmt: skip
+    itself = {"__module__": cls.__module__, "__doc__": cls.__doc__}
+    return Parameter(name="*")(make_dataclass(cls.__name__, declared, bases=(cls,), frozen=True, namespace=itself))
+
+
+def flag_type(hint: Any) -> Any:
+    """Type of a flag for an option of a type; where it may be text, it is kept as it was typed."""
+    kinds = alternatives(hint)
+    read = [str] if str in kinds else [_READ.get(kind, kind) for kind in kinds]
+    return reduce(or_, [*read, None] if type(None) in get_args(hint) else read)
 
 
 def existing(overwrite: bool) -> Existing:
@@ -39,107 +92,13 @@ def existing(overwrite: bool) -> Existing:
 
 @Parameter(name="*")
 @dataclass(frozen=True)
-class MethodOptions:
-    """Parameters of the method."""
-
-    epsilon: Annotated[
-        str | None, Parameter(help="paula, stratified: grid ratio minus one, in (0, 1] (default 0.03).")
-    ] = None
-    window: Annotated[Whole | None, Parameter(help="paula: labels per grid point (default 100).")] = None
-    head: Annotated[
-        Whole | None,
-        Parameter(help="paula, stratified: ranks labelled from the top (default (window + 2) / epsilon, window 100)."),
-    ] = None
-    tail: Annotated[
-        Literal["open", "closed"] | None,
-        Parameter(help="paula, stratified: leave the last ranks unknown, or label there too (default open)."),
-    ] = None
-    alpha: Annotated[
-        float | None, Parameter(help="Half-width to plan for, relative to precision (default 0.08; paula: 0.0812).")
-    ] = None
-    confidence: Annotated[
-        float | None,
-        Parameter(help="Sampling methods, paula --assume independent: probability of the claim (default 0.95)."),
-    ] = None
-    min_precision: Annotated[
-        float | None, Parameter(help="Sampling methods: precision that the list is expected to keep (default 0.5).")
-    ] = None
-    budget: Annotated[Whole | None, Parameter(help="Labels to spend at most, instead of --alpha.")] = None
-    at: Annotated[Whole | None, Parameter(help="uniform: estimate the precision of the first so many items only.")] = (
-        None
-    )
-    looks: Annotated[
-        Whole | None,
-        Parameter(help="loguniform: how often the plan may be evaluated and enlarged (default 1)."),
-    ] = None
-    interval: Annotated[
-        Literal["hoeffding", "hypergeometric", "dkwm"] | None,
-        Parameter(help="uniform: the interval that becomes the curve (default hoeffding)."),
-    ] = None
-    assume: Annotated[
-        Literal["a2", "independent"] | None,
-        Parameter(help="paula: rest on A.2, or on independent labels whose probability never rises (default a2)."),
-    ] = None
-    claim: Annotated[
-        Literal["printed", "factor"] | None,
-        Parameter(help="stratified: the paper's claim as printed, or the factor its theorem needs (default printed)."),
-    ] = None
-
-
-@Parameter(name="*")
-@dataclass(frozen=True)
-class ListFlags:
-    """What describes a list whose every item has a score, or that is stored in its order."""
-
-    score: Annotated[
-        str | None, Parameter(help="Column whose order is the ranking, largest first, whatever the storage order.")
-    ] = None
-    ascending: Annotated[bool, Parameter(negative="", help="Small scores come first.")] = False
-    key: Annotated[str | None, Parameter(help="Columns, separated by commas, whose hash breaks ties in score.")] = None
-    file_order: Annotated[
-        Literal["natural", "lexical"] | None, Parameter(help="Order of files where part_2 and part_10 make it unclear.")
-    ] = None
-    where: Annotated[
-        str | None, Parameter(help="Condition on partition keys, in SQL: day >= '2026-11-01'. Other files are no part.")
-    ] = None
-    memory: Annotated[float, Parameter(help="GB that reading may take beyond what is selected.")] = 2.0
-    threads: Annotated[Whole | None, Parameter(help="Readers at work at once (default: one per core).")] = None
-    verify: Annotated[
-        Literal["on", "off"],
-        Parameter(help="Whether checksums and statistics are held against what is read; off reads damaged files."),
-    ] = "on"
-
-    def options(self) -> RankingOptions:
-        """Return what the library takes."""
-        from streameval.rows.options import RankingOptions
-
-        values = {name: value for name, value in asdict(self).items() if value is not None}
-        if self.key is not None:
-            values["key"] = tuple(name.strip() for name in self.key.split(","))
-        return RankingOptions(**values)
-
-
-@Parameter(name="*")
-@dataclass(frozen=True)
-class RankingFlags(ListFlags):
-    """What describes the ranking; kept in plan.json."""
-
-    nan: Annotated[
-        Literal["refuse", "last"] | None,
-        Parameter(help="What becomes of scores that are null or NaN (default refuse)."),
-    ] = None
-
-
-@Parameter(name="*")
-@dataclass(frozen=True)
 class EngineFlags:
     """What runs the scans of a list; what they find does not depend on it."""
 
-    engine: Annotated[str, Parameter(help="local (threads of this process), or spark.")] = "local"
-    spark_remote: Annotated[
-        str | None,
-        Parameter(help="sc://HOST:15002 of a Spark Connect or Sail server (default: the session there is, or a new)."),
-    ] = None
+    engine: str = option("local", "local (threads of this process), or spark.")
+    spark_remote: str | None = option(
+        None, "sc://HOST:15002 of a Spark Connect or Sail server (default: the session there is, or a new)."
+    )
 
     def facts(self) -> dict[str, str | None]:
         """Name the engine and its server, for records: without names, tokens and settings that an address may hold."""
@@ -154,82 +113,3 @@ class EngineFlags:
         if self.spark_remote is not None and self.engine != "spark":
             raise InputError("a Spark server was named, but another engine", "add --engine spark")
         return create(self.engine, {"remote": self.spark_remote})
-
-
-@Parameter(name="*")
-@dataclass(frozen=True)
-class LabelFlags:
-    """Which columns of a label table say what."""
-
-    on: Annotated[
-        str | None,
-        Parameter(help="Column, or columns a,b, that say which item a row is about (default: se_task, se_rank, rank)."),
-    ] = None
-    label: Annotated[
-        str, Parameter(help="Column with the label: 1/0, true/false, yes/no, or a grade; blank where there is none.")
-    ] = "label"
-    annotator: Annotated[
-        str | None, Parameter(help="Column with who answered (default: annotator, where there is one).")
-    ] = None
-    time: Annotated[
-        str | None,
-        Parameter(help="Column with the moment: a later answer replaces the annotator's earlier (default: time)."),
-    ] = None
-    source: Annotated[
-        str | None, Parameter(help="Column with the kind of annotator, for --prefer (default: source).")
-    ] = None
-
-    def options(self) -> dict[str, Any]:
-        """Return what `streameval.evaluate` takes."""
-        return asdict(self)
-
-
-@Parameter(name="*")
-@dataclass(frozen=True)
-class JudgingFlags:
-    """How votes become labels."""
-
-    vote: Annotated[
-        str, Parameter(help="majority, any, all or latest; with >=X for grades, such as 'mean>=3' (quote it).")
-    ] = "majority"
-    prefer: Annotated[
-        str | None, Parameter(help="Sources, best first (person,llm): on each item only the best one's votes count.")
-    ] = None
-    label_error: Annotated[
-        float, Parameter(help="Widen every bound for labels that are wrong with at most this probability.")
-    ] = 0.0
-    assume: Annotated[
-        Literal["a2", "independent"] | None,
-        Parameter(help="Of paula: read its labels under another assumption than the plan's."),
-    ] = None
-    strict: Annotated[
-        bool, Parameter(negative="", help="Exit with 2 if anything is missing, doubled, contradictory or unreadable.")
-    ] = False
-
-    def options(self) -> dict[str, Any]:
-        """Return what `streameval.evaluate` takes."""
-        names = [name.strip() for name in self.prefer.split(",")] if self.prefer else []
-        return {**asdict(self), "prefer": names}
-
-
-@Parameter(name="*")
-@dataclass(frozen=True)
-class TaskFlags:
-    """What an export holds."""
-
-    remaining: Annotated[bool, Parameter(negative="", help="Export only items that have no label yet.")] = False
-    repeats: Annotated[
-        Whole, Parameter(help="Show so many of the tasks twice: whether people agree with themselves.")
-    ] = 0
-    controls: Annotated[
-        str | None, Parameter(help="Table of items with a known label, put among the tasks: whether people are right.")
-    ] = None
-    question: Annotated[
-        str | None, Parameter(help="What people are asked of every item, such as 'Do both mean the same?'.")
-    ] = None
-    yes: Annotated[str | None, Parameter(help="Word for a positive answer (default: yes to a question).")] = None
-    no: Annotated[str | None, Parameter(help="Word for a negative answer (default: no to a question).")] = None
-
-    def options(self) -> dict[str, Any]:
-        """Return what `streameval.select` takes."""
-        return asdict(self)

@@ -8,11 +8,13 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
 from cyclopts import Parameter
 
 from streameval.cli.meter import Meter, bar
+from streameval.cli.options import Switch
+from streameval.options import option
 from streameval.text import json_safe, printable
 from streameval.text.credentials import masked_values
 
@@ -26,10 +28,8 @@ class Drawn(str):
 class Output:
     """How to print."""
 
-    json: Annotated[bool, Parameter(negative="", help="Print one JSON object and nothing else.")] = False
-    log: Annotated[Literal["text", "json"], Parameter(help="Events and errors on stderr as text or JSON lines.")] = (
-        "text"
-    )
+    json: Switch = option(False, "Print one JSON object and nothing else.")
+    log: Literal["text", "json"] = option("text", "Events and errors on stderr as text or JSON lines.")
 
     def say(self, result: dict[str, Any], lines: Sequence[str]) -> None:
         """Print the result, as JSON or as lines."""
@@ -44,9 +44,6 @@ class Output:
             print(json.dumps({"event": stage, **finite(masked_values(facts))}), file=sys.stderr, flush=True)
 
 
-_PLAIN = Output()
-
-
 def finite(value: Any) -> Any:
     """Replace NaN and infinities, which JSON lacks, by null."""
     if isinstance(value, float) and not math.isfinite(value):
@@ -57,7 +54,7 @@ def finite(value: Any) -> Any:
 
 
 @contextmanager
-def progress(what: str, output: Output = _PLAIN) -> Iterator[Meter]:
+def progress(what: str, output: Output = Output()) -> Iterator[Meter]:
     """Show a bar while something is read, if stderr is a terminal, and log each step under `--log json`."""
     with bar() as show:
         meter = Meter(what, output.event, show)

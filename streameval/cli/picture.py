@@ -24,12 +24,12 @@ def draw(curve: Curve) -> list[str]:
     """
     ranks = np.unique(np.rint(np.geomspace(1, curve.n_items, _WIDTH)).astype(np.int64))
     names = ("precision_lower", "precision", "precision_upper")
-    lower, middle, upper = (curve.at(ranks).column(name).to_numpy() for name in names)
+    lower, estimate, upper = (curve.at(ranks).column(name).to_numpy() for name in names)
     lines = []
     for row in range(_HEIGHT - 1, -1, -1):
         bottom, top = row / _HEIGHT, (row + 1) / _HEIGHT
         inside = (lower <= top) & (upper >= bottom)
-        line = (middle >= bottom) & ((middle < top) | (row == _HEIGHT - 1))
+        line = (estimate >= bottom) & ((estimate < top) | (row == _HEIGHT - 1))
         cells = np.where(line, "━", np.where(inside, "░", " "))
         lines.append(f"{top:4.1f} ┤{''.join(cells.tolist()).rstrip()}")
     end = f"{curve.n_items:,}"

@@ -2,63 +2,53 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from cyclopts import Parameter
 
-from streameval.cli.options import MethodOptions, RankingFlags, Whole
+from streameval.cli.methods import MethodFlags
+from streameval.cli.options import Flags, Whole
 from streameval.cli.output import Output, progress
-from streameval.errors import InputError
+from streameval.cli.ranking import RankingFlags
+from streameval.errors import InputError, StudyError
+from streameval.options import option
+
+if TYPE_CHECKING:
+    from streameval.study import Study
+    from streameval.types import Plan
 
 
 @Parameter(name="*")
 @dataclass(frozen=True)
-class GrowthFlags:
+class GrowthFlags(Flags):
     """Growing a study that was planned with --looks, without naming its ranking again."""
 
-    labels_more: Annotated[Whole | None, Parameter(help="Enlarge the study by at most so many labels, once.")] = None
-    half_width: Annotated[
-        float | None, Parameter(help="Enlarge the study until it is forecast to reach this, relative to precision.")
-    ] = None
-
-    @property
-    def given(self) -> bool:
-        """Whether the study is to grow."""
-        return self.labels_more is not None or self.half_width is not None
+    labels_more: Whole | None = option(None, "Enlarge the study by at most so many labels, once.")
+    half_width: float | None = option(
+        None, "Enlarge the study until it is forecast to reach this, relative to precision."
+    )
 
 
 @Parameter(name="*")
 @dataclass(frozen=True)
-class ReuseFlags:
+class ReuseFlags(Flags):
     """Drawing the same items in every version of a ranking."""
 
-    draw_by: Annotated[
-        str | None,
-        Parameter(
-            help="loguniform: columns whose hash draws the items, so that another version draws nearly the same; "
-            "needs --seed."
-        ),
-    ] = None
-    reuse: Annotated[
-        str | None, Parameter(help="Labels that items have already, for whatever version; needs --on and --seed.")
-    ] = None
-    on: Annotated[str | None, Parameter(help="Column that joins them; items are drawn by it.")] = None
-    label: Annotated[str | None, Parameter(help="Column with the label (default label).")] = None
-    labels_unseen_by_model: Annotated[
-        Literal["yes", "no"] | None,
-        Parameter(
-            help="With --reuse: whether the model was made without these labels; with no, bounds promise nothing."
-        ),
-    ] = None
-
-    @property
-    def given(self) -> bool:
-        """Whether items are to be drawn by key."""
-        said = (self.draw_by, self.reuse, self.on, self.label, self.labels_unseen_by_model)
-        return any(value is not None for value in said)
+    draw_by: str | None = option(
+        None,
+        "loguniform: columns whose hash draws the items, so that another version draws nearly the same; needs --seed.",
+    )
+    reuse: str | None = option(None, "Labels that items have already, for whatever version; needs --on and --seed.")
+    on: str | None = option(None, "Column that joins them; items are drawn by it.")
+    label: str | None = option(None, "Column with the label (default label).")
+    labels_unseen_by_model: Literal["yes", "no"] | None = option(
+        None, "With --reuse: whether the model was made without these labels; with no, bounds promise nothing."
+    )
 
     def key(self) -> tuple[str, ...]:
         """Return the columns to draw by."""
@@ -72,19 +62,20 @@ class ReuseFlags:
 
 def enlarge_study(ranking: Sequence[str], study: Path, flags: GrowthFlags, output: Output) -> None:
     """Grow a study, and say by how much."""
+    from streameval.methods import method_of
     from streameval.study import Study
     from streameval.verbs.enlarge import enlarge
 
     if ranking:
         raise InputError("a study is enlarged on the ranking it was planned for", f"leave out '{ranking[0]}'")
     before = Study(study).plan().table.num_rows
-    grown = enlarge(study, **asdict(flags))
+    grown = enlarge(study, **flags.given())
     labels = grown.table.num_rows
     if labels == before:
         head = f"{grown.method}: enlarged by this request already, {labels:,} items to label in all"
     else:
         head = f"{grown.method}: {labels - before:,} more items to label, {labels:,} in all"
-    look, looks = grown.notes["look"], grown.parameters["looks"]
+    look, looks = grown.look, method_of(grown).looks
     output.event("plan", labels=labels, n_items=grown.n_items, look=look)
     result = {
         "study": str(study),
@@ -94,13 +85,7 @@ def enlarge_study(ranking: Sequence[str], study: Path, flags: GrowthFlags, outpu
         "already_there": labels == before,
         **grown.header(),
     }
-    output.say(
-        result,
-        [
-            f"{head} (look {look} of {looks})",
-            f"Next: streameval select {study} --export tasks.csv",
-        ],
-    )
+    output.say(result, [f"{head} (look {look} of {looks})", next_stop(Study(study), grown)])
 
 
 def plan_with_key(
@@ -108,10 +93,11 @@ def plan_with_key(
     study: Path,
     flags: tuple[ReuseFlags, RankingFlags],
     chosen: tuple[str, int | None],
-    parameters: MethodOptions,
+    parameters: MethodFlags,
     output: Output,
 ) -> None:
     """Draw by key, take over labels, and say how many are left to ask for."""
+    from streameval.study import Study
     from streameval.verbs.reuse import ByKey, plan_by_key
 
     reuse, described = flags
@@ -119,17 +105,26 @@ def plan_with_key(
     by = ByKey(reuse.key(), reuse.reuse, reuse.label or "label", reuse.labels_unseen_by_model)
     with progress("reading keys") as bar:
         made = plan_by_key(list(ranking), study, by, method=method, seed=seed, options=described.options(),
-                           progress=bar, **asdict(parameters))  # fmt: skip
+                           progress=bar, **parameters.given())  # fmt: skip
     labels = made.plan.table.num_rows
     output.event("plan", labels=labels, n_items=made.plan.n_items, reused=made.labelled)
     counts = {"labels": labels, "reused": made.labelled, "to_label": labels - made.labelled}
     result: dict[str, Any] = {"study": str(study), "plan_id": made.plan.plan_id, **counts, **made.plan.header()}
     lines = [f"{method}: {labels:,} of {made.plan.n_items:,} items to label, drawn by {', '.join(by.key)}"]
     lines.append(
-        f"Seed {made.plan.seed}: another version draws nearly the same items by it, with --seed {made.plan.seed}."
+        f"Seed {made.plan.seed}: another version draws nearly the same items with --seed {made.plan.seed} "
+        f"--draw-by {shlex.quote(','.join(by.key))}."
     )
     if reuse.reuse is not None:
         lines.append(f"{made.labelled:,} have a label already: {labels - made.labelled:,} are left to ask for.")
     if reuse.labels_unseen_by_model == "no":
         lines.append("The model has seen these labels: bounds will promise nothing.")
-    output.say(result, [*lines, f"Next: streameval select {study} --export tasks.csv"])
+    output.say(result, [*lines, next_stop(Study(study), made.plan)])
+
+
+def next_stop(study: Study, plan: Plan) -> str:
+    """What to run after `plan`: `evaluate` where the items of this very plan are selected already."""
+    with suppress(StudyError):
+        if study.selection(plan) is not None:
+            return f"Next: streameval evaluate {study.folder} --labels FILE"
+    return f"Next: streameval select {study.folder} --export tasks.csv"

@@ -68,13 +68,7 @@ def print_csv(found: pa.Table) -> None:
 
 
 def write_parquet(found: pa.Table, path: Path, existing: Existing = "kept") -> None:
-    """Write one Parquet file (`atomic.write_out`).
-
-    Raises
-    ------
-    InputError
-        A type that Parquet has not; a file that stands there and differs.
-    """
+    """Write one Parquet file (`atomic.write_out`); an `InputError` for a type that Parquet lacks."""
     import pyarrow as pa
 
     from streameval.stores import atomic
@@ -87,13 +81,7 @@ def write_parquet(found: pa.Table, path: Path, existing: Existing = "kept") -> N
 
 
 def _values(found: pa.Table) -> list[list[Any]]:
-    """Columns as Python's values.
-
-    Raises
-    ------
-    InputError
-        A value that Python has not, such as the date infinity.
-    """
+    """Columns as Python's values; an `InputError` for a value that Python lacks, such as the date infinity."""
     import pyarrow as pa
 
     values = []

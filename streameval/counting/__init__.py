@@ -20,20 +20,15 @@ from streameval.counting.totals import Totals
 class Summed:
     """A fully labelled list, summed.
 
-    Attributes
-    ----------
-    read_groups : callable(block) -> (int64 array, int64 array)
-        Sizes and positives of the groups of tied items that begin in a block.
-    how : str
-        How the list was read, for people.
-    stored : bool
-        Whether its stored order is that of the ranks.
-    scores : pyarrow.Table or None
-        `rank`, `score` at the cutoffs, where the order has scores; null where only bins of scores are known.
-    score_at : callable(rank) -> float, or None
-        Score at a rank, NaN where only its bin is known; None where the order has no scores.
-    unresolved : Unresolved or None
-        What bins leave open; None where every tie is known.
+    Attributes:
+        read_groups (callable(block) -> (int64 array, int64 array)): Sizes and positives of the groups of tied items
+            that begin in a block.
+        how: How the list was read, for people.
+        stored: Whether its stored order is that of the ranks.
+        scores: `rank`, `score` at the cutoffs, where the order has scores; null where only bins of scores are known.
+        score_at (callable(rank) -> float, or None): Score at a rank, NaN where only its bin is known; None where the
+            order has no scores.
+        unresolved: What bins leave open; None where every tie is known.
     """
 
     totals: Totals = field(repr=False)
@@ -49,14 +44,10 @@ class Summed:
 class Unresolved:
     """What bins of scores leave open beyond ties.
 
-    Attributes
-    ----------
-    average_precision, roc_auc : float
-        Width of the brackets.
-    grouped : pair of float
-        Least and most that the sum of precisions can be where tied items count as one.
-    ties : bool
-        Whether items are known to tie, positives with negatives, in bins of a single score.
+    Attributes:
+        average_precision, roc_auc: Width of the brackets.
+        grouped (pair of float): Least and most that the sum of precisions can be where tied items count as one.
+        ties: Whether items are known to tie, positives with negatives, in bins of a single score.
     """
 
     average_precision: float

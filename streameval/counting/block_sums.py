@@ -23,20 +23,14 @@ from streameval.typing import FloatArray, Int64Array, UInt8Array, UInt64Array
 class BlockSums:
     """Sums of the groups that begin in one block.
 
-    Attributes
-    ----------
-    lead : tuple of int
-        Items at the block's start that belong to a group that began before, and the positives among them.
-    start : int
-        Ranks before the first group that begins here.
-    rest : tuple of int
-        The last group so far: it may go on in the next block. (0, 0): none is open.
-    whole, real : arrays
-        See `streameval.kernels.exact`.
-    corner : tuple of two int64 arrays, shape (k, 2)
-        Hulls of (ranks, positives) counted from `start`: mixed groups early, and at groups' ends.
-    cut : int64 array, shape (k, 4)
-        The group at each cutoff passed.
+    Attributes:
+        lead: Items at the block's start that belong to a group that began before, and the positives among them.
+        start: Ranks before the first group that begins here.
+        rest: The last group so far: it may go on in the next block. (0, 0): none is open.
+        whole, real (arrays): See `streameval.kernels.exact`.
+        corner (tuple of two int64 arrays, shape (k, 2)): Hulls of (ranks, positives) counted from `start`: mixed groups
+            early, and at groups' ends.
+        cut (int64 array, shape (k, 4)): The group at each cutoff passed.
     """
 
     lead: tuple[int, int]
@@ -56,19 +50,13 @@ class BlockSums:
 def sum_labels(before: int, labels: UInt8Array, cutoffs: Int64Array) -> BlockSums:
     """Sum one block of untied items.
 
-    Parameters
-    ----------
-    before : int
-        Ranks before the block.
-    labels : uint8 array, shape (n,), n ≤ BLOCK
-        0 or 1, by rank.
-    cutoffs : int64 array, ascending
-        Ranks whose yield is wanted.
+    Args:
+        before: Ranks before the block.
+        labels (uint8 array, shape (n,), n ≤ BLOCK): 0 or 1, by rank.
+        cutoffs (int64 array, ascending): Ranks whose yield is wanted.
 
-    Raises
-    ------
-    InputError
-        A label that is neither 0 nor 1; names its rank.
+    Raises:
+        InputError: A label that is neither 0 nor 1; names its rank.
     """
     whole, real, corner = _room()
     exact.add_labels(labels, before, whole, real, corner)
@@ -86,25 +74,16 @@ def sum_rows(
 ) -> BlockSums:
     """Sum one block of items in order of their keys.
 
-    Parameters
-    ----------
-    before : int
-        Ranks before the block.
-    keys : uint64 array, shape (n,), n ≤ BLOCK, not decreasing
-        Order keys.
-    labels : uint8 array, shape (n,)
-        0 or 1.
-    previous : int or None
-        Key of the item before the block.
-    cutoffs : int64 array, ascending
-        Ranks whose yield is wanted.
+    Args:
+        before: Ranks before the block.
+        keys (uint64 array, shape (n,), n ≤ BLOCK, not decreasing): Order keys.
+        labels (uint8 array, shape (n,)): 0 or 1.
+        previous: Key of the item before the block.
+        cutoffs (int64 array, ascending): Ranks whose yield is wanted.
 
-    Raises
-    ------
-    UnorderedError
-        A key that is smaller than the one before it.
-    InputError
-        A label that is neither 0 nor 1; names its rank.
+    Raises:
+        UnorderedError: A key that is smaller than the one before it.
+        InputError: A label that is neither 0 nor 1; names its rank.
     """
     n, p = exact.leading_group(keys, labels, np.uint64(previous)) if previous is not None else (0, 0)
     if n and labels[:n].max() > 1:
@@ -128,14 +107,10 @@ def sum_rows(
 def sum_groups(before: int, sizes: Int64Array, positives: Int64Array, cutoffs: Int64Array) -> Iterator[BlockSums]:
     """Sum whole groups of tied items, block by block.
 
-    Parameters
-    ----------
-    before : int
-        Ranks before the first group, which is the first to begin in its block.
-    sizes, positives : int64 arrays, shape (n,)
-        Items and positives of each group, best first; no group is empty.
-    cutoffs : int64 array, ascending
-        Ranks whose yield is wanted.
+    Args:
+        before: Ranks before the first group, which is the first to begin in its block.
+        sizes, positives (int64 arrays, shape (n,)): Items and positives of each group, best first; no group is empty.
+        cutoffs (int64 array, ascending): Ranks whose yield is wanted.
     """
     starts = np.concatenate([[0], np.cumsum(sizes)])
     founds = np.concatenate([[0], np.cumsum(positives)])

@@ -17,12 +17,9 @@ from streameval.typing import Int64Array, UInt64Array
 class Block:
     """A block of rows, still in the pieces in which they were decoded: whoever sums it joins them.
 
-    Attributes
-    ----------
-    pieces : list of DecodedRows
-        Consecutive rows.
-    last : DecodedRows or None
-        The row before.
+    Attributes:
+        pieces: Consecutive rows.
+        last: The row before.
     """
 
     pieces: list[DecodedRows]
@@ -77,10 +74,7 @@ def sum_block(
 ) -> tuple[BlockSums, UInt64Array | None]:
     """Return the sums of a block, and the order keys at the cutoffs in it; errors as in `LabelledScans.parts`.
 
-    Parameters
-    ----------
-    room : uint64 array
-        Receives keys: as long as a block, where there are scores.
+    `room` (uint64 array) receives keys: as long as a block, where there are scores.
     """
     block = held.joined(rows, room)
     if block.keys is None:

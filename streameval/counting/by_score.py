@@ -30,17 +30,13 @@ _DENSE = "a counter for every score"
 class Limits:
     """What counting may use.
 
-    Attributes
-    ----------
-    memory : float
-        Bytes for counters.
-    tolerance : float
-        Width of brackets that is small enough.
-    span : pair of int, optional
-        Smallest and largest key, according to statistics.
+    Attributes:
+        counter_bytes: For counters.
+        tolerance: Width of brackets that is small enough.
+        span (pair of int): Smallest and largest key, according to statistics.
     """
 
-    memory: float
+    counter_bytes: float
     tolerance: float
     span: tuple[int, int] | None = None
 
@@ -50,25 +46,21 @@ def sum_by_score(
 ) -> Summed:
     """Sum a list in the order of its scores.
 
-    Parameters
-    ----------
-    scans : LabelledScans
-        Of rows with scores.
-    cutoffs : int64 array, ascending
-        Ranks whose yield is wanted.
-    scores : callable
-        Turns order keys into scores.
+    Args:
+        scans: Of rows with scores.
+        cutoffs (int64 array, ascending): Ranks whose yield is wanted.
+        scores: Turns order keys into scores.
     """
-    rows, memory, tolerance, span = scans.rows, limits.memory, limits.tolerance, limits.span
+    rows, counter_bytes, tolerance, span = scans.rows, limits.counter_bytes, limits.tolerance, limits.span
     # statistics may be wrong: then some rows find no counter, and a scan says better
     for known in (span, None) if span else (None,):
         cells = Cells.between(known or scans.span(), rows)
-        if cells.count * _BYTES_PER_CELL > memory:
+        if cells.count * _BYTES_PER_CELL > counter_bytes:
             continue
         summed = _summed(scans.dense(cells, progress), cutoffs, scores, _DENSE, None)
         if summed.totals.n_items == rows.n_items:
             return summed
-    bins = scans.bins(AllBins.of(rows, memory, scans.threads), progress)
+    bins = scans.bins(AllBins.of(rows, counter_bytes, scans.threads), progress)
     times = 1
     while times < _MOST_SCANS and _widest(bins) > tolerance:
         within = SplitBins.of(bins, _weight(bins, tolerance))

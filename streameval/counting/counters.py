@@ -28,14 +28,10 @@ _NOTHING = np.array([0, 0, 0xFFFFFFFFFFFFFFFF, 0], np.uint64)  # of a bin: no it
 class Cells:
     """A counter for every key between two.
 
-    Attributes
-    ----------
-    low : int
-        Smallest key.
-    shift : int
-        Right shift that turns a distance from it into a cell.
-    count : int
-        Cells in all.
+    Attributes:
+        low: Smallest key.
+        shift: Right shift that turns a distance from it into a cell.
+        count: Cells in all.
     """
 
     low: int
@@ -66,11 +62,9 @@ class KeyBins(Protocol):
     @property
     def count(self) -> int:
         """Bins in all."""
-        ...
 
     def add(self, keys: UInt64Array, labels: UInt8Array, bins: UInt64Array) -> None:
         """Count some rows in bins: negatives, positives, smallest and largest key of each."""
-        ...
 
 
 def empty_bins(count: int) -> UInt64Array:
@@ -115,12 +109,9 @@ class AllBins:
 class SplitBins:
     """Some bins, split into parts; keys in others are passed over.
 
-    Attributes
-    ----------
-    chosen : int64 array, shape (k,)
-        The bins that are split.
-    start, end, shift, base, guide : arrays
-        See `kernels.label_counts.count_inside`.
+    Attributes:
+        chosen (int64 array, shape (k,)): The bins that are split.
+        start, end, shift, base, guide (arrays): See `kernels.label_counts.count_inside`.
     """
 
     chosen: Int64Array
@@ -132,13 +123,7 @@ class SplitBins:
 
     @staticmethod
     def of(label_counts: BinCounts, weight: FloatArray) -> SplitBins:
-        """Split the bins that leave most open.
-
-        Parameters
-        ----------
-        weight : float64 array, shape (bins,)
-            How much each leaves open; 0: it stays as it is.
-        """
+        """Split bins in proportion to `weight`, shape (bins,), what each leaves open; those of weight 0 stay as is."""
         chosen = np.flatnonzero(weight)
         if chosen.size > _MOST_PARTS // 2:
             chosen = np.sort(chosen[np.argsort(weight[chosen])[-_MOST_PARTS // 2 :]])

@@ -25,12 +25,9 @@ Scores = Callable[[Keys], pa.Array]
 def sum_in_stored_order(scans: LabelledScans, cutoffs: Int64Array, scores: Scores | None, progress: Progress) -> Summed:
     """Sum a list in its stored order; errors as in `LabelledScans.parts`.
 
-    Parameters
-    ----------
-    cutoffs : int64 array, ascending
-        Ranks whose yield is wanted.
-    scores : callable, optional
-        Turns order keys into scores, where the order has them.
+    Args:
+        cutoffs (int64 array, ascending): Ranks whose yield is wanted.
+        scores: Turns order keys into scores, where the order has them.
     """
     rows = scans.rows
     seen: list[UInt64Array] = []

@@ -17,12 +17,9 @@ _PIECE = 1 << 22  # cells looked through at once
 class TiedGroups:
     """Groups of tied items, best first.
 
-    Attributes
-    ----------
-    key : uint64 array, shape (n,)
-        Their order key; of a bin, the smallest.
-    sizes, positives : int64 arrays, shape (n,)
-        Items, and positives among them.
+    Attributes:
+        key (uint64 array, shape (n,)): Their order key; of a bin, the smallest.
+        sizes, positives (int64 arrays, shape (n,)): Items, and positives among them.
     """
 
     key: UInt64Array
@@ -36,35 +33,26 @@ class LabelCounts(Protocol):
     @property
     def n_pieces(self) -> int:
         """How many pieces there are."""
-        ...
 
     def piece(self, index: int) -> TiedGroups:
         """Groups of one piece; all pieces, one after another, are the list."""
-        ...
 
     def between(self, first: int, last: int | None) -> TiedGroups:
         """Groups from the one that begins at a key up to, and without, that of another; None: to the end."""
-        ...
 
     def single(self, key: int) -> bool:
         """Whether all items of the group with that key have one score."""
-        ...
 
 
 @dataclass(frozen=True)
 class KeyCounts:
     """A counter for every key.
 
-    Attributes
-    ----------
-    low : int
-        Smallest key.
-    shift : int
-        Right shift that turns a distance from it into a cell.
-    counts : uint16 array, shape (2 · cells,)
-        Negatives and positives of each cell, modulo 2^16.
-    spilled : int64 array
-        Counters that passed 2^16, once for each time.
+    Attributes:
+        low: Smallest key.
+        shift: Right shift that turns a distance from it into a cell.
+        counts (uint16 array, shape (2 · cells,)): Negatives and positives of each cell, modulo 2^16.
+        spilled (int64 array): Counters that passed 2^16, once for each time.
     """
 
     low: int
@@ -110,12 +98,9 @@ class KeyCounts:
 class BinCounts:
     """Counters for bins of keys.
 
-    Attributes
-    ----------
-    start, end : uint64 arrays, shape (n,)
-        Smallest and largest key in each bin that holds items, ascending.
-    sizes, positives : int64 arrays, shape (n,)
-        Items, and positives among them.
+    Attributes:
+        start, end (uint64 arrays, shape (n,)): Smallest and largest key in each bin that holds items, ascending.
+        sizes, positives (int64 arrays, shape (n,)): Items, and positives among them.
     """
 
     start: UInt64Array = field(repr=False)

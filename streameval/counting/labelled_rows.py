@@ -28,16 +28,11 @@ R = TypeVar("R")
 class RowRange:
     """Consecutive rows of a list.
 
-    Attributes
-    ----------
-    before : int
-        Rows before the first.
-    labels : uint8 array, shape (n,)
-        0 or 1.
-    keys : uint64 array, shape (n,), or None
-        Order keys of the scores; None where the stored order is all there is.
-    previous : int or None
-        Key of the row before.
+    Attributes:
+        before: Rows before the first.
+        labels (uint8 array, shape (n,)): 0 or 1.
+        keys (uint64 array, shape (n,), or None): Order keys of the scores; None where the stored order is all there is.
+        previous: Key of the row before.
     """
 
     before: int
@@ -50,12 +45,9 @@ class RowRange:
 class LabelledRows:
     """Rows of a list with their labels, as it is stored.
 
-    Parameters
-    ----------
-    score, order : str and ScoreOrder, or None
-        The score column and its order; None where the stored order is the ranking.
-    joined_labels : uint8 array or None
-        The label of every row, by stored position, where the list itself has none.
+    Args:
+        score, order: The score column and its order; None where the stored order is the ranking.
+        joined_labels (uint8 array or None): The label of every row, by stored position, where the list itself has none.
     """
 
     units: Sequence[Unit]
@@ -91,7 +83,7 @@ class LabelledRows:
         """Refuse scores that are missing, or too wide for one word."""
         if keys.missing:
             raise InputError(
-                f"{unit.where}: {keys.missing:,} items have no {self.score} (null or NaN)",
+                f"{unit.place}: {keys.missing:,} items have no {self.score} (null or NaN)",
                 "an exact evaluation needs the score of every item",
             )
         if keys.low.size:
@@ -127,12 +119,10 @@ class LabelledRows:
 
 
 def labelled_rows(ranking: Ranking, label: str, place: str = "column") -> LabelledRows:
-    """Open the labels of a list, and its scores where these are its order; without such a column, an `InputError`.
+    """Open the labels of a list, and its scores where these are its order.
 
-    Parameters
-    ----------
-    place : {"column", "joined"}
-        Whether the label is a column of the list, or is still to be joined from elsewhere.
+    The label is a "column" of the list (an `InputError` where it is not there), or is still to be "joined" from
+    elsewhere.
     """
     if place == "column" and label not in ranking.columns():
         raise InputError(f"the ranking has no column '{label}'", did_you_mean(label, ranking.columns()))
@@ -146,16 +136,11 @@ def labelled_rows(ranking: Ranking, label: str, place: str = "column") -> Labell
 class DecodedRows:
     """Rows as they were decoded.
 
-    Attributes
-    ----------
-    unit : Unit
-        The unit they are from.
-    labels : uint8 array, shape (n,)
-        0 or 1.
-    scores : pyarrow.Array or None
-        As stored.
-    first : int
-        Their first row, counted within the unit.
+    Attributes:
+        unit: The unit they are from.
+        labels (uint8 array, shape (n,)): 0 or 1.
+        scores: As stored.
+        first: Their first row, counted within the unit.
     """
 
     unit: Unit
@@ -196,13 +181,13 @@ def _labels(column: pa.ChunkedArray, name: str, unit: Unit) -> UInt8Array:
     """0/1 as bytes."""
     if column.null_count:
         row = int(np.argmax(column.is_null().to_numpy()))
-        raise InputError(f"{unit.where}, row {row:,}: {column.null_count:,} labels are missing",
+        raise InputError(f"{unit.place}, row {row:,}: {column.null_count:,} labels are missing",
                          "an exact evaluation needs the label of every item")  # fmt: skip
     kind = column.type
     if pa.types.is_boolean(kind):
         return np.asarray(column.cast(pa.uint8()).to_numpy(), dtype=np.uint8)
     if not (pa.types.is_integer(kind) or pa.types.is_floating(kind)):
-        raise InputError(f"column '{name}' is {kind}, not 0/1 or a boolean")
+        raise InputError(f"{unit.place}: column '{name}' is {kind}, not 0/1 or a boolean")
     values: AnyArray = column.to_numpy()
     with np.errstate(invalid="ignore"):
         narrow = values.view(np.uint8) if values.dtype.itemsize == 1 else values.astype(np.uint8)
@@ -211,5 +196,5 @@ def _labels(column: pa.ChunkedArray, name: str, unit: Unit) -> UInt8Array:
     odd = narrow > 1 if values.dtype.itemsize == 1 else (values != 0) & (values != 1)
     if np.any(odd):
         row = int(np.argmax(odd))
-        raise InputError(f"{unit.where}, row {row:,}: label {values[row]} is not 0 or 1")
+        raise InputError(f"{unit.place}, row {row:,}: label {values[row]} is not 0 or 1")
     return narrow

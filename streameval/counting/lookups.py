@@ -20,13 +20,7 @@ SIDES = {"late": "ends", "early": "early"}
 
 @dataclass
 class Places:
-    """Look-ups in a list of groups of tied items that was summed.
-
-    Parameters
-    ----------
-    read_groups : callable(block) -> (int64 array, int64 array)
-        Sizes and positives of the groups that begin in a block, best first, the last one in full.
-    """
+    """Look-ups in a list of groups of tied items that was summed; `read_groups` as in `Summed`."""
 
     totals: Totals
     read_groups: ReadGroups

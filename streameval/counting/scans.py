@@ -23,33 +23,23 @@ class LabelledScans(Protocol):
     @property
     def rows(self) -> LabelledRows:
         """The list."""
-        ...
 
     @property
     def threads(self) -> int:
         """Readers at work at once on this machine; bins are as many as this many can count apart."""
-        ...
 
     def parts(self, cutoffs: Int64Array, progress: Progress) -> Iterator[tuple[BlockSums, UInt64Array | None]]:
-        """Sum the list in its stored order: the part of each block, and the order keys at the cutoffs in it.
+        """Sum the list in its stored order: the sums of each block, and the order keys at the cutoffs in it.
 
-        Raises
-        ------
-        UnorderedError
-            The stored order is not that of the scores.
-        InputError
-            A label or a score that cannot be used.
+        Raises `UnorderedError` where that is not the order of the scores, `InputError` for a label or score that cannot
+        be used.
         """
-        ...
 
     def span(self) -> tuple[int, int]:
         """Smallest and largest order key."""
-        ...
 
     def dense(self, cells: Cells, progress: Progress) -> KeyCounts:
         """Count labels per key; keys outside the cells are passed over."""
-        ...
 
     def bins(self, key_bins: KeyBins, progress: Progress) -> BinCounts:
         """Count labels per bin, and the smallest and largest key in each."""
-        ...

@@ -24,27 +24,22 @@ _RANKS = {"early": exact.EARLY_RANKS, "late": exact.LATE_RANKS}
 class Totals:
     """A whole list, summed.
 
-    Attributes
-    ----------
-    n_items, positives : int
-        N and Y(N).
-    rank_sum : dict of str to int
-        Σ r_j over positives with tied items "early" or "late"; of any size.
-    precision_sum : dict of str to float
-        Σ j/r_j over positives, by order of tied items: "late", "expected", "early", "grouped".
-    block_sum : dict of str to float64 array, shape (blocks + 1,)
-        The same up to each block, for "late" and "early".
-    start, start_yield : int64 arrays, shape (blocks + 1,)
-        Ranks, and positives, before the first group of each block; N and Y(N) at the end.
-    corner : dict of str to (int64 array of shape (k, 2), int64 array of shape (k,))
-        For "early" and "ends": (r, Y(r)) among which every quotient that rises with Y and falls with r has its
-        largest value, over the list and over any run of whole blocks; and the block of each.
-    cut : int64 array, shape (cutoffs, 4)
-        The group at each cutoff: ranks and positives before it, its size, its positives.
-    rest : list of (int, int)
-        Size and positives of the last group of each block, which may reach into the next; (0, 0): untied.
-    mixed : bool
-        Whether tied items with different labels leave the order open.
+    Attributes:
+        n_items, positives: N and Y(N).
+        rank_sum (dict of str to int): Σ r_j over positives with tied items "early" or "late"; of any size.
+        precision_sum (dict of str to float): Σ j/r_j over positives, by order of tied items: "late", "expected",
+            "early", "grouped".
+        block_sum (dict of str to float64 array, shape (blocks + 1,)): The same up to each block, for "late" and
+            "early".
+        start, start_yield (int64 arrays, shape (blocks + 1,)): Ranks, and positives, before the first group of each
+            block; N and Y(N) at the end.
+        corner (dict of str to (int64 array of shape (k, 2), int64 array of shape (k,))): For "early" and "ends": (r,
+            Y(r)) among which every quotient that rises with Y and falls with r has its largest value, over the list and
+            over any run of whole blocks; and the block of each.
+        cut (int64 array, shape (cutoffs, 4)): The group at each cutoff: ranks and positives before it, its size, its
+            positives.
+        rest: Size and positives of the last group of each block, which may reach into the next; (0, 0): untied.
+        mixed: Whether tied items with different labels leave the order open.
     """
 
     n_items: int
@@ -62,15 +57,11 @@ class Totals:
     def roc_auc(self, misses: int) -> dict[str, float]:
         """Share of (positive, negative) pairs in the right order, by order of tied items: "late", "expected", "early".
 
-        Parameters
-        ----------
-        misses : int
-            Positives that the list never returned: each loses to every negative.
+        Args:
+            misses: Positives that the list never returned: each loses to every negative.
 
-        Returns
-        -------
-        dict of str to float
-            "expected" counts a tied pair half. NaN where there are no positives or no negatives.
+        Returns:
+            dict of str to float: "expected" counts a tied pair half. NaN where there are no positives or no negatives.
         """
         found, negatives = self.positives, self.n_items - self.positives
         pairs = (found + misses) * negatives
@@ -82,13 +73,7 @@ class Totals:
 
 
 def fold(parts: Iterable[BlockSums], cutoffs: Int64Array) -> Totals:
-    """Merge the parts of a whole list, in the order of their ranks.
-
-    Parameters
-    ----------
-    cutoffs : int64 array, ascending
-        The same that the parts were made with.
-    """
+    """Merge the sums of all blocks, in the order of their ranks; `cutoffs` are those that they were made with."""
     cut = np.zeros((cutoffs.size, 4), np.int64)
     blocks: list[_Block] = []
     pending: BlockSums | None = None
@@ -176,7 +161,7 @@ def _totals(blocks: list[_Block], cut: Int64Array) -> Totals:
     corner = {}
     for side, name in enumerate(("early", "ends")):
         points = [b.corner[side] + np.array([b.start, b.found]) for b in blocks]
-        lengths = [one.shape[0] for one in points]
+        lengths = [point.shape[0] for point in points]
         joined = np.concatenate([np.empty((0, 2), np.int64), *points])
         corner[name] = (joined, np.repeat(np.arange(len(blocks)), lengths))
     return Totals(

@@ -21,6 +21,7 @@ from streameval.errors import InputError
 from streameval.types import Claim
 from streameval.typing import FloatArray, Int64Array
 
+_PRECISION = ("precision_lower", "precision", "precision_upper")
 Basis = Literal["bounds", "labels at hand", "none"]
 """What estimates are made of: the middle of the bounds, or the labels at hand; or there are none."""
 
@@ -29,12 +30,9 @@ Basis = Literal["bounds", "labels at hand", "none"]
 class HalfWidth:
     """How far the estimate can be from the truth, relatively.
 
-    Attributes
-    ----------
-    alpha : float
-        Largest (hi − lo)/(hi + lo) over every rank of the part it was taken over; 0 where all is known.
-    rank : int
-        Where it is reached.
+    Attributes:
+        alpha: Largest (hi − lo)/(hi + lo) over every rank of the part it was taken over; 0 where all is known.
+        rank: Where it is reached.
     """
 
     alpha: float
@@ -45,26 +43,18 @@ class HalfWidth:
 class Curve:
     """Precision and yield at every rank, with bounds.
 
-    Attributes
-    ----------
-    envelope : Envelope
-        Bounds on the yield at every rank: everything else is derived from it.
-    grid : int64 array
-        Cutoffs that `table` shows: every rank of a fully labelled head, then the grid points, then N.
-    diagnostics : mapping of str to JSON values
-        What the labels say about the method's assumptions.
-    findings : tuple of str
-        The same in sentences, the most important first.
-    columns : pyarrow.Table
-        `rank` and the method's own columns (PAULA: its raw bracket), at some of the cutoffs.
-    score : pyarrow.Table or None
-        `rank`, `score` at planned ranks, where the order has a score.
-    misses : int
-        Positives that the ranking never returned: they count in recall and F.
-    basis : Basis
-        What estimates are made of; they are null where it is "none".
-    center : Envelope or None
-        Other bounds, in whose middle the estimates lie: with missing labels like those at hand, say. None: `envelope`.
+    Attributes:
+        envelope: Bounds on the yield at every rank: everything else is derived from it.
+        grid (int64 array): Cutoffs that `table` shows: every rank of a fully labelled head, then the grid points, then
+            N.
+        diagnostics (mapping of str to JSON values): What the labels say about the method's assumptions.
+        findings: The same in sentences, the most important first.
+        columns: `rank` and the method's own columns (PAULA: its raw bracket), at some of the cutoffs.
+        score: `rank`, `score` at planned ranks, where the order has a score.
+        misses: Positives that the ranking never returned: they count in recall and F.
+        basis: What estimates are made of; they are null where it is "none".
+        center: Other bounds, in whose middle the estimates lie: with missing labels like those at hand, say. None:
+            `envelope`.
     """
 
     n_items: int
@@ -98,22 +88,16 @@ class Curve:
     def at(self, ranks: npt.ArrayLike) -> pa.Table:
         """Yield, precision, recall and F1 with bounds at any ranks.
 
-        Parameters
-        ----------
-        ranks : array-like of int
-            Each in 1..N, any order.
+        Args:
+            ranks (array-like of int): Each in 1..N, any order.
 
-        Returns
-        -------
-        pyarrow.Table
-            `rank` int64; `yield_lower`, `yield`, `yield_upper`, `precision_lower`, `precision`,
-            `precision_upper` float64, and the same of recall (null where there are no positives) and f1; estimates are
-            null where there are none (`basis`); `score` where the order has one (null at ranks never read).
+        Returns:
+            pyarrow.Table: `rank` int64; `yield_lower`, `yield`, `yield_upper`, `precision_lower`, `precision`,
+                `precision_upper` float64, and the same of recall (null where there are no positives) and f1; estimates
+                are null where there are none (`basis`); `score` where the order has one (null at ranks never read).
 
-        Raises
-        ------
-        InputError
-            If a rank is outside 1..N.
+        Raises:
+            InputError: If a rank is outside 1..N.
         """
         wanted = self._inside(ranks)
         found: dict[str, Any] = {"rank": wanted}
@@ -150,10 +134,8 @@ class Curve:
     def f_measure(self, rank: int, beta: float = 1.0) -> Bounds:
         """(1 + β²)·Y/(rank + β²·P) of the first `rank` items.
 
-        Raises
-        ------
-        InputError
-            If `rank` is outside 1..N, or `beta` is negative or not finite.
+        Raises:
+            InputError: If `rank` is outside 1..N, or `beta` is negative or not finite.
         """
         if not 0 <= beta < np.inf:
             raise InputError(f"beta is {beta}", "it is a weight of 0 or more; 1 weighs precision and recall alike")
@@ -168,15 +150,11 @@ class Curve:
     def rank_at_precision(self, precision: object) -> Bounds:
         """Deepest cutoff whose precision is at least `precision`; `lower` is the one that is proven to hold it.
 
-        Parameters
-        ----------
-        precision : str, float or Decimal
-            In (0, 1], the decimal as typed.
+        Args:
+            precision: In (0, 1], the decimal as typed.
 
-        Returns
-        -------
-        Bounds
-            0 where no rank has it; NaN where the curve's coverage is "none", or it contradicts itself.
+        Returns:
+            Bounds: 0 where no rank has it; NaN where the curve's coverage is "none", or it contradicts itself.
         """
         share = target(precision, "precision")
         return self._at_target(rank_at_precision, share)
@@ -184,15 +162,12 @@ class Curve:
     def rank_at_recall(self, recall: object) -> Bounds:
         """First cutoff whose recall is at least `recall`; by `upper` it is proven to be reached.
 
-        Parameters
-        ----------
-        recall : str, float or Decimal
-            In (0, 1], the decimal as typed.
+        Args:
+            recall: In (0, 1], the decimal as typed.
 
-        Returns
-        -------
-        Bounds
-            Infinite where no rank may reach it; NaN where the curve's coverage is "none", or it contradicts itself.
+        Returns:
+            Bounds: Infinite where no rank may reach it; NaN where the curve's coverage is "none", or it contradicts
+                itself.
         """
         share = target(recall, "recall")
         return self._at_target(rank_at_recall, share)
@@ -200,11 +175,9 @@ class Curve:
     def threshold_at(self, rank: int) -> tuple[Any, Any, Any]:
         """Score of the item at `rank`, between the scores of its neighbours that were read.
 
-        Returns
-        -------
-        lower, score, upper : as the column's type, or None
-            `score` is None where that item was not read and its neighbours' scores differ; all three where the order
-            has no scores, or there is none at or after `rank`.
+        Returns:
+            lower, score, upper: `score` is None where that item was not read and its neighbours' scores differ; all
+                three where the order has no scores, or there is none at or after `rank`.
         """
         (wanted,) = self._inside([rank]).tolist()
         if self.score is None:
@@ -285,14 +258,17 @@ class Curve:
         claim = self.claim
         chance = "" if claim.confidence is None else f" with probability {claim.confidence:g}"
         head = f"{claim.coverage}{chance}; assumed: {claim.assumes}. {claim.caution}"
-        sides = ["precision_lower", "precision", "precision_upper"]
-        ranks = np.unique(np.rint(np.geomspace(1, self.n_items, 200)).astype(np.int64))
-        drawn = [self.at(ranks).column(name).to_numpy() for name in sides]
         few = np.unique(np.append(10 ** np.arange(np.log10(self.n_items) + 1e-9, dtype=np.int64), self.n_items))
-        shown = [[f"{row['rank']:,}", *(row[side] for side in sides)] for row in self.at(few).to_pylist()]
+        shown = [[f"{row['rank']:,}", *(row[side] for side in _PRECISION)] for row in self.at(few).to_pylist()]
         rows = [["unknown" if v is None else v if isinstance(v, str) else f"{v:.4f}" for v in row] for row in shown]
-        picture = notebook.band(f"Precision by rank, {self.n_items:,} items", ranks, *drawn)
-        return notebook.table(f"Precision by rank. {head}", ["first k", "lower", "estimate", "upper"], rows) + picture
+        table = notebook.table(f"Precision by rank. {head}", ["first k", "lower", "estimate", "upper"], rows)
+        return table + self.picture()
+
+    def picture(self) -> str:
+        """Draw precision by rank with its bounds as SVG, without scripts."""
+        ranks = np.unique(np.rint(np.geomspace(1, self.n_items, 200)).astype(np.int64))
+        drawn = [self.at(ranks).column(name).to_numpy() for name in _PRECISION]
+        return notebook.band(f"Precision by rank, {self.n_items:,} items", ranks, *drawn)
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
         """Hand the curve's table to any Arrow reader (PyCapsule protocol)."""

@@ -11,7 +11,6 @@ from collections.abc import Callable
 import numpy as np
 
 from streameval.curve.extremes import Extremes, Walk, whole_near
-from streameval.kernels.harmonic import precision_sum, run_sums
 from streameval.typing import FloatArray
 
 Interval = tuple[float, float]
@@ -41,6 +40,8 @@ def average_precision(extremes: Extremes) -> Interval:
 
 def highest_average(extremes: Extremes, denominator: Denominator, tried: list[float]) -> float:
     """Largest Σ_{j ≤ F} j/r_j ÷ denominator(F) of the earliest list: over ends of runs and what else is to be tried."""
+    from streameval.kernels.harmonic import precision_sum, run_sums
+
     walk = extremes.early
     sums = run_sums(walk.positives, walk.negatives)
     ends = walk.positives >= max(tried[0], 1.0)
@@ -55,6 +56,8 @@ def highest_average(extremes: Extremes, denominator: Denominator, tried: list[fl
 
 def lowest_average(extremes: Extremes, denominator: Denominator) -> float:
     """Smallest Σ_{j ≤ F} j/r_j ÷ denominator(F) of the latest lists, for a denominator that is concave in F."""
+    from streameval.kernels.harmonic import precision_sum, run_sums
+
     walk, n_items = extremes.late, extremes.n_items
     sums = run_sums(walk.positives, walk.negatives)
 

@@ -1,15 +1,15 @@
 """Metrics of one cutoff r, with bounds from two corners.
 
 Given bounds on Y(r) and on F = Y(N), every metric here is best where Y(r) is largest and no positive beyond r is
-added that need not be, and worst where Y(r) is smallest and as many as possible follow; the false positive rate and E
-the other way round. Both corners are lists that the bounds allow, so the result is sharp. For MCC this is so because at
-fixed Y(r) it falls as F rises, and where both rise together it rises.
+added that need not be, and worst where Y(r) is smallest and as many as possible follow. Both corners are lists that the
+bounds allow, so the result is sharp. Each metric states the laws by which this is so, and is held to them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -17,17 +17,16 @@ import numpy.typing as npt
 from streameval.curve.envelope import Envelope
 from streameval.typing import FloatArray
 
+_ROUNDING = 1e-9
+
 
 @dataclass(frozen=True)
 class Cutoffs:
     """Counts at some cutoffs.
 
-    Attributes
-    ----------
-    rank, found, positives : float64 arrays, shape (k,)
-        r, Y(r), and F, the positives in the list.
-    n_items, misses : float
-        N and M.
+    Attributes:
+        rank, found, positives (float64 arrays, shape (k,)): r, Y(r), and F, the positives in the list.
+        n_items, misses: N and M.
     """
 
     rank: FloatArray
@@ -93,24 +92,66 @@ def e_measure(at: Cutoffs) -> FloatArray:
     return 1.0 - f1(at)
 
 
-METRICS: dict[str, Callable[[Cutoffs], FloatArray]] = {
-    one.__name__: one for one in (precision, recall, f1, e_measure, accuracy, specificity, false_positive_rate, mcc)
+@dataclass(frozen=True)
+class Metric:
+    """A metric of a cutoff, with its laws: they are held against every list of a few items when it is defined.
+
+    Attributes:
+        value (callable(Cutoffs) -> float64 array): NaN where it is undefined.
+        better ({"large", "small"}): With one more positive before the cutoff it is no worse, whether or not there is
+            one fewer behind it; with one more behind it, no better. So its bounds are its values at two corners, and
+            those over orders of tied items its values with positives last and first.
+        in_yield ({"linear", "curved"}): As a function of Y(r) at given F. The expectation of one that is linear over
+            orders of tied items is its value at the expected Y(r).
+
+    Raises:
+        ValueError: A law does not hold.
+    """
+
+    value: Callable[[Cutoffs], FloatArray]
+    better: Literal["large", "small"]
+    in_yield: Literal["linear", "curved"]
+
+    def __post_init__(self) -> None:
+        """Check the laws."""
+        for misses in (0.0, 2.0):
+            good = self._of_small_lists(misses) * (1.0 if self.better == "large" else -1.0)
+            before, behind = np.diff(good, axis=1), np.diff(good, axis=2)
+            moved = good[:, 1:, 1:] - good[:, :-1, :-1]
+            if min(np.nanmin(before), -np.nanmax(behind), np.nanmin(moved)) < -_ROUNDING:
+                raise ValueError(f"metric {self.value.__name__} is not better where it is {self.better}")
+            if self.in_yield == "linear" and np.nanmax(np.abs(np.diff(before, axis=1))) > _ROUNDING:
+                raise ValueError(f"metric {self.value.__name__} is not linear in the yield at its cutoff")
+
+    def _of_small_lists(self, misses: float) -> FloatArray:
+        """Values by r, Y(r) and F, of all lists of six items; NaN where there is no such list."""
+        rank, found, total = np.meshgrid(np.arange(1.0, 7), np.arange(7.0), np.arange(7.0), indexing="ij")
+        possible = (found <= np.minimum(rank, total)) & (total - found <= 6 - rank)
+        values = np.full(rank.shape, np.nan)
+        values[possible] = self.value(Cutoffs(rank[possible], found[possible], total[possible], 6.0, misses))
+        return values
+
+
+METRICS = {
+    "precision": Metric(precision, "large", "linear"),
+    "recall": Metric(recall, "large", "linear"),
+    "f1": Metric(f1, "large", "linear"),
+    "e_measure": Metric(e_measure, "small", "linear"),
+    "accuracy": Metric(accuracy, "large", "linear"),
+    "specificity": Metric(specificity, "large", "linear"),
+    "false_positive_rate": Metric(false_positive_rate, "small", "linear"),
+    "mcc": Metric(mcc, "large", "linear"),
 }
-
-
-_SMALL_IS_GOOD = ("false_positive_rate", "e_measure")
+"""What is known at every cutoff, by name: one more needs nothing but a line here."""
 
 
 @dataclass(frozen=True)
 class Known:
     """What is known of some cutoffs and of the whole list.
 
-    Attributes
-    ----------
-    rank, lower, upper : float64 arrays, shape (k,)
-        r, and bounds on Y(r).
-    total_lower, total_upper : float
-        Bounds on F = Y(N).
+    Attributes:
+        rank, lower, upper (float64 arrays, shape (k,)): r, and bounds on Y(r).
+        total_lower, total_upper: Bounds on F = Y(N).
     """
 
     rank: FloatArray
@@ -145,18 +186,16 @@ class Known:
 def bounds_at(known: Known, metric: str) -> tuple[FloatArray, FloatArray]:
     """Bounds on a metric at some cutoffs; NaN where a corner leaves it undefined.
 
-    Parameters
-    ----------
-    metric : str
-        Of `METRICS`.
+    Args:
+        metric: Of `METRICS`.
 
-    Returns
-    -------
-    lower, upper : float64 arrays, shape (k,)
-        Sharp where the bounds on Y are those of a closed envelope of whole numbers.
+    Returns:
+        lower, upper (float64 arrays, shape (k,)): Sharp where the bounds on Y are those of a closed envelope of whole
+            numbers.
     """
-    low, high = METRICS[metric](known.worst), METRICS[metric](known.best)
-    return (high, low) if metric in _SMALL_IS_GOOD else (low, high)
+    asked = METRICS[metric]
+    low, high = asked.value(known.worst), asked.value(known.best)
+    return (high, low) if asked.better == "small" else (low, high)
 
 
 def f_bounds(known: Known, beta: float) -> tuple[FloatArray, FloatArray]:

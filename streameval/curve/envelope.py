@@ -23,12 +23,10 @@ _CENTER = ("center_lower", "center_upper")
 class Envelope:
     """Bounds on Y at breakpoints; between two of them every step is unknown.
 
-    Attributes
-    ----------
-    rank : int64 array, shape (n,)
-        Breakpoints, strictly increasing, from 0 to N.
-    lower, upper : float64 arrays, shape (n,)
-        Bounds on Y there: whole numbers, except in a picture of PAULA's inverted bracket.
+    Attributes:
+        rank (int64 array, shape (n,)): Breakpoints, strictly increasing, from 0 to N.
+        lower, upper (float64 arrays, shape (n,)): Bounds on Y there: whole numbers, except in a picture of PAULA's
+            inverted bracket.
     """
 
     rank: Int64Array
@@ -43,15 +41,12 @@ class Envelope:
     def at(self, ranks: npt.ArrayLike) -> tuple[FloatArray, FloatArray]:
         """Bounds on Y at any rank.
 
-        Parameters
-        ----------
-        ranks : array-like of int, shape (k,)
-            Each in 0..N.
+        Args:
+            ranks (array-like of int, shape (k,)): Each in 0..N.
 
-        Returns
-        -------
-        lower, upper : float64 arrays, shape (k,)
-            max(lo(a), lo(b) − (b−r)) and min(hi(b), hi(a) + (r−a)) for the breakpoints a ≤ r < b.
+        Returns:
+            lower, upper (float64 arrays, shape (k,)): max(lo(a), lo(b) − (b−r)) and min(hi(b), hi(a) + (r−a)) for the
+                breakpoints a ≤ r < b.
         """
         wanted = np.asarray(ranks, dtype=np.int64)
         here = np.searchsorted(self.rank, wanted, side="right") - 1
@@ -101,13 +96,7 @@ class Envelope:
 
     @staticmethod
     def from_table(table: pa.Table, n_items: int) -> Envelope:
-        """Read back what `table` wrote.
-
-        Raises
-        ------
-        ValueError
-            Its ranks do not increase from 0 to `n_items`.
-        """
+        """Read back what `table` wrote; a `ValueError` where its ranks do not increase from 0 to `n_items`."""
         names = ("rank", "yield_lower", "yield_upper")
         found = Envelope(*(table.column(name).to_numpy() for name in names))
         ends = found.rank[[0, -1]].tolist() if found.rank.size else []
@@ -127,10 +116,9 @@ class Envelope:
 class Points:
     """Bounds on Y at some ranks, before closing.
 
-    Attributes
-    ----------
-    rank : int64 array, shape (k,), strictly increasing
-    lower, upper : float64 arrays, shape (k,)
+    Attributes:
+        rank: int64 array, shape (k,), strictly increasing.
+        lower, upper: float64 arrays, shape (k,).
     """
 
     rank: Int64Array
@@ -147,21 +135,14 @@ class Points:
 def close(n_items: int, points: Points, rank: Int64Array, label: Int8Array) -> Envelope:
     """Close bounds at some ranks into sharp bounds at every rank, given the labels in hand.
 
-    Parameters
-    ----------
-    n_items : int
-        N.
-    points : Points
-        Bounds on Y at some ranks.
-    rank : int64 array, shape (n,), strictly increasing
-        Labelled or planned ranks.
-    label : int8 array, shape (n,)
-        1, 0, or -1 for unknown.
+    Args:
+        n_items: N.
+        points: Bounds on Y at some ranks.
+        rank (int64 array, shape (n,), strictly increasing): Labelled or planned ranks.
+        label (int8 array, shape (n,)): 1, 0, or -1 for unknown.
 
-    Returns
-    -------
-    Envelope
-        Where the bounds contradict each other or the labels, `consistent` is False: nothing is clipped.
+    Returns:
+        Envelope: Where the bounds contradict each other or the labels, `consistent` is False: nothing is clipped.
     """
     known = label >= 0
     breakpoints = np.unique(np.concatenate([[0, n_items], points.rank, rank[known], rank[known] - 1]))

@@ -27,8 +27,6 @@ def estimate(lower: FloatArray, upper: FloatArray) -> FloatArray:
 
     It is then within (hi − lo)/(hi + lo) of the truth, relatively, wherever the bounds hold.
 
-    Examples
-    --------
     >>> estimate(np.array([0.0, 90.0, 5.0]), np.array([0.0, 110.0, 5.0]))
     array([ 0., 99.,  5.])
     """
@@ -42,8 +40,6 @@ def estimate(lower: FloatArray, upper: FloatArray) -> FloatArray:
 def between(lower: float, upper: float) -> float:
     """Estimate a metric from its bounds: the value of least worst relative error, the middle where signs differ.
 
-    Examples
-    --------
     >>> between(0.4, 0.6), between(-0.2, 0.4), between(0.0, 0.5)
     (0.48, 0.1, 0.0)
     """

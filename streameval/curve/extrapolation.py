@@ -1,4 +1,4 @@
-"""Extrapolated precision: what a precision at one recall says of the precision at another (Dimm 2015).
+"""Extrapolated precision: the precision at one recall from that at another (Dimm 2015).
 
 A family of reference curves has one parameter β: through a point (recall R, false positive rate F) goes one of them,
 F = B(R, β), and precision at the target recall is read off it. With prevalence ρ the paper's eq. 11 is
@@ -35,18 +35,13 @@ _FAR_TAU = 300.0  # sinh² overflows at 355
 class Extrapolation:
     """Precision at a target recall, by element.
 
-    Attributes
-    ----------
-    precision : float64 array
-        X(R_T).
-    shape : float64 array
-        β > 0 of the reference curve; −τ < 0 where β = i·tanh τ is imaginary; 0 at the border, inf at precision 1.
-    outside_model : bool array
-        Where β is imaginary: precision is below X₀, and the paper has no curve through it.
-    below_prevalence : bool array
-        Where the answer is below ρ, which no ranking better than chance has.
-    uncertain : bool array
-        Where recall or precision exceeds .99: many reference curves pass close to such a point.
+    Attributes:
+        precision (float64 array): X(R_T).
+        shape (float64 array): β > 0 of the reference curve; −τ < 0 where β = i·tanh τ is imaginary; 0 at the border,
+            inf at precision 1.
+        outside_model (bool array): Where β is imaginary: precision is below X₀, and the paper has no curve through it.
+        below_prevalence (bool array): Where the answer is below ρ, which no ranking better than chance has.
+        uncertain (bool array): Where recall or precision exceeds .99: many reference curves pass close to such a point.
     """
 
     precision: FloatArray
@@ -61,20 +56,14 @@ def extrapolate(
 ) -> Extrapolation:
     """Extrapolate precision at a recall to the precision at a target recall (eq. 11 and 12).
 
-    Parameters
-    ----------
-    precision : array-like
-        P, in (ρ, 1]. At 1, β is infinite and precision 1 everywhere.
-    recall, prevalence, target : array-like, broadcast together
-        R, ρ and R_T, each in (0, 1).
+    Args:
+        precision (array-like): P, in (ρ, 1]. At 1, β is infinite and precision 1 everywhere.
+        recall, prevalence, target (array-like, broadcast together): R, ρ and R_T, each in (0, 1).
 
-    Raises
-    ------
-    InputError
-        A value outside its range; precision not above prevalence, or recall 1, which every reference curve has.
+    Raises:
+        InputError: A value outside its range; precision not above prevalence, or recall 1, which every reference curve
+            has.
 
-    Examples
-    --------
     >>> float(extrapolate(0.6, 0.8, 0.03, 0.75).precision.round(4))
     0.6744
     """
@@ -117,11 +106,9 @@ def documents(
 def false_positive_rate(recall: npt.ArrayLike, shape: npt.ArrayLike) -> FloatArray:
     """B(R, β): false positive rate at recall R of the reference curve.
 
-    Parameters
-    ----------
-    recall : array-like in [0, 1]
-    shape : array-like
-        As in `Extrapolation.shape`.
+    Args:
+        recall: array-like in [0, 1].
+        shape (array-like): As in `Extrapolation.shape`.
     """
     r, q = np.broadcast_arrays(np.asarray(recall, dtype=np.float64), np.asarray(shape, dtype=np.float64))
     with np.errstate(all="ignore"):  # each branch is evaluated everywhere, and is out of its depth in places
@@ -181,16 +168,11 @@ def shape_through(recall: FloatArray, rate: FloatArray) -> FloatArray:
 class Counts:
     """What is known of one cutoff, as bounds that hold together.
 
-    Attributes
-    ----------
-    retrieved : int
-        n: items up to the cutoff.
-    found : tuple of float
-        Bounds on Y(n), the positives among them.
-    positives : tuple of float
-        Bounds on P, all positives.
-    population : int
-        N: items in all, retrieved or not.
+    Attributes:
+        retrieved: n: items up to the cutoff.
+        found: Bounds on Y(n), the positives among them.
+        positives: Bounds on P, all positives.
+        population: N: items in all, retrieved or not.
     """
 
     retrieved: int
@@ -203,12 +185,9 @@ class Counts:
 class Interval:
     """What joint bounds on a cutoff say of a target recall.
 
-    Attributes
-    ----------
-    precision : tuple of float
-        Bounds on X(R_T).
-    documents : tuple of float
-        Bounds on the documents to review for it.
+    Attributes:
+        precision: Bounds on X(R_T).
+        documents: Bounds on the documents to review for it.
     """
 
     precision: tuple[float, float]
@@ -223,23 +202,17 @@ def interval(counts: Counts, target: float, cells: int = _CELLS) -> Interval:
     curve gets worse, prevalence better), so P's bounds are cut into cells; in each the curve is taken at the end that
     is worst (best) for it, and so is prevalence: the union encloses X over the whole box.
 
-    Parameters
-    ----------
-    target : float
-        R_T in (0, 1).
-    cells : int
-        More cells, closer bounds.
+    Args:
+        target: R_T in (0, 1).
+        cells: More cells, closer bounds.
 
-    Returns
-    -------
-    Interval
-        Lower precision 0 (all documents) where the bounds leave open that the list is no better than chance (F ≥ R),
-        upper precision 1 where recall can be 1 or all retrieved items positive: neither has a reference curve.
+    Returns:
+        Interval: Lower precision 0 (all documents) where the bounds leave open that the list is no better than chance
+            (F ≥ R), upper precision 1 where recall can be 1 or all retrieved items positive: neither has a reference
+            curve.
 
-    Raises
-    ------
-    InputError
-        Bounds that contradict each other, or a target outside (0, 1).
+    Raises:
+        InputError: Bounds that contradict each other, or a target outside (0, 1).
     """
     _check("target recall", np.array([target]), np.array([0 < target < 1]), "(0, 1)")
     n, population = counts.retrieved, counts.population

@@ -20,12 +20,11 @@ from streameval.typing import FloatArray
 class Walk:
     """Positives in rank order, as runs.
 
-    Attributes
-    ----------
-    positives : float64 array, shape (k + 1,)
-        Positives up to the end of each run, after a 0; strictly increasing whole numbers.
-    negatives : float64 array, shape (k,)
-        Negatives before each run, not decreasing: the j-th positive, in run i, has rank j + negatives[i].
+    Attributes:
+        positives (float64 array, shape (k + 1,)): Positives up to the end of each run, after a 0; strictly increasing
+            whole numbers.
+        negatives (float64 array, shape (k,)): Negatives before each run, not decreasing: the j-th positive, in run i,
+            has rank j + negatives[i].
     """
 
     positives: FloatArray
@@ -68,12 +67,10 @@ class Walk:
 class Extremes:
     """The lists that an envelope allows, by their extremes.
 
-    Attributes
-    ----------
-    n_items, misses : float
-        N, and M: positives that the list never returned.
-    early, late : Walk
-        The earliest positives (as many as the upper bound has), and the latest (as many as the lower bound has).
+    Attributes:
+        n_items, misses: N, and M: positives that the list never returned.
+        early, late: The earliest positives (as many as the upper bound has), and the latest (as many as the lower bound
+            has).
     """
 
     n_items: float

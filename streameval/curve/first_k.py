@@ -8,24 +8,19 @@ import numpy as np
 
 from streameval.curve.areas import UNDEFINED, Interval, average_precision, highest_average, lowest_average
 from streameval.curve.extremes import Extremes, Walk
-from streameval.kernels.exact import BLOCK
 from streameval.typing import FloatArray
 
-# discounts are summed rank by rank: gains of deeper lists are not in use
-DEEPEST_DCG = BLOCK
+# discounts are summed rank by rank, within the first block of `kernels.exact`: gains of deeper lists are not in use
+DEEPEST_DCG = 1 << 20
 
 
 def average_precision_at(extremes: Extremes, k: int) -> dict[str, Interval]:
     """Bounds on average precision of the first k items, by denominator.
 
-    Returns
-    -------
-    dict of str to (lower, upper)
-        "found": by the positives among the first k. "positives": by all of them, P. "capped": by min(P, k).
-        NaN where no list has any there.
+    Returns:
+        dict of str to (lower, upper): "found": by the positives among the first k. "positives": by all of them, P.
+            "capped": by min(P, k). NaN where no list has any there.
 
-    Notes
-    -----
     As for the whole list, by a search over the positives s among the first k: given s, P is at least
     max(least Y(N), s) + M and at most min(most Y(N), s + N − k) + M.
     """
@@ -44,7 +39,7 @@ def average_precision_at(extremes: Extremes, k: int) -> dict[str, Interval]:
         return np.minimum(many, found + beyond) + misses
 
     lowest = Extremes(top.n_items, float(elsewhere), top.early, top.late)
-    turns = [one for one in (few, k - misses) if top.span[0] < one < top.span[1]]
+    turns = [count for count in (few, k - misses) if top.span[0] < count < top.span[1]]
     tried = [top.span[0], *turns, top.span[1]]
     return {
         "found": average_precision(top),

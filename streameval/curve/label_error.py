@@ -25,9 +25,7 @@ The rate is that of an item's label after the vote rule, not of a single vote.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
@@ -48,34 +46,17 @@ def check_label_error(rate: float) -> None:
         raise InputError(f"label-error is {rate}, outside [0, 0.5)", "0.02 is two wrong labels in a hundred")
 
 
-def method_parameters(parameters: Mapping[str, Any], rate: float) -> dict[str, Any]:
-    """Parameters of the method that bounds Y': half of δ is kept for the errors."""
-    found = dict(parameters)
-    if rate > 0 and found.get("assume") == "independent":  # plans leave the default out
-        found.setdefault("confidence", CONFIDENCE)
-    if rate > 0 and found.get("confidence") is not None:
-        found["confidence"] = 1 - (1 - found["confidence"]) / 2
-    return found
-
-
 def lines(rate: float, delta: float, n_items: int) -> tuple[FloatArray, FloatArray]:
     """Lines c + s·k, all of which bound the mislabelled among the first k, for every k, with probability ≥ 1 − δ.
 
-    Parameters
-    ----------
-    rate : float
-        e, in (0, .5).
-    delta : float
-        In (0, 1).
-    n_items : int
-        Largest k of interest: chooses the slopes, nothing else.
+    Args:
+        rate: e, in (0, .5).
+        delta: In (0, 1).
+        n_items: Largest k of interest: chooses the slopes, nothing else.
 
-    Returns
-    -------
-    c, s : float64 arrays, shape (K,)
+    Returns:
+        c, s: float64 arrays, shape (K,).
 
-    Examples
-    --------
     >>> c, s = lines(0.02, 0.025, 10_000)
     >>> int(np.ceil(np.min(c + s * 10_000)))
     255
@@ -91,25 +72,17 @@ def lines(rate: float, delta: float, n_items: int) -> tuple[FloatArray, FloatArr
 def widen(curve: Curve, rate: float, confidence: float | None) -> Curve:
     """Turn bounds for what people would say into bounds for the truth.
 
-    Parameters
-    ----------
-    curve : Curve
-        Its bounds hold with probability ≥ 1 − δ/2, or wherever its assumption does.
-    rate : float
-        e: no label is wrong with a larger probability; 0 changes nothing.
-    confidence : float, optional
-        1 − δ of the result (default .95).
+    Args:
+        curve: Its bounds hold with probability ≥ 1 − δ/2, or wherever its assumption does.
+        rate: e: no label is wrong with a larger probability; 0 changes nothing.
+        confidence: 1 − δ of the result (default .95).
 
-    Returns
-    -------
-    Curve
-        Coverage "simultaneous" where it was "exact" or "simultaneous", "conditional" where it was; "none" stays "none".
-        The claim is about the truth. The method's own columns are those of what people said.
+    Returns:
+        Curve: Coverage "simultaneous" where it was "exact" or "simultaneous", "conditional" where it was; "none" stays
+            "none". The claim is about the truth. The method's own columns are those of what people said.
 
-    Raises
-    ------
-    InputError
-        A rate outside [0, .5).
+    Raises:
+        InputError: A rate outside [0, .5).
     """
     check_label_error(rate)
     if rate == 0:
@@ -129,14 +102,14 @@ def widen(curve: Curve, rate: float, confidence: float | None) -> Curve:
 
 
 def _findings(curve: Curve, claim: Claim, rate: float) -> tuple[str, ...]:
-    if claim.coverage != "simultaneous":
-        return (*curve.findings, f"The bounds allow for labels that are wrong with probability {rate:g} each.")
-    sentence = (
-        f"With probability {claim.confidence:g}, the truth lies inside the bounds at every rank at once, also where "
-        f"labels are wrong with probability up to {rate:g} each."
-    )
-    sound = curve.diagnostics.get("consistent", True)  # else the method's first sentence says that it is not
-    return (sentence, *curve.findings[1:]) if sound else (*curve.findings, sentence)
+    if claim.coverage == "none" or not curve.envelope.consistent:  # the method's first sentence says why
+        return curve.findings
+    wrong = f"labels are wrong with probability up to {rate:g} each."
+    if curve.claim.confidence is None:
+        return (*curve.findings, f"The bounds hold also where {wrong}")
+    if_so = f" if {curve.claim.assumes}," if claim.coverage == "conditional" else ""
+    sentence = f"With probability {claim.confidence:g}, the truth lies inside the bounds at every rank at once,{if_so}"
+    return (f"{sentence} also where {wrong}", *curve.findings[1:])
 
 
 def _widened(told: Envelope, c: FloatArray, s: FloatArray, picture: bool) -> Envelope:

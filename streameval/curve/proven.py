@@ -18,20 +18,13 @@ from streameval.typing import AnyArray
 def parse_share(value: str | float | Decimal | Fraction, name: str) -> Fraction:
     """Read a precision or a recall as the decimal that was typed.
 
-    Parameters
-    ----------
-    value : str, float, Decimal or Fraction
-        A float means its shortest decimal: 0.9 is 9/10.
-    name : str
-        What it is, for messages.
+    Args:
+        value: A float means its shortest decimal: 0.9 is 9/10.
+        name: What it is, for messages.
 
-    Raises
-    ------
-    InputError
-        It is no number in (0, 1].
+    Raises:
+        InputError: It is no number in (0, 1].
 
-    Examples
-    --------
     >>> parse_share(0.9, "precision")
     Fraction(9, 10)
     """
@@ -55,16 +48,12 @@ def deepest_rank(envelope: Envelope, precision: Fraction) -> int | None:
     last rank that reaches the precision follows from it; where it rises, the quotient does not fall, so the breakpoint
     at its end reaches the precision if any rank of the rise does.
 
-    Parameters
-    ----------
-    envelope : Envelope
-        Lower bounds that are no whole numbers are rounded down.
-    precision : Fraction, in (0, 1]
+    Args:
+        envelope: Lower bounds that are no whole numbers are rounded down.
+        precision: Fraction, in (0, 1].
 
-    Returns
-    -------
-    int or None
-        In 1..N; None where no rank reaches it.
+    Returns:
+        int or None: In 1..N; None where no rank reaches it.
     """
     above, below = precision.numerator, precision.denominator
     n_items = int(envelope.rank[-1])

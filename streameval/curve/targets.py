@@ -19,15 +19,8 @@ _DECIMALS = 12  # of a target, here and in SQL: then both are whole numbers over
 
 
 def target(value: object, name: str) -> Fraction:
-    """Read a precision or recall as the decimal that was typed, to twelve places.
+    """Read a precision or recall as the decimal that was typed, to twelve places; an `InputError` outside (0, 1].
 
-    Raises
-    ------
-    InputError
-        It is no number in (0, 1].
-
-    Examples
-    --------
     >>> target(0.9, "recall"), target("0.07", "recall")
     (Fraction(9, 10), Fraction(7, 100))
     """
@@ -43,8 +36,6 @@ def target(value: object, name: str) -> Fraction:
 def wanted(recall: Fraction, positives: float) -> int:
     """Positive that first reaches a recall among P positives, 1-based.
 
-    Examples
-    --------
     >>> wanted(Fraction(1, 2), 7), wanted(Fraction(0), 7)
     (4, 1)
     """

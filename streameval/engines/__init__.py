@@ -22,23 +22,17 @@ class Engine(ScanEngine, Protocol):
 
     def labelled(self, rows: LabelledRows, threads: int) -> LabelledScans:
         """Return the scans of a fully labelled list; `threads` is how many read at once in this process."""
-        ...
 
 
 def create(name: str, settings: dict[str, Any]) -> Engine:
     """Make an engine by name.
 
-    Parameters
-    ----------
-    name : str
-        Of a file of this folder.
-    settings : dict
-        Its settings; None stands for one that is not given. An unknown name or setting is an `InputError`.
+    Args:
+        name: Of a file of this folder.
+        settings: Its settings; None stands for one that is not given. An unknown name or setting is an `InputError`.
 
-    Examples
-    --------
-    >>> create("local", {"remote": None}).memory
-    'shared'
+    >>> create("local", {"remote": None}).placement
+    'in process'
     """
     names = [info.name for info in pkgutil.iter_modules(__path__)]
     if name not in names:

@@ -12,7 +12,7 @@ from __future__ import annotations
 import numpy as np
 
 from streameval.kernels.jit import kernel
-from streameval.kernels.tiehash import position_hash
+from streameval.kernels.tie_hash import position_hash
 from streameval.typing import AnyArray, Int32Array, Int64Array, UInt32Array, UInt64Array
 
 
@@ -58,22 +58,16 @@ def part_heavy(
 ) -> None:
     """Make room for heavy keys, in place.
 
-    Parameters
-    ----------
-    keys : uint64 array, shape (n,)
-    hashes : uint64 array, shape (n,) or (0,)
-        Tie hashes; empty where they are those of the stored positions.
-    first_position : int
-        Stored position of the first row.
-    start : int64 array, shape (bins before,)
-        Where each bin begins now.
-    heavy_of : int32 array, shape (bins before,)
-        Number of the heavy key in a bin, or −1. Such a bin becomes one for the keys before, bins by hash, and one for
-        the keys after.
-    heavy, shift : uint64 arrays, shape (heavy keys,)
-        The keys, and the shift of a hash that makes its bin; 64 for a single one.
-    out : uint32 array, shape (n,)
-        Bins.
+    Args:
+        keys: uint64 array, shape (n,).
+        hashes (uint64 array, shape (n,) or (0,)): Tie hashes; empty where they are those of the stored positions.
+        first_position: Stored position of the first row.
+        start (int64 array, shape (bins before,)): Where each bin begins now.
+        heavy_of (int32 array, shape (bins before,)): Number of the heavy key in a bin, or −1. Such a bin becomes one
+            for the keys before, bins by hash, and one for the keys after.
+        heavy, shift (uint64 arrays, shape (heavy keys,)): The keys, and the shift of a hash that makes its bin; 64 for
+            a single one.
+        out (uint32 array, shape (n,)): Bins.
     """
     for i in range(keys.size):
         before = out[i]

@@ -29,7 +29,7 @@ _DIGEST = 32
 
 
 class KernelCache(FunctionCache):  # type: ignore[misc]
-    """What numba asks for and hands over compiled code: one for each kernel.
+    """Numba's interface to compiled code on disk: one for each kernel.
 
     The folder is found when it is needed first: NUMBA_CACHE_DIR, `__pycache__` beside the source, or the user's cache
     folder, whichever can be written to.
@@ -81,12 +81,9 @@ class KernelCache(FunctionCache):  # type: ignore[misc]
 class CacheFiles:
     """Files of one thing that takes long to compile, one for each key (of a kernel: its signature).
 
-    Parameters
-    ----------
-    stem : str
-        What their names begin with.
-    stamp : object
-        What they were compiled from; a file of another stamp is as good as none.
+    Args:
+        stem: What their names begin with.
+        stamp: What they were compiled from; a file of another stamp is as good as none.
     """
 
     def __init__(self, folder: str, stem: str, stamp: object) -> None:

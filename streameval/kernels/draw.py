@@ -24,13 +24,7 @@ def mix64(value: np.uint64) -> np.uint64:
 
 @kernel
 def draws(seed: np.uint64, count: int) -> UInt64Array:
-    """The first `count` 64-bit numbers of a seed's stream.
-
-    Returns
-    -------
-    uint64 array, shape (count,)
-        Number i is mix64(mix64(seed) + (i + 1)·golden), so it depends on seed and i alone.
-    """
+    """The first `count` 64-bit numbers of a seed's stream: number i is mix64(mix64(seed) + (i + 1)·golden)."""
     out = np.empty(count, dtype=np.uint64)
     state = mix64(seed)
     for i in range(count):
@@ -52,18 +46,14 @@ def below(bits: np.uint64, limit: np.uint64) -> np.uint64:
 def draw_strata(ends: Int64Array, n: Int64Array, seed: np.uint64) -> Int64Array:
     """Draw n_i ranks without replacement from each stratum, ascending.
 
-    Parameters
-    ----------
-    ends : int64 array, shape (k,)
-        Last rank of each stratum; strata are consecutive from rank 1.
-    n : int64 array, shape (k,)
-        Ranks to draw of each, at most its width.
+    Args:
+        ends (int64 array, shape (k,)): Last rank of each stratum; strata are consecutive from rank 1.
+        n (int64 array, shape (k,)): Ranks to draw of each, at most its width.
 
-    Returns
-    -------
-    int64 array, shape (n.sum(),)
-        The draw of a stratum is a prefix of one random permutation of it (sparse Fisher–Yates, memory O(n_i)), from a
-        stream of its own: a larger n_i keeps every rank that a smaller one drew.
+    Returns:
+        int64 array, shape (n.sum(),): The draw of a stratum is a prefix of one random permutation of it (sparse
+            Fisher–Yates, memory O(n_i)), from a stream of its own: a larger n_i keeps every rank that a smaller one
+            drew.
     """
     out = np.empty(n.sum(), dtype=np.int64)
     at = 0

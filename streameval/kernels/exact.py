@@ -32,16 +32,12 @@ _FAR = 1000.0
 def add_labels(labels: UInt8Array, before: int, whole: Int64Array, real: FloatArray, corner: Int64Array) -> None:
     """Sum untied items.
 
-    Parameters
-    ----------
-    labels : uint8 array, shape (n,)
-        0 or 1, of consecutive ranks.
-    before : int
-        Ranks before the first.
-    whole : int64 array, shape (WHOLES,), zero
-    real : float64 array, shape (REALS,), zero
-    corner : int64 array, shape (2, MOST_CORNERS, 2)
-        Its first half receives the hull of (ranks, positives).
+    Args:
+        labels (uint8 array, shape (n,)): 0 or 1, of consecutive ranks.
+        before: Ranks before the first.
+        whole: int64 array, shape (WHOLES,), zero.
+        real: float64 array, shape (REALS,), zero.
+        corner (int64 array, shape (2, MOST_CORNERS, 2)): Its first half receives the hull of (ranks, positives).
     """
     row = np.empty(STRETCH + 1, np.int32)
     founds = np.zeros((labels.size + STRETCH - 1) // STRETCH + 1, np.int64)
@@ -73,13 +69,9 @@ def add_labels(labels: UInt8Array, before: int, whole: Int64Array, real: FloatAr
 def near_sums(start: float, count: float) -> tuple[float, float]:
     """Sum over consecutive places start + 1 .. start + count that are few against `start`.
 
-    Returns
-    -------
-    harmonic, spread : float
-        Σ 1/(c + d) and −Σ d/(c + d), with c the middle of the places and d their distances from it.
+    Returns:
+        harmonic, spread: Σ 1/(c + d) and −Σ d/(c + d), with c the middle of the places and d their distances from it.
 
-    Notes
-    -----
     The series of 1/(c + d) in d/c, whose odd terms cancel; with count < c/1000 its fourth power is the last that
     counts. One division, however many places.
     """
@@ -142,16 +134,14 @@ def add_groups(
 ) -> None:
     """Sum groups of tied items.
 
-    Parameters
-    ----------
-    starts, founds : int64 arrays, shape (groups + 1,)
-        Items, and positives, before each group, and in all: ascending from 0.
-    before : int
-        Ranks before the first group.
-    whole : int64 array, shape (WHOLES,), zero
-    real : float64 array, shape (REALS,), zero
-    corner : int64 array, shape (2, MOST_CORNERS, 2)
-        Hulls of (ranks, positives) with mixed groups early, and at groups' ends.
+    Args:
+        starts, founds (int64 arrays, shape (groups + 1,)): Items, and positives, before each group, and in all:
+            ascending from 0.
+        before: Ranks before the first group.
+        whole: int64 array, shape (WHOLES,), zero.
+        real: float64 array, shape (REALS,), zero.
+        corner (int64 array, shape (2, MOST_CORNERS, 2)): Hulls of (ranks, positives) with mixed groups early, and at
+            groups' ends.
     """
     common, common1, ranks, early_ranks, late_ranks = 0.0, 0.0, np.int64(0), np.int64(0), np.int64(0)
     e0, e1, l0, l1, x0, x1, g0, g1 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
@@ -187,12 +177,11 @@ def add_groups(
 def group_rows(keys: UInt64Array, labels: UInt8Array, starts: Int64Array, founds: Int64Array) -> int:
     """Find the groups of tied items; returns how many there are, or −1 where a label or the order is wrong.
 
-    Parameters
-    ----------
-    keys : uint64 array, shape (n,), n ≥ 1, not decreasing
-    labels : uint8 array, shape (n,)
-    starts, founds : int64 arrays, shape (n + 1,) or longer
-        Receive the rows, and the positives, before each group; and of all rows after the last.
+    Args:
+        keys: uint64 array, shape (n,), n ≥ 1, not decreasing.
+        labels: uint8 array, shape (n,).
+        starts, founds (int64 arrays, shape (n + 1,) or longer): Receive the rows, and the positives, before each group;
+            and of all rows after the last.
     """
     groups, found, odd = np.int64(1), np.int64(labels[0]), labels[0] >> np.uint8(1)
     wrong = np.int64(0)

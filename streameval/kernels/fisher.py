@@ -20,10 +20,7 @@ def log_choose(n: int, k: int) -> float:
 def fisher_rise(positive_a: int, size_a: int, positive_b: int, size_b: int) -> float:
     """P(block B shows at least `positive_b` positives | the total), under one common probability.
 
-    Returns
-    -------
-    float
-        Small where B, the later block, is too rich in positives to be chance.
+    Small where B, the later block, is too rich in positives to be chance.
     """
     total, size = positive_a + positive_b, size_a + size_b
     base = log_choose(size, total)
@@ -38,17 +35,12 @@ def fisher_rise(positive_a: int, size_a: int, positive_b: int, size_b: int) -> f
 def scan_rises(positive: Int64Array, size: Int64Array) -> tuple[FloatArray, Int64Array]:
     """Test every pair of adjacent runs of 1, 2, 4 … blocks for a rise from the first run to the second.
 
-    Parameters
-    ----------
-    positive, size : int64 arrays, shape (k,)
-        Positives and labels of consecutive blocks, in rank order.
+    Args:
+        positive, size (int64 arrays, shape (k,)): Positives and labels of consecutive blocks, in rank order.
 
-    Returns
-    -------
-    p_values : float64 array, shape (t,)
-        One-sided exact p-value of each pair tested.
-    pairs : int64 array, shape (t, 2)
-        First block of the pair, and blocks in each of its two runs.
+    Returns:
+        p_values (float64 array, shape (t,)): One-sided exact p-value of each pair tested.
+        pairs (int64 array, shape (t, 2)): First block of the pair, and blocks in each of its two runs.
     """
     k = positive.size
     cumulative_positive = np.zeros(k + 1, dtype=np.int64)

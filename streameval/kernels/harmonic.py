@@ -18,13 +18,9 @@ _FEW = 8
 def harmonic_difference(start: float, count: float) -> float:
     """Σ 1/(start + i) over i = 1..count, to relative 1e-15 wherever the two lie.
 
-    Parameters
-    ----------
-    start, count : float
-        Whole numbers, not negative.
+    Args:
+        start, count: Whole numbers, not negative.
 
-    Notes
-    -----
     ln and the Bernoulli series of the digamma function (Abramowitz and Stegun 6.3.18), the logarithm as that of
     one plus a quotient: the difference of two large logarithms would lose what is wanted here.
     """
@@ -46,12 +42,9 @@ def harmonic_difference(start: float, count: float) -> float:
 def precision_sum(first: float, last: float, negatives: float) -> float:
     """Σ j/(j + negatives) over j = first..last: the precisions along a run of positives.
 
-    Parameters
-    ----------
-    first, last : float
-        Whole numbers; `first` ≥ 1, and nothing is summed where `last` < `first`.
-    negatives : float
-        How many stand before the run.
+    Args:
+        first, last: Whole numbers; `first` ≥ 1, and nothing is summed where `last` < `first`.
+        negatives: How many stand before the run.
     """
     count = last - first + 1.0
     if count <= 0:
@@ -70,17 +63,12 @@ def precision_sum(first: float, last: float, negatives: float) -> float:
 def run_sums(positives: FloatArray, negatives: FloatArray) -> FloatArray:
     """Cumulate the precisions of runs of positives.
 
-    Parameters
-    ----------
-    positives : float64 array, shape (k + 1,)
-        Positives up to the end of each run, after a 0.
-    negatives : float64 array, shape (k,)
-        Negatives before each run.
+    Args:
+        positives (float64 array, shape (k + 1,)): Positives up to the end of each run, after a 0.
+        negatives (float64 array, shape (k,)): Negatives before each run.
 
-    Returns
-    -------
-    float64 array, shape (k + 1,)
-        Σ j/r_j up to the end of each run, after a 0.
+    Returns:
+        float64 array, shape (k + 1,): Σ j/r_j up to the end of each run, after a 0.
     """
     total = np.zeros(positives.size)
     for i in range(negatives.size):

@@ -44,13 +44,10 @@ def is_above(corner: Int64Array, edge: int, rank: int, found: int) -> bool:
 def hull_of_labels(labels: UInt8Array, founds: Int64Array, corner: Int64Array) -> int:
     """Hull of untied items; returns how many corners it has.
 
-    Parameters
-    ----------
-    labels : uint8 array, shape (n,)
-    founds : int64 array, shape (⌈n/STRETCH⌉ + 1,)
-        Positives up to the ends of stretches, from 0.
-    corner : int64 array, shape (k, 2)
-        Receives (ranks, positives).
+    Args:
+        labels: uint8 array, shape (n,).
+        founds (int64 array, shape (⌈n/STRETCH⌉ + 1,)): Positives up to the ends of stretches, from 0.
+        corner (int64 array, shape (k, 2)): Receives (ranks, positives).
     """
     coarse = np.empty((founds.size, 2), np.int64)
     size = 0
@@ -77,14 +74,10 @@ def hull_of_labels(labels: UInt8Array, founds: Int64Array, corner: Int64Array) -
 def hull_of_groups(starts: Int64Array, founds: Int64Array, corner: Int64Array, late: int) -> int:
     """Hull of groups of tied items; returns how many corners it has.
 
-    Parameters
-    ----------
-    starts, founds : int64 arrays, shape (groups + 1,)
-        Items and positives before each group, from 0, and in all.
-    corner : int64 array, shape (k, 2)
-        Receives (ranks, positives).
-    late : int
-        0: a group's positives come first. 1: they have come by its end.
+    Args:
+        starts, founds (int64 arrays, shape (groups + 1,)): Items and positives before each group, from 0, and in all.
+        corner (int64 array, shape (k, 2)): Receives (ranks, positives).
+        late: 0: a group's positives come first. 1: they have come by its end.
     """
     groups = starts.size - 1
     coarse = np.empty(((groups + STRETCH - 1) // STRETCH, 2), np.int64)

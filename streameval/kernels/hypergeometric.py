@@ -109,17 +109,13 @@ def intervals(
 ) -> tuple[Int64Array, Int64Array]:
     """Exact two-sided intervals for the positives among `items`, δ/2 a side (inverted hypergeometric tails).
 
-    Parameters
-    ----------
-    k_low, k_high : int64 arrays, shape (n,)
-        Positives found, with a missing label as 0 and as 1.
-    drawn, items : int64 arrays, shape (n,)
-        Labels drawn without replacement, and what they were drawn from.
+    Args:
+        k_low, k_high (int64 arrays, shape (n,)): Positives found, with a missing label as 0 and as 1.
+        drawn, items (int64 arrays, shape (n,)): Labels drawn without replacement, and what they were drawn from.
 
-    Returns
-    -------
-    lower, upper : int64 arrays, shape (n,)
-        Smallest and largest number of positives that the labels do not reject. 0 and `items` where nothing was drawn.
+    Returns:
+        lower, upper (int64 arrays, shape (n,)): Smallest and largest number of positives that the labels do not reject.
+            0 and `items` where nothing was drawn.
     """
     lower, upper = np.zeros(drawn.size, np.int64), items.copy()
     for i in range(drawn.size):

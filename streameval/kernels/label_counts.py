@@ -11,32 +11,21 @@ from streameval.typing import BoolArray, FloatArray, Int64Array, UInt8Array, UIn
 
 @kernel
 def count_keys(
-    keys: UInt64Array,
-    labels: UInt8Array,
-    place: UInt64Array,
-    counts: UInt16Array,
-    own: Int64Array,
-    spilled: Int64Array,
+    keys: UInt64Array, labels: UInt8Array, place: UInt64Array, counts: UInt16Array, own: Int64Array, spilled: Int64Array
 ) -> int:
     """Count labels per key, in the cells that are one's own.
 
-    Parameters
-    ----------
-    keys : uint64 array, shape (n,)
-    labels : uint8 array, shape (n,)
-    place : uint64 array, shape (2,)
-        Smallest key, and the shift that makes a distance from it a cell.
-    counts : uint16 array, shape (2 · cells,)
-        Negatives and positives of each cell, modulo 2^16.
-    own : int64 array, shape (2,)
-        First and last + 1 of the cells that this caller counts: several share one array without meeting.
-    spilled : int64 array, shape (n,)
-        Receives the counters that passed 2^16.
+    Args:
+        keys: uint64 array, shape (n,).
+        labels: uint8 array, shape (n,).
+        place (uint64 array, shape (2,)): Smallest key, and the shift that makes a distance from it a cell.
+        counts (uint16 array, shape (2 · cells,)): Negatives and positives of each cell, modulo 2^16.
+        own (int64 array, shape (2,)): First and last + 1 of the cells that this caller counts: several share one array
+            without meeting.
+        spilled (int64 array, shape (n,)): Receives the counters that passed 2^16.
 
-    Returns
-    -------
-    int
-        How many have.
+    Returns:
+        int: How many have.
     """
     low, shift, first, last = place[0], place[1], own[0], own[1]
     m = np.int64(0)
@@ -57,18 +46,14 @@ def count_keys(
 def gather(counts: UInt16Array, first: int, last: int, marked: BoolArray, found: Int64Array) -> int:
     """Collect the cells first..last − 1 that hold items.
 
-    Parameters
-    ----------
-    counts : uint16 array, shape (2 · cells,)
-    marked : bool array, shape (last − first,) or (0,)
-        Cells to collect in any case: a counter that passed 2^16 may read 0.
-    found : int64 array, shape (3, last − first)
-        Receives cells, negatives and positives.
+    Args:
+        counts: uint16 array, shape (2 · cells,).
+        marked (bool array, shape (last − first,) or (0,)): Cells to collect in any case: a counter that passed 2^16 may
+            read 0.
+        found (int64 array, shape (3, last − first)): Receives cells, negatives and positives.
 
-    Returns
-    -------
-    int
-        How many there are.
+    Returns:
+        int: How many there are.
     """
     m = np.int64(0)
     for cell in range(first, last):
@@ -85,14 +70,12 @@ def gather(counts: UInt16Array, first: int, last: int, marked: BoolArray, found:
 def count_placed(keys: UInt64Array, labels: UInt8Array, place: UInt32Array, bins: UInt64Array) -> None:
     """Count labels per bin.
 
-    Parameters
-    ----------
-    keys : uint64 array, shape (n,)
-    labels : uint8 array, shape (n,)
-    place : uint32 array, shape (n,)
-        The bin of each key.
-    bins : uint64 array, shape (bins, 4)
-        Negatives, positives, smallest and largest key of each bin: one line of the cache.
+    Args:
+        keys: uint64 array, shape (n,).
+        labels: uint8 array, shape (n,).
+        place (uint32 array, shape (n,)): The bin of each key.
+        bins (uint64 array, shape (bins, 4)): Negatives, positives, smallest and largest key of each bin: one line of
+            the cache.
     """
     for i in range(keys.size):
         at, key = place[i], keys[i]
@@ -114,15 +97,13 @@ def count_inside(
 ) -> None:
     """Count labels per part of some disjoint intervals of keys, ascending; other rows are passed over.
 
-    Parameters
-    ----------
-    start, end, shift : uint64 arrays, shape (k,)
-        Smallest and largest key of each interval, and the shift that makes a distance from the smallest a part.
-    base : int64 array, shape (k + 1,)
-        First part of each interval.
-    guide : pair of arrays
-        (smallest key, shift), and for each distance from that key, shifted, how many intervals begin before it.
-    bins : uint64 array, shape (parts, 4)
+    Args:
+        start, end, shift (uint64 arrays, shape (k,)): Smallest and largest key of each interval, and the shift that
+            makes a distance from the smallest a part.
+        base (int64 array, shape (k + 1,)): First part of each interval.
+        guide (pair of arrays): (smallest key, shift), and for each distance from that key, shifted, how many intervals
+            begin before it.
+        bins: uint64 array, shape (parts, 4).
     """
     origin, coarse, begun = guide[0][0], guide[0][1], guide[1]
     for i in range(keys.size):
@@ -149,15 +130,12 @@ def count_inside(
 def open_widths(starts: Int64Array, founds: Int64Array, widths: FloatArray, grouped: FloatArray) -> None:
     """Say how far the order inside each group moves sums.
 
-    Parameters
-    ----------
-    starts, founds : int64 arrays, shape (n + 1,)
-        Items and positives before each group, and in all.
-    widths : float64 array, shape (2, n)
-        Receives Σ j/r with positives first less that with negatives first, and the pairs that the order decides.
-    grouped : float64 array, shape (2, n)
-        Receives the least and the most that the sum can be where tied items count as one: late, one by one; early,
-        all together.
+    Args:
+        starts, founds (int64 arrays, shape (n + 1,)): Items and positives before each group, and in all.
+        widths (float64 array, shape (2, n)): Receives Σ j/r with positives first less that with negatives first, and
+            the pairs that the order decides.
+        grouped (float64 array, shape (2, n)): Receives the least and the most that the sum can be where tied items
+            count as one: late, one by one; early, all together.
     """
     for g in range(starts.size - 1):
         s, f = np.float64(starts[g]), np.float64(founds[g])

@@ -1,4 +1,4 @@
-"""Parquet footers and offset indexes, read without objects.
+"""Parquet footers, read without objects.
 
 Each kernel reads bytes into an int64 array and says -1 where the bytes are no such thing; none reads past its end.
 Field numbers are those of apache/parquet-format `parquet.thrift`.
@@ -13,121 +13,15 @@ from streameval.kernels.thrift import BINARY, LIST, STRUCT, Bytes, field, list_h
 from streameval.typing import Int64Array
 
 # columns of `chunk_facts`
-TYPE, CODEC, VALUES, UNCOMPRESSED, COMPRESSED, DATA_AT, DICTIONARY_AT, INDEX_AT, INDEX_SIZE, FOREIGN = range(10)
-NULLS, MIN_AT, MIN_SIZE, MAX_AT, MAX_SIZE, PATH_AT, PATH_END = range(10, 17)
-N_FACTS = 17
+TYPE, CODEC, VALUES, UNCOMPRESSED, COMPRESSED, DATA_AT, DICTIONARY_AT, INDEX_AT, INDEX_SIZE = range(9)
+COLUMN_INDEX_AT, COLUMN_INDEX_SIZE, FOREIGN, NULLS, MIN_AT, MIN_SIZE, MAX_AT, MAX_SIZE, PATH_AT, PATH_END = range(9, 19)
+N_FACTS = 19
+# columns of `statistics`, and of `column_index`
+STATED_NULLS, LOW_AT, LOW_SIZE, HIGH_AT, HIGH_SIZE = range(5)
+N_STATED = 5
 # columns of `row_group`
 ROWS, ORDINAL, COLUMNS = range(3)
 ABSENT = -(2**62)
-
-
-@kernel
-def offset_index(raw: Bytes, out: Int64Array) -> int:
-    """Read an OffsetIndex.
-
-    Parameters
-    ----------
-    raw : uint8 array
-        Its bytes.
-    out : int64 array, shape (room, 3)
-        Filled with offset, compressed_page_size (header included) and first_row_index of each page.
-
-    Returns
-    -------
-    int
-        Pages; -1 where the bytes are no offset index, or hold more pages than there is room.
-    """
-    number, kind, at = field(raw, 0, 0)
-    if number != 1 or kind != LIST:
-        return -1
-    count, inner, at = list_head(raw, at)
-    if at < 0 or inner != STRUCT or count > out.shape[0]:
-        return -1
-    for page in range(count):
-        seen = 0
-        last, kind, at = field(raw, at, 0)
-        while kind > 0 and at >= 0:
-            if 1 <= last <= 3 and kind in (4, 5, 6):
-                out[page, last - 1], at = zigzag(raw, at)
-                seen |= 1 << last
-            else:
-                at = skip(raw, at, kind)
-            last, kind, at = field(raw, at, last)
-        if kind < 0 or at < 0 or seen != 14:
-            return -1
-    return count
-
-
-# what `choose_pages` finds wrong with an offset index
-NOT_ROW_0, OUTSIDE, OVERLAP, DISORDER = -2, -3, -4, -5
-
-
-@kernel
-def choose_pages(index: Int64Array, extent: Int64Array, rows: Int64Array, out: Int64Array) -> int:
-    """Choose the pages that hold wanted rows, if the index can be true.
-
-    Parameters
-    ----------
-    index : int64 array, shape (pages, 3)
-        Offset, size and first row of each page.
-    extent : int64 array, shape (3,)
-        First byte of the column chunk, the byte after it, rows of the row group.
-    rows : int64 array, strictly increasing
-        Wanted rows of the row group.
-    out : int64 array, shape (pages, 4)
-        Filled with offset, size, first row and rows of the chosen pages.
-
-    Returns
-    -------
-    int
-        Pages chosen; `NOT_ROW_0` where the first page begins elsewhere, `OUTSIDE` where a page leaves the chunk,
-        `OVERLAP` where two share bytes, `DISORDER` where their rows do not follow one another.
-    """
-    begin, end, n_rows = extent[0], extent[1], extent[2]
-    n = index.shape[0]
-    if n == 0 or index[0, 2] != 0:
-        return NOT_ROW_0
-    after, chosen, at = begin, 0, 0
-    for page in range(n):
-        offset, size, first = index[page, 0], index[page, 1], index[page, 2]
-        following = index[page + 1, 2] if page + 1 < n else n_rows
-        if size <= 0 or offset < begin or size > end - offset:
-            return OUTSIDE
-        if offset < after:
-            return OVERLAP
-        if following < first:
-            return DISORDER
-        after = offset + size
-        if at < rows.size and rows[at] < following:
-            out[chosen, 0], out[chosen, 1], out[chosen, 2], out[chosen, 3] = offset, size, first, following - first
-            chosen += 1
-            while at < rows.size and rows[at] < following:
-                at += 1
-    return chosen
-
-
-@kernel
-def places(pages: Int64Array, rows: Int64Array, shift: int) -> Int64Array:
-    """Where wanted rows lie among the rows of chosen pages, counted from `shift`: int64, one per row in them.
-
-    Parameters
-    ----------
-    pages : int64 array, shape (pages, 4)
-        See `choose_pages`.
-    rows : int64 array, strictly increasing
-        Rows of the row group; those outside the pages are left out.
-    """
-    found, n, at = np.empty(rows.size, np.int64), 0, 0
-    for page in range(pages.shape[0]):
-        first, n_rows = pages[page, 2], pages[page, 3]
-        while at < rows.size and rows[at] < first:
-            at += 1
-        while at < rows.size and rows[at] < first + n_rows:
-            found[n] = rows[at] - first + shift
-            n += 1
-            at += 1
-        shift += n_rows
-    return found[:n]
 
 
 @kernel
@@ -144,19 +38,20 @@ def find_field(raw: Bytes, wanted: int) -> tuple[int, int]:
 
 
 @kernel
-def _statistics(raw: Bytes, at: int, out: Int64Array) -> int:
-    """Read where the minimum and the maximum lie; those of the old fields, whose order was never said, are passed over.
+def statistics(raw: Bytes, at: int, out: Int64Array) -> int:
+    """Read how many nulls there are, and where minimum and maximum lie; the position after it.
 
-    Whether they are exact does not matter: either way no value may lie beyond them.
+    Those of the old fields, whose order was never said, are passed over. Whether they are exact does not matter: either
+    way no value may lie beyond them.
     """
     last, kind, at = field(raw, at, 0)
     while kind > 0 and at >= 0:
         begin, after = at, skip(raw, at, kind)
         if last == 3 and kind in (4, 5, 6):
-            out[NULLS], _ = zigzag(raw, begin)
+            out[STATED_NULLS], _ = zigzag(raw, begin)
         elif last in (5, 6) and kind == BINARY and after >= 0:
             size, begin = varint(raw, begin)
-            slot = MAX_AT if last == 5 else MIN_AT
+            slot = HIGH_AT if last == 5 else LOW_AT
             out[slot], out[slot + 1] = begin, int(np.int64(size))
         last, kind, at = field(raw, after, last)
     return at if kind == 0 else -1
@@ -178,7 +73,7 @@ def _column_metadata(raw: Bytes, at: int, out: Int64Array) -> int:
         if slot >= 0 and kind in (4, 5, 6):
             out[slot], at = zigzag(raw, at)
         elif last == 12 and kind == STRUCT:
-            at = _statistics(raw, at, out)
+            at = statistics(raw, at, out[NULLS : NULLS + N_STATED])
         else:
             at = skip(raw, at, kind)
             if last == 3:
@@ -195,7 +90,7 @@ def _column_chunk(raw: Bytes, at: int, out: Int64Array) -> int:
     while kind > 0 and at >= 0:
         if last == 3 and kind == STRUCT:
             at = _column_metadata(raw, at, out)
-        elif last in (4, 5) and kind in (4, 5, 6):
+        elif 4 <= last <= 7 and kind in (4, 5, 6):
             out[INDEX_AT + last - 4], at = zigzag(raw, at)
         else:
             if last in (1, 8, 9):
@@ -209,21 +104,14 @@ def _column_chunk(raw: Bytes, at: int, out: Int64Array) -> int:
 def row_group(raw: Bytes, at: int, leaves: Int64Array, out: Int64Array, own: Int64Array) -> int:
     """Read one RowGroup.
 
-    Parameters
-    ----------
-    at : int
-        Where it begins.
-    leaves : int64 array, strictly increasing
-        Indexes of leaf columns.
-    out : int64 array, shape (leaves, N_FACTS)
-        See `chunk_facts`.
-    own : int64 array, shape (3,)
-        Filled with rows, ordinal (`ABSENT` where there is none) and column chunks.
+    Args:
+        at: Where it begins.
+        leaves (int64 array, strictly increasing): Indexes of leaf columns.
+        out (int64 array, shape (leaves, N_FACTS)): See `chunk_facts`.
+        own (int64 array, shape (3,)): Filled with rows, ordinal (`ABSENT` where there is none) and column chunks.
 
-    Returns
-    -------
-    int
-        Position after it; -1 where there is none, or it lacks a column.
+    Returns:
+        int: Position after it; -1 where there is none, or it lacks a column.
     """
     found = 0
     own[:] = ABSENT
@@ -249,22 +137,17 @@ def row_group(raw: Bytes, at: int, leaves: Int64Array, out: Int64Array, own: Int
 def chunk_facts(raw: Bytes, groups: Int64Array, leaves: Int64Array, out: Int64Array) -> int:
     """Read from a footer where the column chunks of some row groups and leaf columns lie.
 
-    Parameters
-    ----------
-    raw : uint8 array
-        FileMetaData.
-    groups, leaves : int64 arrays, strictly increasing
-        Indexes of row groups and of leaf columns.
-    out : int64 array, shape (groups, leaves, N_FACTS)
-        Filled with physical type, codec, values, uncompressed and compressed size, offsets of the first data page and
-        of the dictionary page, offset and size of the offset index (`ABSENT` where there is none), 1 where the chunk
-        is encrypted or lies in another file; of its statistics nulls, and where in `raw` minimum and maximum lie, with
-        their bytes; where in `raw` its path begins and ends.
+    Args:
+        raw (uint8 array): FileMetaData.
+        groups, leaves (int64 arrays, strictly increasing): Indexes of row groups and of leaf columns.
+        out (int64 array, shape (groups, leaves, N_FACTS)): Filled with physical type, codec, values, uncompressed and
+            compressed size, offsets of the first data page and of the dictionary page, offset and size of the offset
+            index and of the column index (`ABSENT` where there is none), 1 where the chunk is encrypted or lies in
+            another file; of its statistics nulls, and where in `raw` minimum and maximum lie, with their bytes; where
+            in `raw` its path begins and ends.
 
-    Returns
-    -------
-    int
-        0, or -1 where the footer does not hold them.
+    Returns:
+        int: 0, or -1 where the footer does not hold them.
     """
     at, _ = find_field(raw, 4)
     count, inner, at = list_head(raw, at)

@@ -14,18 +14,13 @@ MISSING = 255
 def place_labels(positions: Int64Array, values: FloatArray, out: UInt8Array) -> int:
     """Put labels where they belong.
 
-    Parameters
-    ----------
-    positions : int64 array, shape (n,)
-        0-based; each within `out`.
-    values : float64 array, shape (n,)
-    out : uint8 array
-        `MISSING` where there is no label yet.
+    Args:
+        positions (int64 array, shape (n,)): 0-based; each within `out`.
+        values: float64 array, shape (n,).
+        out (uint8 array): `MISSING` where there is no label yet.
 
-    Returns
-    -------
-    int
-        Row of the first value that is neither 0 nor 1, or that contradicts a label already there; −1 for none.
+    Returns:
+        int: Row of the first value that is neither 0 nor 1, or that contradicts a label already there; −1 for none.
     """
     for i in range(positions.size):
         label = np.uint8(1) if values[i] == 1.0 else np.uint8(0)

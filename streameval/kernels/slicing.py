@@ -15,20 +15,14 @@ def find_in_order(
 ) -> None:  # fmt: skip
     """Find the list's ranks of wanted ranks of slices, where rows lie in the list's order.
 
-    Parameters
-    ----------
-    codes : uint8 array, shape (n,)
-        Slice of each row.
-    first : int
-        Rows before these.
-    seen : int64 array, shape (slices,)
-        Items of each slice before these rows; moved on.
-    wanted : int64 array
-        Ranks within slices, one slice after another, ascending within each.
-    at, ends : int64 arrays, shape (slices,)
-        Where the next wanted rank of each slice stands in `wanted`, moved on, and where its last one ends.
-    found : int64 array, like `wanted`
-        Rank in the list.
+    Args:
+        codes (uint8 array, shape (n,)): Slice of each row.
+        first: Rows before these.
+        seen (int64 array, shape (slices,)): Items of each slice before these rows; moved on.
+        wanted (int64 array): Ranks within slices, one slice after another, ascending within each.
+        at, ends (int64 arrays, shape (slices,)): Where the next wanted rank of each slice stands in `wanted`, moved on,
+            and where its last one ends.
+        found (int64 array, like `wanted`): Rank in the list.
     """
     for i in range(codes.size):
         code = codes[i]
@@ -43,15 +37,12 @@ def find_in_order(
 def count_between(codes: UInt8Array, first: int, cutoffs: Int64Array, counts: Int64Array) -> None:
     """Count the items of each slice between cutoffs, where rows lie in the list's order.
 
-    Parameters
-    ----------
-    codes : uint8 array, shape (n,)
-    first : int
-        Rows before these.
-    cutoffs : int64 array, shape (k,), ascending
-        The last of them is no less than any row's rank.
-    counts : int64 array, shape (k, slices)
-        Row j: items whose rank is at most `cutoffs[j]`, and beyond the cutoff before.
+    Args:
+        codes: uint8 array, shape (n,).
+        first: Rows before these.
+        cutoffs (int64 array, shape (k,), ascending): The last of them is no less than any row's rank.
+        counts (int64 array, shape (k, slices)): Row j: items whose rank is at most `cutoffs[j]`, and beyond the cutoff
+            before.
     """
     j = np.searchsorted(cutoffs, first + 1)
     for i in range(codes.size):

@@ -15,31 +15,21 @@ LOW, LARGEST_RISE = range(2)
 
 
 @kernel
-def slide(
-    labels: UInt8Array,
-    start: int,
-    shape: tuple[int, int, int],
-    whole: Int64Array,
-    real: FloatArray,
-) -> None:
+def slide(labels: UInt8Array, start: int, shape: tuple[int, int, int], whole: Int64Array, real: FloatArray) -> None:
     """Compare each rank r₂ with all ranks r₁ from `head` to r₂ − `gap`, by their precision and by their windows.
 
     A quotient of whole numbers is rounded monotonically, so two that differ as floats differ as they are. Two that are
     equal as floats are compared by their cross products modulo 2⁶⁴: these differ by less than 2⁶³ then.
 
-    Parameters
-    ----------
-    labels : uint8 array
-        0 or 1; the labels before `start` are those of the ranks before, `window` + `gap` at least, 0 before rank 1.
-    start : int
-        Where the new labels begin.
-    shape : (window, gap, head)
-    whole : int64 array, shape (WHOLE,)
-        State: the rank of the last label; yield and window sum there and `gap` ranks before; the least precision of an
-        r₁ as positives and rank; ranks r₂ above it, and the first of them; the least window sum of an r₁; ranks r₂
-        above that, the first of them, and the most by which one is.
-    real : float64 array, shape (2,)
-        State: the least precision, and the largest rise above it.
+    Args:
+        labels (uint8 array): 0 or 1; the labels before `start` are those of the ranks before, `window` + `gap` at
+            least, 0 before rank 1.
+        start: Where the new labels begin.
+        shape
+        whole (int64 array, shape (WHOLE,)): State: the rank of the last label; yield and window sum there and `gap`
+            ranks before; the least precision of an r₁ as positives and rank; ranks r₂ above it, and the first of them;
+            the least window sum of an r₁; ranks r₂ above that, the first of them, and the most by which one is.
+        real (float64 array, shape (2,)): State: the least precision, and the largest rise above it.
     """
     window, gap, head = shape
     rank, y2, s2 = whole[RANK], whole[LATER_YIELD], whole[LATER]
@@ -93,13 +83,10 @@ def first_uneven(labels: UInt8Array, start: int, rank: int, shape: tuple[int, in
 
     Its share of positives is above that of the window at r₁, or below that of the window at r₂.
 
-    Parameters
-    ----------
-    labels : uint8 array
-        As for `slide`, with 2·`window` + `gap` labels before `start`.
-    rank : int
-        Rank of the label before `start`.
-    shape : (window, gap, head)
+    Args:
+        labels (uint8 array): As for `slide`, with 2·`window` + `gap` labels before `start`.
+        rank: Rank of the label before `start`.
+        shape
     """
     window, gap, head = shape
     found = np.empty(labels.size + 1, np.int64)

@@ -16,22 +16,14 @@ _REJECTED = np.uint64(0xFFFFFFFFFFFFFFFF)
 def draw_slots(points: Int64Array, slots: int, seed: np.uint64) -> tuple[Int64Array, Int64Array]:
     """Run every slot along the grid: at each point it holds a uniform rank of all ranks up to there.
 
-    Parameters
-    ----------
-    points : int64 array, shape (k,), strictly increasing
-        g_ℓ … g_L.
-    slots : int
-        s. They are independent, each with a stream of its own.
+    Args:
+        points (int64 array, shape (k,), strictly increasing): g_ℓ … g_L.
+        slots: s. They are independent, each with a stream of its own.
 
-    Returns
-    -------
-    rank : int64 array, shape (tenures,)
-        Ranks held, slot by slot, in the order they were taken.
-    until : int64 array, shape (tenures,)
-        Index in `points` of the last point at which the slot holds it.
+    Returns:
+        rank (int64 array, shape (tenures,)): Ranks held, slot by slot, in the order they were taken.
+        until (int64 array, shape (tenures,)): Index in `points` of the last point at which the slot holds it.
 
-    Notes
-    -----
     One number v, uniform in 0..g_{k+1}−1, decides a step: v < g_k, which has probability g_k/g_{k+1}, keeps the rank;
     otherwise v + 1 is uniform in g_k+1..g_{k+1}.
     """

@@ -22,22 +22,15 @@ def _length(raw: Bytes, at: int) -> int:
 def find_texts(raw: Bytes, nullable: int, rows: Int64Array, begin: Int64Array, size: Int64Array) -> int:
     """Find the texts of some rows of a plain data page of version 1, decompressed.
 
-    Parameters
-    ----------
-    raw : uint8 array
-        If the column is nullable, definition levels (four bytes of length, then one-bit levels in the hybrid of run
-        lengths and bit packing); then each text after its length in four bytes.
-    nullable : int
-        1 where there are definition levels, else 0.
-    rows : int64 array, strictly increasing
-        Wanted rows of the page.
-    begin, size : int64 arrays, shape (rows,)
-        Filled with the text's place in `raw` and its bytes, -1 for null.
+    Args:
+        raw (uint8 array): If the column is nullable, definition levels (four bytes of length, then one-bit levels in
+            the hybrid of run lengths and bit packing); then each text after its length in four bytes.
+        nullable: 1 where there are definition levels, else 0.
+        rows (int64 array, strictly increasing): Wanted rows of the page.
+        begin, size (int64 arrays, shape (rows,)): Filled with the text's place in `raw` and its bytes, -1 for null.
 
-    Returns
-    -------
-    int
-        Bytes of all found texts; -1 where the page is damaged.
+    Returns:
+        int: Bytes of all found texts; -1 where the page is damaged.
     """
     levels, value_at, levels_end = 0, 0, 0
     if nullable:
@@ -75,6 +68,51 @@ def find_texts(raw: Bytes, nullable: int, rows: Int64Array, begin: Int64Array, s
             row += 1
         levels += (run // 8 if packed else 1) if nullable else 0
     return total
+
+
+# positions without a sign: Numba looks for negative ones, which count from the end, at every byte
+_1, _8 = np.uint64(1), np.uint64(8)
+
+
+@kernel
+def _word(raw: Bytes, at: np.uint64) -> np.uint64:
+    """Eight bytes as a number in whose order they are; unrolled, this becomes one load."""
+    high = np.uint64(raw[at]) << np.uint64(56) | np.uint64(raw[at + _1]) << np.uint64(48)
+    high |= np.uint64(raw[at + np.uint64(2)]) << np.uint64(40) | np.uint64(raw[at + np.uint64(3)]) << np.uint64(32)
+    low = np.uint64(raw[at + np.uint64(4)]) << np.uint64(24) | np.uint64(raw[at + np.uint64(5)]) << np.uint64(16)
+    low |= np.uint64(raw[at + np.uint64(6)]) << _8 | np.uint64(raw[at + np.uint64(7)])
+    return np.uint64(high | low)
+
+
+@kernel
+def _before(raw: Bytes, a: tuple[np.uint64, np.uint64], b: tuple[np.uint64, np.uint64]) -> bool:
+    """Whether the bytes at a place, given with their number, come before those at another one."""
+    size, at = min(a[1], b[1]), np.uint64(0)
+    while at + _8 <= size:
+        one, other = _word(raw, a[0] + at), _word(raw, b[0] + at)
+        if one != other:
+            return bool(one < other)
+        at += _8
+    while at < size:
+        if raw[a[0] + at] != raw[b[0] + at]:
+            return bool(raw[a[0] + at] < raw[b[0] + at])
+        at += _1
+    return bool(a[1] < b[1])
+
+
+@kernel
+def extremes(raw: Bytes, begin: Int64Array, size: Int64Array) -> tuple[int, int]:
+    """Which texts come first and last in the order of their bytes; (-1, -1) where all are null."""
+    first, last = -1, -1
+    low, high = (np.uint64(0), np.uint64(0)), (np.uint64(0), np.uint64(0))
+    for i in range(begin.size):
+        if size[i] >= 0:
+            text = np.uint64(begin[i]), np.uint64(size[i])
+            if first < 0 or _before(raw, text, low):
+                first, low = i, text
+            if last < 0 or _before(raw, high, text):
+                last, high = i, text
+    return first, last
 
 
 @kernel

@@ -49,23 +49,15 @@ def upper_bounds(
 ) -> FloatArray:
     """Bound the positives of the runs 1..j from above, for all j at once with probability ≥ 1 − delta.
 
-    Parameters
-    ----------
-    unseen : int64 array, shape (k,)
-        u_j ≥ 0: ranks of each run.
-    found : int64 array, shape (k,)
-        S_j: positives in the window that bounds the run, missing labels counted in.
-    prediction : float64 array, shape (2, k)
-        m_j in (0, 1), with missing labels as 0 and as 1.
-    width : int
-        Labels of a window.
-    rates : float64 array
-        λ of the mixture, of equal weights, fixed before the labels.
+    Args:
+        unseen (int64 array, shape (k,)): u_j ≥ 0: ranks of each run.
+        found (int64 array, shape (k,)): S_j: positives in the window that bounds the run, missing labels counted in.
+        prediction (float64 array, shape (2, k)): m_j in (0, 1), with missing labels as 0 and as 1.
+        width: Labels of a window.
+        rates (float64 array): λ of the mixture, of equal weights, fixed before the labels.
 
-    Returns
-    -------
-    float64 array, shape (k,)
-        At most the number of ranks in the runs.
+    Returns:
+        float64 array, shape (k,): At most the number of ranks in the runs.
     """
     total = np.full(rates.size, -math.log(rates.size))
     out = np.empty(unseen.size)

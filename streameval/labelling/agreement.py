@@ -25,17 +25,12 @@ _SPOKEN = ("vote", "outranked")
 class Agreement:
     """What the votes say about the annotators.
 
-    Attributes
-    ----------
-    items : int
-        Items with at least two votes: only these tell anything.
-    percent : float
-        Share of the pairs of votes on one item that are equal; NaN without such items.
-    alpha : float
-        Krippendorff's alpha; NaN where no two values differ.
-    annotators : mapping of str to mapping
-        By name ("" is nobody): `votes`, `skips`, `pairs` with others, `percent` of these that are equal, `repeats` and
-        `repeats_equal`, `controls` and `controls_right`.
+    Attributes:
+        items: Items with at least two votes: only these tell anything.
+        percent: Share of the pairs of votes on one item that are equal; NaN without such items.
+        alpha: Krippendorff's alpha; NaN where no two values differ.
+        annotators (mapping of str to mapping): By name ("" is nobody): `votes`, `skips`, `pairs` with others, `percent`
+            of these that are equal, `repeats` and `repeats_equal`, `controls` and `controls_right`.
     """
 
     items: int
@@ -58,12 +53,9 @@ class Agreement:
 def agreement(rows: pa.Table, extra: pa.Table | None = None) -> Agreement:
     """Compare the votes of different annotators on the same items.
 
-    Parameters
-    ----------
-    rows : pyarrow.Table
-        With `fate`, as `streameval.labelling.fates` gives them.
-    extra : pyarrow.Table, optional
-        `se_task`, `kind`, `expected` of tasks beyond one per item.
+    Args:
+        rows: With `fate`, as `streameval.labelling.fates` gives them.
+        extra: `se_task`, `kind`, `expected` of tasks beyond one per item.
     """
     spoken = rows.filter(pc.is_in(rows.column("fate"), value_set=pa.array(_SPOKEN)))
     rank, value = spoken.column("rank").to_numpy(), spoken.column("value").to_numpy().astype(np.float64)
@@ -80,16 +72,12 @@ def agreement(rows: pa.Table, extra: pa.Table | None = None) -> Agreement:
 def krippendorff_alpha(item: Int64Array, value: FloatArray) -> float:
     """Krippendorff's alpha for interval data.
 
-    Parameters
-    ----------
-    item : int64 array, shape (n,)
-        Which item a vote is on, numbered from 0.
-    value : float64 array, shape (n,)
+    Args:
+        item (int64 array, shape (n,)): Which item a vote is on, numbered from 0.
+        value: float64 array, shape (n,).
 
-    Returns
-    -------
-    float
-        NaN where no item has two votes, or all pairable values are equal.
+    Returns:
+        float: NaN where no item has two votes, or all pairable values are equal.
     """
     if not item.size:
         return math.nan
@@ -150,8 +138,8 @@ def _add_tasks(annotators: dict[str, dict[str, Any]], rows: pa.Table, extra: pa.
     said = rows.filter(pc.and_(pc.is_in(rows.column("fate"), value_set=pa.array(["vote", "outranked"])),
                                pc.is_valid(rows.column("rank"))))  # fmt: skip
     first = {
-        (name or "", rank): value
-        for name, rank, value in zip(*(said.column(n).to_pylist() for n in ("annotator", "rank", "value")), strict=True)
+        (voter, rank): value
+        for voter, rank, value in zip(*(said.column(n).to_pylist() for n in ("voter", "rank", "value")), strict=True)
     }
     expected = dict(zip(extra.column("se_task").to_pylist(), extra.column("expected").to_pylist(), strict=True))
     asked = rows.filter(pc.is_in(rows.column("fate"), value_set=pa.array(["repeat", "control"])))
@@ -159,8 +147,8 @@ def _add_tasks(annotators: dict[str, dict[str, Any]], rows: pa.Table, extra: pa.
         name = row["annotator"] or ""
         if row["fate"] == "control":
             right = expected.get(row["task"])
-        elif (name, row["rank"]) in first:
-            right = first[name, row["rank"]]
+        elif (row["voter"], row["rank"]) in first:
+            right = first[row["voter"], row["rank"]]
         else:
             continue
         one = annotators.setdefault(name, _nothing())

@@ -4,7 +4,8 @@ Bounds are about the labels that items have, or would have been given. These are
 disputes them. The rule: a claim is about "what the annotators would say" where
 
 - the labels that count come from more than one source (what a column `source` says, else the file's name), or
-- any two answers to one item differ, of one rank among `--prefer` or of sources that both gave labels, or
+- any two answers to one item differ, of one rank among `--prefer` or of sources that both gave labels, whether or not
+  the rule counts both, or
 - a repeated task got another answer, or a control item a wrong one.
 
 The rate of wrong labels that this suggests for `--label-error` is the largest of: the rate e at which independent votes
@@ -24,7 +25,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from streameval.labelling.agreement import Agreement
-from streameval.labelling.rules import Counts
+from streameval.labelling.rules import Counts, VoteRule
 from streameval.text import short
 from streameval.types import TRUTH
 from streameval.typing import Int8Array, Int64Array
@@ -37,14 +38,10 @@ _MOST = 5  # sources that are named
 class Dispute:
     """Answers that differ, of those that could.
 
-    Attributes
-    ----------
-    what : str
-        What they are, after "of".
-    rate : float
-        Share of wrong labels that it suggests.
-    among : str
-        Of which labels that is the share, where not of all.
+    Attributes:
+        what: What they are, after "of".
+        rate: Share of wrong labels that it suggests.
+        among: Of which items that is the share, where not of all.
     """
 
     differ: int
@@ -55,44 +52,61 @@ class Dispute:
 
 
 def whose(rows: pa.Table, counts: Counts, label: Int8Array, rank: Int64Array, people: Agreement,
-          least: float) -> tuple[str, str]:  # fmt: skip
+          rule: VoteRule) -> tuple[str, str, float]:  # fmt: skip
     """Say what the labels are answers to, and why.
 
-    Parameters
-    ----------
-    rows : pyarrow.Table
-        With `fate`, as `streameval.labelling.fates` gives them.
-    label, rank : arrays, shape (n_planned,)
-    least : float
-        Least value of a positive vote.
+    Args:
+        rows: With `fate`, as `streameval.labelling.fates` gives them.
+        label, rank: arrays, shape (n_planned,).
+        people
+        rule
 
-    Returns
-    -------
-    about, why : str
-        `TRUTH` and nothing, or `ANNOTATORS` and a clause: who gave how many labels, and the `--label-error` suggested.
+    Returns:
+        about, why: `TRUTH` and nothing, or `ANNOTATORS` and a clause: who gave how many labels, and how many answers
+            differ.
+        rate: Share of wrong labels that this suggests, rounded up to three decimals; 0 where it suggests none.
     """
     sources = _sources(rows, rank[label >= 0])
-    disputes = [_between_votes(rows, counts), *_repeats(people)]
-    disputes += [_outranked(rows, name, label, rank, least) for name, _ in sources]
+    disputes = [_between_votes(counts), _given_again(rows), *_repeats(people)]
+    disputes += [_overruled(rows, rule.least)] if rule.name == "latest" else []
+    disputes += [_outranked(rows, name, label, rank, rule.least) for name, _ in sources]
     disputed = [one for one in disputes if one.differ]
     if len(sources) < 2 and not disputed:
-        return TRUTH, ""
-    given = ", ".join(f"{count:,} from {short(name)}" for name, count in sources[:_MOST])
-    more = f" and others from {len(sources) - _MOST:,} more sources" if len(sources) > _MOST else ""
-    return ANNOTATORS, f"labels are {given}{more}; {_said(disputed, disputes)}"
+        return TRUTH, "", 0.0
+    rate = math.ceil(max((one.rate for one in disputed), default=0.0) * 1000 - 1e-9) / 1000
+    return ANNOTATORS, f"{_parties(sources, people)}; {_said(disputed, disputes)}", rate
+
+
+def _parties(sources: Sequence[tuple[str, int]], people: Agreement) -> str:
+    """Who gave how many labels: sources, or of one source the annotators that it names."""
+    named = [(name, one["votes"]) for name, one in people.annotators.items() if name and one["votes"]]
+    what, found = ("answers", sorted(named, key=lambda one: -one[1])) if len(sources) < 2 < 1 + len(named) else (
+        "labels", sources)  # fmt: skip
+    if not found:
+        return "there are no labels"
+    given = ", ".join(f"{count:,} from {short(name)}" for name, count in found[:_MOST])
+    more = f" and others from {len(found) - _MOST:,} more" if len(found) > _MOST else ""
+    return f"{what} are {given}{more}"
+
+
+def suggestion(rate: float, given: float) -> str:
+    """Say, after why labels are disputed, which `--label-error` that suggests; nothing where one as large is given."""
+    if rate <= given:
+        return ""
+    if rate >= 0.4995:
+        return ": no --label-error below 0.5 allows for that"
+    more = f", above the {given:g} given" if given else ""
+    return f", which suggests --label-error {rate:g}{more}"
 
 
 def _said(disputed: Sequence[Dispute], disputes: Sequence[Dispute]) -> str:
-    told = ", ".join(f"{one.differ:,} of {one.of:,} {one.what} differ" for one in disputed)
+    told = ", ".join(f"{one.differ:,} of {one.of:,} {one.what} differ{one.among}" for one in disputed)
     if not disputed:
         twice = sum(one.of for one in disputes)
         return f"no two of their answers differ, among {twice:,} that could" if twice else (
             "no item was answered twice, so nothing says how often they err"
         )  # fmt: skip
-    worst = max(disputed, key=lambda one: one.rate)
-    if worst.rate >= 0.4995:
-        return f"{told}: no --label-error below 0.5 allows for that"
-    return f"{told}, which suggests{worst.among} --label-error {math.ceil(worst.rate * 1000 - 1e-9) / 1000:g}"
+    return told
 
 
 def _sources(rows: pa.Table, labelled: Int64Array) -> list[tuple[str, int]]:
@@ -104,13 +118,30 @@ def _sources(rows: pa.Table, labelled: Int64Array) -> list[tuple[str, int]]:
     return sorted(pairs, key=lambda one: (-one[1], one[0]))
 
 
-def _between_votes(rows: pa.Table, counts: Counts) -> Dispute:
-    """Pairs of votes on one item; two sources that contradict each other leave no vote, and are a pair."""
+def _between_votes(counts: Counts) -> Dispute:
+    """Pairs of votes on one item."""
     votes, positive = counts.votes, counts.positive
-    torn = rows.filter(pc.equal(rows.column("fate"), "contradictory")).column("rank")
-    differ = int(np.sum(positive * (votes - positive))) + len(torn.unique())
-    of = int(np.sum(votes * (votes - 1) // 2)) + len(torn.unique())
+    differ, of = int(np.sum(positive * (votes - positive))), int(np.sum(votes * (votes - 1) // 2))
     return Dispute(differ, of, "pairs of answers to one item", _rate(differ, of))
+
+
+def _given_again(rows: pa.Table) -> Dispute:
+    """Items that one annotator, or two tables that name nobody, answered again, and those that have no vote so."""
+    torn = rows.filter(pc.equal(rows.column("fate"), "contradictory")).column("rank").unique()
+    same = rows.filter(pc.is_in(rows.column("fate"), value_set=pa.array(["again", "doubled"]))).column("rank").unique()
+    differ, of = len(torn), len(pa.chunked_array([torn, same]).unique())
+    return Dispute(differ, of, "answers given again", _rate(differ, of))
+
+
+def _overruled(rows: pa.Table, least: float) -> Dispute:
+    """Answers that another one's later answer to the same item replaced."""
+    early, last = (rows.filter(pc.and_(pc.equal(rows.column("fate"), fate), pc.is_valid(rows.column("value"))))
+                   .select(["rank", "voter", "value"]) for fate in ("superseded", "vote"))  # fmt: skip
+    both = early.join(last, "rank", join_type="inner", right_suffix="_last")
+    both = both.filter(pc.invert(pc.fill_null(pc.equal(both.column("voter"), both.column("voter_last")), False)))
+    said, later = (pc.greater_equal(both.column(name), least) for name in ("value", "value_last"))
+    differ = pc.sum(pc.xor(said, later)).as_py() or 0
+    return Dispute(differ, both.num_rows, "answers that others replaced", _rate(differ, both.num_rows))
 
 
 def _repeats(people: Agreement) -> list[Dispute]:
@@ -131,7 +162,7 @@ def _outranked(rows: pa.Table, name: str, label: Int8Array, rank: Int64Array, le
     said = own.column("value").to_numpy().astype(np.float64) >= least
     wrong = {value: said[decided == value] != bool(value) for value in (0, 1)}
     rates = {value: float(one.mean()) if one.size else 0.0 for value, one in wrong.items()}
-    among = ", by those that are negative," if rates[0] > rates[1] else ", by those that are positive,"
+    among = " (most often on negatives)" if rates[0] > rates[1] else " (most often on positives)"
     differ, of = (int(sum(one)) for one in zip(*((a.sum(), a.size) for a in wrong.values()), strict=True))
     return Dispute(differ, of, f"answers of {short(name)} and a preferred source", max(rates.values()), among)
 

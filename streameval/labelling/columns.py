@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import duckdb
 
 from streameval.errors import InputError, did_you_mean
+from streameval.labelling.options import LabelColumns
 from streameval.labelling.readers import ROW, Opened, distinct
 from streameval.labelling.tools import tool_of
 
@@ -22,49 +23,12 @@ ANSWERS = {
 
 
 @dataclass(frozen=True)
-class LabelColumns:
-    """Names of a label table's columns, as asked for.
-
-    Attributes
-    ----------
-    on : str, optional
-        Column or columns, separated by commas, that say which item a row is about: a rank column (default: `se_task`,
-        `se_rank` or `rank`, whichever is there first), or columns of the items that tell them apart.
-    label : str
-        The label: 1/0, true/false, yes/no, or a grade; blank where there is none.
-    annotator : str, optional
-        Who answered (default `annotator`, where there is one).
-    time : str, optional
-        When (default `time`): the same annotator's later answer replaces the earlier.
-    source : str, optional
-        What kind of annotator (default `source`): `prefer` names these.
-    study : {"this", "any"}
-        Whose tasks rows may be. "any": they are about items, joined by `on`, and `se_study` and `se_task` say nothing.
-    """
-
-    on: str | None = None
-    label: str = "label"
-    annotator: str | None = None
-    time: str | None = None
-    source: str | None = None
-    study: str = "this"
-
-    def __post_init__(self) -> None:
-        """Check what can be checked without a source."""
-        if self.study not in ("this", "any"):
-            raise InputError(f"labels of study '{self.study}'", "it is 'this' or 'any'")
-
-
-@dataclass(frozen=True)
 class Found:
     """The same in one source: quoted names, or None, and the SQL type of every column.
 
-    Attributes
-    ----------
-    keys : tuple of str
-        Names as they stand there.
-    role : str
-        "rank", "task" or "key".
+    Attributes:
+        keys: Names as they stand there.
+        role: "rank", "task" or "key".
     """
 
     keys: tuple[str, ...]
@@ -85,10 +49,8 @@ class Found:
 def find(connection: duckdb.DuckDBPyConnection, opened: Opened, asked: LabelColumns) -> Found:
     """Find every column, whatever its capitals.
 
-    Raises
-    ------
-    InputError
-        A column that was asked for, or the label or the key, is not there, or is there twice.
+    Raises:
+        InputError: A column that was asked for, or the label or the key, is not there, or is there twice.
     """
     described = connection.execute("DESCRIBE se_given").fetchall()
     types = {row[0]: row[1] for row in described if row[0] != ROW}

@@ -19,24 +19,16 @@ from streameval.labelling.readers import ROW, distinct, given, name_of, open_sou
 def read_controls(source: Any, columns: Sequence[str], schema: pa.Schema) -> pa.Table:
     """Read control items.
 
-    Parameters
-    ----------
-    source : path, address or table
-        Of the kinds that label tables have, with the items' columns and `label`.
-    columns : sequence of str
-        The items' columns that the tasks show.
-    schema : pyarrow.Schema
-        Their types.
+    Args:
+        source: Of the kinds that label tables have, with the items' columns and `label`.
+        columns: The items' columns that the tasks show.
+        schema: Their types.
 
-    Returns
-    -------
-    pyarrow.Table
-        `columns`, `expected` float64 and `content` (a hash, by which the same item is recognised).
+    Returns:
+        pyarrow.Table: `columns`, `expected` float64 and `content` (a hash, by which the same item is recognised).
 
-    Raises
-    ------
-    InputError
-        A column is missing or of another type, or a label is not there or cannot be read.
+    Raises:
+        InputError: A column is missing or of another type, or a label is not there or cannot be read.
     """
     name = name_of(source)
     with connected() as connection:

@@ -12,12 +12,9 @@ import duckdb
 def connected(spill: str | None = None, memory: str | None = None) -> Iterator[duckdb.DuckDBPyConnection]:
     """Open a database in memory: moments are UTC, and nothing is printed.
 
-    Parameters
-    ----------
-    spill : str, optional
-        Folder for what does not fit into memory.
-    memory : str, optional
-        Memory that it may take, such as "1GB".
+    Args:
+        spill: Folder for what does not fit into memory.
+        memory: Memory that it may take, such as "1GB".
     """
     with duckdb.connect() as connection:
         connection.execute("SET TimeZone = 'UTC'")

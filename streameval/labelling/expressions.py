@@ -24,12 +24,9 @@ def is_number(kind: str) -> bool:
 def rank_of(column: str, kind: str) -> str:
     """A rank as BIGINT, null where it is none: '17' and '17.0' are both rank 17.
 
-    Parameters
-    ----------
-    column : str
-        Quoted.
-    kind : str
-        Its SQL type.
+    Args:
+        column: Quoted.
+        kind: Its SQL type.
     """
     if kind == "BIGINT":
         return column
@@ -123,7 +120,7 @@ def text_of(column: str) -> str:
 
 
 def chosen(answer: str, choice: str) -> str:
-    """Prodigy's choice interface: what was chosen if it was submitted; a rejected task says nothing of the item."""
+    """Prodigy's choice interface: the choice of a submitted task; a rejected one is no vote on the item."""
     single = f"CASE json_array_length({choice}) WHEN 1 THEN json_extract_string({choice}, '$[0]') ELSE {choice} END"
     listed = f"(json_valid({choice}) AND json_type({choice}) = 'ARRAY')"
     return (

@@ -1,8 +1,9 @@
 """From stored rows to votes that count: every row meets exactly one fate.
 
 A vote is identified by (rank, annotator, time) where the row has them. The rows of our own tasks that name no annotator
-are one person's, but no source takes back what another says; other rows without an annotator are votes of their own,
-identified by their source and row.
+are one person's, but no table takes back what another says; other rows without an annotator are votes of their own,
+identified by their source and row. Rows whose column `source` differs are never one person's, and nor are those of two
+tables where one of them is preferred.
 
 fate           what became of the row
 vote           it counts
@@ -25,6 +26,7 @@ import numpy as np
 import pyarrow as pa
 
 from streameval.labelling.duckdb_session import connected
+from streameval.labelling.preference import places
 from streameval.labelling.rules import VoteRule
 from streameval.labelling.votes import SCHEMA
 
@@ -35,10 +37,8 @@ STORED = SCHEMA.append(pa.field("given", pa.int32())).append(pa.field("origin", 
 class Folded:
     """Every stored row with its fate.
 
-    Attributes
-    ----------
-    table : pyarrow.Table
-        Columns of `STORED`, `id` int64 (order of arrival), `voter` (null: a row of its own), `fate`.
+    Attributes:
+        table: Columns of `STORED`, `id` int64 (order of arrival), `voter` (null: a row of its own), `fate`.
     """
 
     table: pa.Table
@@ -47,28 +47,24 @@ class Folded:
 def fold(stored: pa.Table, rule: VoteRule, prefer: Sequence[str] = (), extra: pa.Table | None = None) -> Folded:
     """Decide what becomes of every row.
 
-    Parameters
-    ----------
-    stored : pyarrow.Table
-        Columns of `STORED`: rows in the order of arrival; `given` numbers the sources, `origin` names the row's
-        source: what its column says, else the name of the table.
-    rule : VoteRule
-        A rule without threshold makes values other than 0 and 1 unreadable; "latest" lets the order decide.
-    prefer : sequence of str
-        Sources, the best first; on each item only the best that has a vote counts. Those not named come last.
-    extra : pyarrow.Table, optional
-        `se_task`, `kind` ("repeat" or "control") of tasks beyond one per item.
+    Args:
+        stored: Columns of `STORED`: rows in the order of arrival; `given` numbers the sources, `origin` names the row's
+            source: what its column says, else the name of the table.
+        rule: A rule without threshold makes values other than 0 and 1 unreadable; "latest" lets the order decide.
+        prefer: Sources (`streameval.labelling.preference`), the best first; on each item only the best that has a vote
+            counts. Those not named come last.
+        extra: `se_task`, `kind` ("repeat" or "control") of tasks beyond one per item.
     """
     with connected() as connection:
         connection.register("stored", stored.append_column("id", pa.array(np.arange(stored.num_rows))))
         connection.register("extra", extra.select(["se_task", "kind"]) if extra is not None else _NO_EXTRA)
+        connection.execute("CREATE TEMP TABLE preferred (origin VARCHAR, place INTEGER)")
+        for pair in places(stored, prefer).items():
+            connection.execute("INSERT INTO preferred VALUES (?, ?)", pair)
         binary = "true" if rule.threshold is not None or rule.name == "mean" else "coalesce(value IN (0, 1), true)"
         connection.execute(f"CREATE TEMP TABLE rows AS {_ROWS.format(binary=binary)}")
         latest = "true" if rule.name == "latest" else "false"
         connection.execute(f"CREATE TEMP TABLE spoken AS {_SPOKEN.format(latest=latest)}")
-        connection.execute("CREATE TEMP TABLE preferred (origin VARCHAR, place INTEGER)")
-        for place, name in enumerate(prefer):
-            connection.execute("INSERT INTO preferred VALUES (?, ?)", [name, place])
         last = _LAST if rule.name == "latest" else "SELECT id, fate FROM ranked"
         table = connection.sql(_FATES.format(last=last)).to_arrow_table()
     return Folded(table)
@@ -76,20 +72,22 @@ def fold(stored: pa.Table, rule: VoteRule, prefer: Sequence[str] = (), extra: pa
 
 # what a row is, before rows meet: skips and answers about planned items go on
 _ROWS = """
-SELECT stored.*, CASE WHEN annotator IS NOT NULL THEN 'a' || annotator WHEN ours THEN '' END AS voter,
+SELECT stored.*, CASE WHEN annotator IS NOT NULL THEN 'a' || annotator WHEN ours THEN '' END
+       || coalesce(chr(31) || coalesce(source, CASE WHEN place IS NOT NULL THEN origin END), '') AS voter, place,
        CASE WHEN state IN ('blank', 'unreadable', 'unknown') THEN state
             WHEN NOT {binary} THEN 'unreadable'
             WHEN kind IS NOT NULL THEN kind
             WHEN rank IS NULL THEN 'unknown'
        END AS settled
-FROM stored LEFT JOIN extra ON stored.task = extra.se_task"""
+FROM stored LEFT JOIN extra ON stored.task = extra.se_task LEFT JOIN preferred USING (origin)"""
 
 # what every annotator says of every item; of rows that name nobody, each source's last: a later one may be another's
 _SPOKEN = """
 WITH mine AS (
     SELECT *, CASE WHEN bool_and(time IS NOT NULL) OVER saying THEN max(time) OVER saying END AS latest
-    FROM (SELECT id, rank, voter, given, value, time, state, CASE WHEN voter = '' AND NOT {latest} THEN given END
-          AS place FROM rows WHERE settled IS NULL AND voter IS NOT NULL)
+    FROM (SELECT id, rank, voter, given, value, time, state,
+                 CASE WHEN annotator IS NULL AND NOT {latest} THEN given END AS place
+          FROM rows WHERE settled IS NULL AND voter IS NOT NULL)
     WINDOW saying AS (PARTITION BY rank, voter, place)
 ), current AS (
     SELECT *, latest IS NULL OR time = latest AS counts FROM mine
@@ -123,16 +121,14 @@ FROM (SELECT ranked.*, bool_and(time IS NOT NULL) OVER item AS timed, max(time) 
 
 _FATES = """
 WITH fates AS (
-    SELECT rows.id, rank, time, origin, coalesce(settled, spoken.fate,
+    SELECT rows.id, rank, time, coalesce(place, 2147483647) AS place, coalesce(settled, spoken.fate,
            CASE state WHEN 'answer' THEN 'vote' ELSE 'skipped' END) AS fate
     FROM rows LEFT JOIN spoken USING (id)
-), placed AS (
-    SELECT fates.*, coalesce(place, 2147483647) AS place FROM fates LEFT JOIN preferred USING (origin)
 ), ranked AS (
     SELECT id, rank, time, CASE WHEN fate = 'vote' AND place > min(place) OVER (PARTITION BY rank, fate = 'vote')
            THEN 'outranked' ELSE fate END AS fate
-    FROM placed
+    FROM fates
 ), final AS ({last})
-SELECT rows.* EXCLUDE (settled), final.fate FROM rows JOIN final USING (id) ORDER BY id"""
+SELECT rows.* EXCLUDE (settled, place), final.fate FROM rows JOIN final USING (id) ORDER BY id"""
 
 _NO_EXTRA = pa.table({"se_task": pa.array([], pa.int64()), "kind": pa.array([], pa.string())})

@@ -12,15 +12,11 @@ from streameval.labelling.rules import VoteRule
 def refuse_grades(rows: pa.Table, rule: VoteRule) -> None:
     """Refuse votes that a rule without threshold cannot tell apart.
 
-    Parameters
-    ----------
-    rows : pyarrow.Table
-        Columns of `streameval.labelling.fates.STORED`.
+    Args:
+        rows: Columns of `streameval.labelling.fates.STORED`.
 
-    Raises
-    ------
-    InputError
-        The rule has no threshold, and a vote is neither 0 nor 1 ("mean": not between them).
+    Raises:
+        InputError: The rule has no threshold, and a vote is neither 0 nor 1 ("mean": not between them).
     """
     if rule.threshold is not None:
         return

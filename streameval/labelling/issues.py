@@ -43,12 +43,9 @@ SCHEMA = pa.schema(
 def issues_of(labels: Labels, rows: pa.Table, strangers: pa.Table) -> pa.Table:
     """List every issue: of ranks first, then of rows in the order in which they came.
 
-    Parameters
-    ----------
-    rows : pyarrow.Table
-        With `fate`, as `streameval.labelling.fates` gives them.
-    strangers : pyarrow.Table
-        As `trouble_between_strangers` gives it.
+    Args:
+        rows: With `fate`, as `streameval.labelling.fates` gives them.
+        strangers: As `trouble_between_strangers` gives it.
     """
     missing = labels.rank[~labels.known]
     undecided = labels.rank[~labels.known & (labels.votes > 0)]
@@ -72,7 +69,7 @@ def untimed(rows: pa.Table) -> pa.Table:
 
 
 def trouble_between_strangers(rows: pa.Table) -> pa.Table:
-    """Rows that name nobody and speak of one rank: doubled from the second on where they agree, else contradictory."""
+    """Rows about one rank without an annotator: doubled from the second on where they agree, else contradictory."""
     votes = rows.filter(pc.and_(pc.equal(rows.column("fate"), "vote"), pc.is_null(rows.column("voter"))))
     with connected() as connection:
         connection.register("votes", votes)

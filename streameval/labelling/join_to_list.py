@@ -15,9 +15,10 @@ import pyarrow as pa
 from streameval.errors import InputError, outside_trouble
 from streameval.kernels.placing import MISSING, place_labels
 from streameval.labelling import expressions as sql
-from streameval.labelling.columns import Found, LabelColumns, find
+from streameval.labelling.columns import Found, find
 from streameval.labelling.duckdb_session import connected
 from streameval.labelling.match_items import refuse_shortened, shortened
+from streameval.labelling.options import LabelColumns
 from streameval.labelling.readers import given, name_of, open_source, quote
 from streameval.stores.scratch import mapped_bytes
 from streameval.typing import UInt8Array
@@ -31,14 +32,10 @@ _ROWS = 1 << 20
 class ItemKeys:
     """Key columns of a list, as it is stored.
 
-    Attributes
-    ----------
-    names : tuple of str
-        The columns that the list has.
-    batches : callable(names) -> iterator of pyarrow.Table
-        Those columns of consecutive rows.
-    ranked : {"stored", "scored"}
-        Whether the stored order is that of the ranks.
+    Attributes:
+        names: The columns that the list has.
+        batches (callable(names) -> iterator of pyarrow.Table): Those columns of consecutive rows.
+        ranked ({"stored", "scored"}): Whether the stored order is that of the ranks.
     """
 
     names: Sequence[str]
@@ -49,24 +46,17 @@ class ItemKeys:
 def join_labels(source: Any, columns: LabelColumns, n_items: int, keys: ItemKeys, folder: Path) -> UInt8Array:
     """Read the label of every item.
 
-    Parameters
-    ----------
-    source : path, address, or any table that speaks the Arrow PyCapsule protocol
-        See `read_votes`.
-    columns : LabelColumns
-        `on`: the rank, where the stored order is that of the ranks, or key columns of the items.
-    folder : Path
-        Where the labels, a byte for each item, and what the join spills may lie.
+    Args:
+        source: See `read_votes`.
+        columns: `on`: the rank, where the stored order is that of the ranks, or key columns of the items.
+        folder: Where the labels, a byte for each item, and what the join spills may lie.
 
-    Returns
-    -------
-    uint8 array, shape (n_items,)
-        By stored position, 0 or 1; mapped from a file.
+    Returns:
+        uint8 array, shape (n_items,): By stored position, 0 or 1; mapped from a file.
 
-    Raises
-    ------
-    InputError
-        A source that cannot be read; a label that is not 0/1, an item without a label or with two that differ.
+    Raises:
+        InputError: A source that cannot be read; a label that is not 0/1, an item without a label or with two that
+            differ.
     """
     out = mapped_bytes(folder / "labels", n_items)
     out[:] = MISSING

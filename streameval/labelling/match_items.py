@@ -21,14 +21,11 @@ OURS = ("rank", "stratum", "weight", "se_task")
 
 @dataclass(frozen=True)
 class Items:
-    """What a study knows of its items.
+    """The items of a study, as rows of label tables may refer to them.
 
-    Attributes
-    ----------
-    selection : pyarrow.Table, optional
-        `rank`, `se_task` and the items' columns.
-    extra : pyarrow.Table, optional
-        Tasks beyond one per item: `se_task`, `rank` (null for a control item, which is not of the list).
+    Attributes:
+        selection: `rank`, `se_task` and the items' columns.
+        extra: Tasks beyond one per item: `se_task`, `rank` (null for a control item, which is not of the list).
     """
 
     selection: pa.Table | None = None
@@ -39,14 +36,10 @@ class Items:
 class Join:
     """How the rows of a source join `se_known`, as SQL.
 
-    Attributes
-    ----------
-    on : str
-        Joins `se_given` to `se_known`.
-    unknown : str
-        True of rows whose key cannot be any item's.
-    shortened : str
-        True of rows whose key lost digits.
+    Attributes:
+        on: Joins `se_given` to `se_known`.
+        unknown: True of rows whose key cannot be any item's.
+        shortened: True of rows whose key lost digits.
     """
 
     on: str
@@ -55,13 +48,7 @@ class Join:
 
 
 def match_keys(connection: duckdb.DuckDBPyConnection, plan: Plan, items: Items, found: Found, name: str) -> Join:
-    """Make the table `se_known` (rank, task, key0 …).
-
-    Raises
-    ------
-    InputError
-        The items have no such columns, or these do not tell them apart.
-    """
+    """Make the table `se_known` (rank, task, key0 …); an `InputError` where key columns are missing or not unique."""
     if found.role == "rank":
         connection.register("se_known", _known(plan.ranks, np.full(plan.ranks.size, -1), plan.ranks))
         key = sql.rank_of(given(found.keys[0]), found.kind(found.keys[0]))

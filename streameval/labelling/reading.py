@@ -18,11 +18,12 @@ import pyarrow.compute as pc
 
 from streameval.errors import InputError, StudyError, outside_trouble
 from streameval.labelling import expressions as sql
-from streameval.labelling.columns import Found, LabelColumns, find
+from streameval.labelling.columns import Found, find
 from streameval.labelling.duckdb_session import connected
 from streameval.labelling.match_items import Items, Join, match_keys, refuse_shortened
+from streameval.labelling.options import LabelColumns
 from streameval.labelling.readers import LISTED, ROW, Opened, Rejected, given, name_of, open_source
-from streameval.labelling.shared import refuse_other_items
+from streameval.labelling.shared_columns import refuse_other_items
 from streameval.labelling.votes import SCHEMA, Votes
 from streameval.stores.temporary import temporary_folder
 from streameval.types import Plan
@@ -33,26 +34,20 @@ _MEMORY = "1GB"
 def read_votes(source: Any, plan: Plan, items: Items | None = None, columns: LabelColumns | None = None) -> Votes:
     """Read one label table.
 
-    Parameters
-    ----------
-    source : path, address, or any table that speaks the Arrow PyCapsule protocol
-        Parquet, CSV, TSV, JSONL or JSON, told apart by content; `duckdb:FILE#QUERY`, `sqlite:///FILE#QUERY`,
-        `postgresql://…#QUERY`.
-    items : Items, optional
-        What the study knows of its items: its selection, and tasks beyond one per item.
+    Args:
+        source: Parquet, CSV, TSV, JSONL or JSON, told apart by content; `duckdb:FILE#QUERY`, `sqlite:///FILE#QUERY`,
+            `postgresql://…#QUERY`.
+        items: What the study knows of its items: its selection, and tasks beyond one per item.
 
-    Raises
-    ------
-    InputError
-        A source that cannot be read, lacks a column, or says nothing about this study.
-    StudyError
-        A source whose `se_study` names another study, or whose rows show other items.
+    Raises:
+        InputError: A source that cannot be read, lacks a column, or says nothing about this study.
+        StudyError: A source whose `se_study` names another study, or whose rows show other items.
     """
     with temporary_folder("streameval-work") as spill, connected(str(spill), _MEMORY) as connection:
         try:
-            with ThreadPoolExecutor(1) as beside:
+            with ThreadPoolExecutor(1) as pool:
                 opened = open_source(connection, source)
-                digest = beside.submit(opened.digest) if opened.digest else None
+                digest = pool.submit(opened.digest) if opened.digest else None
                 reading = _Reading(connection, opened, plan, find(connection, opened, columns or LabelColumns()))
                 table, counts = reading.run(items or Items())
                 content = digest.result() if digest else _content(table)
@@ -97,7 +92,7 @@ class _Reading:
                 "unreadable": rejected.table.num_rows - broken.num_rows,
             },
         }
-        self._check_any(table, broken, counts["rows"])
+        self._check_any(table, broken, counts["rows"], strange)
         return self._with_lines(pa.concat_tables([table, broken])), counts
 
     def _with_lines(self, table: pa.Table) -> pa.Table:
@@ -171,7 +166,7 @@ class _Reading:
         ).to_arrow_table()
         return _rows("unknown", found, self.found.ours)
 
-    def _check_any(self, table: pa.Table, broken: pa.Table, rows: int) -> None:
+    def _check_any(self, table: pa.Table, broken: pa.Table, rows: int, strange: int) -> None:
         """A table that says nothing about this study was given by mistake."""
         name, key = self.opened.name, ", ".join(self.found.keys)
         states = table.column("state").to_pylist()
@@ -182,7 +177,7 @@ class _Reading:
         ranks = f"it is none of this list's 1..{self.plan.n_items:,}; is this label table of another ranking?"
         hint = ranks if self.found.role == "rank" else "give the table that was made from this study's tasks"
         self._refuse_first(table, "unreadable", self.found.label, "labels are 1/0, true/false, yes/no or a grade")
-        self._refuse_first(table, "unknown", key, hint)
+        self._refuse_first(table, "unknown", key, hint, strange)
         if broken.num_rows:
             first = broken.slice(0, 1).to_pylist()[0]
             raise InputError(f"{name}: row {first['row']:,} cannot be read ({first['said'][:80]})")
@@ -193,13 +188,14 @@ class _Reading:
             "give the table that was made from this study's tasks, or name the column with --on COL",
         )
 
-    def _refuse_first(self, table: pa.Table, state: str, what: str, hint: str) -> None:
+    def _refuse_first(self, table: pa.Table, state: str, what: str, hint: str, count: int | None = None) -> None:
+        """Refuse rows of a state, of which there are `count` (by default those that `table` lists)."""
         found = table.filter(pc.equal(table.column("state"), state))
         if found.num_rows:
             row = found.slice(0, 1).to_pylist()[0]
             raise InputError(
                 f"{self.opened.name}: row {row['row']:,} has {what} '{(row['said'] or '')[:40]}'"
-                f"{_and_more(found.num_rows)}, and no row is a label of a planned item",
+                f"{_and_more(count or found.num_rows)}, and no row is a label of a planned item",
                 hint,
             )
 
@@ -243,7 +239,7 @@ def _and_more(count: int) -> str:
 
 
 def _first_line(error: BaseException) -> str:
-    """What DuckDB says, without the query it was asked and the advice for its own interface."""
+    """DuckDB's message, without the query and the advice for its own interface."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     kept = list(itertools.takewhile(lambda line: not line.startswith(("LINE ", "Possible", "*", "CREATE ")), lines))
     return "; ".join(kept[:3])[:300] if kept else type(error).__name__

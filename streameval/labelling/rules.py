@@ -24,12 +24,9 @@ _DIGITS = 9  # a mean of decimals such as .1 and .2 is compared after rounding t
 class Counts:
     """Votes of every planned rank.
 
-    Attributes
-    ----------
-    votes, positive : int64 arrays, shape (n_planned,)
-        Votes that count, and those of them that are positive.
-    total : float64 array, shape (n_planned,)
-        Sum of the values.
+    Attributes:
+        votes, positive (int64 arrays, shape (n_planned,)): Votes that count, and those of them that are positive.
+        total (float64 array, shape (n_planned,)): Sum of the values.
     """
 
     votes: Int64Array
@@ -74,14 +71,12 @@ _RULES: dict[str, Callable[[Counts, float], Decided]] = {
 class VoteRule:
     """How votes become a label.
 
-    Attributes
-    ----------
-    name : {"majority", "mean", "any", "all", "latest"}
-        "majority": more votes for than against; a tie is no label. "mean": the mean vote reaches the threshold. "any",
-        "all": one vote for it is enough, or none may be against it. "latest": the last vote alone counts, by time where
-        all votes of the item have one, else by the order in which they were given.
-    threshold : float or None
-        Least value of a positive vote; None: votes are 0 or 1.
+    Attributes:
+        name ({"majority", "mean", "any", "all", "latest"}): "majority": more votes for than against; a tie is no label.
+            "mean": the mean vote reaches the threshold. "any", "all": one vote for it is enough, or none may be against
+            it. "latest": the last vote alone counts, by time where all votes of the item have one, else by the order in
+            which they were given.
+        threshold: Least value of a positive vote; None: votes are 0 or 1.
     """
 
     name: str
@@ -103,25 +98,18 @@ class VoteRule:
 
 
 def vote_rule(text: Any) -> VoteRule:
-    """Read a rule.
+    """Read a rule; an `InputError` where there is no such rule.
 
-    Raises
-    ------
-    InputError
-        There is no such rule.
-
-    Examples
-    --------
     >>> vote_rule("mean>=3")
     VoteRule(name='mean', threshold=3.0)
     """
     if isinstance(text, VoteRule):
         return text
-    found = re.fullmatch(r"\s*([a-z]+)\s*(?:(?:>=|≥)\s*([-+]?[0-9.]+(?:e[-+]?[0-9]+)?))?\s*", str(text).lower())
-    if found is None or found[1] not in _RULES:
+    match = re.fullmatch(r"\s*([a-z]+)\s*(?:(?:>=|≥)\s*([-+]?[0-9.]+(?:e[-+]?[0-9]+)?))?\s*", str(text).lower())
+    if match is None or match[1] not in _RULES:
         name = re.split(r"\W", str(text))[0]
         raise InputError(f"there is no vote rule '{text}'", f"{did_you_mean(name, _RULES)}; each takes >=X")
     try:
-        return VoteRule(found[1], None if found[2] is None else float(found[2]))
+        return VoteRule(match[1], None if match[2] is None else float(match[2]))
     except ValueError:
-        raise InputError(f"vote rule '{text}': '{found[2]}' is no number") from None
+        raise InputError(f"vote rule '{text}': '{match[2]}' is no number") from None

@@ -24,14 +24,10 @@ _FATES = ("again", "superseded", "outranked", "repeat", "control", "skipped", "b
 class Tallied:
     """What the stored votes come to.
 
-    Attributes
-    ----------
-    rows : pyarrow.Table
-        Every stored row with its `fate` (see `streameval.labelling.fates`).
-    issues : pyarrow.Table
-        See `streameval.labelling.issues`.
-    answered : bool array, shape (n_planned,)
-        Whether anybody answered or skipped the item of a planned rank.
+    Attributes:
+        rows: Every stored row with its `fate` (see `streameval.labelling.fates`).
+        issues: See `streameval.labelling.issues`.
+        answered (bool array, shape (n_planned,)): Whether anybody answered or skipped the item of a planned rank.
     """
 
     labels: Labels
@@ -50,18 +46,14 @@ def tally(
 ) -> Tallied:
     """Count the votes of every planned rank, and let the rule decide.
 
-    Parameters
-    ----------
-    stored, prefer, extra
-        As in `streameval.labelling.fates.fold`.
+    Args:
+        stored, prefer, extra: As in `streameval.labelling.fates.fold`.
 
-    Returns
-    -------
-    Tallied
-        `labels.account` counts ranks: planned, labelled, missing (planned ranks without a label), positive, undecided
-        (ranks whose votes leave it open); and rows: votes, doubled, contradictory, and every other fate of a row.
-        Rows that name no annotator and agree on a rank are doubled as well, and contradictory where they do not agree,
-        though each of them is a vote.
+    Returns:
+        Tallied: `labels.account` counts ranks: planned, labelled, missing (planned ranks without a label), positive,
+            undecided (ranks whose votes leave it open); and rows: votes, doubled, contradictory, and every other fate
+            of a row. Rows that name no annotator and agree on a rank are doubled as well, and contradictory where they
+            do not agree, though each of them is a vote.
     """
     chosen = vote_rule(rule)
     rows = fold(stored, chosen, prefer, extra).table
@@ -82,7 +74,7 @@ def tally(
         **{fate: int(fates.get(fate, 0)) for fate in _FATES},
     }
     people = agreement(rows, extra)
-    said = whose(rows, counts, label, plan.ranks, people, chosen.least)
+    said = whose(rows, counts, label, plan.ranks, people, chosen)
     labels = Labels(plan.ranks, label, counts.votes, counts.positive, account, *said)
     silent = pc.is_in(rows.column("fate"), value_set=pa.array(["blank", "unreadable", "unknown", "control"]))
     answered = np.isin(plan.ranks, rows.filter(pc.invert(silent)).column("rank").to_numpy())

@@ -32,28 +32,20 @@ BLANK = ("", "nan", "null", "none", "na", "n/a")
 
 @dataclass(frozen=True)
 class Votes:
-    """What one source says about the plan.
+    """The votes of one source.
 
-    Attributes
-    ----------
-    source : str
-        Its name, for messages.
-    identity : str
-        Hash of its content and of the columns that were read: the same votes given again are the same.
-    table : pyarrow.Table
-        Columns of `SCHEMA`: every row about a planned rank or one of our tasks, and the first of those that nothing is
-        known of. `state`: "answer"; "skip" (a person would not say); "blank" (not answered yet); "unreadable" (`said`
-        holds it); "unknown" (its rank or key is none of this study).
-    rows : int
-        Rows of the source.
-    unplanned : int
-        Rows about items that exist, or may exist, but are not planned.
-    unlisted : mapping of str to int
-        Rows of a state that were counted but are not in `table`, because there are too many of them.
-    content : str
-        Hash of its content alone.
-    columns : mapping of str to str or None
-        Columns that were read: on, label, annotator, time, source.
+    Attributes:
+        source: Its name, for messages.
+        identity: Hash of its content and of the columns that were read: the same votes given again are the same.
+        table: Columns of `SCHEMA`: every row about a planned rank or one of our tasks, and the first of those that
+            nothing is known of. `state`: "answer"; "skip" (a person would not say); "blank" (not answered yet);
+            "unreadable" (`said` holds it); "unknown" (its rank or key is none of this study).
+        rows: Rows of the source.
+        unplanned: Rows about items that exist, or may exist, but are not planned.
+        unlisted (mapping of str to int): Rows of a state that were counted but are not in `table`, because there are
+            too many of them.
+        content: Hash of its content alone.
+        columns (mapping of str to str or None): Columns that were read: on, label, annotator, time, source.
     """
 
     source: str

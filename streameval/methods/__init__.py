@@ -1,7 +1,8 @@
 """Methods: each picks ranks to label, and turns their labels into bounds on the yield Y(r).
 
-A method is one file in this folder with a frozen dataclass: its fields are its parameters, and a module-level
-`METHOD` names the class. It is found by name; nothing else has to be edited. It knows no files.
+A method is one file in this folder with a frozen dataclass that inherits from `Method`: its fields are its parameters
+and carry their help, and a module-level `METHOD` names the class. It is found by name; nothing else has to be edited,
+and its parameters are flags of the command line. It knows no files.
 """
 
 from __future__ import annotations
@@ -9,42 +10,63 @@ from __future__ import annotations
 import importlib
 import pkgutil
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from numbers import Integral, Real
-from typing import Any, ClassVar, Protocol, cast, runtime_checkable
+from typing import Any, ClassVar, Literal, Protocol, Self, TypeVar, cast, get_origin, get_type_hints, runtime_checkable
+
+import numpy as np
 
 from streameval.curve import Curve
 from streameval.errors import InputError, did_you_mean
-from streameval.types import Labels, Plan
+from streameval.options import alternatives, check_word, option
+from streameval.types import Claim, Labels, Plan
 from streameval.typing import FloatArray, Int64Array
 
 ASSUMES_THE_DRAW = "nothing of the list: only that the planned ranks, drawn at random, are the ones that were labelled"
 
+# help of parameters that several methods have
+ALPHA = "Half-width to plan for, relative to precision."
+BUDGET = "Labels to spend at most, instead of --alpha."
 
-@runtime_checkable
+
 class Method(Protocol):
-    """What every method offers. Laws, tested over every method that is found:
+    """What every method offers; one that inherits from it says only what is not so by default.
+
+    Laws, tested over every method that is found:
 
     - all planned ranks labelled and all ranks planned ⇒ lower = estimate = upper = truth;
     - the plan's ranks are exactly the labels that `cost` counts (in expectation where the draw decides their number);
     - a rank without a label never narrows a bound.
 
-    `variants` are parameters that read the same kind of plan in another way, for comparisons side by side. `settles`
-    names parameters that, once given, leave nothing to some others: `cost` then keeps those for the other methods.
+    Attributes:
+        variants: Parameters that read the same kind of plan in another way, for comparisons side by side.
+        settles: Parameters that, once given, leave nothing to some others: `cost` then keeps those for the other
+            methods.
+        confidence: As it was asked for: the probability with which the bounds hold. See `level`.
+        budget: Labels to spend at most.
+        at: The one rank that the plan is for; None where it is for all.
+        looks: How often the plan may be evaluated and enlarged.
     """
 
     name: ClassVar[str]
     summary: ClassVar[str]
-    variants: ClassVar[tuple[dict[str, Any], ...]]
-    settles: ClassVar[dict[str, tuple[str, ...]]]
+    variants: ClassVar[tuple[dict[str, Any], ...]] = ({},)
+    settles: ClassVar[dict[str, tuple[str, ...]]] = {}
+    confidence: float | None = None
+    budget: int | None = None
+    at: int | None = None
+    looks: int = 1
+
+    @property
+    def level(self) -> float | None:
+        """Probability with which the bounds hold; None where they are not of chance."""
+        return self.confidence
 
     def plan(self, n_items: int, seed: int = 0) -> Plan:
         """Choose the ranks to label in a ranking of `n_items`."""
-        ...
 
     def curve(self, plan: Plan, labels: Labels) -> Curve:
         """Turn the labels of `plan` into bounds on the yield at every rank."""
-        ...
 
     def cost(self, n_items: int) -> dict[str, Any]:
         """Count the labels that a plan takes.
@@ -52,11 +74,13 @@ class Method(Protocol):
         At least `method`, `labels`, `accuracy` (the half-width it is planned for, relative to precision), `forecast`
         (whether that depends on labels not yet seen) and `claim` (what its bounds will be: a coverage of `Claim`).
         """
-        ...
 
-    def with_alpha(self, alpha: float) -> Method:
+    def with_alpha(self, alpha: float) -> Self:
         """Return the same method, planned for another half-width."""
-        ...
+        return changed(self, alpha=alpha, budget=None)
+
+
+AnyMethod = TypeVar("AnyMethod", bound=Method)
 
 
 @runtime_checkable
@@ -65,11 +89,9 @@ class DrawsStrata(Protocol):
 
     def strata(self, n_items: int) -> tuple[Int64Array, Int64Array]:
         """Last rank of each stratum, and ranks to draw of it."""
-        ...
 
     def drawn(self, n_items: int, seed: int, rank: Int64Array) -> Plan:
         """Make a plan of the ranks that were drawn, int64, strictly increasing."""
-        ...
 
 
 @runtime_checkable
@@ -78,21 +100,16 @@ class DrawsAtRandom(Protocol):
 
     def weights(self, plan: Plan) -> FloatArray:
         """Inverse of the probability with which the draw took each planned rank, float64 in the plan's order."""
-        ...
 
 
 @dataclass(frozen=True)
 class Look:
     """What a plan would be at a look, by forecast.
 
-    Attributes
-    ----------
-    look : int
-        1-based.
-    labels : int
-        In all, those of earlier looks included.
-    half_width : float
-        For a list of the precision planned for, relative to it.
+    Attributes:
+        look: 1-based.
+        labels: In all, those of earlier looks included.
+        half_width: For a list of the precision planned for, relative to it.
     """
 
     look: int
@@ -108,12 +125,12 @@ class Sequential(Protocol):
     decides when to stop.
     """
 
-    def later_looks(self, plan: Plan) -> list[Look]:
-        """Give the looks that `plan` has left; none where it was made for one."""
+    def forecasts(self, plan: Plan) -> list[Look]:
+        """Every look of `plan` in order, those that it has had included."""
         ...
 
     def enlarged(self, plan: Plan, look: int) -> Plan:
-        """Grow a plan to a later look. `batch` numbers the plan by which a rank first came in, from 1."""
+        """Grow a plan to a later look, `Plan.look`. `batch` numbers the plan by which a rank came in, from 1."""
         ...
 
 
@@ -131,17 +148,12 @@ def available() -> dict[str, type[Method]]:
 def create(name: str, parameters: dict[str, Any] | None = None) -> Method:
     """Make a method from its name and parameters.
 
-    Parameters
-    ----------
-    name : str
-        As in `available()`.
-    parameters : dict
-        Only those that differ from the defaults; None counts as not given.
+    Args:
+        name: As in `available()`.
+        parameters: Only those that differ from the defaults; None counts as not given.
 
-    Raises
-    ------
-    InputError
-        If there is no such method, it lacks such a parameter, or a value is out of range.
+    Raises:
+        InputError: If there is no such method, it lacks such a parameter, or a value is out of range.
     """
     known = available()
     if name not in known:
@@ -157,6 +169,16 @@ def create(name: str, parameters: dict[str, Any] | None = None) -> Method:
     return known[name](**{key: _plain(value) for key, value in given.items()})
 
 
+def method_of(plan: Plan) -> Method:
+    """Give the method that a plan was made with."""
+    return create(plan.method, dict(plan.parameters))
+
+
+def changed(method: AnyMethod, **parameters: Any) -> AnyMethod:
+    """Give the same method with other values of those parameters that it has."""
+    return cast(AnyMethod, replace(cast(Any, method), **own_parameters(type(method), parameters)))
+
+
 def _plain(value: Any) -> Any:
     """Numbers of numpy's as Python's own: they end up in plan.json."""
     if isinstance(value, Integral):
@@ -165,15 +187,22 @@ def _plain(value: Any) -> Any:
 
 
 def _check_type(method: type[Method], key: str, value: Any) -> None:
-    """Refuse a value of a type that the field's annotation does not name; whole numbers do for real ones."""
-    (annotation,) = (str(field.type) for field in fields(cast(Any, method)) if field.name == key)
-    accepted = {word.strip() for word in annotation.split("|")}
-    kind = "int" if isinstance(value, Integral) and not isinstance(value, bool) else type(value).__name__
+    """Refuse a value, or a type, that the field's annotation does not name; whole numbers do for real ones."""
+    hint = get_type_hints(method)[key]
+    check_word(key, value, hint)
+    accepted = {str if get_origin(kind) is Literal else kind for kind in alternatives(hint)}
+    kind: type = int if isinstance(value, Integral) and not isinstance(value, bool) else type(value)
     if isinstance(value, Real) and not isinstance(value, Integral):
-        kind = "float"
-    if kind not in accepted and not (kind == "int" and "float" in accepted):
-        wanted = " or ".join(sorted(accepted - {"None"}))
+        kind = float
+    if kind not in accepted and not (kind is int and float in accepted):
+        wanted = " or ".join(sorted(one.__name__ for one in accepted))
         raise InputError(f"{key} is {value!r}, of type {type(value).__name__}", f"it takes {wanted}")
+
+
+def own_parameters(method: type[Method], given: Mapping[str, Any]) -> dict[str, Any]:
+    """Of parameters given to any method, those that a method has."""
+    names = parameter_names(method)
+    return {key: value for key, value in given.items() if key in names}
 
 
 def parameter_names(method: type[Method]) -> list[str]:
@@ -181,13 +210,42 @@ def parameter_names(method: type[Method]) -> list[str]:
     return [field.name for field in fields(cast(Any, method)) if field.init]
 
 
+@dataclass(frozen=True)
+class Sampled(Method):
+    """What methods that draw ranks at random have in common: parameters, and what they are checked for."""
+
+    alpha: float = option(0.08, ALPHA)
+    confidence: float = option(0.95, "Probability of the claim.")
+    min_precision: float = option(0.5, "Precision that the list is expected to keep.")
+    budget: int | None = option(None, BUDGET)
+
+    def __post_init__(self) -> None:
+        """Check every parameter."""
+        check_alpha(self.alpha)
+        check_budget(self.budget)
+        check_confidence(self.confidence)
+        if not 0 < self.min_precision <= 1:
+            raise InputError(f"min-precision is {self.min_precision}, outside (0, 1]", "0.5 is the default")
+
+    def claim_of(self, plan: Plan, labels: Labels) -> Claim:
+        """What the bounds promise: nothing is left to chance where every item is labelled."""
+        if plan.table.num_rows == plan.n_items and bool(np.all(labels.known)):
+            return Claim("exact", 1.0, "nothing")
+        if plan.labels_seen_by_model:
+            return Claim("none", None, ASSUMES_THE_DRAW)
+        return Claim("simultaneous", self.confidence, ASSUMES_THE_DRAW)
+
+    def contradicted(self, what: str) -> tuple[str, ...]:
+        """Say that bounds contradict themselves."""
+        return (f"{what}, which happens in fewer than {1 - self.confidence:.1%} of draws: check that these labels "
+                "belong to these ranks.",)  # fmt: skip
+
+
 def check_items(n_items: int) -> int:
     """Refuse a list that has no items, or too many for sums to stay exact.
 
-    Raises
-    ------
-    InputError
-        If `n_items` is not in 1..2⁵³.
+    Raises:
+        InputError: If `n_items` is not in 1..2⁵³.
     """
     if not isinstance(n_items, Integral):
         raise InputError(f"a ranking of {n_items!r} items cannot be planned", "give a whole number")
@@ -214,9 +272,7 @@ def refuse_alpha_with_budget(parameters: Mapping[str, Any]) -> None:
         raise InputError("alpha and budget were both given, and a plan is made for one", "leave out one of them")
 
 
-def check_claim(confidence: float, min_precision: float) -> None:
-    """Refuse a confidence outside (0, 1), or a precision to plan for outside (0, 1]."""
+def check_confidence(confidence: float) -> None:
+    """Refuse a confidence outside (0, 1)."""
     if not 0 < confidence < 1:
         raise InputError(f"confidence is {confidence}, outside (0, 1)", "0.95 is usual")
-    if not 0 < min_precision <= 1:
-        raise InputError(f"min-precision is {min_precision}, outside (0, 1]", "0.5 is the default")

@@ -10,11 +10,18 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Literal
 
 import numpy as np
 
 from streameval.errors import InputError
 from streameval.typing import Int64Array
+
+Tail = Literal["open", "closed"]
+# help of parameters that methods on a grid have
+EPSILON = "Grid ratio minus one, in (0, 1]."
+HEAD = "Ranks labelled from the top."
+TAIL = "Leave the last ranks unknown, or label there too."
 
 _BITS = 320
 _ONE = 1 << _BITS
@@ -25,18 +32,12 @@ _UNIT = Fraction(1)
 def parse_epsilon(epsilon: str | float | Fraction) -> Fraction:
     """Read ε as the decimal that was typed.
 
-    Parameters
-    ----------
-    epsilon : str, float or Fraction
-        Grid ratio minus one, in (0, 1]. A float means its shortest decimal: 0.03 is 3/100.
+    Args:
+        epsilon: Grid ratio minus one, in (0, 1]. A float means its shortest decimal: 0.03 is 3/100.
 
-    Raises
-    ------
-    InputError
-        If it is no number in (0, 1].
+    Raises:
+        InputError: If it is no number in (0, 1].
 
-    Examples
-    --------
     >>> parse_epsilon(0.03)
     Fraction(3, 100)
     """
@@ -63,18 +64,13 @@ def least_head(epsilon: Fraction, window: int) -> int:
 class GeometricGrid:
     """Grid indices and points between the end of the head and the end of the list.
 
-    Attributes
-    ----------
-    first_index : int
-        ℓ = ⌈log_{1+ε} r̃⌉.
-    last_index : int
-        L = ⌊log_{1+ε} N⌋, so that (1+ε)^L ≤ N < (1+ε)^{L+1}. Less than ℓ where the head covers the list.
-    points : int64 array, shape (max(L - ℓ, -1) + 1,)
-        g_ℓ … g_L, strictly increasing wherever the head obeys the contract r̃ ≥ ⌈(Δ+2)/ε⌉.
-    head_end : int
-        g_ℓ, also where it exceeds N.
-    m : int
-        ⌊ε(1+ε)^ℓ − 1⌋, the least distance between grid points beyond the head.
+    Attributes:
+        first_index: ℓ = ⌈log_{1+ε} r̃⌉.
+        last_index: L = ⌊log_{1+ε} N⌋, so that (1+ε)^L ≤ N < (1+ε)^{L+1}. Less than ℓ where the head covers the list.
+        points (int64 array, shape (max(L - ℓ, -1) + 1,)): g_ℓ … g_L, strictly increasing wherever the head obeys the
+            contract r̃ ≥ ⌈(Δ+2)/ε⌉.
+        head_end: g_ℓ, also where it exceeds N.
+        m: ⌊ε(1+ε)^ℓ − 1⌋, the least distance between grid points beyond the head.
     """
 
     epsilon: Fraction
@@ -88,17 +84,11 @@ class GeometricGrid:
 def geometric_grid(n_items: int, epsilon: Fraction, head: int) -> GeometricGrid:
     """Compute ℓ, L, m and g_ℓ … g_L exactly.
 
-    Parameters
-    ----------
-    n_items : int
-        N ≥ 1.
-    epsilon : Fraction
-        In (0, 1].
-    head : int
-        r̃ ≥ 1.
+    Args:
+        n_items: N ≥ 1.
+        epsilon: In (0, 1].
+        head: r̃ ≥ 1.
 
-    Examples
-    --------
     >>> grid = geometric_grid(35_615, Fraction(3, 100), 3_400)
     >>> grid.first_index, grid.last_index, grid.head_end, grid.m
     (276, 354, 3492, 103)

@@ -19,19 +19,13 @@ from streameval.typing import FloatArray, Int8Array, Int64Array
 class Replicates:
     """What happened in replicates that differ in their seed alone.
 
-    Attributes
-    ----------
-    labels : int
-        Planned labels; the most of any replicate, where the draw decides their number.
-    held : int
-        Replicates whose bounds held the truth at every rank.
-    inside : float
-        Share of cutoffs beyond the labelled head where the truth was inside, averaged over replicates. For PAULA's own
-        claim inside its raw bracket. NaN where the head is the list.
-    half_widths : float64 array, shape (replicates,)
-        Largest half-width over all ranks, relative to precision.
-    first : Curve
-        That of the first replicate.
+    Attributes:
+        labels: Planned labels; the most of any replicate, where the draw decides their number.
+        held: Replicates whose bounds held the truth at every rank.
+        inside: Share of cutoffs beyond the labelled head where the truth was inside, averaged over replicates. For
+            PAULA's own claim inside its raw bracket. NaN where the head is the list.
+        half_widths (float64 array, shape (replicates,)): Largest half-width over all ranks, relative to precision.
+        first: That of the first replicate.
     """
 
     n_items: int
@@ -64,15 +58,11 @@ class Replicates:
 class Simulation:
     """Methods side by side on one list.
 
-    Attributes
-    ----------
-    rows : list of dict
-        One per method and variant: `method`, then `Replicates.as_dict()`, or `refused` where a method cannot keep the
-        parameters.
-    replicates : mapping of str to Replicates
-        By name and variant.
-    precision : float64 array, shape (n_items,)
-        The true p(r).
+    Attributes:
+        rows: One per method and variant: `method`, then `Replicates.as_dict()`, or `refused` where a method cannot keep
+            the parameters.
+        replicates (mapping of str to Replicates): By name and variant.
+        precision (float64 array, shape (n_items,)): The true p(r).
     """
 
     rows: list[dict[str, Any]]
@@ -88,14 +78,10 @@ class Simulation:
 def replicate(method: Method, truth: Int8Array, count: int, seed: int = 0) -> Replicates:
     """Plan, label from the truth, and check the bounds, `count` times.
 
-    Parameters
-    ----------
-    method : Method
-        If its claim is not one of chance, one replicate says it all.
-    truth : int8 array, shape (n_items,)
-        0 or 1, best rank first.
-    seed : int
-        Replicate i is drawn with seed + i.
+    Args:
+        method: If its claim is not one of chance, one replicate says it all.
+        truth (int8 array, shape (n_items,)): 0 or 1, best rank first.
+        seed: Replicate i is drawn with seed + i.
     """
     total = np.concatenate([[0], np.cumsum(truth, dtype=np.int64)])
     held, inside, widths, labels = 0, [], [], 0

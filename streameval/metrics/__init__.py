@@ -38,8 +38,6 @@ ROUNDING = 1e-12
 def cutoffs(n_items: int) -> Int64Array:
     """Return the powers of ten below N, and N.
 
-    Examples
-    --------
     >>> cutoffs(2_500)
     array([  10,  100, 1000, 2500])
     """
@@ -50,8 +48,6 @@ def cutoffs(n_items: int) -> Int64Array:
 def text(target: Fraction) -> str:
     """Write a recall or precision as a decimal.
 
-    Examples
-    --------
     >>> text(Fraction(9, 10)), text(Fraction(1))
     ('0.9', '1')
     """

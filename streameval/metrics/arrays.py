@@ -30,11 +30,9 @@ _NO_CUTS = np.empty(0, np.int64)
 class _Groups:
     """Groups of tied items, best first.
 
-    Attributes
-    ----------
-    score : array, shape (n,)
-    ranks, found : int64 arrays, shape (n,)
-        Items and positives up to the end of each group.
+    Attributes:
+        score: array, shape (n,).
+        ranks, found (int64 arrays, shape (n,)): Items and positives up to the end of each group.
     """
 
     score: npt.NDArray[np.generic]
@@ -82,27 +80,19 @@ def precision_recall_curve(
 ) -> tuple[FloatArray, FloatArray, npt.NDArray[np.generic]]:
     """Precision and recall at every threshold.
 
-    Parameters
-    ----------
-    y_true : array-like of 0/1 or bool, shape (n,)
-    y_score : array-like of numbers, shape (n,)
-        Large is good.
-    misses : int
-        Positives that were never returned.
+    Args:
+        y_true: array-like of 0/1 or bool, shape (n,).
+        y_score (array-like of numbers, shape (n,)): Large is good.
+        misses: Positives that were never returned.
 
-    Returns
-    -------
-    precision, recall : float64 arrays, shape (thresholds + 1,)
-        From the lowest threshold to the highest, and last (1, 0), as scikit-learn has them; recall is 1 throughout
-        where there are no positives, as there.
-    thresholds : array, shape (thresholds,)
-        The distinct scores, ascending.
+    Returns:
+        precision, recall (float64 arrays, shape (thresholds + 1,)): From the lowest threshold to the highest, and last
+            (1, 0), as scikit-learn has them; recall is 1 throughout where there are no positives, as there.
+        thresholds (array, shape (thresholds,)): The distinct scores, ascending.
 
-    Raises
-    ------
-    InputError
-        Shapes that differ, nothing at all, a label that is not 0/1, a score that is NaN or no number, misses that are
-        no count.
+    Raises:
+        InputError: Shapes that differ, nothing at all, a label that is not 0/1, a score that is NaN or no number,
+            misses that are no count.
     """
     groups = _groups(y_true, y_score)
     positives = int(groups.found[-1]) + check_misses(misses)
@@ -116,12 +106,10 @@ def roc_curve(
 ) -> tuple[FloatArray, FloatArray, npt.NDArray[np.generic]]:
     """False and true positive rate at every threshold: scikit-learn's `roc_curve(drop_intermediate=False)`.
 
-    Returns
-    -------
-    false_positive_rate, true_positive_rate : float64 arrays, shape (thresholds + 1,)
-        From (0, 0) on; NaN where there are no negatives, or no positives.
-    thresholds : array, shape (thresholds + 1,)
-        Infinity, then the distinct scores, descending.
+    Returns:
+        false_positive_rate, true_positive_rate (float64 arrays, shape (thresholds + 1,)): From (0, 0) on; NaN where
+            there are no negatives, or no positives.
+        thresholds (array, shape (thresholds + 1,)): Infinity, then the distinct scores, descending.
     """
     groups = _groups(y_true, y_score)
     positives, negatives = int(groups.found[-1]) + check_misses(misses), int(groups.ranks[-1] - groups.found[-1])
@@ -136,17 +124,13 @@ def average_precision_score(
 ) -> float:
     """Average precision, over all positives.
 
-    Parameters
-    ----------
-    y_true, y_score, misses
-        As for `precision_recall_curve`.
-    ties : {"grouped", "pessimistic", "expected", "optimistic"}
-        "grouped" treats items with the same score as one, as scikit-learn does; the others order them.
+    Args:
+        y_true, y_score, misses: As for `precision_recall_curve`.
+        ties ({"grouped", "pessimistic", "expected", "optimistic"}): "grouped" treats items with the same score as one,
+            as scikit-learn does; the others order them.
 
-    Returns
-    -------
-    float
-        0.0 without positives, as in scikit-learn.
+    Returns:
+        float: 0.0 without positives, as in scikit-learn.
     """
     totals = _groups(y_true, y_score).totals
     positives = totals.positives + check_misses(misses)
@@ -158,10 +142,8 @@ def roc_auc_score(y_true: npt.ArrayLike, y_score: npt.ArrayLike, *, misses: int 
 
     A missed positive loses to every negative. "grouped" and "expected" are the same: a tied pair counts half.
 
-    Returns
-    -------
-    float
-        NaN where there are no positives or no negatives.
+    Returns:
+        float: NaN where there are no positives or no negatives.
     """
     shares = _groups(y_true, y_score).totals.roc_auc(check_misses(misses))
     order = _order(ties)

@@ -20,27 +20,19 @@ from streameval.typing import FloatArray, Int64Array
 def metrics(curve: Curve) -> pa.Table:
     """Compute every metric.
 
-    Parameters
-    ----------
-    curve : Curve
-        With its `misses`.
+    Args:
+        curve: With its `misses`.
 
-    Returns
-    -------
-    pyarrow.Table
-        `metric`, `argument` (text), `lower`, `estimate`, `upper`, `coverage` (of the curve's claim); null where a
-        metric is undefined for every list, or for the one at that end. At cutoffs: precision_at, yield_at,
-        recall_at, f1_at, e_measure_at, accuracy_at, specificity_at, false_positive_rate_at, mcc_at, dcg_at,
-        average_precision_at (over P; …_found: over the positives among the first k; …_capped: over min(P, k)).
-        Of the list: average_precision and roc_auc, pr_area,
-        max_f0.5 …, max_f1_rank (of the best lower bound: a choice, without bounds), breakeven, r_precision,
-        reciprocal_rank. At targets:
-        rank_at_precision (the deepest rank that has it; 0 where none), rank_at_recall, precision_at_recall (the best at
-        or beyond that recall: interpolated precision),
-        recall_at_precision, eleven_point_precision.
+    Returns:
+        pyarrow.Table: `metric`, `argument` (text), `lower`, `estimate`, `upper`, `coverage` (of the curve's claim);
+            null where a metric is undefined for every list, or for the one at that end. At cutoffs: precision_at,
+            yield_at, recall_at, f1_at, e_measure_at, accuracy_at, specificity_at, false_positive_rate_at, mcc_at,
+            dcg_at, average_precision_at (over P; …_found: over the positives among the first k; …_capped: over min(P,
+            k)). Of the list: average_precision and roc_auc, pr_area, max_f0.5 …, max_f1_rank (of the best lower bound:
+            a choice, without bounds), breakeven, r_precision, reciprocal_rank. At targets: rank_at_precision (the
+            deepest rank that has it; 0 where none), rank_at_recall, precision_at_recall (the best at or beyond that
+            recall: interpolated precision), recall_at_precision, eleven_point_precision.
 
-    Notes
-    -----
     Bounds on the yield hold together, so the bounds on all metrics hold together, with the probability and under the
     assumption of the curve. Where its coverage is "none" there are rows at cutoffs alone, and they are no bounds.
     """

@@ -25,11 +25,9 @@ _NO_CUTS = np.empty(0, np.int64)
 class Ranked:
     """Cases as groups, best first: tied ones together, or each alone in the order that they came in.
 
-    Attributes
-    ----------
-    score : float64 array, shape (groups,)
-    ranks, found : int64 arrays, shape (groups,)
-        Cases, and positives, up to the end of each group.
+    Attributes:
+        score: float64 array, shape (groups,).
+        ranks, found (int64 arrays, shape (groups,)): Cases, and positives, up to the end of each group.
     """
 
     score: FloatArray

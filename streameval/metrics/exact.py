@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
@@ -28,19 +29,14 @@ _NAN = float("nan")
 class Counted:
     """A fully labelled list, summed, and what its metrics are asked with.
 
-    Parameters
-    ----------
-    envelope : Envelope
-        Bounds on the yield between the curve's cutoffs.
-    misses : int
-        Positives that the list never returned.
-    score_at : callable(rank) -> float, optional
-        Score at a rank, where the order has scores: items may then tie.
-    grouped_margin : pair of float
-        How much less, and more, the grouped sum of precisions may be: where only bins of scores are known.
-    order : {"known", "pure bins", "binned"}
-        Whether only items of one score leave the order open; or bins of scores as well, of which none or some hold both
-        positives and negatives.
+    Args:
+        envelope: Bounds on the yield between the curve's cutoffs.
+        misses: Positives that the list never returned.
+        score_at (callable(rank) -> float): Score at a rank, where the order has scores: items may then tie.
+        grouped_margin (pair of float): How much less, and more, the grouped sum of precisions may be: where only bins
+            of scores are known.
+        order ({"known", "pure bins", "binned"}): Whether only items of one score leave the order open; or bins of
+            scores as well, of which none or some hold both positives and negatives.
     """
 
     places: Places
@@ -64,17 +60,14 @@ class Counted:
 def metrics(counted: Counted) -> pa.Table:
     """Compute every metric, under the names of `streameval.metrics.bounded.metrics`.
 
-    Returns
-    -------
-    pyarrow.Table
-        `metric`, `argument`, `lower`, `estimate`, `upper`, `coverage`. Lower and upper are the values with tied items
-        in the worst and in the best order; they differ only where ties, or bins of scores, leave the order open (and
-        for pr_area "interpolated" of more than 2^20 items, which is a bracket).
-        Argument "grouped" (at a cutoff: metric …_at_grouped) is the value that treats tied
-        items as one, as scikit-learn does; "tie_order" (…_at_tie_order) has the expectation over all orders as
-        its estimate. Null
-        where a metric is undefined: without positives, without negatives. Coverage is "exact", and "simultaneous" of a
-        bracket that bins, or the length of the list, leave.
+    Returns:
+        pyarrow.Table: `metric`, `argument`, `lower`, `estimate`, `upper`, `coverage`. Lower and upper are the values
+            with tied items in the worst and in the best order; they differ only where ties, or bins of scores, leave
+            the order open (and for pr_area "interpolated" of more than 2^20 items, which is a bracket). Argument
+            "grouped" (at a cutoff: metric …_at_grouped) is the value that treats tied items as one, as scikit-learn
+            does; "tie_order" (…_at_tie_order) has the expectation over all orders as its estimate. Null where a metric
+            is undefined: without positives, without negatives. Coverage is "exact", and "simultaneous" of a bracket
+            that bins, or the length of the list, leave.
     """
     rows = [*_at_cutoffs(counted), *_points(counted), *_targets(counted)]
     rows += [*_average_precision(counted), *_roc_auc(counted), *_dcg(counted)]
@@ -116,9 +109,13 @@ def _at_cutoffs(counted: Counted) -> Iterator[Row]:
 
 
 def _in_a_tie(name: str, k: int, values: list[float], counted: Counted) -> Iterator[Row]:
-    """Rows of a cutoff between tied items. Every metric of a cutoff is linear in Y(k), so expectations are its own."""
+    """Rows of a cutoff between tied items."""
     s, f, n, p = counted.places.group_at(k)
-    expected = _metric(name, k, f + p * (k - s) / n, counted)
+    if METRICS[name].in_yield == "linear":
+        expected = _metric(name, k, f + p * (k - s) / n, counted)
+    else:
+        drawn, chance = hypergeometric(n, p, k - s)
+        expected = float(np.sum(chance * _metrics(name, k, f + drawn, counted)))
     yield f"{name}_at_tie_order", str(k), min(values), expected, max(values)
     if counted.order != "known":
         return  # the bin may hold several scores, so nobody knows where the items tied with this one end
@@ -127,9 +124,24 @@ def _in_a_tie(name: str, k: int, values: list[float], counted: Counted) -> Itera
 
 
 def _metric(name: str, rank: float, found: float, counted: Counted) -> float:
-    rank_, found_, total = (np.array([float(value)]) for value in (rank, found, counted.totals.positives))
-    at = Cutoffs(rank_, found_, total, float(counted.totals.n_items), float(counted.misses))
-    return float(METRICS[name](at)[0])
+    return float(_metrics(name, rank, np.array([float(found)]), counted)[0])
+
+
+def _metrics(name: str, rank: float, found: FloatArray, counted: Counted) -> FloatArray:
+    ranks, total = (np.full(found.size, float(value)) for value in (rank, counted.totals.positives))
+    return METRICS[name].value(Cutoffs(ranks, found, total, float(counted.totals.n_items), float(counted.misses)))
+
+
+def hypergeometric(n: int, p: int, drawn: int) -> tuple[FloatArray, FloatArray]:
+    """Positives among items drawn from n of which p are positive, and their probabilities.
+
+    What lies beyond 12 standard deviations, with a probability below 1e-60, is left out.
+    """
+    from streameval.kernels.hypergeometric import log_hypergeometric
+
+    mean, spread = drawn * p / n, 12 * math.sqrt(drawn * p / n * (n - p) / n) + 12
+    found = range(max(0, drawn + p - n, math.floor(mean - spread)), min(p, drawn, math.ceil(mean + spread)) + 1)
+    return np.array(found, np.float64), np.exp([log_hypergeometric(k, drawn, p, n) for k in found])
 
 
 def _average_precision(counted: Counted) -> Iterator[Row]:
@@ -186,13 +198,10 @@ def _points(counted: Counted) -> Iterator[Row]:
 def breakeven(places: Places, positives: int, order: str) -> float:
     """Largest min(precision, recall): recall rises up to rank P, and beyond it precision is the smaller.
 
-    Parameters
-    ----------
-    positives : int
-        P; NaN where it is 0.
-    order : {"late", "early"}
-        Of tied items. "late" is the value over thresholds on scores too: with positives last, nothing inside a tie
-        is above both its ends.
+    Args:
+        positives: P; NaN where it is 0.
+        order ({"late", "early"}): Of tied items. "late" is the value over thresholds on scores too: with positives
+            last, nothing inside a tie is above both its ends.
     """
     if not 0 < positives <= places.totals.n_items:
         return _over(places.totals.positives, positives)
@@ -202,17 +211,13 @@ def breakeven(places: Places, positives: int, order: str) -> float:
 def f_measure(points: FloatArray, beta: float, positives: float) -> FloatArray:
     """F_β at (rank, yield).
 
-    Parameters
-    ----------
-    points : float64 array, shape (k, 2)
-    beta : float
-        Weight of recall against precision.
-    positives : float
-        P.
+    Args:
+        points: float64 array, shape (k, 2).
+        beta: Weight of recall against precision.
+        positives: P.
 
-    Returns
-    -------
-    float64 array, shape (k,)
+    Returns:
+        float64 array, shape (k,)
     """
     nothing = np.zeros(points.shape[0])  # F needs neither N nor misses beside P
     return f_beta(Cutoffs(points[:, 0], points[:, 1], nothing + positives, 0.0, 0.0), beta)

@@ -28,34 +28,25 @@ _DEPTHS = (5, 10, 25, 100, 500)  # that LingPipe prints precision at
 class ScoredPrecisionRecallEvaluation:
     """Precision, recall and ROC of scored cases, for every threshold on the score.
 
-    Parameters
-    ----------
-    rules : {"standard", "lingpipe"}
-        "standard": cases with the same score are one step of every curve and area, as in scikit-learn; where one place
-        inside them is asked for (`precision_at`, `reciprocal_rank`) their positives come last, so that no order does
-        worse. "lingpipe" gives what version 3.9.2 of the original gives, and differs in this:
+    Args:
+        rules ({"standard", "lingpipe"}): "standard": cases with the same score are one step of every curve and area, as
+            in scikit-learn; where one place inside them is asked for (`precision_at`, `reciprocal_rank`) their
+            positives come last, so that no order does worse. "lingpipe" gives what version 3.9.2 of the original gives,
+            and differs in this: - tied cases are ranked in the order that they were added; - `average_precision`
+            divides by the positives found, not by all: with misses it is not the area; - `pr_breakeven_point` is the
+            precision of the first interpolated point whose recall is strictly above it, or 0; - `roc_curve` has rows
+            (recall, specificity), not (false positive rate, recall); - without negatives the ROC area is 0 where
+            `interpolate` is true, as every row is dropped; - `str()` has the original's lines, with precision only at
+            depths up to the first that the list reaches.
 
-        - tied cases are ranked in the order that they were added;
-        - `average_precision` divides by the positives found, not by all: with misses it is not the area;
-        - `pr_breakeven_point` is the precision of the first interpolated point whose recall is strictly above it, or 0;
-        - `roc_curve` has rows (recall, specificity), not (false positive rate, recall);
-        - without negatives the ROC area is 0 where `interpolate` is true, as every row is dropped;
-        - `str()` has the original's lines, with precision only at depths up to the first that the list reaches.
-
-    Notes
-    -----
     Without positives `average_precision` is NaN and areas, maximum F, break-even point and reciprocal rank are 0, under
     both rules; without negatives the ROC area is NaN. (For positives that were all missed LingPipe's average precision
     is NaN, the standard one 0.) Scores are float64; NaN is refused, infinities are ordered. `interpolate` is the
     original's argument: keep only the points that no later one dominates. The original says that this raises the area
     under both curves; it never changes that under the ROC curve, whose specificity does not rise anywhere.
 
-    References
-    ----------
     Carpenter and Ross, `com.aliasi.classify.ScoredPrecisionRecallEvaluation`, LingPipe 3.9.2, API documentation.
 
-    Examples
-    --------
     >>> evaluation = ScoredPrecisionRecallEvaluation()
     >>> evaluation.add_cases([0, 1, 0, 1], [0.9, 0.8, 0.7, 0.6])
     >>> evaluation.add_misses(2)
@@ -77,17 +68,12 @@ class ScoredPrecisionRecallEvaluation:
     def add_case(self, positive: bool, score: float) -> None:
         """Add one case.
 
-        Parameters
-        ----------
-        positive : bool, or 0/1
-            Whether the case is a positive.
-        score : float
-            Large is good.
+        Args:
+            positive: Whether the case is a positive.
+            score: Large is good.
 
-        Raises
-        ------
-        InputError
-            Something else than 0/1, a score that is no number or NaN. Nothing is added.
+        Raises:
+            InputError: Something else than 0/1, a score that is no number or NaN. Nothing is added.
         """
         self._cases.add(positive, score)
         self._last = None
@@ -95,16 +81,12 @@ class ScoredPrecisionRecallEvaluation:
     def add_cases(self, positive: npt.ArrayLike, score: npt.ArrayLike) -> None:
         """Add many cases, in their order.
 
-        Parameters
-        ----------
-        positive : array-like of bool or 0/1, shape (n,)
-        score : array-like of numbers, shape (n,)
-            Large is good.
+        Args:
+            positive: array-like of bool or 0/1, shape (n,).
+            score (array-like of numbers, shape (n,)): Large is good.
 
-        Raises
-        ------
-        InputError
-            Shapes that differ, something else than 0/1, a score that is no number or NaN. Nothing is added.
+        Raises:
+            InputError: Shapes that differ, something else than 0/1, a score that is no number or NaN. Nothing is added.
         """
         self._cases.extend(positive, score)
         self._last = None
@@ -112,10 +94,8 @@ class ScoredPrecisionRecallEvaluation:
     def add_misses(self, count: int) -> None:
         """Add positives that were never returned: they count among all positives and are no cases.
 
-        Raises
-        ------
-        InputError
-            A count that is negative or no whole number.
+        Raises:
+            InputError: A count that is negative or no whole number.
         """
         self._misses += _whole("count", count, 0)
 
@@ -126,25 +106,21 @@ class ScoredPrecisionRecallEvaluation:
     def pr_curve(self, interpolate: bool = False) -> FloatArray:
         """Recall and precision wherever a positive is found.
 
-        Parameters
-        ----------
-        interpolate : bool
-            Keep only rows whose precision is above that of all later ones; between rows the next one's holds.
+        Args:
+            interpolate: Keep only rows whose precision is above that of all later ones; between rows the next one's
+                holds.
 
-        Returns
-        -------
-        float64 array, shape (k, 2)
-            Rows (recall, precision), recall strictly rising. Neither (0, 1) nor (1, 0) is added.
+        Returns:
+            float64 array, shape (k, 2): Rows (recall, precision), recall strictly rising. Neither (0, 1) nor (1, 0) is
+                added.
         """
         return self.pr_score_curve(interpolate)[:, :2]
 
     def pr_score_curve(self, interpolate: bool = False) -> FloatArray:
         """`pr_curve` with the score of each row.
 
-        Returns
-        -------
-        float64 array, shape (k, 3)
-            Rows (recall, precision, score).
+        Returns:
+            float64 array, shape (k, 3): Rows (recall, precision, score).
         """
         found, ranks, score = self._ranked.steps
         rows = np.column_stack([found / self._some_positives, found / ranks, score])
@@ -153,16 +129,13 @@ class ScoredPrecisionRecallEvaluation:
     def roc_curve(self, interpolate: bool = False) -> FloatArray:
         """Upper corners of the ROC curve, one wherever a positive is found.
 
-        Parameters
-        ----------
-        interpolate : bool
-            Keep only the last of rows with the same false positive rate.
+        Args:
+            interpolate: Keep only the last of rows with the same false positive rate.
 
-        Returns
-        -------
-        float64 array, shape (k, 2)
-            Rows (false positive rate, recall); under LingPipe's rules (recall, specificity), specificity one minus the
-            false positive rate. Both are NaN where there are no negatives, and no such row is kept when interpolating.
+        Returns:
+            float64 array, shape (k, 2): Rows (false positive rate, recall); under LingPipe's rules (recall,
+                specificity), specificity one minus the false positive rate. Both are NaN where there are no negatives,
+                and no such row is kept when interpolating.
         """
         found, ranks, _ = self._ranked.steps
         false_rate = (ranks - found) / self._negatives if self._negatives else np.full(found.size, np.nan)
@@ -190,10 +163,8 @@ class ScoredPrecisionRecallEvaluation:
     def average_precision(self) -> float:
         """Mean precision over all positives, a missed one counting 0: the area under `pr_curve`.
 
-        Returns
-        -------
-        float
-            NaN without positives. LingPipe's rules divide by the positives that were found.
+        Returns:
+            float: NaN without positives. LingPipe's rules divide by the positives that were found.
         """
         totals = self._ranked.places.totals
         positives = totals.positives if self.rules == "lingpipe" else self._positives
@@ -202,10 +173,8 @@ class ScoredPrecisionRecallEvaluation:
     def maximum_f_measure(self, beta: float = 1.0) -> float:
         """Largest F_β = (1+β²)pr/(β²p + r) of any row of `pr_curve`.
 
-        Parameters
-        ----------
-        beta : float
-            Weight of recall against precision, finite and ≥ 0.
+        Args:
+            beta: Weight of recall against precision, finite and ≥ 0.
         """
         if not isinstance(beta, Real) or not 0 <= beta < 1e100:
             raise InputError(f"beta={beta!r}", "a number from 0 on, below 1e100")
@@ -226,10 +195,8 @@ class ScoredPrecisionRecallEvaluation:
     def precision_at(self, rank: int) -> float:
         """Precision of the best `rank` cases; NaN where there are fewer.
 
-        Raises
-        ------
-        InputError
-            A rank that is no whole number or below 1.
+        Raises:
+            InputError: A rank that is no whole number or below 1.
         """
         depth = _whole("rank", rank, 1)
         return self._ranked.places.yield_at(depth, "late") / depth if depth <= self.num_cases() else _NAN
@@ -243,12 +210,9 @@ class ScoredPrecisionRecallEvaluation:
     def print_precision_recall_curve(pr_curve: npt.ArrayLike, file: TextIO | None = None) -> None:
         """Print a curve as a table of precision, recall and F1.
 
-        Parameters
-        ----------
-        pr_curve : array-like, shape (k, 2) or wider
-            Rows (recall, precision, …) of `pr_curve` or `pr_score_curve`.
-        file : text stream
-            Standard output if not given.
+        Args:
+            pr_curve (array-like, shape (k, 2) or wider): Rows (recall, precision, …) of `pr_curve` or `pr_score_curve`.
+            file: Standard output if not given.
         """
         rows = np.asarray(pr_curve, dtype=np.float64)
         if rows.ndim != 2 or rows.shape[1] < 2:

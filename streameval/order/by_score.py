@@ -24,7 +24,7 @@ from streameval.order.scores import Keys, ScoreOrder, order_of, widest
 from streameval.order.select_candidates import Located
 from streameval.order.shards import ScanState, Shard
 from streameval.order.skip_by_statistics import SkippedRows, key_bounds, must_be_read
-from streameval.order.ties import check_key, describe, key_hashes
+from streameval.order.tie_hashes import check_key, describe, key_hashes
 from streameval.parquet.account import Forecast
 from streameval.parquet.footers import check_column
 from streameval.progress import Progress, silent
@@ -77,7 +77,7 @@ class ByScore:
 
     @property
     def span(self) -> tuple[int, int] | None:
-        """Smallest and largest order key that statistics know of."""
+        """Smallest and largest order key, according to statistics."""
         return None if self.bounds is None else (int(self.bounds[0].min()), int(self.bounds[1].max()))
 
     @property
@@ -108,22 +108,8 @@ class ByScore:
     def scan(self, wanted: Int64Array, scans: Scans, shard: Shard, progress: Progress = silent) -> ScanState:
         """Do one share of every scan, as far as the other shares allow; its partials are saved in `Scans.folder`.
 
-        Parameters
-        ----------
-        wanted : int64 array, strictly increasing, in 1..N
-            Wanted ranks.
-        shard : Shard
-            Shares may be done in any order, at once, again, or in different numbers of shares.
-
-        Returns
-        -------
-        ScanState
-            The last scan, and which shares of it are missing; none where nothing is left to scan.
-
-        Raises
-        ------
-        InputError
-            See `order.locate`.
+        Shares may be done in any order, at once, again, or in different numbers of shares. Returns the last scan, and
+        which shares of it are missing: none where nothing is left to scan. Errors as in `order.locate`.
         """
         checkpoints = self.checkpoints(wanted, scans, shard)
         try:
@@ -174,13 +160,7 @@ class ByScore:
 
 
 def by_score(rows: Rows, options: RankingOptions) -> ByScore:
-    """Order rows by score.
-
-    Raises
-    ------
-    InputError
-        A score or key column that is missing, or of a type that cannot be ordered or hashed; too little memory.
-    """
+    """Order rows by score; an `InputError` for a score or key column that is missing or unfit, or too little memory."""
     score = options.score or ""
     check_column(rows.schema, score, rows.name)
     order_of(rows.declared_types(score), score, options.ascending, options.nan)

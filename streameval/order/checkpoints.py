@@ -39,41 +39,30 @@ _REMOVE = "remove the file; what it covered is read again"
 class ScanEngine(Protocol):
     """Runs tasks over row groups.
 
-    Attributes
-    ----------
-    memory : {"shared", "apart"}
-        Whether all row groups are read within this process, so that what one of them shows can guide the next.
+    Its placement is "in process", so that one row group can guide the next, or "on workers".
     """
 
-    memory: ClassVar[str]
+    placement: ClassVar[str]
 
     def run_task(
         self, scan: Scan, task: Task, numbers: Int64Array, save: Callable[[Partial], None] | None, progress: Progress
     ) -> Partial:
         """Make the partial of some row groups: must be the one that `partial_of` makes, rows in any order.
 
-        Parameters
-        ----------
-        numbers : int64 array
-            Which row groups, not empty.
-        save : callable or None
-            May be called with all that is done so far, now and then.
-        progress : callable(done, total)
-            Called with rows.
+        Args:
+            numbers (int64 array): Which row groups, not empty.
+            save: May be called with all that is done so far, now and then.
+            progress (callable(done, total)): Called with rows.
         """
-        ...
 
 
 @dataclass(frozen=True)
 class Scans:
     """How the scans of a list are run.
 
-    Attributes
-    ----------
-    folder : Path or None
-        Where partials are saved until the scans are done: an interrupted run continues from them.
-    engine : ScanEngine
-        Runs the scans; no result depends on it.
+    Attributes:
+        folder: Where partials are saved until the scans are done: an interrupted run continues from them.
+        engine: Runs the scans; no result depends on it.
     """
 
     folder: Path | None = None
@@ -83,12 +72,9 @@ class Scans:
 class UnfinishedError(StudyError):
     """Other shards have not read all of their share of a scan.
 
-    Parameters
-    ----------
-    state : ScanState
-        The scan, and the shards that are missing.
-    where : str
-        The study's folder.
+    Args:
+        state: The scan, and the shards that are missing.
+        where: The study's folder.
     """
 
     def __init__(self, state: ScanState, where: str) -> None:
@@ -122,19 +108,13 @@ class _Kept:
 class Checkpoints:
     """Runs tasks, and saves their partials.
 
-    Attributes
-    ----------
-    identity : str
-        Hash of the list, the wanted ranks and the memory: a scan of anything else is another scan.
-    folder : Path or None
-        Where partials are saved; None saves nothing.
-    shard : Shard or None
-        The share of each scan that is done here, after which others are waited for; None does all that is left, unless
-        other processes share the scans.
-    engine : ScanEngine
-        Reads row groups.
-    alone : bool
-        Whether this run has read all row groups itself.
+    Attributes:
+        identity: Hash of the list, the wanted ranks and the memory: a scan of anything else is another scan.
+        folder: Where partials are saved; None saves nothing.
+        shard: The share of each scan that is done here, after which others are waited for; None does all that is left,
+            unless other processes share the scans.
+        engine: Reads row groups.
+        alone: Whether this run has read all row groups itself.
     """
 
     identity: str = ""
@@ -150,10 +130,7 @@ class Checkpoints:
     def run(self, scan: Scan, task: Task, progress: Progress) -> Partial:
         """Return the partial of all row groups, reading those that no saved partial covers.
 
-        Raises
-        ------
-        UnfinishedError
-            Other shards have some of them to read.
+        Raises `UnfinishedError` where other shards have some of them to read.
         """
         name = hashlib.sha256(f"{__version__}\0{self.identity}\0{task.digest}".encode()).hexdigest()[:16]
         needed: Int64Array = task.units(scan)

@@ -27,12 +27,9 @@ _GROWTH = 1.5  # how much more is counted between two reviews
 class ThreadCandidates:
     """The candidates of one thread.
 
-    Parameters
-    ----------
-    counts : integer array
-        The thread's counts of bins.
-    key, position : numpy dtypes
-        Wide enough for a key, shifted, and a position.
+    Args:
+        counts (integer array): The thread's counts of bins.
+        key, position: Wide enough for a key, shifted, and a position.
     """
 
     def __init__(self, counts: AnyArray, key: type[Any], position: type[Any]) -> None:
@@ -62,18 +59,12 @@ class ThreadCandidates:
 class EarlyCandidates:
     """Candidates of one counting scan, by all its threads.
 
-    Parameters
-    ----------
-    wanted : int64 array, strictly increasing
-        Wanted ranks.
-    skipped : int64 array, shape (bins,)
-        Rows that are not scanned, by bin.
-    n_rows : int
-        Rows that are scanned.
-    limit : int
-        Bytes that may be used; beyond, all candidates are dropped.
-    key_shift : int
-        Low bits of keys that are the same in all.
+    Args:
+        wanted (int64 array, strictly increasing): Wanted ranks.
+        skipped (int64 array, shape (bins,)): Rows that are not scanned, by bin.
+        n_rows: Rows that are scanned.
+        limit: Bytes that may be used; beyond, all candidates are dropped.
+        key_shift: Low bits of keys that are the same in all.
     """
 
     def __init__(self, wanted: Int64Array, skipped: Int64Array, n_rows: int, limit: int, key_shift: int) -> None:

@@ -50,7 +50,7 @@ class StageFilter:
 
     def hashes(self, unit: Unit) -> UInt64Array | None:
         """Tie hashes of a unit from its key columns, where a stage splits by them."""
-        return self.scan.hashes(unit) if self.scan.keys and self.hashed == "now" else None
+        return self.scan.hashes(unit) if self.scan.key_columns and self.hashed == "now" else None
 
     def select(
         self, unit: Unit, first_row: int, keys: Keys, hashes: UInt64Array | None, buffers: Buffers

@@ -16,13 +16,7 @@ _MOST = (1 << 64) - 1
 
 @dataclass(frozen=True)
 class Words:
-    """The words of some rows, in the order that compares them.
-
-    Attributes
-    ----------
-    key, low, hash, position : uint64 arrays, shape (n,)
-        `low` is empty where scores have no second word.
-    """
+    """Words of some rows, uint64, in the order that compares them; `low` is empty where scores have no second word."""
 
     key: UInt64Array
     low: UInt64Array
@@ -48,18 +42,12 @@ class Words:
 class Stage:
     """Bins inside cells, one cell per wanted bin of the stage before.
 
-    Attributes
-    ----------
-    cell : int32 array, shape (bins of the stage before,)
-        Cell of a bin, or −1.
-    kind : int64 array, shape (cells,)
-        Which word the cell splits.
-    start, end : uint64 arrays, shape (cells,)
-        Smallest and largest word in the cell.
-    shift : uint64 array, shape (cells,)
-        Right shift that turns a distance from `start` into a bin of the cell.
-    base : int64 array, shape (cells + 1,)
-        First bin of each cell; the last entry is the number of bins.
+    Attributes:
+        cell (int32 array, shape (bins of the stage before,)): Cell of a bin, or −1.
+        kind (int64 array, shape (cells,)): Which word the cell splits.
+        start, end (uint64 arrays, shape (cells,)): Smallest and largest word in the cell.
+        shift (uint64 array, shape (cells,)): Right shift that turns a distance from `start` into a bin of the cell.
+        base (int64 array, shape (cells + 1,)): First bin of each cell; the last entry is the number of bins.
     """
 
     cell: Int32Array
@@ -95,18 +83,12 @@ def next_stage(
 ) -> Stage:
     """Split wanted bins.
 
-    Parameters
-    ----------
-    wanted : int64 array, ascending
-        Bins of `before` that hold wanted ranks.
-    counts : int64 array
-        Items in each of them.
-    most : int
-        Approximate number of bins to make.
-    last_position : int
-        Of the list: positions split last.
-    wide : int
-        The word after the key: `LOW` where scores have a second word, else `HASH`.
+    Args:
+        wanted (int64 array, ascending): Bins of `before` that hold wanted ranks.
+        counts (int64 array): Items in each of them.
+        most: Approximate number of bins to make.
+        last_position: Of the list: positions split last.
+        wide: The word after the key: `LOW` where scores have a second word, else `HASH`.
     """
     kind, start, end = before.ranges(wanted)
     after_key = np.where(kind == KEY, wide, kind + 1)

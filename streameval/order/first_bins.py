@@ -24,22 +24,19 @@ _HEAVY_BINS = 16  # a key that takes so many bins' worth of items is heavy
 class FirstStage:
     """Bins over all keys.
 
-    Attributes
-    ----------
-    bounds : uint64 array, shape (3,)
-        Smallest and largest key of the sample, and the shift that makes a key's segment, or its bin where all bins are
-        of equal width.
-    first : int64 array, shape (segments + 1,)
-        First bin of each segment; the last entry is the bin of all keys beyond. Bin 0 is that of all keys before.
-        Bins of equal width: 1, and the last bin; the outermost bins take what lies before and beyond.
-    inner : uint64 array, shape (segments,)
-        Shift that makes a key's place in its segment; empty where all bins are of equal width.
-    heavy, hash_shift : uint64 arrays, shape (heavy keys,)
-        Keys that many items share, at most one to a bin, and the shift of a tie hash that makes its bin.
-    start : int64 array, shape (bins + 1,)
-        Where each bin begins once those with heavy keys are parted; empty where there are none.
-    heavy_of : int32 array, shape (bins,)
-        Number of the heavy key in each bin, or −1.
+    Attributes:
+        bounds (uint64 array, shape (3,)): Smallest and largest key of the sample, and the shift that makes a key's
+            segment, or its bin where all bins are of equal width.
+        first (int64 array, shape (segments + 1,)): First bin of each segment; the last entry is the bin of all keys
+            beyond. Bin 0 is that of all keys before. Bins of equal width: 1, and the last bin; the outermost bins take
+            what lies before and beyond.
+        inner (uint64 array, shape (segments,)): Shift that makes a key's place in its segment; empty where all bins are
+            of equal width.
+        heavy, hash_shift (uint64 arrays, shape (heavy keys,)): Keys that many items share, at most one to a bin, and
+            the shift of a tie hash that makes its bin.
+        start (int64 array, shape (bins + 1,)): Where each bin begins once those with heavy keys are parted; empty where
+            there are none.
+        heavy_of (int32 array, shape (bins,)): Number of the heavy key in each bin, or −1.
     """
 
     bounds: UInt64Array
@@ -114,16 +111,11 @@ class FirstStage:
 def first_stage(sample: UInt64Array, most: int, room: int, ties: str = "whole") -> FirstStage:
     """Bins of about equal content for keys like those of a sample.
 
-    Parameters
-    ----------
-    sample : uint64 array, not empty
-        A poor sample costs time, never correctness.
-    most : int
-        Approximate number of bins to make, if their content is equal.
-    room : int
-        Bins that fit the memory.
-    ties : {"whole", "parted"}
-        Whether keys that many items share get bins by tie hash.
+    Args:
+        sample (uint64 array, not empty): A poor sample costs time, never correctness.
+        most: Approximate number of bins to make, if their content is equal.
+        room: Bins that fit the memory.
+        ties ({"whole", "parted"}): Whether keys that many items share get bins by tie hash.
     """
     keys, counts = np.unique(sample, return_counts=True)
     heavy = counts * (most / sample.size) >= _HEAVY_BINS if ties == "parted" else np.zeros(keys.size, np.bool_)
@@ -149,7 +141,7 @@ def _even(keys: UInt64Array, counts: Int64Array, most: int, room: int) -> FirstS
 
 
 def _segments(keys: UInt64Array, counts: Int64Array, most: int) -> FirstStage:
-    """Bins as wide as the sample says, in segments of equal width."""
+    """Bins whose width follows the sample, in segments of equal width."""
     low, high = int(keys[0]), int(keys[-1])
     shift = max(0, (high - low).bit_length() - _SEGMENT_BITS)
     segments = ((high - low) >> shift) + 1

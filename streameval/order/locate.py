@@ -10,8 +10,8 @@ from __future__ import annotations
 import numpy as np
 
 from streameval.errors import InputError
-from streameval.kernels.orderkeys import LAST
-from streameval.kernels.tiehash import position_hashes
+from streameval.kernels.order_keys import LAST
+from streameval.kernels.tie_hash import position_hashes
 from streameval.order.checkpoints import Checkpoints
 from streameval.order.early_candidates import EarlyCandidates
 from streameval.order.filter import NO_HASHES
@@ -41,48 +41,39 @@ def least_memory(n_wanted: int) -> int:
 def locate(
     scan: Scan,
     wanted: Int64Array,
-    memory: float,
+    limit_bytes: float,
     nan: str = "refuse",
     progress: Progress = silent,
     checkpoints: Checkpoints | None = None,
 ) -> Located:
     """Find the stored positions of wanted ranks.
 
-    Parameters
-    ----------
-    scan : Scan
-        Units that hold the whole list.
-    wanted : int64 array, strictly increasing, in 1..N
-        Wanted ranks.
-    memory : float
-        Bytes for bins and candidates. Bins follow from it and not from the number of threads, so that partials of
-        different machines go together.
-    nan : {"refuse", "last"}
-        What becomes of scores that are null or NaN.
-    checkpoints : Checkpoints, optional
-        Runs the scans and saves their partials.
+    Args:
+        scan: Units that hold the whole list.
+        wanted (int64 array, strictly increasing, in 1..N): Wanted ranks.
+        limit_bytes: For bins and candidates. Bins follow from it and not from the number of threads, so that partials
+            of different machines go together.
+        nan ({"refuse", "last"}): What becomes of scores that are null or NaN.
+        checkpoints: Runs the scans and saves their partials.
 
-    Raises
-    ------
-    InputError
-        The memory is less than `least_memory`. Scores that are null or NaN, with their count and first
-        places. A list that changed between two scans.
-    UnfinishedError
-        Other processes share the scans, and have not done their part.
+    Raises:
+        InputError: The memory is less than `least_memory`. Scores that are null or NaN, with their count and first
+            places. A list that changed between two scans.
+        UnfinishedError: Other processes share the scans, and have not done their part.
     """
-    if memory < least_memory(wanted.size):
-        raise InputError(f"{memory / 1e6:g} MB of memory cannot hold the bins of {wanted.size:,} wanted ranks")
-    most_candidates = int(memory / 2 / BYTES_PER_CANDIDATE)
-    most_bins = int(min(MOST_BINS, memory / 2 / BYTES_PER_BIN))
+    if limit_bytes < least_memory(wanted.size):
+        raise InputError(f"{limit_bytes / 1e6:g} MB of memory cannot hold the bins of {wanted.size:,} wanted ranks")
+    most_candidates = int(limit_bytes / 2 / BYTES_PER_CANDIDATE)
+    most_bins = int(min(MOST_BINS, limit_bytes / 2 / BYTES_PER_BIN))
     # counters that fit a cache are quick to reach: no more of them than the candidates' room asks for
     runs = 1 + int(np.sum(np.diff(wanted) > 1))
     first_bins = min(most_bins, max(_LEAST_BINS, 2 * runs * scan.n_items // most_candidates, 4 * runs))
     search = Search(scan, wanted, scan.n_items, most_bins, most_candidates, checkpoints or Checkpoints(), progress)
     # an item's tie hash is at hand where it is that of its position, and comes right after its key
-    ties = "whole" if scan.keys or scan.order.kind == "decimal" else "parted"
+    ties = "whole" if scan.key_columns or scan.order.kind == "decimal" else "parted"
     sample = _sample(search)
     search.stages.append(first_stage(sample, first_bins, most_bins, ties))
-    early_candidates = _early_candidates(search, sample, int(memory))
+    early_candidates = _early_candidates(search, sample, int(limit_bytes))
     _count(search, early_candidates)
     if search.missing and nan == "refuse":
         raise _missing(scan, search.missing)
@@ -96,7 +87,7 @@ def locate(
 
 
 def _missing(scan: Scan, count: int) -> InputError:
-    places = "; ".join(f"{unit.where}, row {row:,}" for unit, row in scan.missing_places())
+    places = "; ".join(f"{unit.place}, row {row:,}" for unit, row in scan.missing_places())
     return InputError(
         f"{count:,} items have no {scan.score} (null or NaN; first: {places})",
         "every item needs a score, or put these last with --nan last",
@@ -114,7 +105,7 @@ def _sample(search: Search) -> UInt64Array:
 def _early_candidates(search: Search, sample: UInt64Array, limit: int) -> EarlyCandidates | None:
     """Keep candidates while counting, where this process does all of it and items have two words besides their key."""
     stage = search.stages[0]
-    alone = search.checkpoints.shard is None and search.checkpoints.engine.memory == "shared"
+    alone = search.checkpoints.shard is None and search.checkpoints.engine.placement == "in process"
     if not alone or search.scan.order.kind == "decimal" or not isinstance(stage, FirstStage):
         return None
     skipped = np.zeros(stage.count, np.int64)
@@ -139,7 +130,7 @@ def _kept(search: Search, early_candidates: EarlyCandidates | None) -> Words | N
         key[gone] = LAST
     if key.size != (search.counts - search.skipped_counts).sum():
         raise InputError("the list changed while it was counted", "run the command again")
-    hashes = np.zeros(key.size, np.uint64) if search.scan.keys else position_hashes(position)
+    hashes = np.zeros(key.size, np.uint64) if search.scan.key_columns else position_hashes(position)
     return Words(key, np.empty(0, np.uint64), hashes, position.view(np.uint64))
 
 

@@ -23,15 +23,12 @@ SUM = "count"  # the column that merges by a sum; all others are joined
 class Partial:
     """What a task made of some row groups.
 
-    Attributes
-    ----------
-    units : int64 array, strictly increasing
-        Numbers of the row groups (or slices of a table), as the scan lists them.
-    missing : int
-        Rows whose score is null or NaN.
-    columns : mapping of str to array
-        `count`, items per bin; or `key`, `hash`, `position` (and `low` of decimals), the words of items; or `key` of
-        sampled rows.
+    Attributes:
+        units (int64 array, strictly increasing): Numbers of the row groups (or slices of a table), as the scan lists
+            them.
+        missing: Rows whose score is null or NaN.
+        columns (mapping of str to array): `count`, items per bin; or `key`, `hash`, `position` (and `low` of decimals),
+            the words of items; or `key` of sampled rows.
     """
 
     units: Int64Array
@@ -63,11 +60,9 @@ class PartialBuilder(Protocol):
 
     def add(self, number: int) -> None:
         """Read a row group and add it: wholly, or not at all where this raises."""
-        ...
 
     def partial(self) -> Partial:
         """The partial of all row groups added so far."""
-        ...
 
 
 class Task(Protocol):
@@ -76,20 +71,16 @@ class Task(Protocol):
     @property
     def name(self) -> str:
         """Its name in messages and progress."""
-        ...
 
     @property
     def digest(self) -> str:
         """Hash of all that decides its partials, besides the list."""
-        ...
 
     def units(self, scan: Scan) -> Int64Array:
         """Row groups that it needs."""
-        ...
 
     def begin(self, scan: Scan) -> PartialBuilder:
         """A builder of an empty partial."""
-        ...
 
 
 def partial_of(task: Task, scan: Scan, numbers: Iterable[int]) -> Partial:

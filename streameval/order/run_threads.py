@@ -35,14 +35,10 @@ def run_task(
 ) -> Partial:
     """Make the partial of some row groups.
 
-    Parameters
-    ----------
-    numbers : int64 array
-        Which row groups.
-    save : callable or None
-        Called with all that is done so far every `CHECKPOINT_SECONDS`, and once more after an error.
-    progress : callable(done, total)
-        Called with rows.
+    Args:
+        numbers (int64 array): Which row groups.
+        save: Called with all that is done so far every `CHECKPOINT_SECONDS`, and once more after an error.
+        progress (callable(done, total)): Called with rows.
     """
     units = [scan.units[number] for number in numbers.tolist()]
     total, done = sum(unit.rows for unit in units), 0
@@ -87,7 +83,7 @@ def _so_far(running: list[_Running]) -> Partial:
 class Threads:
     """Reads in `scan.threads` threads of this process; see `ScanEngine`."""
 
-    memory: ClassVar[str] = "shared"
+    placement: ClassVar[str] = "in process"
 
     def run_task(
         self, scan: Scan, task: Task, numbers: Int64Array, save: Callable[[Partial], None] | None, progress: Progress

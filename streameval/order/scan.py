@@ -8,11 +8,11 @@ from dataclasses import dataclass, field
 import numpy as np
 import pyarrow as pa
 
-from streameval.kernels.tiehash import position_hashes
+from streameval.kernels.tie_hash import position_hashes
 from streameval.order.finer_bins import Words
 from streameval.order.scores import Keys, ScoreOrder
 from streameval.order.skip_by_statistics import SkippedRows
-from streameval.order.ties import key_hashes
+from streameval.order.tie_hashes import key_hashes
 from streameval.rows.units import Unit
 from streameval.typing import Int64Array, UInt32Array, UInt64Array
 
@@ -21,20 +21,17 @@ from streameval.typing import Int64Array, UInt32Array, UInt64Array
 class Scan:
     """How units are read.
 
-    Attributes
-    ----------
-    keys : tuple of str
-        Key columns; empty where ties are ordered by position.
-    key_hashes : callable(positions) -> uint64 array
-        Tie hashes of the items at some stored positions, from their key columns.
-    skipped : SkippedRows
-        Rows of the list that are in none of the units.
+    Attributes:
+        key_columns: Empty where ties are ordered by position.
+        key_hashes (callable(positions) -> uint64 array): Tie hashes of the items at some stored positions, from their
+            key columns.
+        skipped: Rows of the list that are in none of the units.
     """
 
     units: Sequence[Unit]
     order: ScoreOrder
     score: str
-    keys: tuple[str, ...]
+    key_columns: tuple[str, ...]
     threads: int
     key_hashes: Callable[[Int64Array], UInt64Array]
     skipped: SkippedRows = field(default_factory=SkippedRows.none)
@@ -52,27 +49,27 @@ class Scan:
         """Order keys of a unit's rows."""
         return self.order.keys(self.column(unit))
 
+    def tie_hashes(self, positions: Int64Array) -> UInt64Array:
+        """Tie hashes of the items at some stored positions."""
+        return self.key_hashes(positions) if self.key_columns else position_hashes(positions)
+
     def hashes(self, unit: Unit) -> UInt64Array:
         """Tie hashes of all rows of a unit from its key columns."""
-        return key_hashes(unit.read(self.keys).select(list(self.keys)))
+        return key_hashes(unit.read(self.key_columns).select(list(self.key_columns)))
 
     def words(self, first_position: int, keys: Keys, rows: UInt32Array, hashes: UInt64Array | None) -> Words:
         """All words of some rows of a block.
 
-        Parameters
-        ----------
-        first_position : int
-            Where the block begins.
-        keys : Keys
-            Of the block.
-        rows : uint32 array
-            Within the block.
-        hashes : uint64 array or None
-            Tie hashes of the block's rows from key columns; None where they are not needed yet, and 0 then.
+        Args:
+            first_position: Where the block begins.
+            keys: Of the block.
+            rows (uint32 array): Within the block.
+            hashes (uint64 array or None): Tie hashes of the block's rows from key columns; None where they are not
+                needed yet, and 0 then.
         """
         positions = rows.astype(np.int64) + first_position
         low = keys.low[rows] if keys.low.size else keys.low
-        if not self.keys:
+        if not self.key_columns:
             tie = position_hashes(positions)
         else:
             tie = np.zeros(rows.size, np.uint64) if hashes is None else hashes[rows]

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from streameval.errors import InputError
-from streameval.kernels.orderkeys import LAST, float32_keys, float64_bits, float64_keys, int64_keys
+from streameval.kernels.order_keys import LAST, float32_keys, float64_bits, float64_keys, int64_keys
 from streameval.typing import AnyArray, UInt64Array
 
 _ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
@@ -21,14 +21,11 @@ _HALF = pa.float16()
 class Keys:
     """Order keys of some rows.
 
-    Attributes
-    ----------
-    key : uint64 array, shape (n,)
-        The best score has the smallest.
-    low : uint64 array, shape (n,) or (0,)
-        What comes after `key` in a score of 128 bits; empty for all other scores.
-    missing : int
-        Rows whose score is null or NaN: they have the largest key.
+    Attributes:
+        key (uint64 array, shape (n,)): The best score has the smallest.
+        low (uint64 array, shape (n,) or (0,)): What comes after `key` in a score of 128 bits; empty for all other
+            scores.
+        missing: Rows whose score is null or NaN: they have the largest key.
     """
 
     key: UInt64Array
@@ -40,14 +37,11 @@ class Keys:
 class ScoreOrder:
     """How scores of one type are ordered.
 
-    Parameters
-    ----------
-    kind : {"float32", "float64", "signed", "unsigned", "decimal"}
-        What every file's scores are widened to: 64 bits, or 128 for "decimal".
-    ascending : bool
-        Whether the smallest score is the best.
-    scale : int
-        Digits after the point that decimals are brought to.
+    Args:
+        kind ({"float32", "float64", "signed", "unsigned", "decimal"}): What every file's scores are widened to: 64
+            bits, or 128 for "decimal".
+        ascending: Whether the smallest score is the best.
+        scale: Digits after the point that decimals are brought to.
     """
 
     kind: str
@@ -62,10 +56,7 @@ class ScoreOrder:
     def blocks(self, scores: pa.ChunkedArray | pa.Array, out: UInt64Array) -> Iterator[tuple[int, Keys]]:
         """Turn scores into order keys a cache's worth at a time: first row of each block, and its keys.
 
-        Parameters
-        ----------
-        out : uint64 array
-            Receives the keys of a block; the next block overwrites them.
+        The keys of a block are put into `out`, and the next block overwrites them.
         """
         array = scores.combine_chunks() if isinstance(scores, pa.ChunkedArray) else scores
         plain = not array.null_count and self.kind != "decimal"
@@ -151,19 +142,13 @@ def _numpy(array: pa.Array) -> AnyArray:
 def order_of(types: list[tuple[str, pa.DataType]], score: str, ascending: bool, nan: str = "refuse") -> ScoreOrder:
     """Find the order that the score columns of all files share.
 
-    Parameters
-    ----------
-    types : list of (path, type)
-        One per file. Float widths and integer widths may be mixed: the widest counts.
-    score : str
-        The column's name, for messages.
-    nan : {"refuse", "last"}
-        What becomes of scores that are null or NaN.
+    Args:
+        types: Of each file, (path, type). Float widths and integer widths may be mixed: the widest counts.
+        score: The column's name, for messages.
+        nan ({"refuse", "last"}): What becomes of scores that are null or NaN.
 
-    Raises
-    ------
-    InputError
-        Scores that cannot be ordered as numbers or dates, or whose types do not go together.
+    Raises:
+        InputError: Scores that cannot be ordered as numbers or dates, or whose types do not go together.
     """
     kinds = {kind: path for path, kind in reversed(types)}
     if all(pa.types.is_floating(kind) for kind in kinds):

@@ -19,24 +19,16 @@ from streameval.typing import Int64Array
 class Search:
     """What is known so far.
 
-    Attributes
-    ----------
-    wanted : int64 array, strictly increasing
-        Wanted ranks.
-    most_bins, most_candidates : int
-        How many fit the memory.
-    checkpoints : Checkpoints
-        Runs the scans.
-    stages : list of FirstStage, then Stages
-        Each splits the wanted bins of the one before.
-    bins : int64 array
-        Bins of the last stage that hold wanted ranks.
-    counts, base, skipped_counts : int64 arrays, like `bins`
-        Items in each; items before it; how many of its items are in units that are not read.
-    missing : int
-        Rows whose score is null or NaN.
-    scans : int
-        Scans so far.
+    Attributes:
+        wanted (int64 array, strictly increasing): Wanted ranks.
+        most_bins, most_candidates: How many fit the memory.
+        checkpoints: Runs the scans.
+        stages: Each splits the wanted bins of the one before.
+        bins (int64 array): Bins of the last stage that hold wanted ranks.
+        counts, base, skipped_counts (int64 arrays, like `bins`): Items in each; items before it; how many of its items
+            are in units that are not read.
+        missing: Rows whose score is null or NaN.
+        scans: Scans so far.
     """
 
     scan: Scan

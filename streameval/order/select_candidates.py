@@ -19,21 +19,14 @@ from streameval.typing import BoolArray, Int64Array
 class Located:
     """Where wanted ranks are stored.
 
-    Attributes
-    ----------
-    position : int64 array, shape (n,)
-        0-based stored position of each wanted rank, in rank order.
-    keys : Keys
-        Their order keys, from which scores are recovered.
-    tied : bool array, shape (n,)
-        Whether another item of the list has the same score.
-    equal_keys : int
-        Pairs of neighbours in the order that agree in score and in all key columns, among the candidates read: only the
-        stored position orders them.
-    missing : int
-        Rows whose score is null or NaN.
-    scans : int
-        Times the scores were read.
+    Attributes:
+        position (int64 array, shape (n,)): 0-based stored position of each wanted rank, in rank order.
+        keys: Their order keys, from which scores are recovered.
+        tied (bool array, shape (n,)): Whether another item of the list has the same score.
+        equal_keys: Pairs of neighbours in the order that agree in score and in all key columns, among the candidates
+            read: only the stored position orders them.
+        missing: Rows whose score is null or NaN.
+        scans: Times the scores were read.
     """
 
     position: Int64Array
@@ -46,7 +39,7 @@ class Located:
 
 def select_candidates(search: Search, items: Words) -> Located:
     """Sort the candidates, and take those at wanted ranks."""
-    if search.scan.keys and search.hashed == "later":
+    if search.scan.key_columns and search.hashed == "later":
         items = _hash_ties(search.scan, items)
     n_items = items.key.size
     items, rows = _with_skipped(search, items)
@@ -68,7 +61,7 @@ def select_candidates(search: Search, items: Words) -> Located:
         position=position[at].astype(np.int64),
         keys=Keys(items.key[order[at]], items.low[order[at]] if items.low.size else items.low, search.missing),
         tied=tied[at] | np.array(split, dtype=np.bool_)[bin_of],
-        equal_keys=twins if search.scan.keys else 0,
+        equal_keys=twins if search.scan.key_columns else 0,
         missing=search.missing,
         scans=search.scans,
     )

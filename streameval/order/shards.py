@@ -15,13 +15,9 @@ from streameval.typing import Int64Array
 class Shard:
     """One of `count` shares of every scan.
 
-    Attributes
-    ----------
-    index : int
-        From 1 to `count`.
+    Attributes:
+        index: From 1 to `count`.
 
-    Examples
-    --------
     >>> Shard.parse("3/8")
     Shard(index=3, count=8)
     """
@@ -47,14 +43,10 @@ class Shard:
 class ScanState:
     """How far the scans of a ranking are.
 
-    Attributes
-    ----------
-    step : str
-        The scan under way, or the last one.
-    units_done, units : int
-        Row groups that it has read, and needs.
-    missing : tuple of Shard
-        Shards that have some left to read; empty when all scans are done.
+    Attributes:
+        step: The scan under way, or the last one.
+        units_done, units: Row groups that it has read, and needs.
+        missing: Shards that have some left to read; empty when all scans are done.
     """
 
     step: str

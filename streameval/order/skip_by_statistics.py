@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from streameval.kernels.orderkeys import LAST
+from streameval.kernels.order_keys import LAST
 from streameval.order.scores import ScoreOrder
 from streameval.rows import Bounds
 from streameval.typing import BoolArray, Int64Array, UInt64Array
@@ -25,12 +25,9 @@ from streameval.typing import BoolArray, Int64Array, UInt64Array
 class SkippedRows:
     """Units whose rows are counted without being read.
 
-    Attributes
-    ----------
-    key : uint64 array, shape (n,)
-        Order key of the best score of each unit.
-    rows : int64 array, shape (n,)
-        Rows of each unit.
+    Attributes:
+        key (uint64 array, shape (n,)): Order key of the best score of each unit.
+        rows (int64 array, shape (n,)): Rows of each unit.
     """
 
     key: UInt64Array
@@ -45,14 +42,11 @@ class SkippedRows:
 def must_be_read(first: UInt64Array, last: UInt64Array, rows: Int64Array, wanted: Int64Array) -> BoolArray:
     """Mark the units that have to be read; returns a bool array, shape (n,).
 
-    Parameters
-    ----------
-    first, last : uint64 arrays, shape (n,)
-        Smallest and largest order key of each unit; 0 and 2⁶⁴ − 1 where nothing is known.
-    rows : int64 array, shape (n,)
-        Rows of each unit.
-    wanted : int64 array, strictly increasing
-        Wanted ranks.
+    Args:
+        first, last (uint64 arrays, shape (n,)): Smallest and largest order key of each unit; 0 and 2⁶⁴ − 1 where
+            nothing is known.
+        rows (int64 array, shape (n,)): Rows of each unit.
+        wanted (int64 array, strictly increasing): Wanted ranks.
     """
     before = _rows_up_to(last, rows, first, "left")
     up_to = _rows_up_to(first, rows, last, "right")

@@ -21,13 +21,7 @@ from streameval.typing import AnyArray, BoolArray, Int64Array, UInt64Array
 
 @dataclass(frozen=True)
 class Sampling:
-    """Keys of some rows from all over the list, from which bins are made.
-
-    Attributes
-    ----------
-    n_units, rows : int
-        Approximate numbers of row groups to read, and of rows to take from all of them.
-    """
+    """Keys of about `rows` rows, from about `n_units` units all over the list, from which bins are made."""
 
     n_units: int
     rows: int
@@ -67,16 +61,11 @@ class _Sample:
 class Counting:
     """Items per bin of the last stage.
 
-    Attributes
-    ----------
-    stages : tuple of FirstStage, then Stages
-        Of the search.
-    bins : int64 array
-        Bins of the last but one stage that hold wanted ranks; empty where there is none.
-    hashed : {"now", "later"}
-        Whether a stage splits by the tie hash.
-    early_candidates : EarlyCandidates or None
-        Keeps likely candidates of the first stage on the way; what is counted does not depend on it.
+    Attributes:
+        stages: Of the search.
+        bins (int64 array): Bins of the last but one stage that hold wanted ranks; empty where there is none.
+        hashed ({"now", "later"}): Whether a stage splits by the tie hash.
+        early_candidates: Keeps likely candidates of the first stage on the way; what is counted does not depend on it.
     """
 
     stages: tuple[FirstStage | Stage, ...]
@@ -173,13 +162,7 @@ class _Counts(_Filtered):
 
 @dataclass(frozen=True)
 class Collecting:
-    """The items in wanted bins of the last stage.
-
-    Attributes
-    ----------
-    stages, bins, hashed
-        See `Counting`; here the bins are those of the last stage.
-    """
+    """The items in wanted bins of the last stage; see `Counting`, but here `bins` are those of the last stage."""
 
     stages: tuple[FirstStage | Stage, ...]
     bins: Int64Array

@@ -8,13 +8,7 @@ from dataclasses import dataclass, fields
 
 @dataclass(frozen=True)
 class Fallback:
-    """A column that was read in a slower way than by its page index.
-
-    Attributes
-    ----------
-    row_groups, files : int
-        How many it concerns.
-    """
+    """A column that was read in a slower way than by its page index, and how many row groups and files it concerns."""
 
     column: str
     why: str
@@ -26,20 +20,13 @@ class Fallback:
 class Forecast:
     """What fetching would read.
 
-    Attributes
-    ----------
-    files, row_groups : int
-        That hold wanted items; those that may, in an order by score.
-    pages : int
-        Of all columns; 0 where a scan has to find the items first.
-    bytes : int
-        Of these pages, and of the column chunks that have no page index.
-    whole_chunks : int
-        Column chunks without a page index.
-    rows_to_scan : int
-        Rows whose scores have to be read to find the items.
-    least_scans : int
-        Times that they are read at least.
+    Attributes:
+        files, row_groups: That hold wanted items; those that may, in an order by score.
+        pages: Of all columns; 0 where a scan has to find the items first.
+        bytes: Of these pages, and of the column chunks that have no page index.
+        whole_chunks: Column chunks without a page index.
+        rows_to_scan: Rows whose scores have to be read to find the items.
+        least_scans: Times that they are read at least.
     """
 
     files: int = 0
@@ -54,4 +41,4 @@ class Forecast:
 def total(forecasts: Sequence[Forecast]) -> Forecast:
     """Add up forecasts of parts of one fetch."""
     names = [field.name for field in fields(Forecast)]
-    return Forecast(**{name: sum(getattr(one, name) for one in forecasts) for name in names})
+    return Forecast(**{name: sum(getattr(forecast, name) for forecast in forecasts) for name in names})

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import zlib
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from streameval.errors import InputError
-from streameval.kernels import pageheader as headers
+from streameval.kernels import page_header as headers
 from streameval.kernels import parquet as kernels
 from streameval.parquet.chunks import Chunk, OpenFile
 from streameval.parquet.layout import CORRUPT
 from streameval.parquet.schema import BYTE_ARRAY
+from streameval.parquet.statistics import Stated, of_header, of_pages
 from streameval.parquet.writing import Place
 from streameval.typing import Int64Array
 
@@ -29,14 +31,11 @@ _COPIES = 2  # pages decompressed, and what is made of them
 class Checked:
     """A chunk whose pages are sound.
 
-    Attributes
-    ----------
-    size, uncompressed : int
-        Bytes of its pages, headers included, as stored and decompressed.
-    dictionary : int
-        Bytes of its dictionary page; 0 without one.
-    entries : int
-        The same decompressed.
+    Attributes:
+        size, uncompressed: Bytes of its pages, headers included, as stored and decompressed.
+        dictionary: Bytes of its dictionary page; 0 without one.
+        entries: The same decompressed.
+        stated: What is said of its values: of all of them, and of pages.
     """
 
     chunk: Chunk
@@ -44,6 +43,7 @@ class Checked:
     uncompressed: int
     dictionary: int
     entries: int
+    stated: tuple[Stated, ...] = ()
 
     def placed(self, at: int) -> Place:
         """As a column chunk that begins at some byte."""
@@ -53,13 +53,12 @@ class Checked:
         )
 
 
-def check_bytes(chunk: Chunk, raw: memoryview) -> Checked:
+def check_bytes(chunk: Chunk, raw: memoryview, index: Sequence[memoryview]) -> Checked:
     """Check a chunk that is in memory, checksums included.
 
-    Raises
-    ------
-    InputError
-        A page that is damaged, fails its checksum or contradicts the footer, or takes more memory than is allowed.
+    Raises:
+        InputError: A page that is damaged, fails its checksum or contradicts the footer, or takes more memory than is
+            allowed.
     """
     view, room, values = np.frombuffer(raw, np.uint8), 256, int(chunk.facts[kernels.VALUES])
     while True:
@@ -71,32 +70,26 @@ def check_bytes(chunk: Chunk, raw: memoryview) -> Checked:
     if count < 0:
         last = pages[-count - 2]
         at = chunk.begin + (int(last[BODY] + last[headers.PAGE_COMPRESSED]) if count < -1 else 0)
-        raise InputError(f"{chunk.where}: there is no sound page at {at:,} of the file", CORRUPT)
+        raise InputError(f"{chunk.place}: there is no sound page at {at:,} of the file", CORRUPT)
     pages = pages[:count]
     if chunk.footer.verify == "on":
         for body, size, crc in pages[:, [BODY, headers.PAGE_COMPRESSED, headers.CRC]].tolist():
             if crc != kernels.ABSENT:
                 check_crc(chunk, chunk.begin + body, raw[body : body + size], crc)
-    return _check(chunk, pages)
+    return _check(chunk, pages, raw, index)
 
 
 def check_crc(chunk: Chunk, at: int, body: memoryview, crc: int) -> None:
     """Hold a page's body against its checksum."""
     if zlib.crc32(body) != crc:
         raise InputError(
-            f"{chunk.where}: the page at {at:,} of the file fails its checksum",
+            f"{chunk.place}: the page at {at:,} of the file fails its checksum",
             "its bytes were damaged after they were written; restore the file",
         )
 
 
 def check_headers(file: OpenFile, chunk: Chunk) -> Checked:
-    """Check a chunk from page to page without reading what is in them; checksums are left to whoever reads them.
-
-    Raises
-    ------
-    InputError
-        See `check_bytes`.
-    """
+    """Check a chunk from page to page without reading their content or checksums; errors as in `check_bytes`."""
     found: list[Int64Array] = []
     file.stream(chunk.begin, chunk.end)
     at, held, values = chunk.begin, 0, int(chunk.facts[kernels.VALUES])
@@ -106,23 +99,17 @@ def check_headers(file: OpenFile, chunk: Chunk) -> Checked:
         header[AT], header[BODY] = at - chunk.begin, at - chunk.begin + length
         at += length + int(header[headers.PAGE_COMPRESSED])
         if at > chunk.end:
-            raise InputError(f"{chunk.where}: a page at {at:,} ends after its column's bytes", CORRUPT)
+            raise InputError(f"{chunk.place}: a page at {at:,} ends after its column's bytes", CORRUPT)
         if header[headers.PAGE_TYPE] in (DATA_PAGE, DATA_PAGE_V2):
             if not 0 <= header[headers.PAGE_VALUES] <= values - held:
-                raise InputError(f"{chunk.where}: its pages hold more than {values:,} values", CORRUPT)
+                raise InputError(f"{chunk.place}: its pages hold more than {values:,} values", CORRUPT)
             held += int(header[headers.PAGE_VALUES])
         found.append(header)
-    return _check(chunk, np.array(found).reshape(-1, headers.N_HEADER + 2))
+    return _check(chunk, np.array(found).reshape(-1, headers.N_HEADER + 2), None, file.read(chunk.column_index))
 
 
 def read_header(file: OpenFile, chunk: Chunk, at: int, header: Int64Array) -> int:
-    """Read the header of the page at some byte of the file; its length.
-
-    Raises
-    ------
-    InputError
-        There is no page.
-    """
+    """Read the header of the page at some byte of the file; its length. An `InputError` where there is no page."""
     room = _HEADER_GUESS
     while at < chunk.end:
         room = min(room, chunk.end - at)
@@ -132,38 +119,53 @@ def read_header(file: OpenFile, chunk: Chunk, at: int, header: Int64Array) -> in
         if room == chunk.end - at or room >= _LARGEST_HEADER:
             break
         room *= 16
-    raise InputError(f"{chunk.where}: there is no page at {at:,} of the file", CORRUPT)
+    raise InputError(f"{chunk.place}: there is no page at {at:,} of the file", CORRUPT)
 
 
-def _check(chunk: Chunk, pages: Int64Array) -> Checked:
+def _check(chunk: Chunk, pages: Int64Array, raw: memoryview | None, index: Sequence[memoryview]) -> Checked:
     """Hold pages against one another, the footer and the memory limit."""
     kind, size, plain = (pages[:, i] for i in (headers.PAGE_TYPE, headers.PAGE_COMPRESSED, headers.PAGE_UNCOMPRESSED))
     coded = len(pages) > 0 and kind[0] == DICTIONARY_PAGE
     data, second = pages[(kind == DATA_PAGE) | (kind == DATA_PAGE_V2)], pages[kind == DATA_PAGE_V2]
     if np.any(kind > DATA_PAGE_V2) or np.any(kind[1:] == DICTIONARY_PAGE):
-        raise InputError(f"{chunk.where}: it has a page where none belongs", CORRUPT)
+        raise InputError(f"{chunk.place}: it has a page where none belongs", CORRUPT)
     if not chunk.facts[kernels.CODEC] and np.any(size != plain):
-        raise InputError(f"{chunk.where}: its pages are not compressed, but have two sizes", CORRUPT)
+        raise InputError(f"{chunk.place}: its pages are not compressed, but have two sizes", CORRUPT)
     levels = second[:, [headers.REPETITION_BYTES, headers.DEFINITION_BYTES]]
     room = np.minimum(second[:, headers.PAGE_COMPRESSED], second[:, headers.PAGE_UNCOMPRESSED])
     if np.any(levels < 0) or np.any(levels.sum(axis=1) > room):
-        raise InputError(f"{chunk.where}: the levels of a page are longer than the page", CORRUPT)
+        raise InputError(f"{chunk.place}: the levels of a page are longer than the page", CORRUPT)
     rows = second[:, headers.PAGE_ROWS]
     flat = not chunk.leaf.max_rep
     uneven = np.any(rows != second[:, headers.PAGE_VALUES]) if flat else np.any(rows > second[:, headers.PAGE_VALUES])
     total = int(rows.sum()) if len(second) == len(data) else chunk.n_rows
     if uneven or np.any(rows < 0) or total != chunk.n_rows:
-        raise InputError(f"{chunk.where}: its pages hold {total:,} rows, its row group {chunk.n_rows:,}", CORRUPT)
+        raise InputError(f"{chunk.place}: its pages hold {total:,} rows, its row group {chunk.n_rows:,}", CORRUPT)
     entries = int(plain[0]) if coded else 0
-    if coded and pages[0, headers.PAGE_VALUES] * _LEAST_BYTES.get(chunk.leaf.physical, 0) > entries:
-        raise InputError(f"{chunk.where}: its dictionary claims {pages[0, headers.PAGE_VALUES]:,} values", CORRUPT)
+    claimed = int(pages[0, headers.PAGE_VALUES]) if coded else 0
+    if coded and not 0 <= claimed * _LEAST_BYTES.get(chunk.leaf.physical, 0) <= entries:
+        raise InputError(f"{chunk.place}: its dictionary claims {claimed:,} values", CORRUPT)
     used = int(plain.max(initial=0)) + entries
     if used * _COPIES > chunk.footer.limit:
         raise InputError(
-            f"{chunk.where}: one of its pages takes {used / 1e9:.3g} GB decompressed, too much for the memory limit",
+            f"{chunk.place}: one of its pages takes {used / 1e9:.3g} GB decompressed, too much for the memory limit",
             f"plan again with --memory, at least {used * _COPIES / 1e9:.2g} for each thread",
         )
     header = int((pages[:, BODY] - pages[:, AT]).sum())
     end = int(pages[-1, BODY] + size[-1]) if len(pages) else 0
     dictionary = int(pages[0, BODY] + size[0]) if coded else 0
-    return Checked(chunk, end, int(plain.sum()) + header, dictionary, entries)
+    return Checked(chunk, end, int(plain.sum()) + header, dictionary, entries, _stated(chunk, data, raw, index))
+
+
+def _stated(
+    chunk: Chunk, pages: Int64Array, raw: memoryview | None, index: Sequence[memoryview]
+) -> tuple[Stated, ...]:  # fmt: skip
+    if chunk.footer.verify == "off" or chunk.leaf.max_rep:  # where values repeat, pages do not begin with rows
+        return (chunk.stated,) if chunk.footer.verify == "on" else ()
+    rows = pages[:, headers.PAGE_VALUES]
+    first = np.cumsum(rows) - rows
+    found = [chunk.stated, *(one for bytes_ in index for one in of_pages(bytes_, first, rows, chunk.place))]
+    for page, begin, n_rows in zip(pages, first.tolist(), rows.tolist(), strict=True):
+        if raw is not None:
+            found += of_header(raw[int(page[AT]) :], (begin, n_rows), page[: headers.N_HEADER])
+    return tuple(found)

@@ -14,35 +14,34 @@ from streameval.kernels import parquet as kernels
 from streameval.parquet.footers import Footer
 from streameval.parquet.layout import CORRUPT, read_columns
 from streameval.parquet.schema import Leaf
-from streameval.parquet.statistics import begin_of
+from streameval.parquet.statistics import Stated, begin_of
 from streameval.stores import store_of
 from streameval.stores.ranges import Range
 from streameval.typing import Int64Array
 
 
 class UnfitError(Exception):
-    """Pages of a chunk cannot be told apart or decoded alone; says why. Its row group has to be read instead."""
+    """Pages of a chunk cannot be found or decoded alone, for the reason given: its row group has to be read instead."""
 
 
 @dataclass(frozen=True, eq=False)
 class Chunk:
     """One leaf column of one row group.
 
-    Attributes
-    ----------
-    footer : Footer
-        Of its file.
-    facts : int64 array, shape (N_FACTS,)
-        See `streameval.kernels.parquet.chunk_facts`.
+    Attributes:
+        footer: Of its file.
+        facts (int64 array, shape (N_FACTS,)): See `streameval.kernels.parquet.chunk_facts`.
+        stated: The statistics of the whole chunk.
     """
 
     footer: Footer
     group: int
     leaf: Leaf
     facts: Int64Array
+    stated: Stated
 
     @property
-    def where(self) -> str:
+    def place(self) -> str:
         """The place, for messages."""
         return f"{self.footer.file.path}: row group {self.group}, column {'.'.join(self.leaf.path)}"
 
@@ -55,6 +54,12 @@ class Chunk:
     def indexed(self) -> bool:
         """Whether it has an offset index."""
         return bool(self.facts[kernels.INDEX_AT] > 0)
+
+    @property
+    def column_index(self) -> list[Range]:
+        """Where its column index lies; empty where it has none, or nothing is verified."""
+        at, size = self.facts[[kernels.COLUMN_INDEX_AT, kernels.COLUMN_INDEX_SIZE]].tolist()
+        return [(at, size)] if at > 0 and not self.leaf.max_rep and self.footer.verify == "on" else []
 
     @property
     def begin(self) -> int:
@@ -76,20 +81,19 @@ class Chunk:
 class Pages:
     """Pages of a chunk that hold wanted rows, in order.
 
-    Attributes
-    ----------
-    places : int64 array, shape (pages, 4)
-        Offset in the file, bytes with the header, first row within the row group, rows.
-    wanted : int64 array, strictly increasing
-        Wanted rows of the row group, all of them in these pages.
-    dictionary : (int, int) or None
-        Offset and bytes of the dictionary page.
+    Attributes:
+        places (int64 array, shape (pages, 4)): Offset in the file, bytes with the header, first row within the row
+            group, rows.
+        wanted (int64 array, strictly increasing): Wanted rows of the row group, all of them in these pages.
+        dictionary: Offset and bytes of the dictionary page.
+        stated: What the column index says of each page; empty where there is none, or nothing is verified.
     """
 
     chunk: Chunk
     places: Int64Array
     wanted: Int64Array
     dictionary: Range | None
+    stated: tuple[Stated, ...] = ()
 
     @property
     def n_rows(self) -> int:
@@ -111,28 +115,27 @@ class Pages:
 
     def part(self, begin: int, end: int) -> Pages:
         """Some of the pages."""
-        return replace(self, places=self.places[begin:end]) if end - begin < len(self.places) else self
+        if end - begin == len(self.places):
+            return self
+        return replace(self, places=self.places[begin:end], stated=self.stated[begin:end])
 
 
 @dataclass(frozen=True, eq=False)
 class Run:
     """Pages of a chunk as they were read and checked.
 
-    Attributes
-    ----------
-    body : list of memoryview
-        The dictionary page, if there is one, and the pages, headers included.
-    heads : list of int64 arrays
-        Header of each page without the dictionary (`streameval.kernels.pageheader`).
-    dictionary, entries : int
-        Bytes of the dictionary page, and of what is in it, decompressed.
-    values, uncompressed : int
-        Values in the pages; bytes of everything, decompressed.
+    Attributes:
+        body: The dictionary page, if there is one, and the pages, headers included.
+        heads (list of int64 arrays): Header of each page without the dictionary (`streameval.kernels.page_header`).
+        stated: What is said of the values of each of these pages.
+        dictionary, entries: Bytes of the dictionary page, and of what is in it, decompressed.
+        values, uncompressed: Values in the pages; bytes of everything, decompressed.
     """
 
     pages: Pages
     body: list[memoryview]
     heads: list[Int64Array]
+    stated: list[tuple[Stated, ...]]
     dictionary: int
     entries: int
     values: int
@@ -147,10 +150,8 @@ class Run:
 class OpenFile:
     """A data file at work: its footer as it was when the ranking was opened, and every byte read from it counted.
 
-    Raises
-    ------
-    InputError
-        The file cannot be read, or its footer is another one now.
+    Raises:
+        InputError: The file cannot be read, or its footer is another one now.
     """
 
     def __init__(self, footer: Footer) -> None:
@@ -176,11 +177,9 @@ class OpenFile:
     def chunks(self, footer: Footer, groups: Sequence[int], columns: Sequence[str]) -> list[list[list[Chunk]]]:
         """Column chunks, by column, leaf and row group.
 
-        Parameters
-        ----------
-        groups : sequence of int, strictly increasing
-        columns : sequence of str
-            Top-level fields.
+        Args:
+            groups: sequence of int, strictly increasing.
+            columns: Top-level fields.
         """
         raw = self.footer(footer)
         of_column = {column.name: column.leaves for column in read_columns(self.path, raw)}
@@ -198,8 +197,10 @@ class OpenFile:
         ]
 
     def hold_indexes(self, chunks: Iterable[Chunk]) -> None:
-        """Have the offset indexes of some chunks fetched together, where single requests are dear."""
-        places = [chunk.facts[[kernels.INDEX_AT, kernels.INDEX_SIZE]].tolist() for chunk in chunks if chunk.indexed]
+        """Have the indexes of some chunks fetched together, where single requests are dear."""
+        indexed = [chunk for chunk in chunks if chunk.indexed]
+        places = [chunk.facts[[kernels.INDEX_AT, kernels.INDEX_SIZE]].tolist() for chunk in indexed]
+        places += [place for chunk in indexed for place in chunk.column_index]
         self._file.hold([(at, size) for at, size in places if size > 0])
 
     def footer(self, footer: Footer) -> bytes:
@@ -210,14 +211,16 @@ class OpenFile:
         return bytes(tail[:-8])
 
     def _chunk(self, footer: Footer, group: int, leaf: Leaf, facts: Int64Array, raw: bytes) -> Chunk:
-        chunk = Chunk(footer, group, leaf, facts)
+        rows = (0, int(footer.row_group_rows[group]))
+        told = facts[kernels.NULLS : kernels.NULLS + kernels.N_STATED]
+        chunk = Chunk(footer, group, leaf, facts, Stated.read("its statistics", rows, raw, told))
         if facts[kernels.FOREIGN]:
-            raise InputError(f"{chunk.where}: encrypted or kept in another file", "this version reads neither")
+            raise InputError(f"{chunk.place}: encrypted or kept in another file", "this version reads neither")
         if chunk.begin < 0 or facts[kernels.COMPRESSED] < 0 or chunk.end > self.size:
-            raise InputError(f"{chunk.where}: claims bytes {chunk.begin:,}..{chunk.end:,} of a file of {self.size:,}")
+            raise InputError(f"{chunk.place}: claims bytes {chunk.begin:,}..{chunk.end:,} of a file of {self.size:,}")
         named = raw[facts[kernels.PATH_AT] : facts[kernels.PATH_END]] if facts[kernels.PATH_AT] > 0 else b""
         if named != leaf.named:
-            raise InputError(f"{chunk.where}: the bytes there are said to be of another column", CORRUPT)
+            raise InputError(f"{chunk.place}: the bytes there are said to be of another column", CORRUPT)
         return chunk
 
     def advise(self, ranges: Sequence[Range]) -> None:
@@ -231,12 +234,9 @@ class OpenFile:
     def read(self, ranges: Sequence[Range]) -> list[memoryview]:
         """Read (offset, bytes) ranges, near ones in one go.
 
-        Raises
-        ------
-        InputError
-            A range goes past the end of the file.
-        OutsideError
-            The disk fails, or the store does not answer.
+        Raises:
+            InputError: A range goes past the end of the file.
+            OutsideError: The disk fails, or the store does not answer.
         """
         for at, size in ranges:
             if not 0 <= at <= at + size <= self.size:

@@ -13,19 +13,13 @@ _CODECS = {1: "snappy", 2: "gzip", 4: "brotli", 6: "zstd", 7: "lz4_raw"}
 def decompress(codec: int, body: memoryview, size: int) -> pa.Buffer | memoryview | bytes:
     """Decompress a page.
 
-    Parameters
-    ----------
-    codec : int
-        Parquet's number.
-    size : int
-        Bytes decompressed.
+    Args:
+        codec: Parquet's number.
+        size: Bytes decompressed.
 
-    Raises
-    ------
-    UnfitError
-        A codec that Arrow has not.
-    pyarrow.ArrowException, OSError
-        Damaged data.
+    Raises:
+        UnfitError: A codec that Arrow has not.
+        pyarrow.ArrowException, OSError: Damaged data.
     """
     if codec == _HADOOP_LZ4:
         return _hadoop_lz4(body)

@@ -15,14 +15,16 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from streameval.errors import InputError, outside_trouble
-from streameval.kernels import pageheader as headers
+from streameval.kernels import page_header as headers
 from streameval.kernels import parquet as kernels
+from streameval.kernels.page_index import places
 from streameval.parquet import texts
 from streameval.parquet.checks import DATA_PAGE, DATA_PAGE_V2, DICTIONARY_PAGE, check_crc
 from streameval.parquet.chunks import Chunk, OpenFile, Pages, Run, UnfitError
 from streameval.parquet.codecs import decompress
 from streameval.parquet.layout import CORRUPT
 from streameval.parquet.schema import BYTE_ARRAY, wide_type
+from streameval.parquet.statistics import Stated, check_values, of_header
 from streameval.parquet.writing import MAGIC, Place, column_chunk, ending, row_group
 from streameval.typing import Int64Array
 
@@ -35,26 +37,17 @@ _COPIES = 4
 def read_pages(found: Sequence[Pages], limit: int) -> tuple[list[pa.Array], int]:
     """Decode pages of one leaf, and take the wanted rows.
 
-    Parameters
-    ----------
-    found : sequence of Pages
-        By file and row group; their leaves are written alike (`Leaf.chain`).
-    limit : int
-        Bytes that may be taken beyond what is returned.
+    Args:
+        found: By file and row group; their leaves are written alike (`Leaf.chain`).
+        limit: Bytes that may be taken beyond what is returned.
 
-    Returns
-    -------
-    list of pyarrow.Array
-        Of wide types (`wide_type`); one after another they are the wanted rows.
-    int
-        Bytes read.
+    Returns:
+        list of pyarrow.Array: Of wide types (`wide_type`); one after another they are the wanted rows.
+        int: Bytes read.
 
-    Raises
-    ------
-    InputError
-        A page that fails its checksum, or holds other rows than its place says; a page over the limit.
-    UnfitError
-        Arrow cannot decode the pages by themselves.
+    Raises:
+        InputError: A page that fails its checksum, or holds other rows than its place says; a page over the limit.
+        UnfitError: Arrow cannot decode the pages by themselves.
     """
     taken, n_bytes = [], 0
     for batch in _batches(found, min(_BATCH, limit // _COPIES)):
@@ -72,7 +65,8 @@ def read_pages(found: Sequence[Pages], limit: int) -> tuple[list[pa.Array], int]
             continue
         table, at, begin = _decode(runs), [], 0
         for pages, run in zip(batch, runs, strict=True):
-            at.append(kernels.places(pages.places, pages.wanted, begin))
+            at.append(places(pages.places, pages.wanted, begin))
+            _check_values(run, table.column(0), begin)
             begin += run.pages.n_rows
         taken += _take(table.column(0), np.concatenate(at))
     return taken, n_bytes
@@ -101,34 +95,38 @@ def _run(pages: Pages, raw: Iterator[memoryview], limit: int) -> Run:
     """Check pages against their headers."""
     header = np.empty(headers.N_HEADER, dtype=np.int64)
     chunk, body, heads, uncompressed, values, entries = pages.chunk, [], [], 0, 0, 0
+    stated: list[tuple[Stated, ...]] = []
     if pages.dictionary:
         body.append(next(raw))
         length = _check(chunk, pages.dictionary[0], body[0], header)
         if header[headers.PAGE_TYPE] != DICTIONARY_PAGE:
-            raise InputError(f"{chunk.where}: there is no dictionary at {pages.dictionary[0]:,} of the file", CORRUPT)
+            raise InputError(f"{chunk.place}: there is no dictionary at {pages.dictionary[0]:,} of the file", CORRUPT)
         _check_limit(chunk, int(header[headers.PAGE_UNCOMPRESSED]), limit)
         # bytes may lie between the dictionary and the first page
         body[0] = body[0][: length + int(header[headers.PAGE_COMPRESSED])]
         entries = int(header[headers.PAGE_UNCOMPRESSED])
         uncompressed += length + entries
-    for at, size, first, n_rows in pages.places.tolist():
+    for i, (at, size, first, n_rows) in enumerate(pages.places.tolist()):
         page = next(raw)
         length = _check(chunk, at, page, header)
         _check_limit(chunk, int(header[headers.PAGE_UNCOMPRESSED]), limit)
         held = _rows_held(chunk, page[length:], header)
         if length + header[headers.PAGE_COMPRESSED] != size or held != n_rows:
             raise InputError(
-                f"{chunk.where}: the page at {at:,} of the file has {held:,} rows in "
+                f"{chunk.place}: the page at {at:,} of the file has {held:,} rows in "
                 f"{length + int(header[headers.PAGE_COMPRESSED]):,} bytes, but is said to have {n_rows:,} from row "
                 f"{first:,} in {size:,}",
                 CORRUPT,
             )
         body.append(page)
         heads.append(header.copy())
+        if chunk.footer.verify == "on":
+            told = of_header(page, (first, n_rows), header)
+            stated.append((chunk.stated, *pages.stated[i : i + 1], *told))
         uncompressed += length + int(header[headers.PAGE_UNCOMPRESSED])
         values += int(header[headers.PAGE_VALUES])
     dictionary = len(body[0]) if pages.dictionary else 0
-    return Run(pages, body, heads, dictionary, entries, values, uncompressed)
+    return Run(pages, body, heads, stated, dictionary, entries, values, uncompressed)
 
 
 def _check(chunk: Chunk, at: int, page: memoryview, header: Int64Array) -> int:
@@ -136,7 +134,7 @@ def _check(chunk: Chunk, at: int, page: memoryview, header: Int64Array) -> int:
     length = int(headers.page_header(np.frombuffer(page, np.uint8), header))
     body = page[length : length + int(header[headers.PAGE_COMPRESSED])]
     if length < 0 or len(body) < header[headers.PAGE_COMPRESSED]:
-        raise InputError(f"{chunk.where}: there is no page at {at:,} of the file", CORRUPT)
+        raise InputError(f"{chunk.place}: there is no page at {at:,} of the file", CORRUPT)
     if header[headers.CRC] != kernels.ABSENT and chunk.footer.verify == "on":
         check_crc(chunk, at, body, int(header[headers.CRC]))
     return length
@@ -145,13 +143,13 @@ def _check(chunk: Chunk, at: int, page: memoryview, header: Int64Array) -> int:
 def _check_limit(chunk: Chunk, size: int, limit: int) -> None:
     if size * _COPIES > limit:
         raise InputError(
-            f"{chunk.where}: one of its pages takes {size / 1e9:.3g} GB decompressed, too much for the memory limit",
+            f"{chunk.place}: one of its pages takes {size / 1e9:.3g} GB decompressed, too much for the memory limit",
             f"plan again with --memory, at least {size * _COPIES / 1e9:.2g} for each thread",
         )
 
 
 def _rows_held(chunk: Chunk, body: memoryview, header: Int64Array) -> int:
-    """Rows of a page: what its header says, or what its repetition levels do."""
+    """Number of rows of a page, from its header, or counted in its repetition levels."""
     kind = header[headers.PAGE_TYPE]
     if kind == DATA_PAGE_V2:
         rows, values = int(header[headers.PAGE_ROWS]), int(header[headers.PAGE_VALUES])
@@ -184,6 +182,13 @@ def _decode(runs: list[Run]) -> pa.Table:
     if table.num_rows != sum(run.pages.n_rows for run in runs):
         raise UnfitError(f"its pages decode to {table.num_rows:,} rows, not {sum(run.pages.n_rows for run in runs):,}")
     return table
+
+
+def _check_values(run: Run, values: pa.ChunkedArray, begin: int) -> None:
+    chunk = run.pages.chunk
+    for (_, _, first, n_rows), stated in zip(run.pages.places.tolist(), run.stated, strict=False):
+        check_values(values.slice(begin, n_rows), first, stated, chunk.leaf, chunk.place)
+        begin += n_rows
 
 
 def _is_text(chunk: Chunk) -> bool:

@@ -25,15 +25,11 @@ def worthwhile(part: Part) -> bool:
 def batches(part: Part, rows: int) -> Iterator[pa.Table]:
     """Wanted items of a row group, all stored columns, and then the partition keys, in stored order.
 
-    Parameters
-    ----------
-    rows : int
-        Rows to decode at a time.
+    Args:
+        rows: Rows to decode at a time.
 
-    Raises
-    ------
-    InputError
-        A damaged file, named with the row group, or one that changed since the list was opened.
+    Raises:
+        InputError: A damaged file, named with the row group, or one that changed since the list was opened.
     """
     done = 0
     for table in _decoded(part, rows):
@@ -44,7 +40,7 @@ def batches(part: Part, rows: int) -> Iterator[pa.Table]:
             yield _with_keys(part, table.take(pa.array(part.rows[first:end] - done)))
         done += table.num_rows
     if done != part.n_group_rows:
-        raise InputError(f"{part.where} holds {done:,} rows, not {part.n_group_rows:,}")
+        raise InputError(f"{part.place} holds {done:,} rows, not {part.n_group_rows:,}")
 
 
 def _decoded(part: Part, rows: int) -> Iterator[pa.Table]:
@@ -62,7 +58,7 @@ def _decoded(part: Part, rows: int) -> Iterator[pa.Table]:
     except (pa.ArrowException, OSError) as error:
         text = " ".join(str(error).split())[:160]
         raise outside_trouble(error) or InputError(
-            f"{part.where} cannot be decoded ({text})", "the file is corrupt or truncated"
+            f"{part.place} cannot be decoded ({text})", "the file is corrupt or truncated"
         ) from error
 
 

@@ -24,14 +24,11 @@ HIVE_NULL = "__HIVE_DEFAULT_PARTITION__"
 class DataFile:
     """One file of a ranking.
 
-    Attributes
-    ----------
-    path : str
-        Where it lies: a path, or the URI of an object store.
-    name : str
-        Its path relative to the source, with forward slashes: part of the fingerprint, so a moved lake is the same.
-    keys : tuple of (str, str or None)
-        Hive partition keys of its folders; values are strings.
+    Attributes:
+        path: Where it lies: a path, or the URI of an object store.
+        name: Its path relative to the source, with forward slashes: part of the fingerprint, so a moved lake is the
+            same.
+        keys: Hive partition keys of its folders; values are strings.
     """
 
     path: str
@@ -44,18 +41,14 @@ def list_files(
 ) -> list[DataFile]:
     """List the files of a ranking in the order that makes their rows the ranking.
 
-    Parameters
-    ----------
-    source : path, or sequence of paths
-        A file, a folder (searched deeply; names that begin with `_` or `.` are skipped), a glob, or a list of these, in
-        order.
-    file_order : {None, "natural", "lexical"}
-        None refuses where the two differ.
+    Args:
+        source: A file, a folder (searched deeply; names that begin with `_` or `.` are skipped), a glob, or a list of
+            these, in order.
+        file_order ({None, "natural", "lexical"}): None refuses where the two differ.
 
-    Raises
-    ------
-    InputError
-        Nothing there, no Parquet file in it, a Delta or Iceberg table, a file named twice, an ambiguous order.
+    Raises:
+        InputError: Nothing there, no Parquet file in it, a Delta or Iceberg table, a file named twice, an ambiguous
+            order.
     """
     sources = [source] if isinstance(source, str | os.PathLike) else list(source)
     if not sources:
@@ -199,8 +192,6 @@ def _ordered(names: list[str], where: str, file_order: str | None) -> list[str]:
 def natural_key(name: str) -> list[tuple[int, int, str]]:
     """Sort key in which numbers count as numbers.
 
-    Examples
-    --------
     >>> sorted(["part_10", "part_2"], key=natural_key)
     ['part_2', 'part_10']
     """

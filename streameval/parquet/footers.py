@@ -16,6 +16,7 @@ import pyarrow as pa
 
 from streameval.errors import InputError, did_you_mean, outside_trouble
 from streameval.kernels import parquet as kernels
+from streameval.kernels.jit import interpreted
 from streameval.parquet.files import DataFile
 from streameval.parquet.layout import arrow_schema, read_columns, read_row_groups
 from streameval.parquet.schema import wide_type
@@ -32,27 +33,19 @@ _MAX_FOOTER = 1 << 30
 class Footer:
     """What is kept of one file's footer.
 
-    Attributes
-    ----------
-    size : int
-        Bytes.
-    changed_ns : int
-        Time of change (of an object: a hash of its tag), guarding within a run only.
-    digest : str
-        SHA-256 of the footer's bytes, its length and the magic number, hex.
-    length : int
-        Bytes of the footer, without these.
-    row_group_rows : int64 array, shape (row groups,)
-    indexed : bool
-        Whether it seems to have a page index; a column or row group may still be without.
-    score_bounds : tuple of ((min, max) or None), one per row group
-        Statistics of the score column; None where the file has none, or nulls. Empty where the order has no score.
-    score_bytes : tuple of (first byte, bytes), one per row group
-        Where the score column lies; empty where the order has no score.
-    verify : {"on", "off"}
-        Whether checksums of pages, and statistics, are held against what is read.
-    limit : int
-        Bytes that one reader may take beyond what it returns.
+    Attributes:
+        size: Bytes.
+        changed_ns: Time of change (of an object: a hash of its tag), guarding within a run only.
+        digest: SHA-256 of the footer's bytes, its length and the magic number, hex.
+        length: Bytes of the footer, without these.
+        row_group_rows: int64 array, shape (row groups,).
+        indexed: Whether it seems to have a page index; a column or row group may still be without.
+        score_bounds (tuple of ((min, max) or None), one per row group): Statistics of the score column; None where the
+            file has none, or nulls. Empty where the order has no score.
+        score_bytes (tuple of (first byte, bytes), one per row group): Where the score column lies; empty where the
+            order has no score.
+        verify ({"on", "off"}): Whether checksums of pages, and statistics, are held against what is read.
+        limit: Bytes that one reader may take beyond what it returns.
     """
 
     file: DataFile
@@ -72,21 +65,24 @@ class Footer:
 def read_footers(files: Sequence[DataFile], score: str | None, threads: int) -> list[Footer]:
     """Read every footer, several at once.
 
-    Raises
-    ------
-    InputError
-        A file that is no Parquet file, is truncated, or claims what its size cannot hold; named.
+    Raises:
+        InputError: A file that is no Parquet file, is truncated, or claims what its size cannot hold; named.
     """
     with ThreadPoolExecutor(threads) as pool:
         footers = list(pool.map(lambda file: read_footer(file, score), files))
     # one schema for all who share it: 100,000 copies would take gigabytes
     first = footers[0].schema
-    return [replace(one, schema=first) if one.schema.equals(first) else one for one in footers]
+    return [replace(footer, schema=first) if footer.schema.equals(first) else footer for footer in footers]
 
 
 def read_footer(file: DataFile, score: str | None) -> Footer:
     """Read and check one footer."""
     state, raw = _footer_bytes(file.path)
+    with interpreted(len(raw)):
+        return _read(file, score, state, raw)
+
+
+def _read(file: DataFile, score: str | None, state: State, raw: bytes) -> Footer:
     columns = read_columns(file.path, raw[:-8])
     leaves = tuple(leaf for column in columns for leaf in column.leaves)
     mine = next((leaf.index for leaf in leaves if ".".join(leaf.path) == score), None)
@@ -137,16 +133,9 @@ def _footer_bytes(path: str) -> tuple[State, bytes]:
 def common_schema(footers: Sequence[Footer], score: str | None = None) -> pa.Schema:
     """Return the schema that all files share; the order of columns and their dictionaries do not matter.
 
-    The type of the score column may differ: `streameval.order.scores.order_of` judges it.
-
-    Raises
-    ------
-    InputError
-        Names the first file that differs, and in what.
+    Raises `InputError`, which names the first file that differs, and in what.
     """
     first = footers[0]
-    for footer in footers:
-        _refuse_doubled(footer)
     expected = _wide(first.schema)
     for footer in footers[1:]:
         if footer.schema.equals(first.schema):
@@ -160,14 +149,6 @@ def common_schema(footers: Sequence[Footer], score: str | None = None) -> pa.Sch
                     "the files of a ranking share one schema",
                 )
     return first.schema
-
-
-def _refuse_doubled(footer: Footer) -> None:
-    """Refuse a file in which two columns have one name: neither could be asked for."""
-    names = footer.schema.names
-    if len(set(names)) < len(names):
-        name = next(name for name in names if names.count(name) > 1)
-        raise InputError(f"{footer.file.path}: two columns are called '{name}'", "write them under names of their own")
 
 
 def _wide(schema: pa.Schema) -> dict[str, pa.DataType]:

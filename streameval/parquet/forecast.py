@@ -15,13 +15,7 @@ from streameval.typing import Int64Array
 
 
 def measure(parts: Sequence[Part], columns: Sequence[str]) -> Forecast:
-    """Add up the pages that hold wanted rows; a chunk without a page index counts whole.
-
-    Raises
-    ------
-    InputError
-        A file that changed or is damaged.
-    """
+    """Add up the pages that hold wanted rows; a chunk without a page index counts whole."""
     files = pages = size = whole = 0
     for footer, group in groupby(parts, key=lambda part: part.footer):
         mine = list(group)

@@ -10,9 +10,9 @@ import threading
 from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from itertools import groupby
 from typing import Any
 
-import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
@@ -61,53 +61,38 @@ _KNOWN = _Known()
 def read_group(footer: Footer, group: int, columns: Sequence[str]) -> pa.Table:
     """Decode columns of a row group, checksums verified, values held against statistics.
 
-    Raises
-    ------
-    InputError
-        See `check_bytes` and `check_values`.
-    pyarrow.ArrowException, OSError, polars.exceptions.PolarsError
-        Damage that only decoding shows.
+    Raises:
+        InputError: See `check_bytes` and `check_values`.
+        pyarrow.ArrowException, OSError: Damage that only decoding shows.
     """
     with OpenFile(footer) as file:
         raw, known = _KNOWN.of(file, footer, columns)
         chunks = [leaf[group] for column in known for leaf in column]
         checked, body = _image(file, chunks, columns, raw)
     for one in checked:
-        _check_size(one.uncompressed, footer.limit, one.chunk.where)
+        _check_size(one.uncompressed, footer.limit, one.chunk.place)
     large = _large(checked, chunks[0].n_rows, footer.limit)
-    if _quick(footer, columns) and not large:
-        table = pl.scan_parquet(body).collect().to_arrow()
-    else:
-        with pq.ParquetFile(pa.BufferReader(body), read_dictionary=large) as image:
-            table = _as_stored(image.read(use_threads=False), footer)
-        for name in large:
-            _check_size(
-                _expanded(table.column(name)), footer.limit, f"{footer.file.path}: row group {group}, column {name}"
-            )
-            at = table.schema.get_field_index(name)
-            table = table.set_column(at, name, table.column(at).cast(wide_type(table.schema.field(at).type)))
-    if footer.verify == "on":
-        for chunk in chunks:
-            if len(chunk.leaf.path) == 1:
-                check_values(table.column(chunk.leaf.path[0]), chunk.facts, raw, chunk.where)
+    with pq.ParquetFile(pa.BufferReader(body), read_dictionary=large, pre_buffer=False) as image:
+        table = image.read(use_threads=False)
+    _check_values(checked, table, 0)
+    table = _as_stored(table, footer)
+    for name in large:
+        at, where = table.schema.get_field_index(name), f"{footer.file.path}: row group {group}, column {name}"
+        _check_size(_expanded(table.column(at)), footer.limit, where)
+        table = table.set_column(at, name, table.column(at).cast(wide_type(table.schema.field(at).type)))
     return table
 
 
-def _quick(footer: Footer, columns: Sequence[str]) -> bool:
-    """Whether Polars decodes them: it is quicker with one column, but brings times to units of its own."""
-    kind = footer.schema.field(columns[0]).type
-    return len(columns) == 1 and not pa.types.is_temporal(kind) and not pa.types.is_nested(kind)
+def _check_values(checked: Sequence[Checked], table: pa.Table, first: int) -> None:
+    """Hold rows of a row group, from `first` on, against what is stated of them."""
+    for name, column in groupby(checked, lambda one: one.chunk.leaf.path[0]):
+        for number, one in enumerate(column):
+            check_values(table.column(name), first, one.stated, one.chunk.leaf, one.chunk.place, number)
 
 
 @contextmanager
 def stream_group(footer: Footer, group: int, columns: Sequence[str], rows: int) -> Iterator[Iterator[pa.Table]]:
-    """Decode columns of a row group, at most `rows` rows at a time, checksums verified.
-
-    Raises
-    ------
-    InputError, pyarrow.ArrowException, OSError
-        See `read_group`.
-    """
+    """Decode columns of a row group, at most `rows` rows at a time, checksums verified; errors as in `read_group`."""
     with OpenFile(footer) as file:
         raw, known = _KNOWN.of(file, footer, columns)
         chunks = [leaf[group] for column in known for leaf in column]
@@ -128,7 +113,7 @@ def stream_group(footer: Footer, group: int, columns: Sequence[str], rows: int) 
             buffer_size=_STREAM,
             page_checksum_verification=verify,
         ) as image:
-            yield _stored(image, footer, rows, large)
+            yield _stored(image, checked, rows, large)
 
 
 def _image(
@@ -136,7 +121,8 @@ def _image(
 ) -> tuple[list[Checked], bytes]:  # fmt: skip
     """Read chunks, check them, and make them a file of their own."""
     found = file.read([(chunk.begin, chunk.end - chunk.begin) for chunk in chunks])
-    checked = [check_bytes(chunk, body) for chunk, body in zip(chunks, found, strict=True)]
+    indexes = [file.read(chunk.column_index) for chunk in chunks]
+    checked = [check_bytes(*one) for one in zip(chunks, found, indexes, strict=True)]
     places, at = [], len(MAGIC)
     for one in checked:
         places.append(one.placed(at))
@@ -145,10 +131,15 @@ def _image(
     return checked, b"".join([MAGIC, *(piece[: one.size] for piece, one in zip(found, checked, strict=True)), end])
 
 
-def _stored(image: pq.ParquetFile, footer: Footer, rows: int, large: Sequence[str]) -> Iterator[pa.Table]:
+def _stored(
+    image: pq.ParquetFile, checked: Sequence[Checked], rows: int, large: Sequence[str]
+) -> Iterator[pa.Table]:  # fmt: skip
+    first = 0
     for batch in image.iter_batches(rows, use_threads=False):
         table = pa.Table.from_batches([batch])
-        yield from _sliced(table, large, footer)
+        _check_values(checked, table, first)
+        yield from _sliced(table, large, checked[0].chunk.footer)
+        first += batch.num_rows
 
 
 def _sliced(table: pa.Table, large: Sequence[str], footer: Footer) -> Iterator[pa.Table]:

@@ -30,15 +30,11 @@ _MOST_ORDINAL = 2**15  # ordinals are numbers of 16 bits
 def read_columns(path: str, raw: bytes) -> tuple[Column, ...]:
     """Read the columns of a footer's schema.
 
-    Parameters
-    ----------
-    raw : bytes
-        FileMetaData.
+    Args:
+        raw: FileMetaData.
 
-    Raises
-    ------
-    InputError
-        There is no schema, a column's name is no text, or two columns have one name.
+    Raises:
+        InputError: There is no schema, a column's name is no text, or two columns have one name.
     """
     try:
         columns = columns_of(schema_bytes(raw))
@@ -63,13 +59,7 @@ def schema_bytes(raw: bytes) -> bytes:
 
 
 def arrow_schema(path: str, raw: bytes) -> pa.Schema:
-    """Have Arrow name the types of a schema.
-
-    Raises
-    ------
-    InputError
-        It cannot.
-    """
+    """Have Arrow name the types of a schema; an `InputError` where it cannot."""
     begin, end = kernels.find_field(np.frombuffer(raw, np.uint8), 5)
     plain = MAGIC + ending(schema_bytes(raw), 0, [], raw[begin:end] if begin >= 0 else b"")
     try:
@@ -89,15 +79,11 @@ def read_row_groups(
 
     Facts are overwritten by those of the next row group.
 
-    Parameters
-    ----------
-    size : int
-        Bytes of the file.
+    Args:
+        size: Bytes of the file.
 
-    Raises
-    ------
-    InputError
-        Counts or sizes that the file cannot hold, or that contradict one another.
+    Raises:
+        InputError: Counts or sizes that the file cannot hold, or that contradict one another.
     """
     view = np.frombuffer(raw, np.uint8)
     total_at, _ = kernels.find_field(view, 3)

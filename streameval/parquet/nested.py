@@ -26,22 +26,15 @@ def _is_list(kind: pa.DataType) -> bool:
 def assemble(kind: pa.DataType, leaves: list[pa.Array]) -> pa.Array:
     """Join leaves.
 
-    Parameters
-    ----------
-    kind : pyarrow.DataType
-        Of the whole column, wide (`wide_type`).
-    leaves : list of pyarrow.Array
-        Of equal length, of wide types, one per leaf in file order: structs of one field and lists of these.
+    Args:
+        kind: Of the whole column, wide (`wide_type`).
+        leaves: Of equal length, of wide types, one per leaf in file order: structs of one field and lists of these.
 
-    Returns
-    -------
-    pyarrow.Array
-        Of `kind`.
+    Returns:
+        pyarrow.Array: Of `kind`.
 
-    Raises
-    ------
-    UnfitError
-        The leaves do not make this type.
+    Raises:
+        UnfitError: The leaves do not make this type.
     """
     if leaf_count(kind) != len(leaves):
         raise UnfitError(f"{len(leaves)} leaf columns do not make a {kind}")

@@ -1,4 +1,4 @@
-"""Which rows of which row group are wanted."""
+"""The wanted rows of row groups."""
 
 from __future__ import annotations
 
@@ -16,16 +16,11 @@ _BUCKET_BITS = 12
 class Part:
     """The wanted rows of one row group.
 
-    Attributes
-    ----------
-    footer : Footer
-        Of its file.
-    row_group : int
-        Its index there.
-    first_row : int
-        Row of the file that it begins at, 0-based.
-    rows : int64 array, strictly increasing
-        Wanted rows, 0-based within the row group.
+    Attributes:
+        footer: Of its file.
+        row_group: Its index there.
+        first_row: Row of the file that it begins at, 0-based.
+        rows (int64 array, strictly increasing): Wanted rows, 0-based within the row group.
     """
 
     footer: Footer
@@ -35,7 +30,7 @@ class Part:
     rows: Int64Array
 
     @property
-    def where(self) -> str:
+    def place(self) -> str:
         """The place, for messages."""
         return f"{self.footer.file.path}: row group {self.row_group}"
 

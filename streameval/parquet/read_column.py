@@ -21,19 +21,14 @@ WALKED = "no page index: its pages were found by their headers"
 
 
 @dataclass(frozen=True)
-class Located:
+class LocatedColumn:
     """Where wanted rows of a column lie in one file.
 
-    Attributes
-    ----------
-    groups : tuple of int, strictly increasing
-        Row groups.
-    rows : tuple of int64 arrays, strictly increasing
-        For each row group, wanted rows within it, one at least.
-    pages : tuple of tuple of Pages
-        For each leaf, for each row group; empty where the column has to be read by row groups.
-    why : str
-        Why the column cannot be read by a page index; empty where it can.
+    Attributes:
+        groups (tuple of int, strictly increasing): Row groups.
+        rows (tuple of int64 arrays, strictly increasing): For each row group, wanted rows within it, one at least.
+        pages: For each leaf, for each row group; empty where the column has to be read by row groups.
+        why: Why the column cannot be read by a page index; empty where it can.
     """
 
     column: str
@@ -45,8 +40,8 @@ class Located:
 
 
 @dataclass
-class Tally:
-    """What was read: bytes and pages, and per (row group, file) the rows decoded of the column that took most."""
+class ReadCounts:
+    """Bytes and pages read, and per (row group, file) the rows decoded of the column that took most."""
 
     n_bytes: int
     n_pages: int
@@ -58,18 +53,15 @@ class Tally:
         self.rows[key] = max(self.rows.get(key, 0), rows)
 
 
-def locate(column: str, file: OpenFile, leaves: Sequence[Sequence[Chunk]], rows: Sequence[Int64Array]) -> Located:
+def locate(column: str, file: OpenFile, leaves: Sequence[Sequence[Chunk]], rows: Sequence[Int64Array]) -> LocatedColumn:
     """Find the pages of a column.
 
-    Parameters
-    ----------
-    leaves : sequence of sequence of Chunk
-        For each leaf, for each row group.
-    rows : sequence of int64 arrays
-        Wanted rows of each row group.
+    Args:
+        leaves: For each leaf, for each row group.
+        rows (sequence of int64 arrays): Wanted rows of each row group.
     """
     footer, groups = leaves[0][0].footer, tuple(chunk.group for chunk in leaves[0])
-    found = Located(column, footer, groups, tuple(rows))
+    found = LocatedColumn(column, footer, groups, tuple(rows))
     try:
         pages = tuple(tuple(find_pages(file, leaf, rows)) for leaf in leaves)
     except UnfitError as error:
@@ -78,52 +70,45 @@ def locate(column: str, file: OpenFile, leaves: Sequence[Sequence[Chunk]], rows:
     return replace(found, pages=pages, why=WALKED if walked else "")
 
 
-def read_column(located: Sequence[Located], limit: int, tally: Tally) -> tuple[list[pa.Array], list[Located]]:
+def read_column(
+    located: Sequence[LocatedColumn], limit: int, counts: ReadCounts
+) -> tuple[list[pa.Array], list[LocatedColumn]]:
     """Decode the wanted rows of one column.
 
-    Parameters
-    ----------
-    located : sequence of Located
-        By file.
-    limit : int
-        Bytes that may be taken beyond what is returned.
-    tally : Tally
-        Added to.
+    Args:
+        located: By file.
+        limit: Bytes that may be taken beyond what is returned.
+        counts: Added to.
 
-    Returns
-    -------
-    list of pyarrow.Array
-        Of the column's wide type; one after another they are the wanted rows.
-    list of Located
-        As given, with the reason why where pages turned out not to be readable.
+    Returns:
+        list of pyarrow.Array: Of the column's wide type; one after another they are the wanted rows.
+        list of LocatedColumn: As given, with the reason why where pages turned out not to be readable.
 
-    Raises
-    ------
-    InputError
-        See `read_pages`, `read_whole`.
+    Raises:
+        InputError: See `read_pages`, `read_whole`.
     """
     values, ways = [], []
     for alike, group in groupby(located, key=_written):
         files = list(group)
         try:
             if alike:
-                values += _by_pages(files, limit, tally)
+                values += _by_pages(files, limit, counts)
             else:
                 for file in files:
-                    values += _by_row_groups(file, limit, tally)
+                    values += _by_row_groups(file, limit, counts)
             ways += files
         except UnfitError as error:
             # one file at a time, so that only the one at fault is read by row groups
             if len(files) == 1:
                 files = [replace(files[0], pages=(), why=str(error))]
             for file in files:
-                more, way = read_column([file], limit, tally)
+                more, way = read_column([file], limit, counts)
                 values += more
                 ways += way
     return values, ways
 
 
-def _written(located: Located) -> tuple[str, ...]:
+def _written(located: LocatedColumn) -> tuple[str, ...]:
     """Files alike in this can be decoded together; () stands for row groups, one file at a time."""
     if not located.pages:
         return ()
@@ -131,32 +116,32 @@ def _written(located: Located) -> tuple[str, ...]:
     return (kind, *(leaf[0].chunk.leaf.chain.hex() for leaf in located.pages))
 
 
-def _by_pages(files: Sequence[Located], limit: int, tally: Tally) -> list[pa.Array]:
+def _by_pages(files: Sequence[LocatedColumn], limit: int, counts: ReadCounts) -> list[pa.Array]:
     kind = wide_type(files[0].footer.schema.field(files[0].column).type)
     leaves = []
     for leaf in zip(*(file.pages for file in files), strict=True):
         pages = list(chain.from_iterable(leaf))
         arrays, n_bytes = read_pages(pages, limit)
         leaves.append(arrays)
-        tally.n_bytes += n_bytes
-        tally.n_pages += sum(len(one.places) for one in pages)
+        counts.n_bytes += n_bytes
+        counts.n_pages += sum(len(page.places) for page in pages)
         for one in pages:
-            tally.add_rows(one.chunk.footer, one.chunk.group, one.n_rows)
+            counts.add_rows(one.chunk.footer, one.chunk.group, one.n_rows)
     if len(leaves) == 1:
         return [assemble(kind, [array]) for array in leaves[0]]
     return [assemble(kind, [pa.concat_arrays(arrays) for arrays in leaves])]
 
 
-def _by_row_groups(file: Located, limit: int, tally: Tally) -> list[pa.Array]:
+def _by_row_groups(file: LocatedColumn, limit: int, counts: ReadCounts) -> list[pa.Array]:
     values: list[pa.Array] = []
     for group, rows in zip(file.groups, file.rows, strict=True):
         taken, decoded, n_bytes = read_whole(file.footer, group, file.column, rows, limit)
         values += taken
-        tally.n_bytes += n_bytes
-        tally.add_rows(file.footer, group, decoded)
+        counts.n_bytes += n_bytes
+        counts.add_rows(file.footer, group, decoded)
     return values
 
 
-def ranges(located: Iterable[Located]) -> list[tuple[int, int]]:
+def ranges(located: Iterable[LocatedColumn]) -> list[tuple[int, int]]:
     """Byte ranges of all pages."""
     return [one for found in located for leaf in found.pages for pages in leaf for one in pages.ranges]

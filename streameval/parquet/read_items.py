@@ -1,8 +1,8 @@
-"""Wanted items of a run of row groups: the unit of work of `StoredRanking.fetch`."""
+"""Wanted items of some row groups: what `ParquetRows.take` does at a time."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 
@@ -12,31 +12,25 @@ import pyarrow as pa
 from streameval.errors import InputError
 from streameval.parquet.account import Fallback
 from streameval.parquet.chunks import OpenFile
-from streameval.parquet.footers import Footer
 from streameval.parquet.parts import Part
-from streameval.parquet.read_column import Located, Tally, locate, ranges, read_column
-from streameval.parquet.schema import wide_type
+from streameval.parquet.read_column import LocatedColumn, ReadCounts, locate, ranges, read_column
+from streameval.parquet.schema import leaves_of, wide_type
 
 
 @dataclass(frozen=True)
-class Job:
-    """Parts whose pages are found.
+class ReadJob:
+    """Parts of row groups whose pages are found.
 
-    Attributes
-    ----------
-    parts : tuple of Part
-        Of one or more files, in order.
-    columns : tuple of str
-        Wanted; those that are no columns of a file are its partition keys.
-    located : tuple of tuple of Located
-        Wanted columns of the files, by file.
-    bytes_read : int
-        Bytes of footers and indexes.
+    Attributes:
+        parts: Of one or more files, in order.
+        columns: Wanted; those that are no columns of a file are its partition keys.
+        located: Wanted columns of the files, by file.
+        bytes_read: Bytes of footers and indexes.
     """
 
     parts: tuple[Part, ...]
     columns: tuple[str, ...]
-    located: tuple[tuple[Located, ...], ...]
+    located: tuple[tuple[LocatedColumn, ...], ...]
     bytes_read: int
 
     def advise(self, limit: int) -> int:
@@ -52,35 +46,26 @@ class Job:
 
 
 @dataclass(frozen=True)
-class Slab:
-    """What came of a job.
+class DecodedRows:
+    """The result of a job.
 
-    Attributes
-    ----------
-    table : pyarrow.Table
-        Wanted rows, wanted columns.
-    ways : tuple of Located
-        Columns that were not read by a page index, by file.
+    Attributes:
+        table: Wanted rows, wanted columns.
+        ways: Columns that were not read by a page index, by file.
     """
 
     table: pa.Table
     rows_read: int
     pages_read: int
     bytes_read: int
-    ways: tuple[Located, ...]
+    ways: tuple[LocatedColumn, ...]
 
 
-def find_job(parts: Sequence[Part], columns: Sequence[str]) -> Job:
-    """Find the pages that hold the wanted rows of `parts`.
-
-    Raises
-    ------
-    InputError
-        A file that changed or is damaged.
-    """
+def find_job(parts: Sequence[Part], columns: Sequence[str]) -> ReadJob:
+    """Find the pages that hold the wanted rows of `parts`; a file that changed or is damaged is an `InputError`."""
     stored = set(parts[0].footer.schema.names)
     names = [name for name in dict.fromkeys(columns) if name in stored]
-    by_file: list[list[Located]] = []
+    by_file: list[list[LocatedColumn]] = []
     n_bytes = 0
     for footer, group in groupby(parts, key=lambda part: part.footer):
         mine = list(group)
@@ -90,28 +75,24 @@ def find_job(parts: Sequence[Part], columns: Sequence[str]) -> Job:
             rows = [part.rows for part in mine]
             by_file.append([locate(name, file, leaves, rows) for name, leaves in zip(names, chunks, strict=True)])
         n_bytes += file.bytes_read
-    return Job(tuple(parts), tuple(columns), tuple(zip(*by_file, strict=True)), n_bytes)
+    return ReadJob(tuple(parts), tuple(columns), tuple(zip(*by_file, strict=True)), n_bytes)
 
 
-def read_job(job: Job, limit: int) -> Slab:
+def read_job(job: ReadJob, limit: int) -> DecodedRows:
     """Read the items of a job.
 
-    Parameters
-    ----------
-    limit : int
-        Bytes that may be taken beyond what is returned.
+    Args:
+        limit: Bytes that may be taken beyond what is returned.
 
-    Raises
-    ------
-    InputError
-        Damaged data or a page over the limit, with file and place.
+    Raises:
+        InputError: Damaged data or a page over the limit, with file and place.
     """
-    tally = Tally(job.bytes_read, 0, {})
-    ways: list[Located] = []
+    counts = ReadCounts(job.bytes_read, 0, {})
+    ways: list[LocatedColumn] = []
     made: dict[str, pa.ChunkedArray] = {}
     for located in job.located:
         name = located[0].column
-        values, way = read_column(located, limit, tally)
+        values, way = read_column(located, limit, counts)
         made[name] = pa.chunked_array(values, wide_type(located[0].footer.schema.field(name).type))
         _check_text(made[name], job, name)
         ways = ways + way
@@ -120,21 +101,22 @@ def read_job(job: Job, limit: int) -> Slab:
             made[name] = _partition_key(job, name)
     n_rows = sum(part.rows.size for part in job.parts)
     table = pa.table(made).select(list(job.columns)) if made else pa.table({"": np.zeros(n_rows)}).select([])
-    return Slab(
+    return DecodedRows(
         table=table,
-        rows_read=sum(tally.rows.values()),
-        pages_read=tally.n_pages,
-        bytes_read=tally.n_bytes,
+        rows_read=sum(counts.rows.values()),
+        pages_read=counts.n_pages,
+        bytes_read=counts.n_bytes,
         ways=tuple(replace(way, pages=(), rows=()) for way in ways if way.why),
     )
 
 
-def _check_text(values: pa.ChunkedArray, job: Job, name: str) -> None:
+def _check_text(values: pa.ChunkedArray, job: ReadJob, name: str) -> None:
     """Refuse text that is not UTF-8: no table of tasks, database or page could hold it as it is."""
     try:
         for chunk in values.chunks:
-            for texts in _texts(chunk):
-                texts.validate(full=True)
+            for leaf in leaves_of(chunk):
+                if pa.types.is_large_string(leaf.type):
+                    leaf.validate(full=True)
         return
     except pa.ArrowInvalid as error:
         broken = error
@@ -146,42 +128,23 @@ def _check_text(values: pa.ChunkedArray, job: Job, name: str) -> None:
                 (text.as_py() or b"").decode()
             except UnicodeDecodeError:
                 raise InputError(
-                    f"{part.where}, row {row:,}: the text in column '{name}' is not UTF-8 ({text.as_py()[:20]!r})",
+                    f"{part.place}, row {row:,}: the text in column '{name}' is not UTF-8 ({text.as_py()[:20]!r})",
                     "correct it where it is written, or leave the column out with --columns",
                 ) from None
-    raise InputError(f"{job.parts[0].where}, column '{name}': cannot be used ({broken})") from broken
+    raise InputError(f"{job.parts[0].place}, column '{name}': cannot be used ({broken})") from broken
 
 
-def _texts(array: pa.Array) -> Iterator[pa.Array]:
-    """Texts of a column, those within structs and lists too; what lies under nulls is of no account."""
-    kind = array.type
-    if pa.types.is_large_string(kind):
-        yield array
-    elif pa.types.is_struct(kind):
-        for i in range(kind.num_fields):
-            yield from _texts(array.field(i))
-    elif pa.types.is_map(kind):
-        yield from _texts(array.keys)
-        yield from _texts(array.items)
-    elif pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind):
-        yield from _texts(array.values)
-
-
-def _partition_key(job: Job, name: str) -> pa.ChunkedArray:
+def _partition_key(job: ReadJob, name: str) -> pa.ChunkedArray:
     values = [pa.array([dict(part.footer.file.keys)[name]] * part.rows.size, pa.large_string()) for part in job.parts]
     return pa.chunked_array(values, pa.large_string())
 
 
-def fallbacks(slabs: Sequence[Slab]) -> tuple[Fallback, ...]:
-    """Count what was not read by a page index."""
+def fallbacks(decoded_runs: Sequence[DecodedRows]) -> tuple[Fallback, ...]:
+    """Count the row groups that were not read by a page index, by column and reason."""
     groups: dict[tuple[str, str], set[tuple[str, int]]] = {}
-    for way in (way for slab in slabs for way in slab.ways):
-        groups.setdefault((way.column, way.why), set()).update((_path(way.footer), group) for group in way.groups)
+    for way in (way for decoded in decoded_runs for way in decoded.ways):
+        groups.setdefault((way.column, way.why), set()).update((way.footer.file.path, group) for group in way.groups)
     return tuple(
         Fallback(column, why, row_groups=len(found), files=len({path for path, _ in found}))
         for (column, why), found in sorted(groups.items())
     )
-
-
-def _path(footer: Footer) -> str:
-    return footer.file.path

@@ -20,7 +20,9 @@ _TYPE, _NUM_CHILDREN, _NAME, _REPETITION, _CONVERTED, _LOGICAL = 1, 5, 4, 3, 6, 
 _OPTIONAL, _REPEATED = 1, 2
 _MAPS = (1, 2)  # converted types MAP, MAP_KEY_VALUE
 _CONVERTED_LIST, _LOGICAL_MAP, _LOGICAL_LIST = 3, 2, 3
-_LOGICAL_INTEGER, _FIRST_CONVERTED = 10, {False: 11, True: 15}  # UINT_8 and INT_8; then those of 16, 32 and 64 bits
+# converted types of logical ones that have one each; times have one for each unit, integers for each width and sign
+_CONVERTED_OF = {1: 0, 4: 4, 5: 5, 6: 6, 12: 19, 13: 20}
+_DECIMAL, _TIMES, _INTEGER, _FIRST_INTEGER = 5, {7: 7, 8: 9}, 10, {False: 11, True: 15}
 BYTE_ARRAY = 6
 
 
@@ -28,18 +30,12 @@ BYTE_ARRAY = 6
 class Leaf:
     """A leaf column.
 
-    Attributes
-    ----------
-    index : int
-        Its position among all leaves of the file.
-    path : tuple of str
-        Names from the top-level field to it.
-    chain : bytes
-        Schema elements of a file that holds nothing else, the root included, ready for a footer.
-    max_rep, max_def : int
-        Highest repetition and definition level: 0 repetitions means one value per row.
-    physical : int
-        Parquet's number of its physical type.
+    Attributes:
+        index: Its position among all leaves of the file.
+        path: Names from the top-level field to it.
+        chain: Schema elements of a file that holds nothing else, the root included, ready for a footer.
+        max_rep, max_def: Highest repetition and definition level: 0 repetitions means one value per row.
+        physical: Parquet's number of its physical type.
     """
 
     index: int
@@ -59,10 +55,8 @@ class Leaf:
 class Column:
     """A top-level field.
 
-    Attributes
-    ----------
-    elements : tuple
-        Its schema elements, as `thrift.read_list` gives them.
+    Attributes:
+        elements: Its schema elements, as `thrift.read_list` gives them.
     """
 
     name: str
@@ -74,15 +68,11 @@ class Column:
 def columns_of(schema: bytes) -> tuple[Column, ...]:
     """Top-level fields of a schema, in file order.
 
-    Parameters
-    ----------
-    schema : bytes
-        The list of schema elements as the footer holds it.
+    Args:
+        schema: The list of schema elements as the footer holds it.
 
-    Raises
-    ------
-    ValueError
-        The bytes are no schema.
+    Raises:
+        ValueError: The bytes are no schema.
     """
     (_, elements), _ = thrift.read_list(schema, 0)
     walk = iter(elements[1:])
@@ -101,7 +91,7 @@ def columns_of(schema: bytes) -> tuple[Column, ...]:
 def schema_for(columns: Sequence[Column]) -> bytes:
     """Write a schema of some columns, ready for a footer."""
     root: Fields = {_NAME: (thrift.BINARY, b"schema"), _NUM_CHILDREN: (thrift.I32, len(columns))}
-    return thrift.write_list(thrift.STRUCT, [root, *(one for column in columns for one in column.elements)])
+    return thrift.write_list(thrift.STRUCT, [root, *(element for column in columns for element in column.elements)])
 
 
 def _children(element: Fields) -> int:
@@ -124,8 +114,10 @@ def _leaf(chain: tuple[Fields, ...]) -> Leaf:
     names, physical = [element[_NAME][1] for element in chain], chain[-1][_TYPE][1]
     if not all(isinstance(name, bytes) for name in names) or not isinstance(physical, int):
         raise ValueError("its elements are not of the format")
-    _refuse_two_integers(chain[-1])
+    _refuse_two_types(chain[-1])
     kinds = [element.get(_REPETITION, (thrift.I32, 0))[1] for element in chain]
+    if not set(kinds) <= {0, _OPTIONAL, _REPEATED}:
+        raise ValueError(f"a column is repeated in a way that there is not ({max(kinds)})")
     root: Fields = {_NAME: (thrift.BINARY, b"schema"), _NUM_CHILDREN: (thrift.I32, 1)}
     elements = [root, *(_only_child(element) for element in chain[:-1]), chain[-1]]
     return Leaf(
@@ -138,15 +130,30 @@ def _leaf(chain: tuple[Fields, ...]) -> Leaf:
     )
 
 
-def _refuse_two_integers(element: Fields) -> None:
-    """Refuse an integer whose width or sign is one by its converted type, and another by its logical type."""
+def _refuse_two_types(element: Fields) -> None:
+    """Refuse a column that is of one type by its converted type, and of another by its logical type."""
     converted = element.get(_CONVERTED, (thrift.I32, None))[1]
-    said = element.get(_LOGICAL, (thrift.STRUCT, {}))[1].get(_LOGICAL_INTEGER)
-    if converted is None or said is None:
+    logical = element.get(_LOGICAL, (thrift.STRUCT, {}))[1]
+    if converted is None or not logical:
         return
-    bits, signed = (said[1].get(number, (None, None))[1] for number in (1, 2))
-    if converted != _FIRST_CONVERTED[bool(signed)] + int(bits or 0).bit_length() - 4:
-        raise ValueError(f"a column of {bits} bits, signed {signed}, has the converted type {converted}")
+    ((number, (_, said)), *_) = logical.items()
+    if converted != _converted(number, said):
+        raise ValueError(f"a column has converted type {converted}, which is not that of its logical type")
+    if number == _DECIMAL:
+        stated = [[of.get(at, (thrift.I32, 0))[1] for at in ats] for of, ats in ((said, (1, 2)), (element, (7, 8)))]
+        if stated[0] != stated[1]:
+            raise ValueError("a decimal column has two scales or precisions")
+
+
+def _converted(number: int, said: Fields) -> int | None:
+    """The converted type that a logical type has; None where it has none."""
+    if number == _INTEGER:
+        bits, signed = (said.get(at, (None, None))[1] for at in (1, 2))
+        return _FIRST_INTEGER[bool(signed)] + int(bits or 0).bit_length() - 4
+    if number in _TIMES:
+        unit = next(iter(said.get(2, (thrift.STRUCT, {}))[1]), 0)
+        return _TIMES[number] + unit - 1
+    return _CONVERTED_OF.get(number)
 
 
 def _only_child(group: Fields) -> Fields:
@@ -167,8 +174,6 @@ def wide_type(kind: pa.DataType) -> pa.DataType:
 
     What may be null is no part of a type here: files of one ranking may differ in it.
 
-    Examples
-    --------
     >>> wide_type(pa.list_(pa.dictionary(pa.int32(), pa.string())))
     LargeListType(large_list<element: large_string>)
     """
@@ -187,3 +192,20 @@ def wide_type(kind: pa.DataType) -> pa.DataType:
     if pa.types.is_map(kind):
         return pa.map_(wide_type(kind.key_type), wide_type(kind.item_type))
     return kind
+
+
+def leaves_of(values: pa.Array) -> Iterator[pa.Array]:
+    """Leaves of an array, in the order of its schema; values under the nulls of lists are left out."""
+    kind = values.type
+    if pa.types.is_struct(kind):
+        for i in range(kind.num_fields):
+            yield from leaves_of(values.field(i))
+    elif pa.types.is_map(kind):
+        yield from leaves_of(values.keys)
+        yield from leaves_of(values.items)
+    elif pa.types.is_nested(kind):
+        yield from leaves_of(values.flatten())
+    elif isinstance(values, pa.ExtensionArray):
+        yield from leaves_of(values.storage)
+    else:
+        yield values

@@ -11,12 +11,14 @@ from collections.abc import Sequence
 import numpy as np
 import pyarrow as pa
 
-from streameval.kernels import pageheader as headers
+from streameval.kernels import page_header as headers
 from streameval.kernels import parquet as kernels
-from streameval.kernels.texts import copy_texts, find_texts
-from streameval.parquet.chunks import Run, UnfitError
+from streameval.kernels.texts import copy_texts, extremes, find_texts
+from streameval.kernels.thrift import Bytes
+from streameval.parquet.chunks import Chunk, Run, UnfitError
 from streameval.parquet.codecs import decompress
 from streameval.parquet.schema import BYTE_ARRAY, wide_type
+from streameval.parquet.statistics import Stated, check_ends, check_nulls
 from streameval.typing import Int64Array
 
 _PLAIN, _RLE, _DATA_PAGE = 0, 3, 0
@@ -40,21 +42,20 @@ def plain(runs: Sequence[Run]) -> bool:
 def take(runs: Sequence[Run], rows: Sequence[Int64Array]) -> pa.Array | None:
     """Take texts.
 
-    Parameters
-    ----------
-    rows : sequence of int64 arrays, strictly increasing
-        For each run, wanted rows of its row group; those outside its pages are left out.
+    Args:
+        rows (sequence of int64 arrays, strictly increasing): For each run, wanted rows of its row group; those outside
+            its pages are left out.
 
-    Returns
-    -------
-    pyarrow.Array or None
-        large_string or large_binary; None where the pages are damaged, for Arrow to say how.
+    Returns:
+        pyarrow.Array or None: large_string or large_binary; None where the pages are damaged, for Arrow to say how.
     """
     pieces, sizes = [], []
     for run, wanted in zip(runs, rows, strict=True):
         codec, nullable = int(run.pages.chunk.facts[kernels.CODEC]), run.pages.chunk.leaf.max_def
         bodies = run.body[1:] if run.dictionary else run.body
-        for body, head, (_, _, first, n_rows) in zip(bodies, run.heads, run.pages.places.tolist(), strict=True):
+        for i, (body, head, (_, _, first, n_rows)) in enumerate(
+            zip(bodies, run.heads, run.pages.places.tolist(), strict=True)
+        ):
             mine = wanted[np.searchsorted(wanted, first) : np.searchsorted(wanted, first + n_rows)] - first
             try:
                 start = len(body) - int(head[headers.PAGE_COMPRESSED])
@@ -64,12 +65,32 @@ def take(runs: Sequence[Run], rows: Sequence[Int64Array]) -> pa.Array | None:
             raw = np.frombuffer(page, np.uint8)
             begin, size = np.empty(mine.size, np.int64), np.empty(mine.size, np.int64)
             total = find_texts(raw, nullable, mine, begin, size)
-            if total < 0:
+            if total < 0 or not _held(raw, n_rows, run.stated[i : i + 1], run.pages.chunk):
                 return None
             pieces.append(copy_texts(raw, begin, size, total))
             sizes.append(size)
     chunk = runs[0].pages.chunk
     return _array(wide_type(chunk.footer.schema.field(chunk.leaf.path[0]).type), pieces, np.concatenate(sizes))
+
+
+def _held(raw: Bytes, n_rows: int, stated: Sequence[Sequence[Stated]], chunk: Chunk) -> bool:
+    """Hold all texts of a page against what is stated of them; whether they can be told apart."""
+    told = [
+        one for one in (stated[0] if stated else ()) if one.low is not None or one.high is not None or one.nulls >= 0
+    ]
+    if not told:
+        return True
+    begin, size = np.empty(n_rows, np.int64), np.empty(n_rows, np.int64)
+    if find_texts(raw, chunk.leaf.max_def, np.arange(n_rows), begin, size) < 0:
+        return False
+    low, high = (
+        None if at < 0 else raw[begin[at] : begin[at] + size[at]].tobytes() for at in extremes(raw, begin, size)
+    )
+    for one in told:
+        if one.rows == n_rows:
+            check_nulls(int(np.sum(size < 0)), one, chunk.place)
+        check_ends((pa.large_binary(), low, high), one, chunk.leaf, chunk.place)
+    return True
 
 
 def _array(kind: pa.DataType, pieces: list[np.ndarray], size: Int64Array) -> pa.Array:

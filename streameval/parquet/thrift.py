@@ -17,17 +17,13 @@ _DEEPEST = 32
 def read_struct(raw: bytes, at: int = 0, depth: int = 0) -> tuple[Fields, int]:
     """Read a struct.
 
-    Returns
-    -------
-    dict of field number to (type, value)
-        Values: bool, int, bytes (binary and double), list of (type, values), dict (struct).
-    int
-        Position after it.
+    Returns:
+        dict of field number to (type, value): Values: bool, int, bytes (binary and double), list of (type, values),
+            dict (struct).
+        int: Position after it.
 
-    Raises
-    ------
-    ValueError
-        The bytes are no struct.
+    Raises:
+        ValueError: The bytes are no struct.
     """
     if depth > _DEEPEST:
         raise ValueError("structs nest too deeply")
@@ -111,8 +107,6 @@ def read_zigzag(raw: bytes, at: int) -> tuple[int, int]:
 def varint(value: int) -> bytes:
     """Write an unsigned number.
 
-    Examples
-    --------
     >>> list(varint(300))
     [172, 2]
     """
@@ -127,8 +121,6 @@ def varint(value: int) -> bytes:
 def zigzag(value: int) -> bytes:
     """Write a signed number.
 
-    Examples
-    --------
     >>> read_zigzag(zigzag(-77), 0)
     (-77, 2)
     """

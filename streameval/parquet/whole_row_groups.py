@@ -23,26 +23,17 @@ def read_whole(
 ) -> tuple[list[pa.Array], int, int]:
     """Stream one column of one row group up to the last wanted row, checksums verified, and take the wanted rows.
 
-    Parameters
-    ----------
-    rows : int64 array, strictly increasing
-        Wanted rows within the row group.
-    limit : int
-        Bytes that may be taken beyond what is returned.
+    Args:
+        rows (int64 array, strictly increasing): Wanted rows within the row group.
+        limit: Bytes that may be taken beyond what is returned.
 
-    Returns
-    -------
-    list of pyarrow.Array
-        Of the wide type of the column.
-    int
-        Rows decoded.
-    int
-        Bytes of the column.
+    Returns:
+        list of pyarrow.Array: Of the wide type of the column.
+        int: Rows decoded.
+        int: Bytes of the column.
 
-    Raises
-    ------
-    InputError
-        The column cannot be decoded; file, row group and column are named.
+    Raises:
+        InputError: The column cannot be decoded; file, row group and column are named.
     """
     kind = wide_type(footer.schema.field(column).type)
     n_rows, taken, begin = int(footer.row_group_rows[group]), [], 0

@@ -1,6 +1,6 @@
-"""Write the end of a Parquet file: what libraries see of column chunks that others wrote.
+"""Write the end of a Parquet file: the metadata of column chunks that others wrote.
 
-It holds what decoding takes and nothing else: no statistics, no indexes, no level histograms.
+It holds what decoding needs and nothing else: no statistics, no indexes, no level histograms.
 """
 
 from __future__ import annotations
@@ -19,16 +19,11 @@ _PLAIN, _RLE, _RLE_DICTIONARY = 0, 3, 8
 class Place:
     """Where a column chunk lies, and what it holds.
 
-    Attributes
-    ----------
-    at, size : int
-        Its first byte, and its bytes.
-    uncompressed : int
-        Bytes of its pages, headers included, decompressed.
-    dictionary : int
-        Bytes of its dictionary page; 0 without one.
-    codec : int
-        Parquet's number.
+    Attributes:
+        at, size: Its first byte, and its bytes.
+        uncompressed: Bytes of its pages, headers included, decompressed.
+        dictionary: Bytes of its dictionary page; 0 without one.
+        codec: Parquet's number.
     """
 
     at: int
@@ -64,14 +59,10 @@ def row_group(chunks: Sequence[bytes], uncompressed: int, rows: int) -> bytes:
 def ending(schema: bytes, rows: int, groups: Sequence[bytes], keys: bytes = b"") -> bytes:
     """Write FileMetaData (version, schema, num_rows, row_groups, key_value_metadata), its length and the magic number.
 
-    Parameters
-    ----------
-    schema : bytes
-        List of schema elements.
-    groups : sequence of bytes
-        See `row_group`.
-    keys : bytes
-        List of key-value pairs; empty for none.
+    Args:
+        schema: List of schema elements.
+        groups: See `row_group`.
+        keys: List of key-value pairs; empty for none.
     """
     head = b"\x15\x02\x19" + schema + b"\x16" + thrift.zigzag(rows) + b"\x19"
     body = thrift.list_head(thrift.STRUCT, len(groups)) + b"".join(groups)

@@ -1,4 +1,4 @@
-"""What is said when kernels have to be compiled; who says it is settled without importing them."""
+"""The message when kernels have to be compiled; its receiver is set without importing them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def announce(say: Callable[[str], None] | None) -> None:
 
 
 def compiling(what: str) -> None:
-    """Say it."""
+    """Call the receiver with a message, the first time only."""
     global _say
     say, _say = _say, None
     if say is not None:

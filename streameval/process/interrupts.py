@@ -19,10 +19,8 @@ def held() -> Iterator[list[int]]:
     exception is printed and lost, and the C code goes on with no answer: loading a cached kernel then ends in
     a call of address 0. Other threads hear no signals, and nothing is done there.
 
-    Yields
-    ------
-    list of int
-        Signals that have arrived, for blocks that want to end early.
+    Yields:
+        list of int: Signals that have arrived, for blocks that want to end early.
     """
     arrived: list[int] = []
     if threading.current_thread() is not threading.main_thread():
@@ -32,7 +30,7 @@ def held() -> Iterator[list[int]]:
     before = {number: handler for number in numbers if callable(handler := signal.getsignal(number))}
     try:
         for number in before:
-            signal.signal(number, lambda one, frame: arrived.append(one))
+            signal.signal(number, lambda number, frame: arrived.append(number))
         yield arrived
     finally:
         for number, handler in before.items():

@@ -52,13 +52,7 @@ def read_ahead(handle: int, at: int, size: int) -> None:
 
 
 def reserve(file: IO[bytes], size: int) -> None:
-    """Make a file `size` zero bytes long, its room on the disk taken where the system can.
-
-    Raises
-    ------
-    OSError
-        The disk is full.
-    """
+    """Make a file `size` zero bytes long, with room on the disk where the system can; an `OSError` if it is full."""
     if hasattr(os, "posix_fallocate"):
         os.posix_fallocate(file.fileno(), 0, size)
     else:
@@ -81,13 +75,7 @@ def sync(path: str) -> None:
 
 @contextmanager
 def alarm(seconds: float, ring: Callable[[int, Any], None]) -> Iterator[None]:
-    """Have `ring` called in the main thread after some time, whatever is under way there.
-
-    Raises
-    ------
-    InputError
-        The system has no such timer.
-    """
+    """Have `ring` called in the main thread after some time; an `InputError` where the system has no such timer."""
     if not hasattr(signal, "setitimer"):
         raise InputError("this system cannot interrupt a command by time", "leave --time-limit out")
     before = signal.signal(signal.SIGALRM, ring)

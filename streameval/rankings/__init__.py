@@ -12,17 +12,14 @@ from streameval.rows.options import RankingOptions
 def open_ranking(source: Any, options: RankingOptions | None = None) -> Ranking:
     """Open a ranking of any kind of storage, in stored order or by score.
 
-    Parameters
-    ----------
-    source : str, path or list of these; or a table
-        A Parquet file, a folder of partitions, a glob, or a list of them, on disk or on an object store;
-        `iceberg:CATALOG.NAMESPACE.TABLE[@SNAPSHOT]`, `delta:PATH[@VERSION]`; a pyarrow Table, a Polars DataFrame or
-        LazyFrame, a pandas DataFrame.
+    Args:
+        source: A Parquet file, a folder of partitions, a glob, or a list of them, on disk or on an object store;
+            `iceberg:CATALOG.NAMESPACE.TABLE[@SNAPSHOT]`, `delta:PATH[@VERSION]`; a pyarrow Table, a Polars DataFrame or
+            LazyFrame, a pandas DataFrame.
 
-    Raises
-    ------
-    InputError
-        If the source is of no known kind, is missing or damaged, or its stored order is not what `options` say.
+    Raises:
+        InputError: If the source is of no known kind, is missing or damaged, or its stored order is not what `options`
+            say.
     """
     options = options or RankingOptions()
     rows = open_rows(source, options)

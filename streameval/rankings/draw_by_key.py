@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from streameval.errors import InputError, did_you_mean
-from streameval.order.ties import check_key, key_hashes
+from streameval.order.tie_hashes import check_key, key_hashes
 from streameval.progress import Progress, silent
 from streameval.rankings.ranking import Ranking
 from streameval.text import short
@@ -74,26 +74,19 @@ def draw_by_key(
 ) -> Int64Array:
     """Draw n_i ranks of each stratum: those whose items have the smallest sampling hashes.
 
-    Parameters
-    ----------
-    strata : pair of int64 arrays, shape (k,)
-        Last rank of each stratum, and ranks to draw from it.
-    key : sequence of str
-        Columns that identify items.
-    seed : int
-        The same in every version of the ranking.
-    memory : float
-        GB; keys are read in runs of ranks that fit. A stored order is read once in all, an order by score once a run.
+    Args:
+        strata (pair of int64 arrays, shape (k,)): Last rank of each stratum, and ranks to draw from it.
+        key: Columns that identify items.
+        seed: The same in every version of the ranking.
+        memory: GB; keys are read in runs of ranks that fit. A stored order is read once in all, an order by score once
+            a run.
 
-    Returns
-    -------
-    int64 array, strictly increasing
-        The ranks drawn.
+    Returns:
+        int64 array, strictly increasing: The ranks drawn.
 
-    Raises
-    ------
-    InputError
-        No such column, one that cannot be hashed, keys that are null, or drawn keys that stand at several items.
+    Raises:
+        InputError: No such column, one that cannot be hashed, keys that are null, or drawn keys that stand at several
+            items.
     """
     columns = ranking.columns()
     for name in key:
@@ -124,7 +117,7 @@ def _keys_at(ranking: Ranking, key: Sequence[str], ranks: Int64Array) -> pa.Tabl
 
 
 def _hashes(keys: pa.Table, seed: int) -> UInt64Array:
-    from streameval.kernels.samplehash import sample_hashes
+    from streameval.kernels.sample_hash import sample_hashes
 
     return sample_hashes(key_hashes(keys), np.uint64(seed % 2**64))
 

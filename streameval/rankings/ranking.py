@@ -25,22 +25,15 @@ if TYPE_CHECKING:  # not needed, and not imported, where the stored order is the
 class Fetched(Taken):
     """Items of planned ranks, and what was read for them.
 
-    Attributes
-    ----------
-    table : pyarrow.Table
-        `rank` int64 in rank order; `score` where the order has one; then the item's columns.
-    tied_ranks : int
-        Ranks whose score another item of the list has too: the tie rule orders them.
-    equal_keys : int
-        Neighbours in the order, among the candidates that were compared, that agree in score and in all key columns.
-    missing_scores : int
-        Items whose score is null or NaN.
-    scans : int
-        Times that scores were read to find the items.
-    rows_scanned : int
-        Rows whose scores were read each time; statistics show that no wanted rank lies among the others.
-    thresholds : pyarrow.Table or None
-        `rank`, `score` of the cutoffs that were asked for, where the order has a score.
+    Attributes:
+        table: `rank` int64 in rank order; `score` where the order has one; then the item's columns.
+        tied_ranks: Ranks whose score another item of the list has too: the tie rule orders them.
+        equal_keys: Neighbours in the order, among the candidates that were compared, that agree in score and in all key
+            columns.
+        missing_scores: Items whose score is null or NaN.
+        scans: Times that scores were read to find the items.
+        rows_scanned: Rows whose scores were read each time; statistics show that no wanted rank lies among the others.
+        thresholds: `rank`, `score` of the cutoffs that were asked for, where the order has a score.
     """
 
     tied_ranks: int = 0
@@ -55,12 +48,9 @@ class Fetched(Taken):
 class Ranking:
     """A list of items in rank order that is never loaded.
 
-    Attributes
-    ----------
-    rows : Rows
-        The items, as they are stored.
-    order : ByScore or None
-        None where the stored order is the ranking, best first.
+    Attributes:
+        rows: The items, as they are stored.
+        order: None where the stored order is the ranking, best first.
     """
 
     rows: Rows
@@ -105,24 +95,19 @@ class Ranking:
     ) -> Fetched:
         """Read the items at some ranks, wherever they are stored.
 
-        Parameters
-        ----------
-        ranks : int64 array, strictly increasing, in 1..N
-        columns : sequence of str
-            Of `columns()`.
-        progress : callable(done, total), optional
-            Rows of the scan under way, then items.
-        cutoffs : int64 array, optional
-            Ranks whose score alone is wanted: `Fetched.thresholds`. A stored order has no scores.
-        scans : Scans, optional
-            How the scans that find ranks by score are run; by threads of this process, and not kept, where it is left
-            out.
+        Args:
+            ranks: int64 array, strictly increasing, in 1..N.
+            columns: Of `columns()`.
+            progress (callable(done, total)): Rows of the scan under way, then items.
+            cutoffs (int64 array): Ranks whose score alone is wanted: `Fetched.thresholds`. A stored order has no
+                scores.
+            scans: How the scans that find ranks by score are run; by threads of this process, and not kept, where it is
+                left out.
 
-        Raises
-        ------
-        InputError
-            Ranks that are not in 1..N or do not increase; a damaged file or one that changed. By score: scores that are
-            null or NaN (unless they come last), a memory limit too small. With count, file and place.
+        Raises:
+            InputError: Ranks that are not in 1..N or do not increase; a damaged file or one that changed. By score:
+                scores that are null or NaN (unless they come last), a memory limit too small. With count, file and
+                place.
         """
         for given in (ranks, cutoffs):
             if given is not None:

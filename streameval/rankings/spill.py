@@ -22,12 +22,9 @@ def word_matrix(words: Words) -> UInt64Array:
 class Spill:
     """Arrow files of items and their words, one file per interval of ranks.
 
-    Parameters
-    ----------
-    folder : Path
-        Where the files are made; each is removed once it was read.
-    schema : pyarrow.Schema
-        Of the items.
+    Args:
+        folder: Where the files are made; each is removed once it was read.
+        schema: Of the items.
     """
 
     def __init__(self, folder: Path, schema: pa.Schema, files: int) -> None:

@@ -16,8 +16,7 @@ import numpy as np
 import pyarrow as pa
 
 from streameval.errors import InputError
-from streameval.kernels.tiehash import position_hashes
-from streameval.kernels.wordorder import count_before
+from streameval.kernels.word_order import count_before
 from streameval.order.by_score import ByScore
 from streameval.order.finer_bins import Words
 from streameval.order.scan import Scan
@@ -39,12 +38,9 @@ _MOST_BYTES = 1 << 30  # of an interval that is sorted, so that no text overflow
 class TopItems:
     """Items of ranks 1..last, in pieces.
 
-    Attributes
-    ----------
-    schema : pyarrow.Schema
-        `rank` where the pieces are in rank order, then the item's columns.
-    tables : iterator of pyarrow.Table
-        The pieces, of this schema.
+    Attributes:
+        schema: `rank` where the pieces are in rank order, then the item's columns.
+        tables: The pieces, of this schema.
     """
 
     schema: pa.Schema
@@ -54,10 +50,10 @@ class TopItems:
 class _Items:
     """Reads items at stored positions, as many at a time as fit the memory."""
 
-    def __init__(self, ranking: Ranking, memory: float) -> None:
+    def __init__(self, ranking: Ranking, limit_bytes: float) -> None:
         self.rows = ranking.rows
         self.columns = list(dict.fromkeys(self.rows.columns()))
-        self.limit = memory / 8
+        self.limit = limit_bytes / 8
         sample = self._take(_sample(self.rows.n_rows))
         self.schema = sample.schema
         if ranking.order is not None:  # its type may differ between files
@@ -104,32 +100,26 @@ def _sample(n_rows: int) -> Int64Array:
     return positions[positions < n_rows]
 
 
-def read_top(ranking: Ranking, last_rank: int, order: str, folder: Path, memory: float) -> TopItems:
+def read_top(ranking: Ranking, last_rank: int, order: str, folder: Path, limit_bytes: float) -> TopItems:
     """Read the items of ranks 1..`last_rank`.
 
-    Parameters
-    ----------
-    last_rank : int
-        In 1..N.
-    order : {"storage", "rank"}
-        Order of the items. Where the stored order is the ranking the two are one.
-    folder : Path
-        For files that are removed again: in rank order by score, all items are written there once, uncompressed.
-    memory : float
-        Bytes that reading may take.
+    Args:
+        last_rank: In 1..N.
+        order ({"storage", "rank"}): Order of the items. Where the stored order is the ranking the two are one.
+        folder: For files that are removed again: in rank order by score, all items are written there once,
+            uncompressed.
+        limit_bytes: That reading may take.
 
-    Raises
-    ------
-    InputError
-        What `Ranking.fetch` raises, and a list that changed while it was read.
+    Raises:
+        InputError: What `Ranking.fetch` raises, and a list that changed while it was read.
     """
-    items = _Items(ranking, memory)
+    items = _Items(ranking, limit_bytes)
     if ranking.order is None:
         return _ranked(items, _stored(items, last_rank))
     if order == "storage":
         kept = _gathered(_kept(ranking.order, _places(ranking.order, np.array([last_rank])), "ties"), last_rank)
         return TopItems(items.schema, (table for words, _ in kept for table in items.read(_positions(words))))
-    return _ranked(items, _by_rank(ranking.order, items, last_rank, folder, min(memory / 4, _MOST_BYTES)))
+    return _ranked(items, _by_rank(ranking.order, items, last_rank, folder, min(limit_bytes / 4, _MOST_BYTES)))
 
 
 def _ranked(items: _Items, tables: Iterator[pa.Table]) -> TopItems:
@@ -181,7 +171,7 @@ def _by_rank(order: ByScore, items: _Items, last_rank: int, folder: Path, limit:
 def _places(order: ByScore, ranks: Int64Array) -> Words:
     """Words of the items at some ranks."""
     scan, found = order.scan_for(ranks), order.locate(ranks)
-    hashes = scan.key_hashes(found.position) if scan.keys else position_hashes(found.position)
+    hashes = scan.tie_hashes(found.position)
     return Words(found.keys.key, found.keys.low, hashes, found.position.view(np.uint64))
 
 
@@ -204,7 +194,7 @@ def _kept_of(scan: Scan, unit: Unit, ends: Words, hashed: str) -> tuple[Words, I
     keys = scan.scores(unit)
     rows = np.flatnonzero(keys.key <= ends.key[-1]).astype(np.uint32)
     needed = bool(rows.size) if hashed == "all" else bool(np.any(keys.key[rows] == ends.key[-1]))
-    hashes = scan.hashes(unit) if scan.keys and needed else None
+    hashes = scan.hashes(unit) if scan.key_columns and needed else None
     words = scan.words(unit.first_position, keys, rows, hashes)
     interval = count_before(word_matrix(words), word_matrix(ends))
     inside = interval < ends.key.size

@@ -19,7 +19,7 @@ def packed(part: BlockSums | UnorderedError, keys: UInt64Array | None = None) ->
     lengths = [one.shape[0] for one in (*part.corner, part.cut)]
     head = [*part.lead, part.start, *part.rest, *lengths, _NO_KEYS if keys is None else keys.size]
     arrays = [part.whole, part.real.view(np.int64), *part.corner, part.cut]
-    words = [np.array(head, np.int64), *(np.ascontiguousarray(one).ravel() for one in arrays)]
+    words = [np.array(head, np.int64), *(np.ascontiguousarray(array).ravel() for array in arrays)]
     return np.concatenate(words if keys is None else [*words, keys.view(np.int64)]).tobytes()
 
 

@@ -22,7 +22,7 @@ from streameval.errors import OutsideError
 from streameval.kernels.exact import BLOCK
 from streameval.progress import Progress, Step, announce, silent
 from streameval.remote.block_bytes import packed, unpacked
-from streameval.remote.jobs import (
+from streameval.remote.worker import (
     Job,
     JobRequest,
     batches,
@@ -45,13 +45,7 @@ _SPAN = ("at", "read", "low", "high")
 
 @dataclass(frozen=True)
 class RemoteScans:
-    """Scans on other machines; see `LabelledScans`.
-
-    Parameters
-    ----------
-    run_job : callable(request) -> pyarrow.Table
-        Runs all shares of a request and collects their rows.
-    """
+    """Scans on other machines; see `LabelledScans`. `run_job` runs all shares of a request and collects their rows."""
 
     rows: LabelledRows
     threads: int

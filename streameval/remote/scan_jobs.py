@@ -17,7 +17,7 @@ from streameval.order.partials import SUM, Partial, Task, partial_of
 from streameval.order.scan import Scan
 from streameval.order.skip_by_statistics import SkippedRows
 from streameval.order.tasks import Counting
-from streameval.remote.jobs import (
+from streameval.remote.worker import (
     JobRequest,
     batches,
     check_seen,
@@ -69,20 +69,7 @@ class Scanning:
 
 
 def unpack(task: Task, numbers: Int64Array, result: pa.Table) -> Partial:
-    """Make the partial of all row groups from the result.
-
-    Parameters
-    ----------
-    numbers : int64 array
-        The row groups that were sent.
-    result : pyarrow.Table
-        The request's columns, in its order.
-
-    Raises
-    ------
-    OutsideError
-        Row groups that were lost, or read twice.
-    """
+    """Make the partial of all row groups, `numbers`, from the rows that came back; errors as in `checked_rows`."""
     (at, *rest), missing = checked_rows(result, numbers.size)
     found: dict[str, npt.NDArray[np.int64 | np.uint64]] = {}
     if isinstance(task, Counting):

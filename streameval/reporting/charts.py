@@ -1,6 +1,6 @@
 """Charts of one curve or several, as Vega-Lite: plain dictionaries, which `vl_convert` and the page's scripts draw.
 
-Every chart draws rows of `drawn`, each with the `study` it belongs to. Colours are those of Okabe and Ito, which
+Every chart draws rows of `chart_rows`, each with the `study` it belongs to. Colours are those of Okabe and Ito, which
 colour-blind people tell apart, and each study has its own dashes. A test holds the dictionaries against the schema of
 Vega-Lite; to do so whenever a chart is drawn would take longer than to evaluate a study.
 """
@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from streameval.reporting.drawn import Rows
+from streameval.reporting.chart_rows import Rows
 from streameval.stores import atomic
 
 Spec = dict[str, Any]
@@ -32,13 +32,10 @@ _LEGEND = {"orient": "top", "title": None, "columns": 2, "labelLimit": 300}
 class Axis:
     """What a chart has along one side.
 
-    Attributes
-    ----------
-    scale : str
-        "linear" or "log".
-    domain : tuple of float
-    format : str
-        Of numbers, as d3 writes them.
+    Attributes:
+        scale: "linear" or "log".
+        domain
+        format: Of numbers, as d3 writes them.
     """
 
     field: str
@@ -50,7 +47,10 @@ class Axis:
     def x(self) -> Spec:
         """Return it as the horizontal axis."""
         scale = {"type": self.scale, "nice": False, "domain": list(self.domain)}
-        return number(self.field, scale=scale, title=self.title, axis={"format": self.format, "tickCount": 6})
+        axis: Spec = {"format": self.format, "tickCount": 6}
+        if self.scale == "log":  # every tenfold, and not each line between
+            axis = {"format": self.format, "values": [10**i for i in range(13) if 10**i <= self.domain[1]]}
+        return number(self.field, scale=scale, title=self.title, axis=axis)
 
 
 def number(field: str, **more: Any) -> Spec:
@@ -74,16 +74,11 @@ def top_of(rows: Rows) -> float:
 def band_chart(rows: Rows, x: Axis, title: str, height: int, top: float | None = None) -> Spec:
     """Draw estimates with their bands; several studies in colours of their own.
 
-    Parameters
-    ----------
-    rows : list of dict
-        `study`, the field of `x`, `estimate`, and `lower`, `upper` where they are bounded.
-    title : str
-        Of the vertical axis.
-    height : int
-        In pixels.
-    top : float, optional
-        Where the vertical axis ends; by default what these rows need.
+    Args:
+        rows: `study`, the field of `x`, `estimate`, and `lower`, `upper` where they are bounded.
+        title: Of the vertical axis.
+        height: In pixels.
+        top: Where the vertical axis ends; by default what these rows need.
     """
     names = _studies(rows)
     y = {"title": title, "scale": {"domain": [0, top_of(rows) if top is None else top]}}
@@ -123,7 +118,7 @@ def _dash(names: Sequence[str]) -> Spec:
 
 
 def _by_study(channel: str, names: Sequence[str], values: Sequence[Any]) -> Spec:
-    """What tells several studies apart; nothing where there is one."""
+    """Encoding of several studies; none where there is one."""
     if len(names) < 2:
         return {}
     scale = {"domain": list(names), "range": [values[i % len(values)] for i in range(len(names))]}

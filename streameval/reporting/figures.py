@@ -10,9 +10,9 @@ from typing import Literal
 import pyarrow as pa
 
 from streameval.curve import Curve
-from streameval.reporting import drawn
+from streameval.reporting import chart_rows
+from streameval.reporting.chart_rows import Rows
 from streameval.reporting.charts import Axis, Spec, band_chart, bar_chart, rank_axis, share_chart, top_of, with_pick
-from streameval.reporting.drawn import Rows
 from streameval.study.result_files import Evaluation
 from streameval.text import short
 from streameval.types import Plan
@@ -22,17 +22,14 @@ from streameval.types import Plan
 class Shown:
     """A study as a report shows it.
 
-    Attributes
-    ----------
-    plan : Plan or None
-        None where every item had a label and nothing was planned.
-    items : pyarrow.Table or None
-        The selected items, where their text is to be shown.
+    Attributes:
+        plan: None where every item had a label and nothing was planned.
+        items: The selected items, where their text is to be shown.
     """
 
     name: str
     plan: Plan | None
-    found: Evaluation
+    evaluation: Evaluation
     items: pa.Table | None = None
 
 
@@ -44,21 +41,20 @@ class Figure:
     title: str
     caption: str
     chart: Spec
+    still: str = ""  # what is seen before scripts draw it, and where none run
 
 
 def figures(shown: Sequence[Shown], marks: Literal["picked", "none"] = "picked") -> dict[str, Figure]:
     """Draw every chart that the studies have something for.
 
-    Parameters
-    ----------
-    marks : {"picked", "none"}
-        Whether precision by rank has the line that the page's cutoff picker moves.
+    Args:
+        marks ({"picked", "none"}): Whether precision by rank has the line that the page's cutoff picker moves.
     """
-    curves = [one.found.curve for one in shown]
+    curves = [study.evaluation.curve for study in shown]
     last = max(curve.n_items for curve in curves)
     most = max(float(curve.envelope.upper[-1]) for curve in curves)
     unit = (0.0, 1.0)
-    mark = with_pick if marks == "picked" else _unmarked
+    mark = with_pick if marks == "picked" else lambda chart: chart
     candidates: list[tuple[str, str, str, Callable[[Rows], Spec]]] = [
         ("precision", "Precision by rank", "Share of positives among the first k items.",
                lambda rows: mark(band_chart(rows, rank_axis(1, last), "precision", 320))),
@@ -75,8 +71,11 @@ def figures(shown: Sequence[Shown], marks: Literal["picked", "none"] = "picked")
                "more. That it never rises is what the PAULA paper assumes.", lambda rows: share_chart(rows, last)),
     ]  # fmt: skip
     rows = {name: _rows(shown, draw) for name, draw in _DRAWN.items()}
+    stills = {"precision": curves[0].picture()} if len(curves) == 1 else {}
     return {
-        name: Figure(name, title, caption, draw(rows[name])) for name, title, caption, draw in candidates if rows[name]
+        name: Figure(name, title, caption, draw(rows[name]), stills.get(name, ""))
+        for name, title, caption, draw in candidates
+        if rows[name]
     }
 
 
@@ -84,10 +83,10 @@ MOST_SMALL = 30
 """Slices that are drawn; all of them are in the page's table."""
 
 
-def slice_figures(one: Shown) -> list[Figure]:
+def slice_figures(study: Shown) -> list[Figure]:
     """Draw precision by rank of every slice, small and on the same axes, the largest slices first."""
-    slices = one.found.slices[:MOST_SMALL]
-    rows = [[{"study": each.name, "at": at, **row} for at, row in enumerate(drawn.by_rank_small(each.curve))]
+    slices = study.evaluation.slices[:MOST_SMALL]
+    rows = [[{"study": each.name, "at": at, **row} for at, row in enumerate(chart_rows.by_rank_small(each.curve))]
             for each in slices]  # fmt: skip
     last, top = max((each.curve.n_items for each in slices), default=1), max(map(top_of, rows), default=1.0)
     return [
@@ -97,29 +96,25 @@ def slice_figures(one: Shown) -> list[Figure]:
     ]  # fmt: skip
 
 
-def _unmarked(chart: Spec) -> Spec:
-    return chart
+def _of_curve(draw: Callable[[Curve], Rows], study: Shown) -> Rows:
+    return draw(study.evaluation.curve)
 
 
-def _of_curve(draw: Callable[[Curve], Rows], one: Shown) -> Rows:
-    return draw(one.found.curve)
+def _labels(study: Shown) -> Rows:
+    return [] if study.plan is None else chart_rows.labels_spent(study.plan.ranks, study.plan.n_items)
 
 
-def _labels(one: Shown) -> Rows:
-    return [] if one.plan is None else drawn.labels_spent(one.plan.ranks, one.plan.n_items)
-
-
-def _local(one: Shown) -> Rows:
-    if one.found.slices:
+def _local(study: Shown) -> Rows:
+    if study.evaluation.slices:
         return []  # labels of small slices are many more than their share of the list
-    return drawn.local_shares(one.found.labels, one.found.curve.n_items)
+    return chart_rows.local_shares(study.evaluation.labels, study.evaluation.curve.n_items)
 
 
 _DRAWN: dict[str, Callable[[Shown], Rows]] = {
-    "precision": partial(_of_curve, drawn.by_rank),
-    "recall": partial(_of_curve, drawn.by_recall),
-    "roc": partial(_of_curve, drawn.by_false_positive_rate),
-    "yield": partial(_of_curve, drawn.by_yield),
+    "precision": partial(_of_curve, chart_rows.by_rank),
+    "recall": partial(_of_curve, chart_rows.by_recall),
+    "roc": partial(_of_curve, chart_rows.by_false_positive_rate),
+    "yield": partial(_of_curve, chart_rows.by_yield),
     "labels": _labels,
     "local": _local,
 }
@@ -127,4 +122,4 @@ _DRAWN: dict[str, Callable[[Shown], Rows]] = {
 
 def _rows(shown: Sequence[Shown], draw: Callable[[Shown], Rows]) -> Rows:
     """Rows of all studies; `at` keeps the order in which a line visits its points."""
-    return [{"study": one.name, "at": at, **row} for one in shown for at, row in enumerate(draw(one))]
+    return [{"study": study.name, "at": at, **row} for study in shown for at, row in enumerate(draw(study))]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import shlex
 from collections.abc import Sequence
 from importlib import resources
 
@@ -10,46 +11,43 @@ from streameval.reporting import tables
 from streameval.reporting.bundle import bundle
 from streameval.reporting.charts import POLICY, spec
 from streameval.reporting.figures import Figure, Shown, figures, slice_figures
-from streameval.reporting.packed import Packed, pack_all, zipped
-from streameval.reporting.sentences import band_meaning, counted, estimate_sentence, half_width_sentence, proof
+from streameval.reporting.picker_data import Packed, pack_all, zipped
+from streameval.reporting.sentences import band_meaning, counted, estimate_sentence, half_width_sentence, page_verdict
 from streameval.study.result_files import Evaluation
 from streameval.text import printable
 from streameval.types import Plan
 
 
-def render(plan: Plan | None, found: Evaluation) -> str:
+def render(name: str, plan: Plan | None, evaluation: Evaluation) -> str:
     """Draw the report of one study; its plan is None where every item had a label."""
-    return page([Shown(found.summary.get("method") or "exact", plan, found)])
+    return page([Shown(name, plan, evaluation)])
 
 
 def page(shown: Sequence[Shown]) -> str:
     """Draw the report of one study, or of several over one another.
 
-    Parameters
-    ----------
-    shown : sequence of Shown
-        At least one.
+    Args:
+        shown: At least one.
 
-    Returns
-    -------
-    str
-        HTML with its scripts inside; a policy in it forbids any request.
+    Returns:
+        str: HTML with its scripts inside; a policy in it forbids any request.
     """
     drawn = figures(shown)
     small = slice_figures(shown[0]) if len(shown) == 1 else []
-    packed = pack_all({one.name: one.found.curve for one in shown})
-    title = f"streameval: {', '.join(one.name for one in shown)}"
-    body = [f"<main><h1>{_text(_heading(shown))}</h1>", *(_verdict(one, shown) for one in shown)]
+    packed = pack_all({study.name: study.evaluation.curve for study in shown})
+    title = f"streameval: {', '.join(study.name for study in shown)}"
+    body = [f"<main><h1>{_text(_heading(shown))}</h1>", *(_subject(study, len(shown) > 1) for study in shown)]
+    body += [*(_verdict(study, shown) for study in shown), *(_next(study) for study in shown)]
     body += [_section(drawn["precision"], _meaning(shown)), _picker(shown, packed)]
     body.append(f'<div class="pair">{"".join(_section(drawn[n]) for n in _PAIRED if n in drawn)}</div>')
     body += [_slices(shown[0], small)] if small else []
     body += ["<h2>Metrics</h2>", tables.metrics(shown)]
     body += [_section(drawn["labels"])] if "labels" in drawn else []
-    body += [_details(one, len(shown) > 1) for one in shown]
-    charts = {one.name: spec(one.chart) for one in [*drawn.values(), *small]}
+    body += [_details(study, len(shown) > 1) for study in shown]
+    charts = {figure.name: spec(figure.chart) for figure in [*drawn.values(), *small]}
     return _PAGE.format(
         title=_text(title),
-        evaluation=" ".join(one.found.evaluation_id for one in shown),
+        evaluation=" ".join(study.evaluation.evaluation_id for study in shown),
         style=_resource("page.css"),
         bundle=bundle(),
         body="\n".join([*body, "</main>"]),
@@ -85,54 +83,85 @@ def _text(value: object) -> str:
 def _heading(shown: Sequence[Shown]) -> str:
     if len(shown) > 1:
         return f"{len(shown)} studies of rankings"
-    account = shown[0].found.summary["account"]
-    items, labels = counted(shown[0].found.curve.n_items, "item"), counted(account["planned"], "label")
-    return f"{shown[0].name}: {items}, {labels} planned"
+    return f"Precision of {shown[0].name}"
 
 
-def _verdict(one: Shown, shown: Sequence[Shown]) -> str:
-    name = f"<strong>{_text(one.name)}.</strong> " if len(shown) > 1 else ""
-    return f'<p class="verdict">{name}{_text(proof(one.found))}</p>'
+def _subject(study: Shown, several: bool) -> str:
+    """What was evaluated: how many items in which order, and how many labels by which method."""
+    curve, plan = study.evaluation.curve, study.plan
+    said = [f"{study.name}: "] if several else []
+    said += [counted(curve.n_items, "item"), _order(plan), ". "]
+    if plan is None:
+        return f"<p class='soft'>{_text(''.join(said))}Every item has a label.</p>"
+    missing = plan.table.num_rows - study.evaluation.summary["account"]["labelled"]
+    said += [f"{counted(plan.table.num_rows, 'label')} planned with {plan.method}"]
+    said += [f", {missing:,} of them missing." if missing else "."]
+    return f"<p class='soft'>{_text(''.join(said))}</p>"
+
+
+def _order(plan: Plan | None) -> str:
+    if plan is None or "score" not in plan.ranking:
+        return ", in the order in which they are stored" if plan is not None else ""
+    first = "smallest" if plan.ranking.get("ascending") else "largest"
+    return f" by {plan.ranking['score']}, {first} first"
+
+
+def _next(study: Shown) -> str:
+    """The command that uses what is proven, or brings what is missing."""
+    if study.plan is None:
+        return ""
+    if study.evaluation.summary["account"]["labelled"] < study.plan.table.num_rows:
+        said, command = "export the tasks that have no label yet", "select {} --remaining --export tasks.csv"
+    elif study.evaluation.curve.proves:
+        said, command = "write the items above a proven cutoff", "cut {} --precision 0.9 --out best"
+    else:
+        return ""
+    return f"<p class='soft'>To {said}: <code>streameval {_text(command.format(shlex.quote(study.name)))}</code></p>"
+
+
+def _verdict(study: Shown, shown: Sequence[Shown]) -> str:
+    name = f"<strong>{_text(study.name)}.</strong> " if len(shown) > 1 else ""
+    return f'<p class="verdict">{name}{_text(page_verdict(study.evaluation))}</p>'
 
 
 def _meaning(shown: Sequence[Shown]) -> str:
-    meanings = {band_meaning(one.found.curve.claim) for one in shown}
+    meanings = {band_meaning(study.evaluation.curve.claim) for study in shown}
     return f" {meanings.pop().capitalize()}." if len(meanings) == 1 else " What each band claims stands above."
 
 
 def _section(figure: Figure, more: str = "") -> str:
     caption = figure.caption + more
-    label = _text(f"Chart: {figure.title}. {caption} The tables on this page hold its numbers.")
+    label = _text(f"Chart: {figure.title}. {caption} The tables on this page hold its main numbers.")
     return (
         f"<section><h2>{_text(figure.title)}</h2><p class='soft'>{_text(caption)}</p>"
-        f"<div class='chart' id='chart-{figure.name}' role='img' aria-label='{label}'></div></section>"
+        f"<div class='chart' id='chart-{figure.name}' role='img' aria-label='{label}'>{figure.still}</div></section>"
     )
 
 
-def _slices(one: Shown, small: Sequence[Figure]) -> str:
+def _slices(study: Shown, small: Sequence[Figure]) -> str:
     """Small charts of the slices side by side, and a table of all of them."""
     said = (
         "Precision by rank within each slice, the largest first, on the same axes. What is claimed of the slices holds "
         "of all of them together."
     )
-    more = len(one.found.slices) - len(small)
+    more = len(study.evaluation.slices) - len(small)
     rest = f"<p class='soft'>{more:,} smaller slices are in the table alone.</p>" if more else ""
     charts = "".join(
         f"<figure><figcaption>{_text(each.title)} <span class='soft'>{_text(each.caption)}</span></figcaption>"
         f"<div class='chart' id='chart-{each.name}' role='img' "
-        f"aria-label='{_text(f'Chart: precision by rank of slice {each.title}. The table below holds its numbers.')}'>"
+        f"aria-label='{_text(f'Chart: precision by rank of slice {each.title}. The table has its main numbers.')}'>"
         "</div></figure>"
         for each in small
     )
-    by = _text(one.found.summary.get("by", ""))
+    by = _text(study.evaluation.summary.get("by", ""))
     head = f"<section><h2>Slices by {by}</h2><p class='soft'>{said}</p><div class='small'>{charts}</div>{rest}"
-    return f"{head}{tables.slices(one.found.slices)}</section>"
+    return f"{head}{tables.slices(study.evaluation.slices)}</section>"
 
 
 def _picker(shown: Sequence[Shown], packed: Packed) -> str:
-    proves = any(one.found.curve.proves for one in shown)
-    targets = [f'<option value="{one}">{one} is at least</option>' for one in ("precision", "recall")]
-    options = "".join(f'<option value="{i}">{_text(one.name)}</option>' for i, one in enumerate(shown))
+    proves = any(study.evaluation.curve.proves for study in shown)
+    targets = [f'<option value="{name}">{name} is at least</option>' for name in ("precision", "recall")]
+    options = "".join(f'<option value="{i}">{_text(study.name)}</option>' for i, study in enumerate(shown))
     studies = f'<label>Study<select name="study">{options}</select></label>' if len(shown) > 1 else ""
     note = "" if proves else " Nothing is proven: these are a picture, and no precision or recall can be asked for."
     if not packed.whole:
@@ -140,12 +169,16 @@ def _picker(shown: Sequence[Shown], packed: Packed) -> str:
     return _resource("picker.html").format(note=note, studies=studies, targets="".join(targets) if proves else "")
 
 
-def _details(one: Shown, several: bool) -> str:
+def _details(study: Shown, several: bool) -> str:
     """What belongs to one study alone: width, findings, label account, provenance, items."""
-    parts = [f"<h2>{_text(one.name)}</h2>"] if several else ["<h2>Assumptions</h2>"]
-    said = (half_width_sentence(one.found), estimate_sentence(one.found.curve), *one.found.curve.findings)
+    parts = [f"<h2>{_text(study.name)}</h2>"] if several else ["<h2>Assumptions</h2>"]
+    said = (
+        half_width_sentence(study.evaluation),
+        estimate_sentence(study.evaluation.curve.basis),
+        *study.evaluation.curve.findings,
+    )
     parts += [f"<p>{_text(sentence)}</p>" for sentence in said if sentence]
-    parts += [tables.assumptions(one), "<h2>Labels</h2>", tables.account(one)]
-    if one.items is not None:
-        parts += ["<h2>Items</h2>", tables.items(one.items, one.found)]
-    return "".join([*parts, "<h2>Provenance</h2>", tables.provenance(one)])
+    parts += [tables.assumptions(study), "<h2>Labels</h2>", tables.account(study)]
+    if study.items is not None:
+        parts += ["<h2>Items</h2>", tables.items(study.items, study.evaluation)]
+    return "".join([*parts, "<h2>Provenance</h2>", tables.provenance(study)])

@@ -1,10 +1,11 @@
-"""What an evaluation says, in sentences: the same on the page and on the terminal."""
+"""What an evaluation says, in sentences: `verdict` begins on the terminal, `page_verdict` on the page."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
-from streameval.curve import Curve
+from streameval.curve import Basis
 from streameval.study.result_files import Evaluation
 from streameval.types import TRUTH, Claim
 
@@ -14,10 +15,12 @@ def verdict(found: Evaluation) -> str:
     claim, account = found.curve.claim, found.summary["account"]
     labels = f"{account['labelled']:,} of {account['planned']:,} labels{_missing(account)}"
     if claim.coverage == "exact":
-        return f"Every item is labelled: the curve is exact{_of(claim)} ({labels})."
+        return f"Every item is labelled: the curve is exact{_of(claim)} ({labels}). {claim.caution}".rstrip()
     if found.curve.findings:
         return f"{found.curve.findings[0]} ({labels}.)"
-    return f"{band_meaning(claim).capitalize()}; assumed: {claim.assumes} ({labels})."
+    meaning = band_meaning(claim)
+    said = f"{meaning[0].upper()}{meaning[1:]}; assumed: {claim.assumes} ({labels})."
+    return f"{said} {claim.caution}".rstrip()
 
 
 def remarks(found: Evaluation) -> tuple[str, ...]:
@@ -30,21 +33,21 @@ def _missing(account: Mapping[str, int]) -> str:
     return f", {missing:,} planned ones are missing" if missing else ""
 
 
-def estimate_sentence(curve: Curve) -> str:
+def estimate_sentence(basis: Basis) -> str:
     """What estimates are made of, where labels are missing; else empty."""
     return {
         "bounds": "",
         "labels at hand": "Estimates are those of the labels at hand: the tasks answered so far are a random part of "
         "all, as they are shuffled and nothing in where they lie speaks against it.",
         "none": "There are no estimates: labels are missing, and those at hand are no random part of the tasks.",
-    }[curve.basis]
+    }[basis]
 
 
 def _of(claim: Claim) -> str:
     return "" if claim.about == TRUTH else f" of {claim.about}"
 
 
-def proof(found: Evaluation) -> str:
+def page_verdict(found: Evaluation) -> str:
     """Two sentences: what is proven; at what cost, with which probability and under which assumption."""
     claim, account, curve = found.curve.claim, found.summary["account"], found.curve
     labels = f"{counted(account['labelled'], 'label')} of {counted(curve.n_items, 'item')}{_missing(account)}"
@@ -57,10 +60,9 @@ def proof(found: Evaluation) -> str:
         return f"Nothing is proven: {_first(found)} The curve from {labels} is a picture, not a bound."
     low, _, high = curve.precision_at(curve.n_items)
     chance = "" if claim.confidence is None else f" with probability {claim.confidence:g}"
-    whose = "" if claim.about == TRUTH else f" {claim.caution}"
     return (
         f"{_proven_cutoff(found)}among all {curve.n_items:,} items, precision lies between {low:.1%} and {high:.1%}. "
-        f"That took {labels}, and {_holds(claim)}{chance}, assuming {_clause(claim.assumes)}.{whose}"
+        f"That took {labels}, and {_holds(claim)}{chance}, assuming {_clause(claim.assumes)}. {claim.caution}".rstrip()
     )
 
 
@@ -111,14 +113,24 @@ def half_width_sentence(found: Evaluation) -> str:
         return ""
     if not account["labelled"]:
         return "No planned item has a label yet: the bounds are those of any list at all."
-    where = "" if found.summary["parameters"].get("at") else ", where it is widest"
-    text = f"Half-width reached: {half['alpha']:.2%} of precision, at rank {half['rank']:,}{where}."
+    text = width_reached(half)
     missing = account["planned"] - account["labelled"]
     if missing:
-        text += f" {missing:,} planned labels are missing, which widens it."
+        text += f" {missing:,} planned labels are missing, which can only widen it."
     if half["labels_for_half"]:
         text += f" Half of it would take about {half['labels_for_half']:,} labels (a forecast)."
     return text
+
+
+def width_reached(half: Mapping[str, Any]) -> str:
+    """How far the bounds are apart, at which rank."""
+    if "all_items" not in half:
+        where = ", where it is widest" if half.get("widest", True) else ""
+        return f"Half-width reached: {half['alpha']:.2%} of precision, at rank {half['rank']:,}{where}."
+    return (
+        f"Half-width reached: {half['all_items']:.2%} of the precision of all items; up to {half['alpha']:.2%} before, "
+        f"at rank {half['rank']:,}. What --label-error adds to it stays, however many labels there are."
+    )
 
 
 def band_meaning(claim: Claim) -> str:

@@ -11,8 +11,8 @@ import numpy as np
 from streameval.curve import Curve
 from streameval.errors import InputError
 from streameval.methods.replicates import Replicates, Simulation
+from streameval.reporting.chart_rows import thinned
 from streameval.reporting.charts import ZERO, Spec, chart_file, number, rank_axis
-from streameval.reporting.drawn import thinned
 from streameval.stores import atomic
 from streameval.typing import FloatArray, Int64Array
 
@@ -20,13 +20,7 @@ _KINDS: dict[str, Literal["svg", "png", "html"]] = {".svg": "svg", ".png": "png"
 
 
 def kind_of(path: str | os.PathLike[str]) -> Literal["svg", "png", "html"]:
-    """Tell a picture's format from its ending.
-
-    Raises
-    ------
-    InputError
-        An ending that is none of .svg, .png, .html.
-    """
+    """Return a picture's format by its ending; an `InputError` unless it is .svg, .png or .html."""
     kind = _KINDS.get(Path(path).suffix.lower())
     if kind is None:
         raise InputError(f"{path}: cannot draw a '{Path(path).suffix}'", "the ending is .svg, .png or .html")

@@ -19,6 +19,13 @@ _OVERALL = (
     ("average_precision", "positives"), ("roc_auc", ""), ("pr_area", "interpolated"), ("max_f1", ""), ("breakeven", ""),
     ("r_precision", ""), ("reciprocal_rank", ""), ("rank_at_precision", "0.9"), ("rank_at_recall", "0.9"),
 )  # fmt: skip
+_ALWAYS = ("planned", "labelled")  # counts that are shown even where they are 0
+_NAMES = {
+    "roc_auc": "ROC AUC", "pr_area interpolated": "area under the precision-recall curve", "max_f1": "best F1",
+    "average_precision positives": "average precision", "breakeven": "break-even point", "r_precision": "R-precision",
+    "reciprocal_rank": "reciprocal rank of the first positive",
+    "rank_at_precision 0.9": "deepest rank with precision 0.9", "rank_at_recall 0.9": "first rank with recall 0.9",
+}  # fmt: skip
 _SIDES = ("lower", "estimate", "upper")
 _EACH = 20  # items of a kind
 _LONG = 300  # characters of an item's column
@@ -40,13 +47,13 @@ def metrics(shown: Sequence[Shown]) -> str:
     """The metrics that people ask for first, then all of them."""
     several = len(shown) > 1
     main, every = [], []
-    for one in shown:
-        name = [one.name] if several else []
-        for row in one.found.metrics.to_pylist():
+    for study in shown:
+        name = [study.name] if several else []
+        for row in study.evaluation.metrics.to_pylist():
             cells = [_metric(row), *name, *(_number(row[side], row["metric"]) for side in _SIDES)]
             every.append(cells)
             if row["metric"] == "precision_at" or (row["metric"], row["argument"]) in _OVERALL:
-                main.append(cells)
+                main.append([_NAMES.get(f"{row['metric']} {row['argument']}".strip(), cells[0]), *cells[1:]])
     order = {name: at for at, name in reversed(list(enumerate(cells[0] for cells in main)))}
     main.sort(key=lambda cells: order[cells[0]])
     head = ["metric", *(["study"] if several else []), *_SIDES]
@@ -63,24 +70,24 @@ def _metric(row: dict[str, Any]) -> str:
 
 def _number(value: float | None, metric: str) -> str:
     if value is None:
-        return "unknown"
+        return "–"
     if metric.startswith(("rank_at", "yield_at")) or (metric.endswith("_rank") and metric.startswith("max")):
         return "never" if value == float("inf") else f"{value:,.0f}"
     return f"{value:.3g}" if 0 < value < 0.001 else f"{value:.4f}"
 
 
-def slices(found: Sequence[SliceResult]) -> str:
+def slices(results: Sequence[SliceResult]) -> str:
     """Precision of each slice as a whole, where it is proven to reach .9, and average precision."""
     rows = []
-    for one in found:
-        size = one.curve.n_items
-        known = {(row["metric"], row["argument"]): row for row in one.metrics.to_pylist()}
+    for result in results:
+        size = result.curve.n_items
+        known = {(row["metric"], row["argument"]): row for row in result.metrics.to_pylist()}
         whole = known["precision_at", str(size)]
         area = known.get(("average_precision", "positives"), dict.fromkeys(_SIDES))
         deepest = known.get(("rank_at_precision", "0.9"), {"lower": None})["lower"]
         rows.append([
-            short(one.name), f"{size:,}", f"{one.labelled:,} of {one.planned:,}", _range(whole), _range(area),
-            "unknown" if deepest is None else f"{deepest:,.0f}", one.curve.claim.coverage,
+            short(result.name), f"{size:,}", f"{result.labelled:,} of {result.planned:,}", _range(whole), _range(area),
+            "unknown" if deepest is None else f"{deepest:,.0f}", result.curve.claim.coverage,
         ])  # fmt: skip
     head = (
         "slice",
@@ -95,23 +102,24 @@ def slices(found: Sequence[SliceResult]) -> str:
 
 
 def _range(row: dict[str, Any]) -> str:
-    low, middle, high = (row[side] for side in _SIDES)
-    return "undefined" if low is None else f"{_share(middle)} ({_share(low)} to {_share(high)})"
+    low, estimate, high = (row[side] for side in _SIDES)
+    return "undefined" if low is None else f"{_share(estimate)} ({_share(low)} to {_share(high)})"
 
 
 def _share(value: float | None) -> str:
     return "?" if value is None else f"{value:.3f}"
 
 
-def account(one: Shown) -> str:
+def account(study: Shown) -> str:
     """Every label that came in, and what became of it."""
-    rows = [(key.replace("_", " "), f"{value:,}") for key, value in one.found.summary["account"].items()]
-    return table(("account", "rows"), rows, label="Labels")
+    counts = study.evaluation.summary["account"]
+    rows = [(key.replace("_", " "), f"{value:,}") for key, value in counts.items() if value or key in _ALWAYS]
+    return table(("labels", "number"), rows, label="Labels")
 
 
-def assumptions(one: Shown) -> str:
+def assumptions(study: Shown) -> str:
     """What the labels say about A.1 and A.2 of the paper."""
-    tested = one.found.summary.get("diagnostics", {}).get("assumptions", {})
+    tested = study.evaluation.summary.get("diagnostics", {}).get("assumptions", {})
     rows = [(name, told["verdict"], f"{told['p_value']:.3g}") for name, told in tested.items() if "verdict" in told]
     if not rows:
         return ""
@@ -121,25 +129,29 @@ def assumptions(one: Shown) -> str:
     return said + table(("assumption", "verdict", "p-value"), rows, label="Assumptions")
 
 
-def provenance(one: Shown) -> str:
+def provenance(study: Shown) -> str:
     """The command that reproduces the study, and all that it was made from."""
-    found, plan = one.found, one.plan
-    facts: dict[str, Any] = {"method": found.summary.get("method"), **found.summary.get("parameters", {})}
+    evaluation, plan = study.evaluation, study.plan
+    facts: dict[str, Any] = {"method": evaluation.summary.get("method"), **evaluation.summary.get("parameters", {})}
     if plan is not None:
         facts |= {"seed": plan.seed, **plan.ranking, "study": plan.plan_id}
-    claim = found.curve.claim
-    facts |= {"items": found.curve.n_items, "misses": found.curve.misses, "evaluation": found.evaluation_id}
-    facts |= {"version": found.summary["version"], "coverage": claim.coverage, "confidence": claim.confidence}
+    claim = evaluation.curve.claim
+    facts |= {
+        "items": evaluation.curve.n_items,
+        "misses": evaluation.curve.misses,
+        "evaluation": evaluation.evaluation_id,
+    }
+    facts |= {"version": evaluation.summary["version"], "coverage": claim.coverage, "confidence": claim.confidence}
     facts |= {"assumes": claim.assumes, "about": claim.about, "because": claim.why or None}
-    lines = commands(plan, found.summary) if plan is not None else []
+    lines = commands(plan, evaluation.summary) if plan is not None else []
     again = "".join(f"{_text(line)}\n" for line in lines)
     shown = table(("", ""), [(key, value) for key, value in facts.items() if value is not None], "facts", "Provenance")
     return (f"<p>Made again by:</p><pre tabindex='0'>{again}</pre>" if again else "") + shown
 
 
-def items(selected: pa.Table, found: Evaluation) -> str:
+def items(selected: pa.Table, evaluation: Evaluation) -> str:
     """The negatives that stand highest, and the positives that stand lowest."""
-    labels = found.labels.select(["rank", "label"])
+    labels = evaluation.labels.select(["rank", "label"])
     joined = selected.append_column("se_label", pc.take(labels.column("label"), pc.index_in(
         selected.column("rank"), value_set=labels.column("rank").combine_chunks())))  # fmt: skip
     parts = []

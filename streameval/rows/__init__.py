@@ -37,20 +37,13 @@ Bounds = tuple[pa.DataType, Sequence[tuple[Any, Any] | None]]
 class Taken:
     """Rows that were read, and what was read for them.
 
-    Attributes
-    ----------
-    table : pyarrow.Table
-        The columns as asked.
-    rows_read : int
-        Rows decoded, of the column that took most.
-    row_groups_read : int
-        Row groups that hold any of the rows.
-    pages_read : int
-        Pages decoded, of all columns.
-    bytes_read : int
-        Bytes read from the files, footers and indexes included.
-    fallbacks : tuple of Fallback
-        Columns that were not read by a page index.
+    Attributes:
+        table: The columns as asked.
+        rows_read: Rows decoded, of the column that took most.
+        row_groups_read: Row groups that hold any of the rows.
+        pages_read: Pages decoded, of all columns.
+        bytes_read: Bytes read from the files, footers and indexes included.
+        fallbacks: Columns that were not read by a page index.
     """
 
     table: pa.Table
@@ -88,10 +81,7 @@ class Rows(ABC):
     def take(self, positions: Int64Array, columns: Sequence[str], progress: Progress = silent) -> Taken:
         """Read columns, each named once, of the rows at strictly increasing positions, counted from 0.
 
-        Raises
-        ------
-        InputError
-            No such column; a damaged file, or one that changed, with file and place.
+        Raises `InputError`, with file and place, for a column that is missing, or a file that is damaged or changed.
         """
 
     @property
@@ -128,7 +118,7 @@ class Rows(ABC):
     def units(self, column: str | None = None) -> Sequence[Unit]:
         """All rows, as scans read them; `column` is the one whose place in each unit is to be known."""
         starts = range(0, self.n_rows, _UNIT_ROWS)
-        return [_Unit(first, min(_UNIT_ROWS, self.n_rows - first), self) for first in starts]
+        return [RowRun(first, min(_UNIT_ROWS, self.n_rows - first), self) for first in starts]
 
     def bounds(self, column: str) -> Sequence[Bounds]:
         """Statistics of a column: one item a file, its units in order; nothing where none are kept."""
@@ -149,6 +139,10 @@ class Rows(ABC):
     def check_unchanged(self) -> None:  # noqa: B027  (what cannot change has nothing to refuse)
         """Refuse rows that changed since they were opened: an `InputError` names the file."""
 
+    def read(self, first: int, count: int, columns: Sequence[str]) -> pa.Table:
+        """Read consecutive rows, as a `RowRun` does."""
+        return self.take(np.arange(first, first + count), list(columns)).table
+
     def take_anywhere(self, positions: Int64Array, columns: Sequence[str], progress: Progress = silent) -> Taken:
         """Read rows at positions that differ, given in any order."""
         order = np.argsort(positions, kind="stable")
@@ -159,7 +153,7 @@ class Rows(ABC):
 
 
 @dataclass(frozen=True)
-class _Unit(Unit):
+class RowRun(Unit):
     """Some consecutive rows of any storage."""
 
     first_position: int
@@ -167,11 +161,13 @@ class _Unit(Unit):
     of: Rows
 
     @property
-    def where(self) -> str:
+    def place(self) -> str:
+        """The place, for messages."""
         return f"{self.of.name} from row {self.first_position:,} on"
 
     def read(self, columns: Sequence[str]) -> pa.Table:
-        return self.of.take(np.arange(self.first_position, self.first_position + self.rows), list(columns)).table
+        """Read the columns of all its rows."""
+        return self.of.read(self.first_position, self.rows, columns)
 
 
 class Opener(Protocol):
@@ -179,11 +175,9 @@ class Opener(Protocol):
 
     def accepts(self, source: Any) -> bool:
         """Whether `source` is of this kind."""
-        ...
 
     def open(self, source: Any, options: RankingOptions) -> Rows:
         """Open it."""
-        ...
 
 
 def open_rows(source: Any, options: RankingOptions) -> Rows:
@@ -205,4 +199,4 @@ def _kinds(source: Any) -> list[str]:
     if named and named[1] in known:
         return [named[1]]
     paths = source if isinstance(source, list | tuple) else [source]
-    return ["parquet"] if all(isinstance(one, str | os.PathLike) for one in paths) else known
+    return ["parquet"] if all(isinstance(path, str | os.PathLike) for path in paths) else known

@@ -23,19 +23,14 @@ _PARTITION = "partition."
 def read_snapshot(source: str, where: str | None) -> Snapshot:
     """Read the log of a Delta table.
 
-    Parameters
-    ----------
-    source : str
-        `delta:PATH`, `delta:PATH@VERSION`, PATH local or of an object store.
-    where : str or None
-        Condition on partition columns.
+    Args:
+        source: `delta:PATH`, `delta:PATH@VERSION`, PATH local or of an object store.
+        where: Condition on partition columns.
 
-    Raises
-    ------
-    InputError
-        No such table or version; deleted rows or renamed columns that plain files would show; the extra is missing.
-    OutsideError
-        The store does not answer.
+    Raises:
+        InputError: No such table or version; deleted rows or renamed columns that plain files would show; the extra is
+            missing.
+        OutsideError: The store does not answer.
     """
     path, version = _split(source)
     deltalake = need("deltalake", "delta")
@@ -53,9 +48,7 @@ def read_snapshot(source: str, where: str | None) -> Snapshot:
     files = [
         TableFile(
             DataFile(
-                _place(path, row["path"]),
-                row["path"],
-                tuple((name, _text(row[_PARTITION + name])) for name in named),
+                _place(path, row["path"]), row["path"], tuple((name, _text(row[_PARTITION + name])) for name in named)
             ),
             row["size_bytes"],
             row["num_records"],
@@ -74,8 +67,8 @@ def _open(deltalake: Any, path: str, version: int | None) -> Any:
 
 def _split(source: str) -> tuple[str, int | None]:
     path = source.removeprefix(_SCHEME)
-    found = re.fullmatch(r"(.+)@([0-9]+)", path)
-    path, version = (found[1], int(found[2])) if found else (path, None)
+    match = re.fullmatch(r"(.+)@([0-9]+)", path)
+    path, version = (match[1], int(match[2])) if match else (path, None)
     path = path.removeprefix("file://").rstrip("/")
     if is_remote(path):
         from streameval.stores.clients import root_of

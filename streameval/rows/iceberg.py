@@ -20,20 +20,15 @@ _SCHEME = "iceberg:"
 def read_snapshot(source: str, where: str | None) -> Snapshot:
     """Read the manifests of an Iceberg snapshot.
 
-    Parameters
-    ----------
-    source : str
-        `iceberg:CATALOG.NAMESPACE.TABLE`; `@SNAPSHOT` (an id, a branch or a tag) for another than the current one.
-    where : str or None
-        Condition that partitions decide.
+    Args:
+        source: `iceberg:CATALOG.NAMESPACE.TABLE`; `@SNAPSHOT` (an id, a branch or a tag) for another than the current
+            one.
+        where: Condition that partitions decide.
 
-    Raises
-    ------
-    InputError
-        No such catalog, table or snapshot; delete files; renamed columns; a condition that needs rows to be looked at;
-        the extra is missing.
-    OutsideError
-        The catalog or its store does not answer.
+    Raises:
+        InputError: No such catalog, table or snapshot; delete files; renamed columns; a condition that needs rows to be
+            looked at; the extra is missing.
+        OutsideError: The catalog or its store does not answer.
     """
     name, wanted = _split(source)
     catalogs = need("pyiceberg.catalog", "iceberg")
@@ -162,8 +157,8 @@ def _file(data: Any, root: str) -> TableFile:
 
 def _place(path: str) -> str:
     """A file's place as our stores name it."""
-    if found := re.fullmatch(r"abfss?://([^@/]+)@[^/]+/(.*)", path):
-        return f"az://{found[1]}/{found[2]}"
+    if match := re.fullmatch(r"abfss?://([^@/]+)@[^/]+/(.*)", path):
+        return f"az://{match[1]}/{match[2]}"
     return re.sub(r"^s3[an]://", "s3://", re.sub(r"^file:(//)?(?=/)", "", path))
 
 

@@ -32,12 +32,9 @@ _UNREACHED = ("ConnectionError", "ConnectTimeout", "ReadTimeout", "ServerError",
 class TableFile:
     """A data file of a table.
 
-    Attributes
-    ----------
-    size : int
-        Bytes.
-    rows : int or None
-        None where the metadata do not say.
+    Attributes:
+        size: Bytes.
+        rows: None where the metadata do not say.
     """
 
     file: DataFile
@@ -49,16 +46,11 @@ class TableFile:
 class Snapshot:
     """A table as it was at one moment.
 
-    Attributes
-    ----------
-    source : str
-        What opens this very snapshot again.
-    table : str
-        An identity of the table that survives a move.
-    version : int
-        Snapshot id or version.
-    files : tuple of TableFile
-        Of those that `--where` keeps.
+    Attributes:
+        source: What opens this very snapshot again.
+        table: An identity of the table that survives a move.
+        version: Snapshot id or version.
+        files: Of those that `--where` keeps.
     """
 
     source: str
@@ -77,14 +69,14 @@ class LakeRows(ParquetRows):
     @cached_property
     def n_rows(self) -> int:  # type: ignore[override]
         """From metadata; from footers where they lack it."""
-        return sum(read_rows(one) if one.rows is None else one.rows for one in self.snapshot.files)
+        return sum(read_rows(file) if file.rows is None else file.rows for file in self.snapshot.files)
 
     @property
     def fingerprint(self) -> str:
         """Hash over table, snapshot, and the names, sizes and rows of its files, which are never rewritten."""
         digest = hashlib.sha256(f"{self.snapshot.table}\0{self.snapshot.version}\n".encode())
-        for one in self.snapshot.files:
-            digest.update(f"{one.file.name}\0{one.size}\0{one.rows}\n".encode())
+        for file in self.snapshot.files:
+            digest.update(f"{file.file.name}\0{file.size}\0{file.rows}\n".encode())
         return digest.hexdigest()[:16]
 
     @property
@@ -138,7 +130,7 @@ def open_table(snapshot: Snapshot, options: RankingOptions) -> LakeRows:
         raise InputError(
             f"{where}: a table has no order of its own", "name the column whose order is the ranking: --score COL"
         )
-    rows = LakeRows((where,), options, tuple(one.file for one in snapshot.files), snapshot)
+    rows = LakeRows((where,), options, tuple(file.file for file in snapshot.files), snapshot)
     if not rows.n_rows:
         raise InputError(f"{where}: no rows in {len(snapshot.files):,} files", "a ranking needs at least one item")
     return rows
@@ -163,13 +155,7 @@ class TableOpener:
 
 
 def need(module: str, extra: str, what: str | None = None) -> Any:
-    """Import a library that an extra brings; an `InputError` says how to install it.
-
-    Parameters
-    ----------
-    what : str, optional
-        What needs it, in the plural, for the message; by default the extra's tables.
-    """
+    """Import a library that an extra brings; an `InputError` says what needs it, and how to install it."""
     try:
         return importlib.import_module(module)
     except ImportError as error:
@@ -182,12 +168,8 @@ def need(module: str, extra: str, what: str | None = None) -> Any:
 def call_library(where: str, call: Callable[[], T]) -> T:
     """Call a table's library, whose errors are of any kind.
 
-    Raises
-    ------
-    OutsideError
-        Network trouble, a store that does not answer.
-    InputError
-        Anything else, in one line without user names and passwords.
+    Raises `OutsideError` where its store does not answer, else `InputError`: one line, without user names and
+    passwords.
     """
     try:
         return call()

@@ -17,7 +17,6 @@ from streameval.errors import InputError, did_you_mean
 from streameval.progress import Progress, silent
 from streameval.rows import Rows, Taken
 from streameval.rows.options import RankingOptions
-from streameval.rows.units import Unit
 from streameval.typing import Int64Array
 
 _SLICE_ROWS = 1 << 20
@@ -51,10 +50,9 @@ class TableRows(Rows):
         """Of the table."""
         return self.table.schema
 
-    def units(self, column: str | None = None) -> Sequence[Unit]:
-        """Slices, which copy nothing."""
-        starts = range(0, self.n_rows, _SLICE_ROWS)
-        return [TableSlice(self.table, first, min(_SLICE_ROWS, self.n_rows - first)) for first in starts]
+    def read(self, first: int, count: int, columns: Sequence[str]) -> pa.Table:
+        """Slice columns: nothing is copied."""
+        return self.table.select(list(columns)).slice(first, count)
 
     def take(self, positions: Int64Array, columns: Sequence[str], progress: Progress = silent) -> Taken:
         """Take rows."""
@@ -62,24 +60,6 @@ class TableRows(Rows):
             if name not in self.table.column_names:
                 raise InputError(f"there is no column '{name}'", did_you_mean(name, self.table.column_names))
         return Taken(self.table.select(list(columns)).take(pa.array(positions)), rows_read=positions.size)
-
-
-@dataclass(frozen=True)
-class TableSlice(Unit):
-    """Some rows of a table, as a scan reads them."""
-
-    table: pa.Table
-    first_position: int
-    rows: int
-
-    @property
-    def where(self) -> str:
-        """The place, for messages."""
-        return f"the table from row {self.first_position:,} on"
-
-    def read(self, columns: Sequence[str]) -> pa.Table:
-        """Slice columns: nothing is copied."""
-        return self.table.select(list(columns)).slice(self.first_position, self.rows)
 
 
 def as_table(source: Any) -> pa.Table | None:

@@ -2,74 +2,52 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Literal
 
 from streameval.errors import InputError
-from streameval.types import Plan
+from streameval.options import check_words, option
+
+if TYPE_CHECKING:
+    from streameval.types import Plan
 
 
 @dataclass(frozen=True)
 class RankingOptions:
     """What describes a ranking besides its source; kept in plan.json and used ever after.
 
-    Attributes
-    ----------
-    score : str or None
-        Score column; None means that the stored order is the ranking.
-    ascending : bool
-        Whether small scores come first.
-    key : tuple of str
-        Columns that identify items: ties in score are broken by their hash, which survives re-ordering of the rows.
-    nan : {"refuse", "last"}
-        What becomes of items whose score is null or NaN.
-    file_order : {None, "natural", "lexical"}
-        Order of a folder's files where `part_2`, `part_10` and their like make the two differ.
-    where : str or None
-        Condition on partition keys, in SQL: files that it rules out are no part of the ranking.
-    memory : float
-        GB that reading may take beyond what is selected.
-    threads : int or None
-        Readers at work at once; None means one per core.
-    verify : {"on", "off"}
-        Whether checksums of pages, and statistics, are compared with what is read.
+    Ties are broken by a hash of `key`, which survives re-ordering of the rows. Files that `where` rules out are no part
+    of the ranking.
     """
 
-    score: str | None = None
-    ascending: bool = False
-    key: tuple[str, ...] = ()
-    nan: str = "refuse"
-    file_order: str | None = None
-    where: str | None = None
-    memory: float = 2.0
-    threads: int | None = None
-    verify: str = "on"
+    score: str | None = option(None, "Column whose order is the ranking, largest first, whatever the storage order.")
+    ascending: bool = option(False, "Small scores come first.")
+    key: tuple[str, ...] = option((), "Columns, separated by commas, whose hash breaks ties in score.")
+    nan: Literal["refuse", "last"] = option("refuse", "What becomes of scores that are null or NaN.")
+    file_order: Literal["natural", "lexical"] | None = option(
+        None, "Order of files where part_2 and part_10 make it unclear."
+    )
+    where: str | None = option(
+        None, "Condition on partition keys, in SQL: day >= '2026-11-01'. Other files are no part."
+    )
+    memory: float = option(2.0, "GB that reading may take beyond what is selected.")
+    threads: int | None = option(None, "Readers at work at once (default: one per core).")
+    verify: Literal["on", "off"] = option(
+        "on", "Whether checksums and statistics are held against what is read; off reads damaged files."
+    )
 
     def __post_init__(self) -> None:
         """Check every value."""
-        if self.file_order not in (None, "natural", "lexical"):
-            raise InputError(f"file order is '{self.file_order}'", "it is 'natural' (2 before 10) or 'lexical'")
+        check_words(self)
         if not 0 < self.memory < 1e6:
             raise InputError(f"memory is {self.memory}", "give gigabytes, such as 2")
         if self.threads is not None and self.threads < 1:
             raise InputError(f"threads is {self.threads}, below 1")
-        if self.nan not in ("refuse", "last"):
-            raise InputError(f"nan is '{self.nan}'", "it is 'refuse' or 'last'")
-        if self.verify not in ("on", "off"):
-            raise InputError(f"verify is '{self.verify}'", "it is 'on' or 'off'")
         if self.score is None and (self.ascending or self.key or self.nan != "refuse"):
             raise InputError("an order by score was described without a score column", "name it with --score COL")
 
     @staticmethod
     def of(plan: Plan) -> RankingOptions:
         """Return the options that a plan was made with."""
-        return RankingOptions(
-            score=plan.ranking.get("score"),
-            ascending=bool(plan.ranking.get("ascending", False)),
-            key=tuple(plan.ranking.get("key", ())),
-            nan=plan.ranking.get("nan", "refuse"),
-            file_order=plan.location.get("file_order"),
-            where=plan.ranking.get("where"),
-            memory=float(plan.location.get("memory", 2.0)),
-            threads=plan.location.get("threads"),
-            verify=plan.location.get("verify", "on"),
-        )
+        known = {**plan.ranking, **plan.location, "key": tuple(plan.ranking.get("key", ()))}
+        return RankingOptions(**{one.name: known[one.name] for one in fields(RankingOptions) if one.name in known})

@@ -31,7 +31,7 @@ from streameval.stores import is_remote, store_of
 from streameval.typing import Int64Array
 
 if TYPE_CHECKING:
-    from streameval.parquet.read_items import Slab
+    from streameval.parquet.read_items import DecodedRows
 
 # row groups of one job at most, pages of one job at least (about), and jobs whose pages are found ahead
 _JOB_PARTS = 32
@@ -43,12 +43,9 @@ _WAVE = 64
 class ParquetRows(Rows):
     """Rows of Parquet files.
 
-    Attributes
-    ----------
-    places : tuple of str
-        What finds them again.
-    files : tuple of DataFile
-        In the order of their rows.
+    Attributes:
+        places: What finds them again.
+        files: In the order of their rows.
     """
 
     places: tuple[str, ...]
@@ -62,13 +59,7 @@ class ParquetRows(Rows):
 
     @cached_property
     def footers(self) -> tuple[Footer, ...]:
-        """Of all files; they are read once.
-
-        Raises
-        ------
-        InputError
-            See `read_footers`; files whose partition keys differ.
-        """
+        """Footers of all files, read once; an `InputError` for a damaged file, or files whose partition keys differ."""
         limit = int(self.options.memory * 1e9 / self.readers)
         read = read_footers(self.files, self.options.score, self.readers)
         footers = tuple(replace(footer, verify=self.options.verify, limit=limit) for footer in read)
@@ -131,13 +122,7 @@ class ParquetRows(Rows):
         return [(footer.schema.field(column).type, [one for one, count in of if count]) for footer, of in counted]
 
     def take(self, positions: Int64Array, columns: Sequence[str], progress: Progress = silent) -> Taken:
-        """Read rows page by page.
-
-        Raises
-        ------
-        InputError
-            No such column. A damaged file or one that changed, with file and place.
-        """
+        """Read rows page by page; see `Rows.take`."""
         from streameval.parquet.read_items import fallbacks
 
         known = ParquetRows.columns(self)  # of the files, whatever a table says
@@ -145,15 +130,15 @@ class ParquetRows(Rows):
             if name not in known:
                 raise InputError(f"{self.name}: there is no column '{name}'", did_you_mean(name, known))
         parts = self.parts(positions)
-        slabs = self._read(parts, tuple(columns), progress)
-        table = _joined([slab.table for slab in slabs])
+        decoded_runs = self._read(parts, tuple(columns), progress)
+        table = _joined([decoded.table for decoded in decoded_runs])
         return Taken(
             pa.table(dict(zip(columns, table.columns, strict=True))),
-            rows_read=sum(slab.rows_read for slab in slabs),
+            rows_read=sum(decoded.rows_read for decoded in decoded_runs),
             row_groups_read=len(parts),
-            pages_read=sum(slab.pages_read for slab in slabs),
-            bytes_read=sum(slab.bytes_read for slab in slabs),
-            fallbacks=fallbacks(slabs),
+            pages_read=sum(decoded.pages_read for decoded in decoded_runs),
+            bytes_read=sum(decoded.bytes_read for decoded in decoded_runs),
+            fallbacks=fallbacks(decoded_runs),
         )
 
     def stretches(self, positions: Int64Array) -> Iterator[tuple[Int64Array, Whole | None]]:
@@ -208,13 +193,13 @@ class ParquetRows(Rows):
             )
         return parts
 
-    def _read(self, parts: list[Part], columns: tuple[str, ...], progress: Progress) -> list[Slab]:
+    def _read(self, parts: list[Part], columns: tuple[str, ...], progress: Progress) -> list[DecodedRows]:
         """Find pages some jobs ahead, so that the disk fetches them while others are decoded."""
         from streameval.parquet.read_items import find_job, read_job
 
         runs = _runs(parts, self.readers, self.options.score)
         limit = int(self.options.memory * 1e9 / self.readers)
-        slabs: list[Slab] = []
+        decoded_runs: list[DecodedRows] = []
         with ThreadPoolExecutor(self.readers) as pool:
             try:
                 for begin in range(0, len(runs), _WAVE):
@@ -223,14 +208,14 @@ class ParquetRows(Rows):
                     ahead = int(self.options.memory * 1e9)
                     for job in jobs:
                         ahead -= job.advise(ahead)
-                    for slab in pool.map(lambda job: read_job(job, limit), jobs):
-                        slabs.append(slab)
-                        progress(len(slabs), len(runs))
+                    for decoded in pool.map(lambda job: read_job(job, limit), jobs):
+                        decoded_runs.append(decoded)
+                        progress(len(decoded_runs), len(runs))
             except BaseException:
                 pool.shutdown(cancel_futures=True)
                 raise
         self._check({part.footer.file.path: part.footer for part in parts}.values())
-        return slabs
+        return decoded_runs
 
     def check_unchanged(self) -> None:
         """Refuse files that changed since they were opened."""
@@ -277,13 +262,7 @@ class _Opener:
         )
 
     def open(self, source: Any, options: RankingOptions) -> Rows:
-        """Open files.
-
-        Raises
-        ------
-        InputError
-            See `list_files`, `chosen`, `read_footers`, `common_schema`; no rows.
-        """
+        """Open files; raises what `list_files`, `chosen`, `read_footers` and `common_schema` do, and without rows."""
         files = list_files(source, options.file_order)
         given = [source] if isinstance(source, str | os.PathLike) else list(source)
         places = tuple(os.fspath(p) if is_remote(os.fspath(p)) else os.path.abspath(p) for p in given)

@@ -21,14 +21,10 @@ from streameval.stores import is_remote
 class RowGroup(Unit):
     """A row group of a Parquet file.
 
-    Attributes
-    ----------
-    footer : Footer
-        Of its file.
-    index : int
-        Of the row group in its file.
-    first_position : int
-        Of its first row over all files.
+    Attributes:
+        footer: Of its file.
+        index: Of the row group in its file.
+        first_position: Of its first row over all files.
     """
 
     footer: Footer
@@ -55,7 +51,7 @@ class RowGroup(Unit):
         return self.footer.file.path
 
     @property
-    def where(self) -> str:
+    def place(self) -> str:
         """The place, for messages."""
         return f"{self.file}: row group {self.index}"
 
@@ -71,13 +67,7 @@ class RowGroup(Unit):
                 os.close(handle)
 
     def read(self, columns: Sequence[str]) -> pa.Table:
-        """Read columns whole; a partition key that is no column of the file is known without it.
-
-        Raises
-        ------
-        InputError
-            A damaged file, named with the row group, or one that changed since the list was opened.
-        """
+        """Read columns whole; a partition key that is no column of the file is known without it."""
         stored = set(self.footer.schema.names)
         kept = {key: value for key, value in self.footer.file.keys if key not in stored}
         table = self._decoded([name for name in columns if name not in kept])
@@ -94,8 +84,6 @@ class RowGroup(Unit):
     def _decoded(self, columns: list[str]) -> pa.Table:
         if not columns:
             return pa.table({})
-        import polars as pl
-
         from streameval.parquet.groups import read_group
 
         try:
@@ -105,13 +93,13 @@ class RowGroup(Unit):
             table = read_group(self.footer, self.index, columns)
         except StreamevalError:
             raise
-        except (pl.exceptions.PolarsError, pa.ArrowException, OSError, pl.exceptions.PanicException) as error:
+        except (pa.ArrowException, OSError, NotImplementedError) as error:
             text = " ".join(str(error).split())[:160]
             raise outside_trouble(error) or InputError(
-                f"{self.where} cannot be decoded ({text})", "the file is corrupt or truncated"
+                f"{self.place} cannot be decoded ({text})", "the file is corrupt or truncated"
             ) from error
         if table.num_rows != self.rows:
-            raise InputError(f"{self.where} holds {table.num_rows:,} rows, not {self.rows:,}")
+            raise InputError(f"{self.place} holds {table.num_rows:,} rows, not {self.rows:,}")
         return table
 
 

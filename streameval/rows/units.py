@@ -11,14 +11,10 @@ import pyarrow as pa
 class Unit(ABC):
     """Consecutive rows that are read at once.
 
-    Attributes
-    ----------
-    first_position : int
-        Stored position of its first row.
-    rows : int
-        Number of rows.
-    score_bytes : int
-        Stored size of the column of scores, bytes; 0 where that is not known.
+    Attributes:
+        first_position: Stored position of its first row.
+        rows: Number of rows.
+        score_bytes: Stored size of the column of scores, bytes; 0 where that is not known.
     """
 
     first_position: int
@@ -32,18 +28,12 @@ class Unit(ABC):
 
     @property
     @abstractmethod
-    def where(self) -> str:
+    def place(self) -> str:
         """The place, for messages."""
 
     @abstractmethod
     def read(self, columns: Sequence[str]) -> pa.Table:
-        """Read the columns of all its rows.
-
-        Raises
-        ------
-        InputError
-            A damaged file, or one that changed since the list was opened; names the place.
-        """
+        """Read the columns of all its rows; an `InputError` names the place where a file is damaged or changed."""
 
     def advise(self) -> None:  # noqa: B027  (most storage has no use for it)
         """Prepare for its scores to be read soon."""

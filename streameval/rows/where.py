@@ -17,20 +17,14 @@ _DATE = re.compile(r"((?:and|between|like|not|or)\s*)?('[0-9]{4}-[0-9]{2}-[0-9]{
 def chosen(keys: pa.Table, condition: str, where: str) -> list[bool]:
     """Return which files a condition keeps.
 
-    Parameters
-    ----------
-    keys : pyarrow.Table
-        Partition keys: a row per file, a column per key.
-    condition : str
-        SQL, such as `day >= '2026-11-01' and region in ('eu', 'us')`; a key that is null satisfies no comparison. Where
-        `day` is a date, `'2026-11-01'` is one.
-    where : str
-        The source, for messages.
+    Args:
+        keys: Partition keys: a row per file, a column per key.
+        condition: SQL, such as `day >= '2026-11-01' and region in ('eu', 'us')`; a key that is null satisfies no
+            comparison. Where `day` is a date, `'2026-11-01'` is one.
+        where: The source, for messages.
 
-    Raises
-    ------
-    InputError
-        It cannot be read, names anything but partition keys, is no condition, or keeps nothing.
+    Raises:
+        InputError: It cannot be read, names anything but partition keys, is no condition, or keeps nothing.
     """
     import polars as pl
 
@@ -67,8 +61,8 @@ def _evaluated(keys: pa.Table, condition: str) -> Any:
 
 
 def _as_date(text: re.Match[str]) -> str:
-    found = _DATE.fullmatch(text[0])
-    return f"{found[1] or ''}date {found[2]}" if found else text[0]
+    match = _DATE.fullmatch(text[0])
+    return f"{match[1] or ''}date {match[2]}" if match else text[0]
 
 
 def keys_table(rows: Sequence[Sequence[tuple[str, Any]]]) -> pa.Table:

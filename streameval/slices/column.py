@@ -29,14 +29,10 @@ _BLOCK = 1 << 22
 class Slices:
     """The slices of a list, the largest first, and which one each item is in.
 
-    Attributes
-    ----------
-    names : tuple of str
-        Values of the column, as text.
-    n_items : int64 array, shape (slices,)
-        Items of each slice.
-    codes : uint8 array, shape (N,)
-        Slice of the item at each stored position; mapped from a file.
+    Attributes:
+        names: Values of the column, as text.
+        n_items (int64 array, shape (slices,)): Items of each slice.
+        codes (uint8 array, shape (N,)): Slice of the item at each stored position; mapped from a file.
     """
 
     names: tuple[str, ...]
@@ -52,19 +48,14 @@ class Slices:
 def read_slices(ranking: Ranking, column: str, folder: Path, progress: Progress = silent) -> Slices:
     """Read the slice of every item.
 
-    Parameters
-    ----------
-    column : str
-        Strings, integers, booleans or dates; a partition key is not read at all.
-    folder : Path
-        Where the codes may lie: a byte for each item.
-    progress : callable(done, total), optional
-        Told rows.
+    Args:
+        column: Strings, integers, booleans or dates; a partition key is not read at all.
+        folder: Where the codes may lie: a byte for each item.
+        progress (callable(done, total)): Told rows.
 
-    Raises
-    ------
-    InputError
-        No such column, a type that names nothing, more than `MOST_SLICES` values, or a file that is damaged or changed.
+    Raises:
+        InputError: No such column, a type that names nothing, more than `MOST_SLICES` values, or a file that is damaged
+            or changed.
     """
     if column not in ranking.columns():
         raise InputError(f"the ranking has no column '{column}'", did_you_mean(column, ranking.columns()))

@@ -14,10 +14,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from streameval.curve import Curve
-from streameval.curve.envelope import Envelope
+from streameval.curve.stored import stored_curve
 from streameval.errors import InputError, did_you_mean
 from streameval.stores.own_files import Own
-from streameval.types import Claim
 
 NAMES = ("slice_envelope.parquet", "slice_curve.parquet", "slice_metrics.parquet")
 
@@ -26,14 +25,10 @@ NAMES = ("slice_envelope.parquet", "slice_curve.parquet", "slice_metrics.parquet
 class SliceResult:
     """The evaluation of one slice.
 
-    Attributes
-    ----------
-    planned, labelled, positive : int
-        Numbers of ranks.
-    curve : Curve
-        Its ranks are those within the slice; its claim holds together with those of all other slices.
-    curve_table, metrics : pyarrow.Table
-        As in curve.parquet and metrics.parquet.
+    Attributes:
+        planned, labelled, positive: Numbers of ranks.
+        curve: Its ranks are those within the slice; its claim holds together with those of all other slices.
+        curve_table, metrics: As in curve.parquet and metrics.parquet.
     """
 
     name: str
@@ -61,7 +56,7 @@ class SliceResult:
 
 def slice_of(slices: Sequence[SliceResult], name: str) -> SliceResult:
     """Find a slice by its name; an `InputError` where there is none."""
-    known = {one.name: one for one in slices}
+    known = {result.name: result for result in slices}
     if name not in known:
         hint = did_you_mean(name, list(known)) if known else "slices are planned with --by COL"
         raise InputError(f"there is no slice '{name}'", hint)
@@ -72,10 +67,10 @@ def slice_tables(slices: Sequence[SliceResult]) -> dict[str, pa.Table]:
     """Contents of the three files, by name; none without slices."""
     if not slices:
         return {}
-    parts = ([_named(one.name, table) for one, table in zip(slices, tables, strict=True)] for tables in (
-        [one.curve.envelope_table for one in slices],
-        [one.curve_table for one in slices],
-        [one.metrics for one in slices],
+    parts = ([_named(result.name, table) for result, table in zip(slices, tables, strict=True)] for tables in (
+        [result.curve.envelope_table for result in slices],
+        [result.curve_table for result in slices],
+        [result.metrics for result in slices],
     ))  # fmt: skip
     return {
         name: pa.concat_tables(own, promote_options="default").combine_chunks()
@@ -94,21 +89,11 @@ def slices_from_tables(files: Sequence[Own], facts: Sequence[Mapping[str, Any]])
         return ()
     tables = [file.table for file in files]
     found = []
-    for one in facts:
+    for entry in facts:
         envelope, shown, metrics = (
-            table.filter(pc.equal(table.column("slice"), one["name"])).drop_columns(["slice"]) for table in tables
+            table.filter(pc.equal(table.column("slice"), entry["name"])).drop_columns(["slice"]) for table in tables
         )
-        curve = Curve(
-            n_items=one["n_items"],
-            envelope=Envelope.from_table(envelope, one["n_items"]),
-            basis=one.get("estimates", "bounds"),
-            center=Envelope.center_from(envelope),
-            grid=shown.column("rank").to_numpy(),
-            claim=Claim(**one["claim"]),
-            diagnostics=one["diagnostics"],
-            findings=tuple(one["findings"]),
-            score=shown.select(["rank", "score"]) if "score" in shown.column_names else None,
-        )
-        counts = (one["planned"], one["labelled"], one["positive"])
-        found.append(SliceResult(one["name"], *counts, curve, shown, metrics))
+        curve = stored_curve(entry, envelope, shown)
+        counts = (entry["planned"], entry["labelled"], entry["positive"])
+        found.append(SliceResult(entry["name"], *counts, curve, shown, metrics))
     return tuple(found)

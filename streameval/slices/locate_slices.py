@@ -13,8 +13,7 @@ import pyarrow.compute as pc
 from streameval.counting.labelled_rows import in_order
 from streameval.errors import InputError
 from streameval.kernels.slicing import count_between, find_in_order
-from streameval.kernels.tiehash import position_hashes
-from streameval.kernels.wordorder import count_before
+from streameval.kernels.word_order import count_before
 from streameval.order.by_score import ByScore
 from streameval.order.finer_bins import Words
 from streameval.order.locate import locate
@@ -32,12 +31,9 @@ from streameval.typing import Int64Array, UInt64Array
 class SlicePositions:
     """Ranks of slices in the list.
 
-    Attributes
-    ----------
-    rank : list of int64 arrays, one per slice
-        Rank in the list of each wanted rank of the slice.
-    inside : int64 array, shape (k, slices)
-        Items of each slice among the first `cutoffs[j]` of the list.
+    Attributes:
+        rank (list of int64 arrays, one per slice): Rank in the list of each wanted rank of the slice.
+        inside (int64 array, shape (k, slices)): Items of each slice among the first `cutoffs[j]` of the list.
     """
 
     rank: list[Int64Array]
@@ -49,20 +45,14 @@ def locate_slices(
 ) -> SlicePositions:
     """Find wanted ranks of slices in the list.
 
-    Parameters
-    ----------
-    ranking : Ranking
-        In stored order, no file is read again. By score, its scores are read once or a little more for every slice, and
-        once more to count.
-    wanted : sequence of int64 arrays, one per slice
-        Ranks within the slice, strictly increasing.
-    cutoffs : int64 array, strictly increasing
-        Ranks of the list; the last is N.
+    Args:
+        ranking: In stored order, no file is read again. By score, its scores are read once or a little more for every
+            slice, and once more to count.
+        wanted (sequence of int64 arrays, one per slice): Ranks within the slice, strictly increasing.
+        cutoffs (int64 array, strictly increasing): Ranks of the list; the last is N.
 
-    Raises
-    ------
-    InputError
-        Scores that are null or NaN, and whatever `Ranking.fetch` refuses.
+    Raises:
+        InputError: Scores that are null or NaN, and whatever `Ranking.fetch` refuses.
     """
     if ranking.order is None:
         return _as_stored(slices, wanted, cutoffs)
@@ -104,36 +94,39 @@ def _by_score(
     order: ByScore, slices: Slices, wanted: Sequence[Int64Array], cutoffs: Int64Array, progress: Progress
 ) -> SlicePositions:
     """Find every slice's ranks by scans of its own, then count what lies between all that was found."""
-    memory = order.budget(max([cutoffs.size, *(ranks.size for ranks in wanted)]))
+    limit_bytes = order.budget(max([cutoffs.size, *(ranks.size for ranks in wanted)]))
     scan = order.scan_all(cutoffs.size)  # statistics say nothing of a slice
-    located = [locate(scan, cutoffs, memory, order.options.nan, progress)]
+    located = [locate(scan, cutoffs, limit_bytes, order.options.nan, progress)]
     if located[0].missing:
         raise InputError(f"{located[0].missing:,} items have no {scan.score}", "in slices every item needs a score")
     for code, ranks in enumerate(wanted):
-        scanned = _SliceScan(**{one.name: getattr(scan, one.name) for one in fields(Scan)}, slices=slices, code=code)
-        located.append(locate(scanned, ranks, memory, "last", progress))
+        of_scan = {field.name: getattr(scan, field.name) for field in fields(Scan)}
+        scanned = _SliceScan(**of_scan, slices=slices, code=code)
+        located.append(locate(scanned, ranks, limit_bytes, "last", progress))
     words, places = _marks(scan, located)
     at, own = places[0], places[1:]
-    edges = [np.union1d(np.append(at, words.shape[1]), one) for one in own]  # the last is for items after all marks
+    ends = np.append(at, words.shape[1])  # the last is for items after all marks
+    edges = [np.union1d(ends, of_slice) for of_slice in own]
     rank, inside = _count(scan, slices, words, edges, progress)
-    counted = [one[np.searchsorted(edge, mine)] for one, edge, mine in zip(inside, edges, own, strict=True)]
+    counted = [up_to[np.searchsorted(edge, mine)] for up_to, edge, mine in zip(inside, edges, own, strict=True)]
     _check(counted, wanted, rank[at], cutoffs)
-    counts = [one[np.searchsorted(edge, at)] for one, edge in zip(inside, edges, strict=True)]
-    return SlicePositions([rank[one] for one in own], np.stack(counts, axis=1))
+    counts = [up_to[np.searchsorted(edge, at)] for up_to, edge in zip(inside, edges, strict=True)]
+    return SlicePositions([rank[of_slice] for of_slice in own], np.stack(counts, axis=1))
 
 
 def _marks(scan: Scan, located: Sequence[Located]) -> tuple[UInt64Array, list[Int64Array]]:
     """Words of all items that were located, sorted and each once, and where those of each search stand among them."""
-    together = np.concatenate([one.position for one in located])
+    together = np.concatenate([part.position for part in located])
     position, first, back = np.unique(together, return_index=True, return_inverse=True)
-    key, low = np.concatenate([one.keys.key for one in located]), np.concatenate([one.keys.low for one in located])
-    hashes = scan.key_hashes(position) if scan.keys else position_hashes(position)
+    keys = [part.keys for part in located]
+    key, low = np.concatenate([own.key for own in keys]), np.concatenate([own.low for own in keys])
+    hashes = scan.tie_hashes(position)
     low = low[first] if low.size else low  # scores of most types have one word
     words = word_matrix(Words(key[first], low, hashes, position.view(np.uint64)))
     order = np.lexsort(words[::-1])
     place = np.empty(order.size, np.int64)
     place[order] = np.arange(order.size)
-    return words[:, order], np.split(place[back], np.cumsum([one.position.size for one in located])[:-1])
+    return words[:, order], np.split(place[back], np.cumsum([part.position.size for part in located])[:-1])
 
 
 def _count(
@@ -149,7 +142,7 @@ def _count(
     def work(unit: Unit) -> tuple[Int64Array, Int64Array]:
         keys = scan.scores(unit)
         everything = np.arange(unit.rows, dtype=np.uint32)
-        hashes = scan.hashes(unit) if scan.keys else None
+        hashes = scan.hashes(unit) if scan.key_columns else None
         before = count_before(word_matrix(scan.words(unit.first_position, keys, everything, hashes)), marks)
         codes = np.asarray(slices.codes[unit.first_position : unit.first_position + unit.rows])
         inside = np.searchsorted(flat, codes * np.int64(many) + before)
@@ -164,7 +157,7 @@ def _count(
             done += unit.rows
             progress(done, total)
     ends = np.cumsum([own.size for own in edges])[:-1]
-    return np.cumsum(rank), [np.cumsum(one) for one in np.split(inside, ends)]
+    return np.cumsum(rank), [np.cumsum(part) for part in np.split(inside, ends)]
 
 
 def _check(inside: Sequence[Int64Array], wanted: Sequence[Int64Array], rank: Int64Array, cutoffs: Int64Array) -> None:

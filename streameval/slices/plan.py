@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -12,7 +11,7 @@ import pyarrow as pa
 from streameval.curve import Curve
 from streameval.curve.label_error import CONFIDENCE
 from streameval.errors import InputError
-from streameval.methods import Method, create
+from streameval.methods import Method, changed, method_of, own_parameters
 from streameval.metrics.bounded import metrics
 from streameval.progress import Progress, silent
 from streameval.rankings.ranking import Ranking
@@ -33,9 +32,6 @@ from streameval.stores.temporary import temporary_folder
 from streameval.types import Labels, Plan
 from streameval.typing import Int64Array
 
-_SHARED = ("confidence", "budget")
-_FOR_ALL = {"at": "it is a rank of the whole list", "looks": "a plan by slices is made for one look"}
-
 
 def draw_by_slices(ranking: Ranking, by: str, method: Method, seed: int, progress: Progress = silent) -> Plan:
     """Choose ranks to label in every slice of a ranking, and write nothing.
@@ -43,40 +39,35 @@ def draw_by_slices(ranking: Ranking, by: str, method: Method, seed: int, progres
     Each slice is planned as a list of its own, for `confidence` divided up so that the bounds of all slices, and those
     of the whole list that follow from them, hold together. `budget` is that of all slices.
 
-    Parameters
-    ----------
-    by : str
-        Column that names the slice of an item: strings, integers, booleans or dates, of at most 200 values.
-    method : Method
-        As for the whole list.
-    progress : callable(done, total), optional
-        Rows read.
+    Args:
+        by: Column that names the slice of an item: strings, integers, booleans or dates, of at most 200 values.
+        method: As for the whole list.
+        progress (callable(done, total)): Rows read.
 
-    Returns
-    -------
-    Plan
-        Its table has `slice` and `slice_rank` beside `rank`.
+    Returns:
+        Plan: Its table has `slice` and `slice_rank` beside `rank`.
 
-    Raises
-    ------
-    InputError
-        A column that names no slices, or parameters that go with none; see also `plan`.
+    Raises:
+        InputError: A column that names no slices, or parameters that go with none; see also `plan`.
     """
-    for key, why in _FOR_ALL.items():
-        if getattr(method, key, None) not in (None, 1):
-            raise InputError(f"{key} does not go with slices: {why}", f"leave out {key}, or slices")
-    if getattr(method, "confidence", 0) is None:  # its default would be that of every slice, and not of all together
-        method = cast(Method, replace(cast(Any, method), confidence=CONFIDENCE))
+    if method.at is not None:
+        raise InputError("at does not go with slices: it is a rank of the whole list", "leave out at, or slices")
+    if method.looks > 1:
+        why = "a plan by slices is made for one look"
+        raise InputError(f"looks does not go with slices: {why}", "leave out looks, or slices")
+    if method.confidence is None:  # its default would be that of every slice, and not of all together
+        method = changed(method, confidence=CONFIDENCE)
     description = ranking.description()
     scored = description.get("score") is not None
     with temporary_folder("streameval-work") as folder:
         slices = read_slices(ranking, by, folder, progress)
         plans = _plans(method, slices, seed)
-        wanted = [np.union1d(one.ranks, _grid(one)) if scored else one.ranks for one in plans]
+        wanted = [np.union1d(plan.ranks, _grid(plan)) if scored else plan.ranks for plan in plans]
         cutoffs = list_cutoffs(ranking.n_items)
         placed = locate_slices(ranking, slices, wanted, cutoffs, progress)
     ranks = [at[np.searchsorted(all_, one.ranks)] for at, all_, one in zip(placed.rank, wanted, plans, strict=True)]
-    asked = {**plans[0].parameters, **{key: getattr(method, key) for key in _SHARED if hasattr(method, key)}}
+    whole = {"confidence": method.confidence, "budget": method.budget}
+    asked = {**plans[0].parameters, **own_parameters(type(method), whole)}
     table, notes = join_plans(plans, slices.names, ranks, asked)
     items = (slices.names, wanted, placed.rank) if scored else ((), [], [])
     marks = marks_table(
@@ -93,23 +84,20 @@ def _plans(method: Method, slices: Slices, seed: int) -> list[Plan]:
     """Plan every slice as a list of its own."""
     sizes = slices.n_items.tolist()
     own: list[dict[str, Any]] = [{} for _ in sizes]
-    budget, confidence = (getattr(method, key, None) for key in ("budget", "confidence"))
-    if budget is not None:
-        if budget < len(sizes):
-            raise InputError(f"{budget:,} labels for {len(sizes)} slices", "every slice takes at least one")
-        for parameters, share in zip(own, budgets(budget, sizes), strict=True):
-            parameters["budget"] = share
-    if confidence is not None:
-        for parameters in own:
-            parameters["confidence"] = slice_confidence(confidence, len(sizes))
-    made = [replace(cast(Any, method), **parameters) for parameters in own]
+    if method.budget is not None:
+        if method.budget < len(sizes):
+            raise InputError(f"{method.budget:,} labels for {len(sizes)} slices", "every slice takes at least one")
+        own = [{"budget": share} for share in budgets(method.budget, sizes)]
+    if method.confidence is not None:
+        own = [{**parameters, "confidence": slice_confidence(method.confidence, len(sizes))} for parameters in own]
+    made = [changed(method, **parameters) for parameters in own]
     return [_plan(*each, seed) for each in zip(made, sizes, slices.names, strict=True)]
 
 
-def _plan(method: Any, size: int, name: str, seed: int) -> Plan:
+def _plan(method: Method, size: int, name: str, seed: int) -> Plan:
     """Plan one slice; what is refused says which it is."""
     try:
-        return cast(Plan, method.plan(size, seed_of(seed, name)))
+        return method.plan(size, seed_of(seed, name))
     except InputError as error:
         raise InputError(f"slice '{name}' of {size:,} items: {error.what}", error.hint) from error
 
@@ -117,7 +105,7 @@ def _plan(method: Any, size: int, name: str, seed: int) -> Plan:
 def _grid(plan: Plan) -> Int64Array:
     """Ranks that the curve's table will show: the plan decides them, not the labels."""
     unknown = Labels.of(plan, np.full(plan.ranks.size, -1))
-    return create(plan.method, dict(plan.parameters)).curve(plan, unknown).grid
+    return method_of(plan).curve(plan, unknown).grid
 
 
 def slice_results(
@@ -125,12 +113,9 @@ def slice_results(
 ) -> tuple[SliceResult, ...]:
     """Curve and metrics of every slice, the largest first; none where the plan has no slices.
 
-    Parameters
-    ----------
-    known : mapping of name to Curve
-        Of all slices (`streameval.study.judging.slice_curves`).
-    scores : pyarrow.Table or None
-        `rank`, `score` of the list, where it has them.
+    Args:
+        known (mapping of name to Curve): Of all slices (`streameval.study.judging.slice_curves`).
+        scores: `rank`, `score` of the list, where it has them.
     """
     if plan.marks is None:
         return ()

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -24,7 +24,8 @@ import pyarrow.compute as pc
 from streameval.curve import Curve
 from streameval.curve.envelope import Points, close, lift
 from streameval.errors import StudyError
-from streameval.types import STRENGTH, Claim, Labels, Plan
+from streameval.methods import method_of
+from streameval.types import STRENGTH, Claim, Labels, Plan, SliceRecord
 from streameval.typing import Int64Array
 
 _RATIO = 1.005  # of the list's cutoffs at which slices are counted
@@ -34,12 +35,9 @@ _RATIO = 1.005  # of the list's cutoffs at which slices are counted
 class SlicePlan:
     """A slice of a plan.
 
-    Attributes
-    ----------
-    plan : Plan
-        Of the slice as a list of its own: its ranks are those within the slice.
-    rows : int64 array
-        Rows of its ranks in the table of the whole plan.
+    Attributes:
+        plan: Of the slice as a list of its own: its ranks are those within the slice.
+        rows (int64 array): Rows of its ranks in the table of the whole plan.
     """
 
     name: str
@@ -49,14 +47,12 @@ class SlicePlan:
     def labels(self, whole: Labels) -> Labels:
         """Labels of the slice, from those of the whole plan."""
         kept = (whole.label[self.rows], whole.votes[self.rows], whole.positive_votes[self.rows])
-        return Labels(self.plan.ranks, *kept, about=whole.about, why=whole.why)
+        return Labels(self.plan.ranks, *kept, about=whole.about, why=whole.why, error_rate=whole.error_rate)
 
 
 def slice_confidence(confidence: float, slices: int) -> float:
     """Confidence of each slice, so that all of them hold together with `confidence`.
 
-    Examples
-    --------
     >>> round(slice_confidence(0.95, 10), 6)
     0.995
     """
@@ -66,8 +62,6 @@ def slice_confidence(confidence: float, slices: int) -> float:
 def budgets(budget: int, n_items: Sequence[int]) -> list[int]:
     """Share labels out equally, except that no slice is given more than it has items.
 
-    Examples
-    --------
     >>> budgets(100, [1_000, 500, 10])
     [45, 45, 10]
     """
@@ -78,8 +72,8 @@ def budgets(budget: int, n_items: Sequence[int]) -> list[int]:
 
 
 def seed_of(seed: int, name: str) -> int:
-    """Seed of a slice: one slice more or less leaves the draws of the others as they are."""
-    return int.from_bytes(hashlib.sha256(f"{seed}\0{name}".encode()).digest()[:8], "little")
+    """Seed of a slice, of 53 bits: one slice more or less leaves the draws of the others as they are."""
+    return int.from_bytes(hashlib.sha256(f"{seed}\0{name}".encode()).digest()[:8], "little") >> 11
 
 
 def list_cutoffs(n_items: int) -> Int64Array:
@@ -96,21 +90,14 @@ def join_plans(
 ) -> tuple[pa.Table, list[dict[str, Any]]]:
     """Put plans of slices into one table, in the list's order; with it, the facts to keep of each slice.
 
-    Parameters
-    ----------
-    slice_plans : sequence of Plan
-        One for each slice.
-    rank : sequence of int64 arrays
-        Rank in the list of every planned rank of the slice.
-    parameters : mapping
-        As they were asked for: only what differs is kept for a slice.
+    Args:
+        slice_plans: One for each slice.
+        rank (sequence of int64 arrays): Rank in the list of every planned rank of the slice.
+        parameters: As they were asked for: only what differs is kept for a slice.
 
-    Returns
-    -------
-    table : pyarrow.Table
-        `rank`, `stratum` (within the slice), the method's own columns, `slice`, `slice_rank`.
-    slices : list of dict
-        Name, size, seed, parameters that differ, notes.
+    Returns:
+        table: `rank`, `stratum` (within the slice), the method's own columns, `slice`, `slice_rank`.
+        slices: Name, size, seed, parameters that differ, notes.
     """
     tables, notes = [], []
     for part, name, ranks in zip(slice_plans, names, rank, strict=True):
@@ -119,27 +106,25 @@ def join_plans(
         table = table.append_column("slice", pa.array([name] * ranks.size, pa.string()))
         tables.append(table.append_column("slice_rank", pa.array(part.ranks)))
         differ = {key: value for key, value in part.parameters.items() if value != parameters.get(key)}
-        notes.append({"name": name, "n_items": part.n_items, "seed": part.seed, "parameters": differ,
-                      "notes": dict(part.notes)})  # fmt: skip
+        notes.append(asdict(SliceRecord(name, part.n_items, part.seed, differ, dict(part.notes))))
     whole = pa.concat_tables(tables, promote_options="default")
     return whole.take(pc.sort_indices(whole, sort_keys=[("rank", "ascending")])).combine_chunks(), notes
 
 
 def slice_plans(plan: Plan) -> list[SlicePlan]:
-    """Return the slices of a plan, the largest first, each with its share of the confidence."""
-    slices = plan.notes["slices"]
-    placed = _rows(plan.table.column("slice"), [one["name"] for one in slices])
+    """Slices of a plan, the largest first, each with its share of the confidence."""
+    slices, method = plan.slices, method_of(plan)
+    placed = _rows(plan.table.column("slice"), [entry.name for entry in slices])
     own = [name for name in plan.table.column_names if name not in ("rank", "slice", "slice_rank")]
-    confidence = plan.parameters.get("confidence")
     found = []
-    for one, rows in zip(slices, placed, strict=True):
+    for entry, rows in zip(slices, placed, strict=True):
         taken = plan.table.take(pa.array(rows))
         table = pa.table({"rank": taken.column("slice_rank"), **{key: taken.column(key) for key in own}})
-        parameters = {**plan.parameters, **one["parameters"]}
-        if confidence is not None:
-            parameters["confidence"] = slice_confidence(confidence, len(slices))
-        part = Plan(plan.method, parameters, one["n_items"], one["seed"], table, plan.ranking, one["notes"])
-        found.append(SlicePlan(one["name"], part, rows))
+        parameters = {**plan.parameters, **entry.parameters}
+        if method.confidence is not None:
+            parameters["confidence"] = slice_confidence(method.confidence, len(slices))
+        part = Plan(plan.method, parameters, entry.n_items, entry.seed, table, plan.ranking, entry.notes)
+        found.append(SlicePlan(entry.name, part, rows))
     return found
 
 
@@ -155,19 +140,14 @@ def marks_table(
 ) -> pa.Table:
     """Facts "the first `rank` items of the list hold `slice_rank` of the slice", by rank and slice.
 
-    Parameters
-    ----------
-    names : sequence of str
-        A slice may be named more than once.
-    within, rank : sequences of int64 arrays
-        For each name, ranks within the slice and in the list.
-    kinds : sequence of {"item", "cutoff"}
-        For each name: whether the item at `rank` is the very one at `slice_rank`, or any.
+    Args:
+        names: A slice may be named more than once.
+        within, rank (sequences of int64 arrays): For each name, ranks within the slice and in the list.
+        kinds (sequence of {"item", "cutoff"}): For each name: whether the item at `rank` is the very one at
+            `slice_rank`, or any.
 
-    Returns
-    -------
-    pyarrow.Table
-        `slice`, `slice_rank`, `rank`, `is_item`.
+    Returns:
+        pyarrow.Table: `slice`, `slice_rank`, `rank`, `is_item`.
     """
     sizes = [some.size for some in rank]
     made = pa.table(
@@ -184,19 +164,13 @@ def marks_table(
 def slice_scores(marks: pa.Table, names: Sequence[str], scores: pa.Table) -> list[pa.Table]:
     """Scores at ranks of slices, from those of the list.
 
-    Parameters
-    ----------
-    marks : pyarrow.Table
-        See `marks_table`.
-    names : sequence of str
-        Of the slices.
-    scores : pyarrow.Table
-        `rank`, `score` of the list.
+    Args:
+        marks: See `marks_table`.
+        names: Of the slices.
+        scores: `rank`, `score` of the list.
 
-    Returns
-    -------
-    list of pyarrow.Table
-        For each name `rank` (within the slice) and `score`.
+    Returns:
+        list of pyarrow.Table: For each name `rank` (within the slice) and `score`.
     """
     items = marks.filter(marks.column("is_item"))
     at = pc.index_in(items.column("rank"), value_set=scores.column("rank").combine_chunks())
@@ -208,16 +182,13 @@ def slice_scores(marks: pa.Table, names: Sequence[str], scores: pa.Table) -> lis
 def pool_bounds(plan: Plan, curves: Mapping[str, Curve], labels: Labels, label_error: float) -> Curve:
     """Bounds on the whole list from those of its slices.
 
-    Parameters
-    ----------
-    labels : Labels
-        Of the whole plan, which is by slices; `curves` are those of all slices, by name.
-    label_error : float
-        Where it is not 0, a label is not the truth of its item, and only the slices' bounds are used.
+    Args:
+        labels: Of the whole plan, which is by slices; `curves` are those of all slices, by name.
+        label_error: Where it is not 0, a label is not the truth of its item, and only the slices' bounds are used.
     """
     cutoffs, inside = _counted(plan, list(curves))
     bounds = [curve.envelope.at(inside[:, at]) for at, curve in enumerate(curves.values())]
-    lower, upper = (np.sum([one[side] for one in bounds], axis=0) for side in (0, 1))
+    lower, upper = (np.sum([ends[side] for ends in bounds], axis=0) for side in (0, 1))
     points = Points(cutoffs, lower, upper)
     if label_error == 0:
         envelope = close(plan.n_items, points, labels.rank, labels.label)
@@ -227,7 +198,7 @@ def pool_bounds(plan: Plan, curves: Mapping[str, Curve], labels: Labels, label_e
         "consistent": envelope.consistent,
         "slices": {name: dict(curve.diagnostics) for name, curve in curves.items()},
     }
-    claim = _claim(curves, plan.parameters.get("confidence"))
+    claim = _claim(curves, method_of(plan).confidence)
     return Curve(plan.n_items, envelope, cutoffs, claim, diagnostics, findings=_findings(curves))
 
 

@@ -23,8 +23,6 @@ from streameval.stores.store import Store
 def is_remote(path: str) -> bool:
     """Whether a path names an object store.
 
-    Examples
-    --------
     >>> is_remote("s3://lake/ranking"), is_remote("ranking/part-0.parquet")
     (True, False)
     """
@@ -32,13 +30,7 @@ def is_remote(path: str) -> bool:
 
 
 def store_of(path: str) -> Store:
-    """Return the store of a path.
-
-    Raises
-    ------
-    InputError
-        A scheme that is not known; credentials in the path.
-    """
+    """Return the store of a path; an `InputError` for an unknown scheme, or credentials in the path."""
     if not is_remote(path):
         from streameval.stores.local import LOCAL
 

@@ -33,18 +33,14 @@ _ADDRESS = re.compile(r"(s3[an]?|gs|az|abfss?|hdfs|https?|file):/")
 def write_all(files: Mapping[Path, Writer]) -> None:
     """Write several files, then move all of them into place.
 
-    Parameters
-    ----------
-    files : mapping of path to writer
-        Each writer is given a temporary path in the folder of the final one. Renames happen in the mapping's order,
-        after every file is complete and synced, so a crash leaves either the old file or the new one at each path.
+    Args:
+        files (mapping of path to writer): Each writer is given a temporary path in the folder of the final one. Renames
+            happen in the mapping's order, after every file is complete and synced, so a crash leaves either the old
+            file or the new one at each path.
 
-    Raises
-    ------
-    OutsideError
-        Full disk and the like; every temporary file is removed and nothing in place was touched.
-    InputError
-        A folder that cannot be written to; an address.
+    Raises:
+        OutsideError: Full disk and the like; every temporary file is removed and nothing in place was touched.
+        InputError: A folder that cannot be written to; an address.
     """
 
     def place(written: list[tuple[str, Path]]) -> None:
@@ -57,22 +53,15 @@ def write_all(files: Mapping[Path, Writer]) -> None:
 def write_out(files: Mapping[Path, Writer], existing: Existing = "kept", hint: str | None = None) -> None:
     """Write files that somebody asked for by name, where nothing is yet, or the same already.
 
-    Parameters
-    ----------
-    files : mapping of path to writer
-        As for `write_all`.
-    existing : {"kept", "replaced"}
-        What happens to a file that is there and differs.
-    hint : str, optional
-        The hint of the refusal, where `--overwrite` does not apply.
+    Args:
+        files (mapping of path to writer): As for `write_all`.
+        existing ({"kept", "replaced"}): What happens to a file that is there and differs.
+        hint: The hint of the refusal, where `--overwrite` does not apply.
 
-    Raises
-    ------
-    InputError
-        A file is there and differs: somebody else wrote it, or it was changed since, or its source has changed. No file
-        of the set is written then, unless it appeared meanwhile.
-    OutsideError
-        See `write_all`.
+    Raises:
+        InputError: A file is there and differs: somebody else wrote it, or it was changed since, or its source has
+            changed. No file of the set is written then, unless it appeared meanwhile.
+        OutsideError: See `write_all`.
     """
     if existing == "replaced":
         write_all(files)
@@ -132,23 +121,16 @@ def _write(files: Mapping[Path, Writer], place: Callable[[list[tuple[str, Path]]
 def folder(path: Path) -> Iterator[Path]:
     """Fill a folder that appears whole or not at all.
 
-    Parameters
-    ----------
-    path : Path
-        Must not be there, or be an empty folder.
+    Args:
+        path: Must not be there, or be an empty folder.
 
-    Yields
-    ------
-    Path
-        A temporary folder beside it. When the block ends its files are synced and the folder is renamed; whatever
-        ends the block early, an interruption too, removes it.
+    Yields:
+        Path: A temporary folder beside it. When the block ends its files are synced and the folder is renamed; whatever
+            ends the block early, an interruption too, removes it.
 
-    Raises
-    ------
-    OutsideError
-        Full disk and the like.
-    InputError
-        A path that is not empty or cannot be written to; an address.
+    Raises:
+        OutsideError: Full disk and the like.
+        InputError: A path that is not empty or cannot be written to; an address.
     """
     refuse_address(path)
     path = Path(os.path.abspath(path))
@@ -182,19 +164,19 @@ def make_folder(folder: Path) -> None:
     """Make a folder if it is not there, and sync its parent: a file in it is not safe before."""
     refuse_address(folder)
     try:
-        new = [one for one in (folder, *folder.parents) if not one.exists()]
+        new = [parent for parent in (folder, *folder.parents) if not parent.exists()]
         folder.mkdir(parents=True, exist_ok=True)
-        for one in new:
-            sync(str(one.parent))
+        for parent in new:
+            sync(str(parent.parent))
     except OSError as error:
         raise _trouble(error, folder) or error from error
 
 
 def refuse_address(path: Path) -> None:
     """Refuse the address of a store where a local path belongs: it would become a folder named 's3:'."""
-    if found := _ADDRESS.match(os.fspath(path)):
+    if match := _ADDRESS.match(os.fspath(path)):
         raise InputError(
-            f"{found[1]}://{os.fspath(path)[found.end() :].lstrip('/')}: is no local path",
+            f"{match[1]}://{os.fspath(path)[match.end() :].lstrip('/')}: is no local path",
             "this is written here; --publish of evaluate and exact copies results to a store",
         )
 

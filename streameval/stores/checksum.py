@@ -19,13 +19,7 @@ _TAIL = 1 << 20
 
 
 def write(path: str) -> None:
-    """Put the checksum of a file in the place of its last `BLANK`.
-
-    Raises
-    ------
-    ValueError
-        The last mark in the file is not blank.
-    """
+    """Put the checksum of a file in the place of its last `BLANK`; a `ValueError` where the last mark is not blank."""
     with open(path, "r+b") as file:
         digest = hashlib.file_digest(file, "sha256").hexdigest()
         size = file.tell()
@@ -44,15 +38,10 @@ def write(path: str) -> None:
 
 
 def check(content: bytes) -> None:
-    """Compare a file's content with the checksum in it.
+    """Compare a file's content with the checksum in it; a `ValueError` where they differ.
 
     A file without one passes: those of former versions have none. It has none only where both the mark and the name of
     the key are missing, so that a damaged mark is not taken for none.
-
-    Raises
-    ------
-    ValueError
-        They differ.
     """
     at = content.rfind(_MARK)
     if at < 0 and KEY.encode() not in content:

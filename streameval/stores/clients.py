@@ -20,10 +20,7 @@ _SDK_TRIES = 1  # `trouble` tries again, with the same patience for every store
 def root_of(path: str) -> tuple[str, str]:
     """Split off a path's scheme and bucket (or container).
 
-    Raises
-    ------
-    InputError
-        A scheme that is not known, no bucket, credentials before it or settings after it.
+    Raises `InputError` for a scheme that is not known, no bucket, credentials before it or settings after it.
     """
     scheme, rest = path.split("://", 1)
     if scheme not in _CLIENTS:
@@ -109,9 +106,7 @@ def _azure(container: str) -> Any:
             f"az://{container}: the storage account is not known", "set AZURE_STORAGE_ACCOUNT, as for the az tool"
         )
     return fs.AzureFileSystem(
-        account,
-        account_key=os.environ.get("AZURE_STORAGE_KEY"),
-        sas_token=os.environ.get("AZURE_STORAGE_SAS_TOKEN"),
+        account, account_key=os.environ.get("AZURE_STORAGE_KEY"), sas_token=os.environ.get("AZURE_STORAGE_SAS_TOKEN")
     )
 
 

@@ -14,14 +14,10 @@ from streameval.stores.trouble import with_retries
 
 
 def kind_of(path: str) -> str:
-    """Say what lies there: "file", "folder" or "nothing".
+    """Return what lies there: "file", "folder" or "nothing".
 
-    Raises
-    ------
-    InputError
-        There is no such bucket; access denied.
-    OutsideError
-        The store does not answer.
+    Raises `InputError` where there is no such bucket or access is denied, `OutsideError` where the store does not
+    answer.
     """
     from pyarrow.fs import FileType
 
@@ -37,26 +33,18 @@ def kind_of(path: str) -> str:
 
 
 def walk(folder: str) -> list[str]:
-    """Paths of all files below a folder, sorted; one request a thousand of them.
-
-    Raises
-    ------
-    InputError, OutsideError
-        See `kind_of`.
-    """
+    """Paths of all files below a folder, sorted; one request a thousand of them; errors as in `kind_of`."""
     from pyarrow.fs import FileSelector, FileType
 
     store = cast(ObjectStore, store_of(folder))
     selector = FileSelector(store.key(folder), allow_not_found=True, recursive=True)
     found = with_retries(folder, lambda: store.filesystem.get_file_info(selector))
-    return sorted(f"{store.scheme}://{one.path}" for one in found if one.type == FileType.File)
+    return sorted(f"{store.scheme}://{entry.path}" for entry in found if entry.type == FileType.File)
 
 
 def matches(path: str, pattern: str) -> bool:
     """Whether a path matches a pattern as a shell would have it: `*` stays within a folder, `**` does not.
 
-    Examples
-    --------
     >>> matches("s3://b/a/2.parquet", "s3://b/*/*.parquet"), matches("s3://b/a/c/2.parquet", "s3://b/*.parquet")
     (True, False)
     >>> matches("s3://b/a/c/2.parquet", "s3://b/**/*.parquet")

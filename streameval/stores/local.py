@@ -43,7 +43,7 @@ class LocalFile:
                 base, length = next(joined)
                 block = memoryview(self._pread(length, base))
             found[at, size] = block[at - base : at - base + size]
-        return [found[one] for one in ranges]
+        return [found[span] for span in ranges]
 
     def _pread(self, size: int, at: int) -> bytes:
         got = system.read_at(self._handle, size, at)

@@ -37,15 +37,12 @@ _own = threading.local()
 def lock(handle: int) -> State:
     """Lock an open file without waiting; closing it, or the end of the process, gives the lock back.
 
-    Parameters
-    ----------
-    handle : int
-        File descriptor; of a folder too, on POSIX systems.
+    Args:
+        handle: File descriptor; of a folder too, on POSIX systems.
 
-    Returns
-    -------
-    {"held", "busy", "unknown"}
-        "busy" where another open file of the same path is locked, "unknown" where this file system has no locks.
+    Returns:
+        {"held", "busy", "unknown"}: "busy" where another open file of the same path is locked, "unknown" where this
+            file system has no locks.
     """
     try:
         if sys.platform == "win32":
@@ -74,12 +71,9 @@ def one_at_a_time(folder: Path) -> Iterator[None]:
     Within what holds it, in the same thread, it may be taken again. The lock is on a file `.lock` in the folder, which
     stays. Reading takes no lock.
 
-    Raises
-    ------
-    OutsideError
-        Another command was still at work when the time was over.
-    InputError
-        The folder cannot be written to.
+    Raises:
+        OutsideError: Another command was still at work when the time was over.
+        InputError: The folder cannot be written to.
     """
     mine: set[str] = _own.__dict__.setdefault("folders", set())
     key = os.path.realpath(folder)

@@ -43,7 +43,7 @@ class _Object:
 
 
 def _version(handle: Any) -> int:
-    """A number for what the store says of an object's content: its tag, else the time of its change."""
+    """A number that changes with an object's content: from its tag, else from the time of its change."""
     said = {str(key).lower(): value for key, value in (handle.metadata() or {}).items()}
     facts = [(key, said[key]) for key in ("etag", "generation", "last-modified", "updated") if key in said]
     return int.from_bytes(hashlib.sha256(repr(facts).encode()).digest()[:7], "big")
@@ -77,10 +77,10 @@ class ObjectFile:
         wanted = [(at, max(0, min(size, self._found.size - at))) for at, size in ranges]
         if len(wanted) == 1 and self._streamed[0] <= wanted[0][0] < self._streamed[1]:
             self._step(*wanted[0])
-        found = {one: self._held.find(one) for one in wanted}
-        missing = [one for one, block in found.items() if block is None]
+        found = {span: self._held.find(span) for span in wanted}
+        missing = [span for span, block in found.items() if block is None]
         fresh = self._get(join_sparingly(missing, _GAP, _UNWANTED)) if missing else Blocks()
-        blocks = [fresh.find(one) if found[one] is None else found[one] for one in wanted]
+        blocks = [fresh.find(span) if found[span] is None else found[span] for span in wanted]
         return [memoryview(b"") if block is None else block for block in blocks]
 
     def advise(self, ranges: Sequence[Range]) -> None:
@@ -89,7 +89,7 @@ class ObjectFile:
     def hold(self, ranges: Sequence[Range]) -> None:
         """Read small pieces, with what lies between them, and keep them until the file is closed."""
         inside = [(at, size) for at, size in ranges if at >= 0 and 0 < size <= self._found.size - at]
-        missing = [one for one in inside if self._held.find(one) is None]
+        missing = [span for span in inside if self._held.find(span) is None]
         if missing:
             self._held = self._get(join(missing, _HOLD_GAP), self._held)
 
@@ -105,17 +105,17 @@ class ObjectFile:
     def _get(self, ranges: Sequence[Range], into: Blocks | None = None) -> Blocks:
         """Make requests, several at once."""
         blocks = into or Blocks()
-        pieces = [split(one, _PIECE) for one in ranges]
+        pieces = [split(span, _PIECE) for span in ranges]
         flat = [piece for of in pieces for piece in of]
         self.bytes_read += sum(size for _, size in flat)
-        got = iter(self._store.map(self._request, flat) if len(flat) > 1 else [self._request(one) for one in flat])
+        got = iter(self._store.map(self._request, flat) if len(flat) > 1 else [self._request(span) for span in flat])
         for (at, _), of in zip(ranges, pieces, strict=True):
             parts = [next(got) for _ in of]
             blocks.add(at, parts[0] if len(parts) == 1 else b"".join(parts))
         return blocks
 
-    def _request(self, one: Range) -> bytes:
-        at, size = one
+    def _request(self, span: Range) -> bytes:
+        at, size = span
 
         def get() -> bytes:
             body: bytes = self._found.handle.read_at(size, at)
@@ -211,11 +211,9 @@ class Ranged(Protocol):
     @property
     def state(self) -> State:
         """Its size first."""
-        ...
 
     def read(self, ranges: Sequence[Range]) -> list[memoryview]:
         """Read ranges."""
-        ...
 
 
 class Stream(io.RawIOBase):

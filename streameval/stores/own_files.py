@@ -34,12 +34,9 @@ _MOST_RATIO = 1000
 class Own:
     """A Parquet file of ours.
 
-    Attributes
-    ----------
-    table : pyarrow.Table
-        Without metadata.
-    facts : mapping
-        What `streameval.stores.atomic.parquet` was given.
+    Attributes:
+        table: Without metadata.
+        facts: What `streameval.stores.atomic.parquet` was given.
     """
 
     table: pa.Table
@@ -49,21 +46,14 @@ class Own:
 def read_bytes(path: Path, hint: str, root: Path | None = None) -> bytes:
     """Read a file of a study and compare it with its checksum.
 
-    Parameters
-    ----------
-    hint : str
-        What to do where it cannot be used.
-    root : Path, optional
-        Folder that the file has to lie in, links resolved; by default the one it is named in.
+    Args:
+        hint: What to do where it cannot be used.
+        root: Folder that the file has to lie in, links resolved; by default the one it is named in.
 
-    Raises
-    ------
-    FileNotFoundError
-        There is none.
-    StudyError
-        It cannot be read, lies elsewhere, is no file, or its bytes do not have its checksum.
-    OutsideError
-        The disk fails.
+    Raises:
+        FileNotFoundError: There is none.
+        StudyError: It cannot be read, lies elsewhere, is no file, or its bytes do not have its checksum.
+        OutsideError: The disk fails.
     """
     refuse_elsewhere(path, root or path.parent, hint)
     try:
@@ -83,17 +73,12 @@ def read_bytes(path: Path, hint: str, root: Path | None = None) -> bytes:
 def read_table(path: Path, hint: str, root: Path | None = None, **columns: pa.DataType) -> Own:
     """Read a Parquet file of a study.
 
-    Parameters
-    ----------
-    path, hint, root
-        See `read_bytes`.
-    **columns : pyarrow.DataType
-        Columns that have to be there, without nulls unless their type is int8: labels may be missing.
+    Args:
+        path, hint, root: See `read_bytes`.
+        **columns: Columns that have to be there, without nulls unless their type is int8: labels may be missing.
 
-    Raises
-    ------
-    FileNotFoundError, StudyError, OutsideError
-        See `read_bytes`; also a column that is missing or of another type.
+    Raises:
+        FileNotFoundError, StudyError, OutsideError: See `read_bytes`; also a column that is missing or of another type.
     """
     content = read_bytes(path, hint, root)
     try:
@@ -114,10 +99,8 @@ def read_table(path: Path, hint: str, root: Path | None = None, **columns: pa.Da
 def read_json(path: Path, hint: str, root: Path | None = None) -> dict[str, Any]:
     """Read a JSON object of a study, without its checksum.
 
-    Raises
-    ------
-    FileNotFoundError, StudyError, OutsideError
-        See `read_bytes`; also what is no object.
+    Raises:
+        FileNotFoundError, StudyError, OutsideError: See `read_bytes`; also what is no object.
     """
     content = read_bytes(path, hint, root)
     try:
@@ -131,13 +114,7 @@ def read_json(path: Path, hint: str, root: Path | None = None) -> dict[str, Any]
 
 
 def refuse_elsewhere(path: Path, root: Path, hint: str) -> None:
-    """Refuse a path that a link leads out of a folder.
-
-    Raises
-    ------
-    StudyError
-        It does.
-    """
+    """Refuse a path that a link leads out of a folder (`StudyError`)."""
     if not Path(os.path.realpath(path)).is_relative_to(os.path.realpath(root)):
         raise StudyError(f"{path}: a link leads out of the study, and is not followed", hint)
 

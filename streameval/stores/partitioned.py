@@ -19,28 +19,22 @@ def write_parts(
     folder: Path,
     schema: pa.Schema,
     tables: Iterator[pa.Table],
-    memory: float,
+    limit_bytes: float,
     progress: Callable[[int], None],
     finished: Callable[[str], None] = lambda name: None,
 ) -> list[str]:
     """Write tables to part-00000.parquet and so on, a new part after every 256 MB or so; returns the names in order.
 
-    Parameters
-    ----------
-    folder : Path
-        An existing folder.
-    tables : iterator of pyarrow.Table
-        Of this schema; the next is made while one is written.
-    memory : float
-        Bytes that may wait to become a row group.
-    progress : callable(done)
-        Called with rows written.
-    finished : callable(name)
-        Called with the name of each complete part.
+    Args:
+        folder: An existing folder.
+        tables: Of this schema; the next is made while one is written.
+        limit_bytes: That may wait to become a row group.
+        progress (callable(done)): Called with rows written.
+        finished (callable(name)): Called with the name of each complete part.
     """
     names: list[str] = []
     done = 0
-    groups = _groups(_ahead(tables), min(memory, _GROUP_BYTES))
+    groups = _groups(_ahead(tables), min(limit_bytes, _GROUP_BYTES))
     group = next(groups, None)
     while group is not None:
         names.append(f"part-{len(names):05d}.parquet")

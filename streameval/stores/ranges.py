@@ -12,8 +12,6 @@ Range = tuple[int, int]
 def join(ranges: Sequence[Range], gap: int) -> list[Range]:
     """Join (offset, bytes) ranges that lie at most `gap` bytes apart.
 
-    Examples
-    --------
     >>> join([(0, 10), (12, 8), (90, 10)], 4)
     [(0, 20), (90, 10)]
     """
@@ -29,8 +27,6 @@ def join(ranges: Sequence[Range], gap: int) -> list[Range]:
 def join_sparingly(ranges: Sequence[Range], gap: int, share: float) -> list[Range]:
     """Join ranges over their narrowest gaps, at most `gap` wide and together at most `share` of what is wanted.
 
-    Examples
-    --------
     >>> join_sparingly([(0, 100), (105, 100), (400, 100)], 1000, 0.1)
     [(0, 205), (400, 100)]
     """
@@ -48,9 +44,9 @@ def join_sparingly(ranges: Sequence[Range], gap: int, share: float) -> list[Rang
     return list(zip(at[first].tolist(), ((at + size)[ends] - at[first]).tolist(), strict=True))
 
 
-def split(one: Range, most: int) -> list[Range]:
+def split(span: Range, most: int) -> list[Range]:
     """Cut a range into pieces of at most `most` bytes."""
-    at, size = one
+    at, size = span
     return [(begin, min(most, at + size - begin)) for begin in range(at, at + size, most)]
 
 
@@ -64,9 +60,9 @@ class Blocks:
         """Keep a piece."""
         self._blocks.append((at, memoryview(block)))
 
-    def find(self, one: Range) -> memoryview | None:
+    def find(self, span: Range) -> memoryview | None:
         """Take a range out of a piece that holds all of it."""
-        at, size = one
+        at, size = span
         for begin, block in reversed(self._blocks):
             if begin <= at and at + size <= begin + len(block):
                 return block[at - begin : at - begin + size]

@@ -12,14 +12,9 @@ from streameval.typing import UInt8Array
 
 
 def mapped_bytes(path: Path, size: int) -> UInt8Array:
-    """Make a file of `size` zero bytes, and map it.
+    """Make a file of `size` zero bytes, and map it; an `OutsideError` where the disk is full.
 
     A file with holes would be made at once, and end the process by a signal when a hole cannot be filled.
-
-    Raises
-    ------
-    OutsideError
-        The disk is full.
     """
     try:
         with open(path, "wb") as file:

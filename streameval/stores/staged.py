@@ -37,10 +37,7 @@ _COPIES = 16
 class Sender:
     """Sends finished files of a local folder, a few at a time.
 
-    Attributes
-    ----------
-    room : Path
-        The local folder: it never holds more than the files under way and the one that is being written.
+    That folder, `room`, never holds more than the files under way and the one that is being written.
     """
 
     def __init__(self, place: str, room: Path) -> None:
@@ -56,10 +53,7 @@ class Sender:
     def send(self, name: str) -> None:
         """Send a finished file and remove it here; waits while the most that may be are under way.
 
-        Raises
-        ------
-        InputError, OutsideError
-            The store refuses this file or an earlier one, or does not answer.
+        An error of this file or of an earlier one is raised: the store refuses it, or does not answer.
         """
         while len(self._under_way) >= _SENDERS:
             self._under_way.popleft().result()
@@ -73,10 +67,7 @@ class Sender:
 
     def _stream(self, path: Path, key: str) -> None:
         self._refuse_stopped()
-        with (
-            open(path, "rb", buffering=0) as file,
-            self._filesystem.open_output_stream(key, buffer_size=0) as out,
-        ):
+        with open(path, "rb", buffering=0) as file, self._filesystem.open_output_stream(key, buffer_size=0) as out:
             while piece := file.read(_PIECE):
                 self._refuse_stopped()
                 out.write(piece)
@@ -96,13 +87,7 @@ class Sender:
         self._pool.shutdown(wait=True, cancel_futures=True)
 
     def name(self, last: str) -> None:
-        """Give the files their names, `last` last.
-
-        Raises
-        ------
-        InputError, OutsideError
-            The store refuses, does not answer, or has another size than was sent.
-        """
+        """Give the files their names, `last` last; an `OutsideError` where one has another size than was sent."""
         self.send(last)
         self.wait()
         _each(self._copy, [name for name in self._sizes if name != last])
@@ -123,25 +108,18 @@ class Sender:
 def staged(place: str, last: str) -> Iterator[Sender]:
     """Fill a folder of an object store that appears whole or not at all.
 
-    Parameters
-    ----------
-    place : str
-        URI. Nothing may be there but what a run that was killed has left, and that is removed.
-    last : str
-        Name of a JSON file that lists the others in `files`; it appears last. It is to be in the sender's room, not
-        sent, when the block ends.
+    Args:
+        place: URI. Nothing may be there but what a run that was killed has left, and that is removed.
+        last: Name of a JSON file that lists the others in `files`; it appears last. It is to be in the sender's room,
+            not sent, when the block ends.
 
-    Yields
-    ------
-    Sender
-        When the block ends its files get their names; whatever ends it early, an interruption too, removes them.
+    Yields:
+        Sender: When the block ends its files get their names; whatever ends it early, an interruption too, removes
+            them.
 
-    Raises
-    ------
-    InputError
-        There is something else; the store refuses.
-    OutsideError
-        The store does not answer; the disk is full.
+    Raises:
+        InputError: There is something else; the store refuses.
+        OutsideError: The store does not answer; the disk is full.
     """
     clear(place, last)
     with temporary_folder("streameval-work") as room:
@@ -163,15 +141,7 @@ def staged(place: str, last: str) -> Iterator[Sender]:
 
 
 def leftovers(place: str, last: str) -> list[str]:
-    """List files that a run that did not end has given their names.
-
-    Raises
-    ------
-    InputError
-        Something else is there; there is no such bucket.
-    OutsideError
-        The store does not answer.
-    """
+    """List files that a run that did not end has given their names; an `InputError` where something else is there."""
     if kind_of(place) == "file":
         raise InputError(f"{place}: is a file", "give a new folder")
     there = names_in(place)
@@ -235,8 +205,8 @@ def _each(work: Callable[[str], Any], items: Iterable[str]) -> None:
     """Do some requests at once; whatever ends them early, none is under way afterwards."""
     with ThreadPoolExecutor(_COPIES) as pool:
         try:
-            for one in [pool.submit(work, item) for item in items]:
-                one.result()
+            for request in [pool.submit(work, item) for item in items]:
+                request.result()
         except BaseException:
             pool.shutdown(wait=True, cancel_futures=True)
             raise

@@ -20,42 +20,31 @@ class File(Protocol):
     @property
     def state(self) -> State:
         """Size in bytes, and a number that changes whenever the content does."""
-        ...
 
     @property
     def bytes_read(self) -> int:
         """Bytes read so far, those between near ranges included."""
-        ...
 
     def read(self, ranges: Sequence[Range]) -> list[memoryview]:
         """Read (offset, bytes) ranges, near ones in one go; shorter where the file ends.
 
-        Raises
-        ------
-        OSError
-            The disk fails.
-        InputError, OutsideError
-            The store refuses, or does not answer however often it is asked.
+        Raises `OSError` where the disk fails, `InputError` or `OutsideError` where the store refuses or does not
+        answer.
         """
-        ...
 
     def advise(self, ranges: Sequence[Range]) -> None:
         """Announce ranges that will be read soon, by whoever opens the file."""
-        ...
 
     def hold(self, ranges: Sequence[Range]) -> None:
         """Announce small pieces that will be read before the file is closed: worth one request."""
-        ...
 
     def stream(self, at: int, end: int) -> None:
         """Announce a range that will be read in small steps."""
-        ...
 
     def __enter__(self) -> File: ...
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         """Close."""
-        ...
 
 
 class Store(Protocol):
@@ -64,22 +53,12 @@ class Store(Protocol):
     @property
     def readers(self) -> int:
         """Files worth reading at once."""
-        ...
 
     def open(self, path: str) -> File:
-        """Open a file for reading.
-
-        Raises
-        ------
-        OSError, InputError, OutsideError
-            See `File.read`; nothing is there.
-        """
-        ...
+        """Open a file for reading; errors as in `File.read`, and where nothing is there."""
 
     def tail(self, path: str, need: Need) -> tuple[State, bytes]:
         """Read the state of a file and so many bytes at its end as `need` says when it sees the last eight."""
-        ...
 
     def state(self, path: str) -> State:
         """Ask for the state of a file as it is now."""
-        ...

@@ -24,17 +24,12 @@ _ENDING = ".part"
 def temporary_folder(name: str, parent: str | os.PathLike[str] | None = None) -> Iterator[Path]:
     """Make an empty folder `.NAME.random.part`, and remove it at the end if it is still there.
 
-    Parameters
-    ----------
-    parent : path, optional
-        Folder that it lies in; by default the system's for temporary files.
+    Args:
+        parent: Folder that it lies in; by default the system's for temporary files.
 
-    Raises
-    ------
-    OSError
-        It cannot be made.
-    OutsideError
-        The system's folder for temporary files is full, or there is none.
+    Raises:
+        OSError: It cannot be made.
+        OutsideError: The system's folder for temporary files is full, or there is none.
     """
     place = os.fspath(parent) if parent is not None else _systems()
     remove_left(name, place)

@@ -18,15 +18,7 @@ from streameval.stores.trouble import with_retries
 
 
 def put(path: str, body: bytes) -> None:
-    """Write a file whole: an object appears when its last byte came, a local file when it was synced.
-
-    Raises
-    ------
-    InputError
-        It cannot be written there.
-    OutsideError
-        The store does not answer; the disk is full.
-    """
+    """Write a file whole: an object appears when its last byte came, a local file when it was synced."""
     if not is_remote(path):
         from streameval.stores import atomic
 
@@ -45,13 +37,7 @@ def put(path: str, body: bytes) -> None:
 
 
 def get(path: str) -> bytes | None:
-    """Read a file whole; None where there is none.
-
-    Raises
-    ------
-    InputError, OutsideError
-        The store refuses, or does not answer.
-    """
+    """Read a file whole; None where there is none."""
     if not is_remote(path):
         return Path(path).read_bytes() if os.path.exists(path) else None
     if kind_of(path) != "file":
@@ -79,15 +65,11 @@ def remove(path: str) -> None:
 def copied(source: Any) -> Iterator[Any]:
     """Copy a source that lies on an object store to this machine for a while; any other is taken as it is.
 
-    Yields
-    ------
-    path, address or table
-        What to read; errors about the copy are raised as errors about the source.
+    Yields:
+        path, address or table: What to read; errors about the copy are raised as errors about the source.
 
-    Raises
-    ------
-    InputError
-        There is no such object, or it changes while it is read.
+    Raises:
+        InputError: There is no such object, or it changes while it is read.
     """
     if not (isinstance(source, str) and is_remote(source) and is_known(source)):
         yield source

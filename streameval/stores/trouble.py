@@ -45,17 +45,12 @@ _PERMANENT = re.compile(r"HTTP status 4(?!08|29)\d\d|NO_SUCH_KEY|RESOURCE_NOT_FO
 def with_retries(path: str, call: Callable[[], T]) -> T:
     """Make a request, again and again with longer pauses while the store is in trouble.
 
-    Parameters
-    ----------
-    path : str
-        What it is about, for messages.
+    Args:
+        path: What it is about, for messages.
 
-    Raises
-    ------
-    InputError
-        No such bucket or object; access denied. Asking again would not help.
-    OutsideError
-        The store did not answer in six tries.
+    Raises:
+        InputError: No such bucket or object; access denied. Asking again would not help.
+        OutsideError: The store did not answer in six tries.
     """
     pause = _FIRST_PAUSE
     for left in reversed(range(_TRIES)):
@@ -79,13 +74,7 @@ def with_retries(path: str, call: Callable[[], T]) -> T:
 
 
 def store_error(where: str, error: Exception) -> StreamevalError | None:
-    """Our error for a store's, as another library reports it after its own tries; None where it is no such error.
-
-    Parameters
-    ----------
-    where : str
-        The source, for messages.
-    """
+    """Our error for a store's, as another library reports it after its own tries; None where it is no such error."""
     if _NO_ROLE.search(str(error)):
         return _denied(where)
     text = _without_names(error)
@@ -126,7 +115,7 @@ def _denied(path: str) -> InputError:
 
 
 def _reason(error: Exception, text: str) -> str:
-    found = _REASON.search(text)
-    if found is None:
+    match = _REASON.search(text)
+    if match is None:
         return "the connection broke" if isinstance(error, ConnectionError) else type(error).__name__
-    return (found[1] or found[2]).lower().replace("_", " ").replace("http", "HTTP")
+    return (match[1] or match[2]).lower().replace("_", " ").replace("http", "HTTP")

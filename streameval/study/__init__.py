@@ -34,15 +34,14 @@ import pyarrow as pa
 
 from streameval.errors import StudyError
 from streameval.slices.files import NAMES as SLICE_FILES
-from streameval.slices.files import slice_tables
 from streameval.stores import atomic, locks
 from streameval.stores.own_files import UNUSABLE, Own, read_json, read_table, refuse_elsewhere, unusable
 from streameval.study.plan_files import difference, plan_files, read_plan, restores
-from streameval.study.result_files import EVALUATE, RESULTS, Evaluation, read_results
+from streameval.study.result_files import EVALUATE, RESULTS, Evaluation, read_results, result_writers
 from streameval.types import Plan
 
 if TYPE_CHECKING:  # DuckDB is only needed once there are labels
-    from streameval.labelling import Items
+    from streameval.labelling.match_items import Items
     from streameval.study.vote_store import LabelStore
 
 _SELECT = "run `streameval select` again"
@@ -88,14 +87,10 @@ class Study:
     def changing(self) -> Iterator[None]:
         """Let one command at a time change the study; reading needs no leave.
 
-        Raises
-        ------
-        OutsideError
-            Another command is still at work after `streameval.stores.locks.PATIENCE` seconds.
-        StudyError
-            No study there, or a folder of it is a link that leads out of it.
-        InputError
-            The folder cannot be written to.
+        Raises:
+            OutsideError: Another command is still at work after `streameval.stores.locks.PATIENCE` seconds.
+            StudyError: No study there, or a folder of it is a link that leads out of it.
+            InputError: The folder cannot be written to.
         """
         if not self.exists:
             self.plan()  # says that there is none
@@ -117,27 +112,17 @@ class Study:
             yield
 
     def plan(self) -> Plan:
-        """Read the plan.
-
-        Raises
-        ------
-        StudyError
-            No study there, or its plan was changed by hand.
-        """
+        """Read the plan; a `StudyError` where there is no study, or its plan was changed by hand."""
         return read_plan(self.folder)
 
     def save_plan(self, plan: Plan) -> bool:
         """Write the plan, unless it is already there; in place of another one, if nothing was made of that.
 
-        Returns
-        -------
-        bool
-            False where the same plan was there already.
+        Returns:
+            bool: False where the same plan was there already.
 
-        Raises
-        ------
-        StudyError
-            Another plan is there, and something was made of it (`is_begun`); names what differs.
+        Raises:
+            StudyError: Another plan is there, and something was made of it (`is_begun`); names what differs.
         """
         with self.planning():
             if self.exists and not restores(self.folder, plan):
@@ -161,13 +146,7 @@ class Study:
             return True
 
     def grow_plan(self, plan: Plan) -> None:
-        """Put a plan in place of the smaller one that it grew from, which is kept in plans/.
-
-        Raises
-        ------
-        StudyError
-            It did not grow from the plan that is there.
-        """
+        """Put a plan in place of the smaller one that it grew from, which is kept in plans/."""
         there = self.plan()
         if there.plan_id not in plan.study_ids or not np.all(np.isin(there.ranks, plan.ranks)):
             raise StudyError(f"{self.folder}: holds plan {there.plan_id}, which is no part of {plan.plan_id}")
@@ -197,23 +176,11 @@ class Study:
         return own if np.array_equal(own.table.column("rank").to_numpy(), plan.ranks) else None
 
     def selection(self, plan: Plan) -> pa.Table | None:
-        """Read the items to label; None before `select`.
-
-        Raises
-        ------
-        StudyError
-            It belongs to another plan.
-        """
+        """Read the items to label; None before `select`; a `StudyError` where they belong to another plan."""
         return self._selected(plan, "selection.parquet")
 
     def thresholds(self, plan: Plan) -> pa.Table | None:
-        """Read `rank`, `score` at the curve's cutoffs; None where the order has no scores, or before `select`.
-
-        Raises
-        ------
-        StudyError
-            They belong to another plan.
-        """
+        """Read `rank`, `score` at the curve's cutoffs; None where the order has no scores, or before `select`."""
         return self._selected(plan, "thresholds.parquet")
 
     def _selected(self, plan: Plan, name: str) -> pa.Table | None:
@@ -245,7 +212,7 @@ class Study:
 
     def items(self, plan: Plan) -> Items:
         """What label tables can be joined by."""
-        from streameval.labelling import Items
+        from streameval.labelling.match_items import Items
 
         return Items(self.selection(plan), self.extra_tasks())
 
@@ -265,34 +232,16 @@ class Study:
 
     def save_evaluation(self, found: Evaluation, report: str, database: atomic.Writer) -> None:
         """Write all results, `study.duckdb` among them; `evaluation.json` last."""
-        facts = {"evaluation_id": found.evaluation_id}
-        tables = (found.labels, found.issues, found.curve.envelope_table, found.curve_table, found.metrics)
-        files = {self.folder / name: atomic.parquet(t, facts) for name, t in zip(RESULTS, tables, strict=True)}
-        files |= {self.folder / name: atomic.parquet(t, facts) for name, t in slice_tables(found.slices).items()}
-        files[self.folder / "report.html"] = atomic.text(report)
-        files[self.folder / "study.duckdb"] = database
-        files[self.folder / "evaluation.json"] = atomic.json_object(found.summary)
-        atomic.write_all(files)
+        atomic.write_all(result_writers(self.folder, found, report, database))
 
     def summary(self) -> dict[str, Any]:
-        """Read evaluation.json.
-
-        Raises
-        ------
-        FileNotFoundError
-            There are no results.
-        StudyError
-            It cannot be used.
-        """
+        """Read evaluation.json; a `FileNotFoundError` without results, a `StudyError` where they cannot be used."""
         return read_json(self.folder / "evaluation.json", EVALUATE)
 
     def evaluation(self) -> Evaluation:
         """Read all results, of a study or of `save_exact`.
 
-        Raises
-        ------
-        StudyError
-            There are none, they do not belong together, or the plan or the votes are others by now.
+        Raises `StudyError` where there are none, they do not belong together, or plan or votes are others by now.
         """
         try:
             summary = self.summary()

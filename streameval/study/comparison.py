@@ -17,22 +17,14 @@ from streameval.types import Claim
 class Side:
     """One of the two rankings.
 
-    Attributes
-    ----------
-    name : str
-        Folder of its results.
-    method : str
-        That of its study, or "exact".
-    ranking : mapping
-        What the ranking is: fingerprint, order, score …
-    labels : int
-        Ranks with a label.
-    curve : Curve
-        At its share of the joint confidence.
-    judged : str
-        How its labels came to be: by which vote rule and preference, or from which column.
-    counted : pyarrow.Table or None
-        Metrics counted from all labels, where every item has one.
+    Attributes:
+        name: Folder of its results.
+        method: That of its study, or "exact".
+        ranking: What the ranking is: fingerprint, order, score …
+        labels: Ranks with a label.
+        curve: At its share of the joint confidence.
+        judged: How its labels came to be: by which vote rule and preference, or from which column.
+        counted: Metrics counted from all labels, where every item has one.
     """
 
     name: str
@@ -53,21 +45,17 @@ class Side:
 class Comparison:
     """Two rankings side by side.
 
-    Attributes
-    ----------
-    claim : Claim
-        What the bounds on all differences promise together.
-    lists : str
-        "the same list", "two orders of the same items" or "two lists".
-    curves : pyarrow.Table
-        `rank` int64, then float64 `precision_a_lower`, `precision_a`, `precision_a_upper`, the same for b, and for
-        `difference` (a − b); `higher` "a", "b" or null where the sign is not established.
-    differences : pyarrow.Table
-        `metric`, `argument`, `a`, `b` (estimates), `lower`, `estimate`, `upper` of a − b, `higher` likewise. At equal
-        rank, at equal recall, of the whole lists, and `precision_at_score` at equal threshold where both have scores.
-    agree : bool
-        False where both are of the same items, but the bounds on how many of these are positive exclude each other:
-        their labels disagree, or a band has failed, and nothing is established. Neither is it of one and the same list.
+    Attributes:
+        claim: What the bounds on all differences promise together.
+        lists: "the same list", "two orders of the same items" or "two lists".
+        curves: `rank` int64, then float64 `precision_a_lower`, `precision_a`, `precision_a_upper`, the same for b, and
+            for `difference` (a − b); `higher` "a", "b" or null where the sign is not established.
+        differences: `metric`, `argument`, `a`, `b` (estimates), `lower`, `estimate`, `upper` of a − b, `higher`
+            likewise. At equal rank, at equal recall, of the whole lists, and `precision_at_score` at equal threshold
+            where both have scores.
+        agree: False where both are of the same items, but the bounds on how many of these are positive exclude each
+            other: their labels disagree, or a band has failed, and nothing is established. Neither is it of one and the
+            same list.
     """
 
     a: Side

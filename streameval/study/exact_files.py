@@ -8,35 +8,22 @@ from streameval.errors import StudyError
 from streameval.stores import atomic, locks
 from streameval.stores.own_files import read_table
 from streameval.study import EXACT
-from streameval.study.result_files import EVALUATE, Evaluation
+from streameval.study.result_files import EVALUATE, Evaluation, result_writers
 
 
 def save_exact(folder: Path, found: Evaluation, report: str, database: atomic.Writer) -> None:
     """Write the results of a fully labelled list, which need no plan; `evaluation.json` last.
 
-    Raises
-    ------
-    StudyError
-        The folder holds a study, or files of these names that `exact` did not write.
+    Raises `StudyError` where the folder holds a study, or files of these names that `exact` did not write.
     """
     if (folder / "plan.json").exists():
         raise StudyError(f"{folder} holds a study with a plan", "give exact results a folder of their own")
     taken = [name for name in EXACT if (folder / name).exists()]
     if taken and not _is_ours(folder / EXACT[0]):
         raise StudyError(f"{folder / taken[0]}: was not written by exact", "give exact results a folder of their own")
-    facts = {"evaluation_id": found.evaluation_id}
-    tables = {
-        "envelope.parquet": found.curve.envelope.table,
-        "curve.parquet": found.curve_table,
-        "metrics.parquet": found.metrics,
-    }
-    files = {folder / name: atomic.parquet(table, facts) for name, table in tables.items()}
-    files[folder / "report.html"] = atomic.text(report)
-    files[folder / "study.duckdb"] = database
-    files[folder / "evaluation.json"] = atomic.json_object(found.summary)
     atomic.make_folder(folder)
     with locks.one_at_a_time(folder):
-        atomic.write_all(files)
+        atomic.write_all(result_writers(folder, found, report, database))
 
 
 def _is_ours(first: Path) -> bool:

@@ -20,17 +20,12 @@ def save(
 ) -> dict[str, Any]:
     """Write `STUDY/manifests/VERB.json`; it holds no time of day, so equal files make equal manifests.
 
-    Parameters
-    ----------
-    read : mapping of str to JSON values
-        What was read: sources, fingerprint, rows, bytes.
-    written : sequence of paths and URIs
-        Files that were written; small ones, where they lie on an object store.
+    Args:
+        read (mapping of str to JSON values): What was read: sources, fingerprint, rows, bytes.
+        written: Files that were written; small ones, where they lie on an object store.
 
-    Returns
-    -------
-    dict
-        `read` as given; `written`: `path`, `bytes`, `sha256` of each file.
+    Returns:
+        dict: `read` as given; `written`: `path`, `bytes`, `sha256` of each file.
     """
     facts = {"read": masked_values(read), "written": [_file(os.fspath(path)) for path in written]}
     text = json.dumps({"verb": verb, "version": __version__, **facts}, indent=2, ensure_ascii=False)

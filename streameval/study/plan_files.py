@@ -25,13 +25,7 @@ _PLAN_KEYS = ("method", "parameters", "n_items", "seed", "ranking", "notes", "lo
 
 
 def read_plan(folder: Path) -> Plan:
-    """Read the plan of a study.
-
-    Raises
-    ------
-    StudyError
-        No study there, or its plan was changed by hand.
-    """
+    """Read the plan of a study; a `StudyError` where there is none, or it was changed by hand."""
     path = folder / "plan.json"
     try:
         header = read_json(path, _RESTORE)
@@ -66,13 +60,7 @@ def _ranks(folder: Path, header: Mapping[str, Any]) -> pa.Table:
 
 
 def _refuse_invented(plan: Plan) -> None:
-    """Refuse what no method plans.
-
-    Raises
-    ------
-    ValueError, TypeError
-        Says what.
-    """
+    """Refuse what no method plans: a `ValueError` or `TypeError` says what."""
     for name in ("parameters", "ranking", "notes", "location"):
         if not isinstance(getattr(plan, name), dict):
             raise TypeError(f"{name} is no object")
@@ -99,7 +87,7 @@ def plan_files(folder: Path, plan: Plan, name: str) -> dict[Path, atomic.Writer]
 
 
 def restores(folder: Path, plan: Plan) -> bool:
-    """Whether the plan that is there cannot be read, but a file of it that can be says that it is this one."""
+    """Whether the plan on disk cannot be read, but one of its files shows that it is this plan."""
     try:
         read_plan(folder)
     except StudyError:

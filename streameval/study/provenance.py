@@ -4,23 +4,22 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Mapping
+from dataclasses import fields
 from typing import Any
 
+from streameval.rows.options import RankingOptions
 from streameval.types import Plan
+
+_OF_THE_MACHINE = ("memory", "threads")  # they change no result
 
 
 def commands(plan: Plan, summary: Mapping[str, Any], study: str = "STUDY") -> list[str]:
     r"""Give the commands that plan, select and evaluate the same again.
 
-    Parameters
-    ----------
-    summary : mapping
-        Of an evaluation: its `sources`, each with its `source`, `misses`, and how votes were judged.
-    study : str
-        Folder to write to.
+    Args:
+        summary: Of an evaluation: its `sources`, each with its `source`, `misses`, and how votes were judged.
+        study: Folder to write to.
 
-    Examples
-    --------
     >>> import pyarrow as pa
     >>> plan = Plan("uniform", {"alpha": 0.1}, 9, 0, pa.table({"rank": [1]}), location={"source": ["my list.parquet"]})
     >>> print(*commands(plan, {"sources": [{"source": "done.csv"}], "misses": 2, "vote": "any"}), sep="\n")
@@ -28,22 +27,45 @@ def commands(plan: Plan, summary: Mapping[str, Any], study: str = "STUDY") -> li
     streameval select STUDY
     streameval evaluate STUDY --labels done.csv --misses 2 --vote any
     """
-    source = plan.location.get("source") or ["(a table in memory)"]
-    described = {key: plan.ranking.get(key) for key in ("score", "key", "nan")}
-    described |= {"file_order": plan.location.get("file_order"), "verify": plan.location.get("verify")}
     chosen = {
         key: value for key, value in plan.parameters.items() if key != "alpha" or not plan.parameters.get("budget")
     }
-    options = _options({"method": plan.method, "seed": plan.seed, **chosen, **_given(described)})
-    if plan.ranking.get("score") is not None and plan.ranking.get("ascending"):
-        options.append("--ascending")
+    drawn = {"draw_by": ",".join(plan.draw_by) or None}
     labels = [str(one["source"]) for one in summary.get("sources", [])]
     evaluate = ["streameval", "evaluate", study, *(["--labels", *labels] if labels else [])]
     return [
-        shlex.join(["streameval", "plan", *map(str, source), "--study", study, *options]),
+        _planned(plan, study, {"method": plan.method, "seed": plan.seed, **chosen, **drawn}),
         shlex.join(["streameval", "select", study]),
         shlex.join([*evaluate, *_options(_judged(summary))]),
     ]
+
+
+def way_out(plan: Plan, summary: Mapping[str, Any], study: str) -> str:
+    """Where an evaluation promises nothing: the command that leads to bounds that do, and what it does.
+
+    Args:
+        summary: Of the evaluation.
+        study: Its folder.
+    """
+    tested = summary["diagnostics"].get("slices", {"": summary["diagnostics"]}).values()
+    read_so = summary["parameters"].get("assume", "a2") == "independent"
+    if plan.method == "paula" and not read_so and not any(one.get("contradicts_independent") for one in tested):
+        again = commands(plan, {**summary, "sources": [], "assume": "independent"}, study)[-1]
+        return f"`{again}` reads bounds that allow for label noise from the same labels"
+    new = f"{study.rstrip('/')}-loguniform"
+    return f"`{_planned(plan, new, {'method': 'loguniform'})}` plans labels whose bounds hold for any list"
+
+
+def _planned(plan: Plan, study: str, how: Mapping[str, Any]) -> str:
+    """Command that plans the ranking of a plan, by its slices if it has any."""
+    source = plan.location.get("source") or ["(a table in memory)"]
+    asked = RankingOptions.of(plan)
+    values = {one.name: getattr(asked, one.name) for one in fields(asked) if one.name not in _OF_THE_MACHINE}
+    described = {key: value for key, value in values.items() if value != getattr(RankingOptions, key)}
+    options = ["--ascending"] * described.pop("ascending", False)
+    described |= {"key": ",".join(asked.key)} if asked.key else {}
+    given = _options({**how, "by": plan.by, **described})
+    return shlex.join(["streameval", "plan", *map(str, source), "--study", study, *given, *options])
 
 
 def _judged(summary: Mapping[str, Any]) -> dict[str, Any]:
@@ -51,14 +73,6 @@ def _judged(summary: Mapping[str, Any]) -> dict[str, Any]:
     found = {key: summary.get(key) for key in ("misses", "vote", "prefer", "label_error", "assume")}
     found["prefer"] = ",".join(found["prefer"] or [])
     return {key: value for key, value in found.items() if value and value != "majority"}
-
-
-def _given(described: Mapping[str, Any]) -> dict[str, Any]:
-    """Without what is as it is by default; several key columns are one option."""
-    found = {key: value for key, value in described.items() if value and value != "refuse"}
-    if isinstance(found.get("key"), list | tuple):
-        found["key"] = ",".join(found["key"])
-    return found
 
 
 def _options(values: Mapping[str, Any]) -> list[str]:

@@ -13,12 +13,13 @@ import pyarrow as pa
 
 from streameval import __version__
 from streameval.curve import Curve
-from streameval.curve.envelope import Envelope
+from streameval.curve.stored import stored_curve
 from streameval.errors import StudyError
 from streameval.slices.files import NAMES as SLICE_FILES
-from streameval.slices.files import SliceResult, slices_from_tables
+from streameval.slices.files import SliceResult, slice_tables, slices_from_tables
+from streameval.stores import atomic
 from streameval.stores.own_files import read_table
-from streameval.types import Claim, Labels, Plan
+from streameval.types import Labels, Plan
 
 NO_LABELS = pa.table(
     {"rank": pa.array([], pa.int64()), "label": pa.array([], pa.int8()), "weight": pa.array([], pa.float64())}
@@ -44,21 +45,14 @@ _KINDS: Mapping[str, Mapping[str, pa.DataType]] = {
 class Evaluation:
     """What `evaluate` finds, as its files hold it.
 
-    Attributes
-    ----------
-    evaluation_id : str
-        Hash of plan, labels, misses, label error rate and version.
-    labels : pyarrow.Table
-        `rank`, `label`, `votes`, `positive_votes`, `weight` (see `streameval.verbs.weights`).
-    summary : mapping
-        What `evaluation.json` and `--json` say.
-    issues : pyarrow.Table
-        See `streameval.labelling.issues`.
-    slices : tuple of SliceResult
-        The largest first; none where the plan has none.
-    new : mapping of str to bool
-        By id of a source that this run was given: whether it was new to the study. The files do not say it, so that
-        they are the same when a run is repeated.
+    Attributes:
+        evaluation_id: Hash of plan, labels, misses, label error rate and version.
+        labels: `rank`, `label`, `votes`, `positive_votes`, `weight` (see `streameval.verbs.weights`).
+        summary: What `evaluation.json` and `--json` say.
+        issues: See `streameval.labelling.issues`.
+        slices: The largest first; none where the plan has none.
+        new (mapping of str to bool): By id of a source that this run was given: whether it was new to the study. The
+            files do not say it, so that they are the same when a run is repeated.
     """
 
     evaluation_id: str
@@ -70,6 +64,21 @@ class Evaluation:
     issues: pa.Table = field(default_factory=lambda: pa.table({}))
     slices: tuple[SliceResult, ...] = ()
     new: Mapping[str, bool] = field(default_factory=dict)
+
+
+def result_writers(folder: Path, found: Evaluation, report: str, database: atomic.Writer) -> dict[Path, atomic.Writer]:
+    """Writers of all results, `evaluation.json` the last; where every item had a label there is no file of labels."""
+    tables = {"envelope.parquet": found.curve.envelope_table, "curve.parquet": found.curve_table,
+              "metrics.parquet": found.metrics, **slice_tables(found.slices)}  # fmt: skip
+    if found.labels is not NO_LABELS:
+        tables = {"labels.parquet": found.labels, "issues.parquet": found.issues, **tables}
+    facts = {"evaluation_id": found.evaluation_id}
+    return {
+        **{folder / name: atomic.parquet(table, facts) for name, table in tables.items()},
+        folder / "report.html": atomic.text(report),
+        folder / "study.duckdb": database,
+        folder / "evaluation.json": atomic.json_object(found.summary),
+    }
 
 
 def evaluation_id(plan: Plan, labels: Labels, misses: int = 0, label_error: float = 0.0) -> str:
@@ -84,12 +93,10 @@ def evaluation_id(plan: Plan, labels: Labels, misses: int = 0, label_error: floa
 def read_results(folder: Path, summary: Mapping[str, Any]) -> Evaluation:
     """Read what belongs to an evaluation.json.
 
-    Raises
-    ------
-    FileNotFoundError, StudyError, OutsideError
-        See `streameval.stores.own_files.read_table`; also a file of another evaluation.
-    streameval.stores.own_files.UNUSABLE
-        A summary that is not one of ours.
+    Raises:
+        FileNotFoundError, StudyError, OutsideError: See `streameval.stores.own_files.read_table`; also a file of
+            another evaluation.
+        streameval.stores.own_files.UNUSABLE: A summary that is not one of ours.
     """
     fully = summary["method"] == "exact"  # its labels stay where they are: there is one for every item
     names = [name for name in RESULTS if not (fully and name in _FROM_VOTES)]
@@ -103,25 +110,10 @@ def read_results(folder: Path, summary: Mapping[str, Any]) -> Evaluation:
     return Evaluation(
         str(summary["evaluation_id"]),
         NO_LABELS if labels is None else labels,
-        _curve(summary, envelope, curve_table),
+        stored_curve(summary, envelope, curve_table),
         curve_table,
         metrics,
         summary,
         pa.table({}) if issues is None else issues,
         slices_from_tables([files[name] for name in SLICE_FILES if name in files], summary.get("slices", ())),
-    )
-
-
-def _curve(summary: Mapping[str, Any], envelope: pa.Table, curve_table: pa.Table) -> Curve:
-    return Curve(
-        n_items=summary["n_items"],
-        envelope=Envelope.from_table(envelope, summary["n_items"]),
-        basis=summary.get("estimates", "bounds"),
-        center=Envelope.center_from(envelope),
-        grid=curve_table.column("rank").to_numpy(),
-        claim=Claim(**summary["claim"]),
-        diagnostics=summary["diagnostics"],
-        findings=tuple(summary["findings"]),
-        score=curve_table.select(["rank", "score"]) if "score" in curve_table.column_names else None,
-        misses=summary["misses"],
     )

@@ -23,9 +23,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from streameval.errors import InputError, did_you_mean
-from streameval.labelling import Votes
 from streameval.labelling.fates import STORED
-from streameval.labelling.votes import conform
+from streameval.labelling.votes import Votes, conform
 from streameval.stores import atomic
 from streameval.stores.own_files import UNUSABLE, read_bytes, read_json, read_table, unusable
 from streameval.text.credentials import masked_source
@@ -39,12 +38,9 @@ _RECOUNT = "restore it, or remove it to count all"
 class Given:
     """One stored source.
 
-    Attributes
-    ----------
-    facts : mapping
-        `source` (its name), `rows`, `planned`, `unplanned`, `unlisted`, `given` (its number).
-    table : pyarrow.Table
-        Columns of `STORED`, without what was forgotten.
+    Attributes:
+        facts: `source` (its name), `rows`, `planned`, `unplanned`, `unlisted`, `given` (its number).
+        table: Columns of `STORED`, without what was forgotten.
     """
 
     identity: str
@@ -54,34 +50,16 @@ class Given:
 
 @dataclass(frozen=True)
 class LabelStore:
-    """Files of votes.
-
-    Parameters
-    ----------
-    folder : Path
-        `votes/` of a study.
-    """
+    """Files of votes, in the folder `votes/` of a study."""
 
     folder: Path
 
     def sources(self) -> list[Given]:
-        """Every source, in the order in which they came; what was forgotten is left out.
-
-        Raises
-        ------
-        StudyError
-            A file is damaged.
-        """
+        """Every source but forgotten ones, in the order in which they came; a `StudyError` for a damaged file."""
         return _counted(self._stored(), self._forgotten())
 
     def state(self) -> str:
-        """Sixteen hex digits that differ whenever other votes are stored, or other sources are not to count.
-
-        Raises
-        ------
-        StudyError
-            A file is damaged.
-        """
+        """Sixteen hex digits that differ whenever other votes are stored, or other sources are not to count."""
         files = {path.name: hashlib.sha256(self._bytes(path)).hexdigest() for path in self._paths()}
         said = json.dumps([files, self._forgotten()], sort_keys=True)
         return hashlib.sha256(said.encode()).hexdigest()[:16]
@@ -107,7 +85,7 @@ class LabelStore:
         """Return what `sources` would be after `add`."""
         stored = self._stored()
         there = _counted(stored, self._forgotten())
-        new = {one.identity: one.table.num_rows for one in votes}
+        new = {vote.identity: vote.table.num_rows for vote in votes}
         there = [one for one in there if one.table.num_rows >= new.get(one.identity, 0)]
         known = {one.identity for one in there}
         return there + [
@@ -119,10 +97,8 @@ class LabelStore:
     def add(self, votes: Sequence[Votes]) -> dict[str, bool]:
         """Store the votes of several sources, all or none; those that are there already add nothing.
 
-        Returns
-        -------
-        dict of str to bool
-            By identity: whether it was new, or forgotten until now.
+        Returns:
+            dict of str to bool: By identity: whether it was new, or forgotten until now.
         """
         stored, forgotten = self._stored(), self._forgotten()
         there = {one.identity for one in _counted(stored, forgotten)}
@@ -139,25 +115,19 @@ class LabelStore:
             files[self.folder / "forgotten.json"] = atomic.json_object(kept)
         if files:
             atomic.write_all(files)
-        return {one.identity: one.identity not in there or one.identity in forgotten for one in votes}
+        return {vote.identity: vote.identity not in there or vote.identity in forgotten for vote in votes}
 
     def forget(self, name: str) -> int:
         """Let the rows of a source count no longer.
 
-        Parameters
-        ----------
-        name : str
-            The name or the identity of a source, or what a `source` column says.
+        Args:
+            name: The name or the identity of a source, or what a `source` column says.
 
-        Returns
-        -------
-        int
-            Rows that were forgotten; 0 where all of them were before. They stay in their files.
+        Returns:
+            int: Rows that were forgotten; 0 where all of them were before. They stay in their files.
 
-        Raises
-        ------
-        InputError
-            There is no such source, or files of several folders have this name.
+        Raises:
+            InputError: There is no such source, or files of several folders have this name.
         """
         forgotten, rows, found = self._forgotten(), 0, False
         known: dict[str, None] = {}
@@ -183,7 +153,7 @@ class LabelStore:
 
     def _check_one_file(self, sources: Sequence[Given], name: str) -> None:
         """Files of one name in several folders are not the same source."""
-        meant = [one for one in sources if _short(one.facts["source"]) == name]
+        meant = [source for source in sources if _short(source.facts["source"]) == name]
         if len({one.facts["source"] for one in meant}) > 1 and name not in {one.facts["source"] for one in meant}:
             several = ", ".join(f"{one.identity} ({one.facts['source']})" for one in meant)
             raise InputError(f"{self.folder}: several sources are called '{name}': {several}", "forget one by its id")
@@ -193,7 +163,9 @@ class LabelStore:
         if not path.exists():
             return {}
         found = read_json(path, _RECOUNT, self.folder.parent)
-        if not all(isinstance(names, list) and all(isinstance(one, str) for one in names) for names in found.values()):
+        if not all(
+            isinstance(names, list) and all(isinstance(name, str) for name in names) for names in found.values()
+        ):
             raise unusable(path, ValueError("it lists no names"), _RECOUNT)
         return found
 
@@ -210,11 +182,11 @@ def _next(stored: Mapping[str, Given]) -> int:
 
 def rows_of(sources: Sequence[Given]) -> pa.Table:
     """All rows, in the order in which they came."""
-    return pa.concat_tables([STORED.empty_table(), *(one.table for one in sources)])
+    return pa.concat_tables([STORED.empty_table(), *(source.table for source in sources)])
 
 
 def _distinct(votes: Sequence[Votes]) -> list[Votes]:
-    return list({one.identity: one for one in votes}.values())
+    return list({vote.identity: vote for vote in votes}.values())
 
 
 def _given(identity: str, facts: Mapping[str, Any], table: pa.Table) -> Given:

@@ -10,25 +10,21 @@ _ESCAPED = {"Cc", "Cf", "Cs", "Zl", "Zp"}  # control, format (bidirectional too)
 def printable(text: str) -> str:
     r"""Write characters that a terminal would obey as escapes.
 
-    Examples
-    --------
     >>> print(printable("a" + chr(27) + "[2J" + chr(0x9B) + "b" + chr(0x202E) + chr(10)))
     a\x1b[2J\x9bb\u202e\n
     """
     if text.isascii() and text.isprintable():
         return text
-    return "".join(_escape(one) if unicodedata.category(one) in _ESCAPED else one for one in text)
+    return "".join(_escape(char) if unicodedata.category(char) in _ESCAPED else char for char in text)
 
 
-def _escape(one: str) -> str:
-    return repr(one)[1:-1] if not one.isprintable() else f"\\u{ord(one):04x}"
+def _escape(char: str) -> str:
+    return repr(char)[1:-1] if not char.isprintable() else f"\\u{ord(char):04x}"
 
 
 def short(name: str, most: int = 48) -> str:
     """Cut a value that a table or chart is headed by where it is long; say of an empty one that it is.
 
-    Examples
-    --------
     >>> short("de"), short(""), short("x" * 100, 5)
     ('de', '(empty)', 'xxxx…')
     """
@@ -38,14 +34,14 @@ def short(name: str, most: int = 48) -> str:
 def json_safe(text: str) -> str:
     r"""Escape in JSON what JSON allows and a terminal obeys: DEL, and controls above it.
 
-    Examples
-    --------
     >>> json_safe('"' + chr(0x9B) + 'é"')
     '"\\u009bé"'
     """
     if text.isascii() and chr(127) not in text:
         return text
     return "".join(
-        f"\\u{ord(one):04x}" if ord(one) > 31 and ord(one) < 0x10000 and unicodedata.category(one) in _ESCAPED else one
-        for one in text
+        f"\\u{ord(char):04x}"
+        if ord(char) > 31 and ord(char) < 0x10000 and unicodedata.category(char) in _ESCAPED
+        else char
+        for char in text
     )

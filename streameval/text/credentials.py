@@ -26,8 +26,6 @@ def masked(text: str) -> str:
 
     Of s3://bucket/a@b the @ is part of the path, unless a colon or another @ before the path tells of a password.
 
-    Examples
-    --------
     >>> masked("postgresql://me:secret@host/db?sslpassword=x&a=1#SELECT rank, label FROM t")
     'postgresql://***@host/db?sslpassword=***&a=***#SELECT rank, label FROM t'
     >>> masked("s3://bucket/a@b.parquet: no such file")
@@ -41,17 +39,15 @@ def masked(text: str) -> str:
 def masked_source(source: str) -> str:
     """Hide the same in one address that is known whole: a password may then hold spaces.
 
-    Examples
-    --------
     >>> masked_source("postgresql://me:se cr#et@host/db#SELECT 1")
     'postgresql://***@host/db#SELECT 1'
     """
-    found = _ADDRESS.search(source)
-    if found is None:
+    match = _ADDRESS.search(source)
+    if match is None:
         return masked(source)
-    body = source[found.start(2) :]
-    hidden = _HIDDEN + "@" if (end := _login_end(found[1], body)) else ""
-    return masked(source[: found.start(2)] + hidden + body[end:])
+    body = source[match.start(2) :]
+    hidden = _HIDDEN + "@" if (end := _login_end(match[1], body)) else ""
+    return masked(source[: match.start(2)] + hidden + body[end:])
 
 
 def masked_values(value: Any) -> Any:
@@ -59,8 +55,8 @@ def masked_values(value: Any) -> Any:
     if isinstance(value, str):
         return masked(value)
     if isinstance(value, dict):
-        return {key: masked_values(one) for key, one in value.items()}
-    return [masked_values(one) for one in value] if isinstance(value, list | tuple) else value
+        return {key: masked_values(item) for key, item in value.items()}
+    return [masked_values(item) for item in value] if isinstance(value, list | tuple) else value
 
 
 def without_secrets(text: str, sources: Iterable[str]) -> str:
@@ -68,8 +64,6 @@ def without_secrets(text: str, sources: Iterable[str]) -> str:
 
     Drivers and parsers quote the part of an address that they could not read.
 
-    Examples
-    --------
     >>> without_secrets('invalid port "secr" of postgresql', ["postgresql://me:secr@et@host/db"])
     'invalid port "***" of postgresql'
     """
@@ -110,5 +104,5 @@ def _secrets(source: str) -> set[str]:
     body = source[found.start(2) :]
     values = [match[0].partition("=")[2] for match in _QUERY_VALUE.finditer(body)]
     whole = [body[: max(0, _login_end(found[1], body) - 1)], *values]
-    pieces = [piece for one in whole for piece in (one, *_PIECES.split(one))]
+    pieces = [piece for text in whole for piece in (text, *_PIECES.split(text))]
     return {form for piece in pieces for form in (piece, unquote(piece)) if len(form) >= _SHORTEST}

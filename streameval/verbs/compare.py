@@ -14,7 +14,7 @@ import pyarrow as pa
 from streameval.curve import Curve
 from streameval.curve.envelope import Points, lift
 from streameval.errors import InputError, StudyError
-from streameval.methods import create, parameter_names
+from streameval.methods import create
 from streameval.study import Study
 from streameval.study.comparison import Comparison, Side, alike
 from streameval.study.judging import curve_of
@@ -31,17 +31,12 @@ def compare(a: str | os.PathLike[str], b: str | os.PathLike[str], *, confidence:
     orders of the same items, judged alike, have the same number of positives, on which the bounds of both are brought
     to bear.
 
-    Parameters
-    ----------
-    confidence : float
-        1 − δ, in (0, 1).
+    Args:
+        confidence: 1 − δ, in (0, 1).
 
-    Raises
-    ------
-    InputError
-        A confidence outside (0, 1), or a study compared with itself.
-    StudyError
-        No results, or those of a study that has grown since.
+    Raises:
+        InputError: A confidence outside (0, 1), or a study compared with itself.
+        StudyError: No results, or those of a study that has grown since.
     """
     if not 0 < confidence < 1:
         raise InputError(f"confidence is {confidence}, outside (0, 1)", "0.95 is usual")
@@ -102,8 +97,7 @@ def _side(name: str, plan: Plan | None, found: Evaluation, share: float) -> Side
     parameters = dict(found.summary["parameters"])
     curve = found.curve
     if _by_chance(found):
-        method = create(plan.method, parameters)
-        if "confidence" not in parameter_names(type(method)):
+        if create(plan.method, parameters).level is None:
             raise StudyError(f"{name}: method {plan.method} has no confidence to share")
         label = found.labels.column("label").fill_null(-1).to_numpy().astype(np.int8)
         votes, positive = (found.labels.column(key).to_numpy() for key in ("votes", "positive_votes"))
@@ -123,7 +117,7 @@ def _judged(summary: Mapping[str, Any]) -> str:
 
 
 def sharing_positives(a: Side, b: Side) -> tuple[Side, Side] | None:
-    """Let each side use what the other says of the positives among all items, the same ones; None: they disagree."""
+    """Narrow each side's bounds on the positives of the list by the other's; None where they do not meet."""
     bounds = [side.curve.envelope.at([side.curve.n_items]) for side in (a, b)]
     low, high = max(float(one[0][0]) for one in bounds), min(float(one[1][0]) for one in bounds)
     if low > high:
@@ -155,11 +149,11 @@ def _curves(a: Curve, b: Curve) -> pa.Table:
     columns: dict[str, Any] = {"rank": ranks}
     for name, table in (("a", left), ("b", right)):
         columns |= {f"precision_{name}{end}": table.column(f"precision{end}") for end in ("_lower", "", "_upper")}
-    low, middle, high = (
+    low, estimate, high = (
         subtract(left.column(f"precision{one}").to_numpy(), right.column(f"precision{other}").to_numpy())
         for one, other in (("_lower", "_upper"), ("", ""), ("_upper", "_lower"))
     )
-    return pa.table({**columns, "difference_lower": low, "difference": middle, "difference_upper": high})
+    return pa.table({**columns, "difference_lower": low, "difference": estimate, "difference_upper": high})
 
 
 def _with_higher(table: pa.Table, prefix: str, told: bool) -> pa.Table:

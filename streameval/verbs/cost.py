@@ -5,33 +5,26 @@ from __future__ import annotations
 from typing import Any
 
 from streameval.errors import InputError
-from streameval.methods import Method, available, create, parameter_names, refuse_alpha_with_budget
+from streameval.methods import Method, available, create, own_parameters, parameter_names, refuse_alpha_with_budget
 
 
 def cost(items: int, *, price_per_label: float | None = None, **parameters: Any) -> list[dict[str, Any]]:
     """Count the labels that each method asks for on a list of `items`, and the half-width they are planned for.
 
-    Parameters
-    ----------
-    items : int
-        N.
-    price_per_label : float, optional
-        Adds `price` = labels × price.
-    **parameters
-        Parameters of any method; each takes those it knows. With `budget`, each says what half-width it reaches.
+    Args:
+        items: N.
+        price_per_label: Adds `price` = labels × price.
+        **parameters: Parameters of any method; each takes those it knows. With `budget`, each says what half-width it
+            reaches.
 
-    Returns
-    -------
-    list of dict
-        One per method: `method`, `labels`, `accuracy` (half-width relative to precision), `forecast` (whether that
-        depends on labels not yet seen), `claim`, and constants of the method's own. A method that cannot keep the
-        parameters has `labels` None and says why in `refused`.
+    Returns:
+        list of dict: One per method: `method`, `labels`, `accuracy` (half-width relative to precision), `forecast`
+            (whether that depends on labels not yet seen), `claim`, and constants of the method's own. A method that
+            cannot keep the parameters has `labels` None and says why in `refused`.
 
-    Raises
-    ------
-    InputError
-        A parameter that no method knows, alpha beside budget, a value out of range, or parameters that no method can
-        keep.
+    Raises:
+        InputError: A parameter that no method knows, alpha beside budget, a value out of range, or parameters that no
+            method can keep.
     """
     if price_per_label is not None and not 0 <= price_per_label < float("inf"):
         raise InputError(f"price per label is {price_per_label}, not a price")
@@ -58,6 +51,6 @@ def cost(items: int, *, price_per_label: float | None = None, **parameters: Any)
 
 
 def _own(given: dict[str, Any], method: type[Method]) -> dict[str, Any]:
-    """Parameters for one method: those it knows, less what others of them settle."""
+    """Parameters for one method: those that it has, without those that others of them determine."""
     settled = {other for key in given for other in method.settles.get(key, ())}
-    return {key: value for key, value in given.items() if key in parameter_names(method) and key not in settled}
+    return {key: value for key, value in own_parameters(method, given).items() if key not in settled}

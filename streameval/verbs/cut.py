@@ -19,6 +19,7 @@ from streameval.curve.proven import best_precision, deepest_rank, parse_share
 from streameval.curve.targets import rank_at_recall
 from streameval.errors import InputError, StudyError, check_misses
 from streameval.study import Study
+from streameval.study.provenance import way_out
 from streameval.types import Plan
 from streameval.verbs.items import Cut
 from streameval.verbs.select import open_planned
@@ -37,31 +38,21 @@ def cut(
 ) -> Cut:
     """Find a cutoff that an evaluated study proves: the deepest of a precision, the first of a recall, or a given one.
 
-    Parameters
-    ----------
-    precision : str, float, Decimal or Fraction, in (0, 1]
-        The largest rank whose precision has a lower bound of at least this, compared exactly with the decimal as typed.
-        It holds with what the curve claims, at whatever rank it is found, because that claim is about all ranks at
-        once.
-    recall : likewise
-        The smallest rank whose recall is at least this for every list that the bounds allow.
-    rank : int, in 1..N
-    misses : int, optional
-        Positives that the ranking never returned; by default what `evaluate` was given.
-    ranking : table, optional
-        The ranking that was planned, where it lies in memory.
+    Args:
+        precision (str, float, Decimal or Fraction, in (0, 1]): The largest rank whose precision has a lower bound of at
+            least this, compared exactly with the decimal as typed. It holds with what the curve claims, at whatever
+            rank it is found, because that claim is about all ranks at once.
+        recall: The smallest rank whose recall is at least this for every list that the bounds allow.
+        rank: int, in 1..N.
+        misses: Positives that the ranking never returned; by default what `evaluate` was given.
+        ranking: The ranking that was planned, where it lies in memory.
 
-    Returns
-    -------
-    Cut
-        `Cut.write` writes its items.
+    Returns:
+        Cut: `Cut.write` writes its items.
 
-    Raises
-    ------
-    InputError
-        None or several of the three; one out of range; one that no rank is proven to reach (says what is).
-    StudyError
-        No results; bounds that prove nothing; a ranking that is not the planned one.
+    Raises:
+        InputError: None or several of the three; one out of range; one that no rank is proven to reach (says what is).
+        StudyError: No results; bounds that prove nothing; a ranking that is not the planned one.
     """
     asked = {n: v for n, v in (("precision", precision), ("recall", recall), ("rank", rank)) if v is not None}
     if len(asked) != 1:
@@ -90,6 +81,7 @@ def cut(
         plan=plan,
         evaluation_id=evaluation.evaluation_id,
         study=folder.folder,
+        estimates=curve.basis,
         _ranking=ranking,
     )
 
@@ -99,11 +91,8 @@ def _refuse_unproven(curve: Curve, folder: Path, plan: Plan, summary: Mapping[st
         return
     why = curve.findings[0].rstrip(".") if curve.findings else "they contradict each other"
     hint = "`streameval report` shows all that the labels say about it"
-    if plan.method == "paula":
-        hint = "plan with --method loguniform, whose bounds hold for any list"
-        if summary["parameters"].get("assume") != "independent":
-            again = f"`streameval evaluate {folder} --assume independent`"
-            hint = f"{again} reads bounds that allow for label noise from the same labels"
+    if curve.claim.coverage == "none":
+        hint = way_out(plan, summary, str(folder))
     raise StudyError(f"{folder}: the bounds of this evaluation prove nothing: {why}", hint)
 
 

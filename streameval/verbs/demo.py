@@ -35,17 +35,13 @@ _INK = np.frombuffer(b" .:-=+*#%@", dtype=np.uint8)
 def run(folder: Path) -> tuple[dict[str, Any], list[str]]:
     """Make the ranking; plan, select and evaluate by our method and by the paper's; compare both with the truth.
 
-    Parameters
-    ----------
-    folder : Path
-        Gets `ranking/`, `truth.parquet`, `study/` and `study-paula/`; what an earlier demo left there is replaced.
+    Args:
+        folder: Gets `ranking/`, `truth.parquet`, `study/` and `study-paula/`; what an earlier demo left there is
+            replaced.
 
-    Returns
-    -------
-    result : dict
-        JSON-ready.
-    lines : list of str
-        What a newcomer reads.
+    Returns:
+        result: JSON-ready.
+        lines: What a newcomer reads.
     """
     started = time.monotonic()
     atomic.refuse_address(folder)
@@ -66,7 +62,7 @@ def run(folder: Path) -> tuple[dict[str, Any], list[str]]:
         "",
         *_table(methods),
         "",
-        *(f"{one['method']}: {sentence}" for one in methods for sentence in one["findings"]),
+        *(f"{method['method']}: {sentence}" for method in methods for sentence in method["findings"]),
         "",
         *(f"Report of {one['method']}: {one['report']}" for one in methods),
         f"Tasks as people would get them: {folder / 'tasks.csv'}",
@@ -96,10 +92,10 @@ def _table(methods: list[dict[str, Any]]) -> list[str]:
     heads = ["ours (loguniform)", "the paper's (PAULA)"]
     rows = [
         ["", *heads, "truth"],
-        ["labels", *(f"{one['labels']:,}" for one in methods), ""],
-        ["bounds", *(_promise(one) for one in methods), ""],
+        ["labels", *(f"{method['labels']:,}" for method in methods), ""],
+        ["bounds", *(_promise(method) for method in methods), ""],
     ]
-    for at in zip(*(one["precision_at"] for one in methods), strict=True):
+    for at in zip(*(method["precision_at"] for method in methods), strict=True):
         bounds = [f"{r['lower']:.4f} .. {r['upper']:.4f}{'' if _inside(r) else ' (missed)'}" for r in at]
         rows.append([f"k = {at[0]['rank']:,}", *bounds, f"{at[0]['truth']:.4f}"])
     widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
@@ -120,10 +116,8 @@ def _inside(row: dict[str, Any]) -> bool:
 def write_ranking(folder: Path) -> Int8Array:
     """Write all pairs by falling cosine similarity as `ranking/part-00.parquet` …, and `truth.parquet` beside them.
 
-    Returns
-    -------
-    int8 array, shape (1613706,)
-        1 where both show the same digit, in rank order.
+    Returns:
+        int8 array, shape (1613706,): 1 where both show the same digit, in rank order.
     """
     from sklearn.datasets import load_digits
 

@@ -53,8 +53,6 @@ def _row(metric: str, argument: str, values: Sequence[float | None]) -> dict[str
 def subtract(a: npt.ArrayLike, b: npt.ArrayLike) -> FloatArray:
     """Subtract values that may have been summed in different ways: a difference that rounding can make is 0.
 
-    Examples
-    --------
     >>> subtract([0.1 + 0.2, 0.5], [0.3, 0.25])
     array([0.  , 0.25])
     """

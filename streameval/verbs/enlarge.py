@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 
 from streameval.errors import InputError, StudyError
-from streameval.methods import Look, Sequential, create
+from streameval.methods import Look, Sequential, method_of
 from streameval.study import Study
 from streameval.types import Plan
 
@@ -19,27 +18,19 @@ def enlarge(study: str | os.PathLike[str], *, labels_more: int | None = None, ha
     The plan records each request that made it grow, so that one that is repeated, by a job that was interrupted say,
     never leads to a further look.
 
-    Parameters
-    ----------
-    labels_more : int, optional
-        Take the furthest look that asks for at most so many further labels. Each number is met once: for another look
-        with as many labels, give another number.
-    half_width : float, optional
-        Take the nearest look that is forecast to reach this half-width, relative to precision. Where the study has been
-        evaluated, the forecast starts from the half-width reached. It is met where it has been reached, and where the
-        plan grew for it and has not been evaluated with all labels since.
+    Args:
+        labels_more: Take the furthest look that asks for at most so many further labels. Each number is met once: for
+            another look with as many labels, give another number.
+        half_width: Take the nearest look that is forecast to reach this half-width, relative to precision. Where the
+            study has been evaluated, the forecast starts from the half-width reached. It is met where it has been
+            reached, and where the plan grew for it and has not been evaluated with all labels since.
 
-    Returns
-    -------
-    Plan
-        The same as before where the request has been met.
+    Returns:
+        Plan: The same as before where the request has been met.
 
-    Raises
-    ------
-    InputError
-        Not exactly one of the two, or out of reach of the looks that are left.
-    StudyError
-        No study, or one that was planned for a single look.
+    Raises:
+        InputError: Not exactly one of the two, or out of reach of the looks that are left.
+        StudyError: No study, or one that was planned for a single look.
     """
     if (labels_more is None) == (half_width is None):
         raise InputError("enlarging takes either labels-more or half-width", "give one of them")
@@ -52,31 +43,30 @@ def enlarge(study: str | os.PathLike[str], *, labels_more: int | None = None, ha
         request = {"labels_more": labels_more} if half_width is None else {"half_width": half_width}
         if _is_met(plan, request, reached):
             return plan
-        method = create(plan.method, dict(plan.parameters))
-        looks = method.later_looks(plan) if isinstance(method, Sequential) else []
-        if not isinstance(method, Sequential) or not looks:
+        method = method_of(plan)
+        looks = method.forecasts(plan) if isinstance(method, Sequential) else []
+        later = looks[plan.look :]
+        if not isinstance(method, Sequential) or not later:
             raise StudyError(
-                f"{study}: a plan of {plan.method} that has no further look",
-                "looks are part of the first plan: --method loguniform --looks K",
+                f"{study}: its plan cannot grow: it has no further look",
+                "plan another study with --method loguniform --looks 3, which can grow twice",
             )
         if labels_more is not None:
-            look = _affordable(looks, labels_more, plan.table.num_rows)
+            look = _affordable(later, labels_more, plan.table.num_rows)
         else:
-            look = _narrow_enough(looks, half_width or 0.0, _calibration(reached, plan, method))
+            look = _narrow_enough(later, half_width or 0.0, _calibration(reached, looks[plan.look - 1]))
         grown = method.enlarged(plan, look.look)
-        requests = [*plan.notes.get("grown_by", ()), request]
-        grown = replace(grown, notes={**grown.notes, "grown_from": list(plan.study_ids), "grown_by": requests})
+        grown = grown.with_notes(grown_from=list(plan.study_ids), grown_by=[*plan.grown_by, request])
         folder.grow_plan(grown)
         return grown
 
 
 def _is_met(plan: Plan, request: Mapping[str, float | None], reached: float | None) -> bool:
     """Whether the plan grew for this request already, or there is no need to."""
-    requests = list(plan.notes.get("grown_by", ()))
     width = request.get("half_width")
     if width is None:
-        return request in requests
-    return any(one.get("half_width", 1) <= width for one in requests) if reached is None else reached <= width
+        return request in plan.grown_by
+    return any(one.get("half_width", 1) <= width for one in plan.grown_by) if reached is None else reached <= width
 
 
 def _affordable(looks: list[Look], more: int, planned: int) -> Look:
@@ -111,9 +101,6 @@ def _reached(folder: Study, plan: Plan) -> float | None:
     return float(found["half_width"]["alpha"]) if current else None
 
 
-def _calibration(reached: float | None, plan: Plan, method: Sequential) -> float:
+def _calibration(reached: float | None, now: Look) -> float:
     """Half-width reached over the one forecast for this look; 1 where nothing is known."""
-    now = int(plan.notes.get("look", 1))
-    before = replace(plan, notes={**plan.notes, "look": now - 1})
-    forecast = method.later_looks(before)[0].half_width
-    return reached / forecast if reached is not None and forecast > 0 else 1.0
+    return reached / now.half_width if reached is not None and now.half_width > 0 else 1.0

@@ -4,24 +4,31 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import fields, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, TypedDict, Unpack
+from typing import Any
 
 from streameval import __version__
 from streameval.curve import Curve
 from streameval.curve.label_error import check_label_error
-from streameval.errors import InputError, check_misses, did_you_mean
-from streameval.labelling import Items, LabelColumns, Tallied, Votes, read_votes, vote_rule
+from streameval.errors import InputError, check_misses
 from streameval.labelling.grades import refuse_grades
 from streameval.labelling.issues import KINDS, place_of
+from streameval.labelling.match_items import Items
+from streameval.labelling.options import Judging, LabelColumns
+from streameval.labelling.preference import check_preferred
+from streameval.labelling.reading import read_votes
+from streameval.labelling.rules import vote_rule
+from streameval.labelling.tally import Tallied
+from streameval.labelling.votes import Votes
 from streameval.metrics.bounded import metrics
+from streameval.options import split
 from streameval.reporting.page import render
 from streameval.slices.files import SliceResult
 from streameval.slices.plan import refuse_misses, slice_results
 from streameval.stores.transfer import copied
 from streameval.study import Study
-from streameval.study.judging import Judging, half_width_of, slice_curves, tally_stored, whole_curve
+from streameval.study.judging import as_read, half_width_of, slice_curves, tally_stored, whole_curve
 from streameval.study.result_files import Evaluation, evaluation_id
 from streameval.study.vote_store import Given, rows_of
 from streameval.types import Plan
@@ -30,58 +37,37 @@ from streameval.verbs.sql import writer as database_of
 from streameval.verbs.weights import with_weight
 
 
-class LabelOptions(TypedDict, total=False):
-    """Fields of `LabelColumns` and `Judging`, as keywords of `evaluate`."""
-
-    on: str | None
-    label: str
-    annotator: str | None
-    time: str | None
-    source: str | None
-    vote: str
-    prefer: Sequence[str]
-    label_error: float
-    assume: str | None
-    strict: bool
-
-
 def evaluate(
     study: str | os.PathLike[str],
     *,
     labels: Sequence[Any] | Any = (),
     misses: int = 0,
-    **options: Unpack[LabelOptions],
+    **options: Any,
 ) -> Evaluation:
     """Evaluate a study with all labels it has been given so far.
 
-    Parameters
-    ----------
-    labels : path, address or table, or sequence of these
-        Parquet, CSV, TSV, JSON or JSONL files, label tools' exports (these on object stores too), `duckdb:FILE#QUERY`,
-        `sqlite:///FILE#QUERY`, `postgresql://…#QUERY`, or tables that speak the Arrow PyCapsule protocol. Each row is a
-        vote. A source given before adds nothing; with none, the labels stored before are evaluated.
-    misses : int
-        Positives that the ranking never returned: they count in recall, F, average precision and AUC.
-    options
-        `on`, `label`, `annotator`, `time`, `source`: columns (`streameval.labelling.LabelColumns`). `vote`, `prefer`,
-        `label_error`, `assume`, `strict`: see `Judging`.
+    Args:
+        labels: Parquet, CSV, TSV, JSON or JSONL files, label tools' exports (these on object stores too),
+            `duckdb:FILE#QUERY`, `sqlite:///FILE#QUERY`, `postgresql://…#QUERY`, or tables that speak the Arrow
+            PyCapsule protocol. Each row is a vote. A source given before adds nothing; with none, the labels stored
+            before are evaluated.
+        misses: Positives that the ranking never returned: they count in recall, F, average precision and AUC.
+        options: `on`, `label`, `annotator`, `time`, `source`: columns (`streameval.labelling.options.LabelColumns`).
+            `vote`, `prefer`, `label_error`, `assume`, `strict`: see `Judging` there.
 
-    Returns
-    -------
-    Evaluation
-        The same that the study's files hold: labels, curve, metrics, issues, summary.
+    Returns:
+        Evaluation: The same that the study's files hold: labels, curve, metrics, issues, summary.
 
-    Raises
-    ------
-    InputError
-        A source or one of its columns cannot be read, or an option is out of range, or `strict` finds something;
-        or a vote is a grade and the rule has
-        no threshold; no label was stored.
-    StudyError
-        Labels of another study.
+    Raises:
+        InputError: A source or one of its columns cannot be read, or an option is out of range, or `strict` finds
+            something; or a vote is a grade and the rule has no threshold, or `prefer` names no source; no label was
+            stored.
+        StudyError: Labels of another study.
     """
     misses = check_misses(misses)
-    columns, judging = _split(options)
+    columns, judging = split((LabelColumns, Judging), options, "evaluate")
+    check_label_error(judging.label_error)
+    vote_rule(judging.vote)
     folder = Study(Path(study))
     sources = [labels] if _is_one(labels) else list(labels)
     with folder.changing():
@@ -92,11 +78,13 @@ def _evaluated(folder: Study, sources: list[Any], misses: int, columns: LabelCol
     """Store the labels, compute, and write every result."""
     plan = folder.plan()
     refuse_misses(plan, misses)
-    as_read = judging.read(plan)
+    read_as = as_read(plan, judging)
     items = folder.items(plan)
     read = _read(sources, plan, items, columns)
     whole = folder.labels.with_new(read)
     refuse_grades(rows_of(whole), vote_rule(judging.vote))
+    if whole:
+        check_preferred(rows_of(whole), judging.prefer)
     if judging.strict:
         _refuse_trouble(folder, plan, judging, whole)
     new = folder.labels.add(read)
@@ -105,7 +93,7 @@ def _evaluated(folder: Study, sources: list[Any], misses: int, columns: LabelCol
         raise InputError(f"{folder.folder}: no labels yet", "give them with --labels FILE")
     tallied = tally_stored(folder, plan, judging, stored)
     thresholds = folder.thresholds(plan)
-    curve, parts = _curves(plan, as_read, tallied, judging.label_error)
+    curve, parts = _curves(plan, read_as, tallied, judging.label_error)
     curve = curve.with_misses(misses)
     slices = slice_results(plan, tallied.labels, parts, thresholds)
     if thresholds is not None:
@@ -119,24 +107,24 @@ def _evaluated(folder: Study, sources: list[Any], misses: int, columns: LabelCol
         }
         for votes in read
     ]
-    summary = {**_summary(as_read, tallied, curve, judging), "study": plan.plan_id}
-    said = {"by": plan.notes["by"], "slices": [one.facts() for one in slices]} if slices else {}
+    summary = {**_summary(read_as, tallied, curve, judging), "study": plan.plan_id}
+    said = {"by": plan.by, "slices": [one.facts() for one in slices]} if slices else {}
     said["votes"] = folder.labels.state()
     summary |= {"agreement": tallied.agreement.as_dict(), "sources": given, **said}
     found = _evaluation(plan, tallied, curve, summary, slices, new)
-    folder.save_evaluation(found, render(plan, found), database_of(folder, plan, found))
+    folder.save_evaluation(found, render(folder.folder.resolve().name, plan, found), database_of(folder, plan, found))
     return found
 
 
-def _curves(plan: Plan, as_read: Plan, tallied: Tallied, error: float) -> tuple[Curve, dict[str, Curve]]:
+def _curves(plan: Plan, read_as: Plan, tallied: Tallied, error: float) -> tuple[Curve, dict[str, Curve]]:
     """Curve of the whole list, and those of its slices, with what estimates them while labels are missing."""
     basis, filled = completed(plan, tallied)
-    parts = slice_curves(as_read, tallied.labels, error)
-    curve = whole_curve(as_read, tallied.labels, error, parts)
+    parts = slice_curves(read_as, tallied.labels, error)
+    curve = whole_curve(read_as, tallied.labels, error, parts)
     if filled is None:
         return curve.centred(None, basis), {name: one.centred(None, basis) for name, one in parts.items()}
-    twins = slice_curves(as_read, filled, error)
-    twin = whole_curve(as_read, filled, error, twins)
+    twins = slice_curves(read_as, filled, error)
+    twin = whole_curve(read_as, filled, error, twins)
     sliced = {name: one.centred(twins[name].envelope, basis) for name, one in parts.items()}
     return curve.centred(twin.envelope, basis), sliced
 
@@ -184,20 +172,6 @@ def _otherwise(votes: Votes, stored: Sequence[Given]) -> list[dict[str, Any]]:
     ]
 
 
-def _split(options: Mapping[str, Any]) -> tuple[LabelColumns, Judging]:
-    """Sort keywords into columns and judging, and check the latter."""
-    names = {kind: {f.name for f in fields(kind)} for kind in (LabelColumns, Judging)}
-    known = names[LabelColumns] | names[Judging]
-    for name in options:
-        if name not in known:
-            raise InputError(f"evaluate has no option '{name}'", did_you_mean(name, known))
-    columns, judging = ({k: v for k, v in options.items() if k in names[kind]} for kind in (LabelColumns, Judging))
-    found = Judging(**judging)
-    check_label_error(found.label_error)
-    vote_rule(found.vote)
-    return LabelColumns(**columns), found
-
-
 def _is_one(labels: Any) -> bool:
     return isinstance(labels, str | os.PathLike) or hasattr(labels, "__arrow_c_stream__") or hasattr(labels, "collect")
 
@@ -230,6 +204,6 @@ def _summary(plan: Plan, tallied: Tallied, curve: Curve, judging: Judging) -> di
         "estimates": curve.basis,
         "findings": list(curve.findings),
         "diagnostics": dict(curve.diagnostics),
-        "half_width": half_width_of(plan, curve, int(tallied.labels.account["missing"])),
+        "half_width": half_width_of(plan, curve, int(tallied.labels.account["missing"]), judging.label_error),
         "account": dict(tallied.labels.account),
     }

@@ -50,17 +50,14 @@ _BASE_MEMORY = 0.35  # of --memory: decoded units and what sums need beside the 
 class Truth:
     """A list as it is evaluated.
 
-    Attributes
-    ----------
-    scans : LabelledScans
-        Of its rows.
-    memory : float
-        Bytes for counters.
+    Attributes:
+        scans: Of its rows.
+        counter_bytes: For counters.
     """
 
     ranking: Ranking
     scans: LabelledScans
-    memory: float
+    counter_bytes: float
 
     @property
     def rows(self) -> LabelledRows:
@@ -72,12 +69,9 @@ class Truth:
 class Windows:
     """Which windows to slide.
 
-    Attributes
-    ----------
-    lengths : tuple of int
-        Values of Δ; none: nothing is looked into.
-    epsilons : tuple of str
-        Values of ε; each Δ is paired with each.
+    Attributes:
+        lengths: Values of Δ; none: nothing is looked into.
+        epsilons: Values of ε; each Δ is paired with each.
     """
 
     lengths: tuple[int, ...] = ()
@@ -103,50 +97,36 @@ def exact(
 ) -> Evaluation:
     """Evaluate a list whose every item has a label.
 
-    Parameters
-    ----------
-    ranking : path or paths, or a table
-        As for `plan`. With a score its rows may lie in any order: they are counted, not sorted.
-    label : str
-        Column with every item's label: 0/1 or a boolean; of the ranking, or of `labels`.
-    labels : path, address or table, optional
-        Label table beside the ranking, as for `evaluate`; one label for every item.
-    on : str, optional
-        Columns, separated by commas, by which it is joined to the items; by default its rank, where the list is stored
-        in the order of its ranks.
-    misses : int
-        Positives that the list never returned.
-    tolerance : float
-        Width that the brackets of average precision and AUC may have where there are too many scores to count one by
-        one; more scans of the list are made until it is reached.
-    windows : Windows
-        Window lengths Δ (and values of ε) for which the paper's assumptions A.1 and A.2 are looked into, in one more
-        pass; the list has to be stored in its order.
-    out : path, optional
-        Folder that receives curve.parquet, envelope.parquet, metrics.parquet, evaluation.json, report.html and
-        study.duckdb.
-    engine : Engine or {"local", "spark"}
-        What reads the list; the same comes of it, byte for byte. Labels beside the list, and windows, are read on this
-        machine only.
+    Args:
+        ranking: As for `plan`. With a score its rows may lie in any order: they are counted, not sorted.
+        label: Column with every item's label: 0/1 or a boolean; of the ranking, or of `labels`.
+        labels: Label table beside the ranking, as for `evaluate`; one label for every item.
+        on: Columns, separated by commas, by which it is joined to the items; by default its rank, where the list is
+            stored in the order of its ranks.
+        misses: Positives that the list never returned.
+        tolerance: Width that the brackets of average precision and AUC may have where there are too many scores to
+            count one by one; more scans of the list are made until it is reached.
+        windows: Window lengths Δ (and values of ε) for which the paper's assumptions A.1 and A.2 are looked into, in
+            one more pass; the list has to be stored in its order.
+        out: Folder that receives curve.parquet, envelope.parquet, metrics.parquet, evaluation.json, report.html and
+            study.duckdb.
+        engine (Engine or {"local", "spark"}): What reads the list; the same comes of it, byte for byte. Labels beside
+            the list, and windows, are read on this machine only.
 
-    Returns
-    -------
-    Evaluation
-        Its curve has coverage "exact": at its cutoffs, lower and upper differ only where tied items leave the order
-        open; between two cutoffs they are what the yields there allow. Where scores were counted in bins that still
-        hold several, it is "simultaneous" with probability 1: the truth lies between lower and upper.
+    Returns:
+        Evaluation: Its curve has coverage "exact": at its cutoffs, lower and upper differ only where tied items leave
+            the order open; between two cutoffs they are what the yields there allow. Where scores were counted in bins
+            that still hold several, it is "simultaneous" with probability 1: the truth lies between lower and upper.
 
-    Raises
-    ------
-    InputError
-        A label that is missing or not 0/1, a score that is missing, negative misses; names the place.
+    Raises:
+        InputError: A label that is missing or not 0/1, a score that is missing, negative misses; names the place.
     """
     misses = check_misses(misses)
     if not 0 <= tolerance < 1:
         raise InputError(f"tolerance is {tolerance:g}, outside [0, 1)", "it is a width, such as 1e-6")
     sliding = Sliding(windows.lengths, windows.epsilons) if windows.lengths else None
     chosen = engine_of(engine)
-    if chosen.memory == "apart":
+    if chosen.placement == "on workers":
         _refuse_apart(labels, sliding)
     with temporary_folder("streameval-work") as spill:
         external = None if labels is None else (labels, on, spill)
@@ -154,7 +134,7 @@ def exact(
         found = _evaluated(truth, misses, tolerance, sliding, progress)
     if out is not None:
         folder = Path(out)
-        save_exact(folder, found, render(None, found), database_of(Study(folder), None, found))
+        save_exact(folder, found, render(folder.resolve().name, None, found), database_of(Study(folder), None, found))
     return found
 
 
@@ -194,8 +174,8 @@ def _open(
     ranking = open_ranking(source, options)
     rows = labelled_rows(ranking, label, "column" if external is None else "joined")
     if external is not None:
-        from streameval.labelling import LabelColumns
         from streameval.labelling.join_to_list import ItemKeys, join_labels
+        from streameval.labelling.options import LabelColumns
 
         keys = ItemKeys(ranking.columns(), rows.columns, "stored" if rows.order is None else "scored")
         columns = LabelColumns(on=external[1], label=label)
@@ -214,7 +194,7 @@ def _sum(truth: Truth, ranks: Int64Array, tolerance: float, progress: Progress) 
             return sum_in_stored_order(truth.scans, ranks, order.scores, progress)
         except UnorderedError:
             pass  # statistics allow for it, but it is not: count scores instead
-    return sum_by_score(truth.scans, ranks, order.scores, Limits(truth.memory, tolerance, order.span), progress)
+    return sum_by_score(truth.scans, ranks, order.scores, Limits(truth.counter_bytes, tolerance, order.span), progress)
 
 
 def _curve(summed: Summed, ranks: Int64Array, misses: int) -> Curve:
@@ -260,7 +240,10 @@ def _evaluation(truth: Truth, summed: Summed, curve: Curve, windows: Sequence[Wi
         },
         "claim": curve.claim.as_dict(),
         "findings": [],
-        "diagnostics": {"windows": [one.as_dict() for one in windows], "smallest_window": smallest_window(windows)},
+        "diagnostics": {
+            "windows": [result.as_dict() for result in windows],
+            "smallest_window": smallest_window(windows),
+        },
         "half_width": {**_half_width(curve), "labels_for_half": None},
         "account": {"planned": curve.n_items, "labelled": curve.n_items},
         "sources": [],

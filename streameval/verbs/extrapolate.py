@@ -1,4 +1,4 @@
-"""Extrapolate: what the precision of a study at its cutoffs says of the precision at another recall."""
+"""Extrapolate: the precision at another recall, from that of a study at its cutoffs."""
 
 from __future__ import annotations
 
@@ -25,29 +25,22 @@ def extrapolate_study(
 ) -> tuple[pa.Table, Curve]:
     """Extrapolate from every cutoff of an evaluated study to one target recall, with bounds.
 
-    Parameters
-    ----------
-    to : float
-        R_T in (0, 1).
-    ranks : sequence of int, optional
-        Cutoffs to extrapolate from; by default the powers of ten below N.
-    population : int, optional
-        Items that the ranking was drawn from; by default its items and the misses that `evaluate` was told of.
+    Args:
+        to: R_T in (0, 1).
+        ranks: Cutoffs to extrapolate from; by default the powers of ten below N.
+        population: Items that the ranking was drawn from; by default its items and the misses that `evaluate` was told
+            of.
 
-    Returns
-    -------
-    table : pyarrow.Table
-        `rank` int64; `recall`, `precision` estimated there; `extrapolated_lower`, `extrapolated`, `extrapolated_upper`
-        and `documents_lower`, `documents`, `documents_upper` float64: precision at recall `to`, and how many documents
-        to review for it. Bounds hold as the curve's claim does, for all cutoffs at once. An estimate is null where no
-        reference curve passes. `outside_model` bool: the paper has no curve there.
+    Returns:
+        table: `rank` int64; `recall`, `precision` estimated there; `extrapolated_lower`, `extrapolated`,
+            `extrapolated_upper` and `documents_lower`, `documents`, `documents_upper` float64: precision at recall
+            `to`, and how many documents to review for it. Bounds hold as the curve's claim does, for all cutoffs at
+            once. An estimate is null where no reference curve passes. `outside_model` bool: the paper has no curve
+            there.
 
-    Raises
-    ------
-    InputError
-        A target outside (0, 1), a rank outside 1..N, a population too small.
-    StudyError
-        No results, or bounds that contradict themselves.
+    Raises:
+        InputError: A target outside (0, 1), a rank outside 1..N, a population too small.
+        StudyError: No results, or bounds that contradict themselves.
     """
     curve = Study(Path(study)).evaluation().curve
     least = curve.n_items + curve.misses
@@ -70,13 +63,13 @@ _SCHEMA = pa.schema([("rank", pa.int64()), *((name, pa.float64()) for name in _F
 
 def _row(curve: Curve, rank: int, to: float, population: int) -> dict[str, float | bool | None]:
     found = curve.at([rank, curve.n_items])
-    low, middle, high = (found.column(name).to_pylist() for name in ("yield_lower", "yield", "yield_upper"))
-    positives = None if middle[1] is None else middle[1] + curve.misses
+    low, estimates, high = (found.column(name).to_pylist() for name in ("yield_lower", "yield", "yield_upper"))
+    positives = None if estimates[1] is None else estimates[1] + curve.misses
     bounds = interval(Counts(rank, (low[0], high[0]), (low[1] + curve.misses, high[1] + curve.misses), population), to)
     row: dict[str, float | bool | None] = {
         "rank": rank,
-        "recall": middle[0] / positives if positives else None,
-        "precision": None if middle[0] is None else middle[0] / rank,
+        "recall": estimates[0] / positives if positives else None,
+        "precision": None if estimates[0] is None else estimates[0] / rank,
         "extrapolated_lower": bounds.precision[0],
         "extrapolated": None,
         "extrapolated_upper": bounds.precision[1],
@@ -88,8 +81,8 @@ def _row(curve: Curve, rank: int, to: float, population: int) -> dict[str, float
     if positives is None:
         return row  # labels are missing, and nothing estimates them
     prevalence = positives / population
-    if 0 < middle[0] < positives and middle[0] / rank > prevalence:
-        answer = extrapolate(middle[0] / rank, middle[0] / positives, prevalence, to)
+    if 0 < estimates[0] < positives and estimates[0] / rank > prevalence:
+        answer = extrapolate(estimates[0] / rank, estimates[0] / positives, prevalence, to)
         row["extrapolated"] = float(answer.precision)
         row["documents"] = float(documents(prevalence, population, to, answer.precision))
         row["outside_model"] = bool(answer.outside_model)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from streameval.errors import InputError, did_you_mean
-from streameval.labelling.readers import is_url
+from streameval.labelling.readers import is_address
 from streameval.parquet.account import Forecast
 from streameval.parquet.files import DataFile
 from streameval.parquet.footers import read_footer
@@ -28,12 +28,9 @@ from streameval.verbs.select import fetched_before, open_planned, shown_columns
 class Source:
     """A label table that would be read.
 
-    Attributes
-    ----------
-    bytes : int or None
-        None for a query.
-    rows : int or None
-        Where a footer says so: of Parquet.
+    Attributes:
+        bytes: None for a query.
+        rows: Where a footer says so: of Parquet.
     """
 
     source: str
@@ -44,13 +41,7 @@ class Source:
 def forecast(
     study: str | os.PathLike[str], *, ranking: Any = None, columns: Sequence[str] | None = None
 ) -> tuple[Plan, Forecast]:
-    """Say what `select` would read, from footers and page indexes; nothing is written.
-
-    Raises
-    ------
-    StudyError, InputError
-        See `streameval.verbs.select.select`.
-    """
+    """Forecast what `select` would read, from footers and page indexes; nothing is written; errors as in `select`."""
     folder = Study(Path(study))
     plan = folder.plan()
     opened = open_planned(plan, ranking)
@@ -60,13 +51,7 @@ def forecast(
 
 
 def forecast_cut(cut: Cut, out: str | os.PathLike[str], *, order: str = "storage") -> tuple[Forecast, list[str]]:
-    """Say what `Cut.write` would read, and where it would write: nowhere, where the same cut is already.
-
-    Raises
-    ------
-    InputError, StudyError, OutsideError
-        See `Cut.write`.
-    """
+    """Forecast what `Cut.write` would read, and where it would write: nowhere, where the same cut is already."""
     target = Target(out, order)
     refuse_inside(target, cut.plan)
     if already_written(cut, target) is not None:
@@ -77,13 +62,7 @@ def forecast_cut(cut: Cut, out: str | os.PathLike[str], *, order: str = "storage
 
 
 def forecast_exact(ranking: Any, options: RankingOptions, label: str | None) -> tuple[int, Forecast]:
-    """Say what `exact` would read of a list of how many items: its labels, unless they lie beside it, and its scores.
-
-    Raises
-    ------
-    InputError
-        See `exact`.
-    """
+    """Forecast what `exact` would read of a list: its labels, unless they lie beside it, and its scores; and N."""
     opened = open_ranking(ranking, options)
     known = opened.columns()
     if label is not None and label not in known:
@@ -93,22 +72,16 @@ def forecast_exact(ranking: Any, options: RankingOptions, label: str | None) -> 
 
 
 def forecast_labels(sources: Sequence[str]) -> list[Source]:
-    """Say how large label tables are, by paths and addresses; queries are not run.
-
-    Raises
-    ------
-    InputError, OutsideError
-        There is no such file; a store that refuses or does not answer.
-    """
-    return [Source(_shown(one), *_size(one)) for one in sources]
+    """Say how large label tables are, by paths and addresses; queries are not run."""
+    return [Source(_shown(source), *_size(source)) for source in sources]
 
 
 def _shown(source: str) -> str:
-    return masked_source(source.partition("#")[0]) if is_url(source) else source
+    return masked_source(source.partition("#")[0]) if is_address(source) else source
 
 
 def _size(source: str) -> tuple[int | None, int | None]:
-    if is_url(source):
+    if is_address(source):
         return None, None
     if not is_remote(source) and not os.path.isfile(source):
         raise InputError(f"{source}: no such file")

@@ -1,4 +1,4 @@
-"""Growth: what a study of yesterday's list is worth for today's, before anything is asked of people."""
+"""Growth: what a study of yesterday's list is worth for today's, before anybody labels."""
 
 from __future__ import annotations
 
@@ -25,14 +25,12 @@ from streameval.typing import AnyArray, Int64Array
 class Growth:
     """What two studies have in common.
 
-    Attributes
-    ----------
-    summary : dict
-        `items_before`, `items_after`; `planned` items of the later study, `known` of them from the earlier one,
-        `labelled` there, `to_label`; `moved`: `same_rank`, `up`, `down`, `median_shift`, `largest_shift` of the known;
-        `cutoffs`: where ranks of the earlier list stand in the later one, by score; `valid`: what stays true.
-    items : pyarrow.Table
-        Known items: `rank` and `rank_before` int64, `label` int8 (null where there is none).
+    Attributes:
+        summary: `items_before`, `items_after`; `planned` items of the later study, `known` of them from the earlier
+            one, `labelled` there, `to_label`; `moved`: `same_rank`, `up`, `down`, `median_shift`, `largest_shift` of
+            the known; `cutoffs`: where ranks of the earlier list stand in the later one, by score; `valid`: what stays
+            true.
+        items: Known items: `rank` and `rank_before` int64, `label` int8 (null where there is none).
     """
 
     summary: dict[str, Any]
@@ -52,23 +50,15 @@ def growth(
     A label belongs to an item, whatever its rank; ranks are chosen without a look at labels; so a label that an item
     got before is as good as one that is asked for now.
 
-    Parameters
-    ----------
-    before, after : path
-        Studies.
-    on : sequence of str, optional
-        Columns that tell items apart (default: the later plan's key).
-    out : path, optional
-        Parquet file for `rank`, `label` of the items labelled before, to give to `evaluate`.
-    existing : {"kept", "replaced"}
-        What becomes of a file that stands there and differs.
+    Args:
+        before, after: Studies.
+        on: Columns that tell items apart (default: the later plan's key).
+        out: Parquet file for `rank`, `label` of the items labelled before, to give to `evaluate`.
+        existing ({"kept", "replaced"}): What becomes of a file that stands there and differs.
 
-    Raises
-    ------
-    StudyError
-        One has not been selected.
-    InputError
-        A column is not in both, or does not tell items apart.
+    Raises:
+        StudyError: One has not been selected.
+        InputError: A column is not in both, or does not tell items apart.
     """
     studies = [Study(Path(before)), Study(Path(after))]
     plans = [study.plan() for study in studies]
@@ -133,8 +123,8 @@ def _summary(studies: list[Study], plans: list[Plan], items: pa.Table) -> dict[s
             "largest_shift": int(np.max(np.abs(shift), initial=0)),
         },
         "cutoffs": _cutoffs(studies, plans),
-        "valid": f"The curve of {studies[0].folder} stays true of the list it was made for ({fingerprint}), and says "
-        f"nothing of what came since.",
+        "valid": f"What {studies[0].folder} claims is about the list it was made for ({fingerprint}), and says nothing "
+        "of what came since.",
     }
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from streameval import __version__
+from streameval.curve import Basis
 from streameval.errors import InputError
 from streameval.progress import Progress, silent
 from streameval.rows.options import RankingOptions
@@ -31,16 +32,11 @@ MANIFEST = "_manifest.json"  # a name without the underscore would be read as Pa
 class Written:
     """What `Cut.write` wrote.
 
-    Attributes
-    ----------
-    folder : Path or str
-        A string where it is the URI of an object store.
-    files : tuple of str
-        Names of the parts, in order.
-    bytes : int
-        Of the parts.
-    already_there : bool
-        Whether the same cut was there before: nothing was written.
+    Attributes:
+        folder: A string where it is the URI of an object store.
+        files: Names of the parts, in order.
+        bytes: Of the parts.
+        already_there: Whether the same cut was there before: nothing was written.
     """
 
     folder: Path | str
@@ -55,14 +51,11 @@ class Written:
 class Target:
     """Where the items go, and in which order.
 
-    Parameters
-    ----------
-    order : {"storage", "rank"}
+    Args:
+        order: {"storage", "rank"}.
 
-    Raises
-    ------
-    InputError
-        An order that is not known; a scheme that is not known, or credentials in a URI.
+    Raises:
+        InputError: An order that is not known; a scheme that is not known, or credentials in a URI.
     """
 
     out: str | os.PathLike[str]
@@ -96,19 +89,16 @@ class Target:
 class Cut:
     """A cutoff, and what is proven of it.
 
-    Attributes
-    ----------
-    rank : int
-        The items of ranks 1..rank are above it.
-    score : int, float, str or None
-        Score of the item at `rank`; None where the order has none, or where the list lies in memory and was not given.
-    holds : mapping of str to float
-        `yield_lower, yield, yield_upper` and the same of precision, recall and f1, of ranks 1..rank; None where
-        undefined.
-    claim : Claim
-        What the bounds promise.
-    asked : mapping of str to str
-        The target as typed: precision, recall or rank; and `misses`, where any were given.
+    Attributes:
+        rank: The items of ranks 1..rank are above it.
+        score: Score of the item at `rank`; None where the order has none, or where the list lies in memory and was not
+            given.
+        holds (mapping of str to float): `yield_lower, yield, yield_upper` and the same of precision, recall and f1, of
+            ranks 1..rank; None where undefined.
+        claim: What the bounds promise.
+        asked (mapping of str to str): The target as typed: precision, recall or rank; and `misses`, where any were
+            given.
+        estimates ({"bounds", "labels at hand", "none"}): What estimates are made of (`streameval.curve.Curve`).
     """
 
     rank: int
@@ -119,6 +109,7 @@ class Cut:
     plan: Plan = field(repr=False)
     evaluation_id: str
     study: Path
+    estimates: Basis
     _ranking: Any = field(default=None, repr=False)
 
     def as_dict(self) -> dict[str, Any]:
@@ -129,32 +120,26 @@ class Cut:
             "rank": self.rank,
             "score": self.score,
             **self.holds,
+            "estimates": self.estimates,
             "claim": self.claim.as_dict(),
         }
 
     def write(self, out: str | os.PathLike[str], *, order: str = "storage", progress: Progress = silent) -> Written:
         """Write the items above the cutoff to a folder of Parquet files, whole or not at all, in fixed memory.
 
-        Parameters
-        ----------
-        out : path or URI
-            A new folder, or an empty one, here or on an object store: part-00000.parquet … and a manifest. Where this
-            same cut is already, nothing is written.
-        order : {"storage", "rank"}
-            Order of the items. In rank order each item has its `rank`; so it has where the stored order is the
-            ranking. An order by score takes room for a second, uncompressed copy beside `out` (for an object store,
-            among the temporary files) while it is sorted.
-        progress : callable(done, total), optional
-            Items written.
+        Args:
+            out (path or URI): A new folder, or an empty one, here or on an object store: part-00000.parquet … and a
+                manifest. Where this same cut is already, nothing is written.
+            order ({"storage", "rank"}): Order of the items. In rank order each item has its `rank`; so it has where the
+                stored order is the ranking. An order by score takes room for a second, uncompressed copy beside `out`
+                (for an object store, among the temporary files) while it is sorted.
+            progress (callable(done, total)): Items written.
 
-        Raises
-        ------
-        InputError
-            A path that is taken, or inside the ranking; a damaged file, or one that changed; a store that refuses.
-        StudyError
-            The ranking is not the one that was planned, or lies in memory and was not given.
-        OutsideError
-            Full disk, a store that does not answer, and the like; nothing is left behind.
+        Raises:
+            InputError: A path that is taken, or inside the ranking; a damaged file, or one that changed; a store that
+                refuses.
+            StudyError: The ranking is not the one that was planned, or lies in memory and was not given.
+            OutsideError: Full disk, a store that does not answer, and the like; nothing is left behind.
         """
         return write_items(self, Target(out, order), self._ranking, progress)
 
@@ -162,10 +147,8 @@ class Cut:
 def write_items(cut: Cut, target: Target, given: Any, progress: Progress) -> Written:
     """Write the items of a cut; see `Cut.write`.
 
-    Parameters
-    ----------
-    given : table or None
-        The ranking, where it lies in memory.
+    Args:
+        given: The ranking, where it lies in memory.
     """
     from streameval.rankings.top_items import read_top
 
@@ -249,13 +232,7 @@ def _manifest(cut: Cut, target: Target, made: Written) -> dict[str, Any]:
 
 
 def refuse_taken(target: Target) -> None:
-    """Refuse a place that holds anything but what a run that was killed has left.
-
-    Raises
-    ------
-    InputError
-        Something is there.
-    """
+    """Refuse a place that holds anything but what a run that was killed has left."""
     if target.remote:
         leftovers(target.place, MANIFEST)
     else:
@@ -263,13 +240,7 @@ def refuse_taken(target: Target) -> None:
 
 
 def refuse_inside(target: Target, plan: Plan) -> None:
-    """Refuse a place that the ranking would grow by.
-
-    Raises
-    ------
-    InputError
-        Names both.
-    """
+    """Refuse a place that the ranking would grow by; the error names both."""
     for source in plan.location.get("source") or ():
         if _is_inside(target, source.removeprefix("delta:")):
             raise InputError(

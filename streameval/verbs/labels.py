@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from streameval.study import Study
-from streameval.study.judging import curve_of, half_width_of, last_judging, tally_stored
+from streameval.study.judging import as_read, curve_of, half_width_of, last_judging, tally_stored
 from streameval.study.vote_store import Given
 from streameval.types import Plan
 
@@ -22,20 +22,14 @@ from streameval.types import Plan
 class Progress:
     """How far the labelling has come.
 
-    Attributes
-    ----------
-    account : mapping of str to int
-        As `evaluate` gives it.
-    strata : pyarrow.Table
-        `stratum`, `first_rank`, `last_rank`, `planned`, `labelled`.
-    sources : sequence of mapping
-        Per stored source, in the order in which they came: `id`, `source`, `rows`, `votes`, `skips`, `unplanned`.
-    agreement : mapping
-        As `evaluate` gives it: `percent`, `alpha`, and `annotators` by name.
-    half_width : mapping
-        As `evaluate` gives it: `alpha`, `rank`, `labels_for_half`.
-    judging : mapping
-        `vote`, `prefer`, `label_error` of the last evaluation, by which labels were counted.
+    Attributes:
+        account (mapping of str to int): As `evaluate` gives it.
+        strata: `stratum`, `first_rank`, `last_rank`, `planned`, `labelled`.
+        sources: Per stored source, in the order in which they came: `id`, `source`, `rows`, `votes`, `skips`,
+            `unplanned`.
+        agreement: As `evaluate` gives it: `percent`, `alpha`, and `annotators` by name.
+        half_width: As `evaluate` gives it: `alpha`, `rank`, `labels_for_half`.
+        judging: `vote`, `prefer`, `label_error` of the last evaluation, by which labels were counted.
     """
 
     account: Mapping[str, int]
@@ -49,16 +43,15 @@ class Progress:
 def labels(study: str | os.PathLike[str]) -> Progress:
     """Say how far the labelling of a study has come, judged as in its last evaluation.
 
-    Raises
-    ------
-    StudyError
-        No study there, or its votes are damaged.
+    Raises:
+        StudyError: No study there, or its votes are damaged.
     """
     folder = Study(Path(study))
     plan = folder.plan()
     judging, stored = last_judging(folder), folder.labels.sources()
     tallied = tally_stored(folder, plan, judging, stored)
-    curve = curve_of(judging.read(plan), tallied.labels, judging.label_error)
+    read = as_read(plan, judging)
+    curve = curve_of(read, tallied.labels, judging.label_error)
     missing = int(tallied.labels.account["missing"])
     return Progress(
         account=tallied.labels.account,
@@ -66,7 +59,7 @@ def labels(study: str | os.PathLike[str]) -> Progress:
         sources=[_source(one, tallied.rows) for one in stored],
         agreement=tallied.agreement.as_dict(),
         half_width={
-            **half_width_of(plan, curve, missing),
+            **half_width_of(read, curve, missing, judging.label_error),
             "coverage": curve.claim.coverage,
         },
         judging={"vote": judging.vote, "prefer": list(judging.prefer), "label_error": judging.label_error},
@@ -76,20 +69,14 @@ def labels(study: str | os.PathLike[str]) -> Progress:
 def forget(study: str | os.PathLike[str], source: str) -> int:
     """Let a source's rows count no longer; they stay stored, and count again when the source is given again.
 
-    Parameters
-    ----------
-    source : str
-        Name or id of a source as `labels` shows it, or what a `source` column says.
+    Args:
+        source: Name or id of a source as `labels` shows it, or what a `source` column says.
 
-    Returns
-    -------
-    int
-        Rows that do not count any more; 0 where they did not before.
+    Returns:
+        int: Rows that do not count any more; 0 where they did not before.
 
-    Raises
-    ------
-    InputError
-        There is no such source.
+    Raises:
+        InputError: There is no such source.
     """
     folder = Study(Path(study))
     with folder.changing():

@@ -16,7 +16,7 @@ from dataclasses import replace
 import numpy as np
 
 from streameval.curve import Basis
-from streameval.labelling import Tallied
+from streameval.labelling.tally import Tallied
 from streameval.types import Labels, Plan
 from streameval.typing import BoolArray, Int64Array
 from streameval.verbs.tasks import task_numbers
@@ -27,10 +27,8 @@ _LEVEL = 0.05
 def completed(plan: Plan, tallied: Tallied) -> tuple[Basis, Labels | None]:
     """Fill in missing labels from those at hand, for estimates alone.
 
-    Returns
-    -------
-    labels : Labels or None
-        With "labels at hand": each label that nobody gave is that of the nearest planned rank that has one.
+    Returns:
+        labels: With "labels at hand": each label that nobody gave is that of the nearest planned rank that has one.
     """
     labels, answered = tallied.labels, tallied.answered
     if answered.all():

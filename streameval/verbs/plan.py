@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from streameval.errors import InputError, OutsideError
+from streameval.errors import InputError, OutsideError, StudyError
 from streameval.methods import create, refuse_alpha_with_budget
 from streameval.progress import Progress, silent
 from streameval.rankings import open_ranking
@@ -32,43 +32,32 @@ def plan(
 ) -> Plan:
     """Choose the ranks of a ranking to label, and write them to a study.
 
-    Parameters
-    ----------
-    ranking : path, list of paths, or table
-        A Parquet file, a folder of partitions, a glob, or a list of these; or an Arrow, Polars or pandas table. Its
-        stored order is the ranking, or the order that `options` describe.
-    study : path
-        Folder of the study; made if it is not there. The same plan again changes nothing. Another one takes its place
-        only while nothing was made of it (`Study.is_begun`).
-    method : str
-        Name of the method.
-    seed : int, optional
-        Seed of what is random: the draw, and the shuffle of the tasks. By default that of the plan that is there, else
-        a fresh one of the system's entropy (`known_seed`, `fresh_seed`); plan.json keeps it.
-    options : RankingOptions, optional
-        Score, key, order of files, memory, threads.
-    by : str, optional
-        Column whose values are slices: each gets ranks, a curve and metrics of its own (`draw_by_slices`).
-    progress : callable(done, total), optional
-        Rows read, of a list in slices: nothing is read of any other.
-    **parameters
-        Of the method (`streameval.methods`).
+    Args:
+        ranking: A Parquet file, a folder of partitions, a glob, or a list of these; or an Arrow, Polars or pandas
+            table. Its stored order is the ranking, or the order that `options` describe.
+        study: Folder of the study; made if it is not there. The same plan again changes nothing. Another one takes its
+            place only while nothing was made of it (`Study.is_begun`).
+        method: Name of the method.
+        seed: Seed of what is random: the draw, and the shuffle of the tasks. By default that of the plan that is there,
+            else a fresh one of the system's entropy (`known_seed`, `fresh_seed`); plan.json keeps it.
+        options: Score, key, order of files, memory, threads.
+        by: Column whose values are slices: each gets ranks, a curve and metrics of its own (`draw_by_slices`).
+        progress (callable(done, total)): Rows read, of a list in slices: nothing is read of any other.
+        **parameters: Of the method (`streameval.methods`).
 
-    Raises
-    ------
-    InputError
-        Whatever is wrong with the ranking or a parameter.
-    StudyError
-        The folder holds a different plan, of which something was made.
-    OutsideError
-        Another command has planned this study meanwhile, and this one was given no seed: it would draw by another one.
+    Raises:
+        InputError: Whatever is wrong with the ranking or a parameter.
+        StudyError: The folder holds a different plan, of which something was made.
+        OutsideError: Another command has planned this study otherwise meanwhile: it was told that its plan
+            is there.
     """
     folder = planned_study(study)
-    known = known_seed(folder, seed)
+    before, known = _planned(folder), known_seed(folder, seed)
     how = Drawing(method, fresh_seed() if known is None else known, by)
     drawn, _ = draw(ranking, how, options, parameters, progress)
     with folder.planning():
-        if known_seed(folder, seed) != known:
+        now = _planned(folder)
+        if now != before and drawn.plan_id not in now:
             raise OutsideError(
                 f"{folder.folder}: another command has planned it meanwhile", "run the same command again"
             )
@@ -77,16 +66,18 @@ def plan(
 
 
 def planned_study(study: str | os.PathLike[str]) -> Study:
-    """Give the study to plan into.
-
-    Raises
-    ------
-    InputError
-        Its name is empty: that would be the current folder.
-    """
+    """Give the study to plan into; an `InputError` where its name is empty: that would be the current folder."""
     if not os.fspath(study):
         raise InputError("the study's name is empty", "name a folder; '.' is the current one")
     return Study(Path(study))
+
+
+def _planned(study: Study) -> tuple[str, ...]:
+    """Ids of the plan that a study holds; none where there is none that can be read."""
+    try:
+        return study.plan().study_ids if study.exists else ()
+    except StudyError:
+        return ()
 
 
 def known_seed(study: Study, given: int | None) -> int | None:
@@ -109,10 +100,8 @@ def fresh_seed() -> int:
 class Drawing:
     """What chooses the ranks.
 
-    Attributes
-    ----------
-    by : str or None
-        Column of the slices; None where the list is one.
+    Attributes:
+        by: Column of the slices; None where the list is one.
     """
 
     method: str
@@ -127,13 +116,7 @@ def draw(
     parameters: dict[str, Any],
     progress: Progress = silent,
 ) -> tuple[Plan, Ranking]:
-    """Choose ranks and write nothing: the plan, and the ranking that was opened for it.
-
-    Raises
-    ------
-    InputError
-        See `plan`.
-    """
+    """Choose ranks and write nothing: the plan, and the ranking that was opened for it; errors as in `plan`."""
     refuse_alpha_with_budget(parameters)
     chosen = create(how.method, parameters)
     opened = open_ranking(ranking, options)

@@ -24,12 +24,9 @@ MANIFEST = "manifest.json"
 class Published:
     """What was published.
 
-    Attributes
-    ----------
-    manifest : dict
-        `evaluation_id`, `study`, `version`, and for each of `files` its `name`, `bytes` and `sha256`.
-    already_there : bool
-        Whether the same set was there before: nothing was written.
+    Attributes:
+        manifest: `evaluation_id`, `study`, `version`, and for each of `files` its `name`, `bytes` and `sha256`.
+        already_there: Whether the same set was there before: nothing was written.
     """
 
     place: str
@@ -43,17 +40,12 @@ def publish(study: str | os.PathLike[str], place: str | os.PathLike[str]) -> Pub
     The manifest goes last, and a former one goes first: where it lies, the set is whole, and every file has the hash it
     names. The same evaluation again writes nothing; remove the manifest to have it written once more.
 
-    Parameters
-    ----------
-    place : path or URI
-        Folder, made if need be, or `s3://…`, `gs://…`, `az://…`.
+    Args:
+        place (path or URI): Folder, made if need be, or `s3://…`, `gs://…`, `az://…`.
 
-    Raises
-    ------
-    StudyError
-        There are no results, or they are a mixed set.
-    InputError, OutsideError
-        The place cannot be written to; the store does not answer.
+    Raises:
+        StudyError: There are no results, or they are a mixed set.
+        InputError, OutsideError: The place cannot be written to; the store does not answer.
     """
     folder = Study(Path(study))
     with folder.changing():
@@ -63,13 +55,7 @@ def publish(study: str | os.PathLike[str], place: str | os.PathLike[str]) -> Pub
 
 
 def publish_exact(found: Evaluation, folder: str | os.PathLike[str], place: str | os.PathLike[str]) -> Published:
-    """Copy what `exact` wrote into a folder, in the same way.
-
-    Raises
-    ------
-    InputError, OutsideError
-        See `publish`.
-    """
+    """Copy what `exact` wrote into a folder, in the same way as `publish`."""
     return _copy(_bodies(Path(folder), EXACT), found.evaluation_id, None, place)
 
 

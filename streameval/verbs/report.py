@@ -27,23 +27,16 @@ def report(
 ) -> Path:
     """Draw a report from result files, and return its path.
 
-    Parameters
-    ----------
-    *studies : paths
-        One study, or several to be drawn over one another.
-    out : path, optional
-        File to write; by default the report.html of the only study.
-    items : {"hidden", "shown"}
-        Whether the page holds text of items: the highest negatives and the lowest positives.
-    existing : {"kept", "replaced"}
-        What becomes of a file that stands at `out` and differs.
+    Args:
+        *studies: One study, or several to be drawn over one another.
+        out: File to write; by default the report.html of the only study.
+        items ({"hidden", "shown"}): Whether the page holds text of items: the highest negatives and the lowest
+            positives.
+        existing ({"kept", "replaced"}): What becomes of a file that stands at `out` and differs.
 
-    Raises
-    ------
-    InputError
-        No study, or several without `out`.
-    StudyError
-        There are no results, they are a mixed set, or the plan has grown since.
+    Raises:
+        InputError: No study, or several without `out`.
+        StudyError: There are no results, they are a mixed set, or the plan has grown since.
     """
     if not studies or (len(studies) > 1 and out is None):
         raise InputError(f"a report of {len(studies)} studies has no place of its own", "name its file with --out FILE")
@@ -58,7 +51,7 @@ def report(
 def _drawn(studies: Sequence[str | os.PathLike[str]], items: Items, path: Path, existing: atomic.Existing) -> Path:
     shown = _shown(studies, items)
     one = len(shown) == 1 and shown[0].items is None
-    drawn = atomic.text(render(shown[0].plan, shown[0].found) if one else page(shown))
+    drawn = atomic.text(render(shown[0].name, shown[0].plan, shown[0].evaluation) if one else page(shown))
     atomic.write_out({path: drawn}, existing)
     return path
 
@@ -68,19 +61,13 @@ def plots(
 ) -> list[Path]:
     """Draw every chart of a report as SVG and as PNG.
 
-    Parameters
-    ----------
-    folder : path
-        Gets precision.svg, precision.png, recall.svg …; made if it is not there.
-    existing : {"kept", "replaced"}
-        What becomes of files that stand there and differ.
+    Args:
+        folder: Gets precision.svg, precision.png, recall.svg …; made if it is not there.
+        existing ({"kept", "replaced"}): What becomes of files that stand there and differ.
 
-    Raises
-    ------
-    InputError
-        No study.
-    StudyError
-        There are no results, they are a mixed set, or the plan has grown since.
+    Raises:
+        InputError: No study.
+        StudyError: There are no results, they are a mixed set, or the plan has grown since.
     """
     if not studies:
         raise InputError("no study to draw")
@@ -101,10 +88,9 @@ def _shown(studies: Sequence[str | os.PathLike[str]], items: Items) -> list[Show
         evaluation = folder.evaluation()
         plan = folder.plan() if folder.exists else None
         selection = folder.selection(plan) if plan is not None and items == "shown" else None
-        name = evaluation.summary.get("method") or "exact"
-        found.append(Shown(name if len(studies) == 1 else Path(path).resolve().name, plan, evaluation, selection))
-    twice = Counter(one.name for one in found)
+        found.append(Shown(Path(path).resolve().name, plan, evaluation, selection))
+    twice = Counter(study.name for study in found)
     return [
-        Shown(f"{one.name} ({i})" if twice[one.name] > 1 else one.name, one.plan, one.found, one.items)
-        for i, one in enumerate(found, 1)
+        Shown(f"{study.name} ({i})" if twice[study.name] > 1 else study.name, study.plan, study.evaluation, study.items)
+        for i, study in enumerate(found, 1)
     ]

@@ -11,7 +11,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from streameval.errors import InputError
-from streameval.labelling import Items, LabelColumns, Votes, read_votes
+from streameval.labelling.match_items import Items
+from streameval.labelling.options import LabelColumns
+from streameval.labelling.reading import read_votes
+from streameval.labelling.votes import Votes
 from streameval.methods import DrawsStrata, create, refuse_alpha_with_budget
 from streameval.progress import Progress, silent
 from streameval.rankings import open_ranking
@@ -27,17 +30,12 @@ from streameval.verbs.plan import fresh_seed, known_seed, planned_study
 class ByKey:
     """How items are drawn by their key, and which labels they bring.
 
-    Attributes
-    ----------
-    key : tuple of str
-        Columns that tell items apart, whatever the version of the ranking. Labels are joined by the first.
-    labels : path or table, optional
-        Labels that items got before, for whatever version.
-    label : str
-        Column with the label.
-    unseen_by_model : {"yes", "no"}, optional
-        Whether the model that made this ranking has seen none of these labels; must be said where there are labels. If
-        it has, the curve's coverage is "none".
+    Attributes:
+        key: Columns that tell items apart, whatever the version of the ranking. Labels are joined by the first.
+        labels: Labels that items got before, for whatever version.
+        label: Column with the label.
+        unseen_by_model ({"yes", "no"}): Whether the model that made this ranking has seen none of these labels; must be
+            said where there are labels. If it has, the curve's coverage is "none".
     """
 
     key: tuple[str, ...]
@@ -62,10 +60,8 @@ class ByKey:
 class Reused:
     """What `plan_by_key` did.
 
-    Attributes
-    ----------
-    labelled : int
-        Planned items that had a label already: nobody has to be asked for these.
+    Attributes:
+        labelled: Planned items that had a label already: nobody has to be asked for these.
     """
 
     plan: Plan
@@ -85,23 +81,16 @@ def plan_by_key(
 ) -> Reused:
     """Choose the ranks to label by the hashes of their items' keys, and take over labels that items have already.
 
-    Parameters
-    ----------
-    ranking, study, options, **parameters
-        As for `plan`.
-    method : str
-        One that draws from strata: loguniform.
-    seed : int, optional
-        The same for every version of the ranking, or the draws have nothing in common; so there is no default but that
-        of the plan that the study holds.
+    Args:
+        ranking, study, options, **parameters: As for `plan`.
+        method: One that draws from strata: loguniform.
+        seed: The same for every version of the ranking, or the draws have nothing in common; so there is no default but
+            that of the plan that the study holds.
 
-    Raises
-    ------
-    InputError
-        A method that draws nothing, no seed, a key that does not tell items apart, labels that cannot be read or
-        contradict one another.
-    StudyError
-        The folder holds a different plan.
+    Raises:
+        InputError: A method that draws nothing, no seed, a key that does not tell items apart, labels that cannot be
+            read or contradict one another.
+        StudyError: The folder holds a different plan.
     """
     refuse_alpha_with_budget(parameters)
     chosen = create(method, parameters)
@@ -109,7 +98,7 @@ def plan_by_key(
         raise InputError(
             f"method {method} does not draw from strata", "items are drawn by key with --method loguniform"
         )
-    if parameters.get("looks") not in (None, 1):
+    if chosen.looks > 1:
         raise InputError("a plan that was drawn by key cannot be enlarged", "leave out looks")
     folder = planned_study(study)
     shared = known_seed(folder, seed)
@@ -122,10 +111,9 @@ def plan_by_key(
     memory = options.memory if options is not None else 2.0
     strata = chosen.strata(opened.n_items)
     drawn = chosen.drawn(opened.n_items, shared, draw_by_key(opened, strata, by.key, shared, memory, progress))
-    notes: dict[str, Any] = {**drawn.notes, "draw_by": list(by.key)}
+    made = replace(drawn, ranking=opened.description(), location=opened.location()).with_notes(draw_by=list(by.key))
     if by.labels is not None:
-        notes["labels_seen_by_model"] = by.unseen_by_model == "no"
-    made = replace(drawn, notes=notes, ranking=opened.description(), location=opened.location())
+        made = made.with_notes(labels_seen_by_model=by.unseen_by_model == "no")
     votes = None if by.labels is None else _votes(opened, made, by)
     with folder.planning():
         folder.save_plan(made)

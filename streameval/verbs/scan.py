@@ -27,26 +27,18 @@ def scan(
     Scans follow one another, and each needs all shares of the one before. Shares may be done in any order, at once by
     several processes that see the study's folder, again, or in different numbers of shares: the ranks are the same.
 
-    Parameters
-    ----------
-    shard : str
-        "i/n": the i-th of n shares of the list's rows. "1/1": all that is left.
-    engine : Engine or str
-        What reads the rows: "local" (threads of this process), "spark" (the session that is there, or a new one on this
-        machine), or one with settings: `streameval.engines.create("spark", {"remote": "sc://host:15002"})`.
-        Ranks do not depend on it.
+    Args:
+        shard: "i/n": the i-th of n shares of the list's rows. "1/1": all that is left.
+        engine: What reads the rows: "local" (threads of this process), "spark" (the session that is there, or a new one
+            on this machine), or one with settings: `streameval.engines.create("spark", {"remote": "sc://host:15002"})`.
+            Ranks do not depend on it.
 
-    Returns
-    -------
-    ScanState
-        The scan that it came to, and the shares of it that are missing: none when `select` can go on.
+    Returns:
+        ScanState: The scan that it came to, and the shares of it that are missing: none when `select` can go on.
 
-    Raises
-    ------
-    StudyError
-        The ranking is not the one that was planned, or it is not ordered by score.
-    InputError
-        A shard that does not exist; scores that are missing; a damaged file.
+    Raises:
+        StudyError: The ranking is not the one that was planned, or it is not ordered by score.
+        InputError: A shard that does not exist; scores that are missing; a damaged file.
     """
     share = Shard.parse(shard)
     folder = Study(Path(study))

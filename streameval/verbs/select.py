@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Unpack
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -14,7 +14,9 @@ import pyarrow as pa
 from streameval.engines import Engine, engine_of
 from streameval.errors import InputError, StudyError, did_you_mean
 from streameval.labelling.exports import format_of
-from streameval.methods import create
+from streameval.labelling.options import TaskOptions
+from streameval.methods import method_of
+from streameval.options import split
 from streameval.order.checkpoints import Scans, forget
 from streameval.progress import Progress, silent
 from streameval.rankings import open_ranking
@@ -24,7 +26,7 @@ from streameval.stores import atomic
 from streameval.study import Study
 from streameval.types import Labels, Plan
 from streameval.typing import Int64Array
-from streameval.verbs.tasks import TaskOptions, make_tasks, question_of, task_numbers, task_options
+from streameval.verbs.tasks import make_tasks, question_of, task_numbers
 from streameval.verbs.weights import with_weight
 
 # of `Fetched`, kept beside the items
@@ -38,23 +40,15 @@ _COUNTS = [
 class Selection:
     """What `select` did.
 
-    Attributes
-    ----------
-    table : pyarrow.Table
-        `rank`, `stratum`, `weight` (see `streameval.verbs.weights`), `score` (where the order has one), `se_task`, then
-        the items' columns.
-    fetched : Fetched
-        What was read for it, now or by the `select` that fetched it.
-    already : bool
-        Whether the items were there: nothing of the list was read but footers.
-    left_out : tuple of str
-        Columns that an export leaves out because they give the answer away.
-    tasks : int
-        Tasks exported.
-    files : tuple of Path
-        Files of the export.
-    source : mapping
-        Where the ranking lies, and its fingerprint.
+    Attributes:
+        table: `rank`, `stratum`, `weight` (see `streameval.verbs.weights`), `score` (where the order has one),
+            `se_task`, then the items' columns.
+        fetched: What was read for it, now or by the `select` that fetched it.
+        already: Whether the items were there: nothing of the list was read but footers.
+        left_out: Columns that an export leaves out because they give the answer away.
+        tasks: Tasks exported.
+        files: Files of the export.
+        source: Where the ranking lies, and its fingerprint.
     """
 
     table: pa.Table
@@ -74,40 +68,35 @@ def select(
     export: str | os.PathLike[str] | None = None,
     engine: Engine | str = "local",
     progress: Progress = silent,
-    **tasks: Unpack[TaskOptions],
+    **tasks: Any,
 ) -> Selection:
     """Fetch the planned items into selection.parquet, and write them as tasks if asked to.
 
     What is in selection.parquet already is not fetched again: of the list, only footers are read then, to see that it
     is still the one that was planned.
 
-    Parameters
-    ----------
-    ranking : table, optional
-        The ranking that was planned, where it lies in memory: a study cannot open it again by itself.
-    columns : sequence of str, optional
-        The items' columns to carry; by default all. In an export, columns that look like scores or labels appear only
-        when they are named here.
-    export : path, optional
-        Task file for people, format by its ending: .csv, .jsonl (Prodigy), .label-studio.json, .html (an offline page).
-        Its order is a seeded shuffle, and `se_task` numbers that shuffle, so neither reveals a rank.
-    engine : Engine or str
-        What runs the scans of a list by score: see `scan`.
-    tasks
-        `remaining`, `repeats`, `controls`, `question`, `yes`, `no`: see `streameval.verbs.tasks.TaskOptions`.
+    Args:
+        ranking: The ranking that was planned, where it lies in memory: a study cannot open it again by itself.
+        columns: The items' columns to carry; by default all. In an export, columns that look like scores or labels
+            appear only when they are named here.
+        export: Task file for people, format by its ending: .csv, .jsonl (Prodigy), .label-studio.json, .html (an
+            offline page). Its order is a seeded shuffle, and `se_task` numbers that shuffle, so neither reveals a rank.
+        engine: What runs the scans of a list by score: see `scan`.
+        tasks: `remaining`, `repeats`, `controls`, `question`, `yes`, `no` of the export: see
+            `streameval.labelling.options.TaskOptions`.
 
-    Raises
-    ------
-    StudyError
-        The ranking is not the one that was planned; both fingerprints are named. Its scans are shared out in shards
-        (`scan`), and some are not done; names them.
-    InputError
-        A column that is not there, a damaged file, or a file where the export would be that differs from it.
+    Raises:
+        StudyError: The ranking is not the one that was planned; both fingerprints are named. Its scans are shared out
+            in shards (`scan`), and some are not done; names them.
+        InputError: A column that is not there, a damaged file, or a file where the export would be that differs from
+            it.
     """
     folder = Study(Path(study))
     plan = folder.plan()
     files = format_of(os.fspath(export)) if export is not None else None
-    asked = task_options(tasks, export is not None)
+    (asked,) = split([TaskOptions], tasks, "select")
+    if export is None and (given := [name for name, value in tasks.items() if value]):
+        raise InputError(f"{given[0]} says what an export holds, and there is none", "name a file with --export")
     opened, scans = planned_ranking(folder, plan, ranking, engine)
     names = shown_columns(plan, opened, columns)
     before = fetched_before(folder, plan, names)
@@ -148,10 +137,8 @@ def fetched_before(folder: Study, plan: Plan, names: Sequence[str]) -> Fetched |
 def shown_columns(plan: Plan, opened: Ranking, columns: Sequence[str] | None) -> list[str]:
     """Columns to fetch: as asked, without a score that comes anyway.
 
-    Raises
-    ------
-    InputError
-        One is not there.
+    Raises:
+        InputError: One is not there.
     """
     known = opened.columns()
     names = list(columns) if columns is not None else known
@@ -166,12 +153,9 @@ def planned_ranking(
 ) -> tuple[Ranking, Scans]:
     """Open the ranking of a study again; where scans find its ranks, `engine` runs them, and the study keeps them.
 
-    Raises
-    ------
-    StudyError
-        See `open_planned`.
-    InputError
-        An engine that does not exist, or that has nothing to run.
+    Raises:
+        StudyError: See `open_planned`.
+        InputError: An engine that does not exist, or that has nothing to run.
     """
     opened = open_planned(plan, ranking)
     runs = engine_of(engine)
@@ -185,15 +169,11 @@ def planned_ranking(
 def open_planned(plan: Plan, ranking: Any = None) -> Ranking:
     """Open the ranking of a plan.
 
-    Parameters
-    ----------
-    ranking : table, optional
-        Where it lies in memory.
+    Args:
+        ranking: Where it lies in memory.
 
-    Raises
-    ------
-    StudyError
-        It was in memory and is not given, or is not the one that was planned; both fingerprints are named.
+    Raises:
+        StudyError: It was in memory and is not given, or is not the one that was planned; both fingerprints are named.
     """
     source = ranking if ranking is not None else plan.location["source"]
     if source is None:
@@ -214,7 +194,7 @@ def method_cutoffs(plan: Plan) -> Int64Array | None:
     if plan.marks is not None:
         return np.unique(plan.marks.column("rank").to_numpy())
     unknown = Labels.of(plan, np.full(plan.ranks.size, -1))
-    return create(plan.method, dict(plan.parameters)).curve(plan, unknown).grid
+    return method_of(plan).curve(plan, unknown).grid
 
 
 def _with_ours(plan: Plan, items: pa.Table, first: int | None) -> pa.Table:

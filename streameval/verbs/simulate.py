@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from streameval.errors import InputError, did_you_mean
-from streameval.methods import available, create, parameter_names, refuse_alpha_with_budget
+from streameval.methods import available, create, own_parameters, parameter_names, refuse_alpha_with_budget
 from streameval.methods.replicates import Simulation, replicate
 from streameval.progress import Progress, silent
 from streameval.rankings import open_ranking
@@ -34,23 +34,15 @@ def simulate(
 ) -> Simulation:
     """Replicate methods on a list whose every item has a label.
 
-    Parameters
-    ----------
-    ranking : path or paths
-        As for `plan`.
-    label : str
-        Column with the truth: 0/1 or a boolean.
-    replicates : int
-        Draws per method; a method that draws nothing is run once.
-    seed : int
-        Replicate i has seed + i.
-    **parameters
-        Of any method; each takes those it knows. `budget` puts them side by side at equal cost.
+    Args:
+        ranking: As for `plan`.
+        label: Column with the truth: 0/1 or a boolean.
+        replicates: Draws per method; a method that draws nothing is run once.
+        seed: Replicate i has seed + i.
+        **parameters: Of any method; each takes those it knows. `budget` puts them side by side at equal cost.
 
-    Raises
-    ------
-    InputError
-        A label that is missing or not 0/1, an unknown method or parameter, a list too long for the memory.
+    Raises:
+        InputError: A label that is missing or not 0/1, an unknown method or parameter, a list too long for the memory.
     """
     if replicates < 1:
         raise InputError(f"replicates is {replicates}, below 1")
@@ -74,14 +66,11 @@ def simulate(
 def read_truth(ranking: Ranking, label: str, options: RankingOptions) -> Int8Array:
     """Read the label of every item, best rank first.
 
-    Returns
-    -------
-    int8 array, shape (n_items,)
+    Returns:
+        int8 array, shape (n_items,)
 
-    Raises
-    ------
-    InputError
-        A label that is null or not 0/1, or a list that does not fit into the memory that was allowed.
+    Raises:
+        InputError: A label that is null or not 0/1, or a list that does not fit into the memory that was allowed.
     """
     if label not in ranking.columns():
         raise InputError(f"the ranking has no column '{label}'", did_you_mean(label, ranking.columns()))
@@ -108,16 +97,15 @@ def _variants(methods: str | Sequence[str], given: dict[str, Any]) -> list[tuple
     """Every method and variant: a name to show, the method, its parameters."""
     known = available()
     names = list(known) if methods == "all" else [methods] if isinstance(methods, str) else list(methods)
-    taken = {name: parameter_names(known[name]) for name in names if name in known}
     for name in names:
         if name not in known:
             raise InputError(f"there is no method '{name}'", did_you_mean(name, known))
     for key in given:
-        if not any(key in own for own in taken.values()):
+        if not any(key in parameter_names(known[name]) for name in names):
             raise InputError(f"none of {', '.join(names)} has a parameter '{key}'")
     found: list[tuple[str, str, dict[str, Any]]] = []
     for name in names:
-        own = {key: value for key, value in given.items() if key in taken[name]}
+        own = own_parameters(known[name], given)
         for variant in known[name].variants:
             fits = all(own.get(key, value) == value for key, value in variant.items())
             if fits and (name, {**own, **variant}) not in [row[1:] for row in found]:

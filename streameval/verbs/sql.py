@@ -12,6 +12,7 @@ from typing import Any
 import pyarrow as pa
 
 from streameval.curve import Curve
+from streameval.reporting.sentences import band_meaning
 from streameval.slices.files import slice_tables
 from streameval.stores.temporary import temporary_folder
 from streameval.study import Study
@@ -31,30 +32,21 @@ def sql(
 ) -> pa.Table:
     """Ask a study in SQL.
 
-    Parameters
-    ----------
-    query : str
-        Of DuckDB's dialect, over the tables plan, selection, labels, curve, envelope, metrics, provenance, and the
-        macros precision_at(k), recall_at(k), yield_at(k), f_measure(k, beta), rank_at_precision(x), rank_at_recall(x),
-        threshold_at(k), and the aggregate weighted_mean(x, weight). Of a plan by
-        slices also slices, slice_curve, slice_envelope, slice_metrics, slice_counts, and
-        the same macros of one slice: slice_precision_at(s, k) …
-    files : mapping of name to path, optional
-        Files that the query may read besides, each under its name.
-    memory : float
-        GB that the query may take, its answer included.
+    Args:
+        query: Of DuckDB's dialect, over the tables plan, selection, labels, curve, envelope, metrics, provenance, and
+            the macros precision_at(k), recall_at(k), yield_at(k), f_measure(k, beta), rank_at_precision(x),
+            rank_at_recall(x), threshold_at(k), and the aggregate weighted_mean(x, weight). Of a plan by slices also
+            slices, slice_curve, slice_envelope, slice_metrics, slice_counts, and the same macros of one slice:
+            slice_precision_at(s, k) …
+        files (mapping of name to path): Files that the query may read besides, each under its name.
+        memory: GB that the query may take, its answer included.
 
-    Returns
-    -------
-    pyarrow.Table
-        Rows of the last statement.
+    Returns:
+        pyarrow.Table: Rows of the last statement.
 
-    Raises
-    ------
-    InputError
-        A query that is wrong, or that reads or writes other files.
-    StudyError
-        There are no results, or they are a mixed set.
+    Raises:
+        InputError: A query that is wrong, or that reads or writes other files.
+        StudyError: There are no results, or they are a mixed set.
     """
     with connect(study, files=files, memory=memory) as session:
         return session.ask(query)
@@ -72,12 +64,9 @@ def connect(
     study.duckdb is for other programs and is not opened: in a study from somebody else its views and macros could be
     anything.
 
-    Raises
-    ------
-    InputError, StudyError
-        See `sql`.
-    OutsideError
-        Full disk and the like.
+    Raises:
+        InputError, StudyError: See `sql`.
+        OutsideError: Full disk and the like.
     """
     folder = Study(Path(study))
     found = folder.evaluation()
@@ -103,7 +92,9 @@ def writer(folder: Study, plan: Plan | None, found: Evaluation) -> Callable[[str
     tables["metrics"] = found.metrics.replace_schema_metadata(None)
     tables |= _slices(plan, found)
     tables["provenance"] = _provenance(plan, found)
-    return database(tables, found.curve.claim.caution)
+    claim = found.curve.claim
+    weaker = claim.caution or claim.coverage in ("none", "conditional")
+    return database(tables, f"Of the claim: {band_meaning(claim)}. {claim.caution}".rstrip() if weaker else "")
 
 
 def _slices(plan: Plan | None, found: Evaluation) -> dict[str, pa.Table]:
@@ -113,8 +104,8 @@ def _slices(plan: Plan | None, found: Evaluation) -> dict[str, pa.Table]:
     counted = ("n_items", "planned", "labelled", "positive")
     kinds = {"name": pa.string(), **dict.fromkeys(counted, pa.int64()), **_BOUNDED, "findings": pa.string()}
     rows = [
-        {**one.facts(), **_bounded(one.curve), "findings": json.dumps(list(one.curve.findings), ensure_ascii=False)}
-        for one in found.slices
+        {**part.facts(), **_bounded(part.curve), "findings": json.dumps(list(part.curve.findings), ensure_ascii=False)}
+        for part in found.slices
     ]
     slices = pa.table({key: pa.array([row[key] for row in rows], kind) for key, kind in kinds.items()})
     files = {name.removesuffix(".parquet"): table for name, table in slice_tables(found.slices).items()}
@@ -135,7 +126,7 @@ _BOUNDED = {
 
 
 def _bounded(curve: Curve) -> dict[str, Any]:
-    """What macros ask of a list besides its envelope, and what its bounds claim."""
+    """The facts of a list that macros need besides its envelope, and the claim of its bounds."""
     e = curve.envelope
     ends = {"misses": curve.misses, "positives_lower": e.lower[-1], "positives_upper": e.upper[-1]}
     return {**ends, **curve.claim.as_dict(), "proves": curve.proves}

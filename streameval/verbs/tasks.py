@@ -5,16 +5,17 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, TypedDict
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from streameval.errors import InputError, did_you_mean
+from streameval.errors import InputError
 from streameval.labelling.columns import ANSWERS
 from streameval.labelling.controls import read_controls
 from streameval.labelling.exports import NO_QUESTION, Question
+from streameval.labelling.options import TaskOptions
 from streameval.stores.transfer import copied
 from streameval.study import Study
 from streameval.study.judging import last_judging, tally_stored
@@ -38,41 +39,14 @@ EXTRA_TASKS = pa.schema(
 )
 
 
-class TaskOptions(TypedDict, total=False):
-    """What an export holds beside one task per planned item.
-
-    remaining : bool
-        Leave out items that have a label, judged as in the last evaluation; undecided items stay.
-    repeats : int
-        Tasks shown twice, under another number: whether somebody agrees with themselves. The second answer is no vote.
-    controls : path, address or table
-        Items of known answer, with the items' columns and `label`: how often somebody is right.
-    question : str
-        What people are asked of every item.
-    yes, no : str
-        Words of the answers; by default yes and no where there is a question, else positive and negative.
-    """
-
-    remaining: bool
-    repeats: int
-    controls: Any
-    question: str | None
-    yes: str | None
-    no: str | None
-
-
 @dataclass(frozen=True)
 class Tasks:
     """What an export holds.
 
-    Attributes
-    ----------
-    table : pyarrow.Table
-        `se_study`, `se_task`, then the items' columns, in the order in which people see them.
-    left_out : tuple of str
-        Columns left out because they give the answer away.
-    extra : pyarrow.Table
-        Every task beyond one per item that was ever exported: columns of `EXTRA_TASKS`.
+    Attributes:
+        table: `se_study`, `se_task`, then the items' columns, in the order in which people see them.
+        left_out: Columns left out because they give the answer away.
+        extra: Every task beyond one per item that was ever exported: columns of `EXTRA_TASKS`.
     """
 
     table: pa.Table
@@ -80,30 +54,10 @@ class Tasks:
     extra: pa.Table
 
 
-def task_options(options: TaskOptions, exporting: bool) -> TaskOptions:
-    """Check options of an export.
-
-    Raises
-    ------
-    InputError
-        There is no such option, or no export for it, or repeats are negative.
-    """
-    known = TaskOptions.__annotations__
-    for name, value in options.items():
-        if name not in known:
-            raise InputError(f"select has no option '{name}'", did_you_mean(name, known))
-        if value and not exporting:
-            raise InputError(f"{name} says what an export holds, and there is none", "name a file with --export")
-    if options.get("repeats", 0) < 0:
-        raise InputError(f"repeats is {options['repeats']:,}, below 0")
-    return options
-
-
 def question_of(options: TaskOptions) -> Question:
     """The question of an export, and the words of its answers; an `InputError` where these are the same."""
-    text = options.get("question") or ""
-    words = Question(text, "yes", "no") if text else NO_QUESTION
-    question = Question(text, options.get("yes") or words.yes, options.get("no") or words.no)
+    words = Question(options.question, "yes", "no") if options.question else NO_QUESTION
+    question = Question(words.text, options.yes or words.yes, options.no or words.no)
     if question.yes == question.no:
         raise InputError(f"both answers are called '{question.yes}'", "--yes and --no name them")
     return question
@@ -112,12 +66,9 @@ def question_of(options: TaskOptions) -> Question:
 def task_numbers(plan: Plan, first: int | None = None) -> Int64Array:
     """Number planned ranks in a seeded shuffle: `se_task`, in the plan's order.
 
-    Parameters
-    ----------
-    plan : Plan
-        One that has grown numbers its batches one after another, so that tasks keep the numbers they had.
-    first : int, optional
-        Where the numbers begin: where those of the study's tasks began, if there are any.
+    Args:
+        plan: One that has grown numbers its batches one after another, so that tasks keep the numbers they had.
+        first: Where the numbers begin: where those of the study's tasks began, if there are any.
     """
     from streameval.kernels.draw import draws
 
@@ -141,23 +92,20 @@ def _own(plan: Plan, first: int) -> int:
 def make_tasks(folder: Study, plan: Plan, table: pa.Table, named: set[str], options: TaskOptions) -> Tasks:
     """Make the tasks of an export.
 
-    Parameters
-    ----------
-    table : pyarrow.Table
-        The selection.
-    named : set of str
-        Columns that are shown although they look like an answer.
+    Args:
+        table: The selection.
+        named: Columns that are shown although they look like an answer.
     """
     names, left_out = _columns(plan, table, named)
     ours = np.asarray(table.column("se_task").to_numpy())
     shown = table.select(["rank", "se_task", *names]).take(pa.array(np.argsort(ours)))
-    if options.get("remaining"):
+    if options.remaining:
         shown = shown.filter(pc.is_in(shown.column("rank"), value_set=pa.array(_open_ranks(folder, plan))))
     registry = folder.extra_tasks()
     extra = _Extra(plan, EXTRA_TASKS.empty_table() if registry is None else registry.cast(EXTRA_TASKS))
-    more = [extra.repeats(shown, options.get("repeats", 0))]
-    if options.get("controls") is not None:
-        with copied(options["controls"]) as place:
+    more = [extra.repeats(shown, options.repeats)]
+    if options.controls is not None:
+        with copied(options.controls) as place:
             more.append(extra.controls(read_controls(place, names, table.schema)))
     tasks = _mixed(shown.drop_columns(["rank"]), [one for one in more if one.num_rows], plan.seed)
     study = pa.array([plan.plan_id] * tasks.num_rows, pa.string())

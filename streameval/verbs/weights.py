@@ -13,7 +13,7 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 
-from streameval.methods import DrawsAtRandom, create
+from streameval.methods import DrawsAtRandom, method_of
 from streameval.slices.pool import slice_plans
 from streameval.types import Plan
 from streameval.typing import FloatArray
@@ -32,8 +32,8 @@ def weights(plan: Plan) -> FloatArray:
         for part in slice_plans(plan):
             found[part.rows] = weights(part.plan)
         return found
-    method = create(plan.method, dict(plan.parameters))
-    if isinstance(method, DrawsAtRandom) and not plan.notes.get("labels_seen_by_model"):
+    method = method_of(plan)
+    if isinstance(method, DrawsAtRandom) and not plan.labels_seen_by_model:
         found[:] = method.weights(plan)
     return found
 

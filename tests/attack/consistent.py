@@ -11,7 +11,7 @@ import io
 import itertools
 import struct
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -26,10 +26,13 @@ from attack.thrift import Items, Struct
 WHOLE_GROUP = ("null count", "values and rows", "distinct count")
 
 
-def contradictions(raw: bytes) -> list[str]:
-    """Name every kind of contradiction in a file; empty where it could be what somebody meant to write."""
+def contradictions(raw: bytes, columns: Sequence[str] = ()) -> list[str]:
+    """Name every kind of contradiction in a file; empty where it could be what somebody meant to write.
+
+    Of pages, indexes and values those of some columns are looked at; of all where none is named.
+    """
     try:
-        file = layout.read(raw)
+        file = layout.read(raw, [name.encode() for name in columns])
         found = [*_of_counts(file), *_of_schema(file), *_of_pages(file), *_of_indexes(file)]
     except (ValueError, IndexError, TypeError, AttributeError, KeyError) as error:
         return [f"structure ({type(error).__name__})"]

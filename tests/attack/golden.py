@@ -195,12 +195,66 @@ def integer_of_two_signs() -> Damaged:
     return file, _with_footer(file, change)
 
 
+def decimal_of_two_scales() -> Damaged:
+    """Prices are hundredths in one place, and tenths of thousandths in the other."""
+    file = _file()
+    at = next(i for i, one in enumerate(file.footer.get(layout.SCHEMA).values) if one.get(4) == b"price")
+
+    def change(footer: Struct) -> None:
+        footer.get(layout.SCHEMA).values[at].get(10).fields[0].value.put(1, I32, 4)
+
+    return file, _with_footer(file, change)
+
+
+def repeated_in_no_known_way() -> Damaged:
+    file = _file()
+    return file, _with_footer(file, lambda footer: footer.get(layout.SCHEMA).values[1].put(3, I32, 7))
+
+
+def gzip_of_other_bytes() -> Damaged:
+    """Its own checksum, at the end of the page, is the only one that there is."""
+    file = _file(compression="gzip", use_dictionary=False, write_statistics=False)
+    at = _data_page(_chunk(file, b"score")).end - 8
+    return file, _with_bytes(file, at, bytes([file.raw[at] ^ 1]))
+
+
 def null_count_that_lies() -> Damaged:
     def change(footer: Struct) -> None:
         _column(footer, 1, 1).get(layout.STATISTICS).put(3, I64, 5)
 
     file = _file(**_PLAIN)
     return file, _with_footer(file, change)
+
+
+def _pages_exchanged(name: bytes, table: pa.Table | None = None, **how: Any) -> Damaged:
+    """The first two pages of a column chunk; their checksums go with them."""
+    file = _file(table, **_PLAIN, **_PAGED, write_page_checksum=True, **how)
+    one, other = _chunk(file, name).pages[:2]
+    return file, _with_bytes(file, one.at, file.raw[other.at : other.end] + file.raw[one.at : one.end])
+
+
+def score_pages_exchanged() -> Damaged:
+    """Pages of one size; the column index alone tells."""
+    return _pages_exchanged(b"score")
+
+
+def item_pages_exchanged() -> Damaged:
+    """The same of texts, in pages of version 2."""
+    items = [f"item {i:04}" for i in range(writers.ROWS)]
+    table = writers.table(False).set_column(0, "item", pa.array(items))
+    return _pages_exchanged(b"item", table, data_page_version="2.0")
+
+
+def score_outside_the_statistics_of_its_page() -> Damaged:
+    """Between the bounds of its column, but not between those in the header of its page."""
+    file = _file(**_PLAIN, data_page_size=400, write_batch_size=20)
+    chunk = _chunk(file, b"score", 0)
+    return file, _with_bytes(file, chunk.pages[1].end - 16, file.raw[chunk.pages[0].end - 16 : chunk.pages[0].end - 8])
+
+
+def text_outside_the_statistics_of_its_column() -> Damaged:
+    file = _file(**_PLAIN)
+    return file, _with_bytes(file, _data_page(_chunk(file, b"item")).end - 6, b"~")
 
 
 def giant_dictionary() -> bytes:
@@ -227,5 +281,12 @@ DAMAGED = (
     path_of_another_column,
     integer_of_two_signs,
     null_count_that_lies,
+    decimal_of_two_scales,
+    repeated_in_no_known_way,
+    gzip_of_other_bytes,
+    score_pages_exchanged,
+    item_pages_exchanged,
+    score_outside_the_statistics_of_its_page,
+    text_outside_the_statistics_of_its_column,
 )
 ODD = (two_columns_of_one_name, text_that_is_not_utf8, column_name_that_is_not_utf8, giant_dictionary)

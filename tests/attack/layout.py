@@ -5,6 +5,7 @@ Field numbers are those of apache/parquet-format `parquet.thrift`.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from attack.thrift import Items, Struct, decode, encode
@@ -117,8 +118,8 @@ class Parquet:
         return place, decode(self.raw, place)[0]
 
 
-def read(raw: bytes) -> Parquet:
-    """Read the structure of a file.
+def read(raw: bytes, columns: Sequence[bytes] = ()) -> Parquet:
+    """Read the structure of a file; of some columns where they are named.
 
     Raises
     ------
@@ -133,6 +134,7 @@ def read(raw: bytes) -> Parquet:
         Chunk(g, c, entry, pages(raw, entry.get(META)))
         for g, group in enumerate(footer.get(GROUPS).values)
         for c, entry in enumerate(group.get(COLUMNS).values)
+        if not columns or entry.get(META).get(PATH).values[0] in columns
     ]
     return Parquet(raw, footer, at, chunks)
 

@@ -43,6 +43,8 @@ class Operation:
         Of the folder and what the commands did: the result, in words that are equal where results are.
     windows : bool
         Whether only some rows are read.
+    columns : sequence of str
+        Columns that are read; all where none is named.
     before : commands
         Run on the undamaged file, before it is damaged.
     """
@@ -52,6 +54,7 @@ class Operation:
     result: Callable[[Path, Sequence[Done]], str]
     windows: bool = False
     before: Commands = ()
+    columns: Sequence[str] = ()
 
 
 def _rows(path: Path) -> Any:
@@ -93,9 +96,9 @@ OPERATIONS = (
     _selecting("select by score and key", *_KEY),
     _selecting("select by slice", "--by", "country", windows=True),
     _selecting("select drawn by item", "--draw-by", "item", windows=True),
-    Operation("exact, stored order", (_EXACT,), _exact),
-    Operation("exact by score", ((*_EXACT, *_SCORE),), _exact),
-    Operation("exact by score and key", ((*_EXACT, *_KEY),), _exact),
+    Operation("exact, stored order", (_EXACT,), _exact, columns=("label",)),
+    Operation("exact by score", ((*_EXACT, *_SCORE),), _exact, columns=("label", "score")),
+    Operation("exact by score and key", ((*_EXACT, *_KEY),), _exact, columns=("label", "score", "item")),
     _cutting("cut, stored order", "storage"),
     _cutting("cut by score", "rank", *_SCORE),
 )
@@ -172,7 +175,7 @@ class Rankings:
         return base.results[operation.name]
 
     def _different(self, worker: Worker, base: Base, operation: Operation, damage: Damage) -> Outcome:
-        answer = worker.run([[CONTRADICTIONS, RANKING]])[-1]
+        answer = worker.run([[CONTRADICTIONS, RANKING, *operation.columns]])[-1]
         contradictions = answer.out.split("\n")[:-1] if answer.status == 0 else ["structure (a reader dies of it)"]
         site = site_of(base.file, damage)
         if not contradictions:

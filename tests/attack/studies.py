@@ -96,7 +96,7 @@ class Studies:
     def __init__(self, folder: Path, journal: Journal) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         self.ranking, self.journal = writers.write("arrow-crc", folder), journal
-        self.expected: dict[tuple[str, ...], str] = {}
+        self.expected: dict[tuple[Path, str], str] = {}  # pages hold the path of the ranking
 
     def worker(self, home: Path) -> Worker:
         fresh(home)
@@ -151,7 +151,7 @@ class Studies:
         except (ValueError, OSError, KeyError, ArithmeticError) as error:
             answer = f"what was written cannot be read ({type(error).__name__})"
         if name is None:
-            self.expected[tuple(question.command)] = answer
+            self.expected[home, as_shell(question.command)] = answer
         return done, answer
 
     def outcome(self, worker: Worker, question: Question, name: str, raw: bytes) -> Outcome:
@@ -160,7 +160,7 @@ class Studies:
         ended = outcomes.of_run([done], [Path(name).name, "study"], _MEMORY_KB)
         if ended is not None:
             return ended
-        same = answer == self.expected[tuple(question.command)]
+        same = answer == self.expected[worker.home, as_shell(question.command)]
         return Outcome(outcomes.SAME) if same else Outcome(outcomes.SILENT, "another answer")
 
     def _keep(self, worker: Worker, question: Question, name: str, damage: Damage, outcome: Outcome) -> None:

@@ -101,8 +101,8 @@ def _serve(pipe: Connection, home: str) -> None:
     from attack.consistent import contradictions
     from streameval.cli import run
 
-    def contradict(path: str) -> int:
-        for one in contradictions(Path(path).read_bytes()):
+    def contradict(path: str, *columns: str) -> int:
+        for one in contradictions(Path(path).read_bytes(), columns):
             print(one)
         return 0
 
@@ -119,7 +119,7 @@ def _serve(pipe: Connection, home: str) -> None:
                 peak.write("5")
             before, began = _memory("VmRSS"), time.monotonic()
             try:
-                status = contradict(arguments[1]) if arguments[0] == CONTRADICTIONS else run(list(arguments))
+                status = contradict(*arguments[1:]) if arguments[0] == CONTRADICTIONS else run(list(arguments))
             except SystemExit as end:
                 status = end.code if isinstance(end.code, int) else 1
             sys.stdout.flush()

@@ -14,8 +14,6 @@ from streameval.errors import InputError
 if TYPE_CHECKING:
     from streameval.curve import Curve
 
-_PLAIN = Output()
-
 
 def at(
     study: Path,
@@ -25,7 +23,7 @@ def at(
     recall: Annotated[list[str] | None, Parameter(negative_iterable="")] = None,
     beta: float = 1.0,
     slice: str | None = None,
-    output: Output = _PLAIN,
+    output: Output = Output(),
 ) -> None:
     """What is known at a cutoff, or where a precision or recall is reached, with bounds.
 
@@ -60,8 +58,9 @@ def at(
     found += [_row("rank_at_recall", one, curve.rank_at_recall(one)) for one in recall or []]
     cells = [[f"{row['metric']}({row['argument']})", *(_text(row[side]) for side in _SIDES)] for row in found]
     claim = curve.claim
-    lines = [*columns(["", *_SIDES], cells), f"{band_meaning(claim).capitalize()}; assumed: {claim.assumes}."]
-    lines += filter(None, [estimate_sentence(curve), claim.caution])
+    meaning = band_meaning(claim)
+    lines = [*columns(["", *_SIDES], cells), f"{meaning[0].upper()}{meaning[1:]}; assumed: {claim.assumes}."]
+    lines += filter(None, [estimate_sentence(curve.basis), claim.caution])
     output.say({"found": found, "claim": claim.as_dict(), "estimates": curve.basis}, lines)
 
 

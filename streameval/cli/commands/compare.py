@@ -5,13 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from streameval.cli.options import Overwrite, existing
+from streameval.cli.options import Switch, existing
 from streameval.cli.output import Output, columns
 
 if TYPE_CHECKING:
     from streameval.study.comparison import Comparison, Side
 
-_PLAIN = Output()
 _SHOWN = ("precision_at", "precision_at_recall", "rank_at_recall", "average_precision", "roc_auc", "precision_at_score")
 
 
@@ -22,8 +21,8 @@ def compare(
     confidence: float = 0.95,
     out: Path | None = None,
     plot: Path | None = None,
-    overwrite: Overwrite = False,
-    output: Output = _PLAIN,
+    overwrite: Switch = False,
+    output: Output = Output(),
 ) -> None:
     """Compare two evaluated studies or exact results: every difference with bounds, and whether it is established.
 
@@ -43,6 +42,7 @@ def compare(
         Replace files that are there and differ.
     """
     from streameval.reporting.comparison import claim_sentence, save_comparison, verdict
+    from streameval.reporting.sentences import estimate_sentence
     from streameval.reporting.simulation import kind_of
     from streameval.verbs.compare import compare as verb
 
@@ -62,15 +62,16 @@ def compare(
         "out": str(out) if out else None,
         "plot": str(plot) if plot else None,
     }
-    output.say(result, [*_lines(found, rows), "", verdict(found), claim_sentence(found)])
+    basis = dict.fromkeys(estimate_sentence(side.curve.basis) for side in (found.a, found.b))
+    output.say(result, [*_lines(found, rows, verdict(found)), "", claim_sentence(found), *filter(None, basis)])
 
 
 def _described(side: Side) -> dict[str, Any]:
     return {"study": side.name, "method": side.method, "n_items": side.curve.n_items, "labels": side.labels,
-            "judged": side.judged, "claim": side.curve.claim.as_dict()}  # fmt: skip
+            "judged": side.judged, "estimates": side.curve.basis, "claim": side.curve.claim.as_dict()}  # fmt: skip
 
 
-def _lines(found: Comparison, rows: list[dict[str, Any]]) -> list[str]:
+def _lines(found: Comparison, rows: list[dict[str, Any]], verdict: str) -> list[str]:
     lines = [
         f"{name}: {side.name} ({side.method}, {side.curve.n_items:,} items, {side.labels:,} labels)"
         for name, side in (("a", found.a), ("b", found.b))
@@ -80,7 +81,7 @@ def _lines(found: Comparison, rows: list[dict[str, Any]]) -> list[str]:
         [f"{row['metric']} {row['argument']}".strip(), *(_number(row[key]) for key in ("a", "b", "lower", "upper")),
          row["higher"] or "-"] for row in shown
     ]  # fmt: skip
-    return [*lines, "", *columns(["", "a", "b", "a - b at least", "at most", "higher"], cells)]
+    return [*lines, "", verdict, "", *columns(["", "a", "b", "a - b at least", "at most", "higher"], cells)]
 
 
 def _number(value: float | None) -> str:

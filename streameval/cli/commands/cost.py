@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from typing import Any
 
-from streameval.cli.options import MethodOptions, Whole
+from streameval.cli.methods import MethodFlags
+from streameval.cli.options import Whole
 from streameval.cli.output import Output, columns
-
-_PLAIN = Output()
-_METHOD = MethodOptions()
 
 
 def cost(
     *,
     items: Whole,
     price_per_label: float | None = None,
-    parameters: MethodOptions = _METHOD,
-    output: Output = _PLAIN,
+    parameters: MethodFlags = MethodFlags(),
+    output: Output = Output(),
 ) -> None:
     """Count the labels that each method asks for, and the half-width they are planned for.
 
@@ -33,7 +30,7 @@ def cost(
     """
     from streameval.verbs.cost import cost as verb
 
-    found = verb(items, price_per_label=price_per_label, **asdict(parameters))
+    found = verb(items, price_per_label=price_per_label, **parameters.given())
     head = ["method", "labels", "half-width", "claim", *(["price"] if price_per_label is not None else [])]
     lines = columns(head, [_cost_row(row, price_per_label) for row in found])
     lines += [f"{row['method']}: {row['refused']}" for row in found if "refused" in row]

@@ -5,15 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from streameval.cli.batch import Batch, Rehearsal, job, record, stage
+from streameval.cli.batch import Batch, job, record, stage
 from streameval.cli.forecasts import lines_of, of_plan, rehearsed
 from streameval.cli.options import Whole
 from streameval.cli.output import Output, columns, progress
 
 if TYPE_CHECKING:
     from streameval.verbs.items import Cut
-
-_PLAIN, _BATCH, _ACT = Output(), Batch(), Rehearsal()
 
 
 @job
@@ -26,9 +24,8 @@ def cut(
     out: str | None = None,
     order: Literal["storage", "rank"] = "storage",
     misses: Whole | None = None,
-    rehearsal: Rehearsal = _ACT,
-    batch: Batch = _BATCH,
-    output: Output = _PLAIN,
+    batch: Batch = Batch(),
+    output: Output = Output(),
 ) -> None:
     """Find the cutoff that the labels prove, and write the items above it as Parquet.
 
@@ -55,7 +52,7 @@ def cut(
     from streameval.verbs.cut import cut as verb
 
     found = verb(study, precision=precision, recall=recall, rank=rank, misses=misses)
-    if rehearsal.dry_run:
+    if batch.dry_run:
         _rehearse(found, out, order, output)
         return
     facts, lines = found.as_dict(), _proven(found)
@@ -92,7 +89,7 @@ def _rehearse(found: Cut, out: str | None, order: str, output: Output) -> None:
 
 def _proven(found: Cut) -> list[str]:
     """What is known of the items above the cutoff."""
-    from streameval.reporting.sentences import band_meaning
+    from streameval.reporting.sentences import band_meaning, estimate_sentence
 
     rows = [
         [name, *(_number(found.holds[key], form) for key in (f"{name}_lower", name, f"{name}_upper"))]
@@ -105,7 +102,7 @@ def _proven(found: Cut) -> list[str]:
         "",
         *columns(["", "lower", "estimate", "upper"], rows),
         f"{meaning[0].upper()}{meaning[1:]}. Assumed: {found.claim.assumes}.",
-        *filter(None, [found.claim.caution]),
+        *filter(None, [estimate_sentence(found.estimates), found.claim.caution]),
     ]
 
 

@@ -7,16 +7,23 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
-from streameval.cli.batch import Batch, Rehearsal, copied, job, record, stage
+from streameval.cli.batch import Batch, copied, job, record, stage
 from streameval.cli.forecasts import lines_of, of_plan, rehearsed
-from streameval.cli.options import JudgingFlags, LabelFlags, Whole
+from streameval.cli.options import Flags, Whole, flags_of
 from streameval.cli.output import Output, columns
+from streameval.labelling.options import Judging, LabelColumns
 from streameval.text import short
 
 if TYPE_CHECKING:
     from streameval.slices.files import SliceResult
 
-_PLAIN, _NAMING, _JUDGING, _BATCH, _ACT = Output(), LabelFlags(), JudgingFlags(), Batch(), Rehearsal()
+
+@flags_of(LabelColumns, Judging)
+class LabelFlags(Flags):
+    """Which columns of a label table say what, and how votes become labels."""
+
+
+_LABELS = LabelFlags()
 
 # what a terminal shows of metrics.parquet
 _OVERALL = (("average_precision", "positives"), ("roc_auc", ""), ("max_f1", ""), ("r_precision", ""))
@@ -29,13 +36,11 @@ def evaluate(
     study: Path,
     *,
     labels: Annotated[list[str] | None, Parameter(consume_multiple=True, negative_iterable="")] = None,
-    naming: LabelFlags = _NAMING,
-    judging: JudgingFlags = _JUDGING,
+    how: LabelFlags = _LABELS,
     misses: Whole = 0,
     publish: str | None = None,
-    rehearsal: Rehearsal = _ACT,
-    batch: Batch = _BATCH,
-    output: Output = _PLAIN,
+    batch: Batch = Batch(),
+    output: Output = Output(),
 ) -> None:
     """Join labels back and write the curve with its bounds, the metrics and the report.
 
@@ -56,14 +61,15 @@ def evaluate(
     from streameval.cli.picture import picture
     from streameval.reporting.sentences import band_meaning, estimate_sentence, half_width_sentence, remarks, verdict
     from streameval.study import Study, result_files
+    from streameval.study.provenance import way_out
     from streameval.verbs.evaluate import evaluate as verb
 
-    if rehearsal.dry_run:
+    if batch.dry_run:
         _rehearse(study, labels or [], publish, output)
         return
     with Study(study).changing():
         with stage("evaluate", output) as told:
-            found = verb(study, labels=labels or [], misses=misses, **naming.options(), **judging.options())
+            found = verb(study, labels=labels or [], misses=misses, **how.given())
             sources = _sources(labels or [], found.summary["sources"])
             sizes = [one["bytes"] for one in sources if one["bytes"] is not None]
             told |= {"rows": sum(one["rows"] for one in sources), "bytes": sum(sizes) if sizes else None}
@@ -79,7 +85,7 @@ def evaluate(
     given = [{**one, "new": found.new[one["id"]]} for one in found.summary["sources"]]
     lines = [
         verdict(found),
-        *filter(None, (half_width_sentence(found), estimate_sentence(found.curve), *remarks(found))),
+        *filter(None, (half_width_sentence(found), estimate_sentence(found.curve.basis), *remarks(found))),
         *([f"Labels: {', '.join(notes)} (issues.parquet has them all)."] if notes else []),
         *_kept(account),
         *_agreement(found.summary["agreement"]),
@@ -95,6 +101,9 @@ def evaluate(
         f"Report: {study / 'report.html'}",
     ]
     result = {**found.summary, "sources": given, "precision_at": cuts, "report": str(study / "report.html")}
+    if found.curve.claim.coverage == "none":
+        result["next"] = way_out(Study(study).plan(), found.summary, str(study))
+        lines.append(f"Next: {result['next']}.")
     if publish is not None:
         from streameval.verbs.publish import publish as copy
 
@@ -110,7 +119,7 @@ def _rehearse(study: Path, labels: list[str], publish: str | None, output: Outpu
     from streameval.verbs.publish import MANIFEST
 
     plan = Study(study).plan()
-    slices = plan.notes.get("slices", ())
+    slices = plan.slices
     copies = [] if publish is None else [f"{publish.rstrip('/')}/{name}" for name in (*published(slices), MANIFEST)]
     writes = [*result_files(study, slices), *copies]
     facts = rehearsed(of_plan(plan), Forecast(), writes, forecast_labels(labels))

@@ -7,17 +7,13 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from streameval.cli.batch import Batch, Rehearsal, copied, job, record, stage
+from streameval.cli.batch import Batch, copied, job, record, stage
 from streameval.cli.forecasts import lines_of, rehearsed
-from streameval.cli.options import EngineFlags, ListFlags, Whole
+from streameval.cli.options import EngineFlags, Whole
 from streameval.cli.output import Output, columns, progress
+from streameval.cli.ranking import ScoredFlags
 from streameval.errors import InputError
 
-_PLAIN = Output()
-_RANKING = ListFlags()
-_BATCH = Batch()
-_ACT = Rehearsal()
-_LOCAL = EngineFlags()
 # what a terminal shows of metrics.parquet
 _OVERALL = (
     ("average_precision", "positives"), ("average_precision", "tie_order"), ("average_precision", "grouped"),
@@ -37,11 +33,10 @@ def exact(
     epsilon: str = "0.03",
     out: Path | None = None,
     publish: str | None = None,
-    flags: ListFlags = _RANKING,
-    rehearsal: Rehearsal = _ACT,
-    engine: EngineFlags = _LOCAL,
-    batch: Batch = _BATCH,
-    output: Output = _PLAIN,
+    flags: ScoredFlags = ScoredFlags(),
+    engine: EngineFlags = EngineFlags(),
+    batch: Batch = Batch(),
+    output: Output = Output(),
 ) -> None:
     """Evaluate a list whose every item has a label: exactly, in one stream, in fixed memory.
 
@@ -79,7 +74,7 @@ def exact(
 
     if publish is not None and out is None:
         raise InputError("--publish copies the files of a folder", "name the folder with --out DIR")
-    if rehearsal.dry_run:
+    if batch.dry_run:
         _rehearse((ranking, flags), label, labels, (out, publish), output)
         return
     windows = Windows(tuple(_whole(text) for text in (window or "").split(",") if text.strip()),
@@ -119,7 +114,7 @@ def exact(
 
 
 def _rehearse(
-    what: tuple[Sequence[str], ListFlags],
+    what: tuple[Sequence[str], ScoredFlags],
     label: str,
     labels: str | None,
     places: tuple[Path | None, str | None],

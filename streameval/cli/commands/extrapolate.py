@@ -9,8 +9,6 @@ from streameval.cli.options import Whole
 from streameval.cli.output import Output, columns
 from streameval.errors import InputError
 
-_PLAIN = Output()
-
 
 def extrapolate(
     *,
@@ -21,7 +19,7 @@ def extrapolate(
     population: Whole | None = None,
     study: Path | None = None,
     rank: Whole | None = None,
-    output: Output = _PLAIN,
+    output: Output = Output(),
 ) -> None:
     """Extrapolate precision at one recall to another (Dimm 2015), from one point or from a study with bounds.
 

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from streameval.cli.options import Overwrite, existing
+from streameval.cli.options import Switch, existing
 from streameval.cli.output import Output, columns
-
-_PLAIN = Output()
 
 
 def growth(
@@ -16,8 +14,8 @@ def growth(
     *,
     on: str | None = None,
     out: Path | None = None,
-    overwrite: Overwrite = False,
-    output: Output = _PLAIN,
+    overwrite: Switch = False,
+    output: Output = Output(),
 ) -> None:
     """Say what a study of an earlier list is worth for a later one: what stays valid, what moved, what to label.
 

@@ -16,10 +16,8 @@ def guide(topic: str | None = None, output: Output = _PLAIN) -> None:
 
     Example: streameval guide methods
 
-    Parameters
-    ----------
-    topic
-        Name of a guide, as the list has it.
+    Args:
+        topic: Name of a guide, as the list has it.
     """
     pages = {
         page.name.removesuffix(".md"): page.read_text(encoding="utf-8")

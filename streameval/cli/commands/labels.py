@@ -11,11 +11,10 @@ from streameval.text import short
 if TYPE_CHECKING:
     from streameval.verbs.labels import Progress
 
-_PLAIN = Output()
 _MOST = 12  # open strata that a terminal shows
 
 
-def labels(study: Path, *, forget: str | None = None, output: Output = _PLAIN) -> None:
+def labels(study: Path, *, forget: str | None = None, output: Output = Output()) -> None:
     """Show how far the labelling has come, by stratum, annotator and source.
 
     Example: streameval labels my-study
@@ -57,6 +56,8 @@ def labels(study: Path, *, forget: str | None = None, output: Output = _PLAIN) -
 
 
 def _lines(found: Progress) -> list[str]:
+    from streameval.reporting.sentences import width_reached
+
     account = found.account
     share = account["labelled"] / account["planned"] if account["planned"] else 1.0
     lines = [f"{account['labelled']:,} of {account['planned']:,} planned items labelled ({share:.1%}), "
@@ -68,7 +69,7 @@ def _lines(found: Progress) -> list[str]:
     elif half["coverage"] == "none":
         lines.append("No half-width: what the labels so far give is a picture and not a bound.")
     else:
-        lines.append(f"Half-width reached: {half['alpha']:.2%} of precision, at rank {half['rank']:,}.")
+        lines.append(width_reached(half))
     return [*lines, *_strata(found), *_annotators(found), *_sources(found)]
 
 

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import shlex
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from streameval.cli.batch import Batch, Rehearsal, job, record, stage
+from streameval.cli.batch import Batch, job, record, stage
 from streameval.cli.forecasts import lines_of, of_plan, rehearsed
-from streameval.cli.options import MethodOptions, RankingFlags, Whole
+from streameval.cli.methods import MethodFlags, MethodName
+from streameval.cli.options import Whole
 from streameval.cli.output import Output, progress
-from streameval.cli.planning import GrowthFlags, ReuseFlags, enlarge_study, plan_with_key
+from streameval.cli.planning import GrowthFlags, ReuseFlags, enlarge_study, next_stop, plan_with_key
+from streameval.cli.ranking import RankingFlags
 from streameval.errors import InputError, StudyError
 from streameval.text import printable, short
 
@@ -20,13 +22,6 @@ if TYPE_CHECKING:
     from streameval.study import Study
     from streameval.types import Plan
 
-_PLAIN = Output()
-_METHOD = MethodOptions()
-_RANKING = RankingFlags()
-_BATCH = Batch()
-_ACT = Rehearsal()
-_GROWTH = GrowthFlags()
-_REUSE = ReuseFlags()
 _SHOWN = 8  # slices that the terminal names
 
 
@@ -34,16 +29,15 @@ _SHOWN = 8  # slices that the terminal names
 def plan(
     *ranking: str,
     study: Path,
-    method: str = "loguniform",
+    method: MethodName = "loguniform",
     seed: Whole | None = None,
     by: str | None = None,
-    growth: GrowthFlags = _GROWTH,
-    reuse: ReuseFlags = _REUSE,
-    parameters: MethodOptions = _METHOD,
-    flags: RankingFlags = _RANKING,
-    rehearsal: Rehearsal = _ACT,
-    batch: Batch = _BATCH,
-    output: Output = _PLAIN,
+    growth: GrowthFlags = GrowthFlags(),
+    reuse: ReuseFlags = ReuseFlags(),
+    parameters: MethodFlags = MethodFlags(),
+    flags: RankingFlags = RankingFlags(),
+    batch: Batch = Batch(),
+    output: Output = Output(),
 ) -> None:
     """Choose which ranks to label.
 
@@ -59,34 +53,32 @@ def plan(
     study
         Folder of the study; made if it is not there. A plan that is there is replaced only if nothing was selected or
         labelled for it.
-    method
-        loguniform, paula, stratified or uniform.
     seed
         Seed of the draw and of the shuffle of tasks (default: a fresh one for every new study). It is printed and kept
         in plan.json. Draws by key (--draw-by, --reuse) need one: the same for every version.
     by
         Column whose values are slices (country, language, source): each gets ranks, a curve and metrics of its own.
     """
-    if by is not None and (growth.given or reuse.given):
+    if by is not None and (growth.given() or reuse.given()):
         raise InputError("slices are planned afresh and once", "leave out --by, or what enlarges or reuses")
-    if rehearsal.dry_run and (growth.given or reuse.given):
+    if batch.dry_run and (growth.given() or reuse.given()):
         raise InputError("--dry-run is for plans of a ranking alone", "leave out --labels-more, --reuse and the like")
-    if growth.given:
-        if (seed, parameters, flags) != (None, _METHOD, _RANKING):
+    if growth.given():
+        if (seed, parameters, flags) != (None, MethodFlags(), RankingFlags()):
             raise InputError(
                 "a study is enlarged as it was planned: other options would say nothing",
                 "leave out all but --labels-more or --half-width",
             )
         enlarge_study(ranking, study, growth, output)
         return
-    if reuse.given:
+    if reuse.given():
         plan_with_key(ranking, study, (reuse, flags), (method, seed), parameters, output)
         return
     from streameval.study import Study
     from streameval.study.plan_files import difference
     from streameval.verbs.plan import plan as verb
 
-    if rehearsal.dry_run:
+    if batch.dry_run:
         _rehearse(ranking, study, (method, seed, by), parameters, flags, output)
         return
     folder = Study(study)
@@ -94,11 +86,10 @@ def plan(
     with stage("plan", output) as told:
         with progress("reading slices", output) as bar:
             made = verb(list(ranking), study, method=method, seed=seed, options=flags.options(), by=by, progress=bar,
-                        **asdict(parameters))  # fmt: skip
+                        **parameters.given())  # fmt: skip
         labels = made.table.num_rows
         size = sum(path.stat().st_size for path in _files(study, by))
         told |= {"rows": labels, "bytes": size, "labels": labels, "n_items": made.n_items}
-    unknown = int(made.notes.get("unknown_tail", 0))
     replaced = before is not None and made.plan_id not in before.study_ids
     result = {"study": str(study), "plan_id": made.plan_id, "labels": labels,
               "already_there": before is not None and not replaced, "replaced": replaced, **made.header()}  # fmt: skip
@@ -111,21 +102,22 @@ def plan(
     if before is not None and replaced:
         lines.append(f"Replaces a plan for which nothing was selected or labelled: {difference(before, made)}.")
     if by is not None:
-        many = len(made.notes["slices"])
+        many = len(made.slices)
         lines.append(f"{many:,} slice{'s' if many > 1 else ''} by {by}: {_largest(made)}.")
-    if unknown:
+    if unknown := made.unknown_tail:
         lines.append(
             f"The last {unknown:,} ranks stay unknown (0 to {unknown:,} positives); --tail closed labels a last window."
         )
-    lines.append(f"Seed {made.seed}, kept in plan.json: --seed {made.seed} plans the same again.")
-    output.say(result, [*lines, f"Next: streameval select {study} --export tasks.csv"])
+    same = f"--seed {made.seed}" + ("" if by is None else f" --by {shlex.quote(by)}")
+    lines.append(f"Seed {made.seed}, kept in plan.json: {same} plans the same again.")
+    output.say(result, [*lines, next_stop(folder, made)])
 
 
 def _rehearse(
     ranking: Sequence[str],
     study: Path,
     how: tuple[str, int | None, str | None],
-    parameters: MethodOptions,
+    parameters: MethodFlags,
     flags: RankingFlags,
     output: Output,
 ) -> None:
@@ -137,7 +129,7 @@ def _rehearse(
     known = known_seed(Study(study), given)
     drawing = Drawing(method, fresh_seed() if known is None else known, by)
     with progress("reading slices", output) as bar:
-        drawn, opened = draw(list(ranking), drawing, flags.options(), asdict(parameters), bar)
+        drawn, opened = draw(list(ranking), drawing, flags.options(), parameters.given(), bar)
     facts = rehearsed(of_plan(drawn), opened.forecast(drawn.ranks, opened.columns()), _files(study, by))
     head = f"{method}: {drawn.table.num_rows:,} of {drawn.n_items:,} items would be planned"
     head += "" if given is not None else f" (--seed {drawing.seed} plans just these)"
@@ -157,7 +149,7 @@ def _planned_before(study: Study, seed: int | None) -> Plan | None:
 def _largest(made: Plan) -> str:
     """The largest slices, and what each of them is given."""
     counts = Counter(made.table.column("slice").to_pylist())
-    names = [one["name"] for one in made.notes["slices"]]
+    names = [one.name for one in made.slices]
     said = [f"{printable(short(name))} {counts[name]:,}" for name in names[:_SHOWN]]
     return ", ".join([*said, *([f"and {len(names) - _SHOWN:,} more"] if len(names) > _SHOWN else [])])
 

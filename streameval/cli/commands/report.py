@@ -3,23 +3,18 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
 
-from cyclopts import Parameter
-
-from streameval.cli.options import Overwrite, existing
+from streameval.cli.options import Switch, existing
 from streameval.cli.output import Output
-
-_PLAIN = Output()
 
 
 def report(
     *studies: Path,
     out: Path | None = None,
-    items: Annotated[bool, Parameter(negative="")] = False,
+    items: Switch = False,
     plots: Path | None = None,
-    overwrite: Overwrite = False,
-    output: Output = _PLAIN,
+    overwrite: Switch = False,
+    output: Output = Output(),
 ) -> None:
     """Draw report.html again from a study's result files, or several studies over one another.
 

@@ -7,10 +7,8 @@ from pathlib import Path
 from streameval.cli.options import EngineFlags
 from streameval.cli.output import Output, progress
 
-_PLAIN, _LOCAL = Output(), EngineFlags()
 
-
-def scan(study: Path, *, shard: str = "1/1", engine: EngineFlags = _LOCAL, output: Output = _PLAIN) -> None:
+def scan(study: Path, *, shard: str = "1/1", engine: EngineFlags = EngineFlags(), output: Output = Output()) -> None:
     """Do one share of the scans that find the planned ranks of a list by score, for `select` to merge.
 
     Example: streameval scan my-study --shard 3/8

@@ -7,15 +7,22 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from streameval.cli.batch import Batch, Rehearsal, job, record, stage
+from streameval.cli.batch import Batch, job, record, stage
 from streameval.cli.forecasts import lines_of, of_plan, rehearsed
-from streameval.cli.options import EngineFlags, TaskFlags
+from streameval.cli.options import EngineFlags, Flags, flags_of
 from streameval.cli.output import Output, progress
+from streameval.labelling.options import TaskOptions
 
 if TYPE_CHECKING:
     from streameval.verbs.select import Selection
 
-_PLAIN, _TASKS, _BATCH, _ACT, _LOCAL = Output(), TaskFlags(), Batch(), Rehearsal(), EngineFlags()
+
+@flags_of(TaskOptions)
+class TaskFlags(Flags):
+    """What an export holds."""
+
+
+_TASKS = TaskFlags()
 
 
 @job
@@ -25,10 +32,9 @@ def select(
     columns: str | None = None,
     export: Path | None = None,
     tasks: TaskFlags = _TASKS,
-    engine: EngineFlags = _LOCAL,
-    rehearsal: Rehearsal = _ACT,
-    batch: Batch = _BATCH,
-    output: Output = _PLAIN,
+    engine: EngineFlags = EngineFlags(),
+    batch: Batch = Batch(),
+    output: Output = Output(),
 ) -> None:
     """Fetch exactly the planned items, and write them as tasks for people.
 
@@ -47,14 +53,14 @@ def select(
     from streameval.verbs.select import select as verb
 
     names = [name.strip() for name in columns.split(",")] if columns else None
-    if rehearsal.dry_run:
+    if batch.dry_run:
         plan, what = forecast(study, columns=names)
         foreseen = rehearsed(of_plan(plan), what, [study / "selection.parquet", *([export] if export else [])])
         output.say(foreseen, [f"{plan.table.num_rows:,} items would be fetched.", *lines_of(foreseen)])
         return
     with stage("select", output) as told:
         with progress("reading pages", output) as bar:
-            made = verb(study, columns=names, export=export, engine=engine.create(), progress=bar, **tasks.options())
+            made = verb(study, columns=names, export=export, engine=engine.create(), progress=bar, **tasks.given())
         facts = _facts(made)
         rows, size = facts["rows_read"] + facts["rows_scanned"], facts["bytes_read"]
         told |= facts | ({"rows": 0, "bytes": 0} if made.already else {"rows": rows, "bytes": size})

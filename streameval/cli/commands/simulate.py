@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import math
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from streameval.cli.options import MethodOptions, Overwrite, RankingFlags, Whole, existing
+from streameval.cli.methods import MethodFlags
+from streameval.cli.options import Switch, Whole, existing
 from streameval.cli.output import Output, columns, progress
-
-_PLAIN = Output()
-_METHOD = MethodOptions()
-_RANKING = RankingFlags()
+from streameval.cli.ranking import RankingFlags
 
 
 def simulate(
@@ -22,10 +19,10 @@ def simulate(
     replicates: Whole = 200,
     seed: Whole = 0,
     plot: Path | None = None,
-    overwrite: Overwrite = False,
-    parameters: MethodOptions = _METHOD,
-    flags: RankingFlags = _RANKING,
-    output: Output = _PLAIN,
+    overwrite: Switch = False,
+    parameters: MethodFlags = MethodFlags(),
+    flags: RankingFlags = RankingFlags(),
+    output: Output = Output(),
 ) -> None:
     """Run methods side by side on a fully labelled list: do their bounds hold, how wide are they, what do they cost?
 
@@ -56,7 +53,7 @@ def simulate(
     names = "all" if methods == "all" else [name.strip() for name in methods.split(",")]
     with progress("methods") as bar:
         found = verb(list(ranking), label=label, methods=names, replicates=replicates, seed=seed,
-                     options=flags.options(), progress=bar, **asdict(parameters))  # fmt: skip
+                     options=flags.options(), progress=bar, **parameters.given())  # fmt: skip
     if plot is not None:
         save_figure(found, plot, existing(overwrite))
     output.event("simulate", n_items=int(found.precision.size), methods=len(found.rows))

@@ -8,11 +8,9 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from streameval.cli.options import Overwrite, existing
+from streameval.cli.options import Switch, existing
 from streameval.cli.output import Output
 from streameval.errors import InputError
-
-_PLAIN = Output()
 
 
 def sql(
@@ -21,10 +19,10 @@ def sql(
     *,
     csv: Annotated[bool, Parameter(negative="")] = False,
     parquet: Path | None = None,
-    overwrite: Overwrite = False,
+    overwrite: Switch = False,
     files: Annotated[list[str] | None, Parameter(name="--with", negative_iterable="")] = None,
     memory: float = 2.0,
-    output: Output = _PLAIN,
+    output: Output = Output(),
 ) -> None:
     """Ask a study in SQL: tables plan, selection, labels, curve, envelope, metrics, provenance, and macros.
 

@@ -22,9 +22,9 @@ from streameval.order.run_threads import run_task
 from streameval.order.scan import Scan
 from streameval.order.tasks import Sampling
 from streameval.progress import Progress, Step, announce
-from streameval.remote.jobs import JobRequest
 from streameval.remote.labelled_jobs import RemoteScans
 from streameval.remote.scan_jobs import pack, unpack
+from streameval.remote.worker import JobRequest
 from streameval.typing import Int64Array
 
 
@@ -32,30 +32,23 @@ from streameval.typing import Int64Array
 class Spark:
     """Reads on the workers of a Spark session.
 
-    Attributes
-    ----------
-    remote : str or None
-        `sc://HOST[:PORT]` of a Spark Connect or Sail server, or `local[N]`; None takes the session that is there
-        (`spark-submit` makes one), or starts one on this machine.
-    session : SparkSession or None
-        One that is there already, instead.
+    Attributes:
+        remote: `sc://HOST[:PORT]` of a Spark Connect or Sail server, or `local[N]`; None takes the session that is
+            there (`spark-submit` makes one), or starts one on this machine.
+        session: One that is there already, instead.
     """
 
     remote: str | None = None
     session: Any = None
-    memory: ClassVar[str] = "apart"
+    placement: ClassVar[str] = "on workers"
 
     def run_task(
         self, scan: Scan, task: Task, numbers: Int64Array, save: Callable[[Partial], None] | None, progress: Progress
     ) -> Partial:
         """See `Engine.run_task`.
 
-        Raises
-        ------
-        InputError
-            A damaged list; a Spark that cannot be started, or whose workers lack this library; the extra is missing.
-        OutsideError
-            A Spark that does not answer, or that gave up.
+        Raises `InputError` for a damaged list, a Spark that cannot be started or whose workers lack this library, or a
+        missing extra; `OutsideError` where Spark does not answer, or gave up.
         """
         if isinstance(task, Sampling):  # a few row groups: read before a job would have begun
             return run_task(scan, task, numbers, save, progress)

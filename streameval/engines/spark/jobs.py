@@ -15,21 +15,16 @@ import pyarrow as pa
 
 from streameval.engines.spark.silence import quiet
 from streameval.errors import InputError, OutsideError, StreamevalError
-from streameval.remote.jobs import JobRequest, reported_error
+from streameval.remote.worker import JobRequest, reported_error
 
 _PATIENCE = 10.0  # seconds that a session has to give up a job that nobody waits for any more
 _LONGEST = 1000  # letters of an error
 
 
 def run_request(session: Any, request: JobRequest) -> pa.Table:
-    """Run a request's shares, a task each, and collect the rows.
+    """Run a request's shares, a task each, and collect the rows; errors are those that workers or Spark report.
 
     A job that is interrupted here (Ctrl-C, a time limit) is cancelled there.
-
-    Raises
-    ------
-    InputError, OutsideError
-        What went wrong, as workers or Spark report it.
     """
     from pyspark.util import inheritable_thread_target
 
@@ -93,7 +88,7 @@ def _worker(payload: bytes) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.
     """The function that workers run, with its payload; it imports this library only when it runs."""
 
     def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        from streameval.remote.jobs import run_shares
+        from streameval.remote.worker import run_shares
 
         for batch in batches:
             yield from run_shares(payload, batch.column(0).to_pylist())

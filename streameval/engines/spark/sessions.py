@@ -21,19 +21,10 @@ _SETTINGS = {"spark.app.name": "streameval", "spark.ui.showConsoleProgress": "fa
 
 
 def opened(remote: str | None) -> Any:
-    """Return a session.
+    """Return a session for `remote` (see `Spark`).
 
-    Parameters
-    ----------
-    remote : str or None
-        See `Spark`.
-
-    Raises
-    ------
-    InputError
-        No address of a server, a Spark that cannot be started, the extra is missing.
-    OutsideError
-        A server that does not answer.
+    Raises `InputError` for a wrong address, a Spark that cannot be started, or a missing extra; `OutsideError` where
+    the server does not answer.
     """
     if remote is not None and not remote.startswith(("sc://", "local")):
         raise InputError(f"'{_shown(remote)}' is no Spark server", "write --spark-remote sc://HOST:15002")

@@ -27,15 +27,8 @@ def quiet() -> Iterator[None]:
 def started_quietly(settings: Mapping[str, str] | None) -> Iterator[None]:
     """Start Spark's JVM and context; what it prints until the end of the block is kept back, what comes later is not.
 
-    Parameters
-    ----------
-    settings : mapping of str to str, or None
-        Of the context. None: do nothing, for a Spark that another library starts.
-
-    Raises
-    ------
-    RuntimeError
-        It did not start; says why, in its own words where it had some.
+    `settings` are those of the context; with None nothing is done, for a Spark that another library starts. A
+    `RuntimeError` says why it did not start, in its own words where it had some.
     """
     try:
         from pyspark import SparkConf, SparkContext

@@ -36,8 +36,6 @@ class Question:
     def in_words(self, yes: str, no: str) -> str:
         """Question and answers in one line, for tools that show text.
 
-        Examples
-        --------
         >>> Question("Is it a bird?", "yes", "no").in_words("1", "0")
         'Is it a bird? 1: yes, 0: no'
         """
@@ -56,13 +54,7 @@ def available() -> dict[str, Format]:
 
 
 def format_of(path: str) -> Format:
-    """Return the format for a path's ending.
-
-    Raises
-    ------
-    InputError
-        If no format has this ending.
-    """
+    """Return the format for a path's ending; an `InputError` where none has it."""
     for suffix, files in available().items():
         if path.lower().endswith(suffix):
             return files
@@ -72,8 +64,6 @@ def format_of(path: str) -> Format:
 def unambiguous(tasks: pa.Table) -> pa.Table:
     """Rename the items' columns that would be read as part of an answer.
 
-    Examples
-    --------
     >>> unambiguous(pa.table({"se_task": [1], "label": [0], "Source": ["x"]})).column_names
     ['se_task', 'label_item', 'Source_item']
     """

@@ -26,10 +26,8 @@ _OURS = ("se_study", "se_task")
 def files(tasks: pa.Table, path: Path, question: Question = NO_QUESTION) -> Files:
     """Task files and the configuration.
 
-    Raises
-    ------
-    InputError
-        A single task is larger than a file may be.
+    Raises:
+        InputError: A single task is larger than a file may be.
     """
     shown = unambiguous(tasks)
     cuts = _cuts(shown, path)

@@ -1,9 +1,11 @@
-"""Readers of label tables: one file here per kind of source, found by name.
+"""Readers of label tables: one file here per kind of source, found by name; nothing else has to be edited.
 
-A reader is a module with two functions:
+A reader is a module with
 
-- `accepts(source, head)`: whether it is this reader's; `head` is the first bytes of a file, None for what is no file.
-  For every source at most one reader accepts, whatever order they are asked in.
+- `READS`: what it reads, for people;
+- `SCHEMES`: with what its addresses begin, before the colon; or, of files and tables in memory,
+  `accepts(source, head)`: whether it is this reader's; `head` is the first bytes of a file, None for what is no file.
+  For every source at most one reader accepts, whatever order they are asked in;
 - `read(connection, source)`: make the view or table `se_given` in DuckDB, its rows numbered from 1 in `se_row`, and
   return an `Opened`.
 """
@@ -14,9 +16,9 @@ import hashlib
 import importlib
 import os
 import pkgutil
-import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from types import ModuleType
 from typing import Any
 
 import duckdb
@@ -44,12 +46,9 @@ _FOREIGN = {
 class Rejected:
     """Rows that could not be split into columns.
 
-    Attributes
-    ----------
-    table : pyarrow.Table
-        `row` int64, `said` text.
-    uncounted : int64 array, sorted
-        Rows that `se_row` passes over, in the file's own count.
+    Attributes:
+        table: `row` int64, `said` text.
+        uncounted (int64 array, sorted): Rows that `se_row` passes over, in the file's own count.
     """
 
     table: pa.Table
@@ -63,8 +62,6 @@ class Rejected:
     def renumber(self, rows: Int64Array) -> Int64Array:
         """Turn `se_row` into rows of the file.
 
-        Examples
-        --------
         >>> found = Rejected(REJECTED.empty_table(), np.array([1, 3]))
         >>> found.renumber(np.array([1, 2, 3]))
         array([2, 4, 5])
@@ -77,18 +74,12 @@ class Rejected:
 class Opened:
     """A source that stands ready as `se_given` in DuckDB.
 
-    Attributes
-    ----------
-    name : str
-        For messages and files: of an address without what may be secret.
-    digest : callable
-        Content hash; None where only the rows read can tell (a query has no bytes of its own).
-    columns : tuple of str
-        Names as they stand in the source: a name that stands there twice is here twice.
-    rejected : callable
-        Rows that could not be split into columns; to be asked after the source was read once.
-    lines : callable, optional
-        Lines of a text file on which rows begin, from 1; -1 where that would take too long to find out.
+    Attributes:
+        name: For messages and files: of an address without what may be secret.
+        digest: Content hash; None where only the rows read can tell (a query has no bytes of its own).
+        columns: Names as they stand in the source: a name that stands there twice is here twice.
+        rejected: Rows that could not be split into columns; to be asked after the source was read once.
+        lines: Lines of a text file on which rows begin, from 1; -1 where that would take too long to find out.
     """
 
     name: str
@@ -102,21 +93,34 @@ class Opened:
 
 
 def open_source(connection: duckdb.DuckDBPyConnection, source: Any) -> Opened:
-    """Find the reader of a source, and let it open it.
+    """Find the reader of a source, and let it open it; an `InputError` where nothing reads it, or it is damaged."""
+    module = _of_address(source) or _of_content(source)
+    opened: Opened = module.read(connection, source)
+    return opened
 
-    Raises
-    ------
-    InputError
-        Nothing reads it, or it is damaged.
-    """
-    head = _head(source)
-    for info in pkgutil.iter_modules(__path__):
-        module = importlib.import_module(f"{__name__}.{info.name}")
-        if module.accepts(source, head):
-            opened: Opened = module.read(connection, source)
-            return opened
-    kinds = "Parquet, CSV, TSV, JSON or JSONL, or a database by URL"
-    raise InputError(f"{name_of(source)}: no label table that can be read", f"give {kinds}")
+
+def _readers() -> list[ModuleType]:
+    return [importlib.import_module(f"{__name__}.{info.name}") for info in pkgutil.iter_modules(__path__)]
+
+
+def _of_address(source: Any) -> ModuleType | None:
+    if not isinstance(source, str) or ":" not in source:
+        return None
+    scheme = source.partition(":")[0]
+    return next((one for one in _readers() if scheme in vars(one).get("SCHEMES", ())), None)
+
+
+def _of_content(source: Any) -> ModuleType:
+    """Reader of a file or of a table in memory; an `InputError` where there is none."""
+    head, readers = _head(source), _readers()
+    for module in readers:
+        if "accepts" in vars(module) and module.accepts(source, head):
+            return module
+    for start, kind in _FOREIGN.items():
+        if head is not None and head.startswith(start):
+            raise InputError(f"{name_of(source)}: this is {kind}", "save it as CSV UTF-8")
+    kinds = ", ".join(module.READS for module in readers)
+    raise InputError(f"{name_of(source)}: no label table that can be read", f"there are readers of {kinds}")
 
 
 def name_of(source: Any) -> str:
@@ -124,32 +128,22 @@ def name_of(source: Any) -> str:
     return masked_source(str(os.fspath(source))) if isinstance(source, str | os.PathLike) else "labels in memory"
 
 
-def is_url(source: Any) -> bool:
-    """Whether a source is a database and a query rather than a path."""
-    return isinstance(source, str) and source.startswith(("duckdb:", "sqlite:", "postgresql:", "postgres:"))
+def is_address(source: Any) -> bool:
+    """Whether a source is an address that a reader knows, rather than a path."""
+    return _of_address(source) is not None
 
 
 def split_query(source: str) -> tuple[str, str]:
-    """Split URL#QUERY.
-
-    Raises
-    ------
-    InputError
-        There is no query, or the password holds characters that an address gives another meaning.
-    """
+    """Split URL#QUERY; an `InputError` without a query."""
     address, _, query = source.partition("#")
     shown = masked_source(address)
-    login = address.partition("://")[2].rpartition("@")[0]
-    if address.startswith("postgres") and (re.match(r"\S*@", query) or re.search(r"[/?@\s]", login)):
-        hint = "write @ # / ? : and spaces there as %40 %23 %2F %3F %3A %20"
-        raise InputError(f"{masked_source(source)}: its user name or password holds such a character", hint)
     if not query.strip():
         raise InputError(f"{shown}: no query", f"write it behind a #, such as '{shown}#SELECT rank, label FROM t'")
     return address, query.strip().rstrip(";")
 
 
 def _head(source: Any) -> bytes | None:
-    if not isinstance(source, str | os.PathLike) or is_url(source):
+    if not isinstance(source, str | os.PathLike):
         return None
     path = os.fspath(source)
     if os.path.exists(path) and not os.path.isfile(path):
@@ -162,19 +156,14 @@ def _head(source: Any) -> bytes | None:
         raise InputError(f"{path[:200]!s}: label table cannot be read ({reason})") from error
     if not head:
         raise InputError(f"{path}: the label table is empty (0 bytes)")
-    for start, kind in _FOREIGN.items():
-        if head.startswith(start):
-            raise InputError(f"{path}: this is {kind}", "save it as CSV UTF-8")
     return head
 
 
 def chunks(path: str) -> Iterator[bytes]:
     """Bytes of a text, piece by piece.
 
-    Raises
-    ------
-    InputError
-        A line that is longer than two of DuckDB's buffers: DuckDB passes over it without a word.
+    Raises:
+        InputError: A line that is longer than two of DuckDB's buffers: DuckDB passes over it without a word.
     """
     line, begun = 1, 0  # number of the line under way, and its bytes so far
     with open(path, "rb") as stream:
@@ -191,7 +180,7 @@ def chunks(path: str) -> Iterator[bytes]:
 
 
 def file_digest(path: str) -> Callable[[], str]:
-    """Content hash of a file, taken when asked for."""
+    """Content hash of a file, made when it is first used."""
 
     def digest() -> str:
         with open(path, "rb") as stream:
@@ -207,7 +196,7 @@ def first_byte(head: bytes) -> bytes:
 
 def is_binary(head: bytes) -> bool:
     """Whether a file is certainly no text."""
-    return head[:2] in (b"PK", b"\x1f\x8b") or b"\0" in head
+    return head.startswith((*_FOREIGN, b"\x1f\x8b")) or b"\0" in head
 
 
 def quote(name: str) -> str:
@@ -241,8 +230,6 @@ def one_path(path: str) -> str:
 def distinct(names: list[str]) -> list[str]:
     """Names for SQL: none empty, none twice whatever its capitals.
 
-    Examples
-    --------
     >>> distinct(["rank", "Rank", ""])
     ['rank', 'Rank_1', 'column_3']
     """

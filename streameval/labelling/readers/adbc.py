@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import os
+import re
 from typing import Any
 
 import duckdb
@@ -12,31 +13,25 @@ from streameval.errors import InputError, OutsideError
 from streameval.labelling.readers import ROW, Opened, distinct, quote, split_query
 from streameval.text.credentials import masked_source, without_secrets
 
+READS = "sqlite:///FILE#QUERY, postgresql://...#QUERY"
 _DRIVERS = {
     "sqlite": "adbc_driver_sqlite.dbapi",
     "postgresql": "adbc_driver_postgresql.dbapi",
     "postgres": "adbc_driver_postgresql.dbapi",
 }
-
-
+SCHEMES = tuple(_DRIVERS)
 _DOWN = ("could not connect", "connection refused", "connection to server", "timeout", "server closed")
-
-
-def accepts(source: Any, head: bytes | None) -> bool:
-    """Whether it is an address of one of the databases."""
-    return isinstance(source, str) and source.partition(":")[0] in _DRIVERS and ":" in source
 
 
 def read(connection: duckdb.DuckDBPyConnection, source: Any) -> Opened:
     """Stream the query's rows into a temporary table, which may spill to disk.
 
-    Raises
-    ------
-    InputError
-        A driver that is not installed, a file that is not there, a query that fails.
-    OutsideError
-        A server that does not answer.
+    Raises:
+        InputError: A driver that is not installed, a file that is not there, a query that fails; a password with
+            characters that an address gives another meaning.
+        OutsideError: A server that does not answer.
     """
+    _refuse_odd_login(source)
     address, query = split_query(source)
     kind = address.partition(":")[0]
     shown = masked_source(address)
@@ -58,6 +53,14 @@ def read(connection: duckdb.DuckDBPyConnection, source: Any) -> Opened:
             raise OutsideError(f"{shown}: {text}", "is the server up?") from None  # what it quotes is no one's to read
         raise InputError(f"{shown}: {text}", "check the address and the query") from None
     return Opened(shown, None, tuple(names))
+
+
+def _refuse_odd_login(source: str) -> None:
+    address, _, query = source.partition("#")
+    login = address.partition("://")[2].rpartition("@")[0]
+    if address.startswith("postgres") and (re.match(r"\S*@", query) or re.search(r"[/?@\s]", login)):
+        hint = "write @ # / ? : and spaces there as %40 %23 %2F %3F %3A %20"
+        raise InputError(f"{masked_source(source)}: its user name or password holds such a character", hint)
 
 
 def _driver(kind: str, shown: str) -> Any:

@@ -15,6 +15,7 @@ from streameval.labelling.readers import Opened, file_digest, first_byte
 from streameval.labelling.readers.memory import register
 from streameval.labelling.tools import flatten
 
+READS = "JSON"
 _SPACE = " \t\r\n"
 
 

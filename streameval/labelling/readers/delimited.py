@@ -1,4 +1,4 @@
-"""CSV and TSV: RFC 4180, the delimiter told from the first line.
+"""CSV and TSV: RFC 4180, with the delimiter of the first line.
 
 DuckDB's own guessing is switched off: a label table must not be read otherwise because of what people wrote into it.
 """
@@ -36,6 +36,7 @@ from streameval.labelling.readers import (
 )
 from streameval.typing import Int64Array
 
+READS = "CSV, TSV"
 _MOST_LINES = 1_000_000
 _DELIMITERS = ",\t;|"
 _SEPARATOR = re.compile(r'"?sep=([,\t;|])"?\s*', re.IGNORECASE)
@@ -92,7 +93,7 @@ def _header(path: str) -> tuple[str, list[str], int]:
 
 
 def _digest(path: str) -> Callable[[], str]:
-    """Content hash, taken when asked for, of what must be UTF-8: read as anything else it says other things."""
+    """Content hash of a file, made when it is first used; the file has to be UTF-8."""
 
     def digest() -> str:
         found, decoder, clean = hashlib.sha256(), codecs.getincrementaldecoder("utf-8")(), True
@@ -126,12 +127,9 @@ def _not_utf8(path: str) -> InputError:
 class _Lines:
     """Where rows begin: a cell may hold line breaks, and a blank line is no row, so that they have to be counted.
 
-    Attributes
-    ----------
-    begins : int64 array
-        Line on which row i begins, from 1; the head is row 0. Ends with the last row asked for.
-    blank : int64 array
-        Places of blank lines among rows and blank lines, the head at 1: DuckDB counts them.
+    Attributes:
+        begins (int64 array): Line on which row i begins, from 1; the head is row 0. Ends with the last row asked for.
+        blank (int64 array): Places of blank lines among rows and blank lines, the head at 1: DuckDB counts them.
     """
 
     begins: Int64Array

@@ -10,10 +10,8 @@ import duckdb
 from streameval.errors import InputError
 from streameval.labelling.readers import ROW, Opened, distinct, literal, quote, split_query
 
-
-def accepts(source: Any, head: bytes | None) -> bool:
-    """Whether it is a DuckDB address."""
-    return isinstance(source, str) and source.startswith("duckdb:")
+READS = "duckdb:FILE#QUERY"
+SCHEMES = ("duckdb",)
 
 
 def read(connection: duckdb.DuckDBPyConnection, source: Any) -> Opened:

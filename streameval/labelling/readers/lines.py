@@ -26,6 +26,7 @@ from streameval.labelling.readers import (
 )
 from streameval.labelling.readers.delimited import rejected
 
+READS = "JSONL"
 _MOST_KEYS = 10_000  # a table has columns; objects that are keyed by their content have none
 
 

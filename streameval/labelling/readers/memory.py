@@ -11,6 +11,8 @@ import pyarrow as pa
 from streameval.errors import InputError
 from streameval.labelling.readers import ROW, Opened, distinct, name_of
 
+READS = "tables in memory"
+
 
 def accepts(source: Any, head: bytes | None) -> bool:
     """Whether it is a table in memory."""

@@ -9,6 +9,8 @@ import duckdb
 
 from streameval.labelling.readers import ROW, Opened, file_digest, one_path
 
+READS = "Parquet"
+
 
 def accepts(source: Any, head: bytes | None) -> bool:
     """Whether a file begins as Parquet does."""

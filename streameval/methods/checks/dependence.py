@@ -24,12 +24,9 @@ from streameval.typing import Int8Array
 class DependenceTest:
     """Pairs of labels that differ.
 
-    Attributes
-    ----------
-    pairs : int
-        Pairs of each kind.
-    near, far : int
-        Adjacent pairs that differ, and pairs half a window apart that do.
+    Attributes:
+        pairs: Pairs of each kind.
+        near, far: Adjacent pairs that differ, and pairs half a window apart that do.
     """
 
     p_value: float
@@ -50,13 +47,10 @@ class DependenceTest:
 def dependence_test(windows: Int8Array) -> DependenceTest:
     """Test labels in disjoint windows of consecutive ranks for dependence of neighbours.
 
-    Parameters
-    ----------
-    windows : int8 array, shape (windows, width)
-        1, 0, or -1 for unknown; windows with an unknown label are left out.
+    Args:
+        windows (int8 array, shape (windows, width)): 1, 0, or -1 for unknown; windows with an unknown label are left
+            out.
 
-    Examples
-    --------
     >>> dependence_test(np.repeat([[1, 0, 0, 1, 0]], 20, axis=1).repeat(20, axis=0).astype(np.int8)).beyond_noise
     True
     >>> dependence_test(np.random.default_rng(0).integers(0, 2, (50, 100)).astype(np.int8)).beyond_noise

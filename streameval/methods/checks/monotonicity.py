@@ -30,17 +30,12 @@ BLOCK = 100  # labels per window, as in the paper
 class RiseTest:
     """The strongest rise between adjacent runs of labels.
 
-    Attributes
-    ----------
-    p_value : float
-        Of the strongest rise, times the number of pairs tested; at most 1.
-    tests : int
-        Pairs tested.
-    first_rank, middle_rank, last_rank : int
-        The runs compared are the labelled ranks first..middle and those after middle..last; 0 where no pair was
-        tested.
-    before, after : float
-        Share of positives in the two runs.
+    Attributes:
+        p_value: Of the strongest rise, times the number of pairs tested; at most 1.
+        tests: Pairs tested.
+        first_rank, middle_rank, last_rank: The runs compared are the labelled ranks first..middle and those after
+            middle..last; 0 where no pair was tested.
+        before, after: Share of positives in the two runs.
     """
 
     p_value: float
@@ -67,16 +62,11 @@ class RiseTest:
 def rise_test(rank: Int64Array, label: Int8Array, block: int) -> RiseTest:
     """Test the labels in hand for a rise of precision beyond label noise.
 
-    Parameters
-    ----------
-    rank : int64 array, shape (n,), strictly increasing
-    label : int8 array, shape (n,)
-        1, 0, or -1 for unknown (left out).
-    block : int
-        Labels per block; runs of 1, 2, 4 … blocks are compared with the run after them.
+    Args:
+        rank: int64 array, shape (n,), strictly increasing.
+        label (int8 array, shape (n,)): 1, 0, or -1 for unknown (left out).
+        block: Labels per block; runs of 1, 2, 4 … blocks are compared with the run after them.
 
-    Examples
-    --------
     >>> falls = np.repeat([1, 0], 200).astype(np.int8)
     >>> rise_test(np.arange(1, 401), falls, block=50).p_value
     1.0
@@ -111,20 +101,13 @@ def rise_test(rank: Int64Array, label: Int8Array, block: int) -> RiseTest:
 class ExcessTest:
     """The run of labels that exceeds the precision of the labelled head most significantly.
 
-    Attributes
-    ----------
-    p_value : float
-        Of that run, times the number of runs tested; at most 1.
-    tests : int
-        Runs tested.
-    head : int
-        h: ranks 1..h are all labelled.
-    head_precision : float
-        p(h).
-    first_rank, last_rank : int
-        The run; 0 where none was tested.
-    share : float
-        Share of positives in it.
+    Attributes:
+        p_value: Of that run, times the number of runs tested; at most 1.
+        tests: Runs tested.
+        head: h: ranks 1..h are all labelled.
+        head_precision: p(h).
+        first_rank, last_rank: The run; 0 where none was tested.
+        share: Share of positives in it.
     """
 
     p_value: float
@@ -144,14 +127,10 @@ class ExcessTest:
 def excess_test(rank: Int64Array, label: Int8Array, head: int, block: int = BLOCK) -> ExcessTest:
     """Test A.1: are there later labels richer in positives than the whole labelled head?
 
-    Parameters
-    ----------
-    rank : int64 array, shape (n,), strictly increasing; the first `head` are 1..head
-    label : int8 array, shape (n,)
-        1, 0, or -1 for unknown; an unknown label in the head leaves nothing to test.
+    Args:
+        rank: int64 array, shape (n,), strictly increasing; the first `head` are 1..head.
+        label (int8 array, shape (n,)): 1, 0, or -1 for unknown; an unknown label in the head leaves nothing to test.
 
-    Examples
-    --------
     >>> later = np.repeat([0, 1], [300, 200]).astype(np.int8)
     >>> excess_test(np.arange(1, 501), later, head=300).as_dict()["beyond_noise"]
     True
@@ -198,18 +177,14 @@ def _runs(n: int, block: int) -> tuple[Int64Array, Int64Array]:
 def assumptions(labels: Labels, head: int, block: int = BLOCK) -> dict[str, Any]:
     """Say of A.1 and A.2 whether labels, of whatever method, contradict them, literally or beyond noise.
 
-    Parameters
-    ----------
-    head : int
-        Ranks 1..head are all planned.
-    block : int
-        Labels per window.
+    Args:
+        head: Ranks 1..head are all planned.
+        block: Labels per window.
 
-    Returns
-    -------
-    dict
-        "A.1": an `ExcessTest`, "A.2": a `RiseTest` and `rises` (of `windows` − 1 neighbours), each with `verdict`:
-        "contradicted beyond noise", "contradicted literally, within noise", "not contradicted" or "too few labels".
+    Returns:
+        dict: "A.1": an `ExcessTest`, "A.2": a `RiseTest` and `rises` (of `windows` − 1 neighbours), each with
+            `verdict`: "contradicted beyond noise", "contradicted literally, within noise", "not contradicted" or "too
+            few labels".
     """
     excess = excess_test(labels.rank, labels.label, head, block).as_dict()
     later = labels.rank > max(0, head - block)

@@ -33,17 +33,12 @@ _LONGEST = 2**31 - 1
 class Rises:
     """How one assumption fares.
 
-    Attributes
-    ----------
-    holds : bool
-        Whether it is true of the whole list.
-    first_rank : int
-        First rank r₂ at which it is broken; 0 where it holds.
-    ranks : int
-        Ranks r₂ that rise above an r₁: whose precision (A.1) or window (A.2) exceeds that of some r₁ ≤ r₂ − m. A.2 can
-        be broken without any.
-    largest_rise : float
-        The most by which one does: the tolerance with which nothing would rise.
+    Attributes:
+        holds: Whether it is true of the whole list.
+        first_rank: First rank r₂ at which it is broken; 0 where it holds.
+        ranks: Ranks r₂ that rise above an r₁: whose precision (A.1) or window (A.2) exceeds that of some r₁ ≤ r₂ − m.
+            A.2 can be broken without any.
+        largest_rise: The most by which one does: the tolerance with which nothing would rise.
     """
 
     holds: bool
@@ -56,14 +51,10 @@ class Rises:
 class WindowResult:
     """What is true of a list for one window and ε.
 
-    Attributes
-    ----------
-    window : int
-        Δ.
-    head, m : int
-        r̃ and m of the paper.
-    ranks_compared : int
-        Ranks r₂ that have an r₁; 0 where the list is too short to say anything.
+    Attributes:
+        window: Δ.
+        head, m: r̃ and m of the paper.
+        ranks_compared: Ranks r₂ that have an r₁; 0 where the list is too short to say anything.
     """
 
     window: int
@@ -83,20 +74,13 @@ class WindowResult:
 class Sliding:
     """Slides windows over the labels of consecutive ranks, from rank 1 on.
 
-    Parameters
-    ----------
-    windows : sequence of int
-        Values of Δ.
-    epsilons : sequence of str, float or Fraction
-        Values of ε; each window is paired with each of them.
+    Args:
+        windows: Values of Δ.
+        epsilons: Values of ε; each window is paired with each of them.
 
-    Raises
-    ------
-    InputError
-        No window, one below 1, or an ε outside (0, 1].
+    Raises:
+        InputError: No window, one below 1, or an ε outside (0, 1].
 
-    Examples
-    --------
     >>> sliding = Sliding([10, 50])
     >>> sliding.add(np.repeat([1, 0], [5_000, 5_000]).astype(np.uint8))
     >>> [(one.window, one.a1.holds, one.a2.holds) for one in sliding.result()]
@@ -120,14 +104,11 @@ class Sliding:
     def add(self, labels: UInt8Array) -> None:
         """Add the labels of the next ranks; how a list is cut into calls changes nothing.
 
-        Parameters
-        ----------
-        labels : uint8 array, shape (n,)
+        Args:
+            labels: uint8 array, shape (n,).
 
-        Raises
-        ------
-        InputError
-            A label that is neither 0 nor 1; names its rank.
+        Raises:
+            InputError: A label that is neither 0 nor 1; names its rank.
         """
         for first in range(0, labels.size, _BLOCK):
             part = labels[first : first + _BLOCK]
@@ -153,7 +134,7 @@ class Sliding:
 
 def smallest_window(results: Sequence[WindowResult]) -> WindowResult | None:
     """Find the smallest window, of these the largest ε, for which A.2 holds on a list long enough to say so."""
-    holding = [one for one in results if one.a2.holds and one.ranks_compared]
+    holding = [result for result in results if result.a2.holds and result.ranks_compared]
     return min(holding, key=lambda one: (one.window, -one.epsilon), default=None)
 
 

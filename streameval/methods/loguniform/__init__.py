@@ -16,69 +16,45 @@ import pyarrow as pa
 from streameval.curve import Curve
 from streameval.curve.envelope import Points, close
 from streameval.errors import InputError
-from streameval.methods import ASSUMES_THE_DRAW, Look, check_alpha, check_budget, check_claim, check_items
+from streameval.methods import Look, Sampled, check_items
 from streameval.methods.checks.monotonicity import assumptions, warnings
-from streameval.types import Claim, Labels, Plan
+from streameval.options import option
+from streameval.types import Labels, Plan
 from streameval.typing import BoolArray, FloatArray, Int64Array
 
 
 @dataclass(frozen=True)
-class LogUniform:
+class LogUniform(Sampled):
     """Our own method: a band that holds at all ranks at once, whatever the list.
 
     What holds: with probability ≥ `confidence` over the draw, the true yield lies in the band at every rank at once,
     for any 0/1 list and any N, also where labels are missing for any reason. `alpha` is a forecast of the half-width,
     for lists whose precision stays above `min_precision`; the half-width that the labels reach is reported with the
-    curve.
+    curve. A half-width is (hi − lo)/(hi + lo). With several `looks`, 1 to 64, the first plan is made for a share of
+    1 − `confidence`, and `enlarged` keeps to a grid of densities fixed by it, so that what was seen may decide when to
+    stop: `confidence` is that of all looks together.
 
-    Parameters
-    ----------
-    alpha : float
-        Half-width (hi − lo)/(hi + lo) to plan for, in (0, 1).
-    confidence : float
-        In (0, 1).
-    min_precision : float
-        In (0, 1]: precision that the list is expected to keep.
-    budget : int, optional
-        Labels to spend at most; replaces `alpha`.
-    looks : int
-        How often the plan may be evaluated and enlarged, in 1..64. With several, the first plan is made for a share of
-        1 − `confidence`, and `enlarged` keeps to a grid of densities fixed by it, so that what was seen may decide
-        when to stop: `confidence` is that of all looks together.
-
-    Raises
-    ------
-    InputError
-        If a parameter is out of range.
+    Raises:
+        InputError: If a parameter is out of range.
     """
 
     name: ClassVar[str] = "loguniform"
     summary: ClassVar[str] = "random ranks of density c/r, and a band that holds for every list"
-    variants: ClassVar[tuple[dict[str, Any], ...]] = ({},)
-    settles: ClassVar[dict[str, tuple[str, ...]]] = {}
 
-    alpha: float = 0.08
-    confidence: float = 0.95
-    min_precision: float = 0.5
-    budget: int | None = None
-    looks: int = 1
+    looks: int = option(1, "How often the plan may be evaluated and enlarged.")
 
     def __post_init__(self) -> None:
         """Check every parameter."""
-        check_alpha(self.alpha)
-        check_budget(self.budget)
-        check_claim(self.confidence, self.min_precision)
+        super().__post_init__()
         if not 1 <= self.looks <= 64:
             raise InputError(f"looks is {self.looks}, outside 1..64", "one is enough unless labels decide about more")
 
     def plan(self, n_items: int, seed: int = 0) -> Plan:
         """Draw the ranks to label.
 
-        Returns
-        -------
-        Plan
-            Columns of its own: `stratum_last` int64, the rank that ends the stratum. With several looks also `look`
-            int32, the first look whose plan holds the rank, and `batch` int32, the plan by which it came in.
+        Returns:
+            Plan: Columns of its own: `stratum_last` int64, the rank that ends the stratum. With several looks also
+                `look` int32, the first look whose plan holds the rank, and `batch` int32, the plan by which it came in.
         """
         from streameval.kernels.draw import draw_strata
 
@@ -112,30 +88,29 @@ class LogUniform:
         ends, n = np.unique(last, return_counts=True)
         return np.repeat(np.diff(ends, prepend=0) / n, n)
 
-    def later_looks(self, plan: Plan) -> list[Look]:
-        """Give the looks that `plan` has left, with labels and forecast half-width."""
-        now = int(plan.notes.get("look", 1))
-        return [self._look(plan.n_items, float(plan.notes["density"]), look) for look in range(now + 1, self.looks + 1)]
+    def forecasts(self, plan: Plan) -> list[Look]:
+        """Give every look of `plan`, with labels and forecast half-width."""
+        return [self._look(plan.n_items, float(plan.notes["density"]), look) for look in range(1, self.looks + 1)]
 
     def enlarged(self, plan: Plan, look: int) -> Plan:
         """Grow a plan to a later look: strata and seed stay, and so does every rank."""
         from streameval.kernels.draw import draw_strata
         from streameval.methods.loguniform.design import allocation, look_density, stratum_ends
 
-        first, now = float(plan.notes["density"]), int(plan.notes["look"])
+        first = float(plan.notes["density"])
         ends, seed = stratum_ends(plan.n_items, first), np.uint64(plan.seed % 2**64)
         rank = draw_strata(ends, allocation(ends, first, look_density(first, look)), seed)
         table = _table(ends, rank)
         old = np.isin(rank, plan.ranks)
         came, batch = np.full(rank.size, look, np.int32), np.full(rank.size, 1, np.int32)
-        for index in range(look - 1, now, -1):  # a look that was passed over still has its band
+        for index in range(look - 1, plan.look, -1):  # a look that was passed over still has its band
             n = allocation(ends, first, look_density(first, index))
             came[np.isin(rank, draw_strata(ends, n, seed))] = index
         came[old] = plan.table.column("look").to_numpy()
         batch[old] = plan.table.column("batch").to_numpy()
         batch[~old] = batch[old].max() + 1
         table = table.append_column("look", pa.array(came)).append_column("batch", pa.array(batch))
-        return replace(plan, table=table, notes={**plan.notes, "look": look})
+        return replace(plan, table=table).with_notes(look=look)
 
     def _look(self, n_items: int, first: float, look: int) -> Look:
         from streameval.methods.loguniform.design import forecast, look_density, look_share
@@ -164,10 +139,6 @@ class LogUniform:
             "density": density,
         }
 
-    def with_alpha(self, alpha: float) -> LogUniform:
-        """Return the same method, planned for another half-width."""
-        return replace(self, alpha=alpha, budget=None)
-
     def curve(self, plan: Plan, labels: Labels) -> Curve:
         """Turn labels into the band, at every rank.
 
@@ -176,10 +147,7 @@ class LogUniform:
         """
         points = self._points(plan, labels)
         envelope = close(plan.n_items, points, labels.rank, labels.label)
-        exact = bool(plan.table.num_rows == plan.n_items and np.all(labels.known))
-        claim = Claim("exact", 1.0, "nothing") if exact else Claim("simultaneous", self.confidence, ASSUMES_THE_DRAW)
-        if not exact and plan.notes.get("labels_seen_by_model"):
-            claim = Claim("none", None, ASSUMES_THE_DRAW)
+        claim = self.claim_of(plan, labels)
         head = _labelled_head(plan)
         contradictions = assumptions(labels, head)
         curve = Curve(
@@ -189,7 +157,7 @@ class LogUniform:
             claim=claim,
             diagnostics={"consistent": envelope.consistent, "labelled_head": head, "assumptions": contradictions},
         )
-        return curve if exact else curve.with_findings(self._findings(curve, labels.about))
+        return curve if claim.coverage == "exact" else curve.with_findings(self._findings(curve, labels.about))
 
     def _density(self, n_items: int) -> float:
         from streameval.methods.loguniform.design import largest_c, look_share, smallest_c
@@ -208,7 +176,7 @@ class LogUniform:
             return Points.none()
         came = plan.table.column("look").to_numpy() if self.looks > 1 else np.ones(plan.table.num_rows)
         points: Points | None = None
-        for look in range(1, int(plan.notes.get("look", 1)) + 1):
+        for look in range(1, plan.look + 1):
             ends, n, k_low, k_high = _counts(plan, labels, came <= look)
             delta = look_share(1 - self.confidence, look, self.looks)
             mu = mixture(ends, n, self.min_precision, FIRST_REACH if look == 1 else LATER_REACH)
@@ -225,10 +193,7 @@ class LogUniform:
                 "their labels, so the draw is none of chance and the bounds promise nothing.",
             )
         if not curve.envelope.consistent:
-            return (
-                f"The band contradicts itself, which happens in fewer than {1 - self.confidence:.1%} of draws: check "
-                "that these labels belong to these ranks.",
-            )
+            return self.contradicted("The band contradicts itself")
         return (
             f"With probability {self.confidence:g}, {about} lies inside the bounds at every rank at once"
             + (f" and at all {self.looks} looks" if self.looks > 1 else "")

@@ -12,7 +12,6 @@ import math
 import numpy as np
 
 from streameval.errors import InputError
-from streameval.kernels.band import fill_ends, real_band
 from streameval.typing import FloatArray, Int64Array
 
 OFFSET = 0.75  # density c / (r + OFFSET c)
@@ -26,6 +25,8 @@ RATIO = 1.5  # of neighbouring mu
 
 def stratum_ends(n_items: int, c: float) -> Int64Array:
     """Ends b_1 < … < b_J = n_items of the strata designed for density c / (r + OFFSET c), fixed by the first plan."""
+    from streameval.kernels.band import fill_ends
+
     near = max(1, min(NEAR_LABELS, round(c / 16)))
     far = max(1, min(FAR_LABELS, round(c / 64)), math.ceil(c / MAX_FOLD_STRATA))
     guess = int(min(n_items, 64 + 2 * c / far * (1 + math.log1p(n_items / c)) + c))
@@ -96,6 +97,8 @@ def half_width(n_items: int, c: float, delta: float, p: float, first_c: float | 
 
     The strata are those of density `first_c`, by default c itself.
     """
+    from streameval.kernels.band import real_band
+
     first = c if first_c is None else first_c
     ends = stratum_ends(n_items, first)
     n = allocation(ends, first, c)
@@ -161,13 +164,7 @@ def smallest_c(n_items: int, alpha: float, delta: float, p_min: float) -> tuple[
 
 @functools.lru_cache(maxsize=64)
 def largest_c(n_items: int, budget: int) -> float:
-    """About the largest density c whose plan takes at most `budget` labels.
-
-    Raises
-    ------
-    InputError
-        The smallest plan takes more.
-    """
+    """About the largest density c whose plan takes at most `budget` labels; an `InputError` where no plan does."""
     low, high = 1.0, 4.0 * max(2, n_items)
     if budget >= n_items:
         return high

@@ -22,17 +22,17 @@ What the paper gets wrong or leaves open, and what is done here:
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import pyarrow as pa
 
 from streameval.curve import Curve
 from streameval.curve.envelope import Envelope, Points, close, lift
-from streameval.errors import InputError, did_you_mean
-from streameval.methods import check_alpha, check_budget, check_claim, check_items
+from streameval.errors import InputError
+from streameval.methods import ALPHA, BUDGET, Method, check_alpha, check_budget, check_confidence, check_items
 from streameval.methods.checks.monotonicity import assumptions
-from streameval.methods.grid import least_head, parse_epsilon
+from streameval.methods.grid import EPSILON, HEAD, TAIL, Tail, least_head, parse_epsilon
 from streameval.methods.paula.bracket import Bracket, bracket_of, findings, head_yield_of, tail_finding
 from streameval.methods.paula.layout import (
     DEFAULT_EPSILON,
@@ -44,50 +44,36 @@ from streameval.methods.paula.layout import (
 )
 from streameval.methods.paula.noise import (
     ASSUMES_INDEPENDENT,
+    contradicted,
     noise_diagnostics,
     noise_findings,
     noise_points,
     with_noise,
 )
+from streameval.options import option
 from streameval.types import Claim, Labels, Plan
 
 ASSUMES_A2 = (
     "A.2 of the PAULA paper: beyond the head, the share of positives in windows of Δ ranks bounds every stretch "
     "between them, and never rises"
 )
-ASSUMPTIONS = ("a2", "independent")
 ASSUMES_NOTHING = "nothing: ranks without a label count as negative below and as positive above"
 
 
 @dataclass(frozen=True)
-class Paula:
+class Paula(Method):
     """The paper's deterministic method.
 
-    Parameters
-    ----------
-    epsilon : str or float, optional
-        ε, the grid ratio minus one, in (0, 1]; kept as the decimal that was typed. By default .03, or what `alpha` or
-        `budget` ask for, which cannot be given with it.
-    window : int
-        Δ ≥ 1, labels per grid point.
-    head : int, optional
-        r̃ ≥ ⌈(Δ+2)/ε⌉ (the default): ranks 1..g_ℓ, the grid point at or after it, are all labelled.
-    tail : {"open", "closed"}
-        Whether the ranks after the last grid point stay unknown or get a window of their own.
-    alpha : float, optional
-        Take the ε (a multiple of .0001) of fewest labels whose γ(1+ε) − 1 is at most this.
-    budget : int, optional
-        Take the ε of smallest γ(1+ε) whose labels are at most so many.
-    assume : {"a2", "independent"}
-        What the bounds rest on: A.2 as the paper has it, or independent labels whose probability never rises
-        (`streameval.methods.paula.noise`), which pays for label noise and holds with probability `confidence`.
-    confidence : float, optional
-        In (0, 1), .95 by default: of the bounds for independent labels, which are columns of the curve in any case.
+    `epsilon` is kept as the decimal that was typed. By default it is .03, or what `alpha` or `budget` ask for, which
+    cannot be given with it: the ε (a multiple of .0001) of fewest labels whose γ(1+ε) − 1 is at most `alpha`, or the ε
+    of smallest γ(1+ε) whose labels are at most `budget`. `window` is Δ ≥ 1; `head` is r̃ ≥ ⌈(Δ+2)/ε⌉: ranks 1..g_ℓ, the
+    grid point at or after it, are all labelled. With a closed `tail` the ranks after the last grid point get a window
+    of their own. `assume` is what the bounds rest on: A.2 as the paper has it, or independent labels whose probability
+    never rises (`streameval.methods.paula.noise`), which pays for label noise and holds with probability `confidence`.
+    Those bounds are columns of the curve in any case.
 
-    Raises
-    ------
-    InputError
-        If a parameter is out of range; a head too small names the smallest that works.
+    Raises:
+        InputError: If a parameter is out of range; a head too small names the smallest that works.
     """
 
     name: ClassVar[str] = "paula"
@@ -96,14 +82,16 @@ class Paula:
     variants: ClassVar[tuple[dict[str, Any], ...]] = ({}, {"assume": "independent"})
     settles: ClassVar[dict[str, tuple[str, ...]]] = {"epsilon": ("alpha", "budget")}
 
-    epsilon: str | float | None = None
-    window: int = 100
-    head: int | None = None
-    tail: str = "open"
-    alpha: float | None = None
-    budget: int | None = None
-    assume: str = "a2"
-    confidence: float | None = None
+    epsilon: str | float | None = option(None, EPSILON, DEFAULT_EPSILON)
+    window: int = option(100, "Labels per grid point.")
+    head: int | None = option(None, HEAD, "(window + 2) / epsilon")
+    tail: Tail = option("open", TAIL)
+    alpha: float | None = option(None, ALPHA, "0.0812")
+    budget: int | None = option(None, BUDGET)
+    assume: Literal["a2", "independent"] = option(
+        "a2", "Rest on A.2, or on independent labels whose probability never rises."
+    )
+    confidence: float | None = option(None, "Probability of the claim of --assume independent.", "0.95")
 
     def __post_init__(self) -> None:
         """Check every parameter."""
@@ -122,12 +110,8 @@ class Paula:
                 f"head is {self.head:,}: too small for epsilon {self.epsilon} and window {self.window}",
                 f"the smallest head that works is {least_head(ratio, self.window):,}",
             )
-        if self.assume not in ASSUMPTIONS:
-            raise InputError(f"assume is '{self.assume}'", did_you_mean(self.assume, ASSUMPTIONS))
         if self.confidence is not None:
-            check_claim(self.confidence, 1.0)
-        if self.tail not in ("open", "closed"):
-            raise InputError(f"tail is '{self.tail}'", "it is 'open' or 'closed'")
+            check_confidence(self.confidence)
 
     @property
     def _epsilon_is_free(self) -> bool:
@@ -148,15 +132,11 @@ class Paula:
     def plan(self, n_items: int, seed: int = 0) -> Plan:
         """Choose the head and the windows (Algorithm 2).
 
-        Parameters
-        ----------
-        seed : int
-            Unused by the choice; kept for the shuffle of the tasks.
+        Args:
+            seed: Unused by the choice; kept for the shuffle of the tasks.
 
-        Returns
-        -------
-        Plan
-            `stratum` 0 is the head, then one per window in rank order.
+        Returns:
+            Plan: `stratum` 0 is the head, then one per window in rank order.
         """
         layout = self._layout(n_items)
         lengths = layout.last - layout.first + 1
@@ -204,7 +184,10 @@ class Paula:
         tested = assumptions(labels, layout.head_end, layout.window)
         refuted = bracket.contradicts_a2 or not inward.consistent or tested["A.2"]["verdict"].startswith("contradicted")
         claim = Claim("none" if refuted else "conditional", None, ASSUMES_A2)
-        diagnostics = {**bracket.diagnostics(), "contradicts_a2": refuted, "assumptions": tested}
+        otherwise = noise_diagnostics(layout, labels, tested)
+        fits = close(layout.n_items, points, labels.rank, labels.label).consistent
+        diagnostics = {**bracket.diagnostics(), "contradicts_a2": refuted, "assumptions": tested,
+                       "contradicts_independent": contradicted(otherwise, fits)}  # fmt: skip
         return Curve(
             n_items=plan.n_items,
             envelope=_picture(layout, labels, bracket) if refuted else inward,
@@ -216,6 +199,11 @@ class Paula:
         )
 
     @property
+    def level(self) -> float | None:
+        """Probability with which the bounds for independent labels hold; under A.2 none, unless it was asked for."""
+        return self._confidence if self.assume == "independent" else self.confidence
+
+    @property
     def _confidence(self) -> float:
         return 0.95 if self.confidence is None else self.confidence
 
@@ -223,7 +211,7 @@ class Paula:
         envelope = close(layout.n_items, points, labels.rank, labels.label)
         assumed = assumptions(labels, layout.head_end, layout.window)
         found = noise_diagnostics(layout, labels, assumed)
-        refuted = found["contradicts_never_rising"] or found["contradicts_independence"] or not envelope.consistent
+        refuted = contradicted(found, envelope.consistent)
         said = noise_findings(self._confidence, envelope.consistent, found, assumed["A.2"], labels.about)
         return Curve(
             n_items=layout.n_items,

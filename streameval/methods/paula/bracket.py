@@ -18,17 +18,13 @@ from streameval.typing import BoolArray, Int64Array
 class Bracket:
     """Y⁻ and Y⁺ at the grid points, and the window sums they came from.
 
-    Attributes
-    ----------
-    window : int
-        Δ.
-    grid : int64 array, shape (k + 1,)
-    lower_units, upper_units : int64 arrays, shape (k + 1,)
-        Δ·Y⁻ and Δ·Y⁺, exact; a missing label counts 0 in the first and 1 in the second.
-    sums_lower, sums_upper : int64 arrays, shape (k + 1,)
-        Positives in each window, likewise.
-    head_yield : tuple of int
-        Y(g_ℓ), likewise.
+    Attributes:
+        window: Δ.
+        grid: int64 array, shape (k + 1,).
+        lower_units, upper_units (int64 arrays, shape (k + 1,)): Δ·Y⁻ and Δ·Y⁺, exact; a missing label counts 0 in the
+            first and 1 in the second.
+        sums_lower, sums_upper (int64 arrays, shape (k + 1,)): Positives in each window, likewise.
+        head_yield: Y(g_ℓ), likewise.
     """
 
     window: int

@@ -22,14 +22,11 @@ _NEIGHBOURS = 24
 class Layout:
     """Where the labels lie.
 
-    Attributes
-    ----------
-    epsilon, window, head, n_items
-        Of the plan; `head` is r̃.
-    ell, last_index, head_end, m
-        ℓ, L, g_ℓ and m of the paper.
-    first, last : int64 arrays, shape (strata,)
-        Ranks that begin and end each stratum: the head, then the windows; a closed tail is the last.
+    Attributes:
+        epsilon, window, head, n_items: Of the plan; `head` is r̃.
+        ell, last_index, head_end, m: ℓ, L, g_ℓ and m of the paper.
+        first, last (int64 arrays, shape (strata,)): Ranks that begin and end each stratum: the head, then the windows;
+            a closed tail is the last.
     """
 
     epsilon: Fraction
@@ -88,13 +85,7 @@ class Layout:
 
 
 def layout_of(epsilon: Fraction, window: int, head: int, tail: str, n_items: int) -> Layout:
-    """Lay out head, windows and tail (Algorithm 2).
-
-    Raises
-    ------
-    InputError
-        N·Δ beyond what int64 holds.
-    """
+    """Lay out head, windows and tail (Algorithm 2); an `InputError` where N·Δ is beyond int64."""
     if n_items > 2**62 // window:
         raise InputError(f"{n_items:,} items with windows of {window:,} overflow", "use a smaller window")
     g = geometric_grid(n_items, epsilon, head)
@@ -120,10 +111,7 @@ def decimal(epsilon: Fraction) -> str:
 def layout_for_alpha(alpha: float, window: int, tail: str, n_items: int) -> Layout:
     """Lay out the plan of fewest labels whose γ(1+ε) − 1 is at most `alpha`.
 
-    Raises
-    ------
-    InputError
-        No ε reaches it: γ exceeds 1 by about 2/Δ whatever ε.
+    Raises `InputError` where no ε reaches it: γ exceeds 1 by about 2/Δ whatever ε.
     """
 
     def holds(layout: Layout) -> bool:
@@ -139,13 +127,7 @@ def layout_for_alpha(alpha: float, window: int, tail: str, n_items: int) -> Layo
 
 
 def layout_for_budget(budget: int, window: int, tail: str, n_items: int) -> Layout:
-    """Lay out the plan of the smallest γ(1+ε) whose labels keep a budget.
-
-    Raises
-    ------
-    InputError
-        The smallest plan, that of ε = 1, takes more.
-    """
+    """Lay out the plan of the smallest γ(1+ε) whose labels keep a budget; an `InputError` where ε = 1 takes more."""
 
     def holds(layout: Layout) -> bool:
         return layout.labels <= budget

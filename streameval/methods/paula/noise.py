@@ -31,15 +31,11 @@ _RATIO = 1.5  # of neighbouring λ
 def noise_points(layout: Layout, labels: Labels, delta: float) -> Points:
     """Bound Y at every grid point, and at N, all at once with probability ≥ 1 − delta under the model.
 
-    Parameters
-    ----------
-    layout : Layout
-        With at least one window beyond the head, or a list that ends after it.
+    Args:
+        layout: With at least one window beyond the head, or a list that ends after it.
 
-    Returns
-    -------
-    Points
-        Whole numbers. A missing label counts 0 below and 1 above.
+    Returns:
+        Points: Whole numbers. A missing label counts 0 below and 1 above.
     """
     first, last = layout.first[1:], layout.last
     ends = np.cumsum(layout.last - layout.first + 1)  # labels up to each grid point
@@ -117,6 +113,11 @@ def noise_diagnostics(layout: Layout, labels: Labels, assumed: dict[str, Any]) -
         "contradicts_independence": dependence.beyond_noise,
         "contradicts_never_rising": bool(rise["beyond_noise"]),
     }
+
+
+def contradicted(found: dict[str, Any], consistent: bool) -> bool:
+    """Whether `noise_diagnostics`, or bounds that cross, speak against the model."""
+    return bool(found["contradicts_never_rising"] or found["contradicts_independence"] or not consistent)
 
 
 def noise_findings(

@@ -19,90 +19,59 @@ The paper counts ε(L−ℓ)s/(1+ε) draws, approximately; what costs is the num
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import pyarrow as pa
 
 from streameval.curve import Curve
 from streameval.curve.envelope import Points, close
-from streameval.errors import InputError, did_you_mean
-from streameval.methods import ASSUMES_THE_DRAW, check_alpha, check_budget, check_claim, check_items
+from streameval.methods import Sampled, check_items
 from streameval.methods.checks.monotonicity import assumptions, warnings
-from streameval.methods.grid import parse_epsilon
+from streameval.methods.grid import EPSILON, HEAD, TAIL, Tail, parse_epsilon
 from streameval.methods.stratified.design import CANDIDATES, DEFAULT_EPSILON, Design, afforded, designed, radius_of
-from streameval.types import Claim, Labels, Plan
+from streameval.options import option
+from streameval.types import Labels, Plan
 from streameval.typing import FloatArray, Int64Array
-
-CLAIMS = ("printed", "factor")
 
 
 @dataclass(frozen=True)
-class Stratified:
+class Stratified(Sampled):
     """The paper's stratified sampling.
 
     What holds: with probability ≥ `confidence` over the draw, the true yield lies in the bounds at every rank at once,
-    for any 0/1 list, also where labels are missing for any reason.
+    for any 0/1 list, also where labels are missing for any reason. `alpha` is relative to a precision of
+    `min_precision`, the paper's p_min, which it takes to bound p(g_k) from below beyond the head:
+    β = (1 + α)/(1 + ε) must exceed 1. With a `budget`, ε is by default what suits it best. `head` is r̃ ≥ ⌈2/ε⌉: ranks
+    1..g_ℓ, the grid point at or after it, are all labelled. With a closed `tail` N is a grid point too. `claim` is
+    which of the paper's two readings sets the number of slots.
 
-    Parameters
-    ----------
-    alpha : float
-        Half-width to plan for, relative to a precision of `min_precision`: β = (1 + α)/(1 + ε) must exceed 1.
-    confidence : float
-        In (0, 1).
-    min_precision : float
-        p_min in (0, 1]: what the paper takes to bound p(g_k) from below beyond the head.
-    epsilon : str or float, optional
-        ε, the grid ratio minus one, as the decimal that was typed; .03 by default, or what suits `budget` best.
-    head : int, optional
-        r̃ ≥ ⌈2/ε⌉ (default ⌈102/ε⌉): ranks 1..g_ℓ, the grid point at or after it, are all labelled.
-    tail : {"open", "closed"}
-        Whether the ranks after the last grid point stay unknown, or N becomes a grid point too.
-    claim : {"printed", "factor"}
-        Which of the paper's two readings sets the number of slots.
-    budget : int, optional
-        Labels to spend at most; replaces `alpha`.
-
-    Raises
-    ------
-    InputError
-        If a parameter is out of range.
+    Raises:
+        InputError: If a parameter is out of range.
     """
 
     name: ClassVar[str] = "stratified"
     summary: ClassVar[str] = "the paper's stratified sampling on a geometric grid; bounds hold for every list"
-    variants: ClassVar[tuple[dict[str, Any], ...]] = ({},)
-    settles: ClassVar[dict[str, tuple[str, ...]]] = {}
 
-    alpha: float = 0.08
-    confidence: float = 0.95
-    min_precision: float = 0.5
-    epsilon: str | float | None = None
-    head: int | None = None
-    tail: str = "open"
-    claim: str = "printed"
-    budget: int | None = None
+    epsilon: str | float | None = option(None, EPSILON, DEFAULT_EPSILON)
+    head: int | None = option(None, HEAD, "102 / epsilon")
+    tail: Tail = option("open", TAIL)
+    claim: Literal["printed", "factor"] = option(
+        "printed", "The paper's claim as printed, or the factor its theorem needs."
+    )
 
     def __post_init__(self) -> None:
         """Check every parameter that can be checked without N."""
-        check_alpha(self.alpha)
-        check_budget(self.budget)
-        check_claim(self.confidence, self.min_precision)
+        super().__post_init__()
         parse_epsilon(self.epsilon if self.epsilon is not None else DEFAULT_EPSILON)
-        if self.claim not in CLAIMS:
-            raise InputError(f"there is no claim '{self.claim}'", did_you_mean(self.claim, CLAIMS))
-        if self.tail not in ("open", "closed"):
-            raise InputError(f"tail is '{self.tail}'", "it is 'open' or 'closed'")
 
     def plan(self, n_items: int, seed: int = 0) -> Plan:
         """Draw the ranks to label.
 
-        Returns
-        -------
-        Plan
-            `stratum` 0 is the head, then one per gap of the grid. Column of its own: `held_until` list of int64, for
-            each slot that takes the rank the last grid point at which it holds it. A slot takes a rank at the first
-            grid point at or after it.
+        Returns:
+            Plan: `stratum` 0 is the head, then one per gap of the grid. Column of its own: `held_until` list of int64,
+                for each slot that takes the rank the last grid point at which it holds it. A slot takes a rank at the
+                first grid point at or after it.
         """
         from streameval.kernels.slots import draw_slots
 
@@ -168,13 +137,12 @@ class Stratified:
         which assumes p ≥ p_min there.
         """
         design = self._design(plan.n_items)
-        exact = bool(plan.table.num_rows == plan.n_items and np.all(labels.known))
         slots = int(plan.notes["slots"])
         low, high = _shares(plan, labels, design.points, slots)
         radius = radius_of(design.points.size - 1, slots, 1 - self.confidence)
         points = _bounds(design.points[1:], low[1:] - radius, high[1:] + radius)
         envelope = close(plan.n_items, points, labels.rank, labels.label)
-        claim = Claim("exact", 1.0, "nothing") if exact else Claim("simultaneous", self.confidence, ASSUMES_THE_DRAW)
+        claim = self.claim_of(plan, labels)
         head = np.arange(1, design.head_end + 1, dtype=np.int64)
         curve = Curve(
             n_items=plan.n_items,
@@ -190,14 +158,11 @@ class Stratified:
             },
             columns=_claimed(design.points[1:], low[1:], high[1:], (float(plan.notes["beta"]), self.claim)),
         )
-        return curve if exact else curve.with_findings(self._findings(curve, plan, labels.about))
+        return curve if claim.coverage == "exact" else curve.with_findings(self._findings(curve, plan, labels.about))
 
     def _findings(self, curve: Curve, plan: Plan, about: str) -> tuple[str, ...]:
         if not curve.envelope.consistent:
-            return (
-                f"The band contradicts itself, which happens in fewer than {1 - self.confidence:.1%} of draws: check "
-                "that these labels belong to these ranks.",
-            )
+            return self.contradicted("The band contradicts itself")
         sentences = [
             f"With probability {self.confidence:g}, {about} lies inside the bounds at every rank at once, whatever "
             "the list."
@@ -247,7 +212,7 @@ def _bounds(ranks: Int64Array, low: FloatArray, high: FloatArray) -> Points:
 
 
 def _claimed(ranks: Int64Array, low: FloatArray, high: FloatArray, reading: tuple[float, str]) -> pa.Table:
-    """q, and what the paper's claim says of p."""
+    """q, and the p of the paper's claim."""
     beta, claim = reading
     below = 2 - beta if claim == "printed" else 1 / beta
     upper = high / below if below > 0 else np.ones(high.size)

@@ -24,18 +24,12 @@ Setting = tuple[int, float, float, str, str]  # N, δ, p_min, tail, claim
 class Design:
     """Grid and slots.
 
-    Attributes
-    ----------
-    head, ell, last_index, head_end : int
-        r̃, ℓ, L, g_ℓ (at most N).
-    points : int64 array
-        g_ℓ … g_L; N after them where the tail is closed.
-    slots : int
-        s; 0 where nothing is sampled.
-    labels : float
-        Distinct ranks, in expectation.
-    spread : float
-        At least the variance of their number.
+    Attributes:
+        head, ell, last_index, head_end: r̃, ℓ, L, g_ℓ (at most N).
+        points (int64 array): g_ℓ … g_L; N after them where the tail is closed.
+        slots: s; 0 where nothing is sampled.
+        labels: Distinct ranks, in expectation.
+        spread: At least the variance of their number.
     """
 
     epsilon: str
@@ -115,10 +109,7 @@ def designed(epsilon: str | float, head: int | None, alpha: float, setting: Sett
 def afforded(tried: tuple[str, ...], head: int | None, budget: int, setting: Setting) -> Design:
     """Find the ε of least β(1 + ε) − 1 whose distinct ranks keep a budget, and its slots.
 
-    Raises
-    ------
-    InputError
-        The budget does not pay for a head and one slot.
+    Raises `InputError` where the budget does not pay for a head and one slot.
     """
     best: Design | None = None
     least = setting[0]

@@ -16,74 +16,51 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
 import pyarrow as pa
 
 from streameval.curve import Curve
 from streameval.curve.envelope import Points, close
-from streameval.errors import InputError, did_you_mean
-from streameval.methods import ASSUMES_THE_DRAW, check_alpha, check_budget, check_claim, check_items
+from streameval.errors import InputError
+from streameval.methods import Sampled, check_items
 from streameval.methods.checks.monotonicity import assumptions, warnings
 from streameval.methods.uniform.intervals import Drawn, dkwm, hoeffding, hypergeometric
 from streameval.methods.uniform.sample_size import curve_sizes, point_sizes
-from streameval.types import Claim, Labels, Plan
+from streameval.options import option
+from streameval.types import Labels, Plan
 from streameval.typing import FloatArray, Int64Array
 
-INTERVALS = ("hoeffding", "hypergeometric", "dkwm")
+Interval = Literal["hoeffding", "hypergeometric", "dkwm"]
+INTERVALS = get_args(Interval)
 _CUTOFF_RATIO = 1.01
 _HEAD_SHOWN = 10_000  # cutoffs of a labelled head that the table shows one by one
 
 
 @dataclass(frozen=True)
-class Uniform:
+class Uniform(Sampled):
     """Uniform random ranks: of one prefix, or of the whole list beyond a labelled head.
 
     What holds: with probability ≥ `confidence` over the draw, the true yield lies in the bounds at every rank at once,
     for any 0/1 list, also where labels are missing (for one rank, everything follows from its one interval). `alpha`
-    is a forecast of the half-width, relative to a precision of `min_precision`.
+    is a forecast of the half-width, relative to a precision of `min_precision`. The `interval` "hypergeometric" also
+    plans by exact sample sizes.
 
-    Parameters
-    ----------
-    at : int, optional
-        Estimate the precision of the first `at` ranks only.
-    alpha : float
-        Half-width to plan for, relative to precision, in (0, 1).
-    confidence : float
-        In (0, 1).
-    min_precision : float
-        In (0, 1].
-    budget : int, optional
-        Labels to spend at most; replaces `alpha`.
-    interval : {"hoeffding", "hypergeometric", "dkwm"}
-        Which interval becomes the curve; "hypergeometric" also plans by exact sample sizes.
-
-    Raises
-    ------
-    InputError
-        If a parameter is out of range.
+    Raises:
+        InputError: If a parameter is out of range.
     """
 
     name: ClassVar[str] = "uniform"
     summary: ClassVar[str] = "uniformly random ranks, the baseline: for one rank (--at) or the whole curve"
     variants: ClassVar[tuple[dict[str, Any], ...]] = tuple({"interval": name} for name in INTERVALS)
-    settles: ClassVar[dict[str, tuple[str, ...]]] = {}
 
-    at: int | None = None
-    alpha: float = 0.08
-    confidence: float = 0.95
-    min_precision: float = 0.5
-    budget: int | None = None
-    interval: str = "hoeffding"
+    at: int | None = option(None, "Estimate the precision of the first so many items only.")
+    interval: Interval = option("hoeffding", "The interval that becomes the curve.")
 
     def __post_init__(self) -> None:
         """Check every parameter."""
-        check_alpha(self.alpha)
-        check_budget(self.budget)
-        check_claim(self.confidence, self.min_precision)
-        if self.interval not in INTERVALS:
-            raise InputError(f"there is no interval '{self.interval}'", did_you_mean(self.interval, INTERVALS))
+        super().__post_init__()
         if self.at is not None and self.at < 1:
             raise InputError(f"at is rank {self.at:,}, below 1")
 
@@ -121,10 +98,6 @@ class Uniform:
             "head": head,
         }
 
-    def with_alpha(self, alpha: float) -> Uniform:
-        """Return the same method, planned for another half-width."""
-        return replace(self, alpha=alpha, budget=None)
-
     def curve(self, plan: Plan, labels: Labels) -> Curve:
         """Turn labels into bounds at every rank, and every named interval at the cutoffs.
 
@@ -133,8 +106,7 @@ class Uniform:
         """
         sample = _Sample.of(plan, labels)
         envelope = close(plan.n_items, self._points(sample), labels.rank, labels.label)
-        exact = bool(plan.table.num_rows == plan.n_items and np.all(labels.known))
-        claim = Claim("exact", 1.0, "nothing") if exact else Claim("simultaneous", self.confidence, ASSUMES_THE_DRAW)
+        claim = self.claim_of(plan, labels)
         cutoffs = np.unique(np.append(sample.cutoffs(), plan.n_items))
         diagnostics = {
             "consistent": envelope.consistent,
@@ -142,7 +114,7 @@ class Uniform:
             "assumptions": assumptions(labels, sample.head),
         }
         curve = Curve(plan.n_items, envelope, cutoffs, claim, diagnostics, columns=self._named(sample))
-        return curve if exact else curve.with_findings(self._findings(curve, sample, labels.about))
+        return curve if claim.coverage == "exact" else curve.with_findings(self._findings(curve, sample, labels.about))
 
     def _sizes(self, n_items: int) -> tuple[int, int, int]:
         """Labelled head, last rank that can be drawn, and labels drawn beyond the head."""
@@ -221,10 +193,7 @@ class Uniform:
 
     def _findings(self, curve: Curve, sample: _Sample, about: str) -> tuple[str, ...]:
         if not curve.envelope.consistent:
-            return (
-                f"The bounds contradict themselves, which happens in fewer than {1 - self.confidence:.1%} of draws: "
-                "check that these labels belong to these ranks.",
-            )
+            return self.contradicted("The bounds contradict themselves")
         if self.at is None:
             return (
                 f"With probability {self.confidence:g}, {about} lies inside the bounds at every rank at once, "
@@ -243,13 +212,11 @@ class Uniform:
 class _Sample:
     """Labels of a plan, as running counts.
 
-    Attributes
-    ----------
-    head, last, drawn : int
-        Ranks 1..head are all planned; `drawn` were drawn from head+1..last.
-    rank : int64 array, shape (drawn,)
-    head_low, head_high, low, high : int64 arrays
-        Running positives among the head and among the drawn, from 0, a missing label as 0 and as 1.
+    Attributes:
+        head, last, drawn: Ranks 1..head are all planned; `drawn` were drawn from head+1..last.
+        rank: int64 array, shape (drawn,).
+        head_low, head_high, low, high (int64 arrays): Running positives among the head and among the drawn, from 0, a
+            missing label as 0 and as 1.
     """
 
     head: int
@@ -298,10 +265,8 @@ class _Sample:
 def _balanced_head(last: int, budget: int) -> int:
     """Head h whose plan of h + h(N−h)/N labels keeps a budget below N.
 
-    Raises
-    ------
-    InputError
-        Two labels are the smallest plan.
+    Raises:
+        InputError: Two labels are the smallest plan.
     """
     head = math.floor(last * -math.expm1(0.5 * math.log1p(-budget / last)))
     while head > 0 and head + math.ceil(head * (last - head) / last) > budget:

@@ -19,14 +19,10 @@ from streameval.typing import FloatArray, Int64Array
 class Drawn:
     """What was found up to some cutoffs.
 
-    Attributes
-    ----------
-    items : int64 array, shape (k,)
-        Ranks up to the cutoff from which labels were drawn.
-    drawn : int64 array, shape (k,)
-        Labels drawn from them.
-    found_low, found_high : int64 arrays, shape (k,)
-        Positives among the drawn, with a missing label as 0 and as 1.
+    Attributes:
+        items (int64 array, shape (k,)): Ranks up to the cutoff from which labels were drawn.
+        drawn (int64 array, shape (k,)): Labels drawn from them.
+        found_low, found_high (int64 arrays, shape (k,)): Positives among the drawn, with a missing label as 0 and as 1.
     """
 
     items: Int64Array
@@ -57,13 +53,9 @@ def hypergeometric(counts: Drawn, delta: float) -> tuple[FloatArray, FloatArray]
 def dkwm(counts: Drawn, sample: int, items: int, delta: float) -> tuple[FloatArray, FloatArray]:
     """Dvoretzky–Kiefer–Wolfowitz–Massart: all cutoffs at once with probability ≥ 1 − δ, of one width everywhere.
 
-    Parameters
-    ----------
-    sample, items : int
-        Labels drawn in all, and what they were drawn from.
+    Args:
+        sample, items: Labels drawn in all, and what they were drawn from.
 
-    Notes
-    -----
     Let x be the rank of a drawn item if it is positive, and ∞ if not. The share of draws with x ≤ r estimates T(r)/W
     at every r, and Massart (1990) bounds the largest error of *independent* draws: P(D > t) ≤ 2exp(−2nt²). Draws
     without replacement are smaller in the convex order (the proof of Hoeffding 1963, Theorem 4, holds for sums in any

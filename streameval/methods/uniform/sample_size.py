@@ -10,7 +10,6 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from streameval.kernels.samplesize import exact_sample_sizes, hoeffding_sizes
 from streameval.typing import FloatArray, Int64Array
 
 
@@ -19,25 +18,21 @@ def point_sizes(
 ) -> Int64Array:
     """Labels for the precision of one list of N items.
 
-    Parameters
-    ----------
-    n_items, alpha, p, delta : array-like, broadcast together
-    bound : {"hoeffding", "exact"}
-        "hoeffding": ⌈ln(2/δ)/(2α²p²)⌉ (PAULA paper, eq. 2). "exact": from so many on, the share found is within αp of p
-        with probability ≥ 1 − δ, by the hypergeometric distribution itself.
+    Args:
+        n_items, alpha, p, delta: array-like, broadcast together.
+        bound ({"hoeffding", "exact"}): "hoeffding": ⌈ln(2/δ)/(2α²p²)⌉ (PAULA paper, eq. 2). "exact": from so many on,
+            the share found is within αp of p with probability ≥ 1 − δ, by the hypergeometric distribution itself.
 
-    Returns
-    -------
-    int64 array of the broadcast shape
-        At most N.
+    Returns:
+        int64 array of the broadcast shape: At most N.
 
-    Examples
-    --------
     >>> point_sizes(10**7, [0.08, 0.04], 0.5, 0.05).tolist()
     [1153, 4612]
     >>> int(point_sizes(10**7, 0.08, 0.5, 0.05, "exact"))
     612
     """
+    from streameval.kernels.uniform_sample_size import exact_sample_sizes, hoeffding_sizes
+
     items, a, share, d = _broadcast(n_items, alpha, p, delta)
     kernel = exact_sample_sizes if bound == "exact" else hoeffding_sizes
     return kernel(items.ravel(), a.ravel(), share.ravel(), d.ravel()).reshape(items.shape)
@@ -51,22 +46,16 @@ def curve_sizes(
     With z labels for one point at δ/N (a union over ranks), a sample of s is enough from rank n = N·z/s on (eq. 4);
     all ranks before it are labelled too, and s + n is least, 2√(Nz), at s = n (eq. 5).
 
-    Parameters
-    ----------
-    n_items, alpha, p, delta : array-like, broadcast together
-    bound : {"hoeffding", "exact"}
+    Args:
+        n_items, alpha, p, delta: array-like, broadcast together.
+        bound: {"hoeffding", "exact"}.
 
-    Returns
-    -------
-    float64 array of the broadcast shape
-        s + n, sampled ranks among the first n counted twice as the paper counts them; N where that is less.
+    Returns:
+        float64 array of the broadcast shape: s + n, sampled ranks among the first n counted twice as the paper counts
+            them; N where that is less.
 
-    Notes
-    -----
     The paper's own n for N = 217,077, p = .7, δ = .05, 41,056, does not follow from its eq. (4), which gives 31,794.4.
 
-    Examples
-    --------
     >>> float(curve_sizes(217_077, 0.08, 0.7, 0.05).round(2))
     47030.54
     """

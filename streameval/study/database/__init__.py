@@ -1,3 +1,3 @@
-"""A study as one DuckDB file: its tables, commented, and macros that answer what an analyst asks."""
+"""A study as one DuckDB file: its tables, commented, and macros for an analyst's questions."""
 
 from __future__ import annotations

@@ -5,8 +5,8 @@ from __future__ import annotations
 TABLES = {
     "plan": "Ranks that the method planned to label.",
     "selection": "The items to label, with the columns that the ranking's files have.",
-    "labels": "One row per planned rank; label is null where there is none. Ranks are drawn more densely near the top: "
-    "an average over the list is weighted_mean(label, weight), and avg(label) is none.",
+    "labels": "One row per planned rank; label is null where there is none. Ranks may be drawn more densely near the "
+    "top: an average over the list is weighted_mean(label, weight), and avg(label) is none.",
     "curve": "Bounds at every rank of a fully labelled head, at grid points, and at the last rank.",
     "envelope": "Breakpoints of the bounds on the yield Y. At rank r, with the row of the largest rank <= r: "
     "Y >= greatest(yield_lower, next_yield_lower - (next_rank - r)), "
@@ -58,8 +58,8 @@ _COLUMNS = {
     "bracket_lower": "PAULA's q-: its bracket as the paper gives it; it can cross q+.",
     "bracket_upper": "PAULA's q+: its bracket as the paper gives it; it can cross q-.",
     "local_precision": "Share of positives in the window of labels that ends here.",
-    "independent_lower": "Lower bound on precision from PAULA's labels if these are independent and decline.",
-    "independent_upper": "Upper bound on precision from PAULA's labels if these are independent and decline.",
+    "independent_lower": "Lower bound on precision from PAULA's labels if independent and never rising.",
+    "independent_upper": "Upper bound on precision from PAULA's labels if independent and never rising.",
     "sampled_precision": "Mean label of the stratified sample of the first rank items.",
     "claimed_lower": "Lower end of the paper's claim for stratified sampling, if precision keeps min_precision.",
     "claimed_upper": "Upper end of the paper's claim for stratified sampling, if precision keeps min_precision.",
@@ -69,7 +69,7 @@ _COLUMNS = {
     "metric": "Name of the metric; *_at are at a cutoff, the rest of the whole list.",
     "argument": "Cutoff, recall, precision or convention that the metric is asked for.",
     "lower": "Lower bound.",
-    "estimate": "Value between the bounds whose worst relative error is least.",
+    "estimate": "Value between the bounds; provenance.estimates says what it is made of.",
     "upper": "Upper bound.",
     "coverage": "What the bounds claim: exact, simultaneous, pointwise, conditional (on assumes), none (a picture).",
     "evaluation_id": "Hash of plan, labels, misses and version: the same in every result file.",
@@ -83,7 +83,7 @@ _COLUMNS = {
     "misses": "Positives that the ranking never returned.",
     "positives_lower": "Lower bound on the positives in the ranking, Y(N).",
     "positives_upper": "Upper bound on the positives in the ranking, Y(N).",
-    "confidence": "Probability that the claim holds, over the draw; null where it is not one of chance.",
+    "confidence": "Probability that the claim holds; null where it is not one of chance.",
     "assumes": "What must be true of the list for the claim to hold.",
     "about": "What the bounds are bounds of: the truth, or what the annotators would say.",
     "why": "Who gave how many labels and how far they agree, where the claim is not about the truth; else empty.",
@@ -91,7 +91,7 @@ _COLUMNS = {
     "center_lower": "Lower end of what the estimate is the middle of, while labels are missing.",
     "center_upper": "Upper end of what the estimate is the middle of, while labels are missing.",
     "proves": "False where the bounds are a picture only, or contradict each other.",
-    "findings": "What the labels say about the assumptions, as JSON.",
+    "findings": "What the evaluation says of its bounds and of their assumptions, as JSON.",
     "command": "Commands that reproduce the study.",
 }
 

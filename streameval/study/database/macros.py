@@ -17,12 +17,9 @@ from dataclasses import dataclass
 class Macro:
     """One question.
 
-    Attributes
-    ----------
-    body : str
-        A scalar subquery that yields a struct: lower, estimate, upper; or one value.
-    table : str
-        The same as a table.
+    Attributes:
+        body: A scalar subquery that yields a struct: lower, estimate, upper; or one value.
+        table: The same as a table.
     """
 
     name: str
@@ -31,10 +28,9 @@ class Macro:
     body: str
     table: str
 
-    @property
-    def statements(self) -> list[str]:
-        """What creates it."""
-        comment = self.comment.replace("'", "''")
+    def statements(self, caution: str = "") -> list[str]:
+        """Give what creates it; `caution` is what its comment says besides."""
+        comment = f"{self.comment} {caution}".strip().replace("'", "''")
         made = [f"CREATE MACRO {self.name}({self.parameters}) AS {self.body}"]
         if self.table:
             made.append(f"CREATE MACRO {self.name}({self.parameters}) AS TABLE {self.table}")
@@ -197,9 +193,9 @@ def macros(score: str) -> list[Macro]:
         _at_rank("f_measure", f_low, f_high, "F of the first k items: recall counts beta times as much as precision.",
                  "k, beta"),
         _at_target("rank_at_precision", _DEEPEST,
-                   "Deepest rank whose precision is at least x; lower is the rank that is proven to hold it."),
+                   "Deepest rank whose precision is at least x; lower is the rank at which the claim has it."),
         _at_target("rank_at_recall", _REACHED,
-                   "First rank whose recall is at least x; by upper it is proven to be reached."),
+                   "First rank whose recall is at least x; by upper the claim has it reached."),
         _threshold(score),
     ]  # fmt: skip
 
@@ -208,17 +204,17 @@ _NO_ESTIMATES = """CREATE MACRO se_triple(se_low, se_high) AS struct_pack(
     lower := se_low, estimate := NULL::DOUBLE, upper := se_high)"""
 
 
-def statements(score: str, slices: str = "absent", basis: str = "bounds") -> list[str]:
+def statements(score: str, slices: str = "absent", basis: str = "bounds", caution: str = "") -> list[str]:
     """What creates all macros, in order.
 
-    Parameters
-    ----------
-    score, slices : {"float", "other", "none"}
-        Kind of the score column of the curve, and of the curves of slices; "absent" where there are no slices.
-    basis : str
-        What estimates are made of (`streameval.curve.Basis`); macros know those that are the middle of the bounds.
+    Args:
+        score, slices ({"float", "other", "none"}): Kind of the score column of the curve, and of the curves of slices;
+            "absent" where there are no slices.
+        basis: What estimates are made of (`streameval.curve.Basis`); macros know those that are the middle of the
+            bounds.
+        caution: What every comment says besides.
     """
     asked = [*macros(score), *([] if slices == "absent" else map(_of_slice, macros(slices)))]
     triple = _TRIPLE if basis == "bounds" else _NO_ESTIMATES
     weighted = [_WEIGHTED_MEAN, f"COMMENT ON MACRO weighted_mean IS '{_WEIGHTED_MEAN_SAYS}'"]
-    return [triple, *weighted, *(one for macro in asked for one in macro.statements)]
+    return [triple, *weighted, *(one for macro in asked for one in macro.statements(caution))]

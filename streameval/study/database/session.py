@@ -35,20 +35,14 @@ _BATCH_ROWS = 1 << 16
 class Session:
     """An open database; close it, or use it in a `with`.
 
-    Parameters
-    ----------
-    path : Path
-        study.duckdb.
-    files : mapping of str to path
-        Views to offer beside the study's tables, each of one Parquet or CSV file, or of a folder of Parquet files. They
-        are read and never written.
-    memory : float
-        GB that a query may take, its answer included.
+    Args:
+        path: study.duckdb.
+        files (mapping of str to path): Views to offer beside the study's tables, each of one Parquet or CSV file, or of
+            a folder of Parquet files. They are read and never written.
+        memory: GB that a query may take, its answer included.
 
-    Raises
-    ------
-    InputError
-        A name or file that cannot be used.
+    Raises:
+        InputError: A name or file that cannot be used.
     """
 
     def __init__(
@@ -81,12 +75,10 @@ class Session:
     def ask(self, query: str) -> pa.Table:
         """Run one or more statements, of which the last one alone may ask; its rows.
 
-        Raises
-        ------
-        InputError
-            What DuckDB says of a query that is wrong, or that would write or read files; an answer that would be lost.
-        KeyboardInterrupt
-            Ctrl-C, after the query has stopped.
+        Raises:
+            InputError: What DuckDB says of a query that is wrong, or that would write or read files; an answer that
+                would be lost.
+            KeyboardInterrupt: Ctrl-C, after the query has stopped.
         """
         try:
             return self._interruptible(query)
@@ -99,7 +91,7 @@ class Session:
         return bool(tokens) and text.encode()[tokens[-1] :].startswith(b";")
 
     def _interruptible(self, query: str) -> pa.Table:
-        """Answer what may be asked in a thread: DuckDB hears no Ctrl-C while it works, and is told until it stops."""
+        """Run a query in a thread: DuckDB does not notice Ctrl-C while it works, and is interrupted until it stops."""
         with held() as arrived, ThreadPoolExecutor(1) as pool:
             statements = self._connection.extract_statements(query)
             for statement in statements:
@@ -139,11 +131,11 @@ class Session:
 
     def _explains_a_question(self, text: str) -> bool:
         """Whether what is explained, and with ANALYZE run, is a SELECT; no, where that is not plain."""
-        found = _EXPLAIN.match(text)
-        if found is None:
+        match = _EXPLAIN.match(text)
+        if match is None:
             return False
-        options = found[1] or ""  # or the question itself, in parentheses
-        return any(self._asks(before + text[found.end() :]) for before in {"", options})
+        options = match[1] or ""  # or the question itself, in parentheses
+        return any(self._asks(before + text[match.end() :]) for before in {"", options})
 
     def _asks(self, text: str) -> bool:
         try:
@@ -181,7 +173,7 @@ def _kind(statement: duckdb.Statement) -> duckdb.StatementType | None:
 
 
 def _refusal(error: duckdb.Error, where: str) -> Exception:
-    """Say in one line what DuckDB says in many."""
+    """DuckDB's message in one line."""
     text = str(error).split("\n\nLINE ")[0]
     if isinstance(error, duckdb.PermissionException):
         return InputError(f"{where} reads or writes files, which is not allowed", "name files with --with NAME=PATH")

@@ -18,22 +18,16 @@ _STORAGE = "v1.2.0"
 def database(tables: Mapping[str, pa.Table], caution: str = "") -> Callable[[str], None]:
     """Give the writer of a study's database.
 
-    Parameters
-    ----------
-    tables : mapping of name to pyarrow.Table
-        Of the names in `comments.TABLES`; those of the macros (curve, envelope, provenance) have to be there.
-    caution : str
-        What the comment of every table of bounds says besides.
+    Args:
+        tables (mapping of name to pyarrow.Table): Of the names in `comments.TABLES`; those of the macros (curve,
+            envelope, provenance) have to be there.
+        caution: What the comments of bounds, their tables and macros say besides.
 
-    Returns
-    -------
-    callable(path)
-        Writes the whole file at a path; what is there is replaced.
+    Returns:
+        callable(path): Writes the whole file at a path; what is there is replaced.
 
-    Raises
-    ------
-    OutsideError
-        From the writer: full disk and the like.
+    Raises:
+        OutsideError: From the writer: full disk and the like.
     """
 
     def write(path: str) -> None:
@@ -46,7 +40,7 @@ def database(tables: Mapping[str, pa.Table], caution: str = "") -> Callable[[str
                     _add(connection, name, table, caution if name in BOUNDS else "")
                 slices = _kind(tables["slice_curve"]) if "slice_curve" in tables else "absent"
                 basis = tables["provenance"].column("estimates")[0].as_py()
-                for statement in statements(_kind(tables["curve"]), slices, basis):
+                for statement in statements(_kind(tables["curve"]), slices, basis, caution):
                     connection.execute(statement)
                 connection.execute("USE memory")
                 connection.execute("DETACH study")
@@ -84,15 +78,13 @@ def _add(connection: duckdb.DuckDBPyConnection, table_name: str, table: pa.Table
     connection.unregister("se_given")
     connection.execute(f"COMMENT ON TABLE {table_name} IS {literal(f'{TABLES[table_name]} {caution}'.strip())}")
     for old, new in zip(table.column_names, own.column_names, strict=True):
-        said = comment_of(table_name, old) + (f" In the files: {old!r}." if new != old else "")
+        bound = caution if old.endswith(("lower", "upper")) else ""
+        said = f"{comment_of(table_name, old)} {bound}".rstrip() + (f" In the files: {old!r}." if new != old else "")
         connection.execute(f"COMMENT ON COLUMN {table_name}.{name(new)} IS {literal(said)}")
 
 
 def storable(connection: duckdb.DuckDBPyConnection, table: pa.Table) -> pa.Table:
-    """Give columns names that SQL tells apart whatever their capitals, and types that DuckDB 1.2 stores.
-
-    A column of any other type becomes text, or null where Arrow cannot write it as text.
-    """
+    """Give columns names that SQL tells apart whatever their capitals, and types that DuckDB 1.2 stores."""
     names = told_apart([field.name.replace("\0", "") or "column" for field in table.schema])
     columns = [column if _stores(connection, column.type) else _as_text(column) for column in table.columns]
     return pa.table(columns, names=names)
@@ -101,8 +93,6 @@ def storable(connection: duckdb.DuckDBPyConnection, table: pa.Table) -> pa.Table
 def told_apart(names: Sequence[str]) -> list[str]:
     """Number names that come again, whatever their capitals.
 
-    Examples
-    --------
     >>> told_apart(["a", "b", "A"])
     ['a', 'b', 'A_2']
     """
@@ -125,12 +115,16 @@ def _stores(connection: duckdb.DuckDBPyConnection, kind: pa.DataType) -> bool:
         connection.execute("CREATE OR REPLACE TEMP TABLE se_stored AS SELECT * FROM se_empty")
         ((said,),) = connection.execute("SELECT column_type FROM (DESCRIBE se_stored)").fetchall()
         return not str(said).startswith(("VARIANT", "GEOMETRY", "BIGNUM", "VARINT", "TIME_NS"))
-    except (duckdb.Error, pa.ArrowException, NotImplementedError):
+    except (duckdb.Error, pa.ArrowException, NotImplementedError) as error:
+        if (trouble := outside_trouble(error)) is not None:
+            raise trouble from error  # says nothing about the type
         return False
 
 
 def _as_text(column: pa.ChunkedArray) -> pa.ChunkedArray:
     try:
         return column.cast(pa.string())
-    except pa.ArrowException:
+    except pa.ArrowException as error:
+        if (trouble := outside_trouble(error)) is not None:
+            raise trouble from error
         return pa.chunked_array([pa.nulls(len(column), pa.string())])

@@ -12,17 +12,12 @@ from streameval.typing import Int64Array, UInt64Array
 def count_before(items: UInt64Array, bounds: UInt64Array) -> Int64Array:
     """Count the boundaries that come strictly before each item.
 
-    Parameters
-    ----------
-    items : uint64 array, shape (words, n)
-        The words of each item, the one that is compared first in the first row.
-    bounds : uint64 array, shape (words, k)
-        Boundaries in ascending order.
+    Args:
+        items (uint64 array, shape (words, n)): The words of each item, the one that is compared first in the first row.
+        bounds (uint64 array, shape (words, k)): Boundaries in ascending order.
 
-    Returns
-    -------
-    int64 array, shape (n,)
-        In 0..k.
+    Returns:
+        int64 array, shape (n,): In 0..k.
     """
     n_words, n = items.shape
     found = np.empty(n, np.int64)

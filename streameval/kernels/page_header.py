@@ -9,14 +9,14 @@ from __future__ import annotations
 import numpy as np
 
 from streameval.kernels.jit import kernel
-from streameval.kernels.parquet import ABSENT
+from streameval.kernels.parquet import ABSENT, N_STATED, statistics
 from streameval.kernels.thrift import STRUCT, Bytes, field, skip, varint, zigzag
 from streameval.typing import Int64Array
 
 # entries of `page_header`
 PAGE_TYPE, PAGE_UNCOMPRESSED, PAGE_COMPRESSED, CRC, PAGE_VALUES, PAGE_ROWS, ENCODING, LEVELS = range(8)
-REPETITION_BYTES, DEFINITION_BYTES = range(8, 10)
-N_HEADER = 10
+REPETITION_BYTES, DEFINITION_BYTES, PAGE_NULLS, STATED = range(8, 12)
+N_HEADER = STATED + N_STATED
 
 
 @kernel
@@ -29,8 +29,8 @@ def _data_header(raw: Bytes, at: int, version: int, out: Int64Array) -> int:
             slot = PAGE_VALUES
         elif version == 1 and last == 2:
             slot = ENCODING
-        elif version == 2 and last == 3:
-            slot = PAGE_ROWS
+        elif version == 2 and last in (2, 3):
+            slot = PAGE_NULLS if last == 2 else PAGE_ROWS
         elif version == 2 and last == 4:
             slot = ENCODING
         elif version == 1 and last == 3:
@@ -39,6 +39,8 @@ def _data_header(raw: Bytes, at: int, version: int, out: Int64Array) -> int:
             slot = DEFINITION_BYTES if last == 5 else REPETITION_BYTES
         if slot >= 0 and kind in (4, 5, 6):
             out[slot], at = zigzag(raw, at)
+        elif last == (8 if version == 2 else 5) and kind == STRUCT:
+            at = statistics(raw, at, out[STATED:])
         else:
             at = skip(raw, at, kind)
         last, kind, at = field(raw, at, last)
@@ -49,19 +51,16 @@ def _data_header(raw: Bytes, at: int, version: int, out: Int64Array) -> int:
 def page_header(raw: Bytes, out: Int64Array) -> int:
     """Read the PageHeader at the beginning of `raw`.
 
-    Parameters
-    ----------
-    raw : uint8 array
-        May go on after the header.
-    out : int64 array, shape (N_HEADER,)
-        Filled with page type, uncompressed and compressed size (header not included), CRC (as unsigned), values, rows
-        (version 2 only), encoding of the values, encoding of the definition levels (version 1 only), bytes of
-        repetition and of definition levels (version 2 only); `ABSENT` where the header does not say.
+    Args:
+        raw (uint8 array): May go on after the header.
+        out (int64 array, shape (N_HEADER,)): Filled with page type, uncompressed and compressed size (header not
+            included), CRC (as unsigned), values, rows (version 2 only), encoding of the values, encoding of the
+            definition levels (version 1 only), bytes of repetition and of definition levels and nulls (version 2 only),
+            from `STATED` on the page's statistics (columns of `streameval.kernels.parquet.statistics`); `ABSENT` where
+            the header does not say.
 
-    Returns
-    -------
-    int
-        Bytes of the header; -1 where there is none, or it goes on after `raw`.
+    Returns:
+        int: Bytes of the header; -1 where there is none, or it goes on after `raw`.
     """
     out[:] = ABSENT
     last, kind, at = field(raw, 0, 0)
@@ -86,19 +85,14 @@ def page_header(raw: Bytes, out: Int64Array) -> int:
 def page_headers(raw: Bytes, values: int, out: Int64Array) -> int:
     """Read the headers of a column chunk's pages, which lie one after another.
 
-    Parameters
-    ----------
-    raw : uint8 array
-        The chunk.
-    values : int
-        That it holds: what follows the page with the last of them is no page.
-    out : int64 array, shape (room, N_HEADER + 2)
-        Filled with each page's header (`page_header`), where it begins and where its body does.
+    Args:
+        raw (uint8 array): The chunk.
+        values: That it holds: what follows the page with the last of them is no page.
+        out (int64 array, shape (room, N_HEADER + 2)): Filled with each page's header (`page_header`), where it begins
+            and where its body does.
 
-    Returns
-    -------
-    int
-        Pages; -1 - page where one is damaged; one more than there is room where there are more.
+    Returns:
+        int: Pages; -1 - page where one is damaged; one more than there is room where there are more.
     """
     at, held = 0, 0
     for page in range(out.shape[0]):
@@ -121,19 +115,13 @@ def page_headers(raw: Bytes, values: int, out: Int64Array) -> int:
 def count_rows(raw: Bytes, width: int, values: int) -> int:
     """Count the rows that begin among repetition levels: the levels that are 0.
 
-    Parameters
-    ----------
-    raw : uint8 array
-        Levels in the hybrid of run lengths and bit packing, without a length in front.
-    width : int
-        Bits of a level.
-    values : int
-        Levels.
+    Args:
+        raw (uint8 array): Levels in the hybrid of run lengths and bit packing, without a length in front.
+        width: Bits of a level.
+        values: Levels.
 
-    Returns
-    -------
-    int
-        Rows; -1 where the levels are damaged or do not begin with a row.
+    Returns:
+        int: Rows; -1 where the levels are damaged or do not begin with a row.
     """
     at, left, rows = 0, values, 0
     mask, bytes_each = (1 << width) - 1, (width + 7) // 8

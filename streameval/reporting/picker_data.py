@@ -23,12 +23,9 @@ _SCORES = 6_000
 class Packed:
     """What the picker reads.
 
-    Attributes
-    ----------
-    text : str
-        JSON of all studies, zipped, in base 64.
-    whole : bool
-        False where envelopes were thinned to make it fit: bounds are then a little wider, never wrong.
+    Attributes:
+        text: JSON of all studies, zipped, in base 64.
+        whole: False where envelopes were thinned to make it fit: bounds are then a little wider, never wrong.
     """
 
     text: str
@@ -86,7 +83,7 @@ def _runs(values: Int64Array | FloatArray, of: str) -> dict[str, Any]:
     begins = np.flatnonzero(np.concatenate([[True], told[1:] != told[:-1]]))
     lengths = np.diff(np.append(begins, told.size))
     pairs = zip(told[begins].tolist(), lengths.tolist(), strict=True)
-    flat = [_plain(one) for pair in pairs for one in pair]
+    flat = [_plain(value) for pair in pairs for value in pair]
     return {"n": int(told.size), "delta": of == "differences", "runs": flat}
 
 
@@ -103,5 +100,5 @@ def _scores(curve: Curve) -> dict[str, Any] | None:
     if ranks.size > _SCORES:
         wanted = np.unique(np.searchsorted(ranks, np.geomspace(1, float(ranks[-1]), _SCORES)))
         ranks, scores = ranks[wanted], scores.take(wanted)
-    values = [one if isinstance(one, int | float) else str(one) for one in scores.to_pylist()]
+    values = [score if isinstance(score, int | float) else str(score) for score in scores.to_pylist()]
     return {"rank": ranks.tolist(), "score": values}

@@ -27,16 +27,12 @@ def hoeffding_sizes(items: Int64Array, alpha: FloatArray, p: FloatArray, delta: 
 def exact_sample_size(items: int, alpha: float, p: float, delta: float) -> int:
     """Labels from which on the share found is within a factor 1 ± α of p with probability ≥ 1 − δ.
 
-    Parameters
-    ----------
-    items : int
-        N, of which round(pN) are positive; labels are drawn without replacement.
+    Args:
+        items: N, of which round(pN) are positive; labels are drawn without replacement.
 
-    Returns
-    -------
-    int
-        The least z such that P(|k/z − p| > αp) ≤ δ for z and every larger sample. The probability zigzags in z, so it
-        is walked down, step by step, from where Chernoff's bound (which falls in z) certifies it.
+    Returns:
+        int: The least z such that P(|k/z − p| > αp) ≤ δ for z and every larger sample. The probability zigzags in z, so
+            it is walked down, step by step, from where Chernoff's bound (which falls in z) certifies it.
     """
     positive = min(items, max(1, round(p * items)))
     share = positive / items

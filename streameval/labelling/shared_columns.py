@@ -33,11 +33,10 @@ _LONGEST = 30
 def shared_columns(selection: pa.Table, found: Found) -> dict[str, str]:
     """Find the columns of a source that hold what a column of the items holds.
 
-    Returns
-    -------
-    dict
-        Name in the source to name in the selection. Columns that are read as part of an answer are none, nor are those
-        that whoever labels writes (`ANSWERS`); an export calls an item's column that would be read so NAME_item.
+    Returns:
+        dict: Name in the source to name in the selection. Columns that are read as part of an answer are none, nor are
+            those that whoever labels writes (`ANSWERS`); an export calls an item's column that would be read so
+            NAME_item.
     """
     used = {*found.keys, found.label, found.annotator, found.time, found.source, found.choice}
     theirs = {name.lower(): name for name in found.types if name not in used}
@@ -60,15 +59,11 @@ def refuse_other_items(
 ) -> None:
     """Refuse a source some of whose rows show another item than the one they are joined to.
 
-    Parameters
-    ----------
-    join : str
-        Joins `se_given` to `se_known`, as SQL.
+    Args:
+        join: Joins `se_given` to `se_known`, as SQL.
 
-    Raises
-    ------
-    StudyError
-        Names the first three such rows.
+    Raises:
+        StudyError: Names the first three such rows.
     """
     shared = shared_columns(selection, found)
     if not shared:
@@ -105,8 +100,6 @@ def _disagreeing(
 def agree(item: str, said: str) -> bool:
     """Whether a text may be what programs made of an item's.
 
-    Examples
-    --------
     >>> agree("=SUM(1)", "'=SUM(1)"), agree("00123", "123"), agree("MARCH1", "1-Mar"), agree("cat", "dog")
     (True, True, True, False)
     """

@@ -46,14 +46,11 @@ def add_words(state: UInt64Array, words: UInt64Array) -> None:
 def add_strings(state: UInt64Array, offsets: Int64Array, data: UInt8Array, valid: BoolArray) -> None:
     """Take strings into the hashes, in place.
 
-    Parameters
-    ----------
-    state : uint64 array, shape (n,)
-    offsets : int64 array, shape (n + 1,)
-        Where each string begins in `data`, and where the last one ends.
-    data : uint8 array
-    valid : bool array, shape (n,)
-        False where there is null.
+    Args:
+        state: uint64 array, shape (n,).
+        offsets (int64 array, shape (n + 1,)): Where each string begins in `data`, and where the last one ends.
+        data: uint8 array.
+        valid (bool array, shape (n,)): False where there is null.
     """
     for i in range(state.size):
         if not valid[i]:

@@ -22,12 +22,10 @@ _INF32 = np.uint32(0xFF << 23)
 def float64_keys(bits: UInt64Array, flip: np.uint64, out: UInt64Array) -> int:
     """Keys of float64 scores given as bits; returns how many are NaN.
 
-    Parameters
-    ----------
-    bits : uint64 array, shape (n,)
-    flip : uint64
-        0 for ascending scores, 2⁶⁴ − 1 for descending ones.
-    out : uint64 array, shape (n,)
+    Args:
+        bits: uint64 array, shape (n,).
+        flip: 0 for ascending scores, 2⁶⁴ − 1 for descending ones.
+        out: uint64 array, shape (n,).
     """
     count = 0
     for i in range(bits.size):  # without branches, so that it is done several at a time

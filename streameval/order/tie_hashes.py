@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from streameval.errors import InputError
-from streameval.kernels.tiehash import NULL_WORD, SEED, add_strings, add_words
+from streameval.kernels.tie_hash import NULL_WORD, SEED, add_strings, add_words
 from streameval.rows.options import RankingOptions
 from streameval.typing import BoolArray, UInt64Array
 
@@ -25,7 +25,7 @@ def check_key(kind: pa.DataType, name: str) -> None:
 
 
 def key_hashes(keys: pa.Table) -> UInt64Array:
-    """Tie hashes of rows with key columns (`streameval.kernels.tiehash` has the specification)."""
+    """Tie hashes of rows with key columns (`streameval.kernels.tie_hash` has the specification)."""
     state = np.full(keys.num_rows, SEED, np.uint64)
     for column in keys.columns:
         array = column.combine_chunks()

@@ -137,8 +137,8 @@ def _estimates(curve: Curve, x: str, y: str) -> Rows:
     known = Known.of(curve.envelope, curve.misses, ranks)
     rates = bounds_at(known, "false_positive_rate")
     rows = []
-    for one, low, high in zip(table, *(side.tolist() for side in rates), strict=True):
-        values = {**one, "found": one["yield"], "rate": between(low, high)}
+    for row, low, high in zip(table, *(side.tolist() for side in rates), strict=True):
+        values = {**row, "found": row["yield"], "rate": between(low, high)}
         if values[x] is not None and values[y] is not None and not np.isnan(values[x]):
             rows.append({x: _short(values[x]), "estimate": _short(values[y])})
     return rows
@@ -148,7 +148,7 @@ def _row(name: str, value: float, low: float, high: float) -> dict[str, Any]:
     sides = {"lower": low, "upper": high}
     if low > 0 or high == 0:  # between nothing and something lies no estimate worth a line
         sides["estimate"] = between(low, high)
-    return {name: _short(value), **{side: _short(one) for side, one in sides.items()}}
+    return {name: _short(value), **{side: _short(end) for side, end in sides.items()}}
 
 
 def _rows(table: pa.Table) -> Rows:

@@ -43,25 +43,19 @@ class Job(Protocol):
 
     def run(self, share: Any) -> Iterator[pa.RecordBatch]:
         """Do one share; yields rows with the columns of the request."""
-        ...
 
 
 @dataclass(frozen=True)
 class JobRequest:
     """A job and its shares, ready to be sent.
 
-    Attributes
-    ----------
-    payload : bytes
-        The input of `run_shares`: it can be unpickled, if not used, without this library.
-    shares : int
-        How many, numbered from 0.
-    columns : tuple of str
-        Columns of the result; `at` first.
-    merge : tuple of {"sum", "min", "max"}
-        How rows that agree in `at` are merged, for each column after it; empty: all rows stay.
-    kind : {"long", "binary"}
-        Type of the columns after `at`, which is int64, as "long" is.
+    Attributes:
+        payload: The input of `run_shares`: it can be unpickled, if not used, without this library.
+        shares: How many, numbered from 0.
+        columns: Columns of the result; `at` first.
+        merge (tuple of {"sum", "min", "max"}): How rows that agree in `at` are merged, for each column after it; empty:
+            all rows stay.
+        kind ({"long", "binary"}): Type of the columns after `at`, which is int64, as "long" is.
     """
 
     payload: bytes
@@ -79,10 +73,7 @@ def serialize(job: Job, shares: Sequence[Any]) -> bytes:
 def run_shares(payload: bytes, shares: Iterable[int]) -> Iterator[pa.RecordBatch]:
     """Do some shares of a payload, on a worker.
 
-    Raises
-    ------
-    RuntimeError
-        Whatever goes wrong with the list, encoded so that `reported_error` finds it in any text that quotes it.
+    Whatever goes wrong with the list is a `RuntimeError`, whose text `reported_error` decodes wherever it is quoted.
     """
     version, packed, parts = pickle.loads(payload)
     try:
@@ -104,10 +95,10 @@ def run_shares(payload: bytes, shares: Iterable[int]) -> Iterator[pa.RecordBatch
 
 def reported_error(text: str) -> StreamevalError | None:
     """Find the error that a worker encoded in the text of a cluster's own error."""
-    found = _ERROR.search(text)
-    if found is None:
+    match = _ERROR.search(text)
+    if match is None:
         return None
-    told = json.loads(base64.urlsafe_b64decode(found[1]))
+    told = json.loads(base64.urlsafe_b64decode(match[1]))
     return _KINDS[told["kind"]](told["what"], told["hint"])
 
 
@@ -158,22 +149,15 @@ def count_row(names: Sequence[str], *facts: int) -> list[pa.RecordBatch]:
 def checked_rows(result: pa.Table, asked: int) -> tuple[Iterator[Int64Array], int]:
     """Check the count rows of a result, and leave them out.
 
-    Parameters
-    ----------
-    asked : int
-        Row groups that were sent.
+    Args:
+        asked: Row groups that were sent.
 
-    Returns
-    -------
-    columns : iterator of int64 arrays
-        Of all other rows; one at a time, for together they may be large.
-    fact : int
-        Sum of the fact that the count rows have after the number of row groups.
+    Returns:
+        columns (iterator of int64 arrays): Of all other rows; one at a time, for together they may be large.
+        fact: Sum of the fact that the count rows have after the number of row groups.
 
-    Raises
-    ------
-    OutsideError
-        Row groups that were lost, or read twice.
+    Raises:
+        OutsideError: Row groups that were lost, or read twice.
     """
     told = result.column(0).to_numpy() == COUNT_ROW
     read, fact = (int(result.column(i).to_numpy()[told].sum()) for i in (1, 2))

@@ -1,0 +1,62 @@
+"""Flags that methods have: a parameter is a flag, and its help says whose it is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import Field, fields
+from functools import reduce
+from operator import or_
+from typing import Annotated, Any, cast, get_type_hints
+
+from cyclopts import Parameter
+
+from streameval.cli.options import AnyFlags, Flags, flag_type, with_flags
+from streameval.methods import available
+
+METHODS = available()
+
+
+def owners() -> dict[str, dict[str, Field[Any]]]:
+    """Give every parameter that is an option by name, with the methods that have it and how they declare it."""
+    found: dict[str, dict[str, Field[Any]]] = {}
+    for name, method in METHODS.items():
+        for one in fields(cast(Any, method)):
+            if "help" in one.metadata:
+                found.setdefault(one.name, {})[name] = one
+    return found
+
+
+def _help(declared: Mapping[str, Field[Any]]) -> str:
+    """What a parameter is, for each of the methods that have it."""
+    said = []
+    for text in dict.fromkeys(one.metadata["help"] for one in declared.values()):
+        alike = {name: one for name, one in declared.items() if one.metadata["help"] == text}
+        what = f"{text.removesuffix('.')}{_defaults(alike)}"
+        said.append(what if len(alike) == len(METHODS) else f"{', '.join(alike)}: {what[0].lower()}{what[1:]}")
+    return f"{'; '.join(said)}."
+
+
+def _defaults(declared: Mapping[str, Field[Any]]) -> str:
+    """Default of a parameter, and of the methods that have another; nothing where it stands for itself."""
+    shown = {name: one.metadata["shown"] or ("" if one.default is None else f"{one.default}")
+             for name, one in declared.items()}  # fmt: skip
+    usual = next(iter(shown.values()))
+    said = [usual, *(f"{name}: {one}" for name, one in shown.items() if one != usual)]
+    return f" (default {'; '.join(filter(None, said))})" if any(shown.values()) else ""
+
+
+def _of_methods(cls: type[AnyFlags]) -> type[AnyFlags]:
+    """Give a class a flag for every parameter; where it is not given, each method takes its own default."""
+    made = {}
+    for key, declared in owners().items():
+        hints = [get_type_hints(METHODS[name])[key] for name in declared]
+        made[key] = flag_type(reduce(or_, [*hints, None])), None, _help(declared)
+    return with_flags(cls, made)
+
+
+@_of_methods
+class MethodFlags(Flags):
+    """Parameters of the methods."""
+
+
+MethodName = Annotated[str, Parameter(help=f"{', '.join([*METHODS][:-1])} or {[*METHODS][-1]}.")]

@@ -1,0 +1,24 @@
+"""Flags that describe a ranking."""
+
+from __future__ import annotations
+
+from streameval.cli.options import Flags, flags_of
+from streameval.rows.options import RankingOptions
+
+
+class ListFlags(Flags):
+    """What describes a list whose every item has a score, or that is stored in its order."""
+
+    def options(self) -> RankingOptions:
+        """Return what the library takes."""
+        return RankingOptions(**self.given())
+
+
+@flags_of(RankingOptions)
+class RankingFlags(ListFlags):
+    """What describes the ranking; kept in plan.json."""
+
+
+@flags_of(RankingOptions, without=["nan"])
+class ScoredFlags(ListFlags):
+    """What describes a list whose every item has a score, or that is stored in its order."""

@@ -1,0 +1,36 @@
+"""A curve from what its files hold of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pyarrow as pa
+
+from streameval.curve import Curve
+from streameval.curve.envelope import Envelope
+from streameval.types import Claim
+
+
+def stored_curve(facts: Mapping[str, Any], envelope: pa.Table, curve: pa.Table) -> Curve:
+    """Make a curve of its tables and of what evaluation.json says of it.
+
+    Args:
+        facts: `n_items`, `claim`, `diagnostics`, `findings`; `estimates` and `misses` where they are unusual.
+        envelope, curve: See `Curve.envelope_table` and `Curve.table`.
+
+    Raises:
+        KeyError, TypeError, ValueError, pyarrow.ArrowException: What does not fit together.
+    """
+    return Curve(
+        n_items=facts["n_items"],
+        envelope=Envelope.from_table(envelope, facts["n_items"]),
+        basis=facts.get("estimates", "bounds"),
+        center=Envelope.center_from(envelope),
+        grid=curve.column("rank").to_numpy(),
+        claim=Claim(**facts["claim"]),
+        diagnostics=facts["diagnostics"],
+        findings=tuple(facts["findings"]),
+        score=curve.select(["rank", "score"]) if "score" in curve.column_names else None,
+        misses=facts.get("misses", 0),
+    )

@@ -1,0 +1,78 @@
+"""What is asked of labels: which columns say what, how votes become labels, what an export of tasks holds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from streameval.errors import InputError
+from streameval.options import check_words, option
+
+
+@dataclass(frozen=True)
+class LabelColumns:
+    """Which columns of a label table say what.
+
+    `on` is a rank column, or columns of the items that tell them apart. `study` is whose tasks rows may be. "any": they
+    are about items, joined by `on`, and `se_study` and `se_task` say nothing.
+    """
+
+    on: str | None = option(
+        None, "Column, or columns a,b, that say which item a row is about (default: se_task, se_rank, rank)."
+    )
+    label: str = option(
+        "label", "Column with the label: 1/0, true/false, yes/no, or a grade; blank where there is none."
+    )
+    annotator: str | None = option(None, "Column with who answered (default: annotator, where there is one).")
+    time: str | None = option(
+        None, "Column with the moment: a later answer replaces the annotator's earlier (default: time)."
+    )
+    source: str | None = option(None, "Column with the kind of annotator, for --prefer (default: source).")
+    study: Literal["this", "any"] = "this"
+
+    def __post_init__(self) -> None:
+        """Check what can be checked without a source."""
+        check_words(self)
+
+
+@dataclass(frozen=True)
+class Judging:
+    """How votes become labels, and how far labels are believed.
+
+    `label_error` is of an item's label after the vote rule. What `strict` refuses (`streameval.labelling.issues`) is
+    not stored. Without a threshold, `vote` takes votes of 0 or 1.
+    """
+
+    vote: str = option("majority", "majority, any, all or latest; with >=X for grades, such as 'mean>=3' (quote it).")
+    prefer: tuple[str, ...] = option(
+        (),
+        "Sources, best first: on each item only the best one's votes count. person,llm are what the column source "
+        "says, or the files person.csv and llm.jsonl.",
+    )
+    label_error: float = option(0.0, "Widen every bound for labels that are wrong with at most this probability.")
+    assume: Literal["a2", "independent"] | None = option(
+        None, "Of paula: read its labels under another assumption than the plan's."
+    )
+    strict: bool = option(False, "Exit with 2 if anything is missing, doubled, contradictory or unreadable.")
+
+
+@dataclass(frozen=True)
+class TaskOptions:
+    """What an export holds beside one task per planned item.
+
+    What `remaining` leaves out is judged as in the last evaluation; undecided items stay. A task that is shown twice
+    has another number then, and the second answer is no vote. `controls` is a path, address or table, with the items'
+    columns and `label`.
+    """
+
+    remaining: bool = option(False, "Export only items that have no label yet.")
+    repeats: int = option(0, "Show so many of the tasks twice: whether people agree with themselves.")
+    controls: Any = option(None, "Table of items with a known label, put among the tasks: whether people are right.")
+    question: str | None = option(None, "What people are asked of every item, such as 'Do both mean the same?'.")
+    yes: str | None = option(None, "Word for a positive answer (default: yes to a question).")
+    no: str | None = option(None, "Word for a negative answer (default: no to a question).")
+
+    def __post_init__(self) -> None:
+        """Check what can be checked without a study."""
+        if self.repeats < 0:
+            raise InputError(f"repeats is {self.repeats:,}, below 0")

@@ -1,0 +1,52 @@
+"""Options: fields of dataclasses that carry their help, for callers in Python and for the command line alike."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import field, fields
+from types import UnionType
+from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+
+from streameval.errors import InputError, did_you_mean
+
+
+def option(default: Any, help: str, shown: str = "") -> Any:
+    """Declare a field that is an option, with a sentence of help; `shown` is its default, where None stands for it."""
+    return field(default=default, metadata={"help": help, "shown": shown})
+
+
+def alternatives(hint: Any) -> tuple[Any, ...]:
+    """Types that an option takes, without None.
+
+    >>> alternatives(int | None), alternatives(str)
+    ((<class 'int'>,), (<class 'str'>,))
+    """
+    kinds = get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
+    return tuple(kind for kind in kinds if kind is not type(None))
+
+
+def check_word(name: str, value: Any, hint: Any) -> None:
+    """Refuse a value that is none of the words that a type names, where it names any (InputError)."""
+    words = [word for kind in alternatives(hint) if get_origin(kind) is Literal for word in get_args(kind)]
+    if words and value is not None and value not in words:
+        raise InputError(f"{name.replace('_', ' ')} is '{value}'", did_you_mean(str(value), words))
+
+
+def check_words(options: Any) -> None:
+    """Refuse a field of a dataclass that is none of the words that its type names (InputError)."""
+    for name, hint in get_type_hints(type(options)).items():
+        check_word(name, getattr(options, name), hint)
+
+
+def split(kinds: Sequence[Any], given: Mapping[str, Any], verb: str) -> list[Any]:
+    """Make each of some dataclasses from those of the options given that are its own.
+
+    Raises:
+        InputError: None of them has such an option.
+    """
+    names = [[one.name for one in fields(kind)] for kind in kinds]
+    known = [name for own in names for name in own]
+    for name in given:
+        if name not in known:
+            raise InputError(f"{verb} has no option '{name}'", did_you_mean(name, known))
+    return [kind(**{key: given[key] for key in own if key in given}) for kind, own in zip(kinds, names, strict=True)]
