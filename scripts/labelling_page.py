@@ -8,6 +8,8 @@ markup; the page must show them as texts, and no script of theirs may run.
 
 from __future__ import annotations
 
+import base64
+import itertools
 import json
 import os
 import shutil
@@ -104,13 +106,15 @@ def make_page(folder: Path) -> Path:
     streameval.plan(
         str(folder / "items.parquet"), folder / "study", epsilon=1.0, window=len(PAYLOADS), method="paula", seed=0
     )
-    streameval.select(folder / "study", export=folder / "tasks.html")
+    streameval.select(folder / "study", export=folder / "tasks.html", question="Is it <b>markup</b>?", no="never")
     return folder / "tasks.html"
 
 
 def label(browser: Browser, page: Path) -> tuple[list[str], dict[int, str]]:
     """Answer every task by keys; returns what was shown, and what was said in the end, by place."""
-    browser.run("document.getElementById('who').value = 'ann'; document.getElementById('who').oninput()")
+    browser.run("document.getElementById('who').focus()")
+    for key in ("a", "n", "n", "Enter"):
+        browser.press(key)
     shown, said = [], {}
     for i in range(len(PAYLOADS)):
         shown.append(browser.run("document.querySelector('#item p').textContent"))
@@ -118,10 +122,13 @@ def label(browser: Browser, page: Path) -> tuple[list[str], dict[int, str]]:
         browser.press(said[i])
         if i == 4:  # come back another day
             browser.load(page)
+            assert browser.run("document.getElementById('who').value") == "ann", "the name is remembered"
     for _ in range(len(PAYLOADS)):
         browser.press("ArrowLeft")
     browser.press("0")  # the first one after all
     said[0] = "0"
+    assert browser.run("document.getElementById('question').textContent") == "Is it <b>markup</b>?"
+    assert browser.run("document.getElementById('zero').textContent") == "never 0"
     assert browser.run("document.title") == "Labels", "a script of an item ran"
     assert browser.run("document.querySelectorAll('#item img, #item script, #item b').length") == 0
     assert browser.run("document.getElementById('count').textContent") == "10 of 10 answered"
@@ -146,14 +153,22 @@ def main() -> None:
             if saved:
                 break
             time.sleep(0.1)
-        picture = browser.call("Page.captureScreenshot")["data"]
+        photograph(browser, folder)
     finally:
         browser.process.terminate()
         browser.process.wait(30)
-    import base64
-
-    (folder / "page.png").write_bytes(base64.b64decode(picture))
     check(folder, saved[0], shown, said)
+
+
+def photograph(browser: Browser, folder: Path) -> None:
+    """The page on a desk and on a phone, by day and by night."""
+    for width, scheme in itertools.product((1280, 390), ("light", "dark")):
+        screen = {"width": width, "height": 844, "deviceScaleFactor": 1, "mobile": width < 500}
+        browser.call("Emulation.setDeviceMetricsOverride", **screen)
+        browser.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])
+        assert browser.run("document.documentElement.scrollWidth") <= width, "nothing is wider than the screen"
+        picture = browser.call("Page.captureScreenshot")["data"]
+        (folder / f"page-{width}-{scheme}.png").write_bytes(base64.b64decode(picture))
 
 
 def check(folder: Path, saved: Path, shown: list[str], said: dict[int, str]) -> None:

@@ -1,14 +1,18 @@
-"""The reference of the commands and that of the functions, as Markdown made from the code."""
+"""What is made from the code: the reference of the commands and of the functions, and the types that users check by."""
 
 from __future__ import annotations
 
+import ast
 import inspect
 import re
 import sys
+from collections.abc import Callable
+from dataclasses import fields
 from pathlib import Path
+from typing import Any, Literal, get_args, get_origin, get_type_hints
 from unittest.mock import patch
 
-GUIDE = Path(__file__).resolve().parents[1] / "streameval" / "guide"
+PACKAGE = Path(__file__).resolve().parents[1] / "streameval"
 
 
 def commands() -> str:
@@ -40,6 +44,72 @@ def functions() -> str:
     return _tidy("".join(parts))
 
 
+def stub() -> str:
+    """Every public name for type checkers; where a function takes parameters of any method, these are named."""
+    import streameval
+
+    imports, written = set(), []
+    for name in sorted(set(streameval.__all__) - {"__version__"}):
+        value = getattr(streameval, name)
+        if inspect.isfunction(value) and "parameters" in inspect.signature(value).parameters:
+            written.append(_with_parameters(value, imports))
+        else:
+            imports.add(f"from {value.__module__} import {name} as {name}")
+    ours = sorted((line for line in imports if "streameval" in line), key=str.lower)
+    names = sorted(line.split()[-1] for line in imports if line.startswith("from typing "))
+    rest = {line for line in imports - set(ours) if not line.startswith("from typing ")}
+    head = sorted(rest | {f"from typing import {', '.join(names)}"}, key=lambda line: (line.startswith("from"), line))
+    parts = ["# Made from the code by `scripts/reference`.", *head, "", *ours, "", "__version__: str", "", *written]
+    return "\n".join(parts) + "\n"
+
+
+def _with_parameters(function: Callable[..., Any], imports: set[str]) -> str:
+    """Write a function with the parameters of every method in place of `**parameters`."""
+    from streameval.methods import available
+    from streameval.options import alternatives
+
+    kinds: dict[str, set[object]] = {}
+    for method in available().values():
+        hints = get_type_hints(method)
+        for field in fields(method):
+            kinds.setdefault(field.name, set()).update(alternatives(hints[field.name]))
+    signature = inspect.signature(function)
+    said = {name: one.annotation for name, one in signature.parameters.items() if name != "parameters"}
+    said |= {name: " | ".join([*sorted(map(_written, kind)), "None"]) for name, kind in kinds.items()}
+    if any("Literal[" in annotation for annotation in said.values()):
+        imports.add("from typing import Literal")
+    homes = _homes(function)
+    for word in re.findall(r"(?<![.\w])\w+", " ".join([*said.values(), signature.return_annotation])):
+        if word in homes:
+            imports.add(homes[word])
+    lines = []
+    for name, annotation in said.items():
+        one = signature.parameters.get(name)
+        if one is not None and one.kind is one.KEYWORD_ONLY and "    *," not in lines:
+            lines.append("    *,")
+        optional = one is None or one.default is not one.empty
+        lines.append(f"    {name}: {annotation}{' = ...' * optional},")
+    return "\n".join([f"def {function.__name__}(", *lines, f") -> {signature.return_annotation}: ..."])
+
+
+def _written(kind: Any) -> str:
+    words = ", ".join(f'"{word}"' for word in get_args(kind))
+    return f"Literal[{words}]" if get_origin(kind) is Literal else str(kind.__name__)
+
+
+def _homes(function: Callable[..., Any]) -> dict[str, str]:
+    """What a function's annotations may name, as statements that import it."""
+    import streameval
+
+    module = inspect.getmodule(function)
+    found = {name: f"from {module.__name__} import {name}" for name in vars(module)}
+    for node in ast.walk(ast.parse(inspect.getsource(module))):
+        for one in node.names if isinstance(node, ast.ImportFrom | ast.Import) else ():
+            start = f"from {node.module} " if isinstance(node, ast.ImportFrom) else ""
+            found[one.name] = f"{start}import {one.name}"
+    return {name: line for name, line in found.items() if name not in streameval.__all__}
+
+
 def _signature(name: str, value: object) -> str:
     if isinstance(value, property) or (inspect.isclass(value) and issubclass(value, Exception)):
         return name
@@ -51,8 +121,8 @@ def _tidy(text: str) -> str:
     return "\n".join(line.rstrip() for line in text.splitlines()) + "\n"
 
 
-PAGES = {"commands.md": commands, "functions.md": functions}
+PAGES = {"guide/commands.md": commands, "guide/functions.md": functions, "__init__.pyi": stub}
 
 if __name__ == "__main__":
     for page, make in PAGES.items():
-        (GUIDE / page).write_text(make(), encoding="utf-8")
+        (PACKAGE / page).write_text(make(), encoding="utf-8")

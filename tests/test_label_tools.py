@@ -21,7 +21,10 @@ from streameval.cli import run
 from streameval.errors import InputError
 from streameval.labelling.exports import available, format_of, label_studio
 from streameval.labelling.reading import read_votes
+from streameval.parquet.account import Forecast
+from streameval.rankings.ranking import Ranking
 from streameval.study import Study
+from streameval.verbs.forecast import forecast
 
 RECORDED = Path(__file__).parent / "recorded"
 ODD = st.sampled_from("=+-@\t\r\n\"'<>&,\u202e\u200f\0\x1b")
@@ -82,6 +85,34 @@ def test_numbers_in_csv_stay_numbers(tmp_path):
     (path,) = written(".csv", tasks_of(["x"]), tmp_path)
     assert path.read_bytes().startswith("\ufeffse_study".encode())  # by this Excel knows UTF-8
     assert path.read_text().splitlines()[1] == "s,1,x,x,-1.5,"
+
+
+QUESTION = ["--question", "Do both mean the same?", "--yes", "same <1>", "--no", "different"]
+
+
+def test_the_question_is_on_every_export_and_its_words_come_back_as_labels(tmp_path, capsys):
+    study = small_study(tmp_path)
+    for suffix in available():
+        assert run(["select", str(study), "--export", str(tmp_path / f"t{suffix}"), *QUESTION]) == 0
+    words = {"text": "Do both mean the same?", "yes": "same <1>", "no": "different"}
+    assert shown_on(tmp_path / "t.html")["question"] == words
+    with open(tmp_path / "t.csv", newline="", encoding="utf-8-sig") as stream:
+        rows = list(csv.DictReader(stream))
+    assert rows[0]["se_question"] == "Do both mean the same? 1: same <1>, 0: different"
+    done = tmp_path / "done.csv"
+    with open(done, "w", newline="") as stream:
+        out = csv.DictWriter(stream, list(rows[0]))
+        out.writeheader()
+        out.writerows({**row, "label": "1"} for row in rows)
+    assert streameval.evaluate(study, labels=done).summary["account"]["labelled"] == 60
+    task = json.loads((tmp_path / "t.jsonl").read_text().splitlines()[0])
+    assert task["meta"]["question"] == "Do both mean the same? accept: same <1>, reject: different"
+    view = ElementTree.parse(tmp_path / "t.label-studio.xml").getroot()
+    assert view.findall("Header")[-1].get("value") == "Do both mean the same?"
+    choices = [(one.get("value"), one.get("alias")) for one in view.findall("Choices/Choice")]
+    assert choices == [("same <1>", "positive"), ("different", "negative")]
+    assert run(["select", str(study), "--export", str(tmp_path / "x.csv"), "--question", "Same?", "--yes", "no"]) == 2
+    assert "both answers are called 'no'" in capsys.readouterr().err
 
 
 def numbers_in(files):
@@ -178,6 +209,30 @@ def test_the_next_batch_holds_what_has_no_label(tmp_path):
     assert numbers == sorted(numbers)
     assert not labelled & set(numbers)
     assert selection.num_rows == 60
+
+
+def test_a_second_export_reads_nothing_of_the_list_again(tmp_path, capsys, monkeypatch):
+    study = small_study(tmp_path)
+    first = (study / "selection.parquet").read_bytes()
+    with monkeypatch.context() as patch:
+        patch.setattr(Ranking, "fetch", None)  # nothing may call it
+        assert run(["select", str(study), "--export", str(tmp_path / "again.jsonl")]) == 0
+        assert "60 items used that were fetched before" in capsys.readouterr().out
+        made = streameval.select(study, columns=["text"], export=tmp_path / "texts.csv", remaining=True)
+        assert forecast(study)[1] == Forecast()
+    assert made.table.column_names == ["rank", "stratum", "weight", "se_task", "text"]
+    assert made.already
+    assert (study / "selection.parquet").read_bytes() == first
+    assert streameval.select(study, columns=["id"]).table.column_names[-1] == "id"
+    pq.write_table(
+        pq.read_table(study / "selection.parquet"), study / "selection.parquet"
+    )  # no longer as it was written
+    assert streameval.select(study, columns=["id"]).fetched.rows_read > 0
+    assert streameval.select(study, columns=["id", "text"]).fetched.rows_read > 0, "it held no texts"
+    where = Path(Study(study).plan().location["source"][0])
+    pq.write_table(pa.table({"id": [1]}), where)
+    with pytest.raises(streameval.StudyError, match="fingerprint"):
+        streameval.select(study)
 
 
 def test_repeats_and_controls_tell_of_people_and_never_vote(tmp_path, capsys):

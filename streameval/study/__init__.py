@@ -33,7 +33,7 @@ import numpy as np
 import pyarrow as pa
 
 from streameval.errors import StudyError
-from streameval.parquet.own_tables import read_table
+from streameval.parquet.own_tables import Own, read_table
 from streameval.slices.files import NAMES as SLICE_FILES
 from streameval.stores import atomic, locks
 from streameval.stores.own_files import UNUSABLE, read_json, refuse_elsewhere, unusable
@@ -164,6 +164,17 @@ class Study:
             files[self.folder / "thresholds.parquet"] = atomic.parquet(thresholds, tags)
         with self.changing():
             atomic.write_all(files)
+
+    def selected(self, plan: Plan) -> Own | None:
+        """Read what `save_selection` wrote; None where it is not all there, damaged, or of another plan."""
+        try:
+            own = read_table(self.folder / "selection.parquet", _SELECT, rank=pa.int64(), se_task=pa.int64())
+            whole = plan.ranking.get("score") is None or self.thresholds(plan) is not None
+        except (FileNotFoundError, StudyError):
+            return None
+        if own.facts.get("plan_id") != plan.plan_id or not whole:
+            return None
+        return own if np.array_equal(own.table.column("rank").to_numpy(), plan.ranks) else None
 
     def selection(self, plan: Plan) -> pa.Table | None:
         """Read the items to label; None before `select`; a `StudyError` where they belong to another plan."""

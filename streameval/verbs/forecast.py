@@ -21,7 +21,7 @@ from streameval.study import Study
 from streameval.text.credentials import masked_source
 from streameval.types import Plan
 from streameval.verbs.items import MANIFEST, Cut, Target, already_written, refuse_inside, refuse_taken
-from streameval.verbs.select import open_planned, shown_columns
+from streameval.verbs.select import fetched_before, open_planned, shown_columns
 
 
 @dataclass(frozen=True)
@@ -42,9 +42,12 @@ def forecast(
     study: str | os.PathLike[str], *, ranking: Any = None, columns: Sequence[str] | None = None
 ) -> tuple[Plan, Forecast]:
     """Forecast what `select` would read, from footers and page indexes; nothing is written; errors as in `select`."""
-    plan = Study(Path(study)).plan()
+    folder = Study(Path(study))
+    plan = folder.plan()
     opened = open_planned(plan, ranking)
-    return plan, opened.forecast(plan.ranks, shown_columns(plan, opened, columns))
+    names = shown_columns(plan, opened, columns)
+    there = fetched_before(folder, plan, names)
+    return plan, opened.forecast(plan.ranks, names) if there is None else Forecast()
 
 
 def forecast_cut(cut: Cut, out: str | os.PathLike[str], *, order: str = "storage") -> tuple[Forecast, list[str]]:

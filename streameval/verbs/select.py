@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -26,8 +26,14 @@ from streameval.stores import atomic
 from streameval.study import Study
 from streameval.types import Labels, Plan
 from streameval.typing import Int64Array
-from streameval.verbs.tasks import make_tasks, task_numbers
+from streameval.verbs.tasks import make_tasks, question_of, task_numbers
 from streameval.verbs.weights import with_weight
+
+# of `Fetched`, kept beside the items
+_COUNTS = [
+    "rows_read", "rows_scanned", "row_groups_read", "pages_read", "bytes_read", "tied_ranks", "equal_keys",
+    "missing_scores",
+]  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -37,7 +43,8 @@ class Selection:
     Attributes:
         table: `rank`, `stratum`, `weight` (see `streameval.verbs.weights`), `score` (where the order has one),
             `se_task`, then the items' columns.
-        fetched: What was read for it.
+        fetched: What was read for it, now or by the `select` that fetched it.
+        already: Whether the items were there: nothing of the list was read but footers.
         left_out: Columns that an export leaves out because they give the answer away.
         tasks: Tasks exported.
         files: Files of the export.
@@ -46,6 +53,7 @@ class Selection:
 
     table: pa.Table
     fetched: Fetched
+    already: bool = False
     left_out: tuple[str, ...] = ()
     tasks: int = 0
     files: tuple[Path, ...] = ()
@@ -64,6 +72,9 @@ def select(
 ) -> Selection:
     """Fetch the planned items into selection.parquet, and write them as tasks if asked to.
 
+    What is in selection.parquet already is not fetched again: of the list, only footers are read then, to see that it
+    is still the one that was planned.
+
     Args:
         ranking: The ranking that was planned, where it lies in memory: a study cannot open it again by itself.
         columns: The items' columns to carry; by default all. In an export, columns that look like scores or labels
@@ -71,7 +82,8 @@ def select(
         export: Task file for people, format by its ending: .csv, .jsonl (Prodigy), .label-studio.json, .html (an
             offline page). Its order is a seeded shuffle, and `se_task` numbers that shuffle, so neither reveals a rank.
         engine: What runs the scans of a list by score: see `scan`.
-        tasks: `remaining`, `repeats`, `controls` of the export: see `streameval.labelling.options.TaskOptions`.
+        tasks: `remaining`, `repeats`, `controls`, `question`, `yes`, `no` of the export: see
+            `streameval.labelling.options.TaskOptions`.
 
     Raises:
         StudyError: The ranking is not the one that was planned; both fingerprints are named. Its scans are shared out
@@ -87,18 +99,39 @@ def select(
         raise InputError(f"{given[0]} says what an export holds, and there is none", "name a file with --export")
     opened, scans = planned_ranking(folder, plan, ranking, engine)
     names = shown_columns(plan, opened, columns)
-    fetched = opened.fetch(plan.ranks, names, progress, method_cutoffs(plan), scans)
-    table = _with_ours(plan, fetched.table, folder.first_task(plan))
-    folder.save_selection(plan, table, fetched.thresholds, {"tied_ranks": fetched.tied_ranks})
-    forget(folder.scans)
+    before = fetched_before(folder, plan, names)
+    if before is not None:
+        fetched = before
+    else:
+        found = opened.fetch(plan.ranks, names, progress, method_cutoffs(plan), scans)
+        fetched = replace(found, table=_with_ours(plan, found.table, folder.first_task(plan)))
+        facts = {name: getattr(found, name) for name in _COUNTS}
+        folder.save_selection(plan, fetched.table, found.thresholds, {**facts, "columns": names})
+        forget(folder.scans)
+    table = fetched.table
     source = {"source": plan.location["source"], "fingerprint": plan.ranking["fingerprint"]}
     if files is None or export is None:
-        return Selection(table, fetched, source=source)
+        return Selection(table, fetched, before is not None, source=source)
     made = make_tasks(folder, plan, table, set(columns or ()), asked)
-    exported = files(made.table, Path(export))
+    exported = files(made.table, Path(export), question_of(asked))
     atomic.write_all(folder.extra_task_files(made.extra))
     atomic.write_out(exported, hint="people may have filled it in, so it is never replaced: export to another name")
-    return Selection(table, fetched, made.left_out, made.table.num_rows, tuple(exported), source)
+    return Selection(table, fetched, before is not None, made.left_out, made.table.num_rows, tuple(exported), source)
+
+
+def fetched_before(folder: Study, plan: Plan, names: Sequence[str]) -> Fetched | None:
+    """What `select` fetched for this plan before, our columns with it; None where columns are not among it."""
+    own = folder.selected(plan)
+    there = own.facts.get("columns") if own is not None else None
+    if own is None or not isinstance(there, list) or len(there) >= own.table.num_columns:
+        return None
+    ours = own.table.num_columns - len(there)  # columns before the items'
+    place = {str(name): i for i, name in enumerate(there, ours)}
+    if not place.keys() >= set(names):
+        return None
+    table = own.table.select([*range(ours), *(place[name] for name in names)])
+    counts: Any = {name: int(own.facts.get(name, 0)) for name in _COUNTS}
+    return Fetched(table, **counts)
 
 
 def shown_columns(plan: Plan, opened: Ranking, columns: Sequence[str] | None) -> list[str]:

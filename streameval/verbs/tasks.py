@@ -11,8 +11,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from streameval.errors import InputError
 from streameval.labelling.columns import ANSWERS
 from streameval.labelling.controls import read_controls
+from streameval.labelling.exports import NO_QUESTION, Question
 from streameval.labelling.options import TaskOptions
 from streameval.stores.transfer import copied
 from streameval.study import Study
@@ -50,6 +52,15 @@ class Tasks:
     table: pa.Table
     left_out: tuple[str, ...]
     extra: pa.Table
+
+
+def question_of(options: TaskOptions) -> Question:
+    """The question of an export, and the words of its answers; an `InputError` where these are the same."""
+    words = Question(options.question, "yes", "no") if options.question else NO_QUESTION
+    question = Question(words.text, options.yes or words.yes, options.no or words.no)
+    if question.yes == question.no:
+        raise InputError(f"both answers are called '{question.yes}'", "--yes and --no name them")
+    return question
 
 
 def task_numbers(plan: Plan, first: int | None = None) -> Int64Array:

@@ -62,13 +62,15 @@ def select(
         with progress("reading pages", output) as bar:
             made = verb(study, columns=names, export=export, engine=engine.create(), progress=bar, **tasks.given())
         facts = _facts(made)
-        told |= facts | {"rows": facts["rows_read"] + facts["rows_scanned"], "bytes": facts["bytes_read"]}
+        rows, size = facts["rows_read"] + facts["rows_scanned"], facts["bytes_read"]
+        told |= facts | ({"rows": 0, "bytes": 0} if made.already else {"rows": rows, "bytes": size})
         for fallback in made.fetched.fallbacks:
             output.event("fallback", **asdict(fallback))
     read = {name: facts[name] for name in ("rows_read", "rows_scanned", "row_groups_read", "pages_read", "bytes_read")}
     written = [study / "selection.parquet", *made.files]
     record(study, "select", {**made.source, **read, **engine.facts()}, written, output)
-    lines = [f"{made.table.num_rows:,} items fetched into {study / 'selection.parquet'}"]
+    fate = "used that were fetched before into" if made.already else "fetched into"
+    lines = [f"{made.table.num_rows:,} items {fate} {study / 'selection.parquet'}"]
     if made.fetched.tied_ranks:
         lines.append(
             f"{made.fetched.tied_ranks:,} of them share their score with another item: the tie rule orders them."
@@ -90,6 +92,7 @@ def _facts(made: Selection) -> dict[str, Any]:
     return {
         "items": made.table.num_rows,
         "columns": made.table.column_names,
+        "already_fetched": made.already,
         "rows_read": made.fetched.rows_read,
         "row_groups_read": made.fetched.row_groups_read,
         "pages_read": made.fetched.pages_read,

@@ -1,8 +1,8 @@
 """Task files for people: one file here per format, found by the ending of the path that was asked for.
 
-Each module has `SUFFIX` and `files(tasks, path)`, which returns a writer for every file that the tasks take; `tasks` is
-a table in the order people will see it, with `se_study` and `se_task` before the items' columns. A column whose name a
-label table would give a meaning of its own is called NAME_item.
+Each module has `SUFFIX` and `files(tasks, path, question)`, which returns a writer for every file that the tasks take;
+`tasks` is a table in the order people will see it, with `se_study` and `se_task` before the items' columns. A column
+whose name a label table would give a meaning of its own is called NAME_item.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import importlib
 import pkgutil
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 import pyarrow as pa
@@ -24,14 +25,35 @@ _MEANINGS = {
 }  # fmt: skip
 
 
-def available() -> dict[str, Callable[[pa.Table, Path], Files]]:
+@dataclass(frozen=True)
+class Question:
+    """What people are asked of every item, and the words of the two answers; no question where `text` is empty."""
+
+    text: str = ""
+    yes: str = "positive"
+    no: str = "negative"
+
+    def in_words(self, yes: str, no: str) -> str:
+        """Question and answers in one line, for tools that show text.
+
+        >>> Question("Is it a bird?", "yes", "no").in_words("1", "0")
+        'Is it a bird? 1: yes, 0: no'
+        """
+        return f"{self.text} {yes}: {self.yes}, {no}: {self.no}".strip()
+
+
+NO_QUESTION = Question()
+Format = Callable[[pa.Table, Path, Question], Files]
+
+
+def available() -> dict[str, Format]:
     """Formats by suffix, the longest first: `.label-studio.json` is not `.json`."""
     modules = [importlib.import_module(f"{__name__}.{info.name}") for info in pkgutil.iter_modules(__path__)]
     found = {module.SUFFIX: module.files for module in modules if hasattr(module, "SUFFIX")}
     return dict(sorted(found.items(), key=lambda one: (-len(one[0]), one[0])))
 
 
-def format_of(path: str) -> Callable[[pa.Table, Path], Files]:
+def format_of(path: str) -> Format:
     """Return the format for a path's ending; an `InputError` where none has it."""
     for suffix, files in available().items():
         if path.lower().endswith(suffix):

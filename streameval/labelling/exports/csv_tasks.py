@@ -12,25 +12,32 @@ from typing import Any
 
 import pyarrow as pa
 
-from streameval.labelling.exports import Files, unambiguous
+from streameval.labelling.exports import NO_QUESTION, Files, Question, unambiguous
 from streameval.labelling.exports.cells import text
 
 SUFFIX = ".csv"
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
 
 
-def files(tasks: pa.Table, path: Path) -> Files:
-    """One file, with a `label` column to fill in; lists and structs become JSON text."""
-    return {path: lambda temporary: _write(tasks, temporary)}
+def files(tasks: pa.Table, path: Path, question: Question = NO_QUESTION) -> Files:
+    """One file, with a `label` column to fill in, the question before it; lists and structs become JSON text."""
+    return {path: lambda temporary: _write(tasks, temporary, question)}
 
 
-def _write(tasks: pa.Table, path: str) -> None:
+def _write(tasks: pa.Table, path: str, question: Question) -> None:
+    asked = [] if question == NO_QUESTION else [_harmless(question.in_words("1", "0"))]
     with open(path, "w", encoding="utf-8-sig", newline="", errors="replace") as stream:
         out = csv.writer(stream)
-        out.writerow([*(_harmless(name) for name in unambiguous(tasks).column_names), "label"])
+        out.writerow(
+            [
+                *(_harmless(name) for name in unambiguous(tasks).column_names),
+                *(["se_question"] if asked else []),
+                "label",
+            ]
+        )
         for batch in tasks.to_batches(max_chunksize=4096):
             for row in zip(*(column.to_pylist() for column in batch.columns), strict=True):
-                out.writerow([*(_cell(value) for value in row), ""])
+                out.writerow([*(_cell(value) for value in row), *asked, ""])
 
 
 def _cell(value: Any) -> Any:

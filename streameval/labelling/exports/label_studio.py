@@ -9,12 +9,12 @@ from __future__ import annotations
 import re
 from itertools import islice
 from pathlib import Path
-from xml.sax.saxutils import escape, quoteattr
+from xml.sax.saxutils import quoteattr
 
 import pyarrow as pa
 
 from streameval.errors import InputError
-from streameval.labelling.exports import Files, unambiguous
+from streameval.labelling.exports import NO_QUESTION, Files, Question, unambiguous
 from streameval.labelling.exports.cells import dumps, records
 from streameval.stores import atomic
 
@@ -23,7 +23,7 @@ _MOST_TASKS, _MOST_BYTES = 50_000, 200_000_000
 _OURS = ("se_study", "se_task")
 
 
-def files(tasks: pa.Table, path: Path) -> Files:
+def files(tasks: pa.Table, path: Path, question: Question = NO_QUESTION) -> Files:
     """Task files and the configuration.
 
     Raises:
@@ -35,7 +35,7 @@ def files(tasks: pa.Table, path: Path) -> Files:
     found: dict[Path, atomic.Writer] = {
         name: _writer(shown, first, last) for name, first, last in zip(names, cuts[:-1], cuts[1:], strict=True)
     }
-    return {**found, path.with_suffix(".xml"): atomic.text(configuration(shown.column_names))}
+    return {**found, path.with_suffix(".xml"): atomic.text(configuration(shown.column_names, question))}
 
 
 def _numbered(path: Path, number: int) -> Path:
@@ -72,8 +72,10 @@ def _writer(tasks: pa.Table, first: int, last: int) -> atomic.Writer:
     return write
 
 
-def configuration(columns: list[str]) -> str:
-    """Labelling configuration that shows the items' columns above the choice.
+def configuration(columns: list[str], question: Question = NO_QUESTION) -> str:
+    """Labelling configuration that shows the items' columns above the question and the choice.
+
+    Whatever its words, a choice comes back under its alias, as positive or negative.
 
     A column whose name is no plain word cannot be shown (`$name` would end early); it stays in the task's data.
     """
@@ -83,10 +85,12 @@ def configuration(columns: list[str]) -> str:
         f'  <Header value={quoteattr(name)} size="5"/>\n  <Text name={quoteattr("show_" + name)} value="${name}"/>'
         for name in shown
     ]
-    choices = "\n".join(f'    <Choice value="{escape(one)}"/>' for one in ("positive", "negative"))
+    answers = ((question.yes, "positive"), (question.no, "negative"))
+    choices = "\n".join(f'    <Choice value={quoteattr(word)} alias="{answer}"/>' for word, answer in answers)
+    asked = f"  <Header value={quoteattr(question.text)}/>\n" if question.text else ""
     return (
         "<View>\n"
         + "\n".join(texts)
-        + f'\n  <Choices name="label" toName={quoteattr("show_" + shown[0])} choice="single" required="true">'
+        + f'\n{asked}  <Choices name="label" toName={quoteattr("show_" + shown[0])} choice="single" required="true">'
         + f"\n{choices}\n  </Choices>\n</View>\n"
     )

@@ -1,32 +1,33 @@
 """An offline labelling page: one HTML file for those who have no tool.
 
 Keys 1, 0 and s (skip), back with the arrow or b; progress is kept in the browser, under the name of whoever answers, so
-that people who share a computer do not share their answers; these are saved as a CSV with who said what and when. Items
-are data and never markup: they are put in as texts, and the page's policy lets no script run but its own and no request
-leave.
+that people who share a computer do not share their answers; these are saved as a CSV with who said what and when. The
+name is remembered while the tab is open. Items are data and never markup: they are put in as texts, and the page's
+policy lets no script run but its own and no request leave.
 """
 
 from __future__ import annotations
 
 import base64
 import hashlib
+from dataclasses import asdict
 from pathlib import Path
 
 import pyarrow as pa
 
-from streameval.labelling.exports import Files, unambiguous
+from streameval.labelling.exports import NO_QUESTION, Files, Question, unambiguous
 from streameval.labelling.exports.cells import dumps, records, text
 
 SUFFIX = ".html"
 _OURS = ("se_study", "se_task")
 
 
-def files(tasks: pa.Table, path: Path) -> Files:
+def files(tasks: pa.Table, path: Path, question: Question = NO_QUESTION) -> Files:
     """One self-contained file."""
-    return {path: lambda temporary: _write(tasks, temporary)}
+    return {path: lambda temporary: _write(tasks, temporary, question)}
 
 
-def _write(tasks: pa.Table, path: str) -> None:
+def _write(tasks: pa.Table, path: str, question: Question) -> None:
     shown = unambiguous(tasks)
     names = [name for name in shown.column_names if name not in _OURS]
     study = shown.column("se_study")[0].as_py() if shown.num_rows else ""
@@ -34,7 +35,8 @@ def _write(tasks: pa.Table, path: str) -> None:
     head, tail = _PAGE.replace("%HASH%", digest).replace("%SCRIPT%", _SCRIPT).split("%TASKS%")
     with open(path, "w", encoding="utf-8", newline="\n", errors="replace") as stream:
         stream.write(head)
-        stream.write(_inert(f'{{"study": {dumps(study)}, "names": {dumps(names)}, "tasks": ['))
+        before = {"study": study, "names": names, "question": asdict(question)}
+        stream.write(_inert(dumps(before)[:-1] + ', "tasks": ['))
         for i, record in enumerate(records(shown)):
             cells = [text(record[name]) for name in names]
             stream.write(("," if i else "") + "\n" + _inert(dumps([record["se_task"], cells])))
@@ -49,7 +51,7 @@ def _inert(json: str) -> str:
 
 _SCRIPT = """
 "use strict";
-const {study, names, tasks} = JSON.parse(document.getElementById("tasks").textContent);
+const {study, names, question, tasks} = JSON.parse(document.getElementById("tasks").textContent);
 const by = id => document.getElementById(id);
 const place = "streameval:" + study + ":" + tasks.length + ":" + (tasks.length ? tasks[0][0] : 0);
 const people = {};  // where the browser keeps nothing, a change of name must lose nothing
@@ -60,6 +62,7 @@ function load(name) {
   try { kept = Object.assign(before, JSON.parse(localStorage.getItem(place + ":" + who) || "{}")); }
   catch (error) { kept = before; warn(); }
   people["+" + who] = kept;
+  try { sessionStorage.setItem(place, who); } catch (error) { /* load() has said so */ }
   show();
 }
 function named(name) { return name.trim().replace(/^[=+@\\-\\s]+/, ""); }
@@ -85,7 +88,7 @@ function show() {
     card.append(head, cell);
   });
   const said = kept.answers[task[0]];
-  const words = {"1": "positive", "0": "negative", "skip": "skipped"};
+  const words = {"1": question.yes, "0": question.no, "skip": "skipped"};
   by("said").textContent = "Task " + (kept.at + 1) + (said ? ": " + words[said[0]] : "");
 }
 function answer(value) {
@@ -119,14 +122,20 @@ by("save").onclick = () => {
   link.download = "labels-" + study + "-" + who.replace(/[^A-Za-z0-9]+/g, "_") + ".csv";
   link.click();
 };
+by("who").onkeydown = event => { if (event.key === "Enter") by("who").blur(); };  // which is a change, if it is one
 addEventListener("keydown", event => {
   if (event.target.tagName === "INPUT" || event.ctrlKey || event.metaKey || event.altKey) return;
   const keys = {"1": () => answer("1"), "0": () => answer("0"), "s": () => answer("skip"),
                 "b": () => move(-1), "ArrowLeft": () => move(-1), "ArrowRight": () => move(1)};
   if (keys[event.key]) { event.preventDefault(); keys[event.key](); }
 });
-by("who").value = "";  // whoever comes next says who they are
-load("");
+by("question").textContent = question.text;
+by("yes").textContent = question.yes;
+by("no").textContent = question.no;
+let before = "";  // whoever opens the page says who they are; not again when it is loaded again
+try { before = sessionStorage.getItem(place) || ""; } catch (error) { /* load() says so */ }
+by("who").value = before;
+load(before);
 """
 
 _PAGE = """<!DOCTYPE html>
@@ -134,24 +143,32 @@ _PAGE = """<!DOCTYPE html>
 <meta http-equiv="Content-Security-Policy"
  content="default-src 'none'; script-src 'sha256-%HASH%'; style-src 'unsafe-inline'; img-src data:">
 <link rel="icon" href="data:,"><title>Labels</title><style>
-:root{color-scheme:light;--ink:#1b2733;--soft:#5b6b7a;--line:#d9e0e6;--band:#2f6db0}
-body{font:18px/1.5 system-ui,sans-serif;color:var(--ink);max-width:46rem;margin:1.5rem auto;padding:0 1rem}
+:root{color-scheme:light dark;--ink:#1b2733;--soft:#5b6b7a;--line:#d9e0e6;--band:#2f6db0;--page:#fff;
+--yes:#e7f4ea;--no:#fbeaea}
+@media(prefers-color-scheme:dark){:root{--ink:#e6ebf0;--soft:#9fb0bf;--line:#3a4753;--band:#7fb2e8;--page:#161c22;
+--yes:#1d3b27;--no:#472424}}
+body{font:18px/1.5 system-ui,sans-serif;color:var(--ink);background:var(--page);max-width:46rem;
+margin:1.5rem auto;padding:0 1rem}
 #item{border:1px solid var(--line);border-radius:.5rem;padding:.5rem 1.2rem;min-height:10rem}
+h1{font-size:1.15rem;margin:.8rem 0;overflow-wrap:anywhere}h1:empty{display:none}
 h2{font-size:.85rem;color:var(--soft);margin:.8rem 0 0;font-weight:600}
 p{white-space:pre-wrap;overflow-wrap:anywhere;margin:.1rem 0 .6rem;unicode-bidi:isolate}
 button{font:inherit;padding:.5rem 1.2rem;margin:.8rem .4rem .4rem 0;border:1px solid var(--line);border-radius:.4rem;
-background:#fff;cursor:pointer}button:focus-visible,input:focus-visible{outline:3px solid var(--band)}
-#one{background:#e7f4ea}#zero{background:#fbeaea}progress{width:100%}.soft{color:var(--soft);font-size:.9rem}
+color:inherit;background:var(--page);cursor:pointer}
+button:focus-visible,input:focus-visible{outline:3px solid var(--band)}
+#one{background:var(--yes)}#zero{background:var(--no)}progress{width:100%}.soft{color:var(--soft);font-size:.9rem}
 input{font:inherit;padding:.2rem .5rem;border:1px solid var(--line);border-radius:.3rem}kbd{color:var(--soft)}
 </style></head><body>
 <progress id="progress" max="1" value="0" aria-label="Progress"></progress>
 <p class="soft"><span id="count"></span> <span id="trouble"></span></p>
+<h1 id="question"></h1>
 <main id="item" aria-live="polite"></main>
 <p class="soft" id="said"></p>
-<button id="one">positive <kbd>1</kbd></button><button id="zero">negative <kbd>0</kbd></button>
+<button id="one"><span id="yes"></span> <kbd>1</kbd></button>
+<button id="zero"><span id="no"></span> <kbd>0</kbd></button>
 <button id="skip">skip <kbd>s</kbd></button><button id="back">back <kbd>←</kbd></button>
 <button id="next">forward <kbd>→</kbd></button>
-<p><label class="soft">Your name <input id="who" autocomplete="name"></label>
+<p><label class="soft">Your name <input id="who" autocomplete="name" enterkeyhint="done"></label>
 <button id="save">Save CSV</button> <button id="again">Start over</button></p>
 <script type="application/json" id="tasks">%TASKS%</script><script>%SCRIPT%</script></body></html>
 """

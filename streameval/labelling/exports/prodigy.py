@@ -1,7 +1,7 @@
 """Tasks for Prodigy: one JSON object a line; `answer` comes back as accept (positive), reject or ignore (a skip).
 
 `prodigy mark DATASET tasks.jsonl --view-id text` shows them; `prodigy db-out DATASET` gives what `evaluate` reads.
-Prodigy shows the field `text`: where the items have none, it is made of all their columns.
+Prodigy shows the field `text`: where the items have none, it is made of all their columns; and `meta`, the question.
 """
 
 from __future__ import annotations
@@ -12,25 +12,27 @@ from typing import Any
 
 import pyarrow as pa
 
-from streameval.labelling.exports import Files, unambiguous
+from streameval.labelling.exports import NO_QUESTION, Files, Question, unambiguous
 from streameval.labelling.exports.cells import dumps, records, text
 
 SUFFIX = ".jsonl"
 _OURS = ("se_study", "se_task")
 
 
-def files(tasks: pa.Table, path: Path) -> Files:
+def files(tasks: pa.Table, path: Path, question: Question = NO_QUESTION) -> Files:
     """One file, streamed by Prodigy whatever its size."""
-    return {path: lambda temporary: _write(tasks, temporary)}
+    return {path: lambda temporary: _write(tasks, temporary, question)}
 
 
-def _write(tasks: pa.Table, path: str) -> None:
+def _write(tasks: pa.Table, path: str, question: Question) -> None:
     with open(path, "w", encoding="utf-8", newline="\n", errors="replace") as stream:
-        stream.writelines(dumps(record) + "\n" for record in _tasks(tasks))
+        stream.writelines(dumps(record) + "\n" for record in _tasks(tasks, question))
 
 
-def _tasks(tasks: pa.Table) -> Iterator[dict[str, Any]]:
+def _tasks(tasks: pa.Table, question: Question) -> Iterator[dict[str, Any]]:
     for record in records(unambiguous(tasks)):
         if not isinstance(record.get("text"), str):
             record["text"] = "\n".join(f"{name}: {text(one)}" for name, one in record.items() if name not in _OURS)
+        if question != NO_QUESTION:
+            record["meta"] = {"question": question.in_words("accept", "reject")}
         yield record
