@@ -71,7 +71,7 @@ def columns(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
     return [
         "  ".join(
             cell.ljust(w) if i == 0 else cell.rjust(w) for i, (cell, w) in enumerate(zip(row, widths, strict=True))
-        )
+        ).rstrip()
         for row in shown
     ]
 

@@ -126,5 +126,5 @@ def next_stop(study: Study, plan: Plan) -> str:
     """What to run after `plan`: `evaluate` where the items of this very plan are selected already."""
     with suppress(StudyError):
         if study.selection(plan) is not None:
-            return f"Next: streameval evaluate {study.folder} --labels FILE"
-    return f"Next: streameval select {study.folder} --export tasks.csv"
+            return f"Next: streameval evaluate {shlex.quote(str(study.folder))} --labels FILE"
+    return f"Next: streameval select {shlex.quote(str(study.folder))} --export tasks.csv"

@@ -17,7 +17,7 @@ preferred one decided and is taken to be right, among positives or among negativ
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -32,6 +32,10 @@ from streameval.typing import Int8Array, Int64Array
 
 ANNOTATORS = "what the annotators would say"
 _MOST = 5  # sources that are named
+
+
+Rate = Callable[[int, int], float]
+"""Share of wrong labels, from how many of so many answers differ."""
 
 
 @dataclass(frozen=True)
@@ -67,7 +71,8 @@ def whose(rows: pa.Table, counts: Counts, label: Int8Array, rank: Int64Array, pe
         rate: Share of wrong labels that this suggests, rounded up to three decimals; 0 where it suggests none.
     """
     sources = _sources(rows, rank[label >= 0])
-    disputes = [_between_votes(counts), _given_again(rows), *_repeats(people)]
+    error = _rate if len(sources) < 2 else _rate_of_two
+    disputes = [_between_votes(counts, error), _given_again(rows, error), *_repeats(people)]
     disputes += [_overruled(rows, rule.least)] if rule.name == "latest" else []
     disputes += [_outranked(rows, name, label, rank, rule.least) for name, _ in sources]
     disputed = [one for one in disputes if one.differ]
@@ -113,24 +118,27 @@ def _sources(rows: pa.Table, labelled: Int64Array) -> list[tuple[str, int]]:
     """Sources of the labels that count, each with how many it has a vote on, the most first."""
     voted = rows.filter(pc.and_(pc.equal(rows.column("fate"), "vote"), pc.is_in(rows.column("rank"),
                         value_set=pa.array(labelled))))  # fmt: skip
+    people = pc.unique(voted.column("annotator"))
+    if len(people) == 1 and people[0].as_py() and voted.column("source").null_count == voted.num_rows:
+        return [(people[0].as_py(), len(labelled))]  # one person, whose files are not sources of their own
     found = voted.group_by("origin").aggregate([("rank", "count_distinct")])
     pairs = zip(found.column("origin").to_pylist(), found.column("rank_count_distinct").to_pylist(), strict=True)
     return sorted(pairs, key=lambda one: (-one[1], one[0]))
 
 
-def _between_votes(counts: Counts) -> Dispute:
+def _between_votes(counts: Counts, rate: Rate) -> Dispute:
     """Pairs of votes on one item."""
     votes, positive = counts.votes, counts.positive
     differ, of = int(np.sum(positive * (votes - positive))), int(np.sum(votes * (votes - 1) // 2))
-    return Dispute(differ, of, "pairs of answers to one item", _rate(differ, of))
+    return Dispute(differ, of, "pairs of answers to one item", rate(differ, of))
 
 
-def _given_again(rows: pa.Table) -> Dispute:
+def _given_again(rows: pa.Table, rate: Rate) -> Dispute:
     """Items that one annotator, or two tables that name nobody, answered again, and those that have no vote so."""
     torn = rows.filter(pc.equal(rows.column("fate"), "contradictory")).column("rank").unique()
     same = rows.filter(pc.is_in(rows.column("fate"), value_set=pa.array(["again", "doubled"]))).column("rank").unique()
     differ, of = len(torn), len(pa.chunked_array([torn, same]).unique())
-    return Dispute(differ, of, "answers given again", _rate(differ, of))
+    return Dispute(differ, of, "answers given again", rate(differ, of))
 
 
 def _overruled(rows: pa.Table, least: float) -> Dispute:
@@ -167,6 +175,11 @@ def _outranked(rows: pa.Table, name: str, label: Int8Array, rank: Int64Array, le
     return Dispute(differ, of, f"answers of {short(name)} and a preferred source", max(rates.values()), among)
 
 
+def _rate_of_two(differ: int, of: int) -> float:
+    """The most that one of two sources can err: one may be always right, and the other wrong wherever they differ."""
+    return min(0.5, differ / of) if of else 0.0
+
+
 def _rate(differ: int, of: int) -> float:
-    """e with 2e(1 − e) = differ/of; a half where they differ more often than by chance."""
+    """Of annotators who err alike: e with 2e(1 − e) = differ/of; a half where they differ more often than by chance."""
     return (1 - math.sqrt(max(0.0, 1 - 2 * differ / of))) / 2 if of else 0.0

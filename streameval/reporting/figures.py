@@ -58,7 +58,7 @@ def figures(shown: Sequence[Shown], marks: Literal["picked", "none"] = "picked")
     candidates: list[tuple[str, str, str, Callable[[Rows], Spec]]] = [
         ("precision", "Precision by rank", "Share of positives among the first k items.",
                lambda rows: mark(band_chart(rows, rank_axis(1, last), "precision", 320))),
-        ("recall", "Precision and recall", "The best precision at or beyond each recall.",
+        ("recall", "Precision and recall", _recall_caption(curves),
                lambda rows: band_chart(rows, Axis("recall", "recall", "linear", unit), "precision", 260)),
         ("roc", "ROC", "Recall by false positive rate: the share of all negatives that are kept.",
                lambda rows: band_chart(rows, Axis("rate", "false positive rate", "linear", unit), "recall", 260)),
@@ -77,6 +77,12 @@ def figures(shown: Sequence[Shown], marks: Literal["picked", "none"] = "picked")
         for name, title, caption, draw in candidates
         if rows[name]
     }
+
+
+def _recall_caption(curves: Sequence[Curve]) -> str:
+    if all(curve.proves for curve in curves):
+        return "The best precision at or beyond each recall."
+    return "Precision at each recall; where nothing is proven, as the labels estimate it."
 
 
 MOST_SMALL = 30

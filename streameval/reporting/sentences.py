@@ -39,7 +39,8 @@ def estimate_sentence(basis: Basis) -> str:
         "bounds": "",
         "labels at hand": "Estimates are those of the labels at hand: the tasks answered so far are a random part of "
         "all, as they are shuffled and nothing in where they lie speaks against it.",
-        "none": "There are no estimates: labels are missing, and those at hand are no random part of the tasks.",
+        "none": "There are no estimates: labels are missing or undecided, and those at hand are no random part of the "
+        "tasks.",
     }[basis]
 
 

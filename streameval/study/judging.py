@@ -92,8 +92,12 @@ def _curve(plan: Plan, labels: Labels, label_error: float, confidence: float | N
         caution = f"{claim.why[0].upper()}{claim.why[1:]}."
     if caution and curve.findings:
         curve = curve.with_findings((curve.findings[0], caution, *curve.findings[1:]))
-    curve = replace(curve, claim=claim)
-    return widen(curve, label_error, confidence)
+    widened = widen(replace(curve, claim=claim), label_error, confidence)
+    if label_error == 0 or labels.error_rate <= label_error or widened.claim.coverage == "none":
+        return widened
+    # answers differ more often than labels may be wrong: the bounds, which only grew, are about the answers still
+    findings = tuple(sentence.replace("the truth", labels.about) for sentence in widened.findings)
+    return replace(widened, claim=replace(widened.claim, about=labels.about, why=claim.why), findings=findings)
 
 
 def half_width_of(plan: Plan, curve: Curve, missing: int, label_error: float) -> dict[str, Any]:

@@ -5,7 +5,8 @@ ranks, whatever the items are. That is said where every answered task comes befo
 two kinds lie alike along the list (Kolmogorov and Smirnov's test of two samples does not tell them apart at 5 %).
 Otherwise there is no estimate: bounds hold whatever is missing, a middle between them means nothing.
 
-An item that was skipped, or whose votes leave it open, was answered: it is unknown in the bounds and in estimates.
+An item that was skipped, or whose votes leave it open, was answered: it is unknown in the bounds, and where more than
+a twentieth of the planned items are such, there is no estimate either.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from streameval.typing import BoolArray, Int64Array
 from streameval.verbs.tasks import task_numbers
 
 _LEVEL = 0.05
+_DECIDED = 0.95
 
 
 def completed(plan: Plan, tallied: Tallied) -> tuple[Basis, Labels | None]:
@@ -32,8 +34,9 @@ def completed(plan: Plan, tallied: Tallied) -> tuple[Basis, Labels | None]:
     """
     labels, answered = tallied.labels, tallied.answered
     if answered.all():
-        return "bounds", None
-    if not labels.known.any() or not _random_part(task_numbers(plan), answered):
+        return ("bounds" if labels.known.mean() >= _DECIDED else "none"), None
+    both = np.unique(labels.label[labels.known]).size == 2  # one kind alone is no random part
+    if not both or not _random_part(task_numbers(plan), answered):
         return "none", None
     known, missing = np.flatnonzero(labels.known), np.flatnonzero(~answered)
     after = np.minimum(np.searchsorted(known, missing), known.size - 1)

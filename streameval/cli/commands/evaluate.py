@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -178,7 +179,7 @@ def _agreement(found: dict[str, Any]) -> list[str]:
 def _earlier(study: Path, sources: list[dict[str, Any]]) -> list[str]:
     return [
         f"{one['source']} was given before with other content, whose rows stay: if it replaces them, "
-        f"`streameval labels {study} --forget {one['earlier'][-1]}`."
+        f"`streameval labels {shlex.quote(str(study))} --forget {one['earlier'][-1]}`."
         for one in sources
         if one["new"] and one["earlier"]
     ]
@@ -188,7 +189,7 @@ def _otherwise(study: Path, sources: list[dict[str, Any]]) -> list[str]:
     """Sources whose rows count twice, because they were read before with other columns."""
     return [
         f"{one['source']} was read before with {_flags(before['columns'], one['columns'])}, and those votes stay: if "
-        f"that was a mistake, `streameval labels {study} --forget {before['id']}`."
+        f"that was a mistake, `streameval labels {shlex.quote(str(study))} --forget {before['id']}`."
         for one in sources
         if one["new"]
         for before in one["otherwise"]

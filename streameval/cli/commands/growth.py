@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 
 from streameval.cli.options import Switch, existing
@@ -49,6 +50,10 @@ def growth(
         f"Of those known, {moved['same_rank']:,} keep their rank, {moved['up']:,} rose and {moved['down']:,} fell, by "
         f"{moved['median_shift']:,.0f} ranks in the median and {moved['largest_shift']:,} at most.",
         *(["", *columns(["rank before", "now from", "to"], rows)] if rows else []),
-        *([f"Next: streameval evaluate {after} --labels {out} LABELS"] if out else []),
+        *(
+            [f"Next: streameval evaluate {shlex.quote(str(after))} --labels {shlex.quote(str(out))} LABELS"]
+            if out
+            else []
+        ),
     ]
     output.say({**found, "out": str(out) if out else None}, lines)

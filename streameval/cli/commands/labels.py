@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -37,7 +38,7 @@ def labels(study: Path, *, forget: str | None = None, output: Output = Output())
             {"study": str(study), "forgotten": forget, "rows": rows, "already": rows == 0},
             [
                 f"{rows:,} rows of {forget} do not count any more." if rows else f"{forget} is forgotten already.",
-                f"Next: streameval evaluate {study}",
+                f"Next: streameval evaluate {shlex.quote(str(study))}",
             ],
         )
         return

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 
 from streameval.cli.options import EngineFlags
@@ -35,8 +36,8 @@ def scan(study: Path, *, shard: str = "1/1", engine: EngineFlags = EngineFlags()
         shown = ", ".join(missing[:12]) + (" …" if len(missing) > 12 else "")
         lines = [
             f"Scan '{state.step}': {state.units_done:,} of {state.units:,} row groups read; missing: shard {shown}",
-            f"Next: run those, then every shard again: streameval scan {study} --shard {missing[0]}",
+            f"Next: run those, then every shard again: streameval scan {shlex.quote(str(study))} --shard {missing[0]}",
         ]
     else:
-        lines = ["All scans are done", f"Next: streameval select {study}"]
+        lines = ["All scans are done", f"Next: streameval select {shlex.quote(str(study))}"]
     output.say({"study": str(study), **facts, "missing": missing, "done": not missing}, lines)

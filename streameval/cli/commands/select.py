@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -84,8 +85,9 @@ def select(
         lines += [f"Left out of the tasks: {', '.join(made.left_out)} (--columns names what to keep)."] * bool(
             made.left_out
         )
-    output.say({"study": str(study), "export": str(export) if export else None, **facts},
-               [*lines, f"Next: streameval evaluate {study} --labels {export or 'labels.csv'}"])  # fmt: skip
+    folder, file = shlex.quote(str(study)), shlex.quote(str(export or "labels.csv"))
+    lines.append(f"Next: streameval evaluate {folder} --labels {file}")
+    output.say({"study": str(study), "export": str(export) if export else None, **facts}, lines)
 
 
 def _facts(made: Selection) -> dict[str, Any]:

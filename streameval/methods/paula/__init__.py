@@ -86,7 +86,7 @@ class Paula(Method):
     window: int = option(100, "Labels per grid point.")
     head: int | None = option(None, HEAD, "(window + 2) / epsilon")
     tail: Tail = option("open", TAIL)
-    alpha: float | None = option(None, ALPHA, "0.0812")
+    alpha: float | None = option(None, ALPHA, "0.0812 at epsilon .03")
     budget: int | None = option(None, BUDGET)
     assume: Literal["a2", "independent"] = option(
         "a2", "Rest on A.2, or on independent labels whose probability never rises."
