@@ -92,6 +92,7 @@ def test_an_empty_argument_is_not_the_current_folder(ranking, tmp_path, capsys, 
     assert "an argument is empty" in refused(capsys, "select", "")
     assert "--out is empty" in refused(capsys, "exact", folder, "--label", "label", "--out", "")
     assert "an argument is empty" in refused(capsys, "demo", "")
+    assert "no such file" in refused(capsys, "evaluate", "evaluated")  # no flag that lacks its value
     with pytest.raises(streameval.InputError, match="name is empty"):
         streameval.plan(str(folder), "")
     assert os.listdir(here) == []

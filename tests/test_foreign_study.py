@@ -12,8 +12,9 @@ import pytest
 
 import streameval
 from streameval.cli import run
+from streameval.parquet.own_tables import read_table
 from streameval.stores import atomic
-from streameval.stores.own_files import read_json, read_table
+from streameval.stores.own_files import read_json
 
 
 @pytest.fixture(scope="module")
@@ -129,3 +130,14 @@ def test_a_small_file_that_claims_a_giant_is_refused_before_it_is_read(study, ca
     assert (study / "labels.parquet").stat().st_size < 1 << 20
     assert run(["at", str(study), "--rank", "5"]) == 2
     assert "claim to hold 200,000,000 rows" in capsys.readouterr().err
+
+
+def test_a_dictionary_that_is_written_out_for_every_row_is_refused(study, capsys):
+    path = study / "labels.parquet"
+    own = read_table(path, "")
+    once = pa.DictionaryArray.from_arrays(pa.array([0] * own.table.num_rows, pa.int32()), ["a" * (1 << 22)])
+    giant = own.table.append_column("text", once).replace_schema_metadata({"streameval": json.dumps(own.facts)})
+    pq.write_table(giant, path, compression="zstd", store_schema=False)
+    assert path.stat().st_size < 1 << 17
+    assert run(["at", str(study), "--rank", "5"]) == 2
+    assert "its values take more than" in capsys.readouterr().err

@@ -100,8 +100,9 @@ def _as_json(arguments: list[str]) -> bool:
 def _refuse_empty(arguments: list[str]) -> None:
     """Refuse an empty argument, usually a shell variable that was not set: as a path it would be the current folder."""
     for before, one in pairwise(["", *arguments]):
-        option = one[:-1] if one.startswith("--") and one.endswith("=") else before
-        if not one or option == one[:-1]:
+        unset = one.startswith("--") and one.endswith("=")
+        if not one or unset:
+            option = one[:-1] if unset else before
             name = option if option.startswith("--") else "an argument"
             raise InputError(f"{name} is empty", "is a variable of the shell not set?")
 

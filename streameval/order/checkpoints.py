@@ -26,9 +26,10 @@ from streameval.order.run_threads import Threads
 from streameval.order.scan import Scan
 from streameval.order.shards import ScanState, Shard, share_of
 from streameval.order.tasks import Sampling
+from streameval.parquet.own_tables import read_table
 from streameval.progress import Progress
 from streameval.stores import atomic
-from streameval.stores.own_files import UNUSABLE, read_table, unusable
+from streameval.stores.own_files import UNUSABLE, unusable
 from streameval.stores.temporary import remove_left
 from streameval.typing import Int64Array
 

@@ -7,4 +7,5 @@
     chunks   the file, its column chunks and pages        whole    decode a row group, batch by batch
     nested   join the leaves of a nested column           texts    take single texts out of plain pages
     codecs   decompress a page                            schema, thrift   what a footer of our own is made of
+    own_tables   tables of a study, read as if a stranger wrote them
 """

@@ -9,6 +9,7 @@ import hashlib
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -77,12 +78,23 @@ def read_footers(files: Sequence[DataFile], score: str | None, threads: int) -> 
 
 def read_footer(file: DataFile, score: str | None) -> Footer:
     """Read and check one footer."""
-    state, raw = _footer_bytes(file.path)
+    return _footer(file, *_footer_bytes(file.path), score)
+
+
+def footer_within(path: str, content: bytes) -> Footer:
+    """Read and check the footer of a file that is in memory."""
+    size = len(content)
+    return _footer(
+        DataFile(path, path, ()), (size, 0), content[size - _ending_size(path, size, content[-LAST:]) :], None
+    )
+
+
+def _footer(file: DataFile, state: State, raw: bytes, score: str | None) -> Footer:
     with interpreted(len(raw)):
-        return _read(file, score, state, raw)
+        return _read(file, state, raw, score)
 
 
-def _read(file: DataFile, score: str | None, state: State, raw: bytes) -> Footer:
+def _read(file: DataFile, state: State, raw: bytes, score: str | None) -> Footer:
     columns = read_columns(file.path, raw[:-8])
     leaves = tuple(leaf for column in columns for leaf in column.leaves)
     mine = next((leaf.index for leaf in leaves if ".".join(leaf.path) == score), None)
@@ -113,21 +125,23 @@ def _read(file: DataFile, score: str | None, state: State, raw: bytes) -> Footer
 
 
 def _footer_bytes(path: str) -> tuple[State, bytes]:
-    def need(size: int, last: bytes) -> int:
-        if size < 12:
-            raise InputError(f"{path}: {size} bytes are no Parquet file", "it is truncated or empty")
-        if last[4:] != MAGIC:
-            what = "an encrypted Parquet footer" if last[4:] == b"PARE" else "no Parquet file, or a truncated one"
-            raise InputError(f"{path}: {what} (it ends in {last[4:]!r}, not {MAGIC!r})")
-        length = int.from_bytes(last[:4], "little")
-        if not 0 < length <= min(size - 12, _MAX_FOOTER):
-            raise InputError(f"{path}: claims a footer of {length:,} bytes in a file of {size:,}")
-        return length + LAST
-
     try:
-        return store_of(path).tail(path, need)
+        return store_of(path).tail(path, partial(_ending_size, path))
     except OSError as error:
         raise outside_trouble(error) or InputError(f"{path}: cannot be read ({error.strerror or error})") from error
+
+
+def _ending_size(path: str, size: int, last: bytes) -> int:
+    """Bytes of the footer, its length and the magic number, as the last eight bytes of a file tell."""
+    if size < 12:
+        raise InputError(f"{path}: {size} bytes are no Parquet file", "it is truncated or empty")
+    if last[4:] != MAGIC:
+        what = "an encrypted Parquet footer" if last[4:] == b"PARE" else "no Parquet file, or a truncated one"
+        raise InputError(f"{path}: {what} (it ends in {last[4:]!r}, not {MAGIC!r})")
+    length = int.from_bytes(last[:4], "little")
+    if not 0 < length <= min(size - 12, _MAX_FOOTER):
+        raise InputError(f"{path}: claims a footer of {length:,} bytes in a file of {size:,}")
+    return length + LAST
 
 
 def common_schema(footers: Sequence[Footer], score: str | None = None) -> pa.Schema:

@@ -58,10 +58,15 @@ def schema_bytes(raw: bytes) -> bytes:
     return raw[begin:end] if begin >= 0 else b""
 
 
+def key_values(raw: bytes) -> bytes:
+    """The list of key-value pairs, as a footer holds it; empty where there is none."""
+    begin, end = kernels.find_field(np.frombuffer(raw, np.uint8), 5)
+    return raw[begin:end] if begin >= 0 else b""
+
+
 def arrow_schema(path: str, raw: bytes) -> pa.Schema:
     """Have Arrow name the types of a schema; an `InputError` where it cannot."""
-    begin, end = kernels.find_field(np.frombuffer(raw, np.uint8), 5)
-    plain = MAGIC + ending(schema_bytes(raw), 0, [], raw[begin:end] if begin >= 0 else b"")
+    plain = MAGIC + ending(schema_bytes(raw), 0, [], key_values(raw))
     try:
         # Thrift's containers are counted before they are allocated: a footer cannot claim more entries than bytes
         with pq.ParquetFile(

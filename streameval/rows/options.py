@@ -30,7 +30,9 @@ class RankingOptions:
     where: str | None = option(
         None, "Condition on partition keys, in SQL: day >= '2026-11-01'. Other files are no part."
     )
-    memory: float = option(2.0, "GB that reading may take beyond what is selected.")
+    memory: float = option(
+        2.0, "GB that reading may take beyond what is selected, and up to 0.7 of the program itself."
+    )
     threads: int | None = option(None, "Readers at work at once (default: one per core).")
     verify: Literal["on", "off"] = option(
         "on", "Whether checksums and statistics are held against what is read; off reads damaged files."

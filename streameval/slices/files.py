@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 from streameval.curve import Curve
 from streameval.curve.stored import stored_curve
 from streameval.errors import InputError, did_you_mean
-from streameval.stores.own_files import Own
+from streameval.parquet.own_tables import Own
 
 NAMES = ("slice_envelope.parquet", "slice_curve.parquet", "slice_metrics.parquet")
 

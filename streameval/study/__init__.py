@@ -33,9 +33,10 @@ import numpy as np
 import pyarrow as pa
 
 from streameval.errors import StudyError
+from streameval.parquet.own_tables import Own, read_table
 from streameval.slices.files import NAMES as SLICE_FILES
 from streameval.stores import atomic, locks
-from streameval.stores.own_files import UNUSABLE, Own, read_json, read_table, refuse_elsewhere, unusable
+from streameval.stores.own_files import UNUSABLE, read_json, refuse_elsewhere, unusable
 from streameval.study.plan_files import difference, plan_files, read_plan, restores
 from streameval.study.result_files import EVALUATE, RESULTS, Evaluation, read_results, result_writers
 from streameval.types import Plan

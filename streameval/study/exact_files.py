@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from streameval.errors import StudyError
+from streameval.parquet.own_tables import read_table
 from streameval.stores import atomic, locks
-from streameval.stores.own_files import read_table
 from streameval.study import EXACT
 from streameval.study.result_files import EVALUATE, Evaluation, result_writers
 

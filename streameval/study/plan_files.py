@@ -15,8 +15,9 @@ import pyarrow as pa
 
 from streameval import __version__
 from streameval.errors import StudyError
+from streameval.parquet.own_tables import read_table
 from streameval.stores import atomic
-from streameval.stores.own_files import UNUSABLE, read_json, read_table, unusable
+from streameval.stores.own_files import UNUSABLE, read_json, unusable
 from streameval.types import Plan
 
 _RESTORE = "restore it, or repeat the plan with its --seed"

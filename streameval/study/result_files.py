@@ -15,10 +15,10 @@ from streameval import __version__
 from streameval.curve import Curve
 from streameval.curve.stored import stored_curve
 from streameval.errors import StudyError
+from streameval.parquet.own_tables import read_table
 from streameval.slices.files import NAMES as SLICE_FILES
 from streameval.slices.files import SliceResult, slice_tables, slices_from_tables
 from streameval.stores import atomic
-from streameval.stores.own_files import read_table
 from streameval.types import Labels, Plan
 
 NO_LABELS = pa.table(
@@ -94,7 +94,7 @@ def read_results(folder: Path, summary: Mapping[str, Any]) -> Evaluation:
     """Read what belongs to an evaluation.json.
 
     Raises:
-        FileNotFoundError, StudyError, OutsideError: See `streameval.stores.own_files.read_table`; also a file of
+        FileNotFoundError, StudyError, OutsideError: See `streameval.parquet.own_tables.read_table`; also a file of
             another evaluation.
         streameval.stores.own_files.UNUSABLE: A summary that is not one of ours.
     """

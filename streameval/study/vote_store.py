@@ -25,8 +25,9 @@ import pyarrow.compute as pc
 from streameval.errors import InputError, did_you_mean
 from streameval.labelling.fates import STORED
 from streameval.labelling.votes import Votes, conform
+from streameval.parquet.own_tables import read_table
 from streameval.stores import atomic
-from streameval.stores.own_files import UNUSABLE, read_bytes, read_json, read_table, unusable
+from streameval.stores.own_files import UNUSABLE, read_bytes, read_json, unusable
 from streameval.text.credentials import masked_source
 
 _ALL = "*"

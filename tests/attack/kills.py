@@ -22,8 +22,9 @@ from attack.scenes import SCENES, Scene, Stage, inputs, tree
 from attack.worker import Done, as_shell
 
 _DONE, _OUTSIDE, _INTERRUPTED = 0, 3, 130
-# what scenes read and write: a message about a shortage names one of them
+# what scenes read and write, and where temporary files go: a message about a shortage names one of them
 _PLACES = ("study", "other", "best", "later", "tasks", "plots", "rows", "differences", "known", "published", "ranking")
+_PLACES += ("forks/tmp",)
 
 
 class Disturbances:

@@ -1,0 +1,126 @@
+"""Tables of a study, read: no file, whoever wrote it, ends the process or takes more memory than its size warrants.
+
+Pages are checked and the footer is our own, as with rankings (`streameval.parquet.groups`); values are not held against
+statistics, because the file's checksum covers both. How these files are written: `streameval.stores.atomic`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from streameval.errors import InputError
+from streameval.kernels import parquet as kernels
+from streameval.parquet.checks import Checked, check_bytes
+from streameval.parquet.chunks import OpenFile
+from streameval.parquet.footers import Footer, footer_within
+from streameval.parquet.layout import key_values, schema_bytes
+from streameval.parquet.writing import column_chunk, ending, row_group
+from streameval.stores.own_files import UNUSABLE, read_bytes, unusable
+from streameval.stores.ranges import Range
+
+_MOST_BYTES = 1 << 28
+_MOST_RATIO = 1000
+_BATCH_ROWS = 1 << 16
+
+
+@dataclass(frozen=True)
+class Own:
+    """A Parquet file of ours.
+
+    Attributes:
+        table: Without metadata.
+        facts: What `streameval.stores.atomic.parquet` was given.
+    """
+
+    table: pa.Table
+    facts: Mapping[str, Any]
+
+
+def read_table(path: Path, hint: str, root: Path | None = None, **columns: pa.DataType) -> Own:
+    """Read a Parquet file of a study.
+
+    Args:
+        path, hint, root: See `streameval.stores.own_files.read_bytes`.
+        **columns: Columns that have to be there, without nulls unless their type is int8: labels may be missing.
+
+    Raises:
+        FileNotFoundError, StudyError, OutsideError: See `read_bytes`; also a column that is missing or of another type.
+    """
+    content = read_bytes(path, hint, root)
+    try:
+        table = _decoded(str(path), content)
+        facts = json.loads((table.schema.metadata or {}).get(b"streameval", b"{}"))
+        if not isinstance(facts, dict):
+            raise ValueError("its metadata are no object")
+        table = table.replace_schema_metadata(None)
+        table.validate(full=True)
+        for name, kind in columns.items():
+            _refuse_other(table, name, kind)
+    except InputError as error:
+        raise unusable(path, ValueError(error.what.removeprefix(f"{path}: ")), hint) from error
+    except UNUSABLE as error:
+        raise unusable(path, error, hint) from error
+    return Own(table, facts)
+
+
+class _Held(OpenFile):
+    """A file that is in memory."""
+
+    def __init__(self, footer: Footer, content: bytes) -> None:
+        self.path, self.size, self._content = footer.file.path, footer.size, memoryview(content)
+
+    def read(self, ranges: Sequence[Range]) -> list[memoryview]:
+        return [self._content[at : at + size] for at, size in ranges]
+
+
+def _decoded(path: str, content: bytes) -> pa.Table:
+    limit = max(_MOST_BYTES, _MOST_RATIO * len(content))
+    footer = replace(footer_within(path, content), limit=limit)
+    file, groups = _Held(footer, content), np.flatnonzero(footer.row_group_rows).tolist()
+    columns = file.chunks(footer, groups, footer.schema.names)
+    chunks = [[leaf[i] for column in columns for leaf in column] for i in range(len(groups))]
+    claimed = sum(int(one.facts[kernels.VALUES]) for group in chunks for one in group)
+    checked = [[check_bytes(one, file.read([(one.begin, one.end - one.begin)])[0], ()) for one in of] for of in chunks]
+    unpacked = sum(one.uncompressed for group in checked for one in group)
+    rows = int(footer.row_group_rows.sum())
+    if max(8 * claimed, unpacked) > limit:
+        raise ValueError(f"its {len(content):,} bytes claim to hold {rows:,} rows of {unpacked:,} bytes")
+    with pq.ParquetFile(pa.BufferReader(_with_own_end(file, footer, checked))) as decoder:
+        entries = max((sum(one.entries for one in group) for group in checked), default=0)
+        batches = decoder.iter_batches(max(1, min(_BATCH_ROWS, limit // max(1, entries))), use_threads=False)
+        return pa.Table.from_batches(_within(limit, batches), decoder.schema_arrow)
+
+
+def _with_own_end(file: _Held, footer: Footer, checked: Sequence[Sequence[Checked]]) -> bytes:
+    """The content up to its footer, and a footer with neither statistics nor indexes."""
+    raw, groups = file.footer(footer), []
+    for group in checked:
+        chunks = [column_chunk(one.chunk.leaf, one.placed(one.chunk.begin)) for one in group]
+        groups.append(row_group(chunks, sum(one.uncompressed for one in group), group[0].chunk.n_rows))
+    rows = int(footer.row_group_rows.sum())
+    body = file.read([(0, footer.size - footer.length - 8)])[0]
+    return b"".join([body, ending(schema_bytes(raw), rows, groups, key_values(raw))])
+
+
+def _within(limit: int, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Refuse values that take more memory than is allowed: those of a dictionary are written out for every row."""
+    taken = 0
+    for batch in batches:
+        taken += batch.nbytes
+        if taken > limit:
+            raise ValueError(f"its values take more than {limit:,} bytes")
+        yield batch
+
+
+def _refuse_other(table: pa.Table, name: str, kind: pa.DataType) -> None:
+    column = table.column(name)
+    if column.type != kind or (column.null_count and kind != pa.int8()):
+        raise ValueError(f"its column {name} is not of {kind} throughout")

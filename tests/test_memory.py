@@ -1,0 +1,67 @@
+"""Memory of whole commands: within --memory and what the program itself takes."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import streameval
+from streameval.cli import run
+
+PROGRAM = 700_000  # kB, as the help says
+CHILD = """
+import sys
+from streameval.cli import run
+status = run(sys.argv[1:])
+print(next(line for line in open("/proc/self/status") if line.startswith("VmHWM")), file=sys.stderr)
+sys.exit(status)
+"""
+
+
+@pytest.fixture(scope="module")
+def study(tmp_path_factory):
+    """A list of two million items out of order, planned by score with little memory, and evaluated."""
+    home, n = tmp_path_factory.mktemp("memory"), 2_000_000
+    chance = np.random.default_rng(5)
+    label = (chance.random(n) < 0.3).astype(np.int8)
+    table = pa.table({"id": np.arange(n), "conf": chance.random(n), "label": label})
+    pq.write_table(table, home / "list.parquet", row_group_size=250_000)
+    options = streameval.RankingOptions(score="conf", memory=0.1)
+    streameval.plan(str(home / "list.parquet"), home / "study", method="uniform", budget=20, options=options)
+    streameval.select(home / "study")
+    streameval.evaluate(home / "study", labels=pa.table({"rank": [1, 2], "label": [1, 0]}))
+    return home
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="the system does not say what a process took")
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["exact", "list.parquet", "--label", "label", "--score", "conf", "--memory", "0.1"],
+        ["exact", "list.parquet", "--label", "label", "--memory", "0.1"],
+        ["cut", "study", "--rank", "1500000", "--out", "best", "--order", "rank"],
+    ],
+    ids=lambda arguments: " ".join(arguments[:1] + arguments[4:5]),
+)
+def test_a_small_limit_of_memory_is_kept_but_for_the_program_itself(study, arguments):
+    done = subprocess.run([sys.executable, "-c", CHILD, *arguments], cwd=study, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert int(done.stderr.split("VmHWM:")[1].split()[0]) < PROGRAM + 100_000
+
+
+@pytest.mark.parametrize(
+    ("query", "said"),
+    [
+        ("SELECT len(list(range)) FROM range(5000000)", "the query takes more memory than it may"),
+        ("FROM range(10000000)", "the answer takes more than the 0.02 GB that it may"),
+    ],
+)
+def test_a_query_keeps_to_its_memory(study, capsys, query, said):
+    assert run(["sql", str(study / "study"), query, "--memory", "0.02"]) == 2
+    error = capsys.readouterr().err
+    assert said in error
+    assert error.count("\n") == 1
