@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -166,3 +167,24 @@ def test_two_plans_of_one_seed_are_one_plan(study, tmp_path, monkeypatch):
     statuses, said = at_once(*(["plan", tmp_path / "list.parquet", "--study", tmp_path / "both", "--seed", "7"],) * 2)
     assert statuses == [0, 0], said
     assert Study(tmp_path / "both").plan().plan_id == Study(tmp_path / "new").plan().plan_id
+
+
+@pytest.mark.parametrize("more", [("6", "6"), ("6", "12")], ids=["alike", "different"])
+def test_two_requests_for_more_labels_are_one_after_the_other(more, study, tmp_path):
+    command = ["plan", tmp_path / "list.parquet", "--study", tmp_path / "looks", "--seed", "7", "--budget", "20"]
+    assert run([str(one) for one in (*command, "--method", "loguniform", "--looks", "4")]) == 0
+    copies = {name: shutil.copytree(tmp_path / "looks", tmp_path / name) for name in "xy"}
+    orders = set()
+    for folder, order in zip(copies.values(), (more, more[::-1]), strict=True):
+        for number in order:
+            run(["plan", "--study", str(folder), "--labels-more", number])
+        orders.add(Study(folder).plan().plan_id)
+    statuses, said = at_once(*(["plan", "--study", tmp_path / "looks", "--labels-more", number] for number in more))
+    assert set(statuses) <= {0, 2, 3}, said  # 2: what the other left has no look as small as that
+    assert 0 in statuses, said
+    if 3 not in statuses:
+        assert Study(tmp_path / "looks").plan().plan_id in orders, said
+    else:  # the one that was told to come again does so
+        assert run(["plan", "--study", str(tmp_path / "looks"), "--labels-more", more[statuses.index(3)]]) == 0
+        assert Study(tmp_path / "looks").plan().plan_id in orders
+    assert {path.name for path in (tmp_path / "looks").rglob(".*")} <= {".lock"}

@@ -342,3 +342,26 @@ def test_numbers_that_a_spreadsheet_shortened_are_refused(key, rounded, study, p
     assert (by_text.table.num_rows, by_text.unplanned) == (1, 1)
     floats = pa.table({"id": [3.0, 1e16], "label": [1, 0]})  # a number that has a type has all its digits
     assert read_votes(floats, plan, items, LabelColumns("id")).unplanned == 1
+
+
+@pytest.mark.parametrize("others", [("\n", "LF"), ("\r\n", "CR LF"), ("\r", "CR")])
+@pytest.mark.parametrize("first", [("\n", "LF"), ("\r\n", "CR LF"), ("\r", "CR")])
+def test_rows_that_end_in_several_ways_are_refused_by_line(first, others, plan, tmp_path):
+    path, (end, name), (other, of_other) = tmp_path / "t.csv", first, others
+    path.write_text(f'rank,label{end}1,1{end}"2"{other}3,0{end}', newline="")
+    if first == others:
+        votes = read_votes(path, plan).table.to_pylist()
+        assert sorted((vote["row"], vote["state"]) for vote in votes) == [
+            (1, "answer"),
+            (2, "unreadable"),
+            (3, "answer"),
+        ]
+        return
+    with pytest.raises(InputError, match=f"line 3 ends in {of_other}, those before it in {name}"):
+        read_votes(path, plan)
+
+
+def test_line_ends_within_a_cell_are_of_any_kind(plan, tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text('rank,label,why\r\n1,1,"a\nb\rc"\r\n2,0,5" wide\r\n3,1,"d\ne"\r\n', newline="")
+    assert [vote["state"] for vote in read_votes(path, plan).table.to_pylist()] == ["answer"] * 3

@@ -271,6 +271,7 @@ def test_what_a_killed_cut_left_is_removed_by_the_next(lake, study, tmp_path, pa
     remote.pop("_manifest.json")
     local = {one.name: one.read_bytes() for one in (tmp_path / "best").iterdir() if one.suffix == ".parquet"}
     assert remote == local
+    assert client(lake).get_file_info(f"lake/best/{UNFINISHED}").type.name in ("NotFound", "Directory")  # a marker
 
 
 def test_what_a_killed_cut_left_is_told_from_what_others_put_there(lake, study):

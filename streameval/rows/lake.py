@@ -166,7 +166,7 @@ def need(module: str, extra: str, what: str | None = None) -> Any:
 
 
 def call_library(where: str, call: Callable[[], T]) -> T:
-    """Call a table's library, whose errors are of any kind.
+    """Call a table's library, whose errors are of any kind, panics of Rust too.
 
     Raises `OutsideError` where its store does not answer, else `InputError`: one line, without user names and
     passwords.
@@ -175,8 +175,10 @@ def call_library(where: str, call: Callable[[], T]) -> T:
         return call()
     except StreamevalError:
         raise
-    except Exception as error:
-        if (trouble := store_error(where, error)) is not None:
+    except BaseException as error:
+        if not isinstance(error, Exception) and type(error).__name__ != "PanicException":  # Rust's, no Exception
+            raise
+        if isinstance(error, Exception) and (trouble := store_error(where, error)) is not None:
             raise trouble from None
         first = next((line for line in str(error).splitlines() if line.strip()), type(error).__name__)
         text = masked(" ".join(first.split()))[:200]

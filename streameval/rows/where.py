@@ -37,7 +37,7 @@ def chosen(keys: pa.Table, condition: str, where: str) -> list[bool]:
                 f"a condition chooses whole files; {did_you_mean(strangers[0], keys.column_names)}",
             )
         kept = _evaluated(keys, condition)
-    except pl.exceptions.PolarsError as error:
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
         raise InputError(f'{where}: --where "{condition}" cannot be understood ({_first_line(error)})') from error
     if kept.dtype != pl.Boolean or len(kept) != keys.num_rows:
         raise InputError(f'{where}: --where "{condition}" is no condition', "compare a partition key with a value")
@@ -71,5 +71,5 @@ def keys_table(rows: Sequence[Sequence[tuple[str, Any]]]) -> pa.Table:
     return pa.table({name: pa.array([dict(row).get(name) for row in rows], pa.large_string()) for name in names})
 
 
-def _first_line(error: Exception) -> str:
+def _first_line(error: BaseException) -> str:
     return " ".join(str(error).splitlines()[0].split())[:120] if str(error) else type(error).__name__

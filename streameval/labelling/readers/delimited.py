@@ -38,6 +38,8 @@ from streameval.typing import Int64Array
 
 READS = "CSV, TSV"
 _MOST_LINES = 1_000_000
+_CHUNK = 1 << 20
+_ENDS = {"\n": "LF", "\r\n": "CR LF", "\r": "CR"}
 _DELIMITERS = ",\t;|"
 _SEPARATOR = re.compile(r'"?sep=([,\t;|])"?\s*', re.IGNORECASE)
 
@@ -51,6 +53,8 @@ def read(connection: duckdb.DuckDBPyConnection, source: Any) -> Opened:
     """Make the view; every column is text."""
     path = os.fspath(source)
     delimiter, names, lead = _header(path)
+    if _several_ends(path):
+        _refuse_mixed_rows(path, delimiter)
     columns = ", ".join(f"{literal(name)}: 'VARCHAR'" for name in distinct(names))
     reader = (
         f"read_csv({one_path(path)}, auto_detect = false, header = true, skip = {lead}, "
@@ -90,6 +94,41 @@ def _header(path: str) -> tuple[str, list[str], int]:
     except csv.Error as error:
         raise InputError(f"{path}: its first line is no row of column names ({error})") from error
     return delimiter, [name.strip() for name in names], lead
+
+
+def _several_ends(path: str) -> bool:
+    """Whether line ends of several kinds are in a text, within cells or not."""
+    kinds = [False] * 3
+    with open(path, "rb") as stream:
+        while chunk := stream.read(_CHUNK):
+            chunk += stream.read(1) if chunk.endswith(b"\r") else b""
+            both = chunk.count(b"\r\n")
+            found = (both, chunk.count(b"\n") - both, chunk.count(b"\r") - both)
+            kinds = [before or count > 0 for before, count in zip(kinds, found, strict=True)]
+    return sum(kinds) > 1
+
+
+def _refuse_mixed_rows(path: str, delimiter: str) -> None:
+    """Refuse rows that end in several ways: DuckDB would make one of two, or stop without saying where."""
+    last, first = [""], ""
+
+    def kept(line: str) -> str:
+        last[0] = line
+        return line
+
+    with open(path, encoding="utf-8-sig", newline="", errors="replace") as stream:
+        reader = csv.reader(map(kept, stream), delimiter=delimiter)
+        try:
+            for _ in reader:
+                end = last[0][len(last[0].rstrip("\r\n")) :]
+                first = first or end
+                if end not in ("", first):
+                    raise InputError(
+                        f"{path}: line {reader.line_num:,} ends in {_ENDS[end]}, those before it in {_ENDS[first]}",
+                        "save the table with line ends of one kind",
+                    )
+        except csv.Error:
+            pass  # a cell beyond every limit, which is told of elsewhere
 
 
 def _digest(path: str) -> Callable[[], str]:
