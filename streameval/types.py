@@ -98,6 +98,10 @@ class Plan:
     location: Mapping[str, Any] = field(default_factory=dict)
     marks: pa.Table | None = None
 
+    def __repr__(self) -> str:
+        labels = self.table.num_rows
+        return f"<Plan by {self.method}: {labels:,} of {self.n_items:,} items to label, seed {self.seed}>"
+
     @property
     def ranks(self) -> Int64Array:
         """Planned ranks, int64, strictly increasing."""

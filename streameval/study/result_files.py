@@ -65,6 +65,12 @@ class Evaluation:
     slices: tuple[SliceResult, ...] = ()
     new: Mapping[str, bool] = field(default_factory=dict)
 
+    def __repr__(self) -> str:
+        account, claim = self.summary.get("account", {}), self.curve.claim
+        labels = f"{account.get('labelled', 0):,} of {account.get('planned', 0):,} labels"
+        what = f"{self.evaluation_id} of {self.curve.n_items:,} items by {self.summary.get('method')}"
+        return f"<Evaluation {what}: {labels}, bounds {claim.coverage}, of {claim.about}>"
+
 
 def result_writers(folder: Path, found: Evaluation, report: str, database: atomic.Writer) -> dict[Path, atomic.Writer]:
     """Writers of all results, `evaluation.json` the last; where every item had a label there is no file of labels."""

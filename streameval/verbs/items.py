@@ -7,7 +7,7 @@ import os
 import shlex
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -106,11 +106,17 @@ class Cut:
     holds: Mapping[str, float | None]
     claim: Claim
     asked: Mapping[str, str]
-    plan: Plan = field(repr=False)
+    plan: Plan
     evaluation_id: str
     study: Path
     estimates: Basis
-    _ranking: Any = field(default=None, repr=False)
+    _ranking: Any = None
+
+    def __repr__(self) -> str:
+        lower, upper = self.holds.get("precision_lower"), self.holds.get("precision_upper")
+        precision = "" if lower is None or upper is None else f"precision {lower:.4g} to {upper:.4g}, "
+        bounds = f"{precision}bounds {self.claim.coverage}, of {self.claim.about}"
+        return f"<Cut at rank {self.rank:,} of {self.plan.n_items:,}: {bounds}>"
 
     def as_dict(self) -> dict[str, Any]:
         """Return JSON-ready values."""

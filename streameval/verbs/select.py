@@ -59,6 +59,11 @@ class Selection:
     files: tuple[Path, ...] = ()
     source: Mapping[str, Any] = field(default_factory=dict)
 
+    def __repr__(self) -> str:
+        exported = f", {self.tasks:,} tasks in {self.files[0].name!r}" if self.files else ""
+        more = f" and {len(self.files) - 1:,} more" if len(self.files) > 1 else ""
+        return f"<Selection of {self.table.num_rows:,} items, {self.table.num_columns} columns{exported}{more}>"
+
 
 def select(
     study: str | os.PathLike[str],
