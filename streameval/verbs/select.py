@@ -110,8 +110,10 @@ def select(
     else:
         found = opened.fetch(plan.ranks, names, progress, method_cutoffs(plan), scans)
         fetched = replace(found, table=_with_ours(plan, found.table, folder.first_task(plan)))
-        facts = {name: getattr(found, name) for name in _COUNTS}
-        folder.save_selection(plan, fetched.table, found.thresholds, {**facts, "columns": names})
+    if before is None or (columns is not None and export is None):  # columns that are not asked for are left out
+        facts = {name: getattr(fetched, name) for name in _COUNTS}
+        folder.save_selection(plan, fetched.table, fetched.thresholds, {**facts, "columns": names})
+    if before is None:
         forget(folder.scans)
     table = fetched.table
     source = {"source": plan.location["source"], "fingerprint": plan.ranking["fingerprint"]}
