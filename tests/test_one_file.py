@@ -167,3 +167,11 @@ def test_a_label_source_with_files_of_its_own_is_one_file(add_file, command, stu
     assert "this is an Excel workbook" in command("evaluate", study[0], "--labels", path, status=2)
     add_file("streameval.labelling.readers", "marked", MARKED)
     assert command("evaluate", study[0], "--labels", path, "--json")["account"]["labelled"] == 60
+
+
+def test_names_separated_by_commas_are_read_beside_pydantic_too():
+    pytest.importorskip("pydantic")  # where it was imported, the command line checks types with it
+    from streameval.cli import app
+
+    asked = ["evaluate", "study", "--prefer", "person,llm"]
+    assert app.parse_args(asked, exit_on_error=False, print_error=False)[1].arguments["how"].prefer == ("person", "llm")

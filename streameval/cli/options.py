@@ -41,7 +41,9 @@ Switch = Annotated[bool, Parameter(negative="")]
 _READ = {
     int: Whole,
     bool: Switch,
-    tuple[str, ...]: Annotated[str, Parameter(converter=names)] | None,
+    tuple[str, ...]: Annotated[
+        tuple[str, ...] | None, Parameter(converter=names, n_tokens=1, negative="")
+    ],  # pydantic checks this
     Any: str | None,
 }
 
