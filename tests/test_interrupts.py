@@ -141,6 +141,15 @@ def test_the_end_runs_no_destructors_of_libraries(arguments, status):
     assert len(done.stderr.splitlines()) == (status != 0)
 
 
+@pytest.fixture
+def python_hears():
+    """Python's own handler of SIGINT: a job in the background of a shell, and what it starts, ignores the signal."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("python_hears")
 def test_signals_are_held_until_the_block_ends():
     done = []
 
