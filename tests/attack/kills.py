@@ -46,9 +46,9 @@ class Disturbances:
     def worker(self, home: Path) -> Stage:
         return Stage(home, self.undamaged)
 
-    def one(self, stage: Stage, rng: random.Random) -> None:
+    def one(self, stage: Stage, rng: random.Random, number: int) -> None:
         """Play one scene, disturbed, then again."""
-        scene = rng.choice(self.scenes)
+        scene = self.scenes[number % len(self.scenes)]
         stage.prepare(scene)
         before = tree(stage.folder)
         trouble, said = self.trouble(rng, stage, scene)

@@ -142,7 +142,7 @@ class Rankings:
         places = {"study": "warm-study-{}", "best": "warm-best-{}", RANKING: "warm.parquet"}
         return Worker(home, [[places.get(word, word).format(i) for word in command] for i, command in warm])
 
-    def one(self, worker: Worker, rng: random.Random) -> None:
+    def one(self, worker: Worker, rng: random.Random, number: int) -> None:
         """Damage one file in one way, and try two operations on it."""
         base = rng.choice(self.bases)
         damage = damage_parquet(rng, base.file)

@@ -147,7 +147,7 @@ class Tables:
         warm = [["warm" if word == "study" else word for word in one] for one in BEFORE]
         return Worker(home, [*warm, evaluate])
 
-    def one(self, worker: Worker, rng: random.Random) -> None:
+    def one(self, worker: Worker, rng: random.Random, number: int) -> None:
         self._prepare(worker)
         form = rng.choice(sorted(FORMATS))
         raw = self.raw[form]
