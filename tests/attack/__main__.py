@@ -37,8 +37,8 @@ CLASSES: dict[str, Callable[[Path, Journal], Attack[Any]]] = {
 SHARES = {"rankings": 5, "tables": 1, "studies": 1, "kills": 1, "interrupts": 1, "disks": 0.5, "pairs": 1}
 
 
-# classes that damage files, one file a case
-_MUTANTS = ("rankings", "tables", "studies")
+# share of the mutants: a label table takes as long as five rankings, a study as long as ten
+_MUTANTS = {"rankings": 22, "tables": 2, "studies": 1}
 _PAIRS = len(COMMANDS) * (len(COMMANDS) + 1) // 2
 
 
@@ -67,7 +67,7 @@ def _numbers(said: str) -> range | None:
 def _wanted(given: argparse.Namespace, name: str) -> int:
     """Cases of a class."""
     if name in _MUTANTS and given.mutants is not None:
-        return round(given.mutants * SHARES[name] / sum(SHARES[one] for one in _MUTANTS))
+        return round(given.mutants * _MUTANTS[name] / sum(_MUTANTS.values()))
     if name == "pairs" and given.rounds is not None:
         return int(given.rounds * _PAIRS)
     wanted = getattr(given, name, None)
