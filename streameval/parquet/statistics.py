@@ -137,8 +137,10 @@ def check_values(
         number: Which leaf of the values it is, where they are nested.
 
     Raises:
-        InputError: Another number of nulls, or a value beyond the minimum or the maximum.
+        InputError: Another number of nulls, a value beyond the minimum or the maximum, or a decimal with more digits
+            than its type has.
     """
+    _check_digits(values, where)
     known: dict[tuple[int, int], tuple[pa.DataType, Any, Any]] = {}
     for one in stated:
         begin, end = max(one.first, first), min(one.first + one.rows, first + len(values))
@@ -152,6 +154,14 @@ def check_values(
         if (begin, end) not in known:
             known[begin, end] = _ends(part, number)
         check_ends(known[begin, end], one, leaf, where)
+
+
+def _check_digits(values: pa.ChunkedArray, where: str) -> None:
+    if pa.types.is_decimal(values.type):
+        try:
+            values.validate(full=True)
+        except pa.ArrowInvalid as error:
+            raise InputError(f"{where}: it holds what is no {values.type} ({error})", _RESTORE) from error
 
 
 def check_nulls(nulls: int, stated: Stated, where: str) -> None:
