@@ -145,7 +145,10 @@ def _refuse_two_types(element: Fields) -> None:
     if converted != _converted(number, said):
         raise ValueError(f"a column has converted type {converted}, which is not that of its logical type")
     if number == _DECIMAL:
-        stated = [[of.get(at, (thrift.I32, 0))[1] for at in ats] for of, ats in ((said, (1, 2)), (element, (_SCALE, _PRECISION)))]
+        stated = [
+            [of.get(at, (thrift.I32, 0))[1] for at in ats]
+            for of, ats in ((said, (1, 2)), (element, (_SCALE, _PRECISION)))
+        ]
         if stated[0] != stated[1]:
             raise ValueError("a decimal column has two scales or precisions")
 

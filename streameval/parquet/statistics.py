@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from decimal import Context
 from itertools import islice
@@ -19,6 +19,8 @@ from streameval.kernels.page_index import column_index
 from streameval.parquet.schema import BYTE_ARRAY, Leaf, leaves_of
 from streameval.typing import Int64Array
 
+# columns of `streameval.kernels.parquet.statistics` that are places
+_IS_PLACE = np.isin(np.arange(kernels.N_STATED), [kernels.LOW_AT, kernels.HIGH_AT])
 # physical types whose statistics are plain numbers: INT32, INT64, FLOAT, DOUBLE
 _NUMBERS = {1: "<i4", 2: "<i8", 4: "<f4", 5: "<f8"}
 _BOOLEAN, _FIXED = 0, 7
@@ -55,7 +57,36 @@ class Stated:
         )
 
 
-def of_pages(raw: memoryview, first: Int64Array, rows: Int64Array, where: str) -> list[Stated]:
+@dataclass(frozen=True, eq=False)
+class StatedOfPages:
+    """What a file states of the values of each page of a chunk.
+
+    Attributes:
+        whose: Where it says so, for messages.
+        first, rows: int64 arrays, shape (pages,).
+        raw: Where the bounds are.
+        told: int64 array, shape (pages, N_STATED): Columns of `streameval.kernels.parquet.statistics`.
+    """
+
+    whose: str
+    first: Int64Array
+    rows: Int64Array
+    raw: memoryview
+    told: Int64Array
+
+    def __getitem__(self, page: int) -> Stated:
+        return Stated.read(self.whose, (int(self.first[page]), int(self.rows[page])), self.raw, self.told[page])
+
+    def bounds(self, number: np.dtype[Any]) -> tuple[Any, Any] | None:
+        """Lowest and highest values as arrays of a type; None where they are not given for every page."""
+        at, size = self.told[:, [kernels.LOW_AT, kernels.HIGH_AT]], self.told[:, [kernels.LOW_SIZE, kernels.HIGH_SIZE]]
+        if at.min(initial=0) < 0 or np.any(size != number.itemsize):
+            return None
+        found = np.frombuffer(self.raw, np.uint8)[at[..., None] + np.arange(number.itemsize)].view(number)[..., 0]
+        return found[:, 0].copy(), found[:, 1].copy()
+
+
+def of_pages(raw: memoryview, first: Int64Array, rows: Int64Array, where: str) -> StatedOfPages:
     """Read a column index: what it states of each page, of which the first row and their number are given.
 
     Raises:
@@ -64,11 +95,17 @@ def of_pages(raw: memoryview, first: Int64Array, rows: Int64Array, where: str) -
     found = np.empty((len(first), kernels.N_STATED), dtype=np.int64)
     if column_index(np.frombuffer(raw, np.uint8), found) < 0:
         raise InputError(f"{where}: its column index cannot be read, or is not of its {len(first):,} pages", _RESTORE)
-    places = zip(first.tolist(), rows.tolist(), strict=True)
-    return [
-        Stated.read("the statistics in its column index", place, raw, one)
-        for place, one in zip(places, found, strict=True)
-    ]
+    return StatedOfPages("the statistics in its column index", first, rows, raw, found)
+
+
+def of_headers(raw: memoryview, at: Int64Array, first: Int64Array, pages: Int64Array) -> list[StatedOfPages]:
+    """What the headers of data pages state of their values; `at` is where each begins in `raw`."""
+    rows, nulls, told = pages[:, headers.PAGE_VALUES], pages[:, headers.PAGE_NULLS], pages[:, headers.STATED :]
+    counts = np.full((len(pages), kernels.N_STATED), kernels.ABSENT, dtype=np.int64)
+    counts[:, kernels.STATED_NULLS] = nulls
+    places = told + np.where(told >= 0, at[:, None], 0) * _IS_PLACE
+    found = [("the counts in its page header", counts), ("the statistics in its page header", places)]
+    return [StatedOfPages(whose, first, rows, raw, one) for whose, one in found if one.max(initial=-1) >= 0]
 
 
 def of_header(page: memoryview, rows: tuple[int, int], header: Int64Array) -> list[Stated]:
@@ -125,7 +162,12 @@ def _number(raw: bytes, number: str, kind: pa.DataType, whose: str) -> Any:
 
 
 def check_values(
-    values: pa.ChunkedArray, first: int, stated: Iterable[Stated], leaf: Leaf, where: str, number: int = 0
+    values: pa.ChunkedArray,
+    first: int,
+    stated: Iterable[Stated | StatedOfPages],
+    leaf: Leaf,
+    where: str,
+    number: int = 0,
 ) -> None:
     """Hold values against all that is stated of them.
 
@@ -142,7 +184,7 @@ def check_values(
     """
     _check_digits(values, where)
     known: dict[tuple[int, int], tuple[pa.DataType, Any, Any]] = {}
-    for one in stated:
+    for one in _single(stated, values, first, leaf):
         begin, end = max(one.first, first), min(one.first + one.rows, first + len(values))
         if begin >= end:
             continue
@@ -154,6 +196,44 @@ def check_values(
         if (begin, end) not in known:
             known[begin, end] = _ends(part, number)
         check_ends(known[begin, end], one, leaf, where)
+
+
+def _single(
+    stated: Iterable[Stated | StatedOfPages], values: pa.ChunkedArray, first: int, leaf: Leaf
+) -> Iterator[Stated]:
+    """One statement after the other; those of pages of plain numbers are left out where all of them hold."""
+    numbers, ends = _numbers(values, leaf), dict[bytes, tuple[Any, Any]]()
+    for one in stated:
+        if isinstance(one, Stated):
+            yield one
+        elif numbers is None or not _all_hold(one, numbers, first, ends):
+            yield from (one[page] for page in range(len(one.first)))
+
+
+def _numbers(values: pa.ChunkedArray, leaf: Leaf) -> Any:
+    """Values as an array of the type that they are stored in; None where they are no plain numbers, or have nulls."""
+    kind, stored = values.type, _NUMBERS.get(leaf.physical)
+    if stored is None or values.null_count or values.num_chunks != 1:
+        return None
+    if not (pa.types.is_integer(kind) or pa.types.is_floating(kind)):
+        return None
+    return values.chunk(0).to_numpy() if kind.bit_width == 8 * np.dtype(stored).itemsize else None
+
+
+def _all_hold(stated: StatedOfPages, numbers: Any, first: int, known: dict[bytes, tuple[Any, Any]]) -> bool:
+    """Whether all pages are there and keep to their bounds; `known` are the ends of pages that were looked at."""
+    begin, bounds = stated.first - first, stated.bounds(numbers.dtype)
+    if begin.min(initial=0) < 0 or stated.told[:, kernels.STATED_NULLS].max() > 0 or bounds is None:
+        return False
+    pages = [numbers[at : at + n] for at, n in zip(begin.tolist(), stated.rows.tolist(), strict=True)]
+    if not all(len(page) == n > 0 for page, n in zip(pages, stated.rows.tolist(), strict=True)):
+        return False
+    key = begin.tobytes()
+    if key not in known:
+        known[key] = np.array([page.min() for page in pages]), np.array([page.max() for page in pages])
+    (low, high), (least, most) = known[key], bounds
+    # where one of them is NaN, nothing is known here
+    return bool(np.all(low >= least) and np.all(high <= most))
 
 
 def _check_digits(values: pa.ChunkedArray, where: str) -> None:
