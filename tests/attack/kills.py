@@ -85,6 +85,7 @@ class Disturbances:
             if ended is not None and ended.failed:
                 return ended
             return Outcome(outcomes.LOST, f"the same command again: status {done.status}: {signature(done.err)}")
+        stage.finish(scene)
         if found := stage.differences(scene):
             kind = outcomes.LEFT if all(one.startswith("+") for one in found) else outcomes.LOST
             return Outcome(kind, signature(", ".join(found)))
