@@ -139,6 +139,8 @@ def _refuse_two_types(element: Fields) -> None:
     logical = element.get(_LOGICAL, (thrift.STRUCT, {}))[1]
     if element.get(_PRECISION, (thrift.I32, 0))[1] and _DECIMAL not in (converted, *logical):
         raise ValueError("a column has a precision, but is not decimal")
+    if _LOGICAL in element and not logical:
+        raise ValueError("a column has a logical type that is none")
     if converted is None or not logical:
         return
     ((number, (_, said)), *_) = logical.items()

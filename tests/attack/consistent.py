@@ -102,6 +102,8 @@ def _of_schema(file: Parquet) -> Iterator[str]:
         converted, logical = element.get(6), element.get(10)
         if element.get(3) is None:
             yield "a column that says nothing of nulls"
+        if logical is not None and not logical.fields:
+            yield "logical type of no kind"
         if element.get(8) and not _is_decimal(element):
             yield "precision of a column that is not decimal"
         if converted is not None and logical is not None and logical.fields:

@@ -219,6 +219,11 @@ def decimal_without_its_type() -> Damaged:
     return file, _with_schema(file, b"price", lambda element: element.remove(6, 10))
 
 
+def logical_type_of_no_kind() -> Damaged:
+    file = _file(store_schema=False)
+    return file, _with_schema(file, b"price", lambda element: element.get(10).remove(5))
+
+
 def decimal_of_too_many_digits() -> Damaged:
     """10 digits in a column of 9."""
     file = _file(**_PLAIN, write_statistics=False)
@@ -313,6 +318,7 @@ DAMAGED = (
     null_count_that_lies,
     decimal_of_two_scales,
     decimal_without_its_type,
+    logical_type_of_no_kind,
     decimal_of_too_many_digits,
     required_by_omission,
     required_against_its_levels,
