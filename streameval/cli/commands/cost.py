@@ -21,12 +21,9 @@ def cost(
     Example: streameval cost --items 2000000000 --alpha 0.05 --price-per-label 0.05
     Example: streameval cost --items 2000000000 --budget 10000
 
-    Parameters
-    ----------
-    items
-        Items in the ranking.
-    price_per_label
-        Adds what the labels cost.
+    Args:
+        items: Items in the ranking.
+        price_per_label: Adds what the labels cost.
     """
     from streameval.verbs.cost import cost as verb
 

@@ -31,23 +31,15 @@ def cut(
 
     Example: streameval cut my-study --precision 0.9 --out best/
 
-    Parameters
-    ----------
-    study
-        Folder of an evaluated study.
-    precision
-        The largest rank that is proven to have this precision, in (0, 1].
-    recall
-        The smallest rank that is proven to have this recall, in (0, 1].
-    rank
-        This rank.
-    out
-        New folder for the items, here or on an object store (s3://bucket/best): part-00000.parquet and so on, and a
-        manifest. Where this same cut is already, nothing is written.
-    order
-        Order of the items there; in rank order each has its rank.
-    misses
-        Positives that the ranking never returned (default: what evaluate was given).
+    Args:
+        study: Folder of an evaluated study.
+        precision: The largest rank that is proven to have this precision, in (0, 1].
+        recall: The smallest rank that is proven to have this recall, in (0, 1].
+        rank: This rank.
+        out: New folder for the items, here or on an object store (s3://bucket/best): part-00000.parquet and so on, and
+            a manifest. Where this same cut is already, nothing is written.
+        order: Order of the items there; in rank order each has its rank.
+        misses: Positives that the ranking never returned (default: what evaluate was given).
     """
     from streameval.verbs.cut import cut as verb
 

@@ -47,17 +47,13 @@ def evaluate(
 
     Example: streameval evaluate my-study --labels tasks.csv
 
-    Parameters
-    ----------
-    study
-        Folder of the study.
-    labels
-        Label tables (Parquet, CSV, TSV, JSON, JSONL), exports of Label Studio and Prodigy, or duckdb:FILE#QUERY,
-        sqlite:///FILE#QUERY, postgresql://...#QUERY; each row is a vote, and what was given before adds nothing.
-    misses
-        Positives that the ranking never returned.
-    publish
-        Folder or object store (s3://bucket/folder) to copy the results to, their manifest.json last.
+    Args:
+        study: Folder of the study.
+        labels: Label tables (Parquet, CSV, TSV, JSON, JSONL), exports of Label Studio and Prodigy, or
+            duckdb:FILE#QUERY, sqlite:///FILE#QUERY, postgresql://...#QUERY; each row is a vote, and what was given
+            before adds nothing.
+        misses: Positives that the ranking never returned.
+        publish: Folder or object store (s3://bucket/folder) to copy the results to, their manifest.json last.
     """
     from streameval.cli.picture import picture
     from streameval.reporting.sentences import band_meaning, estimate_sentence, half_width_sentence, remarks, verdict
