@@ -47,7 +47,7 @@ class Evaluation:
 
     Attributes:
         evaluation_id: Hash of plan, labels, misses, label error rate and version.
-        labels: `rank`, `label`, `votes`, `positive_votes`, `weight` (see `streameval.verbs.weights`).
+        labels: `rank`, `label`, `votes`, `positive_votes`, `weight` (see `streameval.study.weights`).
         summary: What `evaluation.json` and `--json` say.
         issues: See `streameval.labelling.issues`.
         slices: The largest first; none where the plan has none.

@@ -16,11 +16,10 @@ from streameval.curve.envelope import Points, lift
 from streameval.errors import InputError, StudyError
 from streameval.methods import create
 from streameval.study import Study
-from streameval.study.comparison import Comparison, Side, alike
+from streameval.study.comparison import Comparison, Side, alike, differences, subtract
 from streameval.study.judging import curve_of
 from streameval.study.result_files import Evaluation
 from streameval.types import STRENGTH, TRUTH, Claim, Labels, Plan
-from streameval.verbs.differences import differences, subtract
 
 
 def compare(a: str | os.PathLike[str], b: str | os.PathLike[str], *, confidence: float = 0.95) -> Comparison:

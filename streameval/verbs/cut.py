@@ -18,11 +18,11 @@ from streameval.curve.extremes import Extremes
 from streameval.curve.proven import best_precision, deepest_rank, parse_share
 from streameval.curve.targets import rank_at_recall
 from streameval.errors import InputError, StudyError, check_misses
+from streameval.rankings import open_planned
 from streameval.study import Study
+from streameval.study.cut_files import Cut
 from streameval.study.provenance import way_out
 from streameval.types import Plan
-from streameval.verbs.items import Cut
-from streameval.verbs.select import open_planned
 
 Share = str | float | Decimal | Fraction
 

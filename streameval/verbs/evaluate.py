@@ -29,12 +29,12 @@ from streameval.slices.plan import refuse_misses, slice_results
 from streameval.stores.transfer import copied
 from streameval.study import Study
 from streameval.study.judging import as_read, half_width_of, slice_curves, tally_stored, whole_curve
+from streameval.study.missing import completed
 from streameval.study.result_files import Evaluation, evaluation_id
 from streameval.study.vote_store import Given, rows_of
+from streameval.study.weights import with_weight
 from streameval.types import Plan
-from streameval.verbs.missing import completed
 from streameval.verbs.sql import writer as database_of
-from streameval.verbs.weights import with_weight
 
 
 def evaluate(

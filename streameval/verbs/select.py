@@ -12,22 +12,22 @@ import numpy as np
 import pyarrow as pa
 
 from streameval.engines import Engine, engine_of
-from streameval.errors import InputError, StudyError, did_you_mean
+from streameval.errors import InputError, did_you_mean
 from streameval.labelling.exports import format_of
 from streameval.labelling.options import TaskOptions
 from streameval.methods import method_of
 from streameval.options import split
 from streameval.order.checkpoints import Scans, forget
+from streameval.parquet.account import Forecast
 from streameval.progress import Progress, silent
-from streameval.rankings import open_ranking
+from streameval.rankings import open_planned
 from streameval.rankings.ranking import Fetched, Ranking
-from streameval.rows.options import RankingOptions
 from streameval.stores import atomic
 from streameval.study import Study
+from streameval.study.tasks import make_tasks, question_of, task_numbers
+from streameval.study.weights import with_weight
 from streameval.types import Labels, Plan
 from streameval.typing import Int64Array
-from streameval.verbs.tasks import make_tasks, question_of, task_numbers
-from streameval.verbs.weights import with_weight
 
 # of `Fetched`, kept beside the items
 _COUNTS = [
@@ -41,7 +41,7 @@ class Selection:
     """What `select` did.
 
     Attributes:
-        table: `rank`, `stratum`, `weight` (see `streameval.verbs.weights`), `score` (where the order has one),
+        table: `rank`, `stratum`, `weight` (see `streameval.study.weights`), `score` (where the order has one),
             `se_task`, then the items' columns.
         fetched: What was read for it, now or by the `select` that fetched it.
         already: Whether the items were there: nothing of the list was read but footers.
@@ -126,6 +126,18 @@ def select(
     return Selection(table, fetched, before is not None, made.left_out, made.table.num_rows, tuple(exported), source)
 
 
+def forecast(
+    study: str | os.PathLike[str], *, ranking: Any = None, columns: Sequence[str] | None = None
+) -> tuple[Plan, Forecast]:
+    """Forecast what `select` would read, from footers and page indexes; nothing is written; errors as in `select`."""
+    folder = Study(Path(study))
+    plan = folder.plan()
+    opened = open_planned(plan, ranking)
+    names = shown_columns(plan, opened, columns)
+    there = fetched_before(folder, plan, names)
+    return plan, opened.forecast(plan.ranks, names) if there is None else Forecast()
+
+
 def fetched_before(folder: Study, plan: Plan, names: Sequence[str]) -> Fetched | None:
     """What `select` fetched for this plan before, our columns with it; None where columns are not among it."""
     own = folder.selected(plan)
@@ -171,27 +183,6 @@ def planned_ranking(
             "the stored order is the ranking, or it lies in memory: no scan that an engine could run", "leave it out"
         )
     return opened, Scans(folder.scans, runs)
-
-
-def open_planned(plan: Plan, ranking: Any = None) -> Ranking:
-    """Open the ranking of a plan.
-
-    Args:
-        ranking: Where it lies in memory.
-
-    Raises:
-        StudyError: It was in memory and is not given, or is not the one that was planned; both fingerprints are named.
-    """
-    source = ranking if ranking is not None else plan.location["source"]
-    if source is None:
-        raise StudyError("this study's ranking was a table in memory", "give it again in Python, with ranking=table")
-    opened = open_ranking(source, RankingOptions.of(plan))
-    if opened.fingerprint != plan.ranking["fingerprint"]:
-        raise StudyError(
-            f"the ranking has fingerprint {opened.fingerprint}, but {plan.ranking['fingerprint']} was planned",
-            "the files have changed since; plan the new list into a new study",
-        )
-    return opened
 
 
 def method_cutoffs(plan: Plan) -> Int64Array | None:

@@ -11,7 +11,7 @@ from streameval.cli.options import Whole
 from streameval.cli.output import Output, columns, progress
 
 if TYPE_CHECKING:
-    from streameval.verbs.items import Cut
+    from streameval.study.cut_files import Cut
 
 
 @job
@@ -59,7 +59,7 @@ def cut(
 
 
 def _written(found: Cut, out: str, order: str, output: Output) -> dict[str, Any]:
-    from streameval.verbs.items import MANIFEST
+    from streameval.study.cut_files import MANIFEST
 
     with progress("writing items", output) as bar:
         made = found.write(out, order=order, progress=bar)
@@ -72,7 +72,7 @@ def _written(found: Cut, out: str, order: str, output: Output) -> dict[str, Any]
 
 def _rehearse(found: Cut, out: str | None, order: str, output: Output) -> None:
     from streameval.parquet.account import Forecast
-    from streameval.verbs.forecast import forecast_cut
+    from streameval.study.cut_files import forecast_cut
 
     read, writes = (Forecast(), []) if out is None else forecast_cut(found, out, order=order)
     facts = rehearsed({**of_plan(found.plan), "items": found.rank}, read, writes)

@@ -112,7 +112,7 @@ def evaluate(
 def _rehearse(study: Path, labels: list[str], publish: str | None, output: Output) -> None:
     from streameval.parquet.account import Forecast
     from streameval.study import Study, published, result_files
-    from streameval.verbs.forecast import forecast_labels
+    from streameval.study.label_tables import forecast_labels
     from streameval.verbs.publish import MANIFEST
 
     plan = Study(study).plan()
@@ -126,7 +126,7 @@ def _rehearse(study: Path, labels: list[str], publish: str | None, output: Outpu
 
 def _sources(labels: list[str], read: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """What was read of each label table, with its bytes."""
-    from streameval.verbs.forecast import forecast_labels
+    from streameval.study.label_tables import forecast_labels
 
     sizes = forecast_labels(labels)
     return [{**one, "bytes": size.bytes} for one, size in zip(read, sizes, strict=True)]

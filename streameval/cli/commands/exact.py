@@ -58,9 +58,9 @@ def exact(
             --out.
     """
     from streameval.study import EXACT
+    from streameval.study.label_tables import forecast_labels
     from streameval.verbs.exact import Windows
     from streameval.verbs.exact import exact as verb
-    from streameval.verbs.forecast import forecast_labels
 
     if publish is not None and out is None:
         raise InputError("--publish copies the files of a folder", "name the folder with --out DIR")
@@ -110,8 +110,9 @@ def _rehearse(
     places: tuple[Path | None, str | None],
     output: Output,
 ) -> None:
+    from streameval.rankings.forecasts import forecast_exact
     from streameval.study import EXACT
-    from streameval.verbs.forecast import forecast_exact, forecast_labels
+    from streameval.study.label_tables import forecast_labels
     from streameval.verbs.publish import MANIFEST
 
     ranking, flags = what

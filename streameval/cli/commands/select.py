@@ -48,7 +48,7 @@ def select(
         export: Task file; its ending says the format: .csv, .jsonl (Prodigy), .label-studio.json, .html (an offline
             page).
     """
-    from streameval.verbs.forecast import forecast
+    from streameval.verbs.select import forecast
     from streameval.verbs.select import select as verb
 
     names = [name.strip() for name in columns.split(",")] if columns else None
