@@ -42,6 +42,7 @@ class Method(Protocol):
         variants: Parameters that read the same kind of plan in another way, for comparisons side by side.
         settles: Parameters that, once given, leave nothing to some others: `cost` then keeps those for the other
             methods.
+        claimed: Prefix of the columns of its curve that hold what it claims itself, where bounds are not of chance.
         confidence: As it was asked for: the probability with which the bounds hold. See `level`.
         budget: Labels to spend at most.
         at: The one rank that the plan is for; None where it is for all.
@@ -52,6 +53,7 @@ class Method(Protocol):
     summary: ClassVar[str]
     variants: ClassVar[tuple[dict[str, Any], ...]] = ({},)
     settles: ClassVar[dict[str, tuple[str, ...]]] = {}
+    claimed: ClassVar[str] = ""
     confidence: float | None = None
     budget: int | None = None
     at: int | None = None
