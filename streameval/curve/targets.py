@@ -160,7 +160,7 @@ def recall_at_precision(extremes: Extremes, precision: Fraction) -> Interval:
 def _kept(walk: Walk, precision: Fraction) -> float:
     """Positives up to the last rank with at least that precision: a run's end, as Y rises nowhere else."""
     y, r = (part.astype(np.int64) for part in walk.ends)
-    if r.size and r[-1] * float(precision.denominator) >= 2**62:
+    if r.max(initial=1) * float(precision.denominator) >= 2**62:
         y, r = y.astype(object), r.astype(object)  # whole numbers of any size
     kept = np.flatnonzero(y * precision.denominator >= r * precision.numerator)
     return float(y[kept[-1]]) if kept.size else 0.0

@@ -23,7 +23,17 @@ def connected(spill: str | None = None, memory: str | None = None) -> Iterator[d
         if connection.execute("SELECT current_setting('enable_progress_bar')").fetchall() != [(False,)]:
             connection.execute("SET enable_progress_bar = false")
         if spill is not None:
-            connection.execute("SET temp_directory = '" + spill.replace("'", "''") + "'")
+            connection.execute(f"SET temp_directory = {literal(spill)}")
         if memory is not None:
             connection.execute(f"SET memory_limit = '{memory}'")
         yield connection
+
+
+def quote(name: str) -> str:
+    """Quote an identifier for SQL."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+def literal(text: str) -> str:
+    """Quote a string for SQL."""
+    return "'" + text.replace("'", "''") + "'"

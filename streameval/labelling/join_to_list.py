@@ -16,11 +16,11 @@ from streameval.errors import InputError, outside_trouble
 from streameval.kernels.placing import MISSING, place_labels
 from streameval.labelling import expressions as sql
 from streameval.labelling.columns import Found, find
-from streameval.labelling.duckdb_session import connected
+from streameval.labelling.duckdb_session import connected, quote
 from streameval.labelling.match_items import refuse_shortened, shortened
 from streameval.labelling.options import LabelColumns
-from streameval.labelling.readers import given, name_of, open_source, quote
-from streameval.stores.scratch import mapped_bytes
+from streameval.labelling.readers import given, name_of, open_source
+from streameval.stores.temporary import mapped_bytes
 from streameval.typing import UInt8Array
 
 _MEMORY = "1GB"

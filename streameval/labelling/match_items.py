@@ -13,7 +13,8 @@ import pyarrow.compute as pc
 from streameval.errors import InputError, did_you_mean
 from streameval.labelling import expressions as sql
 from streameval.labelling.columns import Found
-from streameval.labelling.readers import given, quote
+from streameval.labelling.duckdb_session import quote
+from streameval.labelling.readers import given
 from streameval.types import Plan
 
 OURS = ("rank", "stratum", "weight", "se_task")

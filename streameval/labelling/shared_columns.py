@@ -18,7 +18,8 @@ import pyarrow as pa
 
 from streameval.errors import StudyError
 from streameval.labelling.columns import ANSWERS, Found
-from streameval.labelling.readers import ROW, given, quote
+from streameval.labelling.duckdb_session import quote
+from streameval.labelling.readers import ROW, given
 
 _BLANK = {"", "nan", "none", "null", "na", "n/a", "nat", "<na>"}
 _TAKEN_FOR_DATE = re.compile(r"[^\W\d]{3,9}[-/. ]?\d{1,4}|\d{1,4}[-/.]\d{1,4}([-/.]\d{1,4})?")
@@ -57,13 +58,10 @@ def shared_columns(selection: pa.Table, found: Found) -> dict[str, str]:
 def refuse_other_items(
     connection: duckdb.DuckDBPyConnection, selection: pa.Table, found: Found, join: str, name: str
 ) -> None:
-    """Refuse a source some of whose rows show another item than the one they are joined to.
+    """Refuse a source (`StudyError`) some of whose rows show another item than the one they are joined to.
 
     Args:
         join: Joins `se_given` to `se_known`, as SQL.
-
-    Raises:
-        StudyError: Names the first three such rows.
     """
     shared = shared_columns(selection, found)
     if not shared:

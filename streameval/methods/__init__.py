@@ -244,11 +244,7 @@ class Sampled(Method):
 
 
 def check_items(n_items: int) -> int:
-    """Refuse a list that has no items, or too many for sums to stay exact.
-
-    Raises:
-        InputError: If `n_items` is not in 1..2⁵³.
-    """
+    """Refuse a list that has no items, or too many for sums to stay exact."""
     if not isinstance(n_items, Integral):
         raise InputError(f"a ranking of {n_items!r} items cannot be planned", "give a whole number")
     if not 1 <= n_items <= 2**53:

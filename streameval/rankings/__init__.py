@@ -33,13 +33,10 @@ def open_ranking(source: Any, options: RankingOptions | None = None) -> Ranking:
 
 
 def open_planned(plan: Plan, ranking: Any = None) -> Ranking:
-    """Open the ranking of a plan.
+    """Open the ranking of a plan; a `StudyError` where it is another one now, or was in memory and is not given.
 
     Args:
         ranking: Where it lies in memory.
-
-    Raises:
-        StudyError: It was in memory and is not given, or is not the one that was planned; both fingerprints are named.
     """
     source = ranking if ranking is not None else plan.location["source"]
     if source is None:

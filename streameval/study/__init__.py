@@ -47,7 +47,6 @@ if TYPE_CHECKING:  # DuckDB is only needed once there are labels
 
 _SELECT = "run `streameval select` again"
 # what others need of a study, in the order in which it is best read
-EXACT = ("envelope.parquet", "curve.parquet", "metrics.parquet", "report.html", "study.duckdb", "evaluation.json")
 PUBLISHED = ("plan.parquet", "plan.json", *RESULTS, "report.html", "study.duckdb", "evaluation.json")
 
 
@@ -117,13 +116,10 @@ class Study:
         return read_plan(self.folder)
 
     def save_plan(self, plan: Plan) -> bool:
-        """Write the plan, unless it is already there; in place of another one, if nothing was made of that.
+        """Write the plan, unless it is already there; in place of another one, unless that `is_begun`.
 
         Returns:
             bool: False where the same plan was there already.
-
-        Raises:
-            StudyError: Another plan is there, and something was made of it (`is_begun`); names what differs.
         """
         with self.planning():
             if self.exists and not restores(self.folder, plan):

@@ -55,9 +55,6 @@ class Target:
 
     Args:
         order: {"storage", "rank"}.
-
-    Raises:
-        InputError: An order that is not known; a scheme that is not known, or credentials in a URI.
     """
 
     out: str | os.PathLike[str]

@@ -23,11 +23,7 @@ from streameval.types import Labels, Plan
 
 
 def as_read(plan: Plan, judging: Judging) -> Plan:
-    """Return the plan with the assumption under which its labels are read.
-
-    Raises:
-        InputError: Its method knows no such assumption.
-    """
+    """Return the plan with the assumption under which its labels are read, if its method knows it."""
     if judging.assume is None:
         return plan
     read = replace(plan, parameters={**plan.parameters, "assume": judging.assume})

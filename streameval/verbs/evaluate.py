@@ -12,13 +12,12 @@ from streameval import __version__
 from streameval.curve import Curve
 from streameval.curve.label_error import check_label_error
 from streameval.errors import InputError, check_misses
-from streameval.labelling.grades import refuse_grades
 from streameval.labelling.issues import KINDS, place_of
 from streameval.labelling.match_items import Items
 from streameval.labelling.options import Judging, LabelColumns
 from streameval.labelling.preference import check_preferred
 from streameval.labelling.reading import read_votes
-from streameval.labelling.rules import vote_rule
+from streameval.labelling.rules import refuse_grades, vote_rule
 from streameval.labelling.tally import Tallied
 from streameval.labelling.votes import Votes
 from streameval.metrics.bounded import metrics

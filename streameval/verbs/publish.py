@@ -14,8 +14,8 @@ from streameval import __version__
 from streameval.errors import StudyError
 from streameval.stores.own_files import read_bytes
 from streameval.stores.transfer import get, put, remove
-from streameval.study import EXACT, Study, published
-from streameval.study.result_files import Evaluation
+from streameval.study import Study, published
+from streameval.study.result_files import EXACT, Evaluation
 
 MANIFEST = "manifest.json"
 

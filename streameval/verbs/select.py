@@ -154,11 +154,7 @@ def fetched_before(folder: Study, plan: Plan, names: Sequence[str]) -> Fetched |
 
 
 def shown_columns(plan: Plan, opened: Ranking, columns: Sequence[str] | None) -> list[str]:
-    """Columns to fetch: as asked, without a score that comes anyway.
-
-    Raises:
-        InputError: One is not there.
-    """
+    """Columns to fetch: as asked, without a score that comes anyway; an `InputError` where one is not there."""
     known = opened.columns()
     names = list(columns) if columns is not None else known
     if strangers := sorted(set(names) - set(known)):
@@ -170,12 +166,7 @@ def shown_columns(plan: Plan, opened: Ranking, columns: Sequence[str] | None) ->
 def planned_ranking(
     folder: Study, plan: Plan, ranking: Any = None, engine: Engine | str = "local"
 ) -> tuple[Ranking, Scans]:
-    """Open the ranking of a study again; where scans find its ranks, `engine` runs them, and the study keeps them.
-
-    Raises:
-        StudyError: See `open_planned`.
-        InputError: An engine that does not exist, or that has nothing to run.
-    """
+    """Open the ranking of a study again; where scans find its ranks, `engine` runs them, and the study keeps them."""
     opened = open_planned(plan, ranking)
     runs = engine_of(engine)
     if opened.order is None and runs != engine_of("local"):

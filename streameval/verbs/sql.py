@@ -63,10 +63,6 @@ def connect(
 
     study.duckdb is for other programs and is not opened: in a study from somebody else its views and macros could be
     anything.
-
-    Raises:
-        InputError, StudyError: See `sql`.
-        OutsideError: Full disk and the like.
     """
     folder = Study(Path(study))
     found = folder.evaluation()

@@ -57,8 +57,8 @@ def exact(
         publish: Folder or object store (s3://bucket/folder) to copy these files to, their manifest.json last; needs
             --out.
     """
-    from streameval.study import EXACT
     from streameval.study.label_tables import forecast_labels
+    from streameval.study.result_files import EXACT
     from streameval.verbs.exact import Windows
     from streameval.verbs.exact import exact as verb
 
@@ -111,8 +111,8 @@ def _rehearse(
     output: Output,
 ) -> None:
     from streameval.rankings.forecasts import forecast_exact
-    from streameval.study import EXACT
     from streameval.study.label_tables import forecast_labels
+    from streameval.study.result_files import EXACT
     from streameval.verbs.publish import MANIFEST
 
     ranking, flags = what

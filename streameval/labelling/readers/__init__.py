@@ -26,6 +26,7 @@ import numpy as np
 import pyarrow as pa
 
 from streameval.errors import InputError
+from streameval.labelling.duckdb_session import literal, quote
 from streameval.text.credentials import masked_source
 from streameval.typing import Int64Array
 
@@ -199,19 +200,9 @@ def is_binary(head: bytes) -> bool:
     return head.startswith((*_FOREIGN, b"\x1f\x8b")) or b"\0" in head
 
 
-def quote(name: str) -> str:
-    """Quote an identifier."""
-    return '"' + name.replace('"', '""') + '"'
-
-
 def given(name: str) -> str:
     """Quote a column of the source."""
     return f"se_given.{quote(name)}"
-
-
-def literal(text: str) -> str:
-    """Quote a text."""
-    return "'" + text.replace("'", "''") + "'"
 
 
 def never_build(connection: duckdb.DuckDBPyConnection) -> None:

@@ -10,7 +10,8 @@ from typing import Any
 import duckdb
 
 from streameval.errors import InputError, OutsideError
-from streameval.labelling.readers import ROW, Opened, distinct, quote, split_query
+from streameval.labelling.duckdb_session import quote
+from streameval.labelling.readers import ROW, Opened, distinct, split_query
 from streameval.text.credentials import masked_source, without_secrets
 
 READS = "sqlite:///FILE#QUERY, postgresql://...#QUERY"

@@ -20,6 +20,7 @@ import numpy as np
 import pyarrow as pa
 
 from streameval.errors import InputError
+from streameval.labelling.duckdb_session import literal
 from streameval.labelling.readers import (
     LINE,
     REJECTED,
@@ -30,7 +31,6 @@ from streameval.labelling.readers import (
     distinct,
     first_byte,
     is_binary,
-    literal,
     never_build,
     one_path,
 )

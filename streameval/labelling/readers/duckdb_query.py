@@ -8,7 +8,8 @@ from typing import Any
 import duckdb
 
 from streameval.errors import InputError
-from streameval.labelling.readers import ROW, Opened, distinct, literal, quote, split_query
+from streameval.labelling.duckdb_session import literal, quote
+from streameval.labelling.readers import ROW, Opened, distinct, split_query
 
 READS = "duckdb:FILE#QUERY"
 SCHEMES = ("duckdb",)

@@ -11,6 +11,7 @@ import duckdb
 import pyarrow as pa
 
 from streameval.errors import InputError
+from streameval.labelling.duckdb_session import quote
 from streameval.labelling.readers import (
     LINE,
     REJECTED,
@@ -22,7 +23,6 @@ from streameval.labelling.readers import (
     first_byte,
     never_build,
     one_path,
-    quote,
 )
 from streameval.labelling.readers.delimited import rejected
 

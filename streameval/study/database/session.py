@@ -12,9 +12,10 @@ import duckdb
 import pyarrow as pa
 
 from streameval.errors import InputError, outside_trouble
+from streameval.labelling.duckdb_session import literal, quote
 from streameval.process.interrupts import held
 from streameval.study.database.comments import TABLES
-from streameval.study.database.writer import literal, name, told_apart
+from streameval.study.database.writer import told_apart
 
 # What can write into a folder that was named for reading (COPY, EXPORT, ATTACH, PREPARE, PRAGMA import_database …) is
 # told by the kind of statement, since DuckDB's allowed paths may be written to.
@@ -161,7 +162,7 @@ class Session:
             with open(file, "rb") as stream:
                 parquet = stream.read(4) == b"PAR1"
             reader = f"{'read_parquet' if parquet else 'read_csv'}({literal(plain)})"
-        self._connection.execute(f"CREATE TEMP VIEW {name(one)} AS SELECT * FROM {reader}")
+        self._connection.execute(f"CREATE TEMP VIEW {quote(one)} AS SELECT * FROM {reader}")
 
 
 def _kind(statement: duckdb.Statement) -> duckdb.StatementType | None:

@@ -9,6 +9,7 @@ import duckdb
 import pyarrow as pa
 
 from streameval.errors import InputError, outside_trouble
+from streameval.labelling.duckdb_session import literal, quote
 from streameval.study.database.comments import BOUNDS, TABLES, comment_of
 from streameval.study.database.macros import statements
 
@@ -25,9 +26,6 @@ def database(tables: Mapping[str, pa.Table], caution: str = "") -> Callable[[str
 
     Returns:
         callable(path): Writes the whole file at a path; what is there is replaced.
-
-    Raises:
-        OutsideError: From the writer: full disk and the like.
     """
 
     def write(path: str) -> None:
@@ -55,16 +53,6 @@ def database(tables: Mapping[str, pa.Table], caution: str = "") -> Callable[[str
     return write
 
 
-def literal(text: str) -> str:
-    """Quote a string for SQL."""
-    return "'" + text.replace("'", "''") + "'"
-
-
-def name(text: str) -> str:
-    """Quote an identifier for SQL."""
-    return '"' + text.replace('"', '""') + '"'
-
-
 def _kind(curve: pa.Table) -> str:
     if "score" not in curve.column_names:
         return "none"
@@ -80,7 +68,7 @@ def _add(connection: duckdb.DuckDBPyConnection, table_name: str, table: pa.Table
     for old, new in zip(table.column_names, own.column_names, strict=True):
         bound = caution if old.endswith(("lower", "upper")) else ""
         said = f"{comment_of(table_name, old)} {bound}".rstrip() + (f" In the files: {old!r}." if new != old else "")
-        connection.execute(f"COMMENT ON COLUMN {table_name}.{name(new)} IS {literal(said)}")
+        connection.execute(f"COMMENT ON COLUMN {table_name}.{quote(new)} IS {literal(said)}")
 
 
 def storable(connection: duckdb.DuckDBPyConnection, table: pa.Table) -> pa.Table:
