@@ -81,7 +81,7 @@ class _Reading:
         table = self._parsed()
         listed = self._unknown(join.unknown) if strange else SCHEMA.empty_table()
         rejected = self.opened.rejected()
-        broken = _broken(rejected, self.found.ours)
+        broken = _rows("unreadable", rejected.table.slice(0, LISTED), self.found.ours)
         unplanned = rows - table.num_rows - strange
         table = _renumbered(pa.concat_tables([table, listed]), rejected)
         counts = {
@@ -211,10 +211,6 @@ def _rows(state: str, found: pa.Table, ours: bool) -> pa.Table:
     columns |= {"row": found.column("row"), "said": found.column("said")}
     columns |= {"state": pa.array([state] * found.num_rows, pa.string()), "ours": pa.array([ours] * found.num_rows)}
     return pa.table(columns).cast(SCHEMA)
-
-
-def _broken(rejected: Rejected, ours: bool) -> pa.Table:
-    return _rows("unreadable", rejected.table.slice(0, LISTED), ours)
 
 
 def _renumbered(table: pa.Table, rejected: Rejected) -> pa.Table:

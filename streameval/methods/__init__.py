@@ -176,6 +176,11 @@ def method_of(plan: Plan) -> Method:
     return create(plan.method, dict(plan.parameters))
 
 
+def grid_of(plan: Plan) -> Int64Array:
+    """Ranks that the curve's table will show: the plan decides them, not the labels."""
+    return method_of(plan).curve(plan, Labels.of(plan, np.full(plan.ranks.size, -1))).grid
+
+
 def changed(method: AnyMethod, **parameters: Any) -> AnyMethod:
     """Give the same method with other values of those parameters that it has."""
     return cast(AnyMethod, replace(cast(Any, method), **own_parameters(type(method), parameters)))

@@ -30,11 +30,8 @@ class Source:
 
 def forecast_labels(sources: Sequence[str]) -> list[Source]:
     """Say how large label tables are, by paths and addresses; queries are not run."""
-    return [Source(_shown(source), *_size(source)) for source in sources]
-
-
-def _shown(source: str) -> str:
-    return masked_source(source.partition("#")[0]) if is_address(source) else source
+    shown = (masked_source(source.partition("#")[0]) if is_address(source) else source for source in sources)
+    return [Source(name, *_size(source)) for name, source in zip(shown, sources, strict=True)]
 
 
 def _size(source: str) -> tuple[int | None, int | None]:

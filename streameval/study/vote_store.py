@@ -61,15 +61,13 @@ class LabelStore:
 
     def state(self) -> str:
         """Sixteen hex digits that differ whenever other votes are stored, or other sources are not to count."""
-        files = {path.name: hashlib.sha256(self._bytes(path)).hexdigest() for path in self._paths()}
+        bodies = ((path, read_bytes(path, _RESTORE, self.folder.parent)) for path in self._paths())
+        files = {path.name: hashlib.sha256(body).hexdigest() for path, body in bodies}
         said = json.dumps([files, self._forgotten()], sort_keys=True)
         return hashlib.sha256(said.encode()).hexdigest()[:16]
 
     def _paths(self) -> list[Path]:
         return sorted(self.folder.glob("*.parquet"))
-
-    def _bytes(self, path: Path) -> bytes:
-        return read_bytes(path, _RESTORE, self.folder.parent)
 
     def _stored(self) -> dict[str, Given]:
         """Every source by its identity, what was forgotten too."""

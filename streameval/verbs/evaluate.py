@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -23,7 +23,6 @@ from streameval.labelling.votes import Votes
 from streameval.metrics.bounded import metrics
 from streameval.options import split
 from streameval.reporting.page import render
-from streameval.slices.files import SliceResult
 from streameval.slices.plan import refuse_misses, slice_results
 from streameval.stores.transfer import copied
 from streameval.study import Study
@@ -110,7 +109,9 @@ def _evaluated(folder: Study, sources: list[Any], misses: int, columns: LabelCol
     said = {"by": plan.by, "slices": [one.facts() for one in slices]} if slices else {}
     said["votes"] = folder.labels.state()
     summary |= {"agreement": tallied.agreement.as_dict(), "sources": given, **said}
-    found = _evaluation(plan, tallied, curve, summary, slices, new)
+    table = with_weight(tallied.labels.table, plan, 4)
+    identity = summary["evaluation_id"]
+    found = Evaluation(identity, table, curve, curve.table, metrics(curve), summary, tallied.issues, slices, new)
     folder.save_evaluation(found, render(folder.folder.resolve().name, plan, found), database_of(folder, plan, found))
     return found
 
@@ -173,18 +174,6 @@ def _otherwise(votes: Votes, stored: Sequence[Given]) -> list[dict[str, Any]]:
 
 def _is_one(labels: Any) -> bool:
     return isinstance(labels, str | os.PathLike) or hasattr(labels, "__arrow_c_stream__") or hasattr(labels, "collect")
-
-
-def _evaluation(
-    plan: Plan,
-    tallied: Tallied,
-    curve: Curve,
-    summary: Mapping[str, Any],
-    slices: tuple[SliceResult, ...],
-    new: Mapping[str, bool],
-) -> Evaluation:
-    identity, table = summary["evaluation_id"], with_weight(tallied.labels.table, plan, 4)
-    return Evaluation(identity, table, curve, curve.table, metrics(curve), summary, tallied.issues, slices, new)
 
 
 def _summary(plan: Plan, tallied: Tallied, curve: Curve, judging: Judging) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from streameval.engines import Engine, engine_of
 from streameval.errors import InputError, did_you_mean
 from streameval.labelling.exports import format_of
 from streameval.labelling.options import TaskOptions
-from streameval.methods import method_of
+from streameval.methods import grid_of
 from streameval.options import split
 from streameval.order.checkpoints import Scans, forget
 from streameval.parquet.account import Forecast
@@ -26,7 +26,7 @@ from streameval.stores import atomic
 from streameval.study import Study
 from streameval.study.tasks import make_tasks, question_of, task_numbers
 from streameval.study.weights import with_weight
-from streameval.types import Labels, Plan
+from streameval.types import Plan
 from streameval.typing import Int64Array
 
 # of `Fetched`, kept beside the items
@@ -177,13 +177,12 @@ def planned_ranking(
 
 
 def method_cutoffs(plan: Plan) -> Int64Array | None:
-    """Ranks that the curve's table will show, where the order has scores: the plan decides them, not the labels."""
+    """Ranks that the curve's table will show, where the order has scores."""
     if plan.ranking.get("score") is None:
         return None
     if plan.marks is not None:
         return np.unique(plan.marks.column("rank").to_numpy())
-    unknown = Labels.of(plan, np.full(plan.ranks.size, -1))
-    return method_of(plan).curve(plan, unknown).grid
+    return grid_of(plan)
 
 
 def _with_ours(plan: Plan, items: pa.Table, first: int | None) -> pa.Table:

@@ -142,12 +142,6 @@ def _provenance(plan: Plan | None, found: Evaluation) -> pa.Table:
         "estimates": (curve.basis, pa.string()),
         **{key: (value, _BOUNDED[key]) for key, value in _bounded(curve).items()},
         "findings": (json.dumps(list(curve.findings), ensure_ascii=False), pa.string()),
-        "command": (_command(plan, found), pa.string()),
+        "command": (None if plan is None else "\n".join(commands(plan, summary)), pa.string()),
     }
     return pa.table({key: pa.array([value], kind) for key, (value, kind) in row.items()})
-
-
-def _command(plan: Plan | None, found: Evaluation) -> str | None:
-    if plan is None:
-        return None
-    return "\n".join(commands(plan, found.summary))
