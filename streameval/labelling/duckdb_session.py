@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import TypeAlias
 
 import duckdb
 
+from streameval.errors import InputError, outside_trouble
+
+Connection: TypeAlias = duckdb.DuckDBPyConnection
+
 
 @contextmanager
-def connected(spill: str | None = None, memory: str | None = None) -> Iterator[duckdb.DuckDBPyConnection]:
+def connected(spill: str | None = None, memory: str | None = None) -> Iterator[Connection]:
     """Open a database in memory: moments are UTC, and nothing is printed.
 
     Args:
@@ -27,6 +33,22 @@ def connected(spill: str | None = None, memory: str | None = None) -> Iterator[d
         if memory is not None:
             connection.execute(f"SET memory_limit = '{memory}'")
         yield connection
+
+
+@contextmanager
+def one_line_errors(source: str) -> Iterator[None]:
+    """Turn DuckDB's errors about a source into one line of ours."""
+    try:
+        yield
+    except duckdb.Error as error:
+        raise outside_trouble(error) or InputError(f"{source}: {_first_line(error)}") from error
+
+
+def _first_line(error: BaseException) -> str:
+    """DuckDB's message, without the query and the advice for its own interface."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    kept = list(itertools.takewhile(lambda line: not line.startswith(("LINE ", "Possible", "*", "CREATE ")), lines))
+    return "; ".join(kept[:3])[:300] if kept else type(error).__name__
 
 
 def quote(name: str) -> str:

@@ -118,11 +118,7 @@ def vote_rule(text: Any) -> VoteRule:
 
 
 def refuse_grades(rows: pa.Table, rule: VoteRule) -> None:
-    """Refuse votes that a rule without threshold cannot tell apart.
-
-    Args:
-        rows: Columns of `streameval.labelling.fates.STORED`.
-    """
+    """Refuse votes that a rule without threshold cannot tell apart."""
     if rule.threshold is not None:
         return
     value = rows.column("value")
@@ -130,11 +126,11 @@ def refuse_grades(rows: pa.Table, rule: VoteRule) -> None:
         odd = pc.or_(pc.less(value, 0.0), pc.greater(value, 1.0))
     else:
         odd = pc.and_(pc.not_equal(value, 0.0), pc.not_equal(value, 1.0))
-    found = rows.filter(odd)
-    if found.num_rows:
-        first = found.slice(0, 1).to_pylist()[0]
+    grades = rows.filter(odd)
+    if grades.num_rows:
+        first = grades.slice(0, 1).to_pylist()[0]
         raise InputError(
-            f"{first['origin']} row {first['row']:,}: label {first['value']:g} is a grade (of {found.num_rows:,}), "
+            f"{first['origin']} row {first['row']:,}: label {first['value']:g} is a grade (of {grades.num_rows:,}), "
             f"and vote rule '{rule}' takes 0 or 1",
             "say which grades are positive, such as --vote 'mean>=3'",
         )

@@ -43,9 +43,6 @@ def draw_by_slices(ranking: Ranking, by: str, method: Method, seed: int, progres
         method: As for the whole list.
         progress (callable(done, total)): Rows read.
 
-    Returns:
-        Plan: Its table has `slice` and `slice_rank` beside `rank`.
-
     Raises:
         InputError: A column that names no slices, or parameters that go with none; see also `plan`.
     """

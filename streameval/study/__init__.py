@@ -227,9 +227,9 @@ class Study:
         """Write refused_issues.parquet, for labels that were refused because of them: results stay as they are."""
         atomic.write_all({self.folder / "refused_issues.parquet": atomic.parquet(issues, {"account": dict(account)})})
 
-    def save_evaluation(self, found: Evaluation, report: str, database: atomic.Writer) -> None:
+    def save_evaluation(self, evaluation: Evaluation, report: str, database: atomic.Writer) -> None:
         """Write all results, `study.duckdb` among them; `evaluation.json` last."""
-        atomic.write_all(result_writers(self.folder, found, report, database))
+        atomic.write_all(result_writers(self.folder, evaluation, report, database))
 
     def summary(self) -> dict[str, Any]:
         """Read evaluation.json; a `FileNotFoundError` without results, a `StudyError` where they cannot be used."""
@@ -242,9 +242,9 @@ class Study:
         """
         try:
             summary = self.summary()
-            found = read_results(self.folder, summary)
+            results = read_results(self.folder, summary)
             self._refuse_stale(summary)
-            return found
+            return results
         except FileNotFoundError as error:
             raise StudyError(f"{error.filename}: no results yet", "run `streameval evaluate`") from error
         except StudyError:

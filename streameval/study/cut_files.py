@@ -51,11 +51,7 @@ class Written:
 
 @dataclass(frozen=True)
 class Target:
-    """Where the items go, and in which order.
-
-    Args:
-        order: {"storage", "rank"}.
-    """
+    """Where the items go, and in which order."""
 
     out: str | os.PathLike[str]
     order: str = "storage"
@@ -150,11 +146,7 @@ class Cut:
 
 
 def write_items(cut: Cut, target: Target, given: Any, progress: Progress) -> Written:
-    """Write the items of a cut; see `Cut.write`.
-
-    Args:
-        given: The ranking, where it lies in memory.
-    """
+    """Write the items of a cut; see `Cut.write`. `given` is the ranking, where it lies in memory."""
     from streameval.rankings.top_items import read_top
 
     refuse_inside(target, cut.plan)

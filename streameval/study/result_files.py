@@ -74,18 +74,20 @@ class Evaluation:
         return f"<Evaluation {what}: {labels}, bounds {claim.coverage}, of {claim.about}>"
 
 
-def result_writers(folder: Path, found: Evaluation, report: str, database: atomic.Writer) -> dict[Path, atomic.Writer]:
+def result_writers(
+    folder: Path, evaluation: Evaluation, report: str, database: atomic.Writer
+) -> dict[Path, atomic.Writer]:
     """Writers of all results, `evaluation.json` the last; where every item had a label there is no file of labels."""
-    tables = {"envelope.parquet": found.curve.envelope_table, "curve.parquet": found.curve_table,
-              "metrics.parquet": found.metrics, **slice_tables(found.slices)}  # fmt: skip
-    if found.labels is not NO_LABELS:
-        tables = {"labels.parquet": found.labels, "issues.parquet": found.issues, **tables}
-    facts = {"evaluation_id": found.evaluation_id}
+    tables = {"envelope.parquet": evaluation.curve.envelope_table, "curve.parquet": evaluation.curve_table,
+              "metrics.parquet": evaluation.metrics, **slice_tables(evaluation.slices)}  # fmt: skip
+    if evaluation.labels is not NO_LABELS:
+        tables = {"labels.parquet": evaluation.labels, "issues.parquet": evaluation.issues, **tables}
+    facts = {"evaluation_id": evaluation.evaluation_id}
     return {
         **{folder / name: atomic.parquet(table, facts) for name, table in tables.items()},
         folder / "report.html": atomic.text(report),
         folder / "study.duckdb": database,
-        folder / "evaluation.json": atomic.json_object(found.summary),
+        folder / "evaluation.json": atomic.json_object(evaluation.summary),
     }
 
 
@@ -127,7 +129,7 @@ def read_results(folder: Path, summary: Mapping[str, Any]) -> Evaluation:
     )
 
 
-def save_exact(folder: Path, found: Evaluation, report: str, database: atomic.Writer) -> None:
+def save_exact(folder: Path, evaluation: Evaluation, report: str, database: atomic.Writer) -> None:
     """Write the results of a fully labelled list, which need no plan; `evaluation.json` last.
 
     Raises `StudyError` where the folder holds a study, or files of these names that `exact` did not write.
@@ -139,7 +141,7 @@ def save_exact(folder: Path, found: Evaluation, report: str, database: atomic.Wr
         raise StudyError(f"{folder / taken[0]}: was not written by exact", "give exact results a folder of their own")
     atomic.make_folder(folder)
     with locks.one_at_a_time(folder):
-        atomic.write_all(result_writers(folder, found, report, database))
+        atomic.write_all(result_writers(folder, evaluation, report, database))
 
 
 def _is_ours(first: Path) -> bool:

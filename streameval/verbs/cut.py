@@ -134,7 +134,7 @@ def _score(plan: Plan, at: Mapping[str, Any], ranking: Any) -> Any:
         return None
     score = at.get("score")
     if score is None and (ranking is not None or plan.location.get("source") is not None):
-        found = open_planned(plan, ranking).fetch(pa.array([at["rank"]]).to_numpy(), [])
-        score = found.table.column("score")[0].as_py()
+        fetched = open_planned(plan, ranking).fetch(pa.array([at["rank"]]).to_numpy(), [])
+        score = fetched.table.column("score")[0].as_py()
     plain = isinstance(score, int) or (isinstance(score, float) and math.isfinite(score))
     return score if score is None or plain else str(score)

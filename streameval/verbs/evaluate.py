@@ -111,9 +111,11 @@ def _evaluated(folder: Study, sources: list[Any], misses: int, columns: LabelCol
     summary |= {"agreement": tallied.agreement.as_dict(), "sources": given, **said}
     table = with_weight(tallied.labels.table, plan, 4)
     identity = summary["evaluation_id"]
-    found = Evaluation(identity, table, curve, curve.table, metrics(curve), summary, tallied.issues, slices, new)
-    folder.save_evaluation(found, render(folder.folder.resolve().name, plan, found), database_of(folder, plan, found))
-    return found
+    evaluation = Evaluation(identity, table, curve, curve.table, metrics(curve), summary, tallied.issues, slices, new)
+    folder.save_evaluation(
+        evaluation, render(folder.folder.resolve().name, plan, evaluation), database_of(folder, plan, evaluation)
+    )
+    return evaluation
 
 
 def _curves(plan: Plan, read_as: Plan, tallied: Tallied, error: float) -> tuple[Curve, dict[str, Curve]]:

@@ -108,8 +108,8 @@ def select(
     if before is not None:
         fetched = before
     else:
-        found = opened.fetch(plan.ranks, names, progress, method_cutoffs(plan), scans)
-        fetched = replace(found, table=_with_ours(plan, found.table, folder.first_task(plan)))
+        read = opened.fetch(plan.ranks, names, progress, method_cutoffs(plan), scans)
+        fetched = replace(read, table=_with_ours(plan, read.table, folder.first_task(plan)))
     if before is None or (columns is not None and export is None):  # columns that are not asked for are left out
         facts = {name: getattr(fetched, name) for name in _COUNTS}
         folder.save_selection(plan, fetched.table, fetched.thresholds, {**facts, "columns": names})

@@ -58,7 +58,7 @@ def available() -> dict[str, Format]:
 
 def _files(module: ModuleType) -> Format:
     return getattr(module, "files", None) or (
-        lambda tasks, path, question: {path: lambda temporary: module.write(tasks, temporary, question)}
+        lambda tasks, path, question=NO_QUESTION: {path: lambda temporary: module.write(tasks, temporary, question)}
     )
 
 

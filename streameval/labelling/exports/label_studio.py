@@ -27,10 +27,10 @@ def files(tasks: pa.Table, path: Path, question: Question = NO_QUESTION) -> File
     shown = unambiguous(tasks)
     cuts = _cuts(shown, path)
     names = [path] if len(cuts) == 2 else [_numbered(path, i) for i in range(1, len(cuts))]
-    found: dict[Path, atomic.Writer] = {
+    writers: dict[Path, atomic.Writer] = {
         name: _writer(shown, first, last) for name, first, last in zip(names, cuts[:-1], cuts[1:], strict=True)
     }
-    return {**found, path.with_suffix(".xml"): atomic.text(configuration(shown.column_names, question))}
+    return {**writers, path.with_suffix(".xml"): atomic.text(configuration(shown.column_names, question))}
 
 
 def _numbered(path: Path, number: int) -> Path:

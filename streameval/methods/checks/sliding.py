@@ -104,9 +104,6 @@ class Sliding:
     def add(self, labels: UInt8Array) -> None:
         """Add the labels of the next ranks; how a list is cut into calls changes nothing.
 
-        Args:
-            labels: uint8 array, shape (n,).
-
         Raises:
             InputError: A label that is neither 0 nor 1; names its rank.
         """

@@ -107,8 +107,8 @@ class Session:
 
     def _answer(self, query: str) -> pa.Table:
         answer = self._connection.sql(query)
-        found = pa.table({}) if answer is None else self._table(answer.to_arrow_reader(_BATCH_ROWS))
-        return found.rename_columns(told_apart(found.column_names))
+        rows = pa.table({}) if answer is None else self._table(answer.to_arrow_reader(_BATCH_ROWS))
+        return rows.rename_columns(told_apart(rows.column_names))
 
     def _table(self, rows: pa.RecordBatchReader) -> pa.Table:
         batches, left = [], self._memory

@@ -85,15 +85,15 @@ def told_apart(names: Sequence[str]) -> list[str]:
     ['a', 'b', 'A_2']
     """
     taken: set[str] = set()
-    found = []
+    unique_names = []
     for plain in names:
         unique = plain
         number = 2
         while unique.lower() in taken:
             unique, number = f"{plain}_{number}", number + 1
         taken.add(unique.lower())
-        found.append(unique)
-    return found
+        unique_names.append(unique)
+    return unique_names
 
 
 def _stores(connection: duckdb.DuckDBPyConnection, kind: pa.DataType) -> bool:
