@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TypeAlias
 
@@ -59,3 +59,17 @@ def quote(name: str) -> str:
 def literal(text: str) -> str:
     """Quote a string for SQL."""
     return "'" + text.replace("'", "''") + "'"
+
+
+def unique_names(names: Sequence[str], first: int = 2, taken: Collection[str] = ()) -> list[str]:
+    """Number names that come again, whatever their capitals, from `first` on.
+
+    >>> unique_names(["a", "b", "A"])
+    ['a', 'b', 'A_2']
+    """
+    known, unique = set(taken), list[str]()
+    for name in names:
+        numbered = itertools.chain([name], (f"{name}_{number}" for number in itertools.count(first)))
+        unique.append(next(one for one in numbered if one.lower() not in known))
+        known.add(unique[-1].lower())
+    return unique

@@ -68,7 +68,7 @@ def locate(
     # counters that fit a cache are quick to reach: no more of them than the candidates' room asks for
     runs = 1 + int(np.sum(np.diff(wanted) > 1))
     first_bins = min(most_bins, max(_LEAST_BINS, 2 * runs * scan.n_items // most_candidates, 4 * runs))
-    search = Search(scan, wanted, scan.n_items, most_bins, most_candidates, checkpoints or Checkpoints(), progress)
+    search = Search(scan, wanted, scan.n_items, most_candidates, checkpoints or Checkpoints(), progress)
     # an item's tie hash is at hand where it is that of its position, and comes right after its key
     ties = "whole" if scan.key_columns or scan.order.kind == "decimal" else "parted"
     sample = _sample(search)

@@ -21,7 +21,7 @@ class Search:
 
     Attributes:
         wanted (int64 array, strictly increasing): Wanted ranks.
-        most_bins, most_candidates: How many fit the memory.
+        most_candidates: How many fit the memory.
         checkpoints: Runs the scans.
         stages: Each splits the wanted bins of the one before.
         bins (int64 array): Bins of the last stage that hold wanted ranks.
@@ -34,7 +34,6 @@ class Search:
     scan: Scan
     wanted: Int64Array
     n_items: int
-    most_bins: int
     most_candidates: int
     checkpoints: Checkpoints
     progress: Progress

@@ -25,7 +25,7 @@ import numpy as np
 import pyarrow as pa
 
 from streameval.errors import InputError
-from streameval.labelling.duckdb_session import Connection, literal, quote
+from streameval.labelling.duckdb_session import Connection, literal, quote, unique_names
 from streameval.text.credentials import masked_source
 from streameval.typing import Int64Array
 
@@ -223,14 +223,4 @@ def distinct(names: list[str]) -> list[str]:
     >>> distinct(["rank", "Rank", ""])
     ['rank', 'Rank_1', 'column_3']
     """
-    unique: list[str] = []
-    taken: set[str] = {ROW}
-    for i, name in enumerate(names, 1):
-        base = name or f"column_{i}"
-        chosen, k = base, 0
-        while chosen.lower() in taken:
-            k += 1
-            chosen = f"{base}_{k}"
-        taken.add(chosen.lower())
-        unique.append(chosen)
-    return unique
+    return unique_names([name or f"column_{i}" for i, name in enumerate(names, 1)], 1, {ROW})

@@ -12,10 +12,9 @@ import duckdb
 import pyarrow as pa
 
 from streameval.errors import InputError, outside_trouble
-from streameval.labelling.duckdb_session import literal, quote
+from streameval.labelling.duckdb_session import literal, quote, unique_names
 from streameval.process.interrupts import held
 from streameval.study.database.comments import TABLES
-from streameval.study.database.writer import told_apart
 
 # What can write into a folder that was named for reading (COPY, EXPORT, ATTACH, PREPARE, PRAGMA import_database …) is
 # told by the kind of statement, since DuckDB's allowed paths may be written to.
@@ -108,7 +107,7 @@ class Session:
     def _answer(self, query: str) -> pa.Table:
         answer = self._connection.sql(query)
         rows = pa.table({}) if answer is None else self._table(answer.to_arrow_reader(_BATCH_ROWS))
-        return rows.rename_columns(told_apart(rows.column_names))
+        return rows.rename_columns(unique_names(rows.column_names))
 
     def _table(self, rows: pa.RecordBatchReader) -> pa.Table:
         batches, left = [], self._memory

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 
 import duckdb
 import pyarrow as pa
 
 from streameval.errors import InputError, outside_trouble
-from streameval.labelling.duckdb_session import literal, quote
+from streameval.labelling.duckdb_session import literal, quote, unique_names
 from streameval.study.database.comments import BOUNDS, TABLES, comment_of
 from streameval.study.database.macros import statements
 
@@ -73,27 +73,9 @@ def _add(connection: duckdb.DuckDBPyConnection, table_name: str, table: pa.Table
 
 def storable(connection: duckdb.DuckDBPyConnection, table: pa.Table) -> pa.Table:
     """Give columns names that SQL tells apart whatever their capitals, and types that DuckDB 1.2 stores."""
-    names = told_apart([field.name.replace("\0", "") or "column" for field in table.schema])
+    names = unique_names([field.name.replace("\0", "") or "column" for field in table.schema])
     columns = [column if _stores(connection, column.type) else _as_text(column) for column in table.columns]
     return pa.table(columns, names=names)
-
-
-def told_apart(names: Sequence[str]) -> list[str]:
-    """Number names that come again, whatever their capitals.
-
-    >>> told_apart(["a", "b", "A"])
-    ['a', 'b', 'A_2']
-    """
-    taken: set[str] = set()
-    unique_names = []
-    for plain in names:
-        unique = plain
-        number = 2
-        while unique.lower() in taken:
-            unique, number = f"{plain}_{number}", number + 1
-        taken.add(unique.lower())
-        unique_names.append(unique)
-    return unique_names
 
 
 def _stores(connection: duckdb.DuckDBPyConnection, kind: pa.DataType) -> bool:
