@@ -19,7 +19,7 @@ from streameval.labelling.duckdb_session import Connection, connected, one_line_
 from streameval.labelling.match_items import refuse_shortened, shortened
 from streameval.labelling.options import LabelColumns
 from streameval.labelling.readers import given, name_of, open_source
-from streameval.stores.temporary import mapped_bytes
+from streameval.stores.scratch import mapped_bytes
 from streameval.typing import UInt8Array
 
 _MEMORY = "1GB"

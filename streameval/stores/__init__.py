@@ -6,9 +6,9 @@
     clients    how to reach a store, one function a scheme ranges     which bytes are worth one request
     listing    folders and patterns of an object store     trouble    what a store's errors mean
     transfer   whole small files, to and fro               staged     sets of files that appear whole
-    atomic     local files that appear whole               partitioned  parts of tables
+    atomic     local files that appear whole               partitioned, scratch   parts of tables; long arrays
     own_files  files that we wrote, checked when read      checksum   of a file, kept within it
-    locks      one command at a time                       temporary  folders, and arrays, for a command
+    locks      one command at a time                       temporary  folders that do not outlive their command
 
 Who reads Parquet sees a `Store` and never asks which.
 """

@@ -1,4 +1,4 @@
-"""Temporary folders that do not outlive their process for long, and arrays in them that are too long for memory.
+"""Temporary folders that do not outlive their process for long: the next one of the same name removes what was left.
 
 A folder is locked while its process works, and whoever makes the next one removes those of the same name that nobody
 has locked: the leftovers of killed processes, and nothing else. Where there are no locks, nothing is removed.
@@ -14,12 +14,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-import numpy as np
-
-from streameval.errors import OutsideError, outside_trouble
-from streameval.process.system import reserve
+from streameval.errors import OutsideError
 from streameval.stores import locks
-from streameval.typing import UInt8Array
 
 _ENDING = ".part"
 
@@ -78,16 +74,3 @@ def remove_left(name: str, place: str | os.PathLike[str]) -> None:
             if locks.lock(handle) == "held":
                 shutil.rmtree(path, ignore_errors=True)
             os.close(handle)
-
-
-def mapped_bytes(path: Path, size: int) -> UInt8Array:
-    """Make a file of `size` zero bytes, and map it; an `OutsideError` where the disk is full.
-
-    A file with holes would be made at once, and end the process by a signal when a hole cannot be filled.
-    """
-    try:
-        with open(path, "wb") as file:
-            reserve(file, size)
-    except OSError as error:
-        raise outside_trouble(error, path.parent) or error from error
-    return np.memmap(path, dtype=np.uint8, mode="r+", shape=(size,))
