@@ -17,6 +17,7 @@ _HOMES = {
     "enlarge": "verbs.enlarge",
     "plan_by_key": "verbs.reuse",
     "ByKey": "verbs.reuse",
+    "adopt": "verbs.adopt",
     "select": "verbs.select",
     "evaluate": "verbs.evaluate",
     "exact": "verbs.exact",
