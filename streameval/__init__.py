@@ -17,6 +17,7 @@ _HOMES = {
     "enlarge": "verbs.enlarge",
     "plan_by_key": "verbs.plan_by_key",
     "ByKey": "verbs.plan_by_key",
+    "adopt": "verbs.adopt",
     "select": "verbs.select",
     "evaluate": "verbs.evaluate",
     "exact": "verbs.exact",

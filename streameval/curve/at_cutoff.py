@@ -191,7 +191,8 @@ def bounds_at(known: Known, metric: str) -> tuple[FloatArray, FloatArray]:
             numbers.
     """
     asked = METRICS[metric]
-    low, high = asked.value(known.worst), asked.value(known.best)
+    with np.errstate(invalid="ignore"):  # bounds that contradict each other have corners that no list has
+        low, high = asked.value(known.worst), asked.value(known.best)
     return (high, low) if asked.better == "small" else (low, high)
 
 

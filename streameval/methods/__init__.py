@@ -47,6 +47,7 @@ class Method(Protocol):
         budget: Labels to spend at most.
         at: The one rank that the plan is for; None where it is for all.
         looks: How often the plan may be evaluated and enlarged.
+        planned: Whether it chooses ranks; one that only reads labels that were drawn elsewhere does not.
     """
 
     name: ClassVar[str]
@@ -58,6 +59,7 @@ class Method(Protocol):
     budget: int | None = None
     at: int | None = None
     looks: int = 1
+    planned: ClassVar[bool] = True
 
     @property
     def level(self) -> float | None:
@@ -137,7 +139,11 @@ class Sequential(Protocol):
 
 
 def available() -> dict[str, type[Method]]:
-    """Every method by name, in alphabetical order."""
+    """Every method that plans by name, in alphabetical order."""
+    return {name: method for name, method in _all().items() if method.planned}
+
+
+def _all() -> dict[str, type[Method]]:
     found: dict[str, type[Method]] = {}
     for info in pkgutil.iter_modules(__path__):
         module = importlib.import_module(f"{__name__}.{info.name}")
@@ -157,9 +163,9 @@ def create(name: str, parameters: dict[str, Any] | None = None) -> Method:
     Raises:
         InputError: If there is no such method, it lacks such a parameter, or a value is out of range.
     """
-    known = available()
+    known = _all()
     if name not in known:
-        raise InputError(f"there is no method '{name}'", did_you_mean(name, known))
+        raise InputError(f"there is no method '{name}'", did_you_mean(name, available()))
     given = {key: value for key, value in (parameters or {}).items() if value is not None}
     accepted = parameter_names(known[name])
     for key in given:

@@ -101,6 +101,11 @@ def draw_by_key(
     return np.concatenate(scan.found)
 
 
+def keys_in_order(ranking: Ranking, key: Sequence[str], memory: float = 2.0) -> Iterator[tuple[int, pa.Table]]:
+    """Columns of all items in rank order, in runs of ranks that fit into `memory` GB, with the first of these ranks."""
+    return _runs(ranking, key, max(_LEAST_RUN, int(memory * 1e9 / _BYTES_PER_ITEM)))
+
+
 def _runs(ranking: Ranking, key: Sequence[str], run: int) -> Iterator[tuple[int, pa.Table]]:
     """Keys of all items, some ranks at a time, with the first of these ranks."""
     for first in range(1, ranking.n_items + 1, run):

@@ -68,6 +68,9 @@ class Study:
 
     folder: Path
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "folder", Path(self.folder))  # a path may be given as text
+
     @property
     def exists(self) -> bool:
         """Whether there is a plan."""
