@@ -105,7 +105,7 @@ def main() -> int:
     errors, end = [], time.monotonic() + 60 * given.minutes
     # in memory where that is to be had: syncing tiny files is most of the time otherwise
     memory = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
-    with tempfile.TemporaryDirectory(prefix="streameval-attack-", dir=memory) as home:
+    with tempfile.TemporaryDirectory(prefix="streameval-attack-", dir=memory, ignore_cleanup_errors=True) as home:
         for i, name in enumerate(chosen):
             share = SHARES[name] / sum(SHARES[one] for one in chosen[i:])
             try:
