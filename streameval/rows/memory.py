@@ -71,13 +71,19 @@ def as_table(source: Any) -> pa.Table | None:
     # asked of modules that the caller has loaded: nobody has a frame of a library that was never imported
     polars, pandas = sys.modules.get("polars"), sys.modules.get("pandas")
     if polars is not None and isinstance(source, polars.LazyFrame):
-        frames = list(source.collect_batches(maintain_order=True))
-        return polars.concat(frames).to_arrow() if frames else source.collect().to_arrow()
+        from streameval.rows.lake import call_library
+
+        return call_library("the lazy frame", lambda: _collected(source, polars))
     if polars is not None and isinstance(source, polars.DataFrame):
         return source.to_arrow()
     if pandas is not None and isinstance(source, pandas.DataFrame):
         return pa.Table.from_pandas(source, preserve_index=False)
     return None
+
+
+def _collected(source: Any, polars: Any) -> pa.Table:
+    frames = list(source.collect_batches(maintain_order=True))
+    return polars.concat(frames).to_arrow() if frames else source.collect().to_arrow()
 
 
 @dataclass(frozen=True)
