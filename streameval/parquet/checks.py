@@ -73,9 +73,10 @@ def check_bytes(chunk: Chunk, raw: memoryview, index: Sequence[memoryview]) -> C
         raise InputError(f"{chunk.place}: there is no sound page at {at:,} of the file", CORRUPT)
     pages = pages[:count]
     if chunk.footer.verify == "on":
+        begin = chunk.begin
         for body, size, crc in pages[:, [BODY, headers.PAGE_COMPRESSED, headers.CRC]].tolist():
             if crc != kernels.ABSENT:
-                check_crc(chunk, chunk.begin + body, raw[body : body + size], crc)
+                check_crc(chunk, begin + body, raw[body : body + size], crc)
     return _check(chunk, pages, raw, index)
 
 

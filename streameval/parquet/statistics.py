@@ -184,7 +184,7 @@ def check_values(
     """
     _check_digits(values, where)
     known: dict[tuple[int, int], tuple[pa.DataType, Any, Any]] = {}
-    for one in _single(stated, values, first, leaf):
+    for one in _single(stated, values, first, leaf, known):
         begin, end = max(one.first, first), min(one.first + one.rows, first + len(values))
         if begin >= end:
             continue
@@ -199,15 +199,25 @@ def check_values(
 
 
 def _single(
-    stated: Iterable[Stated | StatedOfPages], values: pa.ChunkedArray, first: int, leaf: Leaf
+    stated: Iterable[Stated | StatedOfPages],
+    values: pa.ChunkedArray,
+    first: int,
+    leaf: Leaf,
+    known: dict[tuple[int, int], tuple[pa.DataType, Any, Any]],
 ) -> Iterator[Stated]:
-    """One statement after the other; those of pages of plain numbers are left out where all of them hold."""
+    """One statement after the other; those of pages of plain numbers are left out where all of them hold.
+
+    If these are all pages, smallest and largest value of all rows become `known`.
+    """
     numbers, ends = _numbers(values, leaf), dict[bytes, tuple[Any, Any]]()
-    for one in stated:
+    for one in sorted(stated, key=lambda one: isinstance(one, Stated)):
         if isinstance(one, Stated):
             yield one
         elif numbers is None or not _all_hold(one, numbers, first, ends):
             yield from (one[page] for page in range(len(one.first)))
+        elif int(one.rows.sum()) == len(values):
+            low, high = ends[(one.first - first).tobytes()]
+            known[first, first + len(values)] = values.type, low.min().item(), high.max().item()
 
 
 def _numbers(values: pa.ChunkedArray, leaf: Leaf) -> Any:
