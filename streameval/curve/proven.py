@@ -10,7 +10,9 @@ from fractions import Fraction
 
 import numpy as np
 
+from streameval.curve.at_cutoff import Known, f_bounds
 from streameval.curve.envelope import Envelope
+from streameval.curve.extremes import Extremes
 from streameval.errors import InputError
 from streameval.typing import AnyArray
 
@@ -76,3 +78,12 @@ def best_precision(envelope: Envelope) -> tuple[int, float]:
     share = np.floor(envelope.lower[1:]) / envelope.rank[1:]
     best = share.size - 1 - int(np.argmax(share[::-1]))
     return int(envelope.rank[1:][best]), float(share[best])
+
+
+def best_f(envelope: Envelope, misses: int, beta: float) -> int | None:
+    """Find the rank whose lower bound on F_β is the largest: a run's end of the latest list; None without positives."""
+    ranks = Extremes.of(envelope, misses).late.ends[1]
+    if not ranks.size:
+        return None
+    lower, _ = f_bounds(Known.of(envelope, misses, ranks), beta)
+    return int(ranks[np.argmax(lower)])
