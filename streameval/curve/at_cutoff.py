@@ -184,10 +184,7 @@ class Known:
 
 
 def bounds_at(known: Known, metric: str) -> tuple[FloatArray, FloatArray]:
-    """Bounds on a metric at some cutoffs; NaN where a corner leaves it undefined.
-
-    Args:
-        metric: Of `METRICS`.
+    """Bounds on a metric of `METRICS` at some cutoffs; NaN where a corner leaves it undefined.
 
     Returns:
         lower, upper (float64 arrays, shape (k,)): Sharp where the bounds on Y are those of a closed envelope of whole

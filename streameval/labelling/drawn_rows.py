@@ -9,17 +9,16 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import duckdb
 import numpy as np
 import pyarrow as pa
 
-from streameval.errors import InputError, did_you_mean, outside_trouble
+from streameval.errors import InputError, did_you_mean
 from streameval.labelling import expressions as sql
-from streameval.labelling.columns import Found, find
-from streameval.labelling.duckdb_session import connected
+from streameval.labelling.columns import SourceColumns, find
+from streameval.labelling.duckdb_session import Connection, connected, one_line_errors, quote
 from streameval.labelling.match_items import refuse_shortened, shortened
 from streameval.labelling.options import LabelColumns
-from streameval.labelling.readers import ROW, given, name_of, open_source, quote
+from streameval.labelling.readers import ROW, given, name_of, open_source
 from streameval.typing import FloatArray, Int64Array
 
 _PLACE = "se_rank"
@@ -63,21 +62,16 @@ def locate_rows(source: Any, columns: LabelColumns, probability: str | None, lis
         InputError: A source that cannot be read, or a row that is about no item, about several, or about the item of
             another row; a probability outside (0, 1].
     """
-    with connected() as connection:
-        try:
-            opened = open_source(connection, source)
-            found = find(connection, opened, columns)
-            if found.role == "task":
-                raise InputError(
-                    f"{opened.name}: its rows are tasks of a study",
-                    "evaluate that study, or name the items with --on COL",
-                )
-            reading = _Reading(connection, found, opened.name, listed)
-            table, keys = reading.by_rank() if found.role == "rank" else reading.by_key()
-            weights = None if probability is None else reading.numbers(_column(found, probability, opened.name))
-        except duckdb.Error as error:
-            text = " ".join(str(error).split())[:200]
-            raise outside_trouble(error) or InputError(f"{name_of(source)}: {text}") from error
+    with connected() as connection, one_line_errors(name_of(source)):
+        opened = open_source(connection, source)
+        own = find(connection, opened, columns)
+        if own.role == "task":
+            raise InputError(
+                f"{opened.name}: its rows are tasks of a study", "evaluate that study, or name the items with --on COL"
+            )
+        reading = _Reading(connection, own, opened.name, listed)
+        table, keys = reading.by_rank() if own.role == "rank" else reading.by_key()
+        weights = None if probability is None else reading.numbers(_column(own, probability, opened.name))
     return reading.checked(table, keys, weights)
 
 
@@ -101,24 +95,25 @@ def read_columns(source: Any, names: tuple[str, str]) -> tuple[FloatArray, Float
     return first, second
 
 
-def _column(found: Found, name: str, source: str) -> str:
-    if name.lower() not in {kind.lower() for kind in found.types}:
-        raise InputError(f"{source}: no column '{name}'", did_you_mean(name, list(found.types)))
-    return next(kind for kind in found.types if kind.lower() == name.lower())
+def _column(columns: SourceColumns, name: str, source: str) -> str:
+    there = {column.lower(): column for column in reversed(columns.types)}
+    if name.lower() not in there:
+        raise InputError(f"{source}: no column '{name}'", did_you_mean(name, list(columns.types)))
+    return there[name.lower()]
 
 
 @dataclass(frozen=True)
 class _Reading:
-    connection: duckdb.DuckDBPyConnection
-    found: Found
+    connection: Connection
+    columns: SourceColumns
     name: str
     listed: ListKeys
 
     def by_rank(self) -> tuple[pa.Table, None]:
         """Row and rank of every row."""
-        key = self.found.keys[0]
+        key = self.columns.keys[0]
         self._refuse_shortened(["BIGINT"])
-        rank = sql.rank_of(given(key), self.found.kind(key))
+        rank = sql.rank_of(given(key), self.columns.kind(key))
         table = self.connection.sql(
             f"SELECT {ROW}::BIGINT AS row, {rank} AS rank FROM se_given ORDER BY 1"
         ).to_arrow_table()
@@ -135,7 +130,7 @@ class _Reading:
 
     def by_key(self) -> tuple[pa.Table, pa.Table]:
         """The same, and the keys as the list has them: one pass over the list's key columns."""
-        names = [self._listed(key) for key in self.found.keys]
+        names = [self._listed(key) for key in self.columns.keys]
         rows: list[pa.Table] = []
         keys: list[pa.Table] = []
         for first, batch in self.listed.batches(names):
@@ -187,7 +182,7 @@ class _Reading:
                 f"so are {twice.size:,} in all",
                 "a sample has each item once; give further votes to `evaluate` afterwards",
             )
-        on = ",".join(self.found.keys) if keys is not None else self.found.keys[0]
+        on = ",".join(self.columns.keys) if keys is not None else self.columns.keys[0]
         return DrawnRows(ranks.astype(np.int64), None if weights is None else weights[order], keys, on)
 
     def _listed(self, key: str) -> str:
@@ -201,14 +196,15 @@ class _Reading:
     def _wanted(self, kinds: Sequence[str]) -> None:
         """Make the table of the rows' keys, in the form of the list's."""
         theirs = [
-            sql.key_of(given(key), self.found.kind(key), kind) for key, kind in zip(self.found.keys, kinds, strict=True)
+            sql.key_of(given(key), self.columns.kind(key), kind)
+            for key, kind in zip(self.columns.keys, kinds, strict=True)
         ]
         cells = ", ".join(f"{key} AS key{i}" for i, key in enumerate(theirs))
         self.connection.execute(f"CREATE TEMP TABLE se_wanted AS SELECT {ROW}::BIGINT AS row, {cells} FROM se_given")
 
     def _refuse_unmatched(self, table: pa.Table) -> None:
         rows = table.column("row").to_numpy()
-        key = ", ".join(self.found.keys)
+        key = ", ".join(self.columns.keys)
         several = np.flatnonzero(np.diff(rows) == 0)
         if several.size:
             raise InputError(
@@ -225,7 +221,7 @@ class _Reading:
             )
 
     def _refuse_shortened(self, kinds: Sequence[str]) -> None:
-        rows = shortened(self.found, kinds)
+        rows = shortened(self.columns, kinds)
         ((lost,),) = self.connection.execute(f"SELECT count(*) FROM se_given WHERE {rows}").fetchall()
         if lost:
-            refuse_shortened(self.connection, self.found, rows, self.name)
+            refuse_shortened(self.connection, self.columns, rows, self.name)

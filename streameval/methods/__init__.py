@@ -42,6 +42,7 @@ class Method(Protocol):
         variants: Parameters that read the same kind of plan in another way, for comparisons side by side.
         settles: Parameters that, once given, leave nothing to some others: `cost` then keeps those for the other
             methods.
+        claimed: Prefix of the columns of its curve that hold what it claims itself, where bounds are not of chance.
         confidence: As it was asked for: the probability with which the bounds hold. See `level`.
         budget: Labels to spend at most.
         at: The one rank that the plan is for; None where it is for all.
@@ -53,6 +54,7 @@ class Method(Protocol):
     summary: ClassVar[str]
     variants: ClassVar[tuple[dict[str, Any], ...]] = ({},)
     settles: ClassVar[dict[str, tuple[str, ...]]] = {}
+    claimed: ClassVar[str] = ""
     confidence: float | None = None
     budget: int | None = None
     at: int | None = None
@@ -180,6 +182,11 @@ def method_of(plan: Plan) -> Method:
     return create(plan.method, dict(plan.parameters))
 
 
+def grid_of(plan: Plan) -> Int64Array:
+    """Ranks that the curve's table will show: the plan decides them, not the labels."""
+    return method_of(plan).curve(plan, Labels.of(plan, np.full(plan.ranks.size, -1))).grid
+
+
 def changed(method: AnyMethod, **parameters: Any) -> AnyMethod:
     """Give the same method with other values of those parameters that it has."""
     return cast(AnyMethod, replace(cast(Any, method), **own_parameters(type(method), parameters)))
@@ -248,11 +255,7 @@ class Sampled(Method):
 
 
 def check_items(n_items: int) -> int:
-    """Refuse a list that has no items, or too many for sums to stay exact.
-
-    Raises:
-        InputError: If `n_items` is not in 1..2⁵³.
-    """
+    """Refuse a list that has no items, or too many for sums to stay exact."""
     if not isinstance(n_items, Integral):
         raise InputError(f"a ranking of {n_items!r} items cannot be planned", "give a whole number")
     if not 1 <= n_items <= 2**53:

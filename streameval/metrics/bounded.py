@@ -13,7 +13,6 @@ from streameval.curve.areas import Interval
 from streameval.curve.at_cutoff import METRICS, Known, bounds_at
 from streameval.curve.estimate import between
 from streameval.curve.extremes import Extremes
-from streameval.curve.proven import best_f
 from streameval.metrics import BETAS, ELEVEN, PRECISIONS, RECALLS, Row, cutoffs, table, text
 from streameval.typing import FloatArray, Int64Array
 
@@ -85,7 +84,7 @@ def _of_the_list(extremes: Extremes, curve: Curve) -> Iterator[Row]:
     yield _row("roc_auc", "", areas.roc_auc(extremes))
     for beta in BETAS:
         yield _row(f"max_f{beta:g}", "", points.max_f(extremes, beta))
-    rank = best_f(curve.envelope, curve.misses, 1.0)
+    rank = points.best_f(curve.envelope, curve.misses, 1.0)
     yield (
         "max_f1_rank",
         "",

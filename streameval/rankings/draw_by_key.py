@@ -81,9 +81,6 @@ def draw_by_key(
         memory: GB; keys are read in runs of ranks that fit. A stored order is read once in all, an order by score once
             a run.
 
-    Returns:
-        int64 array, strictly increasing: The ranks drawn.
-
     Raises:
         InputError: No such column, one that cannot be hashed, keys that are null, or drawn keys that stand at several
             items.

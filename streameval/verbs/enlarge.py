@@ -94,11 +94,11 @@ def _narrow_enough(looks: list[Look], half_width: float, calibration: float) -> 
 def _reached(folder: Study, plan: Plan) -> float | None:
     """Half-width that the whole of the plan's labels reached; None before it was evaluated with all of them."""
     try:
-        found = folder.evaluation().summary
+        summary = folder.evaluation().summary
     except StudyError:
         return None
-    current = found["study"] == plan.plan_id and found["account"]["missing"] == 0
-    return float(found["half_width"]["alpha"]) if current else None
+    current = summary["study"] == plan.plan_id and summary["account"]["missing"] == 0
+    return float(summary["half_width"]["alpha"]) if current else None
 
 
 def _calibration(reached: float | None, now: Look) -> float:

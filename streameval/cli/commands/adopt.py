@@ -37,21 +37,15 @@ def adopt(
     Example: streameval adopt list/ --study ours --labels sample.csv --on id --drawn uniform --sample-size 2000
     Example: streameval adopt list/ --study ours --labels sample.csv --drawn strata --strata strata.csv
 
-    Parameters
-    ----------
-    ranking
-        Parquet files, folders of partitions or globs; their stored order is the ranking, best first, without --score.
-    study
-        Folder of the study; made if it is not there.
-    labels
-        Label table with one row for every drawn item, labelled or not, by rank or by --on.
-    drawn
-        How they were drawn: uniform, strata, poisson, sampford, conditional-poisson or pivotal have bounds; fixed-size,
-        systematic, blocks, until, quota, convenience and uncertainty have estimates without any.
-    confidence
-        Probability of the claim.
-    looks
-        How often bounds may be seen and labels of our own added after, with plan --labels-more.
+    Args:
+        ranking: Parquet files, folders of partitions or globs; their stored order is the ranking, best first, without
+            --score.
+        study: Folder of the study; made if it is not there.
+        labels: Label table with one row for every drawn item, labelled or not, by rank or by --on.
+        drawn: How they were drawn: uniform, strata, poisson, sampford, conditional-poisson or pivotal have bounds;
+            fixed-size, systematic, blocks, until, quota, convenience and uncertainty have estimates without any.
+        confidence: Probability of the claim.
+        looks: How often bounds may be seen and labels of our own added after, with plan --labels-more.
     """
     from streameval.methods.adopted.designs import DESIGNS
     from streameval.verbs.adopt import adopt as verb

@@ -17,15 +17,12 @@ def check(study: Path, *checks: str, summary: Path | None = None, output: Output
 
     Example: streameval check my-study "precision@10000 >= .9" "recall@p.95 >= .5"
 
-    Parameters
-    ----------
-    study
-        Folder of an evaluated study.
-    checks
-        METRIC[@CUTOFF] >= NUMBER (or >, <=, <). The cutoff is a rank (precision@10000), a score (f1@s.7), a precision
-        (recall@p.95) or a recall (precision@r.5); average_precision, roc_auc and others of the whole list have none.
-    summary
-        File to add the outcome to, as Markdown: the summary page of a CI job, say.
+    Args:
+        study: Folder of an evaluated study.
+        checks: METRIC[@CUTOFF] >= NUMBER (or >, <=, <). The cutoff is a rank (precision@10000), a score (f1@s.7), a
+            precision (recall@p.95) or a recall (precision@r.5); average_precision, roc_auc and others of the whole list
+            have none.
+        summary: File to add the outcome to, as Markdown: the summary page of a CI job, say.
     """
     from streameval.reporting.sentences import band_meaning
     from streameval.study import Study

@@ -22,14 +22,10 @@ def cost(
     Example: streameval cost --items 2000000000 --alpha 0.05 --price-per-label 0.05
     Example: streameval cost --items 2000000000 --budget 10000
 
-    Parameters
-    ----------
-    items
-        Items in the ranking.
-    price_per_label
-        Adds what the labels cost.
-    adopted
-        Say too what a uniform sample of so many labels is worth that somebody else drew (streameval adopt).
+    Args:
+        items: Items in the ranking.
+        price_per_label: Adds what the labels cost.
+        adopted: Say too what a uniform sample of so many labels is worth that somebody else drew (streameval adopt).
     """
     from streameval.verbs.cost import cost as verb
     from streameval.verbs.cost import worth

@@ -135,9 +135,9 @@ _REACHED = f"""(
     GROUP BY se_num, se_den, se_n, se_m, se_least, se_most, se_reached, se_cross) AS se_found"""
 
 
-def _at_target(name: str, found: str, comment: str) -> Macro:
-    return Macro(name, "x", comment, f"(SELECT se_triple(se_low, se_high) FROM {found})",
-                 f"SELECT x AS target, unnest(se_triple(se_low, se_high)) FROM {found}")  # fmt: skip
+def _at_target(name: str, rows: str, comment: str) -> Macro:
+    return Macro(name, "x", comment, f"(SELECT se_triple(se_low, se_high) FROM {rows})",
+                 f"SELECT x AS target, unnest(se_triple(se_low, se_high)) FROM {rows}")  # fmt: skip
 
 
 _THRESHOLD = """(
@@ -184,15 +184,15 @@ def _of_slice(macro: Macro) -> Macro:
     return Macro(f"slice_{macro.name}", f"s, {macro.parameters}", comment, body, table)
 
 
-# first and last rank that the cutoff at score s may be: that of the last known score that is as good, and the rank
+# first and last rank that the cutoff at score x may be: that of the last known score that is as good, and the rank
 # before the first one that is worse
 _SPAN = """(
     SELECT coalesce(max(se_rank) FILTER (WHERE se_good), 0) AS se_from,
            coalesce(min(se_rank) FILTER (WHERE NOT se_good) - 1, any_value(se_count)) AS se_to
     FROM (SELECT se_rank, se_count, CASE WHEN se_up THEN se_score <= {asked} ELSE se_score >= {asked} END AS se_good
           FROM (SELECT rank, score FROM curve WHERE {known}) AS se_scores(se_rank, se_score)
-          CROSS JOIN (SELECT arg_min(score, rank) < arg_max(score, rank), (SELECT n_items FROM provenance) FROM curve
-                      WHERE {known}) AS se_way(se_up, se_count)) AS se_judged
+          CROSS JOIN (SELECT arg_min(score, rank) < arg_max(score, rank), (SELECT n_items FROM provenance)
+                      FROM curve WHERE {known}) AS se_way(se_up, se_count)) AS se_judged
     HAVING count(*) > 0) AS se_span"""
 # ranks of that span at which a bound can be weakest: its ends, and where either bound turns
 _TURNS = """(
@@ -212,20 +212,20 @@ _AT_SPAN = """(
 
 def _at_score(kind: str) -> list[Macro]:
     """Rank and precision of the cutoff that keeps every item of score s and better; of no scores, nothing."""
-    ranks = "Rank of the last item whose score is s or better: it lies between lower and upper; 0 is none of the items."
-    shares = "Share of positives among the items whose score is s or better, wherever that cutoff lies."
+    ranks = "Rank of the last item whose score is x or better: it lies between lower and upper; 0 is none of the items."
+    shares = "Share of positives among the items whose score is x or better, wherever that cutoff lies."
     if kind == "none":
         nothing = "struct_pack(lower := NULL::DOUBLE, upper := NULL::DOUBLE)"
         table = f"SELECT unnest({nothing})"
-        return [Macro("rank_at_score", "s", ranks, nothing, table),
-                Macro("precision_at_score", "s", shares, nothing, table)]  # fmt: skip
+        return [Macro("rank_at_score", "x", ranks, nothing, table),
+                Macro("precision_at_score", "x", shares, nothing, table)]  # fmt: skip
     known = "score IS NOT NULL" + (" AND NOT isnan(score)" if kind in _FLOATS else "")
-    span = _SPAN.format(known=known, asked=f"(s)::{_FLOATS[kind]}" if kind in _FLOATS else "(s)")
+    span = _SPAN.format(known=known, asked=f"(x)::{_FLOATS[kind]}" if kind in _FLOATS else "(x)")
     within = _AT_SPAN.format(span=span, turns=_TURNS.format(span=span))
     rank = "struct_pack(lower := se_from, upper := se_to)"
     share = "struct_pack(lower := se_low, upper := se_high)"
-    return [Macro("rank_at_score", "s", ranks, f"(SELECT {rank} FROM {span})", f"SELECT unnest({rank}) FROM {span}"),
-            Macro("precision_at_score", "s", shares, f"(SELECT {share} FROM {within})",
+    return [Macro("rank_at_score", "x", ranks, f"(SELECT {rank} FROM {span})", f"SELECT unnest({rank}) FROM {span}"),
+            Macro("precision_at_score", "x", shares, f"(SELECT {share} FROM {within})",
                   f"SELECT unnest({share}) FROM {within}")]  # fmt: skip
 
 
