@@ -27,7 +27,10 @@ SMALL = {
     "stratified": {"epsilon": 0.3, "alpha": 0.5},
 }
 TARGETS = ("0.01", "0.07", "0.3", "0.5", "0.77", "0.9", "0.95", "0.999", "1")
-MACROS = ("precision_at", "recall_at", "yield_at", "f_measure", "rank_at_precision", "rank_at_recall", "threshold_at")
+MACROS = (
+    "precision_at", "recall_at", "yield_at", "f_measure", "rank_at_precision", "rank_at_recall", "threshold_at",
+    "rank_at_score", "precision_at_score",
+)  # fmt: skip
 
 
 def study_of(ranking, folder, method="loguniform", **options):

@@ -56,7 +56,10 @@ def database(tables: Mapping[str, pa.Table], caution: str = "") -> Callable[[str
 def _kind(curve: pa.Table) -> str:
     if "score" not in curve.column_names:
         return "none"
-    return "float" if pa.types.is_floating(curve.schema.field("score").type) else "other"
+    kind = curve.schema.field("score").type
+    if not pa.types.is_floating(kind):
+        return "other"
+    return "double" if kind == pa.float64() else "float"
 
 
 def _add(connection: duckdb.DuckDBPyConnection, table_name: str, table: pa.Table, caution: str) -> None:
