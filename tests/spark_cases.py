@@ -63,7 +63,8 @@ CASES = {
 
 def session(engine):
     """Settings of the engine; a server lives as long as this process."""
-    os.environ.update(SPARK_LOCAL_IP="127.0.0.1", PYTHONPATH=os.pathsep.join(sys.path), SPARK_SUBMIT_OPTS=QUICK_TO_START)
+    os.environ.update(SPARK_LOCAL_IP="127.0.0.1", SPARK_SUBMIT_OPTS=QUICK_TO_START)
+    os.environ["PYTHONPATH"] = os.pathsep.join(sys.path)
     if engine == "connect":
         return {"remote": "local[2]"}
     if engine == "classic":  # the session that is there: few partitions of a shuffle, to keep the suite quick
