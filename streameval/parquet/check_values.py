@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from decimal import Context
 from itertools import islice
 from typing import Any
@@ -22,7 +22,7 @@ _BOOLEAN, _FIXED = 0, 7
 def check_values(
     values: pa.ChunkedArray,
     first: int,
-    stated: Iterable[Stated | StatedOfPages],
+    stated: Sequence[Stated | StatedOfPages],
     leaf: Leaf,
     where: str,
     number: int = 0,
@@ -57,7 +57,7 @@ def check_values(
 
 
 def _single(
-    stated: Iterable[Stated | StatedOfPages],
+    stated: Sequence[Stated | StatedOfPages],
     values: pa.ChunkedArray,
     first: int,
     leaf: Leaf,
@@ -67,15 +67,19 @@ def _single(
 
     If these are all pages, smallest and largest value of all rows become `known`.
     """
-    numbers, ends = _numbers(values, leaf), dict[bytes, tuple[Any, Any]]()
-    for one in sorted(stated, key=lambda one: isinstance(one, Stated)):
-        if isinstance(one, Stated):
-            yield one
-        elif numbers is None or not _all_hold(one, numbers, first, ends):
-            yield from (one[page] for page in range(len(one.first)))
-        elif int(one.rows.sum()) == len(values):
-            low, high = ends[(one.first - first).tobytes()]
-            known[first, first + len(values)] = values.type, low.min().item(), high.max().item()
+    numbers, ends, held = _numbers(values, leaf), dict[bytes, tuple[Any, Any]](), list[StatedOfPages]()
+    pages = () if numbers is None else (one for one in stated if isinstance(one, StatedOfPages))
+    for one in pages:
+        if _all_hold(one, numbers, first, ends):
+            held.append(one)
+            if int(one.rows.sum()) == len(values):
+                low, high = ends[(one.first - first).tobytes()]
+                known[first, first + len(values)] = values.type, low.min().item(), high.max().item()
+    for each in stated:
+        if isinstance(each, Stated):
+            yield each
+        elif each not in held:
+            yield from (each[page] for page in range(len(each.first)))
 
 
 def _numbers(values: pa.ChunkedArray, leaf: Leaf) -> Any:
