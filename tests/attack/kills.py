@@ -139,7 +139,8 @@ class Interrupts(Disturbances):
 
 def _left(between: dict[str, str], before: dict[str, str]) -> Outcome | None:
     """Hidden and partial files that are there after a command which could have removed them."""
-    new = [name for name in between if name not in before and Path(name).name.startswith(".")]
+    hidden = [name for name in between if name not in before and Path(name).name.startswith(".")]
+    new = [name for name in hidden if Path(name).name != ".lock"]  # which a study keeps
     return Outcome(outcomes.LEFT, f"at once: {signature(', '.join(new))}") if new else None
 
 
