@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import tomllib
 from pathlib import Path
 
 import duckdb
@@ -97,9 +98,17 @@ def test_python_for_other_tools_is_python(code):
     compile(code, "guide", "exec")
 
 
+@pytest.mark.parametrize("code", of_language("toml"))
+def test_defaults_are_those_of_options(code, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "streameval.toml").write_text(code)
+    for verb in tomllib.loads(code):
+        app.parse_args([verb, "--study", "s"], exit_on_error=False, print_error=False)
+
+
 def test_every_block_is_of_a_kind_that_is_tested():
     kinds = {language for name, language, _ in BLOCKS if name not in GENERATED}
-    assert kinds <= {"console", "sh", "python", "sql", "pycon"}
+    assert kinds <= {"console", "sh", "python", "sql", "pycon", "toml"}
     assert len(QUERIES) == 2
 
 

@@ -14,6 +14,7 @@ from cyclopts import Parameter
 from streameval.cli.methods import MethodFlags
 from streameval.cli.options import Flags, Whole
 from streameval.cli.output import Output, progress
+from streameval.cli.panels import GROWTH, REUSE
 from streameval.cli.ranking import RankingFlags
 from streameval.errors import InputError, StudyError
 from streameval.options import option
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from streameval.types import Plan
 
 
-@Parameter(name="*")
+@Parameter(name="*", group=GROWTH)
 @dataclass(frozen=True)
 class GrowthFlags(Flags):
     """Growing a study that was planned with --looks, without naming its ranking again."""
@@ -34,7 +35,7 @@ class GrowthFlags(Flags):
     )
 
 
-@Parameter(name="*")
+@Parameter(name="*", group=REUSE)
 @dataclass(frozen=True)
 class ReuseFlags(Flags):
     """Drawing the same items in every version of a ranking."""

@@ -12,6 +12,7 @@ from streameval.cli.batch import Batch, copied, job, record, stage
 from streameval.cli.forecasts import lines_of, of_plan, rehearsed
 from streameval.cli.options import Flags, Whole, flags_of
 from streameval.cli.output import Output, columns
+from streameval.cli.panels import LABELS
 from streameval.labelling.options import Judging, LabelColumns
 from streameval.text import short
 
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from streameval.slices.files import SliceResult
 
 
-@flags_of(LabelColumns, Judging)
+@flags_of(LabelColumns, Judging, panel=LABELS)
 class LabelFlags(Flags):
     """Which columns of a label table say what, and how votes become labels."""
 

@@ -12,13 +12,14 @@ from streameval.cli.batch import Batch, job, record, stage
 from streameval.cli.forecasts import lines_of, of_plan, rehearsed
 from streameval.cli.options import EngineFlags, Flags, flags_of
 from streameval.cli.output import Output, progress
+from streameval.cli.panels import TASKS
 from streameval.labelling.options import TaskOptions
 
 if TYPE_CHECKING:
     from streameval.verbs.select import Selection
 
 
-@flags_of(TaskOptions)
+@flags_of(TaskOptions, panel=TASKS)
 class TaskFlags(Flags):
     """What an export holds."""
 
