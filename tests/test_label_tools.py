@@ -40,7 +40,7 @@ def tasks_of(texts):
 
 
 def written(suffix, tasks, folder):
-    found = format_of("x" + suffix)(tasks, folder / f"tasks{suffix}")
+    found = format_of("x" + suffix).files(tasks, folder / f"tasks{suffix}")
     for path, write in found.items():
         write(str(path))
     return list(found)

@@ -120,12 +120,20 @@ def plan_with_key(
         lines.append(f"{made.labelled:,} have a label already: {labels - made.labelled:,} are left to ask for.")
     if reuse.labels_unseen_by_model == "no":
         lines.append("The model has seen these labels: bounds will promise nothing.")
-    output.say(result, [*lines, next_stop(Study(study), made.plan)])
+    output.say(result, [*lines, *doubts(made.plan), next_stop(Study(study), made.plan, made.labelled)])
 
 
-def next_stop(study: Study, plan: Plan) -> str:
-    """What to run after `plan`: `evaluate` where the items of this very plan are selected already."""
+def doubts(plan: Plan) -> list[str]:
+    """What to look at before any label is spent."""
+    return [plan.location["doubt"]] if "doubt" in plan.location else []
+
+
+def next_stop(study: Study, plan: Plan, labelled: int = 0) -> str:
+    """What to run after `plan`: `evaluate` where the items of this very plan are selected, or have labels already."""
     with suppress(StudyError):
         if study.selection(plan) is not None:
             return f"Next: streameval evaluate {shlex.quote(str(study.folder))} --labels FILE"
-    return f"Next: streameval select {shlex.quote(str(study.folder))} --export tasks.csv"
+    if labelled == plan.table.num_rows:
+        return f"Next: streameval evaluate {shlex.quote(str(study.folder))}"
+    remaining = " --remaining" if labelled else ""
+    return f"Next: streameval select {shlex.quote(str(study.folder))}{remaining} --export tasks.csv"

@@ -17,7 +17,8 @@ import duckdb
 import pyarrow as pa
 
 from streameval.errors import StudyError
-from streameval.labelling.columns import ANSWERS, Found
+from streameval.labelling.columns import Found
+from streameval.labelling.names import ANSWERS
 from streameval.labelling.readers import ROW, given, quote
 
 _BLANK = {"", "nan", "none", "null", "na", "n/a", "nat", "<na>"}

@@ -13,6 +13,7 @@ from streameval.methods import create, refuse_alpha_with_budget
 from streameval.progress import Progress, silent
 from streameval.rankings import open_ranking
 from streameval.rankings.ranking import Ranking
+from streameval.rankings.stored_order import located
 from streameval.rows.options import RankingOptions
 from streameval.slices.plan import draw_by_slices
 from streameval.study import Study
@@ -122,5 +123,5 @@ def draw(
     opened = open_ranking(ranking, options)
     if how.by is not None:
         return draw_by_slices(opened, how.by, chosen, how.seed, progress), opened
-    drawn = replace(chosen.plan(opened.n_items, how.seed), ranking=opened.description(), location=opened.location())
+    drawn = replace(chosen.plan(opened.n_items, how.seed), ranking=opened.description(), location=located(opened))
     return drawn, opened

@@ -98,7 +98,7 @@ def select(
     """
     folder = Study(Path(study))
     plan = folder.plan()
-    files = format_of(os.fspath(export)) if export is not None else None
+    form = format_of(os.fspath(export)) if export is not None else None
     (asked,) = split([TaskOptions], tasks, "select")
     if export is None and (given := [name for name, value in tasks.items() if value]):
         raise InputError(f"{given[0]} says what an export holds, and there is none", "name a file with --export")
@@ -117,10 +117,10 @@ def select(
         forget(folder.scans)
     table = fetched.table
     source = {"source": plan.location["source"], "fingerprint": plan.ranking["fingerprint"]}
-    if files is None or export is None:
+    if form is None or export is None:
         return Selection(table, fetched, before is not None, source=source)
     made = make_tasks(folder, plan, table, set(columns or ()), asked)
-    exported = files(made.table, Path(export), question_of(asked))
+    exported = form.files(made.table, Path(export), question_of(asked))
     atomic.write_all(folder.extra_task_files(made.extra))
     atomic.write_out(exported, hint="people may have filled it in, so it is never replaced: export to another name")
     return Selection(table, fetched, before is not None, made.left_out, made.table.num_rows, tuple(exported), source)

@@ -61,7 +61,14 @@ def evaluate(
         Folder or object store (s3://bucket/folder) to copy the results to, their manifest.json last.
     """
     from streameval.cli.picture import picture
-    from streameval.reporting.sentences import band_meaning, estimate_sentence, half_width_sentence, remarks, verdict
+    from streameval.reporting.sentences import (
+        band_meaning,
+        estimate_sentence,
+        half_width_sentence,
+        next_command,
+        remarks,
+        verdict,
+    )
     from streameval.study import Study, result_files
     from streameval.study.provenance import way_out
     from streameval.verbs.evaluate import evaluate as verb
@@ -103,9 +110,13 @@ def evaluate(
         f"Report: {study / 'report.html'}",
     ]
     result = {**found.summary, "sources": given, "precision_at": cuts, "report": str(study / "report.html")}
+    plan = Study(study).plan()
     if found.curve.claim.coverage == "none":
-        result["next"] = way_out(Study(study).plan(), found.summary, str(study))
+        result["next"] = way_out(plan, found.summary, str(study))
         lines.append(f"Next: {result['next']}.")
+    elif command := next_command(plan, found, str(study))[1]:
+        result["next"] = f"streameval {command}"
+        lines.append(f"Next: {result['next']}")
     if publish is not None:
         from streameval.verbs.publish import publish as copy
 

@@ -1,8 +1,9 @@
 """Task files for people: one file here per format, found by the ending of the path that was asked for.
 
-Each module has `SUFFIX` and `files(tasks, path, question)`, which returns a writer for every file that the tasks take;
-`tasks` is a table in the order people will see it, with `se_study` and `se_task` before the items' columns. A column
-whose name a label table would give a meaning of its own is called NAME_item.
+Each module has `SUFFIX`, `HOW` people answer, `BACK`, the file in which answers come back (as a word of a shell; the
+exported one where it is empty), and `files(tasks, path, question)`, which returns a writer for every file that the
+tasks take; `tasks` is a table in the order people will see it, with `se_study` and `se_task` before the items' columns.
+A column whose name a label table would give a meaning of its own is called NAME_item.
 """
 
 from __future__ import annotations
@@ -43,21 +44,29 @@ class Question:
 
 
 NO_QUESTION = Question()
-Format = Callable[[pa.Table, Path, Question], Files]
+
+
+@dataclass(frozen=True)
+class Format:
+    """What a module of a format says: see above."""
+
+    files: Callable[[pa.Table, Path, Question], Files]
+    how: str
+    back: str
 
 
 def available() -> dict[str, Format]:
     """Formats by suffix, the longest first: `.label-studio.json` is not `.json`."""
     modules = [importlib.import_module(f"{__name__}.{info.name}") for info in pkgutil.iter_modules(__path__)]
-    found = {module.SUFFIX: module.files for module in modules if hasattr(module, "SUFFIX")}
+    found = {one.SUFFIX: Format(one.files, one.HOW, one.BACK) for one in modules if hasattr(one, "SUFFIX")}
     return dict(sorted(found.items(), key=lambda one: (-len(one[0]), one[0])))
 
 
 def format_of(path: str) -> Format:
     """Return the format for a path's ending; an `InputError` where none has it."""
-    for suffix, files in available().items():
+    for suffix, found in available().items():
         if path.lower().endswith(suffix):
-            return files
+            return found
     raise InputError(f"{path}: no task format has this ending", f"there are: {', '.join(available())}")
 
 

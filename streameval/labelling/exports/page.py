@@ -19,6 +19,8 @@ from streameval.labelling.exports import NO_QUESTION, Files, Question, unambiguo
 from streameval.labelling.exports.cells import dumps, records, text
 
 SUFFIX = ".html"
+HOW = "people open it in a browser and save their answers as CSV"
+BACK = "labels-*.csv"
 _OURS = ("se_study", "se_task")
 
 

@@ -16,6 +16,8 @@ from streameval.labelling.exports import NO_QUESTION, Files, Question, unambiguo
 from streameval.labelling.exports.cells import dumps, records, text
 
 SUFFIX = ".jsonl"
+HOW = "label them in Prodigy, then `prodigy db-out DATASET > answers.jsonl`"
+BACK = "answers.jsonl"
 _OURS = ("se_study", "se_task")
 
 
