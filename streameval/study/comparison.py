@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from streameval.curve import Curve
+from streameval.notebook import Tabular
 from streameval.types import Claim
 
 
@@ -42,7 +43,7 @@ class Side:
 
 
 @dataclass(frozen=True)
-class Comparison:
+class Comparison(Tabular):
     """Two rankings side by side.
 
     Attributes:
@@ -65,6 +66,11 @@ class Comparison:
     curves: pa.Table = field(repr=False)
     differences: pa.Table = field(repr=False)
     agree: bool = True
+
+    @property
+    def table(self) -> pa.Table:
+        """The differences."""
+        return self.differences
 
     @property
     def alike(self) -> bool:

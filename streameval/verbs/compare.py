@@ -19,7 +19,7 @@ from streameval.study import Study
 from streameval.study.comparison import Comparison, Side, alike
 from streameval.study.judging import curve_of
 from streameval.study.result_files import Evaluation
-from streameval.types import STRENGTH, TRUTH, Claim, Labels, Plan
+from streameval.types import STRENGTH, TRUTH, Claim, Plan
 from streameval.verbs.differences import differences, subtract
 
 
@@ -99,12 +99,8 @@ def _side(name: str, plan: Plan | None, found: Evaluation, share: float) -> Side
     if _by_chance(found):
         if create(plan.method, parameters).level is None:
             raise StudyError(f"{name}: method {plan.method} has no confidence to share")
-        label = found.labels.column("label").fill_null(-1).to_numpy().astype(np.int8)
-        votes, positive = (found.labels.column(key).to_numpy() for key in ("votes", "positive_votes"))
-        told = found.curve.claim
-        labels = Labels(plan.ranks, label, votes, positive, about=told.about, why=told.why)
         error = float(found.summary.get("label_error", 0.0))
-        curve = curve_of(replace(plan, parameters={**parameters, "confidence": share}), labels, error)
+        curve = curve_of(replace(plan, parameters={**parameters, "confidence": share}), found.labels, error)
         curve = replace(curve, misses=found.curve.misses, score=found.curve.score)
     # an estimate does not depend on the confidence, nor on what the other side says: it is that of evaluate
     curve = curve.centred(found.curve.center or found.curve.envelope, found.curve.basis)

@@ -16,6 +16,7 @@ from streameval.errors import InputError, StudyError, did_you_mean
 from streameval.labelling.exports import format_of
 from streameval.labelling.options import TaskOptions
 from streameval.methods import method_of
+from streameval.notebook import Tabular, facts, head
 from streameval.options import split
 from streameval.order.checkpoints import Scans, forget
 from streameval.progress import Progress, silent
@@ -37,7 +38,7 @@ _COUNTS = [
 
 
 @dataclass(frozen=True)
-class Selection:
+class Selection(Tabular):
     """What `select` did.
 
     Attributes:
@@ -63,6 +64,12 @@ class Selection:
         exported = f", {self.tasks:,} tasks in {self.files[0].name!r}" if self.files else ""
         more = f" and {len(self.files) - 1:,} more" if len(self.files) > 1 else ""
         return f"<Selection of {self.table.num_rows:,} items, {self.table.num_columns} columns{exported}{more}>"
+
+    def _repr_html_(self) -> str:
+        """Show in a notebook what was fetched and written, and the first items."""
+        said = {"items": f"{self.table.num_rows:,}", "rows read": f"{self.fetched.rows_read:,}"}
+        said |= {"tasks": f"{self.tasks:,}", "files": ", ".join(map(str, self.files))} if self.files else {}
+        return facts("Selection", said) + head(self.table)
 
 
 def select(

@@ -86,7 +86,7 @@ def writer(folder: Study, plan: Plan | None, found: Evaluation) -> Callable[[str
         selection = folder.selection(plan)
         if selection is not None:
             tables["selection"] = selection.replace_schema_metadata(None)
-    tables["labels"] = found.labels.replace_schema_metadata(None)
+    tables["labels"] = found.label_table.replace_schema_metadata(None)
     tables["curve"] = found.curve_table.replace_schema_metadata(None)
     tables["envelope"] = found.curve.envelope_table
     tables["metrics"] = found.metrics.replace_schema_metadata(None)
