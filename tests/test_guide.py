@@ -1,6 +1,7 @@
 """What the README and the guides show is what happens: every block of code is run, or at least read."""
 
 import importlib.util
+import inspect
 import json
 import os
 import re
@@ -22,6 +23,7 @@ import pytest
 import streameval
 import streameval.study
 from streameval.cli import app, run
+from streameval.metrics import arrays
 
 HOME = Path(__file__).resolve().parents[1]
 GUIDE = HOME / "streameval" / "guide"
@@ -131,6 +133,13 @@ def test_references_are_those_of_the_code(page):
     reference = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(reference)
     assert reference.PAGES[page]() == (GUIDE.parent / page).read_text(encoding="utf-8"), "run scripts/reference"
+
+
+def test_every_public_function_has_an_example_that_is_run():
+    text = "".join(code for _, language, code in BLOCKS if language == "pycon") + (inspect.getdoc(arrays) or "")
+    without = [name for name in streameval.__all__
+               if inspect.isfunction(getattr(streameval, name)) and f"streameval.{name}(" not in text]  # fmt: skip
+    assert without == []
 
 
 def test_guide_lists_topics_and_shows_one(capsys):

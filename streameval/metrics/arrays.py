@@ -6,6 +6,10 @@
 0.8333
 >>> float(streameval.roc_auc_score(y_true, y_score))
 0.75
+>>> streameval.precision_recall_curve(y_true, y_score)[1].tolist()
+[1.0, 1.0, 0.5, 0.5, 0.0]
+>>> streameval.roc_curve(["n", "n", "y", "y"], y_score, pos_label="y", sample_weight=[1, 3, 1, 1])[1].tolist()
+[0.0, 0.5, 0.5, 1.0, 1.0]
 """
 
 from __future__ import annotations

@@ -69,6 +69,10 @@ class Study:
 
     folder: Path
 
+    def __post_init__(self) -> None:
+        """Take a path of any kind."""
+        object.__setattr__(self, "folder", Path(self.folder))
+
     @property
     def exists(self) -> bool:
         """Whether there is a plan."""

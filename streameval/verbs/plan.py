@@ -34,8 +34,9 @@ def plan(
     """Choose the ranks of a ranking to label, and write them to a study.
 
     Args:
-        ranking: A Parquet file, a folder of partitions, a glob, or a list of these; or an Arrow, Polars or pandas
-            table. Its stored order is the ranking, or the order that `options` describe.
+        ranking: A Parquet file, a folder of partitions, a glob, or a list of these; or a table of Arrow, Polars or
+            pandas, a relation of DuckDB, a pyarrow dataset or reader: these are read into memory. Its stored order is
+            the ranking, or the order that `options` describe.
         study: Folder of the study; made if it is not there. The same plan again changes nothing. Another one takes its
             place only while nothing was made of it (`Study.is_begun`).
         method: Name of the method.
