@@ -6,6 +6,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import duckdb
+import pyarrow as pa
+
+
+def in_batches(answer: duckdb.DuckDBPyRelation, rows: int) -> pa.RecordBatchReader:
+    """Read an answer, so many rows at a time; DuckDB 1.4 has an older name for it."""
+    return answer.to_arrow_reader(rows) if hasattr(answer, "to_arrow_reader") else answer.fetch_record_batch(rows)
 
 
 @contextmanager

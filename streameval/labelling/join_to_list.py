@@ -16,7 +16,7 @@ from streameval.errors import InputError, outside_trouble
 from streameval.kernels.placing import MISSING, place_labels
 from streameval.labelling import expressions as sql
 from streameval.labelling.columns import Found, find
-from streameval.labelling.duckdb_session import connected
+from streameval.labelling.duckdb_session import connected, in_batches
 from streameval.labelling.match_items import refuse_shortened, shortened
 from streameval.labelling.options import LabelColumns
 from streameval.labelling.readers import given, name_of, open_source, quote
@@ -102,7 +102,7 @@ def _joined(connection: duckdb.DuckDBPyConnection, found: Found, keys: ItemKeys,
         if lost:
             refuse_shortened(connection, found, rounded, name)
         raise InputError(f"{name}: label '{str(label)[:40]}' is not 0 or 1")
-    yield from connection.sql(f"SELECT * FROM ({rows}) WHERE value IS NOT NULL").to_arrow_reader(_ROWS)
+    yield from in_batches(connection.sql(f"SELECT * FROM ({rows}) WHERE value IS NOT NULL"), _ROWS)
 
 
 def _by_keys(connection: duckdb.DuckDBPyConnection, found: Found, keys: ItemKeys, name: str) -> tuple[str, str]:

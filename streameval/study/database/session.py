@@ -12,6 +12,7 @@ import duckdb
 import pyarrow as pa
 
 from streameval.errors import InputError, outside_trouble
+from streameval.labelling.duckdb_session import in_batches
 from streameval.process.interrupts import held
 from streameval.study.database.comments import TABLES
 from streameval.study.database.writer import literal, name, told_apart
@@ -106,7 +107,7 @@ class Session:
 
     def _answer(self, query: str) -> pa.Table:
         answer = self._connection.sql(query)
-        found = pa.table({}) if answer is None else self._table(answer.to_arrow_reader(_BATCH_ROWS))
+        found = pa.table({}) if answer is None else self._table(in_batches(answer, _BATCH_ROWS))
         return found.rename_columns(told_apart(found.column_names))
 
     def _table(self, rows: pa.RecordBatchReader) -> pa.Table:

@@ -86,7 +86,8 @@ def _add(connection: duckdb.DuckDBPyConnection, table_name: str, table: pa.Table
 def storable(connection: duckdb.DuckDBPyConnection, table: pa.Table) -> pa.Table:
     """Give columns names that SQL tells apart whatever their capitals, and types that DuckDB 1.2 stores."""
     names = told_apart([field.name.replace("\0", "") or "column" for field in table.schema])
-    columns = [column if _stores(connection, column.type) else _as_text(column) for column in table.columns]
+    known = [one.cast(pa.float32()) if pa.types.is_float16(one.type) else one for one in table.columns]
+    columns = [column if _stores(connection, column.type) else _as_text(column) for column in known]
     return pa.table(columns, names=names)
 
 
