@@ -14,54 +14,23 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
-from streameval.counting.block_sums import sum_groups
-from streameval.counting.totals import Totals, fold
 from streameval.errors import InputError, check_misses
-from streameval.typing import AnyArray, BoolArray, FloatArray
+from streameval.metrics.cases import Ranked, ranked
+from streameval.typing import BoolArray, FloatArray
 
 Ties = Literal["grouped", "pessimistic", "expected", "optimistic"]
 Label = bool | int | float | str
 _ORDER = {"grouped": "grouped", "pessimistic": "late", "expected": "expected", "optimistic": "early"}
-_NO_CUTS = np.empty(0, np.int64)
-
-
-@dataclass(frozen=True)
-class _Groups:
-    """Groups of tied items, best first.
-
-    Attributes:
-        score: array, shape (n,).
-        ranks, found (int64 arrays, of weighted items float64, shape (n,)): Items and positives up to the end of each
-            group.
-    """
-
-    score: npt.NDArray[np.generic]
-    ranks: AnyArray = field(repr=False)
-    found: AnyArray = field(repr=False)
-
-    @property
-    def weighted(self) -> bool:
-        return self.ranks.dtype.kind == "f"
-
-    @property
-    def sizes(self) -> tuple[AnyArray, AnyArray]:
-        """Items and positives of each group."""
-        return np.diff(self.ranks, prepend=0), np.diff(self.found, prepend=0)
-
-    @property
-    def totals(self) -> Totals:
-        return fold(list(sum_groups(0, *self.sizes, _NO_CUTS)), _NO_CUTS)
 
 
 def _groups(
     y_true: npt.ArrayLike, y_score: npt.ArrayLike, pos_label: Label | None, sample_weight: npt.ArrayLike | None
-) -> _Groups:
+) -> Ranked:
     """Sort by score, the largest first; items of weight 0 are left out, as scikit-learn has it."""
     labels, scores = _array(y_true, "y_true"), _array(y_score, "y_score")
     _refuse_words(scores, "y_score")
@@ -72,18 +41,14 @@ def _groups(
     positive = _positive(labels, pos_label)
     if scores.dtype.kind == "f" and np.isnan(scores).any():
         raise InputError(f"y_score[{int(np.argmax(np.isnan(scores))):,}] is NaN", "every item needs a score")
-    weight = None
-    if sample_weight is not None:
-        weight = _weights(sample_weight, labels.shape)
-        kept = weight > 0
-        scores, positive, weight = scores[kept], positive[kept], weight[kept]
+    if sample_weight is None:
+        return ranked(positive, scores)
+    weight = _weights(sample_weight, labels.shape)
     order = np.argsort(scores, kind="stable")[::-1]
-    scores, positive = scores[order], positive[order]
+    order = order[weight[order] > 0]
+    scores, positive, weight = scores[order], positive[order], weight[order]
     last = np.flatnonzero(np.append(scores[1:] != scores[:-1], True))
-    if weight is None:
-        return _Groups(scores[last], last + 1, np.cumsum(positive, dtype=np.int64)[last])
-    weight = weight[order]
-    return _Groups(scores[last], np.cumsum(weight)[last], np.cumsum(weight * positive)[last])
+    return Ranked(scores[last], np.cumsum(weight)[last], np.cumsum(weight * positive)[last])
 
 
 def _array(values: npt.ArrayLike, name: str) -> npt.NDArray[Any]:
@@ -213,10 +178,10 @@ def average_precision_score(
     positives = groups.found[-1] + check_misses(misses)
     if not positives:
         return 0.0
-    if not groups.weighted:
-        return float(groups.totals.precision_sum[order] / positives)
+    if sample_weight is None:
+        return float(groups.places.totals.precision_sum[order] / positives)
     _refuse_order(ties)
-    return float(np.sum(groups.sizes[1] * (groups.found / groups.ranks)) / positives)
+    return float(np.sum(np.diff(groups.found, prepend=0) * (groups.found / groups.ranks)) / positives)
 
 
 def roc_auc_score(
@@ -237,11 +202,11 @@ def roc_auc_score(
         float: NaN where there are no positives or no negatives.
     """
     groups, order = _groups(y_true, y_score, pos_label, sample_weight), _order(ties)
-    if not groups.weighted:
-        return groups.totals.roc_auc(check_misses(misses))["expected" if order == "grouped" else order]
+    if sample_weight is None:
+        return groups.places.totals.roc_auc(check_misses(misses))["expected" if order == "grouped" else order]
     _refuse_order(ties)
-    size, positive = groups.sizes
-    negative = size - positive
+    positive = np.diff(groups.found, prepend=0)
+    negative = np.diff(groups.ranks, prepend=0) - positive
     pairs = (groups.found[-1] + check_misses(misses)) * negative.sum()
     right = np.sum(negative * (groups.found - positive / 2))
     return float(right / pairs) if pairs else float("nan")

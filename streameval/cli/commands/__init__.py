@@ -15,7 +15,7 @@ PANELS = {
     "The journey": ["plan", "select", "labels", "evaluate", "cut"],
     "What a study says": ["at", "report", "sql", "compare", "growth", "extrapolate"],
     "Before a study": ["demo", "guide", "cost", "simulate"],
-    "Every item has a label": ["exact"],
+    "Labels that are there already": ["exact", "adopt"],
     "Large lists": ["scan"],
 }
 
