@@ -73,7 +73,7 @@ def band(title: str, ranks: Int64Array, lower: FloatArray, estimate: FloatArray,
         f'<svg role="img" aria-label="{_text(title)}" viewBox="-24 -8 {_WIDTH + 32} {_HEIGHT + 24}" '
         f'width="{_WIDTH + 32}" font-size="10" font-family="sans-serif" fill="currentColor">{marks}'
         f'<rect width="{_WIDTH}" height="{_HEIGHT}" fill="none" stroke="#888"/>'
-        f'<polygon points="{around}" fill="#2f6db0" fill-opacity=".4"/>'
+        f'<polygon points="{around}" fill="#2f6db0" fill-opacity=".4" stroke="#2f6db0" stroke-opacity=".4"/>'
         f'<polyline points="{_points(x, estimate)}" fill="none" stroke="#2f6db0"/></svg>'
     )
 

@@ -71,7 +71,8 @@ _PAGE = """<!DOCTYPE html>
 <title>{title}</title><style>{style}</style><script type="module">{bundle}
 {{const CHARTS = "{charts}";
 const STUDIES = "{studies}";
-{picker}}}</script></head><body>
+{picker}}}</script>
+<noscript><style>section:has(.chart:empty), .picker {{display: none}}</style></noscript></head><body>
 {body}
 </body></html>
 """  # fmt: skip
