@@ -56,7 +56,10 @@ def database(tables: Mapping[str, pa.Table], caution: str = "") -> Callable[[str
 def _kind(curve: pa.Table) -> str:
     if "score" not in curve.column_names:
         return "none"
-    return "float" if pa.types.is_floating(curve.schema.field("score").type) else "other"
+    kind = curve.schema.field("score").type
+    if not pa.types.is_floating(kind):
+        return "other"
+    return "double" if kind == pa.float64() else "float"
 
 
 def _add(connection: duckdb.DuckDBPyConnection, table_name: str, table: pa.Table, caution: str) -> None:
@@ -75,7 +78,8 @@ def storable(connection: duckdb.DuckDBPyConnection, table: pa.Table) -> pa.Table
     """Give columns names that SQL tells apart whatever their capitals, and types that DuckDB 1.2 stores."""
     names = unique_names([field.name.replace("\0", "") or "column" for field in table.schema])
     known = [one.cast(pa.float32()) if pa.types.is_float16(one.type) else one for one in table.columns]
-    columns = [column if _stores(connection, column.type) else _as_text(column) for column in known]
+    stored = {kind: _stores(connection, kind) for kind in dict.fromkeys(column.type for column in known)}
+    columns = [column if stored[column.type] else _as_text(column) for column in known]
     return pa.table(columns, names=names)
 
 
