@@ -134,7 +134,7 @@ def test_a_list_of_one_item_is_counted_as_one(tmp_path):
     found = streameval.evaluate(tmp_path / "s", labels=pa.table({"rank": [1], "label": [1]}))
     assert page_verdict(found).endswith("That took 1 label of 1 item.")
     assert (
-        "1 item, in the order in which they are stored. 1 label planned with uniform."
+        "1 item, in the order in which they are stored. 1 label, method uniform."
         in (tmp_path / "s" / "report.html").read_text()
     )
 
