@@ -138,7 +138,7 @@ def check(folder: Path, export: Path, decided: dict[int, list[object]], skips: s
     found = streameval.evaluate(study, labels=export)
     rank = dict(zip(*(pq.read_table(study / "selection.parquet").column(n).to_pylist() for n in ("se_task", "rank")),
                     strict=True))  # fmt: skip
-    rows = {row["rank"]: row for row in found.labels.to_pylist()}
+    rows = {row["rank"]: row for row in found.label_table.to_pylist()}
     for task, said in decided.items():
         votes = [one for one in said if one is not None]
         row = rows[rank[task]]

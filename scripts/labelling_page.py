@@ -176,7 +176,7 @@ def check(folder: Path, saved: Path, shown: list[str], said: dict[int, str]) -> 
     selection = pq.read_table(folder / "study" / "selection.parquet").sort_by("se_task")
     assert shown == selection.column("text").to_pylist(), "texts are shown as they are"
     found = streameval.evaluate(folder / "study", labels=saved)
-    labels = dict(zip(*(found.labels.column(n).to_pylist() for n in ("rank", "label")), strict=True))
+    labels = dict(zip(*(found.label_table.column(n).to_pylist() for n in ("rank", "label")), strict=True))
     wanted = {"1": 1, "0": 0, "s": None}
     for place, rank in enumerate(selection.column("rank").to_pylist()):
         assert labels[rank] == wanted[said[place]], (place, rank)

@@ -27,6 +27,7 @@ from streameval.types import Plan as Plan
 from streameval.verbs.adopt import adopt as adopt
 from streameval.verbs.check import check as check
 from streameval.verbs.compare import compare as compare
+from streameval.verbs.cost import Costs
 from streameval.verbs.cut import cut as cut
 from streameval.verbs.enlarge import enlarge as enlarge
 from streameval.verbs.evaluate import evaluate as evaluate
@@ -61,7 +62,7 @@ def cost(
     claim: Literal["printed", "factor"] | None = ...,
     at: int | None = ...,
     interval: Literal["hoeffding", "hypergeometric", "dkwm"] | None = ...,
-) -> list[dict[str, Any]]: ...
+) -> Costs: ...
 def plan(
     ranking: Any,
     study: str | os.PathLike[str],

@@ -1,16 +1,45 @@
-"""How nouns show themselves in a notebook: a small table, and a picture without scripts."""
+"""How nouns show themselves in a notebook, and hand themselves to other libraries: as a table, and a picture."""
 
 from __future__ import annotations
 
 import html
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
 from streameval.text import printable
 from streameval.typing import FloatArray, Int64Array
 
+if TYPE_CHECKING:
+    import pyarrow as pa
+
 _WIDTH, _HEIGHT = 520, 140
+
+
+class Tabular:
+    """A noun with a `table` (pyarrow.Table): pandas, Polars, DuckDB and whatever reads Arrow data take it."""
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        """Hand the table to any Arrow reader (PyCapsule protocol)."""
+        return self._table.__arrow_c_stream__(requested_schema)
+
+    def to_pandas(self) -> Any:
+        """Give the table as a data frame of pandas, which has to be installed."""
+        return self._table.to_pandas()
+
+    def _repr_html_(self) -> str:
+        """Show the first rows in a notebook."""
+        return head(self._table, 20)
+
+    @property
+    def _table(self) -> pa.Table:
+        return cast(Any, self).table
+
+
+def facts(caption: str, said: Mapping[str, object]) -> str:
+    """Write names and values as an HTML table."""
+    return table(caption, ["", ""], [[name, value] for name, value in said.items()])
 
 
 def table(caption: str, head: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
@@ -23,6 +52,11 @@ def table(caption: str, head: Sequence[str], rows: Sequence[Sequence[object]]) -
     lines = "".join(f"<tr>{''.join(f'<td>{_text(cell)}</td>' for cell in row)}</tr>" for row in rows)
     body = f"<thead><tr>{heads}</tr></thead><tbody>{lines}</tbody>"
     return f"<table><caption>{_text(caption)}</caption>{body}</table>"
+
+
+def head(found: pa.Table, most: int = 5) -> str:
+    """Write the first rows of a table as HTML."""
+    return table("", found.column_names, list(zip(*(found.slice(0, most).to_pydict().values()), strict=True)))
 
 
 def band(title: str, ranks: Int64Array, lower: FloatArray, estimate: FloatArray, upper: FloatArray) -> str:
@@ -39,7 +73,7 @@ def band(title: str, ranks: Int64Array, lower: FloatArray, estimate: FloatArray,
         f'<svg role="img" aria-label="{_text(title)}" viewBox="-24 -8 {_WIDTH + 32} {_HEIGHT + 24}" '
         f'width="{_WIDTH + 32}" font-size="10" font-family="sans-serif" fill="currentColor">{marks}'
         f'<rect width="{_WIDTH}" height="{_HEIGHT}" fill="none" stroke="#888"/>'
-        f'<polygon points="{around}" fill="#2f6db0" fill-opacity=".4"/>'
+        f'<polygon points="{around}" fill="#2f6db0" fill-opacity=".4" stroke="#2f6db0" stroke-opacity=".4"/>'
         f'<polyline points="{_points(x, estimate)}" fill="none" stroke="#2f6db0"/></svg>'
     )
 

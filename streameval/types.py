@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from streameval.notebook import Tabular, facts
 from streameval.notebook import table as html_table
 from streameval.typing import BoolArray, Int8Array, Int64Array
 
@@ -68,7 +69,7 @@ class SliceRecord:
 
 
 @dataclass(frozen=True)
-class Plan:
+class Plan(Tabular):
     """The ranks to label: the record of what was drawn, never regenerated from the seed.
 
     Attributes:
@@ -178,9 +179,15 @@ class Plan:
             "notes": dict(self.notes),
         }
 
-    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
-        """Hand the plan's table to any Arrow reader (PyCapsule protocol)."""
-        return self.table.__arrow_c_stream__(requested_schema)
+    def _repr_html_(self) -> str:
+        """Show in a notebook how much is to be labelled, and what speaks against it."""
+        labels = self.table.num_rows
+        said: dict[str, object] = {
+            "items": f"{self.n_items:,}",
+            "to label": f"{labels:,} ({labels / self.n_items:.2%})",
+        }
+        said |= {"method": self.method, "seed": self.seed, **({"slices by": self.by} if self.by else {})}
+        return facts("Plan", {**said, **({"doubt": self.location["doubt"]} if "doubt" in self.location else {})})
 
 
 def _content(column: pa.Array) -> Iterator[bytes]:
@@ -195,7 +202,7 @@ def _content(column: pa.Array) -> Iterator[bytes]:
 
 
 @dataclass(frozen=True)
-class Labels:
+class Labels(Tabular):
     """What is known of each planned rank, in the plan's order, and an account of every row that came in.
 
     Attributes:
@@ -255,7 +262,3 @@ class Labels:
         values = np.asarray(label, dtype=np.int8)
         votes = (values >= 0).astype(np.int64)
         return Labels(plan.ranks, values, votes, (values == 1).astype(np.int64))
-
-    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
-        """Hand the labels' table to any Arrow reader (PyCapsule protocol)."""
-        return self.table.__arrow_c_stream__(requested_schema)

@@ -79,7 +79,7 @@ def test_the_five_votes_of_real_items_give_their_label_back(real, tmp_path):
     study = tmp_path / "study"
     streameval.plan(str(path), study, epsilon=1.0, window=table.num_rows, method="paula", seed=0)
     found = streameval.evaluate(study, labels=exploded, vote="mean>=3")
-    assert found.labels.column("label").to_pylist() == table.column("label").to_pylist()
+    assert found.label_table.column("label").to_pylist() == table.column("label").to_pylist()
     assert found.summary["account"]["votes"] == each.sum()
     assert found.curve.claim.coverage == "exact"
     item = np.repeat(np.arange(each.size), each)

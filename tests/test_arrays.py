@@ -39,6 +39,60 @@ def test_scikit_learn_agrees(seed, n, values, share):
         assert np.allclose(mine, theirs, rtol=1e-12, equal_nan=True)
 
 
+@settings(max_examples=60, deadline=None)
+@given(
+    seed=st.integers(0, 2**32),
+    n=st.sampled_from([2, 30, 1000]),
+    values=st.sampled_from([None, 1, 4, 100]),
+    label=st.sampled_from([0, 1, -1, "yes"]),
+)
+def test_scikit_learn_agrees_on_weights_and_labels(seed, n, values, label):
+    y, s = array(seed, n, values, 0.4)
+    rng = np.random.default_rng(seed)
+    weight = rng.choice([0.0, 0.3, 1.0, 7.0], n)
+    weight[:2], y[:2] = 1.0, (0, 1)  # both kinds have weight, or scikit-learn refuses
+    others = {0: 1, 1: 0, -1: 1, "yes": "no"}
+    y_true = np.where(y == 1, label, others[label])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        how = {"sample_weight": weight, "pos_label": label}
+        assert streameval.average_precision_score(y_true, s, **how) == pytest.approx(
+            peer.average_precision_score(y_true, s, **how), rel=1e-12
+        )
+        assert streameval.roc_auc_score(y_true, s, **how) == pytest.approx(
+            peer.roc_auc_score(y, s, sample_weight=weight), rel=1e-12
+        )
+        for mine, theirs in (
+            (streameval.precision_recall_curve(y_true, s, **how), peer.precision_recall_curve(y_true, s, **how)),
+            (streameval.roc_curve(y_true, s, **how), peer.roc_curve(y_true, s, drop_intermediate=False, **how)),
+        ):
+            for ours, other in zip(mine, theirs, strict=True):
+                assert np.allclose(ours, other, rtol=1e-12, equal_nan=True)
+
+
+def test_whole_weights_are_repeated_items():
+    y, s = array(3, 200, 20, 0.4)
+    weight = np.random.default_rng(4).integers(0, 4, 200)
+    for name in ("average_precision_score", "roc_auc_score"):
+        once = getattr(streameval, name)(y, s, sample_weight=weight, misses=5)
+        assert once == pytest.approx(getattr(streameval, name)(y.repeat(weight), s.repeat(weight), misses=5), rel=1e-12)
+
+
+@pytest.mark.parametrize(("weight", "message"), [
+    ([1.0], r"sample_weight has shape \(1,\)"), ([1, -1], r"sample_weight\[1\] is -1"), ([0, 0], "all weights are 0"),
+    ([1, float("nan")], r"sample_weight\[1\] is nan"), (["a", "b"], "sample_weight holds <U1"),
+])  # fmt: skip
+def test_bad_weights_are_named(weight, message):
+    with pytest.raises(streameval.InputError, match=message):
+        streameval.roc_auc_score([1, 0], [1, 2], sample_weight=weight)
+
+
+def test_only_grouped_ties_know_weights():
+    for function in (streameval.average_precision_score, streameval.roc_auc_score):
+        with pytest.raises(streameval.InputError, match="only grouped ties know weights"):
+            function([1, 0], [1, 2], sample_weight=[1, 2], ties="expected")
+
+
 def test_ten_million_agree_with_scikit_learn():
     y, s = array(0, 10**7, 10**5, 0.3)
     assert streameval.average_precision_score(y, s) == pytest.approx(peer.average_precision_score(y, s), rel=1e-12)
@@ -67,7 +121,7 @@ def test_ties_and_misses_are_counted():
         (["0", "1"], [1, 2], "y_true holds <U1, no numbers"),
         ([0, 1], np.array([0.3, None], dtype=object), "y_score holds object, no numbers"),
         ([0, 1], np.array(["2020-01-01", "NaT"], dtype="datetime64[D]"), "no numbers"),
-        ([[0], [1, 1]], [1, 2], "y_true or y_score is no array"),
+        ([[0], [1, 1]], [1, 2], "y_true is no array"),
     ],
 )
 def test_bad_arrays_are_named(y, s, message):

@@ -113,7 +113,7 @@ def test_known_labels_are_evaluated_in_the_later_study(days, capsys):
     truth = dict(zip(new.column("id").to_pylist(), new.column("truth").to_pylist(), strict=True))
     selection = pq.read_table(home / "after" / "selection.parquet")
     true = [truth[i] for i in selection.column("id").to_pylist()]
-    assert all(a in (None, b) for a, b in zip(found.labels.column("label").to_pylist(), true, strict=True))
+    assert all(a in (None, b) for a, b in zip(found.label_table.column("label").to_pylist(), true, strict=True))
     assert run(command[:-1]) == 0
     text = capsys.readouterr().out
     assert "5,000 items before, 5,500 now." in text

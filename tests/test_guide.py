@@ -1,6 +1,7 @@
 """What the README and the guides show is what happens: every block of code is run, or at least read."""
 
 import importlib.util
+import inspect
 import json
 import os
 import re
@@ -9,6 +10,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import tomllib
 from pathlib import Path
 
 import duckdb
@@ -22,6 +24,7 @@ import pytest
 import streameval
 import streameval.study
 from streameval.cli import app, run
+from streameval.metrics import arrays
 
 HOME = Path(__file__).resolve().parents[1]
 GUIDE = HOME / "streameval" / "guide"
@@ -100,9 +103,17 @@ def test_python_for_other_tools_is_python(code):
     compile(code, "guide", "exec")
 
 
+@pytest.mark.parametrize("code", of_language("toml"))
+def test_defaults_are_those_of_options(code, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "streameval.toml").write_text(code)
+    for verb in tomllib.loads(code):
+        app.parse_args([verb, "--study", "s"], exit_on_error=False, print_error=False)
+
+
 def test_every_block_is_of_a_kind_that_is_tested():
     kinds = {language for name, language, _ in BLOCKS if name not in GENERATED}
-    assert kinds <= {"console", "sh", "python", "sql", "pycon"}
+    assert kinds <= {"console", "sh", "python", "sql", "pycon", "toml"}
     assert len(QUERIES) == 2
 
 
@@ -125,6 +136,13 @@ def test_references_are_those_of_the_code(page):
     reference = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(reference)
     assert reference.PAGES[page]() == (GUIDE.parent / page).read_text(encoding="utf-8"), "run scripts/reference"
+
+
+def test_every_public_function_has_an_example_that_is_run():
+    text = "".join(code for _, language, code in BLOCKS if language == "pycon") + (inspect.getdoc(arrays) or "")
+    without = [name for name in streameval.__all__
+               if inspect.isfunction(getattr(streameval, name)) and f"streameval.{name}(" not in text]  # fmt: skip
+    assert without == []
 
 
 def test_guide_lists_topics_and_shows_one(capsys):

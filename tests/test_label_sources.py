@@ -154,7 +154,7 @@ def test_sources_at_once_and_keys_of_several_columns(study, tmp_path):
     rest.write_text("ID,Name,Label,annotator\n" + "".join(f"{k}.0,n{i},{t},ann\n" for i, (k, t) in
                     enumerate(zip(KEYS, TRUTH, strict=True)) if i >= 30))  # fmt: skip
     found = streameval.evaluate(study, labels=[half, rest], on="id,name")
-    assert found.labels.column("label").to_pylist() == TRUTH.tolist()
+    assert found.label_table.column("label").to_pylist() == TRUTH.tolist()
     with pytest.raises(InputError, match="does not tell items apart"):
         streameval.evaluate(study, labels=half.append_column("text", pa.array(["t"] * 30)), on="text")
     with pytest.raises(InputError, match="no column 'nme'"):

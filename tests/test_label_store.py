@@ -145,7 +145,7 @@ def test_a_kill_at_any_moment_loses_no_vote_and_mixes_no_results(tmp_path):
         assert set(range(1, 21)) <= stored
         kept = len(stored)
         with suppress(streameval.StudyError):  # refused as mixed: "run evaluate again"
-            positive = Study(study).evaluation().labels.column("label").to_pylist().count(1)
+            positive = Study(study).evaluation().label_table.column("label").to_pylist().count(1)
             assert positive <= kept
     assert account(study)["labelled"] == kept
 

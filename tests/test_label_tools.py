@@ -40,7 +40,7 @@ def tasks_of(texts):
 
 
 def written(suffix, tasks, folder):
-    found = format_of("x" + suffix)(tasks, folder / f"tasks{suffix}")
+    found = format_of("x" + suffix).files(tasks, folder / f"tasks{suffix}")
     for path, write in found.items():
         write(str(path))
     return list(found)
@@ -176,7 +176,7 @@ def test_exports_recorded_from_label_studio(name, skips, tmp_path):
     path.write_text((RECORDED / name).read_text(encoding="utf-8").replace(old, plan.plan_id), encoding="utf-8")
     found = streameval.evaluate(study, labels=path)
     task_of = dict(zip(*(Study(study).selection(plan).column(c).to_pylist() for c in ("rank", "se_task")), strict=True))
-    for row in found.labels.to_pylist():
+    for row in found.label_table.to_pylist():
         said = [one for one in decided[task_of[row["rank"]]] if one is not None]
         assert (row["votes"], row["positive_votes"]) == (len(said), sum(said))
     people = found.summary["agreement"]["annotators"]

@@ -133,7 +133,7 @@ def test_tasks_of_the_smaller_plan_stay_good(study):
     rank = np.array([int(name.split()[1]) for name in tasks.column("item").to_pylist()])
     done = tasks.drop(["label"]).append_column("label", pa.array(truth[rank - 1]))
     found = streameval.evaluate(path, labels=done)
-    known = found.labels.filter(pc.is_valid(found.labels.column("label")))
+    known = found.label_table.filter(pc.is_valid(found.label_table.column("label")))
     assert known.num_rows == rank.size
     assert known.column("label").to_numpy().tolist() == truth[known.column("rank").to_numpy() - 1].tolist()
 

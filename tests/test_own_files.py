@@ -51,8 +51,8 @@ def everything(folder):
     plan = study.plan()
     found = study.evaluation()
     votes = [(one.identity, dict(one.facts), one.table.to_pydict()) for one in study.labels.sources()]
-    tables = (plan.table, study.selection(plan), study.thresholds(plan), found.labels, found.issues, found.curve_table,
-              found.curve.envelope.table, found.metrics)  # fmt: skip
+    tables = (plan.table, study.selection(plan), study.thresholds(plan), found.label_table, found.issues,
+              found.curve_table, found.curve.envelope.table, found.metrics)  # fmt: skip
     return repr((plan.header(), plan.location, found.summary, votes, [table.to_pydict() for table in tables]))
 
 

@@ -18,7 +18,7 @@ from streameval.cli import run
 from streameval.curve import Curve
 from streameval.curve.envelope import Envelope, Points, close
 from streameval.methods import available, create
-from streameval.reporting import chart_rows
+from streameval.reporting import chart_rows, charts
 from streameval.reporting.page import render
 from streameval.reporting.picker_data import pack, pack_all, thin
 from streameval.reporting.sentences import page_verdict
@@ -134,7 +134,7 @@ def test_a_list_of_one_item_is_counted_as_one(tmp_path):
     found = streameval.evaluate(tmp_path / "s", labels=pa.table({"rank": [1], "label": [1]}))
     assert page_verdict(found).endswith("That took 1 label of 1 item.")
     assert (
-        "1 item, in the order in which they are stored. 1 label planned with uniform."
+        "1 item, in the order in which they are stored. 1 label, method uniform."
         in (tmp_path / "s" / "report.html").read_text()
     )
 
@@ -197,5 +197,19 @@ def test_what_the_report_names_next_is_what_there_is_to_do(tmp_path):
         streameval.evaluate(study, labels=pa.table({"rank": ranks, "label": rising[ranks - 1]}))
         return (study / "report.html").read_text()
 
-    assert "streameval cut &#x27;loguniform None&#x27; --precision 0.9" in page("loguniform", None)
+    cut = re.search(r"streameval cut &#x27;loguniform None&#x27; --precision ([\d.]+)", page("loguniform", None))
+    assert streameval.cut(tmp_path / "loguniform None", precision=cut[1]).rank >= 6
     assert "streameval select &#x27;loguniform 20&#x27; --remaining" in page("loguniform", 20)
+
+
+def test_what_needs_scripts_is_hidden_without_them_and_a_band_without_width_is_seen(tmp_path):
+    items, study = pa.table({"x": np.arange(50)}), tmp_path / "study"
+    streameval.plan(items, study, budget=50)
+    ranks = streameval.select(study, ranking=items).table.column("rank")
+    streameval.evaluate(study, labels=pa.table({"rank": ranks, "label": [1] * 50}))
+    page = (study / "report.html").read_text()
+    assert "<noscript><style>section:has(.chart:empty), .picker {display: none}</style></noscript>" in page
+    row = {"study": "s", "rank": 1, "lower": 1.0, "estimate": None, "upper": 1.0}
+    areas = [charts.band_chart(rows, charts.Axis("rank", "rank", "log", (1, 2)), "p", 9)["layer"][0]["mark"]
+             for rows in ([row], [row, row | {"study": "t"}])]  # fmt: skip
+    assert ["stroke" in area for area in areas] == [True, False]

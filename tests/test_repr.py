@@ -1,7 +1,11 @@
-"""What a notebook shows of results: a line that says what they are."""
+"""What results are to a notebook and to other libraries: a line, a table, a picture."""
 
 import csv
+import shutil
 
+import polars
+import pyarrow as pa
+import pytest
 from label_tables import small_study
 
 import streameval
@@ -28,3 +32,58 @@ def test_results_show_themselves_in_a_line(tmp_path):
     assert repr(streameval.cut(study, rank=40)) == (
         "<Cut at rank 40 of 60: precision 1 to 1, bounds exact, of the truth>"
     )
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory):
+    """What every verb gives, with words that a notebook shows of it, and columns of its table."""
+    home = tmp_path_factory.mktemp("results")
+    study = small_study(home)
+    selection = streameval.select(study, export=home / "tasks.csv")
+    ranks = selection.table.column("rank").to_numpy()
+    found = streameval.evaluate(study, labels=pa.table({"rank": ranks, "label": (ranks <= 50).astype(int)}))
+    other = shutil.copytree(study, home / "other")
+    return {
+        "plan": (Study(study).plan(), ["60 (100.00%)", "paula"], ["rank", "stratum"]),
+        "selection": (selection, ["rows read", "tasks.csv", "se_task"], ["rank", "stratum"]),
+        "labels": (found.labels, ["<td>labelled</td><td>60</td>"], ["rank", "label", "votes", "positive_votes"]),
+        "curve": (found.curve, ["<svg", "exact"], ["rank", "yield_lower"]),
+        "evaluation": (found, ["<td>labelled</td><td>60</td>", "<svg", "exact"], ["rank", "yield_lower"]),
+        "cut": (streameval.cut(study, rank=40), ["40 of 60", "precision"], ["metric", "lower", "estimate", "upper"]),
+        "comparison": (streameval.compare(study, other), ["average_precision"], ["metric", "argument"]),
+        "progress": (streameval.labels(study), ["first_rank"], ["stratum", "first_rank"]),
+        "costs": (streameval.cost(1000), ["loguniform", "uniform"], ["method", "labels", "accuracy"]),
+    }
+
+
+KINDS = ["plan", "selection", "labels", "curve", "evaluation", "cut", "comparison", "progress", "costs"]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_result_is_a_table_for_any_library_and_for_a_notebook(results, kind):
+    one, words, names = results[kind]
+    shown = one._repr_html_()
+    assert [word for word in words if word not in shown] == []
+    assert "<script" not in shown
+    table = pa.table(one)
+    assert table.column_names[: len(names)] == names
+    assert table.num_rows > 0
+    assert one.to_pandas().shape == (table.num_rows, table.num_columns)
+    assert polars.DataFrame(one).shape == (table.num_rows, table.num_columns)
+
+
+def test_the_labels_of_an_evaluation_are_those_that_were_given(results):
+    labels = results["evaluation"][0].labels
+    assert isinstance(labels, streameval.Labels)
+    assert (labels.rank.size, labels.label.sum(), labels.account["labelled"], labels.about) == (60, 50, 60, "the truth")
+
+
+def test_an_exact_evaluation_has_labels_of_no_planned_rank():
+    table = pa.table({"good": [1, 0, 1]})
+    assert streameval.exact(table, label="good").labels.rank.size == 0
+
+
+def test_text_in_a_result_is_no_markup(tmp_path):
+    items = pa.table({"<b>id": ["<script>alert(1)</script>"] * 50})
+    streameval.plan(items, tmp_path / "s", budget=50)
+    assert "<script" not in streameval.select(tmp_path / "s", ranking=items)._repr_html_()

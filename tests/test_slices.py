@@ -329,7 +329,7 @@ def test_results_are_read_back_as_they_were_written(study):
         assert one.curve.precision_at(5) == other.curve.precision_at(5)
         assert one.curve.threshold_at(5) == other.curve.threshold_at(5)
     assert sum(one.planned for one in found.slices) == Study(folder).plan().table.num_rows
-    assert sum(one.positive for one in found.slices) == int(np.sum(found.labels.column("label").to_numpy() == 1))
+    assert sum(one.positive for one in found.slices) == int(np.sum(found.label_table.column("label").to_numpy() == 1))
 
 
 def test_truth_and_thresholds_of_every_slice(study):

@@ -176,4 +176,4 @@ def test_python_has_the_column(files):
     streameval.plan(str(files / "list.parquet"), study, seed=5, budget=300)
     chosen = streameval.select(study).table
     found = streameval.evaluate(study, labels=files / "truth.parquet")
-    assert found.labels.column("weight").equals(chosen.column("weight"))
+    assert found.label_table.column("weight").equals(chosen.column("weight"))

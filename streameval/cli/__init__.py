@@ -10,10 +10,12 @@ import traceback
 from itertools import pairwise
 from typing import Any
 
-from cyclopts import App, CycloptsError, UnusedCliTokensError
+from cyclopts import App, CycloptsError, Group, UnusedCliTokensError
 
 from streameval import __version__
 from streameval.cli.commands import register
+from streameval.cli.defaults import FILE, Defaults, remark
+from streameval.cli.panels import named_in
 from streameval.errors import (
     EXIT_DEFECT,
     EXIT_DONE,
@@ -35,15 +37,20 @@ app = App(
     name="streameval",
     help="Evaluate rankings too large to label: plan, select, label, evaluate.",
     version=__version__,
+    version_flags=["--version", "-V"],
+    group_commands=Group("Options", sort_key=(9,)),
+    config=Defaults(FILE),
     help_format="plaintext",
     suppress_keyboard_interrupt=False,
 )
 register(app)
+app.register_install_completion_command(add_to_startup=False, help="Install completion for the shell that runs this.")
 
 
 def run(arguments: list[str]) -> int:
     """Run a command and return its exit status; an error is one line on stderr (a JSON line under `--log json`)."""
     began = time.monotonic()
+    named_in(arguments)
     announce(lambda what: _notice(arguments, what))
     try:
         _refuse_empty(arguments)
@@ -118,7 +125,7 @@ def _usage(error: CycloptsError) -> str:
 
 
 def _fail(arguments: list[str], kind: str, message: str, status: int) -> int:
-    message = without_secrets(message, arguments)
+    message = without_secrets(message, arguments) + (remark() if status == EXIT_INPUT else "")
     event: dict[str, Any] = {"event": "error", "kind": kind, "message": message, "exit_status": status}
     print(json.dumps(event) if _as_json(arguments) else printable(f"streameval: {message}"), file=sys.stderr)
     return status

@@ -16,6 +16,7 @@ from cyclopts import Parameter
 
 from streameval.cli.options import Switch
 from streameval.cli.output import Output
+from streameval.cli.panels import RUNNING
 from streameval.errors import OutsideError
 from streameval.options import option
 from streameval.process.system import alarm
@@ -34,7 +35,7 @@ def duration(kind: Any, tokens: Sequence[Any]) -> float:
     return float(match[1]) * _UNITS[match[2]]
 
 
-@Parameter(name="*")
+@Parameter(name="*", group=RUNNING)
 @dataclass(frozen=True)
 class Batch:
     """How to behave as a job, and whether to act."""

@@ -11,6 +11,7 @@ from typing import Annotated, Any, cast, get_type_hints
 from cyclopts import Parameter
 
 from streameval.cli.options import AnyFlags, Flags, flag_type, with_flags
+from streameval.cli.panels import of_methods
 from streameval.methods import available
 
 METHODS = available()
@@ -32,7 +33,7 @@ def _help(declared: Mapping[str, Field[Any]]) -> str:
     for text in dict.fromkeys(one.metadata["help"] for one in declared.values()):
         alike = {name: one for name, one in declared.items() if one.metadata["help"] == text}
         what = f"{text.removesuffix('.')}{_defaults(alike)}"
-        said.append(what if len(alike) == len(METHODS) else f"{', '.join(alike)}: {what[0].lower()}{what[1:]}")
+        said.append(what if alike.keys() == declared.keys() else f"{', '.join(alike)}: {what[0].lower()}{what[1:]}")
     return f"{'; '.join(said)}."
 
 
@@ -47,11 +48,12 @@ def _defaults(declared: Mapping[str, Field[Any]]) -> str:
 
 def _of_methods(cls: type[AnyFlags]) -> type[AnyFlags]:
     """Give a class a flag for every parameter; where it is not given, each method takes its own default."""
-    made = {}
+    made, types = {}, {name: get_type_hints(method) for name, method in METHODS.items()}
     for key, declared in owners().items():
-        hints = [get_type_hints(METHODS[name])[key] for name in declared]
-        made[key] = flag_type(reduce(or_, [*hints, None])), None, _help(declared)
-    return with_flags(cls, made)
+        hints = [types[name][key] for name in declared]
+        panel = Parameter(group=of_methods([*declared], [*METHODS]))
+        made[key] = Annotated[flag_type(reduce(or_, [*hints, None])), panel], None, _help(declared)
+    return Parameter(name="*")(with_flags(cls, made))
 
 
 @_of_methods
@@ -59,4 +61,5 @@ class MethodFlags(Flags):
     """Parameters of the methods."""
 
 
-MethodName = Annotated[str, Parameter(help=f"{', '.join([*METHODS][:-1])} or {[*METHODS][-1]}.")]
+_NAMES = f"{', '.join([*METHODS][:-1])} or {[*METHODS][-1]}"
+MethodName = Annotated[str, Parameter(help=f"{_NAMES}; with --help, shows its flags alone.")]

@@ -10,8 +10,9 @@ from functools import reduce
 from operator import or_
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar, get_args, get_type_hints
 
-from cyclopts import Parameter
+from cyclopts import Group, Parameter
 
+from streameval.cli.panels import RUNNING
 from streameval.options import alternatives, option
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ def names(kind: Any, tokens: Sequence[Any]) -> tuple[str, ...]:
 
 
 Whole = Annotated[int, Parameter(converter=whole)]
-Switch = Annotated[bool, Parameter(negative="")]
+Switch = Annotated[bool, Parameter(negative="", show_default=False)]
 _READ = {
     int: Whole,
     bool: Switch,
@@ -63,15 +64,16 @@ class Flags:
 AnyFlags = TypeVar("AnyFlags", bound=Flags)
 
 
-def flags_of(*kinds: Any, without: Sequence[str] = ()) -> Callable[[type[AnyFlags]], type[AnyFlags]]:
+def flags_of(*kinds: Any, panel: Group, without: Sequence[str] = ()) -> Callable[[type[AnyFlags]], type[AnyFlags]]:
     """Give a class a flag for every option of dataclasses, with its default and its help (`streameval.options`)."""
-    declared = [(one, get_type_hints(kind)[one.name]) for kind in kinds for one in fields(kind)]
+    hints = {kind: get_type_hints(kind) for kind in kinds}
+    declared = [(one, hints[kind][one.name]) for kind in kinds for one in fields(kind)]
     made = {
         one.name: (flag_type(hint), one.default if one.default != () else None, str(one.metadata["help"]))
         for one, hint in declared
         if "help" in one.metadata and one.name not in without
     }
-    return lambda cls: with_flags(cls, made)
+    return lambda cls: Parameter(name="*", group=panel)(with_flags(cls, made))
 
 
 def with_flags(cls: type[AnyFlags], made: Mapping[str, tuple[Any, Any, str]]) -> type[AnyFlags]:
@@ -79,7 +81,7 @@ def with_flags(cls: type[AnyFlags], made: Mapping[str, tuple[Any, Any, str]]) ->
     declared = [(name, kind, field(default=default, metadata={"help": help}))
                 for name, (kind, default, help) in made.items()]  # fmt: skip
     itself = {"__module__": cls.__module__, "__doc__": cls.__doc__}
-    return Parameter(name="*")(make_dataclass(cls.__name__, declared, bases=(cls,), frozen=True, namespace=itself))
+    return make_dataclass(cls.__name__, declared, bases=(cls,), frozen=True, namespace=itself)
 
 
 def flag_type(hint: Any) -> Any:
@@ -94,7 +96,7 @@ def existing(overwrite: bool) -> Existing:
     return "replaced" if overwrite else "kept"
 
 
-@Parameter(name="*")
+@Parameter(name="*", group=RUNNING)
 @dataclass(frozen=True)
 class EngineFlags:
     """What runs the scans of a list; what they find does not depend on it."""

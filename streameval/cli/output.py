@@ -14,6 +14,7 @@ from cyclopts import Parameter
 
 from streameval.cli.meter import Meter, bar
 from streameval.cli.options import Switch
+from streameval.cli.panels import RUNNING
 from streameval.options import option
 from streameval.text import json_safe, printable
 from streameval.text.credentials import masked_values
@@ -23,7 +24,7 @@ class Drawn(str):
     """A line that was drawn for the terminal: its escapes are ours."""
 
 
-@Parameter(name="*")
+@Parameter(name="*", group=RUNNING)
 @dataclass(frozen=True)
 class Output:
     """How to print."""

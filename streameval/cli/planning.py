@@ -14,6 +14,7 @@ from cyclopts import Parameter
 from streameval.cli.methods import MethodFlags
 from streameval.cli.options import Flags, Whole
 from streameval.cli.output import Output, progress
+from streameval.cli.panels import GROWTH, REUSE
 from streameval.cli.ranking import RankingFlags
 from streameval.errors import InputError, StudyError
 from streameval.options import option
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from streameval.types import Plan
 
 
-@Parameter(name="*")
+@Parameter(name="*", group=GROWTH)
 @dataclass(frozen=True)
 class GrowthFlags(Flags):
     """Growing a study that was planned with --looks, without naming its ranking again."""
@@ -34,7 +35,7 @@ class GrowthFlags(Flags):
     )
 
 
-@Parameter(name="*")
+@Parameter(name="*", group=REUSE)
 @dataclass(frozen=True)
 class ReuseFlags(Flags):
     """Drawing the same items in every version of a ranking."""
@@ -119,12 +120,20 @@ def plan_with_key(
         lines.append(f"{made.labelled:,} have a label already: {labels - made.labelled:,} are left to ask for.")
     if reuse.labels_unseen_by_model == "no":
         lines.append("The model has seen these labels: bounds will promise nothing.")
-    output.say(result, [*lines, next_stop(Study(study), made.plan)])
+    output.say(result, [*lines, *doubts(made.plan), next_stop(Study(study), made.plan, made.labelled)])
 
 
-def next_stop(study: Study, plan: Plan) -> str:
-    """What to run after `plan`: `evaluate` where the items of this very plan are selected already."""
+def doubts(plan: Plan) -> list[str]:
+    """What to look at before any label is spent."""
+    return [plan.location["doubt"]] if "doubt" in plan.location else []
+
+
+def next_stop(study: Study, plan: Plan, labelled: int = 0) -> str:
+    """What to run after `plan`: `evaluate` where the items of this very plan are selected, or have labels already."""
     with suppress(StudyError):
         if study.selection(plan) is not None:
             return f"Next: streameval evaluate {shlex.quote(str(study.folder))} --labels FILE"
-    return f"Next: streameval select {shlex.quote(str(study.folder))} --export tasks.csv"
+    if labelled == plan.table.num_rows:
+        return f"Next: streameval evaluate {shlex.quote(str(study.folder))}"
+    remaining = " --remaining" if labelled else ""
+    return f"Next: streameval select {shlex.quote(str(study.folder))}{remaining} --export tasks.csv"

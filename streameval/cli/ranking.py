@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from streameval.cli.options import Flags, flags_of
+from streameval.cli.panels import RANKING
 from streameval.rows.options import RankingOptions
 
 
@@ -14,11 +15,11 @@ class ListFlags(Flags):
         return RankingOptions(**self.given())
 
 
-@flags_of(RankingOptions)
+@flags_of(RankingOptions, panel=RANKING)
 class RankingFlags(ListFlags):
     """What describes the ranking; kept in plan.json."""
 
 
-@flags_of(RankingOptions, without=["nan"])
+@flags_of(RankingOptions, panel=RANKING, without=["nan"])
 class ScoredFlags(ListFlags):
     """What describes a list whose every item has a score, or that is stored in its order."""

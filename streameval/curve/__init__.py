@@ -42,7 +42,7 @@ class HalfWidth:
 
 
 @dataclass(frozen=True)
-class Curve:
+class Curve(notebook.Tabular):
     """Precision and yield at every rank, with bounds.
 
     Attributes:
@@ -292,10 +292,6 @@ class Curve:
         ranks = np.unique(np.rint(np.geomspace(1, self.n_items, 200)).astype(np.int64))
         drawn = [self.at(ranks).column(name).to_numpy() for name in _PRECISION]
         return notebook.band(f"Precision by rank, {self.n_items:,} items", ranks, *drawn)
-
-    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
-        """Hand the curve's table to any Arrow reader (PyCapsule protocol)."""
-        return self.table.__arrow_c_stream__(requested_schema)
 
 
 def _look_up(table: pa.Table, ranks: Int64Array, name: str) -> pa.ChunkedArray:

@@ -13,12 +13,6 @@ from streameval.labelling.readers import ROW, Opened, distinct
 from streameval.labelling.tools import tool_of
 
 RANK_COLUMNS = ("se_task", "se_rank", "rank")
-# what a model or somebody who labelled before thought: no task shows it unasked, and a label table has its own
-ANSWERS = {
-    "label", "labels", "y", "truth", "gold", "target", "class", "judgment", "judgments", "judgement", "judgements",
-    "relevance", "relevant", "correct", "positive", "vote", "votes", "annotation", "rating", "score", "scores",
-    "confidence", "probability", "prob", "similarity", "rank", "stratum",
-}  # fmt: skip
 
 
 @dataclass(frozen=True)

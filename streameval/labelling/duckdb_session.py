@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from typing import TypeAlias
 
 import duckdb
+import pyarrow as pa
 
 from streameval.errors import InputError, outside_trouble
 
@@ -49,6 +50,11 @@ def _first_line(error: BaseException) -> str:
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     kept = list(itertools.takewhile(lambda line: not line.startswith(("LINE ", "Possible", "*", "CREATE ")), lines))
     return "; ".join(kept[:3])[:300] if kept else type(error).__name__
+
+
+def in_batches(answer: duckdb.DuckDBPyRelation, rows: int) -> pa.RecordBatchReader:
+    """Read an answer, so many rows at a time; DuckDB 1.4 has an older name for it."""
+    return answer.to_arrow_reader(rows) if hasattr(answer, "to_arrow_reader") else answer.fetch_record_batch(rows)
 
 
 def quote(name: str) -> str:

@@ -15,7 +15,7 @@ from streameval.errors import InputError
 from streameval.kernels.placing import MISSING, place_labels
 from streameval.labelling import expressions as sql
 from streameval.labelling.columns import SourceColumns, find
-from streameval.labelling.duckdb_session import Connection, connected, one_line_errors, quote
+from streameval.labelling.duckdb_session import Connection, connected, in_batches, one_line_errors, quote
 from streameval.labelling.match_items import refuse_shortened, shortened
 from streameval.labelling.options import LabelColumns
 from streameval.labelling.readers import given, name_of, open_source
@@ -100,7 +100,7 @@ def _joined(connection: Connection, columns: SourceColumns, keys: ItemKeys, name
         if lost:
             refuse_shortened(connection, columns, rounded, name)
         raise InputError(f"{name}: label '{str(label)[:40]}' is not 0 or 1")
-    yield from connection.sql(f"SELECT * FROM ({rows}) WHERE value IS NOT NULL").to_arrow_reader(_ROWS)
+    yield from in_batches(connection.sql(f"SELECT * FROM ({rows}) WHERE value IS NOT NULL"), _ROWS)
 
 
 def _by_keys(connection: Connection, columns: SourceColumns, keys: ItemKeys, name: str) -> tuple[str, str]:

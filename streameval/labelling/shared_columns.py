@@ -16,8 +16,9 @@ from collections.abc import Mapping
 import pyarrow as pa
 
 from streameval.errors import StudyError
-from streameval.labelling.columns import ANSWERS, SourceColumns
+from streameval.labelling.columns import SourceColumns
 from streameval.labelling.duckdb_session import Connection, quote
+from streameval.labelling.names import ANSWERS
 from streameval.labelling.readers import ROW, given
 
 _BLANK = {"", "nan", "none", "null", "na", "n/a", "nat", "<na>"}

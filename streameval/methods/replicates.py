@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from streameval.curve import Curve
 from streameval.methods import Method
+from streameval.notebook import Tabular
 from streameval.types import Labels
 from streameval.typing import FloatArray, Int8Array, Int64Array
 
@@ -55,7 +56,7 @@ class Replicates:
 
 
 @dataclass(frozen=True)
-class Simulation:
+class Simulation(Tabular):
     """Methods side by side on one list.
 
     Attributes:

@@ -27,12 +27,13 @@ class Ranked:
 
     Attributes:
         score: array, shape (groups,).
-        ranks, found (int64 arrays, shape (groups,)): Cases, and positives, up to the end of each group.
+        ranks, found (int64 arrays, of weights float64, shape (groups,)): Cases, and positives, up to the end of each
+            group.
     """
 
     score: AnyArray
-    ranks: Int64Array = field(repr=False)
-    found: Int64Array = field(repr=False)
+    ranks: AnyArray = field(repr=False)
+    found: AnyArray = field(repr=False)
 
     @cached_property
     def places(self) -> Places:

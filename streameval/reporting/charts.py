@@ -87,13 +87,14 @@ def band_chart(rows: Rows, x: Axis, title: str, height: int, top: float | None =
     order = number(x.field) if x.scale == "log" else number("at")
     band = {"y": number("lower", **y), "y2": {"field": "upper"}, **_color(names)}
     estimate = {"y": number("estimate", **y), "order": order, **_color(names), **_dash(names)}
+    outline = {} if len(names) > 1 else {"stroke": BAND}  # what shows of a band without width
     return {
         "data": {"values": rows},
         "width": "container",
         "height": height,
         "layer": [
             {"transform": [{"filter": "isValid(datum.lower)"}], "encoding": shared | band,
-             "mark": _mark("area", BAND, names, opacity=0.4, clip=True)},
+             "mark": _mark("area", BAND, names, opacity=0.4, clip=True, **outline)},
             {"transform": [{"filter": "isValid(datum.estimate)"}], "encoding": shared | estimate,
              "mark": _mark("line", LINE, names, strokeWidth=1.5, clip=True)},
         ],

@@ -113,7 +113,7 @@ def _labels(study: Shown) -> Rows:
 def _local(study: Shown) -> Rows:
     if study.evaluation.slices:
         return []  # labels of small slices are many more than their share of the list
-    return chart_rows.local_shares(study.evaluation.labels, study.evaluation.curve.n_items)
+    return chart_rows.local_shares(study.evaluation.label_table, study.evaluation.curve.n_items)
 
 
 _DRAWN: dict[str, Callable[[Shown], Rows]] = {

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import html
-import shlex
 from collections.abc import Sequence
 from importlib import resources
 
@@ -12,7 +11,14 @@ from streameval.reporting.bundle import bundle
 from streameval.reporting.charts import POLICY, spec
 from streameval.reporting.figures import Figure, Shown, figures, slice_figures
 from streameval.reporting.picker_data import Packed, pack_all, zipped
-from streameval.reporting.sentences import band_meaning, counted, estimate_sentence, half_width_sentence, page_verdict
+from streameval.reporting.sentences import (
+    band_meaning,
+    counted,
+    estimate_sentence,
+    half_width_sentence,
+    next_command,
+    page_verdict,
+)
 from streameval.study.result_files import Evaluation
 from streameval.text import printable
 from streameval.types import Plan
@@ -65,7 +71,8 @@ _PAGE = """<!DOCTYPE html>
 <title>{title}</title><style>{style}</style><script type="module">{bundle}
 {{const CHARTS = "{charts}";
 const STUDIES = "{studies}";
-{picker}}}</script></head><body>
+{picker}}}</script>
+<noscript><style>section:has(.chart:empty), .picker {{display: none}}</style></noscript></head><body>
 {body}
 </body></html>
 """  # fmt: skip
@@ -108,15 +115,8 @@ def _order(plan: Plan | None) -> str:
 
 def _next(study: Shown) -> str:
     """The command that uses what is proven, or brings what is missing."""
-    if study.plan is None:
-        return ""
-    if study.evaluation.summary["account"]["labelled"] < study.plan.table.num_rows:
-        said, command = "export the tasks that have no label yet", "select {} --remaining --export tasks.csv"
-    elif study.evaluation.curve.proves:
-        said, command = "write the items above a proven cutoff", "cut {} --precision 0.9 --out best"
-    else:
-        return ""
-    return f"<p class='soft'>To {said}: <code>streameval {_text(command.format(shlex.quote(study.name)))}</code></p>"
+    said, command = ("", "") if study.plan is None else next_command(study.plan, study.evaluation, study.name)
+    return f"<p class='soft'>To {_text(said)}: <code>streameval {_text(command)}</code></p>" if command else ""
 
 
 def _verdict(study: Shown, shown: Sequence[Shown]) -> str:

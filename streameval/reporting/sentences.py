@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping
 from typing import Any
 
-from streameval.curve import Basis
+from streameval.curve import Basis, Curve
 from streameval.study.result_files import Evaluation
-from streameval.types import TRUTH, Claim
+from streameval.types import TRUTH, Claim, Plan
 
 
 def verdict(found: Evaluation) -> str:
@@ -79,17 +80,37 @@ def _first(found: Evaluation) -> str:
 
 def _proven_cutoff(found: Evaluation) -> str:
     """The highest precision of a ladder that is proven for a hundredth of the list, else for any rank."""
-    ladder = ("0.99", "0.95", "0.9", "0.8", "0.7", "0.6", "0.5", "0.4", "0.3", "0.2", "0.1")
     curve = found.curve
-    deepest = {share: int(curve.rank_at_precision(share).lower) for share in ladder}
-    enough = [share for share in ladder if deepest[share] >= curve.n_items / 100] or [s for s in ladder if deepest[s]]
-    if not enough:
+    share, rank = proven_share(curve)
+    if not rank:
         return f"No cutoff is proven to be even 10% precise{_by(curve.claim)}; "
-    found_so = f"first {deepest[enough[0]]:,} items are"
-    precise = f"at least {float(enough[0]):.0%} precise{_by(curve.claim)}; "
+    found_so = f"first {rank:,} items are"
+    precise = f"at least {float(share):.0%} precise{_by(curve.claim)}; "
     if curve.claim.coverage == "conditional":
         return f"If its assumption holds, the {found_so} {precise}"
     return f"The {found_so} proven to be {precise}"
+
+
+def proven_share(curve: Curve) -> tuple[str, int]:
+    """A precision that is proven, as `_proven_cutoff` chooses it, and its deepest rank: 0 where none is proven."""
+    ladder = ("0.99", "0.95", "0.9", "0.8", "0.7", "0.6", "0.5", "0.4", "0.3", "0.2", "0.1")
+    deepest = {share: int(curve.rank_at_precision(share).lower) for share in ladder}
+    enough = [share for share in ladder if deepest[share] >= curve.n_items / 100] or [s for s in ladder if deepest[s]]
+    return (enough[0], deepest[enough[0]]) if enough else ("0.1", 0)
+
+
+def next_command(plan: Plan, found: Evaluation, study: str) -> tuple[str, str]:
+    """What may be done next and the command that does it: bring what is missing, or use what is proven; else empty."""
+    folder = shlex.quote(study)
+    if found.summary["account"]["labelled"] < plan.table.num_rows:
+        return "export the tasks that have no label yet", f"select {folder} --remaining --export remaining.csv"
+    share, rank = proven_share(found.curve) if found.curve.proves else ("", 0)
+    if not rank:
+        return "", ""
+    return (
+        f"write the first {counted(rank, 'item')}, whose precision is at least {float(share):.0%} by these bounds",
+        f"cut {folder} --precision {share} --out best",
+    )
 
 
 def _by(claim: Claim) -> str:

@@ -151,7 +151,7 @@ def provenance(study: Shown) -> str:
 
 def items(selected: pa.Table, evaluation: Evaluation) -> str:
     """The negatives that stand highest, and the positives that stand lowest."""
-    labels = evaluation.labels.select(["rank", "label"])
+    labels = evaluation.label_table.select(["rank", "label"])
     joined = selected.append_column("se_label", pc.take(labels.column("label"), pc.index_in(
         selected.column("rank"), value_set=labels.column("rank").combine_chunks())))  # fmt: skip
     parts = []

@@ -1,6 +1,6 @@
-"""Tables in memory: Arrow tables, Polars frames (lazy ones too) and pandas frames.
+"""Tables in memory: of Arrow, Polars, pandas, DuckDB, or whatever hands out Arrow data; readers and datasets too.
 
-A lazy frame is run once, batch by batch, and kept as Arrow.
+What is lazy (a Polars LazyFrame, a relation of DuckDB, a reader, a dataset) is run once and kept as Arrow.
 """
 
 from __future__ import annotations
@@ -66,8 +66,6 @@ def as_table(source: Any) -> pa.Table | None:
     """Turn what holds a table into Arrow; None for anything else."""
     if isinstance(source, pa.Table):
         return source
-    if isinstance(source, pa.RecordBatch):
-        return pa.Table.from_batches([source])
     # asked of modules that the caller has loaded: nobody has a frame of a library that was never imported
     polars, pandas = sys.modules.get("polars"), sys.modules.get("pandas")
     if polars is not None and isinstance(source, polars.LazyFrame):
@@ -78,7 +76,14 @@ def as_table(source: Any) -> pa.Table | None:
         return source.to_arrow()
     if pandas is not None and isinstance(source, pandas.DataFrame):
         return pa.Table.from_pandas(source, preserve_index=False)
-    return None
+    if _is_dataset(source):
+        return source.to_table()
+    return pa.table(source) if hasattr(source, "__arrow_c_stream__") or isinstance(source, pa.RecordBatch) else None
+
+
+def _is_dataset(source: Any) -> bool:
+    datasets = sys.modules.get("pyarrow.dataset")
+    return datasets is not None and isinstance(source, datasets.Dataset)
 
 
 def _collected(source: Any, polars: Any) -> pa.Table:
@@ -90,7 +95,8 @@ def _collected(source: Any, polars: Any) -> pa.Table:
 class _Opener:
     def accepts(self, source: Any) -> bool:
         kinds = {"Table", "RecordBatch", "LazyFrame", "DataFrame"}
-        return type(source).__name__ in kinds
+        named = type(source).__name__ in kinds
+        return named or hasattr(source, "__arrow_c_stream__") or _is_dataset(source)
 
     def open(self, source: Any, options: RankingOptions) -> Rows:
         table = as_table(source)

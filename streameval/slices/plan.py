@@ -15,6 +15,7 @@ from streameval.methods import Method, changed, grid_of, own_parameters
 from streameval.metrics.bounded import metrics
 from streameval.progress import Progress, silent
 from streameval.rankings.ranking import Ranking
+from streameval.rankings.stored_order import located
 from streameval.slices.column import Slices, read_slices
 from streameval.slices.files import SliceResult
 from streameval.slices.locate_slices import locate_slices
@@ -73,7 +74,7 @@ def draw_by_slices(ranking: Ranking, by: str, method: Method, seed: int, progres
         ["cutoff"] * len(slices.names) + ["item"] * len(items[0]),
     )
     remembered = {"by": by, "slices": notes}
-    return Plan(method.name, asked, ranking.n_items, seed, table, description, remembered, ranking.location(), marks)
+    return Plan(method.name, asked, ranking.n_items, seed, table, description, remembered, located(ranking), marks)
 
 
 def _plans(method: Method, slices: Slices, seed: int) -> list[Plan]:

@@ -17,6 +17,7 @@ from streameval.curve.envelope import Envelope
 from streameval.curve.estimate import between
 from streameval.metrics import ROUNDING, cutoffs
 from streameval.metrics.bounded import metrics
+from streameval.notebook import Tabular
 from streameval.types import Claim
 from streameval.typing import FloatArray, Int64Array
 
@@ -57,7 +58,7 @@ class Side:
 
 
 @dataclass(frozen=True)
-class Comparison:
+class Comparison(Tabular):
     """Two rankings side by side.
 
     Attributes:
@@ -80,6 +81,11 @@ class Comparison:
     curves: pa.Table = field(repr=False)
     differences: pa.Table = field(repr=False)
     agree: bool = True
+
+    @property
+    def table(self) -> pa.Table:
+        """The differences."""
+        return self.differences
 
     @property
     def alike(self) -> bool:

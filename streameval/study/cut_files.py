@@ -11,9 +11,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+
 from streameval import __version__
 from streameval.curve import Basis
 from streameval.errors import InputError
+from streameval.notebook import Tabular, facts, head
 from streameval.parquet.account import Forecast
 from streameval.progress import Progress, silent
 from streameval.rankings import open_planned
@@ -81,7 +84,7 @@ class Target:
 
 
 @dataclass(frozen=True)
-class Cut:
+class Cut(Tabular):
     """A cutoff, and what is proven of it.
 
     Attributes:
@@ -112,6 +115,21 @@ class Cut:
         precision = "" if lower is None or upper is None else f"precision {lower:.4g} to {upper:.4g}, "
         bounds = f"{precision}bounds {self.claim.coverage}, of {self.claim.about}"
         return f"<Cut at rank {self.rank:,} of {self.plan.n_items:,}: {bounds}>"
+
+    @property
+    def table(self) -> pa.Table:
+        """`metric` (precision, recall, f1, yield), `lower`, `estimate`, `upper`."""
+        names = ["precision", "recall", "f1", "yield"]
+        sides = {"lower": "{}_lower", "estimate": "{}", "upper": "{}_upper"}
+        values = {side: [self.holds.get(form.format(name)) for name in names] for side, form in sides.items()}
+        return pa.table({"metric": names, **{side: pa.array(one, pa.float64()) for side, one in values.items()}})
+
+    def _repr_html_(self) -> str:
+        """Show in a notebook where it lies and what holds there."""
+        claim = self.claim
+        chance = "" if claim.confidence is None else f" with probability {claim.confidence:g}"
+        promise = f"{claim.coverage}{chance}; assumed: {claim.assumes}. {claim.caution}"
+        return facts(f"Cut. {promise}", {"items": f"{self.rank:,} of {self.plan.n_items:,}"}) + head(self.table)
 
     def as_dict(self) -> dict[str, Any]:
         """Return JSON-ready values."""

@@ -15,6 +15,7 @@ from streameval import __version__
 from streameval.curve import Curve
 from streameval.curve.stored import stored_curve
 from streameval.errors import StudyError
+from streameval.notebook import Tabular, facts
 from streameval.parquet.own_tables import read_table
 from streameval.slices.files import NAMES as SLICE_FILES
 from streameval.slices.files import SliceResult, slice_tables, slices_from_tables
@@ -25,6 +26,7 @@ NO_LABELS = pa.table(
     {"rank": pa.array([], pa.int64()), "label": pa.array([], pa.int8()), "weight": pa.array([], pa.float64())}
 )
 EVALUATE = "run evaluate again"
+_VOTES, _NO_RANKS = ("votes", "positive_votes"), np.empty(0, np.int64)
 # what others need of what `exact` found, in the order in which it is best read
 EXACT = ("envelope.parquet", "curve.parquet", "metrics.parquet", "report.html", "study.duckdb", "evaluation.json")
 _FROM_VOTES = ("labels.parquet", "issues.parquet")
@@ -44,12 +46,12 @@ _KINDS: Mapping[str, Mapping[str, pa.DataType]] = {
 
 
 @dataclass(frozen=True)
-class Evaluation:
+class Evaluation(Tabular):
     """What `evaluate` finds, as its files hold it.
 
     Attributes:
         evaluation_id: Hash of plan, labels, misses, label error rate and version.
-        labels: `rank`, `label`, `votes`, `positive_votes`, `weight` (see `streameval.study.weights`).
+        label_table: `rank`, `label`, `votes`, `positive_votes`, `weight` (see `streameval.study.weights`).
         summary: What `evaluation.json` and `--json` say.
         issues: See `streameval.labelling.issues`.
         slices: The largest first; none where the plan has none.
@@ -58,7 +60,7 @@ class Evaluation:
     """
 
     evaluation_id: str
-    labels: pa.Table
+    label_table: pa.Table
     curve: Curve
     curve_table: pa.Table
     metrics: pa.Table
@@ -73,6 +75,28 @@ class Evaluation:
         what = f"{self.evaluation_id} of {self.curve.n_items:,} items by {self.summary.get('method')}"
         return f"<Evaluation {what}: {labels}, bounds {claim.coverage}, of {claim.about}>"
 
+    @property
+    def table(self) -> pa.Table:
+        """The curve, as `curve.parquet` holds it."""
+        return self.curve_table
+
+    @property
+    def labels(self) -> Labels:
+        """What is known of each planned rank; of no rank where every item has a label."""
+        known = self.label_table
+        label = known.column("label").fill_null(-1).to_numpy().astype(np.int8)
+        votes, positive = (known.column(key).to_numpy() if label.size else _NO_RANKS for key in _VOTES)
+        account, claim = self.summary.get("account", {}), self.curve.claim
+        ranks = known.column("rank").to_numpy()
+        return Labels(ranks, label, votes, positive, account, about=claim.about, why=claim.why)
+
+    def _repr_html_(self) -> str:
+        """Show in a notebook what was evaluated, the claim, a picture and a few cutoffs."""
+        account = self.summary.get("account", {})
+        said = {"items": f"{self.curve.n_items:,}", "method": self.summary.get("method")}
+        said |= {name: f"{account[name]:,}" for name in ("planned", "labelled", "missing") if name in account}
+        return facts("Evaluation", said) + self.curve._repr_html_()
+
 
 def result_writers(
     folder: Path, evaluation: Evaluation, report: str, database: atomic.Writer
@@ -80,8 +104,8 @@ def result_writers(
     """Writers of all results, `evaluation.json` the last; where every item had a label there is no file of labels."""
     tables = {"envelope.parquet": evaluation.curve.envelope_table, "curve.parquet": evaluation.curve_table,
               "metrics.parquet": evaluation.metrics, **slice_tables(evaluation.slices)}  # fmt: skip
-    if evaluation.labels is not NO_LABELS:
-        tables = {"labels.parquet": evaluation.labels, "issues.parquet": evaluation.issues, **tables}
+    if evaluation.label_table is not NO_LABELS:
+        tables = {"labels.parquet": evaluation.label_table, "issues.parquet": evaluation.issues, **tables}
     facts = {"evaluation_id": evaluation.evaluation_id}
     return {
         **{folder / name: atomic.parquet(table, facts) for name, table in tables.items()},

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -12,9 +11,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from streameval.errors import InputError
-from streameval.labelling.columns import ANSWERS
 from streameval.labelling.controls import read_controls
 from streameval.labelling.exports import NO_QUESTION, Question
+from streameval.labelling.names import ANSWERS, says
 from streameval.labelling.options import TaskOptions
 from streameval.stores.transfer import copied
 from streameval.study import Study
@@ -118,14 +117,10 @@ def make_tasks(folder: Study, plan: Plan, table: pa.Table, named: set[str], opti
 def _columns(plan: Plan, table: pa.Table, named: set[str]) -> tuple[list[str], tuple[str, ...]]:
     ours = {"rank", "stratum", "weight", "se_task"} | ({"score"} if plan.ranking.get("score") else set())
     items = [name for name in table.column_names if name not in ours]
-    left_out = tuple(n for n in items if n not in named and (n == plan.ranking.get("score") or _tells(n)))
+    left_out = tuple(n for n in items if n not in named and (n == plan.ranking.get("score") or says(n, ANSWERS)))
     if "score" in named and "score" in ours:
         items.insert(0, "score")
     return [name for name in items if name not in left_out], left_out
-
-
-def _tells(name: str) -> bool:
-    return any(part in ANSWERS for part in re.split(r"[^a-z0-9]+", name.lower()))
 
 
 class _Extra:

@@ -19,7 +19,7 @@ from streameval.study import Study
 from streameval.study.comparison import Comparison, Side, alike, differences, subtract
 from streameval.study.judging import curve_of
 from streameval.study.result_files import Evaluation
-from streameval.types import STRENGTH, TRUTH, Claim, Labels, Plan
+from streameval.types import STRENGTH, TRUTH, Claim, Plan
 
 
 def compare(a: str | os.PathLike[str], b: str | os.PathLike[str], *, confidence: float = 0.95) -> Comparison:
@@ -99,12 +99,8 @@ def _side(name: str, plan: Plan | None, evaluation: Evaluation, share: float) ->
     if _by_chance(evaluation):
         if create(plan.method, parameters).level is None:
             raise StudyError(f"{name}: method {plan.method} has no confidence to share")
-        label = evaluation.labels.column("label").fill_null(-1).to_numpy().astype(np.int8)
-        votes, positive = (evaluation.labels.column(key).to_numpy() for key in ("votes", "positive_votes"))
-        told = evaluation.curve.claim
-        labels = Labels(plan.ranks, label, votes, positive, about=told.about, why=told.why)
         error = float(evaluation.summary.get("label_error", 0.0))
-        curve = curve_of(replace(plan, parameters={**parameters, "confidence": share}), labels, error)
+        curve = curve_of(replace(plan, parameters={**parameters, "confidence": share}), evaluation.labels, error)
         curve = replace(curve, misses=evaluation.curve.misses, score=evaluation.curve.score)
     # an estimate does not depend on the confidence, nor on what the other side says: it is that of evaluate
     curve = curve.centred(evaluation.curve.center or evaluation.curve.envelope, evaluation.curve.basis)

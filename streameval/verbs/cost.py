@@ -2,13 +2,35 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
+
+import pyarrow as pa
 
 from streameval.errors import InputError
 from streameval.methods import Method, available, create, own_parameters, parameter_names, refuse_alpha_with_budget
+from streameval.notebook import Tabular
 
 
-def cost(items: int, *, price_per_label: float | None = None, **parameters: Any) -> list[dict[str, Any]]:
+@dataclass(frozen=True)
+class Costs(Tabular):
+    """What each method costs, one dict per method, and the `table` of what all methods have."""
+
+    methods: tuple[dict[str, Any], ...]
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        return iter(self.methods)
+
+    @property
+    def table(self) -> pa.Table:
+        """`method`, `labels`, `accuracy`, `forecast`, `claim`, `price` and `refused`; null where a method has none."""
+        kinds = {"method": pa.string(), "labels": pa.int64(), "accuracy": pa.float64(), "forecast": pa.bool_(),
+                 "claim": pa.string(), "price": pa.float64(), "refused": pa.string()}  # fmt: skip
+        return pa.table({name: pa.array([row.get(name) for row in self.methods], kind) for name, kind in kinds.items()})
+
+
+def cost(items: int, *, price_per_label: float | None = None, **parameters: Any) -> Costs:
     """Count the labels that each method asks for on a list of `items`, and the half-width they are planned for.
 
     Args:
@@ -18,9 +40,9 @@ def cost(items: int, *, price_per_label: float | None = None, **parameters: Any)
             reaches.
 
     Returns:
-        list of dict: One per method: `method`, `labels`, `accuracy` (half-width relative to precision), `forecast`
-            (whether that depends on labels not yet seen), `claim`, and constants of the method's own. A method that
-            cannot keep the parameters has `labels` None and says why in `refused`.
+        Costs: One dict per method, with a table of them all: `method`, `labels`, `accuracy` (half-width relative to
+            precision), `forecast` (whether that depends on labels not yet seen), `claim`, and constants of the
+            method's own. A method that cannot keep the parameters has `labels` None and says why in `refused`.
 
     Raises:
         InputError: A parameter that no method knows, alpha beside budget, a value out of range, or parameters that no
@@ -47,7 +69,7 @@ def cost(items: int, *, price_per_label: float | None = None, **parameters: Any)
         found.append(row)
     if len(refusals) == len(found):
         raise refusals[0]
-    return found
+    return Costs(tuple(found))
 
 
 def worth(

@@ -101,7 +101,7 @@ def _labels(study: Study) -> pa.Table:
     """Labels as they were evaluated last; none before."""
     if not (study.folder / "evaluation.json").exists():
         return NO_LABELS
-    return study.evaluation().labels.select(["rank", "label"])
+    return study.evaluation().label_table.select(["rank", "label"])
 
 
 def _summary(studies: list[Study], plans: list[Plan], items: pa.Table) -> dict[str, Any]:

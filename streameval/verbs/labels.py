@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from streameval.notebook import Tabular
 from streameval.study import Study
 from streameval.study.judging import as_read, curve_of, half_width_of, last_judging, tally_stored
 from streameval.study.vote_store import Given
@@ -19,7 +20,7 @@ from streameval.types import Plan
 
 
 @dataclass(frozen=True)
-class Progress:
+class Progress(Tabular):
     """How far the labelling has come.
 
     Attributes:
@@ -38,6 +39,11 @@ class Progress:
     agreement: Mapping[str, Any]
     half_width: Mapping[str, Any]
     judging: Mapping[str, Any]
+
+    @property
+    def table(self) -> pa.Table:
+        """The strata."""
+        return self.strata
 
 
 def labels(study: str | os.PathLike[str]) -> Progress:

@@ -13,6 +13,7 @@ from streameval.methods import create, refuse_alpha_with_budget
 from streameval.progress import Progress, silent
 from streameval.rankings import open_ranking
 from streameval.rankings.ranking import Ranking
+from streameval.rankings.stored_order import located
 from streameval.rows.options import RankingOptions
 from streameval.slices.plan import draw_by_slices
 from streameval.study import Study
@@ -33,8 +34,9 @@ def plan(
     """Choose the ranks of a ranking to label, and write them to a study.
 
     Args:
-        ranking: A Parquet file, a folder of partitions, a glob, or a list of these; or an Arrow, Polars or pandas
-            table. Its stored order is the ranking, or the order that `options` describe.
+        ranking: A Parquet file, a folder of partitions, a glob, or a list of these; or a table of Arrow, Polars or
+            pandas, a relation of DuckDB, a pyarrow dataset or reader: these are read into memory. Its stored order is
+            the ranking, or the order that `options` describe.
         study: Folder of the study; made if it is not there. The same plan again changes nothing. Another one takes its
             place only while nothing was made of it (`Study.is_begun`).
         method: Name of the method.
@@ -122,5 +124,5 @@ def draw(
     opened = open_ranking(ranking, options)
     if how.by is not None:
         return draw_by_slices(opened, how.by, chosen, how.seed, progress), opened
-    drawn = replace(chosen.plan(opened.n_items, how.seed), ranking=opened.description(), location=opened.location())
+    drawn = replace(chosen.plan(opened.n_items, how.seed), ranking=opened.description(), location=located(opened))
     return drawn, opened

@@ -20,6 +20,7 @@ from streameval.progress import Progress, silent
 from streameval.rankings import open_ranking
 from streameval.rankings.draw_by_key import draw_by_key
 from streameval.rankings.ranking import Ranking
+from streameval.rankings.stored_order import located
 from streameval.rows.options import RankingOptions
 from streameval.stores.transfer import copied
 from streameval.types import Plan
@@ -111,7 +112,7 @@ def plan_by_key(
     memory = options.memory if options is not None else 2.0
     strata = chosen.strata(opened.n_items)
     drawn = chosen.drawn(opened.n_items, shared, draw_by_key(opened, strata, by.key, shared, memory, progress))
-    made = replace(drawn, ranking=opened.description(), location=opened.location()).with_notes(draw_by=list(by.key))
+    made = replace(drawn, ranking=opened.description(), location=located(opened)).with_notes(draw_by=list(by.key))
     if by.labels is not None:
         made = made.with_notes(labels_seen_by_model=by.unseen_by_model == "no")
     votes = None if by.labels is None else _votes(opened, made, by)

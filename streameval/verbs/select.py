@@ -16,6 +16,7 @@ from streameval.errors import InputError, did_you_mean
 from streameval.labelling.exports import format_of
 from streameval.labelling.options import TaskOptions
 from streameval.methods import grid_of
+from streameval.notebook import Tabular, facts, head
 from streameval.options import split
 from streameval.order.checkpoints import Scans, forget
 from streameval.parquet.account import Forecast
@@ -37,7 +38,7 @@ _COUNTS = [
 
 
 @dataclass(frozen=True)
-class Selection:
+class Selection(Tabular):
     """What `select` did.
 
     Attributes:
@@ -63,6 +64,12 @@ class Selection:
         exported = f", {self.tasks:,} tasks in {self.files[0].name!r}" if self.files else ""
         more = f" and {len(self.files) - 1:,} more" if len(self.files) > 1 else ""
         return f"<Selection of {self.table.num_rows:,} items, {self.table.num_columns} columns{exported}{more}>"
+
+    def _repr_html_(self) -> str:
+        """Show in a notebook what was fetched and written, and the first items."""
+        said = {"items": f"{self.table.num_rows:,}", "rows read": f"{self.fetched.rows_read:,}"}
+        said |= {"tasks": f"{self.tasks:,}", "files": ", ".join(map(str, self.files))} if self.files else {}
+        return facts("Selection", said) + head(self.table)
 
 
 def select(
@@ -98,7 +105,7 @@ def select(
     """
     folder = Study(Path(study))
     plan = folder.plan()
-    files = format_of(os.fspath(export)) if export is not None else None
+    form = format_of(os.fspath(export)) if export is not None else None
     (asked,) = split([TaskOptions], tasks, "select")
     if export is None and (given := [name for name, value in tasks.items() if value]):
         raise InputError(f"{given[0]} says what an export holds, and there is none", "name a file with --export")
@@ -117,10 +124,10 @@ def select(
         forget(folder.scans)
     table = fetched.table
     source = {"source": plan.location["source"], "fingerprint": plan.ranking["fingerprint"]}
-    if files is None or export is None:
+    if form is None or export is None:
         return Selection(table, fetched, before is not None, source=source)
     made = make_tasks(folder, plan, table, set(columns or ()), asked)
-    exported = files(made.table, Path(export), question_of(asked))
+    exported = form.files(made.table, Path(export), question_of(asked))
     atomic.write_all(folder.extra_task_files(made.extra))
     atomic.write_out(exported, hint="people may have filled it in, so it is never replaced: export to another name")
     return Selection(table, fetched, before is not None, made.left_out, made.table.num_rows, tuple(exported), source)

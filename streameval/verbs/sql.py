@@ -82,7 +82,7 @@ def writer(folder: Study, plan: Plan | None, evaluation: Evaluation) -> Callable
         selection = folder.selection(plan)
         if selection is not None:
             tables["selection"] = selection.replace_schema_metadata(None)
-    tables["labels"] = evaluation.labels.replace_schema_metadata(None)
+    tables["labels"] = evaluation.label_table.replace_schema_metadata(None)
     tables["curve"] = evaluation.curve_table.replace_schema_metadata(None)
     tables["envelope"] = evaluation.curve.envelope_table
     tables["metrics"] = evaluation.metrics.replace_schema_metadata(None)

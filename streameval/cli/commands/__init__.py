@@ -5,18 +5,33 @@ A file is imported when its verb is used, and may import what its flags are made
 
 from __future__ import annotations
 
-import ast
 import pkgutil
+import re
+from inspect import cleandoc
 
-from cyclopts import App
+from cyclopts import App, Group
+
+PANELS = {
+    "The journey": ["plan", "select", "labels", "evaluate", "cut"],
+    "What a study says": ["at", "check", "report", "sql", "compare", "growth", "extrapolate"],
+    "Before a study": ["demo", "guide", "cost", "simulate"],
+    "Labels that are there already": ["exact", "adopt"],
+    "Large lists": ["scan"],
+}
 
 
 def register(app: App) -> None:
     """Make every verb a command: the function in each file here that has the file's name.
 
-    A file's name with underscores is a verb with dashes.
+    A file's name with underscores is a verb with dashes. A verb that no group names is in the first.
     """
+    panels = [Group(title, sort_key=(i,)) for i, title in enumerate(PANELS)]
+    places = {name: (panel, place) for panel, verbs in zip(panels, PANELS.values(), strict=True)
+              for place, name in enumerate(verbs)}  # fmt: skip
     for name in sorted(module.name for module in pkgutil.iter_modules(__path__)):
-        body = ast.parse(pkgutil.get_data(__name__, f"{name}.py") or b"").body
-        (verb,) = (one for one in body if isinstance(one, ast.FunctionDef) and one.name == name)
-        app.command(f"{__name__}.{name}:{name}", name=name.replace("_", "-"), help=ast.get_docstring(verb))
+        source = (pkgutil.get_data(__name__, f"{name}.py") or b"").decode()
+        (help,) = re.findall(rf'^def {name}\(.*?"""(.*?)"""', source, re.DOTALL | re.MULTILINE)
+        group, place = places.get(name, (panels[0], len(places)))
+        app.command(
+            f"{__name__}.{name}:{name}", name=name.replace("_", "-"), help=cleandoc(help), group=group, sort_key=place
+        )

@@ -8,12 +8,13 @@ from pathlib import Path
 from streameval.cli.batch import record, stage
 from streameval.cli.options import Flags, Whole, flags_of
 from streameval.cli.output import Output
+from streameval.cli.panels import LABELS
 from streameval.cli.ranking import RankingFlags
 from streameval.labelling.options import LabelColumns
 from streameval.verbs.adopt import Draw
 
 
-@flags_of(Draw, LabelColumns)
+@flags_of(Draw, LabelColumns, panel=LABELS)
 class AdoptFlags(Flags):
     """What is known of the draw, and which columns of the label table say what."""
 

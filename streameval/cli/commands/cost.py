@@ -30,7 +30,7 @@ def cost(
     from streameval.verbs.cost import cost as verb
     from streameval.verbs.cost import worth
 
-    found = verb(items, price_per_label=price_per_label, **parameters.given())
+    found = verb(items, price_per_label=price_per_label, **parameters.given()).methods
     head = ["method", "labels", "half-width", "claim", *(["price"] if price_per_label is not None else [])]
     lines = columns(head, [_cost_row(row, price_per_label) for row in found])
     lines += [f"{row['method']}: {row['refused']}" for row in found if "refused" in row]

@@ -12,6 +12,7 @@ from streameval.cli.batch import Batch, copied, job, record, stage
 from streameval.cli.forecasts import lines_of, of_plan, rehearsed
 from streameval.cli.options import Flags, Whole, flags_of
 from streameval.cli.output import Output, columns
+from streameval.cli.panels import LABELS
 from streameval.labelling.options import Judging, LabelColumns
 from streameval.text import short
 
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from streameval.slices.files import SliceResult
 
 
-@flags_of(LabelColumns, Judging)
+@flags_of(LabelColumns, Judging, panel=LABELS)
 class LabelFlags(Flags):
     """Which columns of a label table say what, and how votes become labels."""
 
@@ -56,7 +57,14 @@ def evaluate(
         publish: Folder or object store (s3://bucket/folder) to copy the results to, their manifest.json last.
     """
     from streameval.cli.picture import picture
-    from streameval.reporting.sentences import band_meaning, estimate_sentence, half_width_sentence, remarks, verdict
+    from streameval.reporting.sentences import (
+        band_meaning,
+        estimate_sentence,
+        half_width_sentence,
+        next_command,
+        remarks,
+        verdict,
+    )
     from streameval.study import Study, result_files
     from streameval.study.provenance import way_out
     from streameval.verbs.evaluate import evaluate as verb
@@ -98,9 +106,13 @@ def evaluate(
         f"Report: {study / 'report.html'}",
     ]
     result = {**found.summary, "sources": given, "precision_at": cuts, "report": str(study / "report.html")}
+    plan = Study(study).plan()
     if found.curve.claim.coverage == "none":
-        result["next"] = way_out(Study(study).plan(), found.summary, str(study))
+        result["next"] = way_out(plan, found.summary, str(study))
         lines.append(f"Next: {result['next']}.")
+    elif command := next_command(plan, found, str(study))[1]:
+        result["next"] = f"streameval {command}"
+        lines.append(f"Next: {result['next']}")
     if publish is not None:
         from streameval.verbs.publish import publish as copy
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from pathlib import Path
+from typing import Any
 
 from streameval.cli.options import Switch, existing
 from streameval.cli.output import Output, columns
@@ -44,10 +45,17 @@ def growth(
         f"Of those known, {moved['same_rank']:,} keep their rank, {moved['up']:,} rose and {moved['down']:,} fell, by "
         f"{moved['median_shift']:,.0f} ranks in the median and {moved['largest_shift']:,} at most.",
         *(["", *columns(["rank before", "now from", "to"], rows)] if rows else []),
-        *(
-            [f"Next: streameval evaluate {shlex.quote(str(after))} --labels {shlex.quote(str(out))} LABELS"]
-            if out
-            else []
-        ),
+        *_next(shlex.join([str(before), str(after), *(["--on", on] if on else [])]), after, out, found),
     ]
     output.say({**found, "out": str(out) if out else None}, lines)
+
+
+def _next(asked: str, after: Path, out: Path | None, found: dict[str, Any]) -> list[str]:
+    """What leads to the labels that the later study lacks."""
+    study = shlex.quote(str(after))
+    if not found["labelled"]:
+        return [f"Next: streameval select {study} --export tasks.csv"]
+    if out is None:
+        return [f"Next: streameval growth {asked} --out known.parquet"]
+    lines = [f"Next: streameval evaluate {study} --labels {shlex.quote(str(out))}"]
+    return [*lines, *[f"Then: streameval select {study} --remaining --export tasks.csv"] * bool(found["to_label"])]

@@ -13,7 +13,7 @@ from streameval.cli.forecasts import lines_of, of_plan, rehearsed
 from streameval.cli.methods import MethodFlags, MethodName
 from streameval.cli.options import Whole
 from streameval.cli.output import Output, progress
-from streameval.cli.planning import GrowthFlags, ReuseFlags, enlarge_study, next_stop, plan_with_key
+from streameval.cli.planning import GrowthFlags, ReuseFlags, doubts, enlarge_study, next_stop, plan_with_key
 from streameval.cli.ranking import RankingFlags
 from streameval.errors import InputError, StudyError
 from streameval.text import printable, short
@@ -88,7 +88,8 @@ def plan(
         told |= {"rows": labels, "bytes": size, "labels": labels, "n_items": made.n_items}
     replaced = before is not None and made.plan_id not in before.study_ids
     result = {"study": str(study), "plan_id": made.plan_id, "labels": labels,
-              "already_there": before is not None and not replaced, "replaced": replaced, **made.header()}  # fmt: skip
+              "already_there": before is not None and not replaced, "replaced": replaced,
+              "doubt": made.location.get("doubt"), **made.header()}  # fmt: skip
     read = {"source": made.location["source"], "n_items": made.n_items, **made.ranking}
     record(study, "plan", read, _files(study, by), output)
     lines = [
@@ -106,7 +107,7 @@ def plan(
         )
     same = f"--seed {made.seed}" + ("" if by is None else f" --by {shlex.quote(by)}")
     lines.append(f"Seed {made.seed}, kept in plan.json: {same} plans the same again.")
-    output.say(result, [*lines, next_stop(folder, made)])
+    output.say(result, [*lines, *doubts(made), next_stop(folder, made)])
 
 
 def _rehearse(

@@ -12,13 +12,14 @@ from streameval.cli.batch import Batch, job, record, stage
 from streameval.cli.forecasts import lines_of, of_plan, rehearsed
 from streameval.cli.options import EngineFlags, Flags, flags_of
 from streameval.cli.output import Output, progress
+from streameval.cli.panels import TASKS
 from streameval.labelling.options import TaskOptions
 
 if TYPE_CHECKING:
     from streameval.verbs.select import Selection
 
 
-@flags_of(TaskOptions)
+@flags_of(TaskOptions, panel=TASKS)
 class TaskFlags(Flags):
     """What an export holds."""
 
@@ -48,6 +49,7 @@ def select(
         export: Task file; its ending says the format: .csv, .jsonl (Prodigy), .label-studio.json, .html (an offline
             page).
     """
+    from streameval.labelling.exports import format_of
     from streameval.verbs.select import forecast
     from streameval.verbs.select import select as verb
 
@@ -78,13 +80,15 @@ def select(
         lines.append(f"{made.fetched.equal_keys:,} items among those compared have no key of their own (--key).")
     if made.fetched.missing_scores:
         lines.append(f"{made.fetched.missing_scores:,} items have no score: they come last.")
+    back = shlex.quote(str(export or "labels.csv"))
     if export is not None:
-        lines.append(_exported(made.tasks, made.files))
+        form = format_of(str(export))
+        back = form.back or back
+        lines.append(f"{_exported(made.tasks, made.files)}, shuffled: {form.how}.")
         lines += [f"Left out of the tasks: {', '.join(made.left_out)} (--columns names what to keep)."] * bool(
             made.left_out
         )
-    folder, file = shlex.quote(str(study)), shlex.quote(str(export or "labels.csv"))
-    lines.append(f"Next: streameval evaluate {folder} --labels {file}")
+    lines.append(f"Next: streameval evaluate {shlex.quote(str(study))} --labels {back}")
     output.say({"study": str(study), "export": str(export) if export else None, **facts}, lines)
 
 
@@ -108,6 +112,4 @@ def _facts(made: Selection) -> dict[str, Any]:
 
 
 def _exported(tasks: int, files: Sequence[Path]) -> str:
-    shown = ", ".join(str(path) for path in files[:3]) + (" …" if len(files) > 3 else "")
-    hint = ": fill in its column 'label' with 1 or 0" if files[0].suffix == ".csv" else ""
-    return f"{tasks:,} tasks in {shown}, shuffled{hint}."
+    return f"{tasks:,} tasks in " + ", ".join(str(path) for path in files[:3]) + (" …" if len(files) > 3 else "")

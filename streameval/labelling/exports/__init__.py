@@ -1,9 +1,10 @@
 """Task files for people: one file here per format, found by the ending of the path that was asked for.
 
-Each module has `SUFFIX` and `write(tasks, path, question)`, or, where tasks may take several files, `files` of the same
-arguments, which returns a writer for each of them; `tasks` is a table in the order people will see it, with `se_study`
-and `se_task` before the items' columns. A column whose name a label table would give a meaning of its own is called
-NAME_item.
+Each module has `SUFFIX`, `HOW` people answer, `BACK`, the file in which answers come back (as a word of a shell; the
+exported one where it is empty), and `write(tasks, path, question)`, or, where tasks may take several files, `files` of
+the same arguments, which returns a writer for each of them; `tasks` is a table in the order people will see it, with
+`se_study` and `se_task` before the items' columns. A column whose name a label table would give a meaning of its own is
+called NAME_item.
 """
 
 from __future__ import annotations
@@ -46,17 +47,25 @@ class Question:
 
 NO_QUESTION = Question()
 OURS = ("se_study", "se_task")
-Format = Callable[[pa.Table, Path, Question], Files]
+
+
+@dataclass(frozen=True)
+class Format:
+    """What a module of a format says: see above."""
+
+    files: Callable[[pa.Table, Path, Question], Files]
+    how: str
+    back: str
 
 
 def available() -> dict[str, Format]:
     """Formats by suffix, the longest first: `.label-studio.json` is not `.json`."""
     modules = [importlib.import_module(f"{__name__}.{info.name}") for info in pkgutil.iter_modules(__path__)]
-    formats = {module.SUFFIX: _files(module) for module in modules if hasattr(module, "SUFFIX")}
+    formats = {one.SUFFIX: Format(_files(one), one.HOW, one.BACK) for one in modules if hasattr(one, "SUFFIX")}
     return dict(sorted(formats.items(), key=lambda pair: (-len(pair[0]), pair[0])))
 
 
-def _files(module: ModuleType) -> Format:
+def _files(module: ModuleType) -> Callable[[pa.Table, Path, Question], Files]:
     return getattr(module, "files", None) or (
         lambda tasks, path, question=NO_QUESTION: {path: lambda temporary: module.write(tasks, temporary, question)}
     )
@@ -64,9 +73,9 @@ def _files(module: ModuleType) -> Format:
 
 def format_of(path: str) -> Format:
     """Return the format for a path's ending; an `InputError` where none has it."""
-    for suffix, files in available().items():
+    for suffix, found in available().items():
         if path.lower().endswith(suffix):
-            return files
+            return found
     raise InputError(f"{path}: no task format has this ending", f"there are: {', '.join(available())}")
 
 

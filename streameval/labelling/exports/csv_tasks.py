@@ -15,6 +15,8 @@ from streameval.labelling.exports import NO_QUESTION, Question, unambiguous
 from streameval.labelling.exports.cells import text
 
 SUFFIX = ".csv"
+HOW = "fill in its column 'label' with 1 or 0"
+BACK = ""
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
 
 

@@ -19,6 +19,8 @@ from streameval.labelling.exports.cells import dumps, records
 from streameval.stores import atomic
 
 SUFFIX = ".label-studio.json"
+HOW = "import it into Label Studio with the .xml, and export the answers as answers.json"
+BACK = "answers.json"
 _MOST_TASKS, _MOST_BYTES = 50_000, 200_000_000
 
 

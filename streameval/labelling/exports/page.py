@@ -18,6 +18,8 @@ from streameval.labelling.exports import OURS, Question, unambiguous
 from streameval.labelling.exports.cells import dumps, records, text
 
 SUFFIX = ".html"
+HOW = "people open it in a browser and save their answers as CSV"
+BACK = "labels-*.csv"
 
 
 def write(tasks: pa.Table, path: str, question: Question) -> None:

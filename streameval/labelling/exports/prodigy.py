@@ -15,6 +15,8 @@ from streameval.labelling.exports import NO_QUESTION, OURS, Question, unambiguou
 from streameval.labelling.exports.cells import dumps, records, text
 
 SUFFIX = ".jsonl"
+HOW = "label them in Prodigy, then `prodigy db-out DATASET > answers.jsonl`"
+BACK = "answers.jsonl"
 
 
 def write(tasks: pa.Table, path: str, question: Question) -> None:

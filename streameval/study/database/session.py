@@ -12,7 +12,7 @@ import duckdb
 import pyarrow as pa
 
 from streameval.errors import InputError, outside_trouble
-from streameval.labelling.duckdb_session import literal, quote, unique_names
+from streameval.labelling.duckdb_session import in_batches, literal, quote, unique_names
 from streameval.process.interrupts import held
 from streameval.study.database.comments import TABLES
 
@@ -106,7 +106,7 @@ class Session:
 
     def _answer(self, query: str) -> pa.Table:
         answer = self._connection.sql(query)
-        rows = pa.table({}) if answer is None else self._table(answer.to_arrow_reader(_BATCH_ROWS))
+        rows = pa.table({}) if answer is None else self._table(in_batches(answer, _BATCH_ROWS))
         return rows.rename_columns(unique_names(rows.column_names))
 
     def _table(self, rows: pa.RecordBatchReader) -> pa.Table:

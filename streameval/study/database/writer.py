@@ -77,8 +77,9 @@ def _add(connection: duckdb.DuckDBPyConnection, table_name: str, table: pa.Table
 def storable(connection: duckdb.DuckDBPyConnection, table: pa.Table) -> pa.Table:
     """Give columns names that SQL tells apart whatever their capitals, and types that DuckDB 1.2 stores."""
     names = unique_names([field.name.replace("\0", "") or "column" for field in table.schema])
-    stored = {kind: _stores(connection, kind) for kind in dict.fromkeys(table.schema.types)}
-    columns = [column if stored[column.type] else _as_text(column) for column in table.columns]
+    known = [one.cast(pa.float32()) if pa.types.is_float16(one.type) else one for one in table.columns]
+    stored = {kind: _stores(connection, kind) for kind in dict.fromkeys(column.type for column in known)}
+    columns = [column if stored[column.type] else _as_text(column) for column in known]
     return pa.table(columns, names=names)
 
 

@@ -1,0 +1,35 @@
+"""Defaults of options from `streameval.toml` in the current folder: a table for each verb, `[plan]` with `seed = 7`."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+from typing import Any
+
+from cyclopts import App, ArgumentCollection
+from cyclopts.config import Toml
+
+from streameval.errors import InputError
+
+FILE = "streameval.toml"
+_KEEP_OPTIONS = {"--labels-more", "--half-width"}  # a study that grows keeps the options it was planned with
+
+
+class Defaults(Toml):
+    """The file, where there is one; what a command says itself goes before."""
+
+    def __call__(self, app: App, commands: tuple[str, ...], arguments: ArgumentCollection) -> None:
+        """Give the arguments of a verb their defaults."""
+        if not any(one.tokens for one in arguments if one.name in _KEEP_OPTIONS):
+            super().__call__(app, commands, arguments)
+
+    def _load_config(self, path: Path) -> dict[str, Any]:
+        try:
+            return tomllib.loads(path.read_text(encoding="utf-8"))
+        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+            raise InputError(f"{path}: {error}", "it is TOML: [plan] and below it seed = 7") from error
+
+
+def remark() -> str:
+    """What a refusal adds where the file may be why."""
+    return f" (defaults come from {FILE})" if Path(FILE).exists() else ""

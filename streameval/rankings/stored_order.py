@@ -1,0 +1,60 @@
+"""Is the stored order a ranking? Where it is that of no score, this is said before a label is spent on it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from streameval.errors import StreamevalError
+from streameval.kernels.jit import interpreted
+from streameval.labelling.names import SCORES, says
+from streameval.rankings.ranking import Ranking
+
+_LOOKED_AT = 12  # rows, evenly spaced: without any order they stand in a column's once in 10⁸ lists
+_MOST_COLUMNS = 8
+
+
+def located(ranking: Ranking) -> dict[str, Any]:
+    """Where a ranking lies (`Ranking.location`), and the `doubt` that its stored order raises, if it raises any."""
+    said = "" if ranking.order is not None else order_doubt(ranking)
+    return {**ranking.location(), **({"doubt": said} if said else {})}
+
+
+def order_doubt(ranking: Ranking) -> str:
+    """A sentence where a list lies in the order of none of its columns that may be scores; else empty.
+
+    These are the numbers whose name says so, or where there are none all floats. Nothing is said of what cannot be
+    read: `select` will refuse it.
+    """
+    schema = ranking.rows.schema
+    named = [field.name for field in schema if _is_number(field.type) and says(field.name, SCORES)]
+    names = named or [field.name for field in schema if pa.types.is_floating(field.type)]
+    if not names:
+        return ""
+    positions = np.unique(np.linspace(0, ranking.n_items - 1, _LOOKED_AT).astype(np.int64))
+    try:
+        with interpreted(ranking.rows.forecast(positions, names[:_MOST_COLUMNS]).bytes):
+            table = ranking.rows.take(positions, names[:_MOST_COLUMNS]).table
+    except StreamevalError:
+        return ""
+    steps = {
+        name: np.diff(pc.drop_null(table.column(name).cast(pa.float64())).to_numpy()) for name in table.column_names
+    }
+    varied = [name for name, step in steps.items() if np.count_nonzero(step) > 1]
+    if not varied or any(_is_best_first(steps[name], bool(named)) for name in varied):
+        return ""
+    what = f"not by {varied[0]}" if named else f"by none of its columns {', '.join(varied)}"
+    hint = f"--score {varied[0]}" if named else "--score COLUMN"
+    return f"The stored order is taken as best first, and it is {what}: {hint} would rank by it."
+
+
+def _is_best_first(steps: Any, largest: bool) -> bool:
+    """Whether values fall throughout, or rise where these may be distances."""
+    return bool(np.all(steps <= 0)) or (not largest and bool(np.all(steps >= 0)))
+
+
+def _is_number(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_floating(kind) or pa.types.is_decimal(kind) or pa.types.is_integer(kind))

@@ -1,0 +1,106 @@
+"""Help: verbs in the order of the journey, flags where they belong, and defaults that a file gives."""
+
+import re
+
+import pytest
+
+from streameval.cli import app, commands, run
+from streameval.study import Study
+
+
+@pytest.fixture
+def shown(capsys):
+    def ask(*words):
+        assert run([*words, "--help"]) == 0
+        return capsys.readouterr().out
+
+    return ask
+
+
+def panels(text):
+    """Flags and verbs by the panel that shows them."""
+    found = {}
+    for line in text.splitlines():
+        if line.startswith("╭─"):
+            found[title := line.strip("╭─╮ ")] = []
+        elif named := re.match(r"│ (?:\*|  )? ?(--)?([a-z][\w-]*) ", line):
+            found[title].append(named[2])
+    return found
+
+
+def test_verbs_are_shown_in_the_order_of_the_journey(shown):
+    found = panels(shown())
+    assert [*found][:3] == ["The journey", "What a study says", "Before a study"]
+    assert found["The journey"] == ["plan", "select", "labels", "evaluate", "cut"]
+    verbs = {name for title, names in found.items() if title != "Options" for name in names}
+    assert verbs == {name for names in commands.PANELS.values() for name in names} == set(app.resolved_commands()) - {
+        "--help", "-h", "--version", "-V", "--install-completion"}  # fmt: skip
+
+
+def test_flags_of_plan_stand_where_they_belong(shown):
+    found = panels(shown("plan"))
+    assert [*found] == [
+        "Arguments", "Parameters", "Ranking", "All methods", "Method: loguniform, stratified, uniform",
+        "Method: loguniform", "Method: paula, stratified", "Method: paula", "Method: stratified", "Method: uniform",
+        "Growing a study", "Drawing the same items again", "Running",
+    ]  # fmt: skip
+    assert found["Ranking"][:2] == ["score", "ascending"]
+    assert found["Method: paula"] == ["window", "assume"]
+    assert found["Running"] == ["dry-run", "time-limit", "json", "log"]
+
+
+@pytest.mark.parametrize("words", [["--method", "paula"], ["--method=paula"]])
+def test_help_for_a_method_shows_its_flags_alone(shown, words):
+    found = panels(shown("plan", *words))
+    assert [name for name in found if "ethod" in name] == ["All methods", "Method: paula, stratified", "Method: paula"]
+    assert "Method: uniform" in panels(shown("plan"))
+
+
+def test_labels_tasks_and_running_have_panels_in_other_verbs(shown):
+    assert "vote" in panels(shown("evaluate"))["Labels"]
+    assert "remaining" in panels(shown("select"))["Tasks"]
+    assert "engine" in panels(shown("select"))["Running"]
+
+
+def test_the_version_has_a_short_name(capsys):
+    assert run(["-V"]) == 0
+    assert re.fullmatch(r"\d+\.\d+\.\d+\n", capsys.readouterr().out)
+
+
+def test_completion_is_installed_where_the_shell_looks_for_it(tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert run(["--install-completion", "--shell", "bash"]) == 0
+    (script,) = (path for path in tmp_path.rglob("*") if path.is_file())
+    assert script == tmp_path / ".local/share/bash-completion/completions/streameval"
+    assert "--labels-more" in script.read_text()
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_a_file_gives_defaults_and_the_command_line_goes_before(here, ranking):
+    (here / "streameval.toml").write_text("[plan]\nseed = 7\nbudget = 300\nlooks = 3\n[cost]\nitems = 10\n")
+    folder = str(ranking[0])
+    assert run(["plan", folder, "--study", "a"]) == 0
+    assert run(["plan", folder, "--study", "b", "--seed", "8"]) == 0
+    first, second = (Study(here / name).plan() for name in "ab")
+    assert (first.seed, second.seed) == (7, 8)
+    assert first.parameters["budget"] == second.parameters["budget"] == 300
+    assert run(["plan", "--study", "a", "--labels-more", "4000"]) == 0  # it grows as it was planned
+    assert Study(here / "a").plan().table.num_rows > 300
+
+
+@pytest.mark.parametrize(("text", "said"), [
+    ("[plan\n", "streameval.toml: Expected ']'"), ("[plan]\nmetod = 1\n", "metod"), ("plan = 3\n", "must be a mapping"),
+    ("[plan]\nconfidence = 'x'\n", "streameval.toml"), ("[plan]\nbudget = 9\n", "alpha and budget were both given"),
+])  # fmt: skip
+def test_a_file_that_cannot_be_meant_is_refused_and_named(here, ranking, capsys, text, said):
+    (here / "streameval.toml").write_text(text)
+    assert run(["plan", str(ranking[0]), "--study", "a", "--alpha", "0.1"]) == 2
+    err = capsys.readouterr().err
+    assert said in err
+    assert (err.count("\n"), "(defaults come from streameval.toml)" in err) == (1, True)
+    assert not (here / "a").exists()
