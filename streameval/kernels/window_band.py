@@ -27,7 +27,7 @@ import math
 
 import numpy as np
 
-from streameval.kernels.band import mixture_root
+from streameval.kernels.martingale import mixture_root
 from streameval.kernels.jit import kernel
 from streameval.typing import FloatArray, Int64Array
 

@@ -43,7 +43,7 @@ class Method(Protocol):
         settles: Parameters that, once given, leave nothing to some others: `cost` then keeps those for the other
             methods.
         confidence: As it was asked for: the probability with which the bounds hold. See `level`.
-        budget: Labels to spend at most.
+        budget: Labels to spend at most; where the draw decides their number, on average.
         at: The one rank that the plan is for; None where it is for all.
         looks: How often the plan may be evaluated and enlarged.
     """
@@ -84,14 +84,14 @@ AnyMethod = TypeVar("AnyMethod", bound=Method)
 
 
 @runtime_checkable
-class DrawsStrata(Protocol):
-    """A method that draws so many ranks of each stratum, uniformly without replacement, by whatever draws them."""
+class DrawsIndependently(Protocol):
+    """A method that draws every rank with a probability of its own, independently of the others."""
 
-    def strata(self, n_items: int) -> tuple[Int64Array, Int64Array]:
-        """Last rank of each stratum, and ranks to draw of it."""
+    def rates(self, n_items: int) -> tuple[Int64Array, FloatArray]:
+        """Last rank of each block of ranks, and the probability of each rank of it."""
 
     def drawn(self, n_items: int, seed: int, rank: Int64Array) -> Plan:
-        """Make a plan of the ranks that were drawn, int64, strictly increasing."""
+        """Make a plan of the ranks that were drawn, int64, strictly increasing, by whatever drew them."""
 
 
 @runtime_checkable

@@ -1,8 +1,9 @@
 """Log-uniform sampling with a simultaneous band: no assumption but the draw.
 
 Labels are drawn at random with density about c/r, so that every e-fold of ranks gets as many, and the relative error is
-the same at every scale. Within strata they are drawn without replacement; the head is thereby labelled nearly whole.
-The band and the proof of its coverage are in `streameval.kernels.band`.
+the same at every scale. Every rank is drawn by itself, independently of all others, and the head is labelled whole. The
+band and the proof of its coverage are in `streameval.kernels.martingale`. Plans that were made before draws were
+independent are read as they were planned (`fixed_counts`).
 """
 
 from __future__ import annotations
@@ -18,9 +19,13 @@ from streameval.curve.envelope import Points, close
 from streameval.errors import InputError
 from streameval.methods import Look, Sampled, check_items
 from streameval.methods.checks.monotonicity import assumptions, warnings
+from streameval.methods.loguniform import fixed_counts
+from streameval.methods.loguniform.design import Blocks, blocks, look_density, look_share, mixture
 from streameval.options import option
 from streameval.types import Labels, Plan
 from streameval.typing import BoolArray, FloatArray, Int64Array
+
+_GRID = 3  # the curve's table shows the end of every third block
 
 
 @dataclass(frozen=True)
@@ -30,7 +35,8 @@ class LogUniform(Sampled):
     What holds: with probability ≥ `confidence` over the draw, the true yield lies in the band at every rank at once,
     for any 0/1 list and any N, also where labels are missing for any reason. `alpha` is a forecast of the half-width,
     for lists whose precision stays above `min_precision`; the half-width that the labels reach is reported with the
-    curve. A half-width is (hi − lo)/(hi + lo). With several `looks`, 1 to 64, the first plan is made for a share of
+    curve. A half-width is (hi − lo)/(hi + lo). The number of labels is random: `budget` is its mean, and its standard
+    deviation is below its square root. With several `looks`, 1 to 64, the first plan is made for a share of
     1 − `confidence`, and `enlarged` keeps to a grid of densities fixed by it, so that what was seen may decide when to
     stop: `confidence` is that of all looks together.
 
@@ -41,6 +47,7 @@ class LogUniform(Sampled):
     name: ClassVar[str] = "loguniform"
     summary: ClassVar[str] = "random ranks of density c/r, and a band that holds for every list"
 
+    budget: int | None = option(None, "Labels to spend on average, instead of --alpha: how many are drawn is random.")
     looks: int = option(1, "How often the plan may be evaluated and enlarged.")
 
     def __post_init__(self) -> None:
@@ -53,26 +60,23 @@ class LogUniform(Sampled):
         """Draw the ranks to label.
 
         Returns:
-            Plan: Columns of its own: `stratum_last` int64, the rank that ends the stratum. With several looks also
-                `look` int32, the first look whose plan holds the rank, and `batch` int32, the plan by which it came in.
+            Plan: Columns of its own: `stratum_last` int64, the last rank of the block of ranks that are drawn alike
+                (`stratum` numbers these), and `probability` float64, with which each of them is drawn. With several
+                looks also `look` int32, the first look whose plan holds the rank, and `batch` int32, the plan by which
+                it came in.
         """
-        from streameval.kernels.draw import draw_strata
+        return self.drawn(n_items, seed, _draw(self._blocks(n_items), seed))
 
-        return self.drawn(n_items, seed, draw_strata(*self.strata(n_items), np.uint64(seed % 2**64)))
-
-    def strata(self, n_items: int) -> tuple[Int64Array, Int64Array]:
-        """Last rank of each stratum, and ranks to draw of it."""
-        from streameval.methods.loguniform.design import allocation, stratum_ends
-
-        density = self._density(check_items(n_items))
-        ends = stratum_ends(n_items, density)
-        return ends, allocation(ends, density, density)
+    def rates(self, n_items: int) -> tuple[Int64Array, FloatArray]:
+        """Last rank of each block, and the probability with which each rank of it is drawn."""
+        design = self._blocks(n_items)
+        return design.ends, design.rate
 
     def drawn(self, n_items: int, seed: int, rank: Int64Array) -> Plan:
-        """Make a plan of the ranks that were drawn from `strata`."""
-        ends, _ = self.strata(n_items)
-        table = _table(ends, rank)
-        notes: dict[str, Any] = {"density": self._density(n_items), "strata": int(ends.size)}
+        """Make a plan of the ranks that were drawn at `rates`."""
+        design = self._blocks(n_items)
+        table = _table(design, rank)
+        notes: dict[str, Any] = {"density": self._density(n_items), "strata": int(design.ends.size)}
         parameters = dict(self.__dict__)
         if self.looks == 1:
             del parameters["looks"]  # as in plans made before there were looks
@@ -83,44 +87,55 @@ class LogUniform(Sampled):
         return Plan(self.name, parameters, n_items, seed, table, notes=notes)
 
     def weights(self, plan: Plan) -> FloatArray:
-        """Inverse of the share of its stratum that the plan holds, whatever look it has grown to."""
-        last = plan.table.column("stratum_last").to_numpy()
-        ends, n = np.unique(last, return_counts=True)
-        return np.repeat(np.diff(ends, prepend=0) / n, n)
+        """Inverse of the probability of each planned rank, at whatever look the plan has grown to."""
+        if fixed_counts.made(plan):
+            return fixed_counts.weights(plan)
+        return np.asarray(1 / plan.table.column("probability").to_numpy())
 
     def forecasts(self, plan: Plan) -> list[Look]:
-        """Give every look of `plan`, with labels and forecast half-width."""
+        """Give every look of `plan`, with labels (on average) and forecast half-width."""
+        if fixed_counts.made(plan):
+            return []  # it was drawn in another way, in which nothing is drawn any more
         return [self._look(plan.n_items, float(plan.notes["density"]), look) for look in range(1, self.looks + 1)]
 
     def enlarged(self, plan: Plan, look: int) -> Plan:
-        """Grow a plan to a later look: strata and seed stay, and so does every rank."""
-        from streameval.kernels.draw import draw_strata
-        from streameval.methods.loguniform.design import allocation, look_density, stratum_ends
-
-        first = float(plan.notes["density"])
-        ends, seed = stratum_ends(plan.n_items, first), np.uint64(plan.seed % 2**64)
-        rank = draw_strata(ends, allocation(ends, first, look_density(first, look)), seed)
-        table = _table(ends, rank)
+        """Grow a plan to a later look: blocks and seed stay, and so does every rank."""
+        design = self._at_look(plan, look)
+        came = {rank: first for first in range(look, 0, -1) for rank in self._drawn_at(plan, first).tolist()}
+        rank = np.array(sorted(came), np.int64)
         old = np.isin(rank, plan.ranks)
-        came, batch = np.full(rank.size, look, np.int32), np.full(rank.size, 1, np.int32)
-        for index in range(look - 1, plan.look, -1):  # a look that was passed over still has its band
-            n = allocation(ends, first, look_density(first, index))
-            came[np.isin(rank, draw_strata(ends, n, seed))] = index
-        came[old] = plan.table.column("look").to_numpy()
+        batch = np.full(rank.size, 1, np.int32)
         batch[old] = plan.table.column("batch").to_numpy()
         batch[~old] = batch[old].max() + 1
-        table = table.append_column("look", pa.array(came)).append_column("batch", pa.array(batch))
+        first = np.array([came[one] for one in rank.tolist()], np.int32)
+        table = _table(design, rank).append_column("look", pa.array(first)).append_column("batch", pa.array(batch))
         return replace(plan, table=table).with_notes(look=look)
 
-    def _look(self, n_items: int, first: float, look: int) -> Look:
-        from streameval.methods.loguniform.design import forecast, look_density, look_share
+    def _drawn_at(self, plan: Plan, look: int) -> Int64Array:
+        """What a look draws beside the earlier ones: the union of independent draws is one."""
+        now = self._at_look(plan, look)
+        if look == 1:
+            return _draw(now, plan.seed)
+        before = self._at_look(plan, look - 1).rate
+        left = 1 - before
+        more = np.divide(now.rate - before, left, out=np.zeros(left.size), where=left > 0)
+        return _draw(Blocks(now.ends, more), plan.seed ^ (look << 48))
 
-        delta = look_share(1 - self.confidence, look, self.looks)
-        width, labels = forecast(n_items, look_density(first, look), delta, self.min_precision, first)
-        return Look(look, labels, 0.0 if labels == n_items else width)
+    def _at_look(self, plan: Plan, look: int) -> Blocks:
+        first = float(plan.notes["density"])
+        return blocks(plan.n_items, first, look_density(first, look))
+
+    def _look(self, n_items: int, first: float, look: int) -> Look:
+        from streameval.methods.loguniform.forecasts import median
+
+        design = blocks(n_items, first, look_density(first, look))
+        if design.labels == n_items:
+            return Look(look, n_items, 0.0)
+        width = median(design, look_share(1 - self.confidence, look, self.looks), self.min_precision)
+        return Look(look, design.labels, width)
 
     def cost(self, n_items: int) -> dict[str, Any]:
-        """Count labels, and forecast the half-width that the median list of precision `min_precision` reaches.
+        """Count labels on average, and forecast the half-width that the median list of `min_precision` reaches.
 
         With several looks `looks` has one entry each: `look`, `labels` in all, `half_width`.
         """
@@ -145,7 +160,7 @@ class LogUniform(Sampled):
         Bounds: "simultaneous" with probability `confidence`, assuming nothing but the draw. A missing label counts
         negative below and positive above.
         """
-        points = self._points(plan, labels)
+        points, grid = self._points(plan, labels)
         envelope = close(plan.n_items, points, labels.rank, labels.label)
         claim = self.claim_of(plan, labels)
         head = _labelled_head(plan)
@@ -153,38 +168,53 @@ class LogUniform(Sampled):
         curve = Curve(
             n_items=plan.n_items,
             envelope=envelope,
-            grid=np.unique(np.concatenate([np.arange(1, head + 1), plan.table.column("stratum_last").to_numpy()])),
+            grid=np.unique(np.concatenate([np.arange(1, head + 1), grid])),
             claim=claim,
             diagnostics={"consistent": envelope.consistent, "labelled_head": head, "assumptions": contradictions},
         )
         return curve if claim.coverage == "exact" else curve.with_findings(self._findings(curve, labels.about))
 
+    def _blocks(self, n_items: int) -> Blocks:
+        return blocks(n_items, self._density(check_items(n_items)))
+
     def _density(self, n_items: int) -> float:
-        from streameval.methods.loguniform.design import largest_c, look_share, smallest_c
+        from streameval.methods.loguniform.forecasts import affordable_c, smallest_c
 
         if self.budget is not None:
-            return largest_c(n_items, self.budget)
-        delta = look_share(1 - self.confidence, 1, self.looks)
-        return smallest_c(n_items, self.alpha, delta, self.min_precision)[0]
+            return affordable_c(n_items, self.budget)
+        return smallest_c(n_items, self.alpha, look_share(1 - self.confidence, 1, self.looks), self.min_precision)
 
-    def _points(self, plan: Plan, labels: Labels) -> Points:
-        """Intersect the bands of all looks so far, each from the ranks of its own plan and for its share of δ."""
-        from streameval.kernels.band import band
-        from streameval.methods.loguniform.design import FIRST_REACH, LATER_REACH, look_share, mixture
+    def _points(self, plan: Plan, labels: Labels) -> tuple[Points, Int64Array]:
+        """Bounds at ends of blocks, and the ranks that the curve's table shows.
 
-        if plan.table.num_rows == plan.n_items:
-            return Points.none()
+        The bands of all looks so far are intersected, each from the ranks of its own plan and for its share of δ.
+        """
+        if fixed_counts.made(plan):
+            return fixed_counts.points(plan, labels, self.confidence, self.min_precision, self.looks)
         came = plan.table.column("look").to_numpy() if self.looks > 1 else np.ones(plan.table.num_rows)
-        points: Points | None = None
-        for look in range(1, plan.look + 1):
-            ends, n, k_low, k_high = _counts(plan, labels, came <= look)
-            delta = look_share(1 - self.confidence, look, self.looks)
-            mu = mixture(ends, n, self.min_precision, FIRST_REACH if look == 1 else LATER_REACH)
-            low, high = band(ends, n, k_low, k_high, mu, delta)
-            if points is not None:
-                low, high = np.maximum(low, points.lower), np.minimum(high, points.upper)
-            points = Points(ends, low.astype(np.float64), high.astype(np.float64))
-        return points if points is not None else Points.none()
+        found = [self._band(plan, labels, look, came <= look) for look in range(1, plan.look + 1)]
+        ends = found[0].rank
+        lower = np.max([one.lower for one in found], axis=0)
+        upper = np.min([one.upper for one in found], axis=0)
+        return Points(ends, lower, upper), ends[::-_GRID]
+
+    def _band(self, plan: Plan, labels: Labels, look: int, drawn: BoolArray) -> Points:
+        """The band of one look."""
+        from streameval.kernels.martingale import bounds
+        from streameval.methods.loguniform.forecasts import variance
+
+        design = self._at_look(plan, look)
+        block = plan.table.column("stratum").to_numpy()
+        n, k_low, k_high = (
+            np.bincount(block[chosen], minlength=design.ends.size).astype(np.float64)[:, None]
+            for chosen in (drawn, drawn & (labels.label == 1), drawn & (labels.label != 0))
+        )
+        mu = mixture(design, variance(self.min_precision))
+        delta = look_share(1 - self.confidence, look, self.looks)
+        items = design.items.astype(np.float64)[:, None]
+        low, high = bounds(design.rate, items, n, (k_low, k_high), np.array([0.5]), (mu, delta))
+        slack = 1e-6 + 1e-12 * design.ends  # outward, against rounding
+        return Points(design.ends, np.ceil(low - slack), np.floor(high + slack))
 
     def _findings(self, curve: Curve, about: str) -> tuple[str, ...]:
         if curve.claim.coverage == "none":
@@ -202,19 +232,17 @@ class LogUniform(Sampled):
         )
 
 
-def _table(ends: Int64Array, rank: Int64Array) -> pa.Table:
-    """`rank`, `stratum`, `stratum_last`."""
-    stratum = np.searchsorted(ends, rank).astype(np.int32)
-    return pa.table({"rank": rank, "stratum": stratum, "stratum_last": ends[stratum]})
+def _draw(design: Blocks, seed: int) -> Int64Array:
+    from streameval.kernels.draw import draw_independent
+
+    return draw_independent(design.ends, design.rate, np.uint64(seed % 2**64))
 
 
-def _counts(plan: Plan, labels: Labels, drawn: BoolArray) -> tuple[Int64Array, Int64Array, Int64Array, Int64Array]:
-    """Per stratum: last rank, labels drawn, positives with missing labels as 0 and as 1."""
-    last = plan.table.column("stratum_last").to_numpy()
-    starts = np.flatnonzero(np.concatenate([[True], last[1:] != last[:-1]]))
-    counted = (drawn, drawn & (labels.label == 1), drawn & (labels.label != 0))
-    n, k_low, k_high = (np.add.reduceat(values.astype(np.int64), starts) for values in counted)
-    return last[starts].astype(np.int64), n, k_low, k_high
+def _table(design: Blocks, rank: Int64Array) -> pa.Table:
+    """`rank`, `stratum`, `stratum_last`, `probability`."""
+    block = np.searchsorted(design.ends, rank).astype(np.int32)
+    last, rate = design.ends[block], design.rate[block]
+    return pa.table({"rank": rank, "stratum": block, "stratum_last": last, "probability": rate})
 
 
 def _labelled_head(plan: Plan) -> int:
