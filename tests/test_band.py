@@ -1,4 +1,4 @@
-"""The band of strata with fixed counts, by which earlier plans are read: its naive twin, its closure; missing labels."""
+"""The band of strata with fixed counts, by which earlier plans are read: its naive twin, its closure."""
 
 import math
 

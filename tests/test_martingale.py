@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from streameval.kernels.draw import draw_independent
-from streameval.kernels.martingale import PRIOR, bounds, evidence
+from streameval.kernels.martingale import MEMORY, PRIOR, bounds, evidence
 from streameval.methods import create
 from streameval.methods.loguniform.design import blocks, closed, mixture
 from streameval.types import Labels
@@ -36,7 +36,11 @@ def judges_of(n, classes):
 def test_the_mean_over_all_draws_is_one_for_every_list_and_judge(ends, rate, classes):
     """exp(μY + S) at the end of every block, over every draw: at most 1 by a rounding error, and not less."""
     n, ends, rate = ends[-1], np.array(ends), np.array(rate)
-    at, mu, prior = np.searchsorted(ends, np.arange(1, n + 1)), np.array([0.05, 0.4, 2.0]), np.linspace(0.2, 0.8, classes)
+    at, mu, prior = (
+        np.searchsorted(ends, np.arange(1, n + 1)),
+        np.array([0.05, 0.4, 2.0]),
+        np.linspace(0.2, 0.8, classes),
+    )
     draws = [np.array(one, bool) for one in product([0, 1], repeat=n)]
     chance = [float(np.prod(np.where(one, rate[at], 1 - rate[at]))) for one in draws]
     for judge in judges_of(n, classes):
@@ -64,9 +68,10 @@ def test_the_step_of_the_proof_is_exact_in_whole_numbers():
 def naive(ends, rate, items, drawn, found, prior, mu):
     """S from the definition, rank by rank: the stake by its quadratic, predictions by their sums."""
     total, out = 0.0, []
-    for j, end in enumerate(ends):
+    for j in range(len(ends)):
         for g, first in enumerate(prior):
-            past = [(ends[i] / ends[j - 1], drawn[i][g], found[i][g]) for i in range(j)]
+            later = [sum(drawn[h][g] for h in range(i + 1, j)) for i in range(j)]
+            past = [(ends[i] / ends[j - 1] * math.exp(-later[i] / MEMORY), drawn[i][g], found[i][g]) for i in range(j)]
             weight = PRIOR + sum(fade * n for fade, n, _ in past)
             q = (PRIOR * first + sum(fade * k for fade, _, k in past)) / weight
             y = (1 - math.exp(-mu)) / rate[j]
@@ -94,7 +99,7 @@ def test_the_evidence_agrees_with_its_naive_twin(classes, c):
 
 
 def test_small_rates_keep_their_digits():
-    """A block of 10⁸ ranks that nobody drew: −μ·expected positives and a little, to twelve digits (decimal, 60 digits)."""
+    """A block of 10⁸ ranks that nobody drew: −μ·expected positives and a little, to twelve digits."""
     from decimal import Decimal, getcontext
 
     getcontext().prec = 60
@@ -104,7 +109,9 @@ def test_small_rates_keep_their_digits():
     stake = ((b * b + 4 * (1 - rate) * y * q).sqrt() - b) / (2 * (1 - rate))
     exact = w * (1 - rate * stake).ln()
     none = np.zeros((1, 1))
-    got = evidence(np.array([float(rate)]), np.array([[float(w)]]), none, (none, none), np.array([0.5]), np.array([1e-9]))
+    got = evidence(
+        np.array([float(rate)]), np.array([[float(w)]]), none, (none, none), np.array([0.5]), np.array([1e-9])
+    )
     assert got[0, 0] == pytest.approx(float(exact), rel=1e-12)
 
 
@@ -198,7 +205,9 @@ def test_bounds_at_blocks_close_as_the_envelope_does(n, c, seed, share):
     assert np.all(low <= at_ends[0])
     assert np.all(at_ends[1] <= high)
     if curve.envelope.consistent:
-        assert half_width(design, (counts[0], counts[1]), (points.lower, points.upper)) >= curve.half_width().alpha - 1e-9
+        assert (
+            half_width(design, (counts[0], counts[1]), (points.lower, points.upper)) >= curve.half_width().alpha - 1e-9
+        )
 
 
 @pytest.mark.parametrize("n_items", [1, 2, 10, 100, 1000, 10**6])

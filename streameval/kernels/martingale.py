@@ -4,26 +4,28 @@ Design.  Ranks are cut into blocks. Every rank of block j is drawn with probabil
 judge (a column that anybody filled in, and that may be wrong anywhere) puts every item into one of G classes; without a
 judge G = 1. Everything below holds for every fixed 0/1 list and every fixed judge.
 
-Theorem.  Fix μ > 0, ε = 1 − e^{−μ}. For rank r let π be its probability, y = ε/π, and D >= 0 any number fixed by what is
-known of lower ranks (who was drawn, their labels) and by the judge, with e = 1 + (1−π)D, f = e − y, πD < 1, f > 0. Put
+Theorem.  Fix μ > 0, ε = 1 − e^{−μ}. For rank r let π be its probability, y = ε/π, and D >= 0 any number fixed by the
+judge and by what is known of lower ranks (who was drawn, their labels), with e = 1 + (1−π)D, f = e − y, πD < 1, f > 0.
+Put
 
     s_r = log(1 − πD) if r is not drawn, log e if it is drawn and negative, log f if it is drawn and positive.
 
 Then M_r = exp(μ Y(r) + Σ_{t<=r} s_t) is a martingale started at 1.
 
-Proof.  Given the past, a negative rank multiplies M by (1−π)(1−πD) + π(1 + (1−π)D) = 1 in expectation. A positive one
-by the same less πy = ε, which is e^{−μ}, times e^{μ}. ∎
+Proof.  Given the past, a negative rank multiplies M by (1−π)(1−πD) + π(1 + (1−π)D) = 1 in expectation. A positive
+one: by the same less πy = ε, which is e^{−μ}, times e^{μ}. ∎
 
 For weights w_μ fixed by the plan, Σ w_μ M(μ) is a martingale too, so that by Ville's inequality, with probability at
-least 1 − δ/2 at all ranks at once, Σ w_μ exp(μ Y(r) + S_μ(r)) < 2/δ. The left side rises in Y: its root bounds Y(r). The
-lower bound is the upper bound on the negatives, for the other half of δ.
+least 1 − δ/2 at all ranks at once, Σ w_μ exp(μ Y(r) + S_μ(r)) < 2/δ. The left side rises in Y: its root bounds Y(r).
+The lower bound is the upper bound on the negatives, for the other half of δ.
 
 Stakes.  D affects the width only. For a label that is positive with probability q, E s is largest at
 
     b = 1 − y(1−πq),  R = √(b² + 4(1−π)yq),  D = 2yq/(b+R) if b > 0, else (R−b)/(2(1−π)).
 
-q is that of the class of the item, from labels of earlier blocks, of which those of the last e-fold of ranks count most
-(`PRIOR` labels of the plan's prediction beside them). So the variance that rules the width is the one within classes.
+q is that of the class of the item, from labels of earlier blocks: the share of positives among the last `MEMORY` or so
+of the class, none of them far above in the list (beside `PRIOR` labels of what the plan predicts). So the variance that
+rules the width is the one within classes, and lists whose precision changes cost little more than others.
 
 Missing labels.  The true labels complete the missing ones in some way, and the bound is taken over all completions,
 whatever the reason they are missing. s falls where a negative becomes a positive, so a block's own missing labels count
@@ -41,6 +43,7 @@ from streameval.kernels.jit import kernel
 from streameval.typing import FloatArray, Int64Array
 
 PRIOR = 2.0  # labels that the plan's prediction of a class is worth
+MEMORY = 64.0  # labels of a class by which it is predicted, those of the last e-fold of ranks at most
 
 
 @kernel
@@ -116,8 +119,8 @@ def evidence(
                     if q_low < q_high:
                         gain = min(gain, _gain(rate[j], mu[m], q_low, untaken, drawn[j, g] - most, most))
                     total[j, m] += gain
-        decay = start / end
         for g in range(prior.size):  # what the plan predicts keeps its weight
+            decay = start / end * math.exp(-drawn[j, g] / MEMORY)
             weight[g] = (weight[g] - PRIOR) * decay + PRIOR + drawn[j, g]
             low[g] = (low[g] - PRIOR * prior[g]) * decay + PRIOR * prior[g] + found[0][j, g]
             high[g] = (high[g] - PRIOR * prior[g]) * decay + PRIOR * prior[g] + found[1][j, g]

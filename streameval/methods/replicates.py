@@ -10,9 +10,10 @@ import numpy as np
 import pyarrow as pa
 
 from streameval.curve import Curve
-from streameval.methods import Method
+from streameval.methods import DrawsIndependently, Method
+from streameval.methods.judge import Judge, judged_in_order
 from streameval.types import Labels
-from streameval.typing import FloatArray, Int8Array, Int64Array
+from streameval.typing import FloatArray, Int8Array, Int64Array, UInt8Array
 
 
 @dataclass(frozen=True)
@@ -75,19 +76,24 @@ class Simulation:
         return pa.Table.from_pylist(self.rows)
 
 
-def replicate(method: Method, truth: Int8Array, count: int, seed: int = 0) -> Replicates:
+def replicate(
+    method: Method, truth: Int8Array, count: int, seed: int = 0, answers: tuple[Judge, UInt8Array] | None = None
+) -> Replicates:
     """Plan, label from the truth, and check the bounds, `count` times.
 
     Args:
         method: If its claim is not one of chance, one replicate says it all.
         truth (int8 array, shape (n_items,)): 0 or 1, best rank first.
         seed: Replicate i is drawn with seed + i.
+        answers: A judge, and the class of every item (uint8 array, like `truth`).
     """
     total = np.concatenate([[0], np.cumsum(truth, dtype=np.int64)])
     held, inside, widths, labels = 0, [], [], 0
     first: Curve | None = None
     for i in range(count):
         plan = method.plan(truth.size, seed + i)
+        if answers is not None and isinstance(method, DrawsIndependently):
+            plan = judged_in_order(plan, answers[0], method.rates(truth.size)[0], answers[1])
         curve = method.curve(plan, Labels.of(plan, truth[plan.ranks - 1]))
         held += _holds(curve, total)
         inside.append(_share_inside(curve, total, plan.ranks))

@@ -19,13 +19,16 @@ from streameval.curve.envelope import Points, close
 from streameval.errors import InputError
 from streameval.methods import Look, Sampled, check_items
 from streameval.methods.checks.monotonicity import assumptions, warnings
+from streameval.methods.judge import agreement, judge_of, without_judge
 from streameval.methods.loguniform import fixed_counts
-from streameval.methods.loguniform.design import Blocks, blocks, look_density, look_share, mixture
+from streameval.methods.loguniform.design import Blocks, blocks, look_density, look_share, whole
+from streameval.methods.loguniform.forecasts import Expected, affordable_c, median, smallest_c
 from streameval.options import option
 from streameval.types import Labels, Plan
 from streameval.typing import BoolArray, FloatArray, Int64Array
 
 _GRID = 3  # the curve's table shows the end of every third block
+_JUDGE_ACCURACY = 0.9  # of a judge of whom nothing is expected: it tunes the mu
 
 
 @dataclass(frozen=True)
@@ -49,12 +52,18 @@ class LogUniform(Sampled):
 
     budget: int | None = option(None, "Labels to spend on average, instead of --alpha: how many are drawn is random.")
     looks: int = option(1, "How often the plan may be evaluated and enlarged.")
+    judge_accuracy: float | None = option(None, "Share of items on which a judge is expected to be right.")
 
     def __post_init__(self) -> None:
         """Check every parameter."""
         super().__post_init__()
         if not 1 <= self.looks <= 64:
             raise InputError(f"looks is {self.looks}, outside 1..64", "one is enough unless labels decide about more")
+        if self.judge_accuracy is not None:
+            if not 0 <= self.judge_accuracy <= 1:
+                raise InputError(f"judge-accuracy is {self.judge_accuracy}, outside [0, 1]", "0.9 is right on 90 %")
+            if self.looks > 1:
+                raise InputError("a judge does not go with looks", "leave out looks, or the judge")
 
     def plan(self, n_items: int, seed: int = 0) -> Plan:
         """Draw the ranks to label.
@@ -77,10 +86,9 @@ class LogUniform(Sampled):
         design = self._blocks(n_items)
         table = _table(design, rank)
         notes: dict[str, Any] = {"density": self._density(n_items), "strata": int(design.ends.size)}
-        parameters = dict(self.__dict__)
-        if self.looks == 1:
-            del parameters["looks"]  # as in plans made before there were looks
-        else:
+        ours = {"looks": 1, "judge_accuracy": None}  # left out where they say nothing: earlier plans have them not
+        parameters = {key: value for key, value in self.__dict__.items() if ours.get(key, ...) != value}
+        if self.looks > 1:
             ones = pa.array(np.ones(table.num_rows, dtype=np.int32))
             table = table.append_column("look", ones).append_column("batch", ones)
             notes["look"] = 1
@@ -126,8 +134,6 @@ class LogUniform(Sampled):
         return blocks(plan.n_items, first, look_density(first, look))
 
     def _look(self, n_items: int, first: float, look: int) -> Look:
-        from streameval.methods.loguniform.forecasts import median
-
         design = blocks(n_items, first, look_density(first, look))
         if design.labels == n_items:
             return Look(look, n_items, 0.0)
@@ -165,12 +171,18 @@ class LogUniform(Sampled):
         claim = self.claim_of(plan, labels)
         head = _labelled_head(plan)
         contradictions = assumptions(labels, head)
+        judged = self._judged(plan, labels)
         curve = Curve(
             n_items=plan.n_items,
             envelope=envelope,
             grid=np.unique(np.concatenate([np.arange(1, head + 1), grid])),
             claim=claim,
-            diagnostics={"consistent": envelope.consistent, "labelled_head": head, "assumptions": contradictions},
+            diagnostics={
+                "consistent": envelope.consistent,
+                "labelled_head": head,
+                "assumptions": contradictions,
+                **judged,
+            },
         )
         return curve if claim.coverage == "exact" else curve.with_findings(self._findings(curve, labels.about))
 
@@ -178,11 +190,10 @@ class LogUniform(Sampled):
         return blocks(n_items, self._density(check_items(n_items)))
 
     def _density(self, n_items: int) -> float:
-        from streameval.methods.loguniform.forecasts import affordable_c, smallest_c
-
         if self.budget is not None:
             return affordable_c(n_items, self.budget)
-        return smallest_c(n_items, self.alpha, look_share(1 - self.confidence, 1, self.looks), self.min_precision)
+        delta = look_share(1 - self.confidence, 1, self.looks)
+        return smallest_c(n_items, self.alpha, delta, self.min_precision, self.judge_accuracy)
 
     def _points(self, plan: Plan, labels: Labels) -> tuple[Points, Int64Array]:
         """Bounds at ends of blocks, and the ranks that the curve's table shows.
@@ -201,20 +212,30 @@ class LogUniform(Sampled):
     def _band(self, plan: Plan, labels: Labels, look: int, drawn: BoolArray) -> Points:
         """The band of one look."""
         from streameval.kernels.martingale import bounds
-        from streameval.methods.loguniform.forecasts import variance
 
-        design = self._at_look(plan, look)
-        block = plan.table.column("stratum").to_numpy()
+        design, judge = self._at_look(plan, look), judge_of(plan)
+        of = Expected.of(self.min_precision, None if judge is None else self.judge_accuracy or _JUDGE_ACCURACY)
+        classes, prior, own = 1, of.prior, np.zeros(plan.table.num_rows, np.int64)
+        items = design.items
+        if judge is not None and plan.judge_counts is not None:
+            classes, prior, own = judge.classes, judge.prior, plan.table.column("judge_class").to_numpy()
+            items = plan.judge_counts.column("items").to_numpy()
+        cell, shape = plan.table.column("stratum").to_numpy() * classes + own, (design.ends.size, classes)
         n, k_low, k_high = (
-            np.bincount(block[chosen], minlength=design.ends.size).astype(np.float64)[:, None]
+            np.bincount(cell[chosen], minlength=design.ends.size * classes).astype(np.float64).reshape(shape)
             for chosen in (drawn, drawn & (labels.label == 1), drawn & (labels.label != 0))
         )
-        mu = mixture(design, variance(self.min_precision))
         delta = look_share(1 - self.confidence, look, self.looks)
-        items = design.items.astype(np.float64)[:, None]
-        low, high = bounds(design.rate, items, n, (k_low, k_high), np.array([0.5]), (mu, delta))
-        slack = 1e-6 + 1e-12 * design.ends  # outward, against rounding
-        return Points(design.ends, np.ceil(low - slack), np.floor(high + slack))
+        counted = items.astype(np.float64).reshape(shape)
+        found = bounds(design.rate, counted, n, (k_low, k_high), prior, (of.mixture(design), delta))
+        return Points(design.ends, *whole(design, *found))
+
+    def _judged(self, plan: Plan, labels: Labels) -> dict[str, Any]:
+        """How a judge fared, and the half-width of the same labels without it: a figure, never a bound to choose."""
+        if judge_of(plan) is None:
+            return {}
+        without = self.curve(without_judge(plan), labels).half_width().alpha
+        return {"judge": {**agreement(plan, labels), "half_width_without": without}}
 
     def _findings(self, curve: Curve, about: str) -> tuple[str, ...]:
         if curve.claim.coverage == "none":
@@ -228,8 +249,22 @@ class LogUniform(Sampled):
             f"With probability {self.confidence:g}, {about} lies inside the bounds at every rank at once"
             + (f" and at all {self.looks} looks" if self.looks > 1 else "")
             + ", whatever the list.",
+            *_judge_sentence(curve),
             *warnings(curve.diagnostics["assumptions"]),
         )
+
+
+def _judge_sentence(curve: Curve) -> tuple[str, ...]:
+    """How often the judge agrees with people, and what it saved."""
+    found = curve.diagnostics.get("judge")
+    if found is None or found["share"] is None:
+        return ()
+    reached, without = curve.half_width().alpha, found["half_width_without"]
+    told = f"The judge '{found['column']}' agrees with {found['share']:.1%} of {found['labels']:,} labels."
+    if not 0 < reached < without:
+        return (f"{told} The bounds are no narrower for it.",)
+    more = f"to reach that without it takes about {(without / reached) ** 2:.1f} times the labels"
+    return (f"{told} Without it, these labels give a half-width of {without:.2%} instead of {reached:.2%}; {more}.",)
 
 
 def _draw(design: Blocks, seed: int) -> Int64Array:

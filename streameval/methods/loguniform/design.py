@@ -72,8 +72,8 @@ def blocks(n_items: int, first_c: float, c: float | None = None) -> Blocks:
 def mixture(design: Blocks, variance: float, least_variance: float | None = None) -> FloatArray:
     """The mu of the mixture (equal weights): from the best one at the last rank to the best near the head.
 
-    They follow from the plan alone, and tune the width. The best one is that of Bernstein's inequality: with good judges
-    it is not the variance that rules, but what a single label stands for.
+    They follow from the plan alone, and tune the width. The best one is that of Bernstein's inequality: with good
+    judges it is not the variance that rules, but what a single label stands for.
 
     Args:
         variance: Of a label, where nothing is known of the item.
@@ -86,7 +86,7 @@ def mixture(design: Blocks, variance: float, least_variance: float | None = None
     near = int(np.argmax(relative >= REACH * relative.max()))
 
     def best(at: int, of_label: float) -> float:
-        return 1 / (math.sqrt(total[at] * of_label / LOG_ODDS) + 1 / (3 * design.rate[at]))
+        return 1 / (math.sqrt(total[at] * of_label / LOG_ODDS) + 1 / (3 * float(design.rate[at])))
 
     low = 0.8 * best(-1, variance)
     high = best(near, variance if least_variance is None else least_variance)
@@ -104,7 +104,6 @@ def half_width(design: Blocks, counts: tuple[FloatArray, FloatArray], bounds: tu
             counts do as well.
         bounds (pair of such arrays): On the yield at the end of each block.
     """
-    drawn, found = counts
     low, high = closed(design, counts, bounds)
     before_low, before_high = np.concatenate([[0], low[:-1]]), np.concatenate([[0], high[:-1]])
     run = np.maximum(0, np.minimum(high - before_high, design.items - (low - before_low)))
@@ -123,6 +122,12 @@ def closed(
     steps = design.ends - np.cumsum(counts[0])
     low, high = close_walk(steps, np.maximum(bounds[0] - known, 0), np.minimum(bounds[1] - known, steps))
     return low + known, high + known
+
+
+def whole(design: Blocks, low: FloatArray, high: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Bounds at the ends of blocks as whole numbers, outward against rounding."""
+    slack = 1e-6 + 1e-12 * design.ends
+    return np.ceil(low - slack), np.floor(high + slack)
 
 
 def look_share(delta: float, look: int, looks: int) -> float:

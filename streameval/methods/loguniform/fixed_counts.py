@@ -1,4 +1,4 @@
-"""Plans that fixed how many ranks of each stratum are drawn: none is made any more, all are read as they were planned."""
+"""Plans that fixed how many ranks of each stratum are drawn: no longer made, but read as they were planned."""
 
 from __future__ import annotations
 
@@ -26,7 +26,9 @@ def weights(plan: Plan) -> FloatArray:
     return np.repeat(np.diff(ends, prepend=0) / n, n)
 
 
-def points(plan: Plan, labels: Labels, confidence: float, min_precision: float, looks: int) -> tuple[Points, Int64Array]:
+def points(
+    plan: Plan, labels: Labels, confidence: float, min_precision: float, looks: int
+) -> tuple[Points, Int64Array]:
     """Bounds at the ends of strata (of all looks so far, intersected), and the ranks that the curve's table shows."""
     from streameval.kernels.band import band
 
