@@ -1,6 +1,6 @@
 """Labels of `loguniform` for PAULA's own guarantee, the half-width that simulated lists reach, and how often they miss.
 
-    python -m benchmarks.widths [--runs 400] [--long-runs 200] [--judges .8,.9,.95,.99] [--readme]
+    python -m benchmarks.widths [--runs 400] [--long-runs 200] [--judges 0.8,0.9,0.95,0.99] [--readme]
 
 Lists are independent labels of one precision, and a judge of one accuracy; counts of blocks are drawn, so that any N is
 cheap. The exact binomial test of each cell asks whether more runs missed than 1 in 20.
@@ -41,15 +41,15 @@ def row(n_items: int, precision: float, accuracy: float | None, runs: int) -> tu
 def main() -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--runs", type=int, default=400)
-    parser.add_argument("--long-runs", type=int, default=200, help="of 2·10⁹ items")
-    parser.add_argument("--judges", default=".8,.9,.95,.99")
+    parser.add_argument("--runs", type=int, default=400, help="of 10⁷ items; 0 leaves them out")
+    parser.add_argument("--long-runs", type=int, default=200, help="of 2·10⁹ items; 0 leaves them out")
+    parser.add_argument("--judges", default="0.8,0.9,0.95,0.99")
     parser.add_argument("--readme", action="store_true")
     options = parser.parse_args()
     judges = [None, *(float(one) for one in options.judges.split(",") if one)]
     rows, misses, runs, least = [], 0, 0, 1.0
     for n_items, many in ((10**7, options.runs), (2 * 10**9, options.long_runs)):
-        for precision in (0.5, 0.7, 0.9):
+        for precision in (0.5, 0.7, 0.9) if many else ():
             for accuracy in judges:
                 cells, missed, tail = row(n_items, precision, accuracy, many)
                 print("  ".join(f"{cell:>13}" for cell in cells), flush=True)

@@ -55,9 +55,10 @@ class Judge:
             return Judge(column)
         try:
             parts = classes.split(",") if isinstance(classes, str) else classes
-            return Judge(column, tuple(float(one) for one in parts))
+            thresholds = tuple(float(one) for one in parts)
         except ValueError:
             raise InputError(f"judge-classes are '{classes}'", "give thresholds, as in 0.05,0.5,0.95") from None
+        return Judge(column, thresholds)
 
     @property
     def classes(self) -> int:
