@@ -21,7 +21,7 @@ class Replicates:
     """What happened in replicates that differ in their seed alone.
 
     Attributes:
-        labels: Planned labels; the most of any replicate, where the draw decides their number.
+        labels: Planned labels; their mean over replicates, where the draw decides their number.
         held: Replicates whose bounds held the truth at every rank.
         inside: Share of cutoffs beyond the labelled head where the truth was inside, averaged over replicates. For
             PAULA's own claim inside its raw bracket. NaN where the head is the list.
@@ -88,7 +88,7 @@ def replicate(
         answers: A judge, and the class of every item (uint8 array, like `truth`).
     """
     total = np.concatenate([[0], np.cumsum(truth, dtype=np.int64)])
-    held, inside, widths, labels = 0, [], [], 0
+    held, inside, widths, labels = 0, [], [], []
     first: Curve | None = None
     for i in range(count):
         plan = method.plan(truth.size, seed + i)
@@ -98,13 +98,13 @@ def replicate(
         held += _holds(curve, total)
         inside.append(_share_inside(curve, total, plan.ranks))
         widths.append(curve.half_width().alpha)
-        labels = max(labels, plan.table.num_rows)
+        labels.append(plan.table.num_rows)
         first = first or curve
         if curve.claim.coverage not in ("simultaneous", "pointwise"):
             break
     if first is None:
         raise ValueError("no replicate was asked for")
-    return Replicates(truth.size, labels, held, float(np.mean(inside)), np.array(widths), first)
+    return Replicates(truth.size, round(np.mean(labels)), held, float(np.mean(inside)), np.array(widths), first)
 
 
 def _holds(curve: Curve, total: Int64Array) -> bool:
