@@ -49,23 +49,17 @@ def plan(
     Example: streameval plan --study my-study --labels-more 2000
     Example: streameval plan v2/ --study v2 --seed 7 --reuse v1.csv --on id --labels-unseen-by-model yes
 
-    Parameters
-    ----------
-    ranking
-        Parquet files, folders of partitions or globs; their stored order is the ranking, best first, without --score.
-    study
-        Folder of the study; made if it is not there. A plan that is there is replaced only if nothing was selected or
-        labelled for it.
-    seed
-        Seed of the draw and of the shuffle of tasks (default: a fresh one for every new study). It is printed and kept
-        in plan.json. Draws by key (--draw-by, --reuse) need one: the same for every version.
-    by
-        Column whose values are slices (country, language, source): each gets ranks, a curve and metrics of its own.
-    judge
-        Column in which a judge says of every item whether it is positive: 0/1, a boolean or a probability. It may be
-        wrong anywhere, and the bounds hold all the same: the better it is, the narrower they are.
-    judge_classes
-        Thresholds that put a judge's probabilities into classes, as in 0.05,0.5,0.95 (default 0.5).
+    Args:
+        ranking: Parquet files, folders of partitions or globs; their stored order is the ranking, best first, without
+            --score.
+        study: Folder of the study; made if it is not there. A plan that is there is replaced only if nothing was
+            selected or labelled for it.
+        seed: Seed of the draw and of the shuffle of tasks (default: a fresh one for every new study). It is printed and
+            kept in plan.json. Draws by key (--draw-by, --reuse) need one: the same for every version.
+        by: Column whose values are slices (country, language, source): each gets ranks, a curve and metrics of its own.
+        judge: Column that says of every item whether it is positive: 0/1, a boolean or a probability. It may be wrong
+            anywhere, and the bounds hold all the same: the better it is, the narrower they are.
+        judge_classes: Thresholds that put a judge's probabilities into classes, as in 0.05,0.5,0.95 (default 0.5).
     """
     judged = {"judge": judge, "judge_classes": judge_classes}
     if judge is not None and (growth.given() or reuse.given()):
