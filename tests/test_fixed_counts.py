@@ -8,7 +8,7 @@ import pytest
 
 import streameval
 from streameval.cli import run
-from streameval.verbs.weights import weights
+from streameval.study.weights import weights
 
 RECORDED = Path(__file__).parent / "recorded" / "fixed_counts"
 
