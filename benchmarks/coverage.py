@@ -3,10 +3,10 @@
     python -m benchmarks.coverage [--replicates 1000] [--readme]
 
 Lists are shapes of N items (flat, declining, stepped, rising, adversarial …) and the real lists of ../shared/data where
-they are. A draw of a stratum without replacement finds a hypergeometric number of positives, so counts are drawn, not
-ranks: the same law at a hundredth of the time (the tests draw ranks). Misses are judged by binomial tests over all
-combinations together; beside them, where PAULA's own bracket holds the truth. Pairs of orders of the same items are
-compared in the same way: how often is a bound on the difference of their precisions false at any rank?
+they are. Counts of blocks are drawn, not ranks: the same law at a hundredth of the time (the tests draw ranks). Misses
+are judged by binomial tests over all combinations together; beside them, where PAULA's own bracket holds the truth.
+Pairs of orders of the same items are compared in the same way: how often is a bound on the difference of their
+precisions false at any rank?
 """
 
 from __future__ import annotations
@@ -23,9 +23,10 @@ import pyarrow.parquet as pq
 from benchmarks.readme import markdown, write_section
 from streameval.curve import Curve
 from streameval.curve.envelope import Points, lift
-from streameval.kernels.band import band
+from streameval.kernels.martingale import bounds
 from streameval.methods import create
-from streameval.methods.loguniform.design import allocation, mixture, smallest_c, stratum_ends
+from streameval.methods.loguniform.design import Blocks, blocks, whole
+from streameval.methods.loguniform.forecasts import Expected, smallest_c
 from streameval.methods.replicates import replicate
 from streameval.metrics import ROUNDING
 from streameval.study.comparison import Side, subtract
@@ -43,9 +44,9 @@ def _random(share: Callable[[npt.NDArray[np.float64]], npt.NDArray[np.float64]])
     return lambda n: (np.random.default_rng(n).random(n) < share(np.arange(1, n + 1) / n)).astype(np.int8)
 
 
-def _first_half_of_each_stratum(n: int) -> Truth:
+def _first_half_of_each_block(n: int) -> Truth:
     truth, start = np.zeros(n, np.int8), 0
-    for end in _design(n, 0.95)[0].tolist():
+    for end in _design(n, 0.95).ends.tolist():
         truth[start : start + (end - start + 1) // 2] = 1
         start = end
     return truth
@@ -60,33 +61,40 @@ SHAPES: dict[str, Callable[[int], Truth]] = {
     "declining": _random(lambda x: 0.95 - 0.8 * x),
     "stepped": _random(lambda x: np.where(x < 0.1, 0.9, 0.3)),
     "rising tail": _random(lambda x: np.where(x > 0.7, 0.8, 0.2)),
-    "first half of each stratum": _first_half_of_each_stratum,
+    "first half of each block": _first_half_of_each_block,
     "alternating": lambda n: (np.arange(n) % 2).astype(np.int8),
     "all 0": lambda n: np.zeros(n, np.int8),
     "all 1": lambda n: np.ones(n, np.int8),
 }
 
 
-def _design(n_items: int, confidence: float) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    c = smallest_c(n_items, ALPHA, 1 - confidence, 0.5)[0]
-    ends = stratum_ends(n_items, c)
-    return ends, allocation(ends, c, c)
+def _design(n_items: int, confidence: float) -> Blocks:
+    return blocks(n_items, smallest_c(n_items, ALPHA, 1 - confidence, 0.5))
+
+
+def _positives(truth: Truth, design: Blocks) -> npt.NDArray[np.int64]:
+    return np.add.reduceat(truth, np.concatenate([[0], design.ends[:-1]]), dtype=np.int64)
+
+
+def _band(
+    design: Blocks, positive: npt.NDArray[np.int64], delta: float, rng: np.random.Generator
+) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+    """Draw, and bound the yield at the end of each block."""
+    found = rng.binomial(positive, design.rate).astype(np.float64)[:, None]
+    drawn = found + rng.binomial(design.items - positive, design.rate)[:, None]
+    of, items = Expected.of(0.5), design.items.astype(np.float64)[:, None]
+    return whole(design, *bounds(design.rate, items, drawn, (found, found), of.prior, (of.mixture(design), delta)))
 
 
 def misses(truth: Truth, confidence: float, replicates: int) -> tuple[int, int]:
     """Draws whose band fails to hold the truth somewhere, and labels of each."""
-    ends, n = _design(truth.size, confidence)
-    rng = np.random.default_rng(truth.size)
-    weights = mixture(ends, n, 0.5)
-    positive = np.add.reduceat(truth, np.concatenate([[0], ends[:-1]]), dtype=np.int64)
-    negative = np.diff(ends, prepend=0) - positive
-    y = np.cumsum(positive)
-    missed = 0
+    design, rng = _design(truth.size, confidence), np.random.default_rng(truth.size)
+    positive = _positives(truth, design)
+    y, missed = np.cumsum(positive), 0
     for _ in range(replicates):
-        found = rng.hypergeometric(positive, negative, n)
-        low, high = band(ends, n, found, found, weights, 1 - confidence)
+        low, high = _band(design, positive, 1 - confidence, rng)
         missed += bool(np.any((y < low) | (y > high)))
-    return missed, int(n.sum())
+    return missed, design.labels
 
 
 def pair_misses(truth: Truth, confidence: float, replicates: int) -> tuple[int, int]:
@@ -97,24 +105,21 @@ def pair_misses(truth: Truth, confidence: float, replicates: int) -> tuple[int, 
     share, ranks = 1 - (1 - confidence) / 2, np.arange(1, truth.size + 1)
     rng = np.random.default_rng(truth.size)
     other = truth[np.argsort(ranks + truth.size / 4 * rng.standard_normal(truth.size), kind="stable")]
-    ends, n = _design(truth.size, share)
-    weights, start = mixture(ends, n, 0.5), np.concatenate([[0], ends[:-1]])
-    size = np.diff(ends, prepend=0)
-    counts = [np.add.reduceat(one, start, dtype=np.int64) for one in (truth, other)]
+    design = _design(truth.size, share)
+    counts = [_positives(one, design) for one in (truth, other)]
     gap = (np.cumsum(truth, dtype=np.int64) - np.cumsum(other, dtype=np.int64)) / ranks
     missed = 0
     for _ in range(replicates):
         sides = []
         for positive in counts:
-            found = rng.hypergeometric(positive, size - positive, n)
-            envelope = lift(truth.size, Points(ends, *band(ends, n, found, found, weights, 1 - share)))
+            envelope = lift(truth.size, Points(design.ends, *_band(design, positive, 1 - share, rng)))
             curve = Curve(truth.size, envelope, ranks, Claim("simultaneous", share, "the draw"))
-            sides.append(Side("", "loguniform", {}, int(n.sum()), curve, "majority"))
+            sides.append(Side("", "loguniform", {}, design.labels, curve, "majority"))
         shared = sharing_positives(*sides) or tuple(sides)
         (low_a, high_a), (low_b, high_b) = (side.curve.envelope.at(ranks) for side in shared)
         low, high = subtract(low_a / ranks, high_b / ranks), subtract(high_a / ranks, low_b / ranks)
         missed += bool(np.any((gap < low - ROUNDING) | (gap > high + ROUNDING)))
-    return missed, 2 * int(n.sum())
+    return missed, 2 * design.labels
 
 
 def pairs() -> Iterator[tuple[str, Truth]]:

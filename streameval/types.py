@@ -87,6 +87,8 @@ class Plan(Tabular):
             threads); no part of `plan_id`, so that a lake may move.
         marks: Of a plan by slices: how many items of each slice are among the first items of the list
             (`streameval.slices.pool.marks_table`).
+        judge_counts: Of a plan with a judge: `stratum_last` int64, `judge_class` int8, `items` int64, how many items of
+            each block are in each class (`streameval.methods.judge`); `table` then has `judge_class` too.
     """
 
     method: str
@@ -98,6 +100,7 @@ class Plan(Tabular):
     notes: Mapping[str, Any] = field(default_factory=dict)
     location: Mapping[str, Any] = field(default_factory=dict)
     marks: pa.Table | None = None
+    judge_counts: pa.Table | None = None
 
     def __repr__(self) -> str:
         labels = self.table.num_rows
@@ -112,7 +115,7 @@ class Plan(Tabular):
     def plan_id(self) -> str:
         """Sixteen hex digits that differ whenever anything that was planned differs."""
         digest = hashlib.sha256(json.dumps(self.header(), sort_keys=True).encode())
-        for table in (self.table, *([] if self.marks is None else [self.marks])):
+        for table in (one for one in (self.table, self.marks, self.judge_counts) if one is not None):
             for name in table.column_names:
                 digest.update(name.encode())
                 for part in _content(table.column(name).combine_chunks()):

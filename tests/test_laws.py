@@ -34,7 +34,8 @@ def test_the_budget_is_kept_and_labels_never_leave_the_bounds(name, n, seed, sha
     plan = method.plan(n, seed)
     forecast = method.cost(n)["labels"]
     # where the draw decides the number of labels, the cost is their mean
-    assert abs(plan.table.num_rows - forecast) <= ("slots" in plan.notes) * (1 + 6 * forecast**0.5)
+    random = not plan.notes.keys().isdisjoint({"slots", "density"})
+    assert abs(plan.table.num_rows - forecast) <= random * (1 + 6 * forecast**0.5)
     assert np.all(np.diff(plan.ranks) > 0)
     assert plan.ranks[0] >= 1
     assert plan.ranks[-1] <= n
@@ -192,12 +193,12 @@ def _binomial_tail(n, k, p):
 @pytest.mark.parametrize(
     ("n", "p", "most"),
     [
-        (2 * 10**9, 0.5, 17200),
-        (2 * 10**9, 0.7, 8600),
-        (2 * 10**9, 0.9, 3300),
-        (10**7, 0.5, 10800),
-        (10**7, 0.7, 5500),
-        (10**7, 0.9, 2300),
+        (2 * 10**9, 0.5, 16700),
+        (2 * 10**9, 0.7, 8400),
+        (2 * 10**9, 0.9, 3200),
+        (10**7, 0.5, 10100),
+        (10**7, 0.7, 5200),
+        (10**7, 0.9, 2100),
     ],
 )
 def test_loguniform_takes_a_third_of_the_labels(n, p, most):

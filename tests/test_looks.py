@@ -65,7 +65,8 @@ def test_every_look_keeps_what_was_drawn_and_narrows():
     stepwise = method.enlarged(method.enlarged(plan, 2), 3)
     assert straight.table.drop(["batch"]).equals(stepwise.table.drop(["batch"]))
     assert set(plan.ranks) < set(method.enlarged(plan, 2).ranks) < set(straight.ranks)
-    assert straight.table.num_rows == [look.labels for look in method.forecasts(plan)][2]
+    expected = [look.labels for look in method.forecasts(plan)][2]
+    assert abs(straight.table.num_rows - expected) < 5 * expected**0.5  # what is forecast is the mean
     before = method.curve(plan, labelled(plan, truth)).envelope.at(np.arange(1, N + 1))
     after = method.curve(straight, labelled(straight, truth)).envelope.at(np.arange(1, N + 1))
     assert np.all(before[0] <= after[0])
@@ -76,7 +77,7 @@ def test_every_look_keeps_what_was_drawn_and_narrows():
 def test_one_look_is_as_before():
     plan = create("loguniform", {}).plan(10_000)
     assert plan.parameters.keys() == {"alpha", "confidence", "min_precision", "budget"}
-    assert plan.table.column_names == ["rank", "stratum", "stratum_last"]
+    assert plan.table.column_names == ["rank", "stratum", "stratum_last", "probability"]
     assert len(create("loguniform", {}).forecasts(plan)) == 1
 
 

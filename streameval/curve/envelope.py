@@ -154,7 +154,7 @@ def close(n_items: int, points: Points, rank: Int64Array, label: Int8Array) -> E
     at = np.searchsorted(breakpoints, points.rank)
     low[at] = np.maximum(low[at], points.lower - positive[at])
     high[at] = np.minimum(high[at], points.upper - positive[at])
-    low, high = _close_walk(unknown, low, high)
+    low, high = close_walk(unknown, low, high)
     return Envelope(breakpoints, low + positive, high + positive)
 
 
@@ -167,7 +167,7 @@ def _count_up_to(sorted_ranks: Int64Array, ranks: Int64Array) -> Int64Array:
     return np.searchsorted(sorted_ranks, ranks, side="right").astype(np.int64)
 
 
-def _close_walk(steps: Int64Array, low: FloatArray, high: FloatArray) -> tuple[FloatArray, FloatArray]:
+def close_walk(steps: Int64Array, low: FloatArray, high: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Forward and backward passes for a walk that rises by 0 or 1 per step.
 
     A lower bound may only rise, and fall by at most one per step looking back; in the coordinate

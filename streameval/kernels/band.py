@@ -1,7 +1,9 @@
 """Simultaneous band for the yield Y(r) of a ranking from a stratified sample: no assumption but the draw.
 
-Design.  Labels are spread with density c / (r + OFFSET*c) over the ranks, so every e-fold of ranks gets about c
-labels and the relative error is the same at every scale. Stratum i is (b_{i-1}, b_i], has w_i ranks, and n_i of them
+Plans of `loguniform` were drawn so before every rank was drawn by itself (`streameval.kernels.martingale`); those that
+were made are read by it still.
+
+Design.  Stratum i is (b_{i-1}, b_i], has w_i ranks, and n_i of them
 are drawn without replacement, independently of the other strata; K_i of its ranks are positive, k_i of the drawn.
 Strata with n_i = w_i are known; T_j sums K_i over the other strata up to the j-th. Only the upper bound of T is
 coded: the lower bound of the positives is the upper bound of the negatives.
@@ -40,6 +42,7 @@ import math
 import numpy as np
 
 from streameval.kernels.jit import kernel
+from streameval.kernels.martingale import mixture_root
 from streameval.typing import FloatArray, Int64Array
 
 NEAR_SCALE = 3.0  # near the head means r < NEAR_SCALE * c
@@ -135,30 +138,6 @@ def stratum_gain(
             return k * t - _penalty(table, w, n, x, mu, low, high)
         return -np.inf
     return k * math.log(f) + (n - k) * math.log(e) - n * (e - 1)
-
-
-@kernel
-def mixture_root(mu: FloatArray, total: FloatArray, threshold: float) -> float:
-    """T with log sum exp(mu T + total) = threshold: Newton from above (the sum is convex in T)."""
-    t = np.inf
-    for m in range(mu.size):
-        t = min(t, (threshold - total[m]) / mu[m])
-    if t == np.inf:
-        return t
-    for _ in range(60):
-        mass = 0.0
-        slope = 0.0
-        for m in range(mu.size):
-            v = mu[m] * t + total[m] - threshold
-            if v > -45:
-                v = math.exp(v)
-                mass += v
-                slope += v * mu[m]
-        step = math.log(mass) * mass / slope
-        t -= step
-        if step <= 1e-12 * abs(t) + 1e-9:
-            break
-    return t
 
 
 @kernel

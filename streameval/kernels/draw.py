@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from streameval.kernels.jit import kernel
-from streameval.typing import Int64Array, UInt64Array
+from streameval.typing import FloatArray, Int64Array, UInt64Array
 
 _STEP = np.uint64(0x9E3779B97F4A7C15)
 _MIX_A = np.uint64(0xBF58476D1CE4E5B9)
 _MIX_B = np.uint64(0x94D049BB133111EB)
-_S30, _S27, _S31 = np.uint64(30), np.uint64(27), np.uint64(31)
+_S30, _S27, _S31, _S11 = np.uint64(30), np.uint64(27), np.uint64(31), np.uint64(11)
 
 
 @kernel
@@ -107,3 +109,39 @@ def _slot(place: Int64Array, wanted: int) -> int:
     while place[np.int64(slot)] != -1 and place[np.int64(slot)] != wanted:
         slot = (slot + np.uint64(1)) & mask
     return int(slot)
+
+
+@kernel
+def draw_independent(ends: Int64Array, rate: FloatArray, seed: np.uint64) -> Int64Array:
+    """Draw every rank with the probability of its block, independently of all others; ascending.
+
+    Args:
+        ends (int64 array, shape (k,)): Last rank of each block; blocks are consecutive from rank 1.
+        rate (float64 array, shape (k,)): Probabilities; a block of rate 0 has none, one of rate 1 all of its ranks.
+
+    Returns:
+        int64 array: Gaps between drawn ranks are geometric, so that time and memory are those of the draw. Each block
+            has a stream of its own. The union of draws of rates a and b under two seeds is one of a + b − ab.
+    """
+    out = np.empty(64, np.int64)
+    count = 0
+    rank = 0
+    for i in range(ends.size):
+        if rate[i] > 0:
+            state = mix64(mix64(seed) ^ np.uint64(i + 1))
+            while True:
+                gap = 1.0
+                if rate[i] < 1:
+                    state = state + _STEP
+                    # 53 bits, never 0: what a gap of more than 36/rate would need is as good as impossible
+                    uniform = (np.float64(mix64(state) >> _S11) + 1.0) * 2.0**-53
+                    gap = 1.0 + math.floor(math.log(uniform) / math.log1p(-rate[i]))
+                if gap > ends[i] - rank:
+                    break
+                rank += int(gap)
+                if count == out.size:
+                    out = np.concatenate((out, np.empty(count, np.int64)))
+                out[count] = rank
+                count += 1
+        rank = ends[i]
+    return out[:count].copy()

@@ -33,8 +33,9 @@ import math
 
 import numpy as np
 
-from streameval.kernels.band import mixture_root, pmf_table, stratum_gain
+from streameval.kernels.band import pmf_table, stratum_gain
 from streameval.kernels.jit import kernel
+from streameval.kernels.martingale import mixture_root
 from streameval.typing import FloatArray
 
 RANK, UNTAKEN, REFERENCE, LEAST, PROBABILITY, LABEL, WIDTH, DRAWN, FOUND_LOW, FOUND_HIGH = range(10)

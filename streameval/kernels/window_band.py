@@ -27,8 +27,8 @@ import math
 
 import numpy as np
 
-from streameval.kernels.band import mixture_root
 from streameval.kernels.jit import kernel
+from streameval.kernels.martingale import mixture_root
 from streameval.typing import FloatArray, Int64Array
 
 

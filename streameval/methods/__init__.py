@@ -45,7 +45,7 @@ class Method(Protocol):
             methods.
         claimed: Prefix of the columns of its curve that hold what it claims itself, where bounds are not of chance.
         confidence: As it was asked for: the probability with which the bounds hold. See `level`.
-        budget: Labels to spend at most.
+        budget: Labels to spend at most; where the draw decides their number, on average.
         at: The one rank that the plan is for; None where it is for all.
         looks: How often the plan may be evaluated and enlarged.
         planned: Whether it chooses ranks; one that only reads labels that were drawn elsewhere does not.
@@ -89,14 +89,14 @@ AnyMethod = TypeVar("AnyMethod", bound=Method)
 
 
 @runtime_checkable
-class DrawsStrata(Protocol):
-    """A method that draws so many ranks of each stratum, uniformly without replacement, by whatever draws them."""
+class DrawsIndependently(Protocol):
+    """A method that draws every rank with a probability of its own, independently of the others."""
 
-    def strata(self, n_items: int) -> tuple[Int64Array, Int64Array]:
-        """Last rank of each stratum, and ranks to draw of it."""
+    def rates(self, n_items: int) -> tuple[Int64Array, FloatArray]:
+        """Last rank of each block of ranks, and the probability of each rank of it."""
 
     def drawn(self, n_items: int, seed: int, rank: Int64Array) -> Plan:
-        """Make a plan of the ranks that were drawn, int64, strictly increasing."""
+        """Make a plan of the ranks that were drawn, int64, strictly increasing, by whatever drew them."""
 
 
 @runtime_checkable

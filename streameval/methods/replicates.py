@@ -10,10 +10,11 @@ import numpy as np
 import pyarrow as pa
 
 from streameval.curve import Curve
-from streameval.methods import Method
+from streameval.methods import DrawsIndependently, Method
+from streameval.methods.judge import Judge, judged_in_order
 from streameval.notebook import Tabular
 from streameval.types import Labels
-from streameval.typing import FloatArray, Int8Array, Int64Array
+from streameval.typing import FloatArray, Int8Array, Int64Array, UInt8Array
 
 
 @dataclass(frozen=True)
@@ -21,7 +22,7 @@ class Replicates:
     """What happened in replicates that differ in their seed alone.
 
     Attributes:
-        labels: Planned labels; the most of any replicate, where the draw decides their number.
+        labels: Planned labels; their mean over replicates, where the draw decides their number.
         held: Replicates whose bounds held the truth at every rank.
         inside: Share of cutoffs beyond the labelled head where the truth was inside, averaged over replicates:
             inside what the method itself claims (`Method.claimed`), else the bounds. NaN where the head is the list.
@@ -76,30 +77,35 @@ class Simulation(Tabular):
         return pa.Table.from_pylist(self.rows)
 
 
-def replicate(method: Method, truth: Int8Array, count: int, seed: int = 0) -> Replicates:
+def replicate(
+    method: Method, truth: Int8Array, count: int, seed: int = 0, answers: tuple[Judge, UInt8Array] | None = None
+) -> Replicates:
     """Plan, label from the truth, and check the bounds, `count` times.
 
     Args:
         method: If its claim is not one of chance, one replicate says it all.
         truth (int8 array, shape (n_items,)): 0 or 1, best rank first.
         seed: Replicate i is drawn with seed + i.
+        answers: A judge, and the class of every item (uint8 array, like `truth`).
     """
     total = np.concatenate([[0], np.cumsum(truth, dtype=np.int64)])
-    held, inside, widths, labels = 0, [], [], 0
+    held, inside, widths, labels = 0, [], [], []
     first: Curve | None = None
     for i in range(count):
         plan = method.plan(truth.size, seed + i)
+        if answers is not None and isinstance(method, DrawsIndependently):
+            plan = judged_in_order(plan, answers[0], method.rates(truth.size)[0], answers[1])
         curve = method.curve(plan, Labels.of(plan, truth[plan.ranks - 1]))
         held += _holds(curve, total)
         inside.append(_share_inside(curve, total, plan.ranks, method.claimed))
         widths.append(curve.half_width().alpha)
-        labels = max(labels, plan.table.num_rows)
+        labels.append(plan.table.num_rows)
         first = first or curve
         if curve.claim.coverage != "simultaneous":
             break
     if first is None:
         raise ValueError("no replicate was asked for")
-    return Replicates(truth.size, labels, held, float(np.mean(inside)), np.array(widths), first)
+    return Replicates(truth.size, round(np.mean(labels)), held, float(np.mean(inside)), np.array(widths), first)
 
 
 def _holds(curve: Curve, total: Int64Array) -> bool:

@@ -1,9 +1,9 @@
-"""Draw the items with the smallest hashes of each stratum: one scan, whose parts merge.
+"""Draw the items whose hash is below the probability of their rank: one scan, whose parts merge.
 
 The hash of a key is the same in every version of a ranking, so an item that was drawn once is likely to be drawn again,
-whatever rank it has moved to. For one ranking the draw is uniform without replacement in every stratum, as long as the
-order and the truth have nothing to do with the hashes, and no two items share one: so a key that is drawn and stands at
-another item too, anywhere in the list, is refused.
+whatever rank it has moved to. For one ranking every item is drawn independently of the others, as long as the order and
+the truth have nothing to do with the hashes, and no two items share one: so a key that is drawn and stands at another
+item too, anywhere in the list, is refused.
 """
 
 from __future__ import annotations
@@ -18,64 +18,39 @@ from streameval.order.tie_hashes import check_key, key_hashes
 from streameval.progress import Progress, silent
 from streameval.rankings.ranking import Ranking
 from streameval.text import short
-from streameval.typing import Int64Array, UInt64Array
+from streameval.typing import FloatArray, Int64Array, UInt64Array
 
 _BYTES_PER_ITEM = 256  # what finding ranks by score takes; rank, key and hash take less
 _LEAST_RUN = 1 << 16  # ranks read at once, however little memory there is
 _NAMED = 3  # repeated keys that a refusal names
 
 
-def smallest(hashes: UInt64Array, ranks: Int64Array, count: int) -> tuple[UInt64Array, Int64Array]:
-    """Keep the `count` smallest hashes, by rank where they are equal; associative over parts of a list."""
-    if hashes.size > count:
-        near = np.flatnonzero(hashes <= np.partition(hashes, count - 1)[count - 1])
-        hashes, ranks = hashes[near], ranks[near]
-    order = np.lexsort((ranks, hashes))[:count]
-    return hashes[order], ranks[order]
+def below(hashes: UInt64Array, first: int, rates: tuple[Int64Array, FloatArray]) -> Int64Array:
+    """Which of some ranks, from `first` on, are drawn: those whose hash is less than their probability times 2⁶⁴.
 
-
-class _StrataDraw:
-    """The draw of strata that follow one another, filled as hashes come in."""
-
-    def __init__(self, ends: Int64Array, n: Int64Array) -> None:
-        self.ends, self.n = ends, n
-        self.found: list[Int64Array] = []
-        self.hashes: list[UInt64Array] = []
-        self.at = 0
-        self.open: tuple[UInt64Array, Int64Array] = (np.empty(0, np.uint64), np.empty(0, np.int64))
-
-    def take(self, hashes: UInt64Array, first: int) -> None:
-        """Add the hashes of ranks from `first` on, which follow those added before."""
-        last = first + hashes.size - 1
-        while self.at < self.ends.size and first <= last:
-            end = min(int(self.ends[self.at]), last)
-            here = hashes[hashes.size - (last - first + 1) : hashes.size - (last - end)]
-            both = (np.concatenate([self.open[0], here]), np.concatenate([self.open[1], np.arange(first, end + 1)]))
-            self.open = smallest(*both, int(self.n[self.at]))
-            first = end + 1
-            if end == self.ends[self.at]:
-                self._close()
-
-    def _close(self) -> None:
-        hashes, ranks = self.open
-        self.found.append(np.sort(ranks))
-        self.hashes.append(hashes)
-        self.open = (np.empty(0, np.uint64), np.empty(0, np.int64))
-        self.at += 1
+    Args:
+        hashes (uint64 array, shape (k,)): Of the items at consecutive ranks.
+        rates: Last rank of each block, and the probability of its ranks; 1 draws any hash.
+    """
+    ends, rate = rates
+    limit = np.minimum(np.floor(rate * 2.0**64), 2.0**64 - 2048).astype(np.uint64)  # the largest float below 2⁶⁴
+    block = np.searchsorted(ends, np.arange(first, first + hashes.size))
+    return np.flatnonzero((hashes < limit[block]) | (rate[block] >= 1))
 
 
 def draw_by_key(
     ranking: Ranking,
-    strata: tuple[Int64Array, Int64Array],
+    rates: tuple[Int64Array, FloatArray],
     key: Sequence[str],
     seed: int,
     memory: float = 2.0,
     progress: Progress = silent,
 ) -> Int64Array:
-    """Draw n_i ranks of each stratum: those whose items have the smallest sampling hashes.
+    """Draw ranks by the sampling hashes of their items.
 
     Args:
-        strata (pair of int64 arrays, shape (k,)): Last rank of each stratum, and ranks to draw from it.
+        rates (pair of an int64 and a float64 array, shape (k,)): Last rank of each block, and the probability with
+            which each of its ranks is drawn.
         key: Columns that identify items.
         seed: The same in every version of the ranking.
         memory: GB; keys are read in runs of ranks that fit. A stored order is read once in all, an order by score once
@@ -89,7 +64,8 @@ def draw_by_key(
     for name in key:
         if name not in columns:
             raise InputError(f"{where}: there is no column '{name}'", did_you_mean(name, columns))
-    scan, run = _StrataDraw(*strata), max(_LEAST_RUN, int(memory * 1e9 / _BYTES_PER_ITEM))
+    run = max(_LEAST_RUN, int(memory * 1e9 / _BYTES_PER_ITEM))
+    found, drawn = [], []
     for first, keys in _runs(ranking, key, run):
         for name, column in zip(key, keys.columns, strict=True):
             check_key(column.type, name, where)
@@ -97,10 +73,13 @@ def draw_by_key(
                 raise InputError(
                     f"{where}: column '{name}' is null at {column.null_count:,} items: they cannot be told apart"
                 )
-        scan.take(_hashes(keys, seed), first)
+        hashes = _hashes(keys, seed)
+        at = below(hashes, first, rates)
+        found.append(at + first)
+        drawn.append(hashes[at])
         progress(first + keys.num_rows - 1, ranking.n_items)
-    _refuse_repeated(ranking, key, np.concatenate(scan.hashes), seed, run)
-    return np.concatenate(scan.found)
+    _refuse_repeated(ranking, key, np.concatenate(drawn), seed, run)
+    return np.concatenate(found)
 
 
 def keys_in_order(ranking: Ranking, key: Sequence[str], memory: float = 2.0) -> Iterator[tuple[int, pa.Table]]:

@@ -95,13 +95,17 @@ def _by_score(
     scan = order.scan_all(cutoffs.size)  # statistics say nothing of a slice
     located = [locate(scan, cutoffs, limit_bytes, order.options.nan, progress)]
     if located[0].missing:
-        raise InputError(f"{located[0].missing:,} items have no {scan.score}", "in slices every item needs a score")
-    for code, ranks in enumerate(wanted):
+        raise InputError(
+            f"{located[0].missing:,} items have no {scan.score}", "to count slices or classes every item needs one"
+        )
+    searched = [code for code, ranks in enumerate(wanted) if ranks.size]
+    for code in searched:
         of_scan = {field.name: getattr(scan, field.name) for field in fields(Scan)}
         scanned = _SliceScan(**of_scan, slices=slices, code=code)
-        located.append(locate(scanned, ranks, limit_bytes, "last", progress))
+        located.append(locate(scanned, wanted[code], limit_bytes, "last", progress))
     words, places = _marks(scan, located)
-    at, own = places[0], places[1:]
+    at, found = places[0], dict(zip(searched, places[1:], strict=True))
+    own = [found.get(code, np.empty(0, np.int64)) for code in range(len(wanted))]
     ends = np.append(at, words.shape[1])  # the last is for items after all marks
     edges = [np.union1d(ends, of_slice) for of_slice in own]
     rank, inside = _count(scan, slices, words, edges, progress)

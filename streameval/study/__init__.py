@@ -13,6 +13,7 @@
     issues.parquet               every row and rank that is not as it should be
     curve.parquet, envelope.parquet, metrics.parquet, evaluation.json, report.html
     slice_….parquet              of a plan by slices (see `streameval.slices`, `streameval.slices.files`)
+    judge_counts.parquet         of a plan with a judge (see `streameval.methods.judge`)
     study.duckdb                 all of it for SQL, for other programs: nothing here reads it
     .lock                        held by the command that changes the study
 
@@ -23,7 +24,7 @@ is compared whenever the file is read (`streameval.stores.own_files`).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -50,16 +51,17 @@ _SELECT = "run `streameval select` again"
 PUBLISHED = ("plan.parquet", "plan.json", *RESULTS, "report.html", "study.duckdb", "evaluation.json")
 
 
-def published(slices: Sequence[Any]) -> list[str]:
-    """Files of a study of some slices, or none, that others need."""
-    sliced = ["slice_counts.parquet", *SLICE_FILES] if slices else []
-    return [*sliced, *PUBLISHED]
+def published(plan: Plan) -> list[str]:
+    """Files of a study that others need."""
+    judged = ["judge_counts.parquet"] if plan.judge_counts is not None else []
+    sliced = ["slice_counts.parquet", *SLICE_FILES] if plan.slices else []
+    return [*judged, *sliced, *PUBLISHED]
 
 
-def result_files(folder: Path, slices: Sequence[Any]) -> list[Path]:
-    """Files that `evaluate` writes, for some slices or none."""
-    planned = ("plan.parquet", "plan.json", "slice_counts.parquet")
-    return [folder / name for name in published(slices) if name not in planned]
+def result_files(folder: Path, plan: Plan) -> list[Path]:
+    """Files that `evaluate` writes."""
+    planned = ("plan.parquet", "plan.json", "slice_counts.parquet", "judge_counts.parquet")
+    return [folder / name for name in published(plan) if name not in planned]
 
 
 @dataclass(frozen=True)
@@ -141,8 +143,9 @@ class Study:
                     f"{self.folder} holds labels but no plan.json", "restore it, or plan into another folder"
                 )
             atomic.write_all(plan_files(self.folder, plan, "plan"))
-            if plan.marks is None:
-                (self.folder / "slice_counts.parquet").unlink(missing_ok=True)  # of a plan by slices that it replaced
+            for name, table in (("slice_counts", plan.marks), ("judge_counts", plan.judge_counts)):
+                if table is None:
+                    (self.folder / f"{name}.parquet").unlink(missing_ok=True)  # of a plan that it replaced
             return True
 
     def grow_plan(self, plan: Plan) -> None:

@@ -1,6 +1,7 @@
 """A plan as two files: plan.parquet, its table, and plan.json, all else; the JSON is written last.
 
-A plan by slices has a third, slice_counts.parquet: how many items of each slice are among the first items of the list.
+A plan by slices has a third, slice_counts.parquet: how many items of each slice are among the first items of the list;
+one with a judge has judge_counts.parquet: how many items of each block are in each class.
 """
 
 from __future__ import annotations
@@ -32,7 +33,10 @@ def read_plan(folder: Path) -> Plan:
         header = read_json(path, _RESTORE)
         sliced = "slices" in header["notes"]
         marks = read_table(folder / "slice_counts.parquet", _RESTORE, **_RANKS).table if sliced else None
-        plan = Plan(table=_ranks(folder, header), marks=marks, **{key: header[key] for key in _PLAN_KEYS})
+        judged = "judge" in header["notes"]
+        counts = read_table(folder / "judge_counts.parquet", _RESTORE, items=pa.int64()).table if judged else None
+        known = {key: header[key] for key in _PLAN_KEYS}
+        plan = Plan(table=_ranks(folder, header), marks=marks, judge_counts=counts, **known)
         _refuse_invented(plan)
     except FileNotFoundError as error:
         raise StudyError(
@@ -79,9 +83,9 @@ def plan_files(folder: Path, plan: Plan, name: str) -> dict[Path, atomic.Writer]
     """Both files of a plan; the JSON last, because it makes the study."""
     header = {"plan_id": plan.plan_id, **plan.header(), "location": dict(plan.location), "version": __version__}
     tags = {"plan_id": plan.plan_id}
-    marks = {} if plan.marks is None else {folder / "slice_counts.parquet": atomic.parquet(plan.marks, tags)}
+    counts = {"slice_counts.parquet": plan.marks, "judge_counts.parquet": plan.judge_counts}
     return {
-        **marks,
+        **{folder / key: atomic.parquet(table, tags) for key, table in counts.items() if table is not None},
         folder / f"{name}.parquet": atomic.parquet(plan.table, tags),
         folder / f"{name}.json": atomic.json_object(header),
     }

@@ -117,7 +117,9 @@ def make_tasks(folder: Study, plan: Plan, table: pa.Table, named: set[str], opti
 def _columns(plan: Plan, table: pa.Table, named: set[str]) -> tuple[list[str], tuple[str, ...]]:
     ours = {"rank", "stratum", "weight", "se_task"} | ({"score"} if plan.ranking.get("score") else set())
     items = [name for name in table.column_names if name not in ours]
-    left_out = tuple(n for n in items if n not in named and (n == plan.ranking.get("score") or says(n, ANSWERS)))
+    judge = plan.notes.get("judge", {}).get("column")  # who sees what it says would be swayed by it
+    telling = (plan.ranking.get("score"), judge)
+    left_out = tuple(n for n in items if n not in named and (n in telling or says(n, ANSWERS)))
     if "score" in named and "score" in ours:
         items.insert(0, "score")
     return [name for name in items if name not in left_out], left_out

@@ -52,10 +52,10 @@ def enlarge(study: str | os.PathLike[str], *, labels_more: int | None = None, ha
                 "--looks 3, of plan --method loguniform or of adopt, makes one that can grow twice",
             )
         if labels_more is not None:
-            look = _affordable(later, labels_more, plan.table.num_rows)
+            grown = _affordable(method, plan, later, labels_more)
         else:
             look = _narrow_enough(later, half_width or 0.0, _calibration(reached, looks[plan.look - 1]))
-        grown = method.enlarged(plan, look.look)
+            grown = method.enlarged(plan, look.look)
         grown = grown.with_notes(grown_from=list(plan.study_ids), grown_by=[*plan.grown_by, request])
         folder.grow_plan(grown)
         return grown
@@ -69,13 +69,16 @@ def _is_met(plan: Plan, request: Mapping[str, float | None], reached: float | No
     return any(one.get("half_width", 1) <= width for one in plan.grown_by) if reached is None else reached <= width
 
 
-def _affordable(looks: list[Look], more: int, planned: int) -> Look:
-    within = [look for look in looks if look.labels - planned <= more]
-    if not within:
-        raise InputError(
-            f"{more:,} more labels are below the next look", f"it takes {looks[0].labels - planned:,} more"
-        )
-    return within[-1]
+def _affordable(method: Sequential, plan: Plan, looks: list[Look], more: int) -> Plan:
+    """Grow to the furthest look that asks for no more labels: what is forecast is their number on average."""
+    planned = plan.table.num_rows
+    for look in reversed([one for one in looks if one.labels - planned <= 1.1 * more + 10]):
+        grown = method.enlarged(plan, look.look)
+        if grown.table.num_rows - planned <= more:
+            return grown
+    raise InputError(
+        f"{more:,} more labels are below the next look", f"it takes about {looks[0].labels - planned:,} more"
+    )
 
 
 def _narrow_enough(looks: list[Look], half_width: float, calibration: float) -> Look:

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import os
 import secrets
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from streameval.errors import InputError, OutsideError, StudyError
 from streameval.methods import create, refuse_alpha_with_budget
+from streameval.methods.judge import Judge
 from streameval.progress import Progress, silent
 from streameval.rankings import open_ranking
 from streameval.rankings.ranking import Ranking
 from streameval.rankings.stored_order import located
 from streameval.rows.options import RankingOptions
+from streameval.slices.judge import judged
 from streameval.slices.plan import draw_by_slices
 from streameval.study import Study
 from streameval.types import Plan
@@ -28,6 +31,8 @@ def plan(
     seed: int | None = None,
     options: RankingOptions | None = None,
     by: str | None = None,
+    judge: str | None = None,
+    judge_classes: str | Sequence[float] | None = None,
     progress: Progress = silent,
     **parameters: Any,
 ) -> Plan:
@@ -44,6 +49,10 @@ def plan(
             else a fresh one of the system's entropy (`known_seed`, `fresh_seed`); plan.json keeps it.
         options: Score, key, order of files, memory, threads.
         by: Column whose values are slices: each gets ranks, a curve and metrics of its own (`draw_by_slices`).
+        judge: Column that says of every item whether it is positive: 0/1, a boolean or a probability, null where it has
+            no answer. It may be wrong anywhere: only the width of the bounds depends on it. It is read once, here, so
+            that it cannot depend on labels that come later.
+        judge_classes: Thresholds that put probabilities into classes, at most 6, by default 0.5.
         progress (callable(done, total)): Rows read, of a list in slices: nothing is read of any other.
         **parameters: Of the method (`streameval.methods`).
 
@@ -55,7 +64,10 @@ def plan(
     """
     folder = planned_study(study)
     before, known = _planned(folder), known_seed(folder, seed)
-    how = Drawing(method, fresh_seed() if known is None else known, by)
+    if judge is None and judge_classes is not None:
+        raise InputError("classes of a judge, and no judge", "name its column")
+    judges = None if judge is None else Judge.of(judge, judge_classes)
+    how = Drawing(method, fresh_seed() if known is None else known, by, judges)
     drawn, _ = draw(ranking, how, options, parameters, progress)
     with folder.planning():
         now = _planned(folder)
@@ -104,11 +116,13 @@ class Drawing:
 
     Attributes:
         by: Column of the slices; None where the list is one.
+        judge: None where there is none.
     """
 
     method: str
     seed: int
     by: str | None = None
+    judge: Judge | None = None
 
 
 def draw(
@@ -123,6 +137,8 @@ def draw(
     chosen = create(how.method, parameters)
     opened = open_ranking(ranking, options)
     if how.by is not None:
+        if how.judge is not None:
+            raise InputError("a judge does not go with slices", "leave out judge, or by")
         return draw_by_slices(opened, how.by, chosen, how.seed, progress), opened
     drawn = replace(chosen.plan(opened.n_items, how.seed), ranking=opened.description(), location=located(opened))
-    return drawn, opened
+    return drawn if how.judge is None else judged(opened, drawn, how.judge, progress), opened

@@ -15,7 +15,7 @@ from streameval.labelling.match_items import Items
 from streameval.labelling.options import LabelColumns
 from streameval.labelling.reading import read_votes
 from streameval.labelling.votes import Votes
-from streameval.methods import DrawsStrata, create, refuse_alpha_with_budget
+from streameval.methods import DrawsIndependently, create, refuse_alpha_with_budget
 from streameval.progress import Progress, silent
 from streameval.rankings import open_ranking
 from streameval.rankings.draw_by_key import draw_by_key
@@ -84,7 +84,7 @@ def plan_by_key(
 
     Args:
         ranking, study, options, **parameters: As for `plan`.
-        method: One that draws from strata: loguniform.
+        method: One that draws every rank by itself: loguniform.
         seed: The same for every version of the ranking, or the draws have nothing in common; so there is no default but
             that of the plan that the study holds.
 
@@ -95,9 +95,9 @@ def plan_by_key(
     """
     refuse_alpha_with_budget(parameters)
     chosen = create(method, parameters)
-    if not isinstance(chosen, DrawsStrata):
+    if not isinstance(chosen, DrawsIndependently):
         raise InputError(
-            f"method {method} does not draw from strata", "items are drawn by key with --method loguniform"
+            f"method {method} does not draw each rank by itself", "items are drawn by key with --method loguniform"
         )
     if chosen.looks > 1:
         raise InputError("a plan that was drawn by key cannot be enlarged", "leave out looks")
@@ -110,8 +110,8 @@ def plan_by_key(
         )
     opened = open_ranking(ranking, options)
     memory = options.memory if options is not None else 2.0
-    strata = chosen.strata(opened.n_items)
-    drawn = chosen.drawn(opened.n_items, shared, draw_by_key(opened, strata, by.key, shared, memory, progress))
+    rates = chosen.rates(opened.n_items)
+    drawn = chosen.drawn(opened.n_items, shared, draw_by_key(opened, rates, by.key, shared, memory, progress))
     made = replace(drawn, ranking=opened.description(), location=located(opened)).with_notes(draw_by=list(by.key))
     if by.labels is not None:
         made = made.with_notes(labels_seen_by_model=by.unseen_by_model == "no")

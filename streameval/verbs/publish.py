@@ -50,7 +50,7 @@ def publish(study: str | os.PathLike[str], place: str | os.PathLike[str]) -> Pub
     folder = Study(Path(study))
     with folder.changing():
         evaluation, plan = folder.evaluation(), folder.plan()
-        bodies = _bodies(folder.folder, published(evaluation.slices))
+        bodies = _bodies(folder.folder, published(plan))
     return _copy(bodies, evaluation.evaluation_id, plan.plan_id, place)
 
 

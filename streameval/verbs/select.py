@@ -12,10 +12,11 @@ import numpy as np
 import pyarrow as pa
 
 from streameval.engines import Engine, engine_of
-from streameval.errors import InputError, did_you_mean
+from streameval.errors import InputError, StudyError, did_you_mean
 from streameval.labelling.exports import format_of
 from streameval.labelling.options import TaskOptions
 from streameval.methods import grid_of
+from streameval.methods.judge import judge_of
 from streameval.notebook import Tabular, facts, head
 from streameval.options import split
 from streameval.order.checkpoints import Scans, forget
@@ -116,6 +117,7 @@ def select(
         fetched = before
     else:
         read = opened.fetch(plan.ranks, names, progress, method_cutoffs(plan), scans)
+        _refuse_other_judge(plan, read.table)
         fetched = replace(read, table=_with_ours(plan, read.table, folder.first_task(plan)))
     if before is None or (columns is not None and export is None):  # columns that are not asked for are left out
         facts = {name: getattr(fetched, name) for name in _COUNTS}
@@ -131,6 +133,21 @@ def select(
     atomic.write_all(folder.extra_task_files(made.extra))
     atomic.write_out(exported, hint="people may have filled it in, so it is never replaced: export to another name")
     return Selection(table, fetched, before is not None, made.left_out, made.table.num_rows, tuple(exported), source)
+
+
+def _refuse_other_judge(plan: Plan, items: pa.Table) -> None:
+    """Refuse a judge that says other things by now than it did when the list was planned."""
+    judge = judge_of(plan)
+    if judge is None or judge.column not in items.column_names:
+        return
+    now = judge.codes(items.column(judge.column), "the planned items")
+    differ = np.flatnonzero(now != plan.table.column("judge_class").to_numpy())
+    if differ.size:
+        raise StudyError(
+            f"judge column '{judge.column}' has changed since the plan: {differ.size:,} planned items are in other "
+            f"classes (first: rank {plan.ranks[differ[0]]:,})",
+            "plan the list into a new study",
+        )
 
 
 def forecast(

@@ -10,13 +10,21 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from streameval.errors import InputError, did_you_mean
-from streameval.methods import available, create, own_parameters, parameter_names, refuse_alpha_with_budget
+from streameval.methods import (
+    DrawsIndependently,
+    available,
+    create,
+    own_parameters,
+    parameter_names,
+    refuse_alpha_with_budget,
+)
+from streameval.methods.judge import Judge
 from streameval.methods.replicates import Simulation, replicate
 from streameval.progress import Progress, silent
 from streameval.rankings import open_ranking
 from streameval.rankings.ranking import Ranking
 from streameval.rows.options import RankingOptions
-from streameval.typing import Int8Array
+from streameval.typing import Int8Array, UInt8Array
 
 _BYTES_PER_ITEM = 32  # the label column as it is read, the truth, its running sum
 
@@ -28,6 +36,8 @@ def simulate(
     methods: str | Sequence[str] = "all",
     replicates: int = 200,
     seed: int = 0,
+    judge: str | None = None,
+    judge_classes: str | Sequence[float] | None = None,
     options: RankingOptions | None = None,
     progress: Progress = silent,
     **parameters: Any,
@@ -39,6 +49,7 @@ def simulate(
         label: Column with the truth: 0/1 or a boolean.
         replicates: Draws per method; a method that draws nothing is run once.
         seed: Replicate i has seed + i.
+        judge, judge_classes: As for `plan`: methods that can use a judge are run with it too, in a row of its own.
         **parameters: Of any method; each takes those it knows. `budget` puts them side by side at equal cost.
 
     Raises:
@@ -49,18 +60,33 @@ def simulate(
     refuse_alpha_with_budget(parameters)
     chosen = _variants(methods, {key: value for key, value in parameters.items() if value is not None})
     settings = options or RankingOptions()
-    truth = read_truth(open_ranking(ranking, settings), label, settings)
+    opened = open_ranking(ranking, settings)
+    truth = read_truth(opened, label, settings)
+    answers = None if judge is None else _answers(opened, Judge.of(judge, judge_classes))
     rows, runs = [], {}
     for done, (name, method, given) in enumerate(chosen):
         progress(done, len(chosen))
         try:
-            runs[name] = replicate(create(method, given), truth, replicates, seed)
+            made = create(method, given)
+            runs[name] = replicate(made, truth, replicates, seed)
             rows.append({"method": name, **runs[name].as_dict()})
+            if answers is not None and isinstance(made, DrawsIndependently):
+                judged = f"{name} with {judge}"
+                runs[judged] = replicate(made, truth, replicates, seed, answers)
+                rows.append({"method": judged, **runs[judged].as_dict()})
         except InputError as error:
             rows.append({"method": name, "refused": str(error)})
     if not runs:
         raise InputError(rows[0]["refused"])
     return Simulation(rows, runs, np.cumsum(truth) / np.arange(1, truth.size + 1))
+
+
+def _answers(ranking: Ranking, judge: Judge) -> tuple[Judge, UInt8Array]:
+    """Class of every item, best rank first."""
+    if judge.column not in ranking.columns():
+        raise InputError(f"the ranking has no column '{judge.column}'", did_you_mean(judge.column, ranking.columns()))
+    ranks = np.arange(1, ranking.n_items + 1, dtype=np.int64)
+    return judge, judge.codes(ranking.fetch(ranks, [judge.column]).table.column(-1), "the list")
 
 
 def read_truth(ranking: Ranking, label: str, options: RankingOptions) -> Int8Array:

@@ -80,7 +80,7 @@ def evaluate(
             told |= {"rows": sum(one["rows"] for one in sources), "bytes": sum(sizes) if sizes else None}
             told |= {"evaluation_id": found.evaluation_id, **found.summary["account"]}
         read = {"study": found.summary["study"], "evaluation_id": found.evaluation_id, "labels": sources}
-        record(study, "evaluate", read, result_files(study, found.slices), output)
+        record(study, "evaluate", read, result_files(study, Study(study).plan()), output)
     cuts = [row for row in found.metrics.to_pylist() if row["metric"] == "precision_at"]
     rows = [[f"{int(r['argument']):,}", *(_number(r[k]) for k in ("lower", "estimate", "upper"))] for r in cuts]
     account = found.summary["account"]
@@ -128,9 +128,8 @@ def _rehearse(study: Path, labels: list[str], publish: str | None, output: Outpu
     from streameval.verbs.publish import MANIFEST
 
     plan = Study(study).plan()
-    slices = plan.slices
-    copies = [] if publish is None else [f"{publish.rstrip('/')}/{name}" for name in (*published(slices), MANIFEST)]
-    writes = [*result_files(study, slices), *copies]
+    copies = [] if publish is None else [f"{publish.rstrip('/')}/{name}" for name in (*published(plan), MANIFEST)]
+    writes = [*result_files(study, plan), *copies]
     facts = rehearsed(of_plan(plan), Forecast(), writes, forecast_labels(labels))
     head = f"Would evaluate {plan.table.num_rows:,} planned items, with the labels that the study has already."
     output.say(facts, [head, *lines_of(facts)])

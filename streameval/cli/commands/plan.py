@@ -32,6 +32,8 @@ def plan(
     method: MethodName = "loguniform",
     seed: Whole | None = None,
     by: str | None = None,
+    judge: str | None = None,
+    judge_classes: str | None = None,
     growth: GrowthFlags = GrowthFlags(),
     reuse: ReuseFlags = ReuseFlags(),
     parameters: MethodFlags = MethodFlags(),
@@ -43,6 +45,7 @@ def plan(
 
     Example: streameval plan ranking/ --study my-study --score confidence
     Example: streameval plan ranking/ --study my-study --by country
+    Example: streameval plan ranking/ --study my-study --judge llm_says --judge-accuracy 0.9
     Example: streameval plan --study my-study --labels-more 2000
     Example: streameval plan v2/ --study v2 --seed 7 --reuse v1.csv --on id --labels-unseen-by-model yes
 
@@ -54,7 +57,13 @@ def plan(
         seed: Seed of the draw and of the shuffle of tasks (default: a fresh one for every new study). It is printed and
             kept in plan.json. Draws by key (--draw-by, --reuse) need one: the same for every version.
         by: Column whose values are slices (country, language, source): each gets ranks, a curve and metrics of its own.
+        judge: Column that says of every item whether it is positive: 0/1, a boolean or a probability. It may be wrong
+            anywhere, and the bounds hold all the same: the better it is, the narrower they are.
+        judge_classes: Thresholds that put a judge's probabilities into classes, as in 0.05,0.5,0.95 (default 0.5).
     """
+    judged = {"judge": judge, "judge_classes": judge_classes}
+    if judge is not None and (growth.given() or reuse.given()):
+        raise InputError("a judge is read when a list is planned afresh", "leave out --judge, or all else")
     if by is not None and (growth.given() or reuse.given()):
         raise InputError("slices are planned afresh and once", "leave out --by, or what enlarges or reuses")
     if batch.dry_run and (growth.given() or reuse.given()):
@@ -75,6 +84,8 @@ def plan(
     from streameval.verbs.plan import plan as verb
 
     if batch.dry_run:
+        if judge is not None:
+            raise InputError("--dry-run reads nothing, and a judge is read", "leave out --judge")
         _rehearse(ranking, study, (method, seed, by), parameters, flags, output)
         return
     folder = Study(study)
@@ -82,16 +93,16 @@ def plan(
     with stage("plan", output) as told:
         with progress("reading slices", output) as bar:
             made = verb(list(ranking), study, method=method, seed=seed, options=flags.options(), by=by, progress=bar,
-                        **parameters.given())  # fmt: skip
+                        **judged, **parameters.given())  # fmt: skip
         labels = made.table.num_rows
-        size = sum(path.stat().st_size for path in _files(study, by))
+        size = sum(path.stat().st_size for path in _files(study, by, judge))
         told |= {"rows": labels, "bytes": size, "labels": labels, "n_items": made.n_items}
     replaced = before is not None and made.plan_id not in before.study_ids
     result = {"study": str(study), "plan_id": made.plan_id, "labels": labels,
               "already_there": before is not None and not replaced, "replaced": replaced,
               "doubt": made.location.get("doubt"), **made.header()}  # fmt: skip
     read = {"source": made.location["source"], "n_items": made.n_items, **made.ranking}
-    record(study, "plan", read, _files(study, by), output)
+    record(study, "plan", read, _files(study, by, judge), output)
     lines = [
         f"{method}: {labels:,} of {made.n_items:,} items to label ({labels / made.n_items:.2%})"
         + (", as planned before" if result["already_there"] else ""),
@@ -105,6 +116,8 @@ def plan(
         lines.append(
             f"The last {unknown:,} ranks stay unknown (0 to {unknown:,} positives); --tail closed labels a last window."
         )
+    if judge is not None:
+        lines.append(f"Items by what '{judge}' says: {_classes(made)}. People should not see its answers.")
     same = f"--seed {made.seed}" + ("" if by is None else f" --by {shlex.quote(by)}")
     lines.append(f"Seed {made.seed}, kept in plan.json: {same} plans the same again.")
     output.say(result, [*lines, *doubts(made), next_stop(folder, made)])
@@ -143,6 +156,13 @@ def _planned_before(study: Study, seed: int | None) -> Plan | None:
         return None
 
 
+def _classes(made: Plan) -> str:
+    """How many items of the list are in each class of its judge."""
+    from streameval.methods.judge import counts_of
+
+    return ", ".join(f"{name}: {items:,}" for name, items in counts_of(made).items() if items)
+
+
 def _largest(made: Plan) -> str:
     """The largest slices, and what each of them is given."""
     counts = Counter(made.table.column("slice").to_pylist())
@@ -151,6 +171,7 @@ def _largest(made: Plan) -> str:
     return ", ".join([*said, *([f"and {len(names) - _SHOWN:,} more"] if len(names) > _SHOWN else [])])
 
 
-def _files(study: Path, by: str | None) -> list[Path]:
+def _files(study: Path, by: str | None, judge: str | None = None) -> list[Path]:
     counted = [study / "slice_counts.parquet"] if by is not None else []
+    counted += [study / "judge_counts.parquet"] if judge is not None else []
     return [*counted, study / "plan.parquet", study / "plan.json"]

@@ -18,6 +18,8 @@ def simulate(
     methods: str = "all",
     replicates: Whole = 200,
     seed: Whole = 0,
+    judge: str | None = None,
+    judge_classes: str | None = None,
     plot: Path | None = None,
     overwrite: Switch = False,
     parameters: MethodFlags = MethodFlags(),
@@ -34,6 +36,8 @@ def simulate(
         methods: all, or names separated by commas.
         replicates: Draws per method; a method that draws nothing is run once.
         seed: Of the first draw; each further draw adds one.
+        judge: Column of a judge, as for plan: loguniform is run with it and without.
+        judge_classes: Its thresholds, as for plan.
         plot: Picture of the bands of the first draw (.svg, .png or .html).
         overwrite: Replace files that are there and differ.
     """
@@ -45,7 +49,8 @@ def simulate(
     names = "all" if methods == "all" else [name.strip() for name in methods.split(",")]
     with progress("methods") as bar:
         found = verb(list(ranking), label=label, methods=names, replicates=replicates, seed=seed,
-                     options=flags.options(), progress=bar, **parameters.given())  # fmt: skip
+                     judge=judge, judge_classes=judge_classes, options=flags.options(),
+                     progress=bar, **parameters.given())  # fmt: skip
     if plot is not None:
         save_figure(found, plot, existing(overwrite))
     output.event("simulate", n_items=int(found.precision.size), methods=len(found.rows))

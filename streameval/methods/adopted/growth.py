@@ -6,25 +6,30 @@ at which the relative error is the same at every scale; c is fixed by the sample
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pyarrow as pa
 
 from streameval.curve.envelope import Points
+from streameval.kernels.band import fill_ends
 from streameval.kernels.draw import draw_strata
 from streameval.methods.adopted.band import mixture, points
 from streameval.methods.adopted.steps import Strata, joined_steps
-from streameval.methods.loguniform.design import OFFSET, look_density, stratum_ends
+from streameval.methods.loguniform.design import OFFSET, look_density
 from streameval.types import Plan
 from streameval.typing import FloatArray, Int64Array
 
 _FIRST = 0.5  # of the sample's labels that the second look adds, about
 _GOLDEN = 0.6180339887498949
+_NEAR, _FAR = 8, 2  # labels a stratum near the head, where the finite population counts, and far out
+_MAX_FOLD_STRATA = 4000  # at most so many strata an e-fold
 
 
 def strata_of(first: Strata, plan: Plan, look: int) -> Strata:
     """Strata of the second draw at a look, with as many ranks as the density there asks for; nested in the look."""
     c = _density(first, plan.n_items)
-    ends = np.union1d(stratum_ends(plan.n_items, c), first.last)
+    ends = np.union1d(_stratum_ends(plan.n_items, c), first.last)
     width = np.diff(ends, prepend=0)
     if look == 1:
         return Strata(ends, np.zeros(ends.size, np.int64))
@@ -99,13 +104,26 @@ def _last_batch(plan: Plan) -> int:
     return int(np.asarray(plan.table.column("batch")).max()) if plan.look > 1 else 1
 
 
+def _stratum_ends(n_items: int, c: float) -> Int64Array:
+    """Ends b_1 < … < b_J = n_items of strata designed for density c / (r + OFFSET c), of a few labels each."""
+    near = max(1, min(_NEAR, round(c / 16)))
+    far = max(1, min(_FAR, round(c / 64)), math.ceil(c / _MAX_FOLD_STRATA))
+    guess = int(min(n_items, 64 + 2 * c / far * (1 + math.log1p(n_items / c)) + c))
+    out = np.empty(guess, np.int64)
+    count = fill_ends(int(n_items), float(c), OFFSET * c, float(max(near, far)), float(far), out)
+    if count > out.size:
+        out = np.empty(count, np.int64)
+        fill_ends(int(n_items), float(c), OFFSET * c, float(max(near, far)), float(far), out)
+    return np.array(out[:count])
+
+
 def _density(first: Strata, n_items: int) -> float:
     """Density c at which the second look adds about half as many labels as the sample has."""
     goal = _FIRST * float(first.drawn.sum())
     low, high = 1.0, 4.0 * n_items
     for _ in range(40):
         c = float(np.sqrt(low * high))
-        ends = np.union1d(stratum_ends(n_items, c), first.last)
+        ends = np.union1d(_stratum_ends(n_items, c), first.last)
         more = float(_wanted(first, ends, np.diff(ends, prepend=0), c).sum())
         low, high = (c, high) if more < goal else (low, c)
         if high < low * 1.01:

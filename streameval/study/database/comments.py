@@ -41,6 +41,8 @@ _COLUMNS = {
     "over the list is weighted_mean(x, weight); of a plan with --at, or stratified's open tail, over the ranks that "
     "could be drawn. Null where ranks were not drawn at random (paula), or the model has seen the labels.",
     "stratum_last": "Last rank of the stratum.",
+    "probability": "Probability with which the draw takes the rank, whatever other ranks it takes.",
+    "judge_class": "Class of what the judge says, numbered from 0 by its thresholds; the last is no answer.",
     "slice": "Value of the column that the plan was made by.",
     "slice_rank": "Place within the slice, 1 is the best; so many of its items are among the first rank of the list.",
     "is_item": "Whether the item at rank is the one at slice_rank; otherwise rank is any cutoff of the list.",

@@ -1,0 +1,182 @@
+"""A judge: a column of the list that says of every item whether it is positive, and that may be wrong anywhere.
+
+Only the width of bounds depends on it. Its values are put into classes by thresholds that the plan fixes; every class
+is predicted by itself (`streameval.kernels.martingale`), so that a judge who is always wrong is as good as one who is
+always right, and a worthless one costs nothing. Classes are fixed before there are labels: thresholds that were chosen
+by labels, or a judge that was made with them, would break the proof.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from streameval.errors import InputError
+from streameval.types import Labels, Plan
+from streameval.typing import FloatArray, Int64Array, UInt8Array
+
+MOST_CLASSES = 8  # the one of items without an answer among them
+
+
+@dataclass(frozen=True)
+class Judge:
+    """A judge's column and its classes.
+
+    Attributes:
+        column: Numbers in [0, 1], or booleans; null and NaN are no answer.
+        thresholds: Strictly increasing, inside (0, 1). A value is in the class of the last threshold that it reaches.
+
+    Raises:
+        InputError: Thresholds that are not such, or more of them than classes.
+    """
+
+    column: str
+    thresholds: tuple[float, ...] = (0.5,)
+
+    def __post_init__(self) -> None:
+        """Check the thresholds."""
+        edges = (0.0, *self.thresholds, 1.0)
+        if any(a >= b for a, b in pairwise(edges)):
+            shown = ",".join(f"{one:g}" for one in self.thresholds)
+            raise InputError(f"judge-classes are {shown}", "thresholds rise, inside (0, 1): 0.05,0.5,0.95")
+        if self.classes > MOST_CLASSES:
+            raise InputError(f"{self.classes} classes of a judge, one of items without an answer among them",
+                             f"at most {MOST_CLASSES}: each has to be learnt from labels")  # fmt: skip
+
+    @staticmethod
+    def of(column: str, classes: str | Sequence[float] | None) -> Judge:
+        """Read thresholds as typed: numbers with commas between them."""
+        if classes is None:
+            return Judge(column)
+        try:
+            parts = classes.split(",") if isinstance(classes, str) else classes
+            thresholds = tuple(float(one) for one in parts)
+        except ValueError:
+            raise InputError(f"judge-classes are '{classes}'", "give thresholds, as in 0.05,0.5,0.95") from None
+        return Judge(column, thresholds)
+
+    @property
+    def classes(self) -> int:
+        """How many there are; the last is of items without an answer."""
+        return len(self.thresholds) + 2
+
+    @property
+    def prior(self) -> FloatArray:
+        """What a class predicts before there are labels: its middle."""
+        edges = np.array([0.0, *self.thresholds, 1.0])
+        return np.append((edges[1:] + edges[:-1]) / 2, 0.5)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The classes in words."""
+        edges = ["0", *(f"{one:g}" for one in self.thresholds), "1"]
+        return (*(f"{a} to {b}" for a, b in pairwise(edges)), "no answer")
+
+    def codes(self, values: pa.ChunkedArray, place: str) -> UInt8Array:
+        """Class of each value.
+
+        Raises:
+            InputError: Values that are no numbers, or outside [0, 1]; `place` says where they are.
+        """
+        kind = values.type
+        if not (pa.types.is_boolean(kind) or pa.types.is_integer(kind) or pa.types.is_floating(kind)):
+            raise InputError(
+                f"{place}: judge column '{self.column}' is {kind}", "a judge says 0 or 1, or a probability"
+            )
+        said = values.cast(pa.float64(), safe=False).to_numpy()  # null becomes NaN
+        with np.errstate(invalid="ignore"):
+            odd = np.flatnonzero((said < 0) | (said > 1))
+        if odd.size:
+            raise InputError(f"{place}: judge column '{self.column}' has {said[odd[0]]:g} in row {odd[0]:,}",
+                             "a judge says 0 or 1, or a probability")  # fmt: skip
+        found = np.searchsorted(np.array(self.thresholds), said, side="right")
+        return np.where(np.isnan(said), self.classes - 1, found).astype(np.uint8)
+
+
+def judge_of(plan: Plan) -> Judge | None:
+    """The judge of a plan; None where it has none."""
+    said: Mapping[str, Any] | None = plan.notes.get("judge")
+    return None if said is None else Judge(said["column"], tuple(said["thresholds"]))
+
+
+def with_judge(plan: Plan, judge: Judge, ends: Int64Array, counts: Int64Array, drawn: UInt8Array) -> Plan:
+    """Give a plan its judge: from here on `plan_id` covers what the judge said.
+
+    Args:
+        ends (int64 array, shape (blocks,)): Last rank of each block.
+        counts (int64 array, shape (blocks, classes)): Items of each block in each class.
+        drawn (uint8 array): Class of each planned rank.
+    """
+    classes = np.arange(judge.classes, dtype=np.int8)
+    table = pa.table(
+        {
+            "stratum_last": np.repeat(ends, judge.classes),
+            "judge_class": np.tile(classes, ends.size),
+            "items": counts.reshape(-1),
+        }
+    )
+    own = plan.table.append_column("judge_class", pa.array(drawn.astype(np.int8)))
+    note = {"column": judge.column, "thresholds": list(judge.thresholds)}
+    return replace(plan, table=own, judge_counts=table).with_notes(judge=note)
+
+
+def judged_in_order(plan: Plan, judge: Judge, ends: Int64Array, codes: UInt8Array) -> Plan:
+    """Give a plan its judge, where the class of every item is at hand, best rank first."""
+    flat = np.searchsorted(ends, np.arange(1, codes.size + 1)) * judge.classes + codes
+    counts = np.bincount(flat, minlength=ends.size * judge.classes).reshape(-1, judge.classes)
+    return with_judge(plan, judge, ends, counts, codes[plan.ranks - 1])
+
+
+def without_judge(plan: Plan) -> Plan:
+    """The same draw, as if nobody had judged."""
+    notes = {key: value for key, value in plan.notes.items() if key != "judge"}
+    return replace(plan, table=plan.table.drop_columns(["judge_class"]), judge_counts=None, notes=notes)
+
+
+def counts_of(plan: Plan) -> dict[str, int]:
+    """Items of the list in each class, by its name."""
+    judge = judge_of(plan)
+    if judge is None or plan.judge_counts is None:
+        return {}
+    items = plan.judge_counts.column("items").to_numpy().reshape(-1, judge.classes).sum(axis=0)
+    return dict(zip(judge.names, items.tolist(), strict=True))
+
+
+def agreement(plan: Plan, labels: Labels) -> dict[str, Any]:
+    """How often a judge and people say the same, of items that have a label and an answer.
+
+    Returns:
+        dict: `labels`, `share` (null without labels), `by_rank`: the same by powers of ten (`first`, `last` rank), and
+            `classes`: `name`, `items`, `labels`, `positive` of each.
+    """
+    judge = judge_of(plan)
+    if judge is None:
+        return {}
+    own = plan.table.column("judge_class").to_numpy()
+    both = labels.known & (own < judge.classes - 1)
+    same = (judge.prior[own] >= 0.5) == (labels.label == 1)
+    fold = np.floor(np.log10(plan.ranks)).astype(np.int64)
+    by_rank = []
+    for one in np.unique(fold):
+        here = both & (fold == one)
+        last = min(10 ** int(one + 1) - 1, plan.n_items)
+        by_rank.append({"first": 10 ** int(one), "last": last, **_share(same[here])})
+    classes = [
+        {
+            "name": name,
+            "items": items,
+            "labels": int(np.sum(labels.known & (own == g))),
+            "positive": int(np.sum((labels.label == 1) & (own == g))),
+        }
+        for g, (name, items) in enumerate(counts_of(plan).items())
+    ]
+    return {"column": judge.column, **_share(same[both]), "by_rank": by_rank, "classes": classes}
+
+
+def _share(same: np.ndarray[Any, np.dtype[np.bool_]]) -> dict[str, Any]:
+    return {"labels": int(same.size), "share": float(same.mean()) if same.size else None}

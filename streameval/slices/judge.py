@@ -1,0 +1,74 @@
+"""Which class of a judge every item of a list is in: one column, read once, counted block by block of the draw."""
+
+from __future__ import annotations
+
+import os
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import numpy as np
+
+from streameval.counting.labelled_rows import in_order
+from streameval.errors import InputError, did_you_mean
+from streameval.methods import DrawsIndependently, method_of
+from streameval.methods.judge import Judge, with_judge
+from streameval.progress import Progress, silent
+from streameval.rankings.ranking import Ranking
+from streameval.rows.units import Unit
+from streameval.slices.column import Slices
+from streameval.slices.locate_slices import locate_slices
+from streameval.stores.scratch import mapped_bytes
+from streameval.stores.temporary import temporary_folder
+from streameval.types import Plan
+from streameval.typing import UInt8Array
+
+
+def judged(ranking: Ranking, plan: Plan, judge: Judge, progress: Progress = silent) -> Plan:
+    """Count a judge's classes in every block of a plan, and look up those of the planned ranks.
+
+    Classes are slices of the list: how many of each are among the first r items is counted at the end of every block,
+    and before and after every planned rank, which says in which class it is.
+
+    Raises:
+        InputError: No such column, values that are no judge's, a method that can use none, or scores that are missing.
+    """
+    method = method_of(plan)
+    if not isinstance(method, DrawsIndependently):
+        raise InputError(f"method {plan.method} has no use for a judge", "plan with --method loguniform")
+    if method.looks > 1:
+        raise InputError("a judge does not go with looks", "leave out looks, or the judge")
+    if judge.column not in ranking.columns():
+        raise InputError(f"the ranking has no column '{judge.column}'", did_you_mean(judge.column, ranking.columns()))
+    ends = method.rates(plan.n_items)[0]
+    cutoffs = np.unique(np.concatenate([ends, plan.ranks, np.maximum(plan.ranks - 1, 1)]))
+    with temporary_folder("streameval-work") as folder:
+        classes = _read(ranking, judge, folder, progress)
+        nothing = [np.empty(0, np.int64)] * judge.classes
+        inside = locate_slices(ranking, classes, nothing, cutoffs, progress).inside
+    inside = np.concatenate([np.zeros((1, judge.classes), np.int64), inside])
+    at = np.searchsorted(cutoffs, ends) + 1
+    counts = np.diff(inside[at], axis=0, prepend=0)
+    here = np.searchsorted(cutoffs, plan.ranks) + 1
+    before = np.searchsorted(cutoffs, plan.ranks - 1, side="right")
+    drawn = np.argmax(inside[here] - inside[before], axis=1).astype(np.uint8)
+    return with_judge(plan, judge, ends, counts, drawn)
+
+
+def _read(ranking: Ranking, judge: Judge, folder: Path, progress: Progress) -> Slices:
+    """Class of every item, as it is stored."""
+    units = ranking.rows.units(judge.column)
+    total, done = sum(unit.rows for unit in units), 0
+    codes, counts = mapped_bytes(folder / "judge", total), np.zeros(judge.classes, np.int64)
+    threads = os.cpu_count() or 1
+
+    def classes_of(unit: Unit) -> tuple[Unit, UInt8Array]:
+        return unit, judge.codes(unit.read([judge.column]).column(0), unit.place)
+
+    with ThreadPoolExecutor(threads) as pool:
+        for unit, own in in_order(pool, classes_of, units, 2 * threads):
+            codes[unit.first_position : unit.first_position + unit.rows] = own
+            counts += np.bincount(own, minlength=judge.classes)
+            done += unit.rows
+            progress(done, total)
+    ranking.rows.check_unchanged()
+    return Slices(judge.names, counts, codes)

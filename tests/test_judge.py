@@ -1,0 +1,213 @@
+"""A judge: classes, counts by block, coverage whatever it says, and the journey with one from plan to report."""
+
+import json
+from math import comb
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv as csv
+import pyarrow.parquet as pq
+import pytest
+
+import streameval
+from streameval.cli import run
+from streameval.errors import InputError, StudyError
+from streameval.methods import create
+from streameval.methods.judge import Judge, agreement, judged_in_order
+from streameval.methods.replicates import replicate
+from streameval.study import Study
+from streameval.types import Labels
+
+N = 20_000
+RNG = np.random.default_rng(11)
+TRUTH = (RNG.random(N) < np.linspace(0.95, 0.4, N)).astype(np.int8)
+SAID = np.where(RNG.random(N) < 0.9, TRUTH, 1 - TRUTH).astype(float)
+SAID[RNG.random(N) < 0.02] = np.nan
+
+
+@pytest.fixture
+def files(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    items = pa.table({"item": [f"item {r + 1}" for r in range(N)], "llm": pa.array(SAID, from_pandas=True),
+                      "score": np.linspace(1, 0, N), "truth": TRUTH})  # fmt: skip
+    pq.write_table(items, "list.parquet", row_group_size=3_000)
+    shuffled = items.take(pa.array(np.random.default_rng(2).permutation(N)))
+    pq.write_table(shuffled, "shuffled.parquet", row_group_size=3_000)
+    pq.write_table(pa.table({"rank": np.arange(1, N + 1), "label": TRUTH}), "truth.parquet")
+    return tmp_path
+
+
+def planned(*more, ranking="list.parquet", study="s"):
+    return run(["plan", ranking, "--study", study, "--seed", "3", "--alpha", "0.2", "--judge", "llm", *more])
+
+
+@pytest.mark.parametrize(("ranking", "order"), [("list.parquet", ()), ("shuffled.parquet", ("--score", "score"))])
+def test_counts_by_block_and_classes_of_planned_ranks_are_the_naive_ones(files, ranking, order):
+    assert planned("--judge-classes", "0.3,0.6", *order, ranking=ranking) == 0
+    plan = Study(Path("s")).plan()
+    naive = np.where(np.isnan(SAID), 3, np.where(SAID >= 0.6, 2, np.where(SAID >= 0.3, 1, 0))).astype(int)
+    assert plan.table.column("judge_class").to_pylist() == naive[plan.ranks - 1].tolist()
+    ends = np.unique(plan.judge_counts.column("stratum_last").to_numpy())
+    block = np.searchsorted(ends, np.arange(1, N + 1))
+    counts = plan.judge_counts.column("items").to_numpy().reshape(-1, 4)
+    for g in range(4):
+        assert counts[:, g].tolist() == np.bincount(block[naive == g], minlength=ends.size).tolist()
+
+
+def test_the_journey_with_a_judge(files, capsys):
+    assert planned("--judge-accuracy", "0.9") == 0
+    out = capsys.readouterr().out
+    assert ", no answer: 405. People should not see its answers." in out
+    assert run(["select", "s", "--export", "tasks.csv"]) == 0
+    assert "llm" not in csv.read_csv("tasks.csv").column_names
+    assert run(["evaluate", "s", "--labels", "truth.parquet", "--json"]) == 0
+    found = Study(Path("s")).evaluation()
+    judge, plan = found.summary["diagnostics"]["judge"], Study(Path("s")).plan()
+    told = SAID[plan.ranks - 1]
+    answered = ~np.isnan(told)
+    agrees = told[answered] == TRUTH[plan.ranks - 1][answered]
+    assert (judge["labels"], judge["share"]) == (agrees.size, pytest.approx(agrees.mean()))
+    assert sum(one["labels"] for one in judge["by_rank"]) == agrees.size
+    assert [one["items"] for one in judge["classes"]] == [int(np.sum(SAID == 0)), int(np.sum(SAID == 1)),
+                                                          int(np.isnan(SAID).sum())]  # fmt: skip
+    low, high = found.curve.envelope.at(np.arange(1, N + 1))
+    assert np.all((low <= np.cumsum(TRUTH)) & (np.cumsum(TRUTH) <= high))
+    # what it says of the same labels without the judge is what those give
+    reached, without = found.curve.half_width().alpha, judge["half_width_without"]
+    assert (
+        f"Without it, these labels give a half-width of {without:.2%} instead of {reached:.2%}"
+        in found.curve.findings[1]
+    )
+    assert reached < 0.85 * without
+    assert "agrees with" in (files / "s" / "report.html").read_text()
+    assert run(["report", "s"]) == 0
+    assert run(["sql", "s", "SELECT count(DISTINCT judge_class) AS n FROM plan", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out.splitlines()[-1])["rows"] == [{"n": 3}]
+    assert run(["evaluate", "s", "--publish", "out"]) == 0
+    assert Study(files / "out").evaluation().evaluation_id == found.evaluation_id
+    assert run(["cut", "s", "--precision", "0.8", "--out", "best"]) == 0
+    assert planned("--judge-accuracy", "0.9") == 0  # the same plan again changes nothing
+
+
+def test_a_judge_changes_neither_the_draw_nor_what_is_exact(files):
+    assert planned() == 0
+    assert run(["plan", "list.parquet", "--study", "plain", "--seed", "3", "--alpha", "0.2"]) == 0
+    with_one, plain = (Study(Path(name)).plan() for name in ("s", "plain"))
+    assert np.array_equal(with_one.ranks, plain.ranks)
+    assert with_one.plan_id != plain.plan_id
+    whole = streameval.plan("list.parquet", "all", judge="llm", budget=N, seed=0)
+    assert whole.table.num_rows == N
+    assert streameval.evaluate("all", labels="truth.parquet").curve.half_width().alpha == 0
+
+
+JUDGES = {
+    "accuracy .9": lambda v, rng: np.where(rng.random(v.size) < 0.9, v, 1 - v),
+    "always wrong": lambda v, rng: 1 - v,
+    "perfect": lambda v, rng: v,
+    "constant": lambda v, rng: np.ones(v.size),
+    "coin": lambda v, rng: rng.integers(0, 2, v.size),
+    "right, then inverted": lambda v, rng: np.where(np.arange(v.size) < v.size / 2, v, 1 - v),
+    "right until the first e-folds, then a coin": lambda v, rng: np.where(np.arange(v.size) < v.size / 20, v,
+                                                                         rng.integers(0, 2, v.size)),
+    "errors rising": lambda v, rng: np.where(rng.random(v.size) < np.linspace(0, 0.6, v.size), 1 - v, v),
+}  # fmt: skip
+LISTS = {
+    "flat": lambda n, rng: rng.random(n) < 0.6,
+    "falling": lambda n, rng: rng.random(n) < np.linspace(0.95, 0.1, n),
+    "zeros, then ones": lambda n, rng: np.arange(n) >= n // 2,
+    "blocks": lambda n, rng: np.arange(n) // 300 % 2 == 0,
+}
+
+
+@pytest.mark.parametrize("shape", LISTS)
+@pytest.mark.parametrize("kind", JUDGES)
+def test_the_truth_is_held_at_every_rank_whatever_the_judge(shape, kind):
+    """60 draws of ranks, 1 of 20 positive labels missing; binomial, p = 1e-4 with 32 pairs in mind."""
+    n, rng, missed, delta, runs = 3_000, np.random.default_rng(5), 0, 0.2, 60
+    v = LISTS[shape](n, rng).astype(np.int8)
+    judge, method = Judge("j"), create("loguniform", {"budget": 250, "confidence": 1 - delta, "judge_accuracy": 0.9})
+    codes = JUDGES[kind](v, rng).astype(np.uint8)
+    y, ends = np.cumsum(v), method.rates(n)[0]
+    for seed in range(runs):
+        plan = judged_in_order(method.plan(n, seed), judge, ends, codes)
+        label = v[plan.ranks - 1].copy()
+        label[(label == 1) & (rng.random(label.size) < 0.05 * (seed % 2))] = -1
+        points = method._points(plan, Labels.of(plan, label))[0]
+        low, high = points.lower, points.upper
+        missed += bool(np.any((low > y[ends - 1]) | (y[ends - 1] > high)))
+    assert sum(comb(runs, k) * delta**k * (1 - delta) ** (runs - k) for k in range(missed, runs + 1)) > 1e-4
+
+
+def test_a_wrong_judge_is_as_good_as_a_right_one_and_a_worthless_one_costs_little():
+    n = 30_000
+    rng = np.random.default_rng(1)
+    v = (rng.random(n) < 0.5).astype(np.int8)
+    right = np.where(rng.random(n) < 0.95, v, 1 - v).astype(np.uint8)
+    method, judge = create("loguniform", {"budget": 1_500}), Judge("j")
+    widths = {name: float(np.median(replicate(method, v, 8, 0, answers).half_widths)) for name, answers in {
+        "none": None, "right": (judge, right), "wrong": (judge, 1 - right),
+        "coin": (judge, rng.integers(0, 2, n).astype(np.uint8))}.items()}  # fmt: skip
+    assert widths["right"] < 0.7 * widths["none"]
+    assert widths["wrong"] == pytest.approx(widths["right"], rel=0.05)
+    assert widths["coin"] < 1.06 * widths["none"]
+
+
+def test_labels_that_a_judge_saves():
+    without, with_one = (create("loguniform", {"alpha": 0.15, "judge_accuracy": a}).cost(10**6) for a in (None, 0.95))
+    assert with_one["labels"] < 0.5 * without["labels"]
+    assert with_one["accuracy"] == 0.15
+
+
+def test_simulate_runs_with_a_judge_and_without(files, capsys):
+    assert run(["simulate", "list.parquet", "--label", "truth", "--methods", "loguniform", "--judge", "llm",
+                "--budget", "800", "--replicates", "6", "--json"]) == 0  # fmt: skip
+    rows = {row["method"]: row for row in json.loads(capsys.readouterr().out)["methods"]}
+    assert set(rows) == {"loguniform", "loguniform with llm"}
+    assert rows["loguniform with llm"]["half_width"] < rows["loguniform"]["half_width"]
+    assert rows["loguniform with llm"]["labels"] == rows["loguniform"]["labels"]
+
+
+def test_bad_input_is_one_line(files, capsys):
+    items = pq.read_table("list.parquet")
+    pq.write_table(items.set_column(1, "llm", pa.array(np.linspace(0, 1.5, N))), "odd.parquet")
+    for arguments, says in [
+        (["--judge-classes", "0.5,0.2"], "judge-classes are 0.5,0.2. Hint: thresholds rise"),
+        (["--judge-classes", "x"], "judge-classes are 'x'"),
+        (["--judge-classes", ".1,.2,.3,.4,.5,.6,.7"], "9 classes of a judge"),
+        (["--judge", "lllm"], "no column 'lllm'. Hint: did you mean 'llm'"),
+        (["--judge", "item"], "judge column 'item' is string"),
+        (["--looks", "3"], "a judge does not go with looks"),
+        (["--by", "llm"], "a judge does not go with slices"),
+        (["--method", "paula"], "has no use for a judge"),
+        (["--draw-by", "item"], "a judge is read when a list is planned afresh"),
+        (["--judge-accuracy", "90"], "judge-accuracy is 90"),
+    ]:
+        alpha = ["--alpha", "0.2"] if "paula" not in arguments else []
+        judge = [] if "--judge" in arguments else ["--judge", "llm"]
+        assert run(["plan", "list.parquet", "--study", "x", "--seed", "3", *alpha, *judge, *arguments]) == 2, arguments
+        said = capsys.readouterr().err
+        assert says in said
+        assert said.count("\n") == 1
+    assert planned(ranking="odd.parquet", study="x") == 2
+    assert "judge column 'llm' has 1.0" in capsys.readouterr().err
+    with pytest.raises(InputError, match="no judge"):
+        streameval.plan("list.parquet", "x", judge_classes="0.5")
+
+
+def test_a_judge_that_says_other_things_by_now_is_refused(files, monkeypatch):
+    assert planned() == 0
+    changed = pq.read_table("list.parquet")
+    changed = changed.set_column(1, "llm", pa.array(np.where(np.isnan(SAID), 0, 1 - SAID)))
+    monkeypatch.setattr("streameval.verbs.select.open_planned", lambda plan, ranking: streameval.open_ranking(changed))
+    with pytest.raises(StudyError, match="judge column 'llm' has changed since the plan"):
+        streameval.select("s")
+
+
+def test_agreement_counts_probabilities_by_their_middle():
+    plan = create("loguniform", {"budget": 100}).plan(100)
+    judge, ends = Judge("p", (0.2, 0.7)), create("loguniform", {"budget": 100}).rates(100)[0]
+    judged = judged_in_order(plan, judge, ends, (np.arange(100) % 4).astype(np.uint8))
+    found = agreement(judged, Labels.of(judged, np.ones(100, np.int8)))
+    assert (found["labels"], found["share"]) == (75, pytest.approx(1 / 3))  # 0.2 to 0.7 has its middle below a half
+    assert [one["labels"] for one in found["classes"]] == [25, 25, 25, 25]
