@@ -1,9 +1,6 @@
 """Damaged and odd Parquet files through the command line: each ends in one line with the file's name, or is read."""
 
-import json
 import os
-import subprocess
-import sys
 import zlib
 from pathlib import Path
 
@@ -11,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from attack.worker import Worker
 
 from streameval.counting.labelled_rows import labelled_rows
 from streameval.errors import InputError
@@ -22,12 +20,23 @@ _ATTACK = Path(__file__).resolve().parents[2] / "shared" / "attack"
 _PLAN = ["--method", "paula", "--epsilon", ".5", "--window", "5", "--head", "20"]
 
 
-def streameval(*arguments):
+@pytest.fixture(scope="module")
+def process(tmp_path_factory):
+    """A process that runs commands; one that dies is replaced."""
+    serving = Worker(tmp_path_factory.mktemp("process"))
+    yield serving
+    serving.stop()
+
+
+@pytest.fixture
+def streameval(process):
     """Run a command; its status, and what it said. A signal shows as a status below 0."""
-    done = subprocess.run(
-        [sys.executable, "-m", "streameval", *map(str, arguments)], capture_output=True, text=True, check=False
-    )
-    return done.returncode, done.stderr
+
+    def run(*arguments):
+        done = process.run([[str(one) for one in arguments]])[-1]
+        return done.status, done.err
+
+    return run
 
 
 def one_line(said, *parts):
@@ -91,7 +100,7 @@ def test_a_flipped_bit_fails_its_checksum_however_it_is_read(tmp_path, column):
 
 
 @pytest.mark.parametrize(("version", "codec"), [("1.0", "none"), ("2.0", "zstd")])  # the others: as library, above
-def test_checksums_count_on_the_command_line(tmp_path, version, codec):
+def test_checksums_count_on_the_command_line(tmp_path, streameval, version, codec):
     path = write(tmp_path / "r.parquet", data_page_version=version, compression=codec)
     assert streameval("exact", path, "--label", "label", "--score", "score", "--json")[0] == 0
     flip(path, 1)
@@ -134,7 +143,7 @@ def test_counts_of_nulls_that_lie_are_refused(tmp_path):
         (lambda f: chunk_of(f, 0, 1)[12][1].update({5: (thrift.BINARY, b"")}), "have 0 bytes instead of 8"),
     ],
 )
-def test_footers_that_contradict_themselves(tmp_path, change, said):
+def test_footers_that_contradict_themselves(tmp_path, streameval, change, said):
     path = write(tmp_path / "r.parquet")
     edit_footer(path, change)
     status, told = streameval("exact", path, "--label", "label", "--score", "score")
@@ -170,28 +179,9 @@ ATTACKS = {
 }
 
 
-_IN_TURN = """
-import contextlib, io, json, sys
-from streameval.cli import run
-for arguments in json.loads(sys.argv[1]):
-    said = io.StringIO()
-    with contextlib.redirect_stderr(said), contextlib.redirect_stdout(io.StringIO()):
-        status = run(arguments)
-    print(json.dumps([status, said.getvalue()]), flush=True)
-"""
-
-
-def in_turn(*commands):
-    """Run commands in one process, which an abort would end; (status, what it said) of each."""
-    given = json.dumps([[str(one) for one in command] for command in commands])
-    done = subprocess.run([sys.executable, "-c", _IN_TURN, given], capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stderr) == (0, "")
-    return [json.loads(line) for line in done.stdout.splitlines()]
-
-
 @pytest.mark.skipif(not _ATTACK.is_dir(), reason="the files that an attack left are not on this machine")
 @pytest.mark.parametrize("name", ATTACKS)
-def test_no_file_of_the_attack_ends_the_process(tmp_path, name):
+def test_no_file_of_the_attack_ends_the_process(tmp_path, streameval, name):
     path, expected = _ATTACK / f"{name}.parquet", ATTACKS[name]
     orders = {"stored": [], "score": ["--score", "score"], "key": ["--score", "score", "--key", "text"]}
     commands = []
@@ -199,8 +189,7 @@ def test_no_file_of_the_attack_ends_the_process(tmp_path, name):
         commands.append(["plan", path, "--study", tmp_path / study, *_PLAN, "--memory", ".2", *order])
         commands.append(["select", tmp_path / study, "--export", tmp_path / f"{study}.csv"])
         commands.append(["exact", path, "--label", "label", *order])
-    found = in_turn(*commands)
-    assert len(found) == len(commands)
+    found = [streameval(*command) for command in commands]
     for status, said in found:
         assert status in (0, 2), said
         assert status == 0 or len(said.strip().splitlines()) == 1, said
@@ -220,7 +209,7 @@ def test_a_giant_dictionary_is_refused_before_it_is_decompressed(tmp_path):
     assert open_ranking(str(path)).fetch(np.array([2]), ["text"]).table["text"].to_pylist() == [texts[1]]
 
 
-def test_what_is_no_file_is_refused_at_once(tmp_path):
+def test_what_is_no_file_is_refused_at_once(tmp_path, streameval):
     pipe = tmp_path / "r.parquet"
     os.mkfifo(pipe)
     for source in (pipe, tmp_path):
@@ -244,7 +233,7 @@ def test_trouble_while_a_footer_is_read_is_worth_another_try(tmp_path, monkeypat
         open_ranking(str(path))
 
 
-def test_windows_beyond_any_list_are_refused(tmp_path):
+def test_windows_beyond_any_list_are_refused(tmp_path, streameval):
     path = write(tmp_path / "r.parquet")
     status, said = streameval("exact", path, "--label", "label", "--window", 2**63)
     assert status == 2

@@ -37,6 +37,8 @@ def home(one_ranking, tmp_path_factory):
         (("at", "STUDY", "--rank", BEYOND), "rank 9,223,372,036,854,775,808 is outside 1..10,000"),
         (("evaluate", "STUDY", "--misses", BEYOND), "misses is 9,223,372,036,854,775,808, above"),
         (("exact", "LIST", "--label", "label", "--window", BEYOND, "--out", "new"), "a window of 9,223,372"),
+        (("plan", "LIST", "--study", "new", "--seed", "1" + "0" * 20), "'100000000000000000000' is beyond 2^63"),
+        (("select", "STUDY", "--export", "t.csv", "--repeats", "100000"), "repeats is 100,000, above the"),
         (("sql", "STUDY", "UPDATE EXTENSIONS"), "UPDATE is not allowed"),
         (("sql", "STUDY", "EXPLAIN UPDATE EXTENSIONS"), "syntax error"),
         (("plan", "s3://", "--study", "new"), "there is no bucket in it"),

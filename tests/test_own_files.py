@@ -3,6 +3,8 @@
 import json
 import random
 import shutil
+import subprocess
+import sys
 
 import numpy as np
 import pyarrow as pa
@@ -230,3 +232,19 @@ def test_memory_changed_by_hand_is_one_line(study, capsys):
     text = (study / "plan.json").read_text()
     (study / "plan.json").write_text(text.replace('"memory": 2.0', '"memory": "much"'))
     assert "plan.json" in refused(capsys, "select", study)
+
+
+def test_results_of_another_plan_are_called_so(whole, study, tmp_path, capsys):
+    other = tmp_path / "other"
+    streameval.plan(str(whole / "list.parquet"), other, method="loguniform", seed=4, alpha=0.2,
+                    options=streameval.RankingOptions(score="conf", key=("id",)))  # fmt: skip
+    for name in ("plan.json", "plan.parquet"):
+        shutil.copy(other / name, study / name)
+    assert "its results are of another plan" in refused(capsys, "at", study, "--rank", "9")
+
+
+def test_small_tables_are_read_without_compiled_code(study):
+    commands = [["at", str(study), "--rank", "9"], ["sql", str(study), "FROM metrics"]]
+    code = f"import sys, streameval.cli as cli; print([cli.run(one) for one in {commands}], 'numba' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.endswith("[0, 0] False\n"), done.stderr

@@ -7,6 +7,7 @@ import pytest
 
 from streameval.cli import run
 from streameval.errors import InputError
+from streameval.rankings import open_ranking
 from streameval.rows.lake import call_library
 
 
@@ -24,6 +25,12 @@ def test_a_panic_over_a_condition_is_one_line(tmp_path, capsys, monkeypatch, pla
     error = capsys.readouterr().err
     assert "cannot be understood (index out of bounds" in error
     assert error.count("\n") == 1
+
+
+def test_a_panic_within_a_lazy_frame_is_one_line(monkeypatch):
+    monkeypatch.setattr(pl.LazyFrame, "collect_batches", panic)
+    with pytest.raises(InputError, match="the lazy frame: index out of bounds"):
+        open_ranking(pl.LazyFrame({"id": [1, 2]}))
 
 
 def test_a_panic_over_a_table_is_one_line_and_an_interruption_stays_one():

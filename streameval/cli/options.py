@@ -27,8 +27,10 @@ def whole(kind: Any, tokens: Sequence[Any]) -> int:
         value = Decimal(text)
     except InvalidOperation:
         raise ValueError(f"{tokens[0].value!r} is no whole number") from None
-    if not value.is_finite() or abs(value) > 2**63 or value != int(value):
+    if not value.is_finite() or value != int(value):
         raise ValueError(f"{tokens[0].value!r} is no whole number")
+    if abs(value) > 2**63:
+        raise ValueError(f"{tokens[0].value!r} is beyond 2^63")
     return int(value)
 
 

@@ -15,7 +15,8 @@ from streameval.typing import Int64Array
 # columns of `chunk_facts`
 TYPE, CODEC, VALUES, UNCOMPRESSED, COMPRESSED, DATA_AT, DICTIONARY_AT, INDEX_AT, INDEX_SIZE = range(9)
 COLUMN_INDEX_AT, COLUMN_INDEX_SIZE, FOREIGN, NULLS, MIN_AT, MIN_SIZE, MAX_AT, MAX_SIZE, PATH_AT, PATH_END = range(9, 19)
-N_FACTS = 19
+REPETITIONS, DEFINITIONS = 19, 20
+N_FACTS = 21
 # columns of `statistics`, and of `column_index`
 STATED_NULLS, LOW_AT, LOW_SIZE, HIGH_AT, HIGH_SIZE = range(5)
 N_STATED = 5
@@ -58,6 +59,18 @@ def statistics(raw: Bytes, at: int, out: Int64Array) -> int:
 
 
 @kernel
+def _level_histograms(raw: Bytes, at: int, out: Int64Array) -> int:
+    """Read of how many levels the histograms of SizeStatistics are; the position after it."""
+    last, kind, at = field(raw, at, 0)
+    while kind > 0 and at >= 0:
+        if last in (2, 3) and kind == LIST:
+            out[REPETITIONS + last - 2], _, _ = list_head(raw, at)
+        at = skip(raw, at, kind)
+        last, kind, at = field(raw, at, last)
+    return at if kind == 0 else -1
+
+
+@kernel
 def _column_metadata(raw: Bytes, at: int, out: Int64Array) -> int:
     last, kind, at = field(raw, at, 0)
     while kind > 0 and at >= 0:
@@ -74,6 +87,8 @@ def _column_metadata(raw: Bytes, at: int, out: Int64Array) -> int:
             out[slot], at = zigzag(raw, at)
         elif last == 12 and kind == STRUCT:
             at = statistics(raw, at, out[NULLS : NULLS + N_STATED])
+        elif last == 16 and kind == STRUCT:
+            at = _level_histograms(raw, at, out)
         else:
             at = skip(raw, at, kind)
             if last == 3:
@@ -144,7 +159,7 @@ def chunk_facts(raw: Bytes, groups: Int64Array, leaves: Int64Array, out: Int64Ar
             compressed size, offsets of the first data page and of the dictionary page, offset and size of the offset
             index and of the column index (`ABSENT` where there is none), 1 where the chunk is encrypted or lies in
             another file; of its statistics nulls, and where in `raw` minimum and maximum lie, with their bytes; where
-            in `raw` its path begins and ends.
+            in `raw` its path begins and ends; levels in the histograms of repetition and definition levels.
 
     Returns:
         int: 0, or -1 where the footer does not hold them.

@@ -166,7 +166,7 @@ def by_score(rows: Rows, options: RankingOptions) -> ByScore:
     order_of(rows.declared_types(score), score, options.ascending, options.nan)
     for name in options.key:
         check_column(rows.schema, name, rows.name)
-        check_key(rows.schema.field(name).type, name)
+        check_key(rows.schema.field(name).type, name, rows.name)
     if options.memory < _LEAST_MEMORY:
         raise InputError(
             f"{options.memory:g} GB of memory is too little to count scores", f"give --memory {_LEAST_MEMORY} or more"

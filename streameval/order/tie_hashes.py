@@ -15,13 +15,13 @@ from streameval.typing import BoolArray, UInt64Array
 TIE_RULE = "score, then the 64-bit tie hash of {what}, then the stored position"
 
 
-def check_key(kind: pa.DataType, name: str) -> None:
+def check_key(kind: pa.DataType, name: str, where: str) -> None:
     """Refuse (`InputError`) a key column that has no canonical form: anything but integers, floats and strings."""
     plain = kind.value_type if pa.types.is_dictionary(kind) else kind
     tests = (pa.types.is_integer, pa.types.is_floating, pa.types.is_string, pa.types.is_large_string,
              pa.types.is_string_view)  # fmt: skip
     if not any(test(plain) for test in tests):
-        raise InputError(f"key column '{name}' is {kind}", "a key is made of integers, floats or strings")
+        raise InputError(f"{where}: key column '{name}' is {kind}", "a key is made of integers, floats or strings")
 
 
 def key_hashes(keys: pa.Table) -> UInt64Array:

@@ -14,7 +14,7 @@ from streameval.kernels import parquet as kernels
 from streameval.parquet.chunks import Chunk, OpenFile
 from streameval.parquet.layout import CORRUPT
 from streameval.parquet.schema import BYTE_ARRAY
-from streameval.parquet.statistics import Stated, of_header, of_pages
+from streameval.parquet.statistics import Stated, StatedOfPages, of_headers, of_pages
 from streameval.parquet.writing import Place
 from streameval.typing import Int64Array
 
@@ -43,7 +43,7 @@ class Checked:
     uncompressed: int
     dictionary: int
     entries: int
-    stated: tuple[Stated, ...] = ()
+    stated: tuple[Stated | StatedOfPages, ...] = ()
 
     def placed(self, at: int) -> Place:
         """As a column chunk that begins at some byte."""
@@ -73,9 +73,10 @@ def check_bytes(chunk: Chunk, raw: memoryview, index: Sequence[memoryview]) -> C
         raise InputError(f"{chunk.place}: there is no sound page at {at:,} of the file", CORRUPT)
     pages = pages[:count]
     if chunk.footer.verify == "on":
+        begin = chunk.begin
         for body, size, crc in pages[:, [BODY, headers.PAGE_COMPRESSED, headers.CRC]].tolist():
             if crc != kernels.ABSENT:
-                check_crc(chunk, chunk.begin + body, raw[body : body + size], crc)
+                check_crc(chunk, begin + body, raw[body : body + size], crc)
     return _check(chunk, pages, raw, index)
 
 
@@ -159,13 +160,10 @@ def _check(chunk: Chunk, pages: Int64Array, raw: memoryview | None, index: Seque
 
 def _stated(
     chunk: Chunk, pages: Int64Array, raw: memoryview | None, index: Sequence[memoryview]
-) -> tuple[Stated, ...]:  # fmt: skip
+) -> tuple[Stated | StatedOfPages, ...]:
     if chunk.footer.verify == "off" or chunk.leaf.max_rep:  # where values repeat, pages do not begin with rows
         return (chunk.stated,) if chunk.footer.verify == "on" else ()
     rows = pages[:, headers.PAGE_VALUES]
     first = np.cumsum(rows) - rows
-    found = [chunk.stated, *(one for bytes_ in index for one in of_pages(bytes_, first, rows, chunk.place))]
-    for page, begin, n_rows in zip(pages, first.tolist(), rows.tolist(), strict=True):
-        if raw is not None:
-            found += of_header(raw[int(page[AT]) :], (begin, n_rows), page[: headers.N_HEADER])
-    return tuple(found)
+    told = of_headers(raw, pages[:, AT], first, pages[:, : headers.N_HEADER]) if raw is not None else []
+    return (chunk.stated, *(of_pages(one, first, rows, chunk.place) for one in index), *told)

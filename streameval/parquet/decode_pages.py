@@ -19,12 +19,13 @@ from streameval.kernels import page_header as headers
 from streameval.kernels import parquet as kernels
 from streameval.kernels.page_index import places
 from streameval.parquet import texts
+from streameval.parquet.check_values import check_values
 from streameval.parquet.checks import DATA_PAGE, DATA_PAGE_V2, DICTIONARY_PAGE, check_crc
 from streameval.parquet.chunks import Chunk, OpenFile, Pages, Run, UnfitError
 from streameval.parquet.codecs import decompress
 from streameval.parquet.layout import CORRUPT
 from streameval.parquet.schema import BYTE_ARRAY, wide_type
-from streameval.parquet.statistics import Stated, check_values, of_header
+from streameval.parquet.statistics import Stated, of_header
 from streameval.parquet.writing import MAGIC, Place, column_chunk, ending, row_group
 from streameval.typing import Int64Array
 

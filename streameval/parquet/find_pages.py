@@ -57,9 +57,9 @@ def find_pages(file: OpenFile, chunks: Sequence[Chunk], rows: Sequence[Int64Arra
         pages = _choose(chunk, index, mine)
         if chunk.column_index:
             rows_of = np.diff(index[:, 2], append=chunk.n_rows)
-            all_stated = of_pages(next(raw), index[:, 2], rows_of, chunk.place)
+            of_all = of_pages(next(raw), index[:, 2], rows_of, chunk.place)
             chosen = np.searchsorted(index[:, 0], pages.places[:, 0])
-            pages = replace(pages, stated=tuple(all_stated[i] for i in chosen.tolist()))
+            pages = replace(pages, stated=tuple(of_all[page] for page in chosen.tolist()))
         found.append(pages)
     return found
 

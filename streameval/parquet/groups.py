@@ -18,12 +18,12 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from streameval.errors import InputError
+from streameval.parquet.check_values import check_values
 from streameval.parquet.checks import Checked, check_bytes, check_headers
 from streameval.parquet.chunks import Chunk, OpenFile
 from streameval.parquet.footers import Footer
 from streameval.parquet.layout import read_columns
 from streameval.parquet.schema import BYTE_ARRAY, schema_for, wide_type
-from streameval.parquet.statistics import check_values
 from streameval.parquet.writing import MAGIC, Place, column_chunk, ending, row_group
 from streameval.stores.objects import Stream
 from streameval.stores.store import State

@@ -132,7 +132,10 @@ def _check_chunks(
     flat = np.array([not leaf.max_rep for leaf in leaves], dtype=np.bool_)
     crowded = (values > most) | (values < rows) | (flat & (values != rows))
     other = facts[:, kernels.TYPE] != kinds
-    for i in np.flatnonzero(~foreign & (outside | crowded | other))[:1].tolist():
+    levels = np.array([(leaf.max_rep + 1, leaf.max_def + 1) for leaf in leaves], dtype=np.int64).reshape(-1, 2)
+    counted = facts[:, [kernels.REPETITIONS, kernels.DEFINITIONS]]
+    unfit = np.any((counted > 0) & (counted != levels), axis=1)
+    for i in np.flatnonzero(~foreign & (outside | crowded | other | unfit))[:1].tolist():
         place = f"{where}, column {'.'.join(leaves[i].path)}"
         if outside[i]:
             begin = int(start[i])
@@ -142,4 +145,6 @@ def _check_chunks(
             raise InputError(
                 f"{place}: claims {rows:,} rows and {values[i]:,} values in {compressed[i]:,} bytes", CORRUPT
             )
+        if unfit[i]:
+            raise InputError(f"{place}: its statistics are of other levels than those in the schema", CORRUPT)
         raise InputError(f"{place}: has physical type {facts[i, kernels.TYPE]}, but {kinds[i]} in the schema", CORRUPT)

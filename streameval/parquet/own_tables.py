@@ -18,6 +18,7 @@ import pyarrow.parquet as pq
 
 from streameval.errors import InputError
 from streameval.kernels import parquet as kernels
+from streameval.kernels.jit import interpreted
 from streameval.parquet.checks import Checked, check_bytes
 from streameval.parquet.chunks import OpenFile
 from streameval.parquet.footers import Footer, footer_within
@@ -84,30 +85,38 @@ class _Held(OpenFile):
 def _decoded(path: str, content: bytes) -> pa.Table:
     limit = max(_MOST_BYTES, _MOST_RATIO * len(content))
     footer = replace(footer_within(path, content), limit=limit)
-    file, groups = _Held(footer, content), np.flatnonzero(footer.row_group_rows).tolist()
-    columns = file.chunks(footer, groups, footer.schema.names)
-    chunks = [[leaf[i] for column in columns for leaf in column] for i in range(len(groups))]
-    claimed = sum(int(one.facts[kernels.VALUES]) for group in chunks for one in group)
-    checked = [[check_bytes(one, file.read([(one.begin, one.end - one.begin)])[0], ()) for one in of] for of in chunks]
-    unpacked = sum(one.uncompressed for group in checked for one in group)
-    rows = int(footer.row_group_rows.sum())
-    if max(8 * claimed, unpacked) > limit:
-        raise ValueError(f"its {len(content):,} bytes claim to hold {rows:,} rows of {unpacked:,} bytes")
-    with pq.ParquetFile(pa.BufferReader(_with_own_end(file, footer, checked))) as decoder:
-        entries = max((sum(one.entries for one in group) for group in checked), default=0)
+    with interpreted(2 * footer.length):  # for chunks, and for a footer of our own; page headers are few
+        checked = _checked(footer, content)
+        body = _with_own_end(footer, content, checked)
+    entries = max((sum(one.entries for one in group) for group in checked), default=0)
+    with pq.ParquetFile(pa.BufferReader(body)) as decoder:
         batches = decoder.iter_batches(max(1, min(_BATCH_ROWS, limit // max(1, entries))), use_threads=False)
         return pa.Table.from_batches(_within(limit, batches), decoder.schema_arrow)
 
 
-def _with_own_end(file: _Held, footer: Footer, checked: Sequence[Sequence[Checked]]) -> bytes:
+def _checked(footer: Footer, content: bytes) -> list[list[Checked]]:
+    """Check all chunks, by row group."""
+    file, groups = _Held(footer, content), np.flatnonzero(footer.row_group_rows).tolist()
+    columns = file.chunks(footer, groups, footer.schema.names)
+    chunks = [[leaf[i] for column in columns for leaf in column] for i in range(len(groups))]
+    checked = [[check_bytes(one, file.read([(one.begin, one.end - one.begin)])[0], ()) for one in of] for of in chunks]
+    claimed = sum(int(one.facts[kernels.VALUES]) for group in chunks for one in group)
+    unpacked = sum(one.uncompressed for group in checked for one in group)
+    if max(8 * claimed, unpacked) > footer.limit:
+        rows = int(footer.row_group_rows.sum())
+        raise ValueError(f"its {len(content):,} bytes claim to hold {rows:,} rows of {unpacked:,} bytes")
+    return checked
+
+
+def _with_own_end(footer: Footer, content: bytes, checked: Sequence[Sequence[Checked]]) -> bytes:
     """The content up to its footer, and a footer with neither statistics nor indexes."""
-    raw, groups = file.footer(footer), []
+    end, groups = footer.size - footer.length - 8, []
+    raw = content[end:-8]
     for group in checked:
         chunks = [column_chunk(one.chunk.leaf, one.placed(one.chunk.begin)) for one in group]
         groups.append(row_group(chunks, sum(one.uncompressed for one in group), group[0].chunk.n_rows))
     rows = int(footer.row_group_rows.sum())
-    body = file.read([(0, footer.size - footer.length - 8)])[0]
-    return b"".join([body, ending(schema_bytes(raw), rows, groups, key_values(raw))])
+    return b"".join([memoryview(content)[:end], ending(schema_bytes(raw), rows, groups, key_values(raw))])
 
 
 def _within(limit: int, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

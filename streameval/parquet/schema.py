@@ -17,12 +17,13 @@ from streameval.parquet import thrift
 from streameval.parquet.thrift import Fields
 
 _TYPE, _NUM_CHILDREN, _NAME, _REPETITION, _CONVERTED, _LOGICAL = 1, 5, 4, 3, 6, 10
-_OPTIONAL, _REPEATED = 1, 2
+_SCALE, _PRECISION = 7, 8
+_REQUIRED, _OPTIONAL, _REPEATED = range(3)
 _MAPS = (1, 2)  # converted types MAP, MAP_KEY_VALUE
 _CONVERTED_LIST, _LOGICAL_MAP, _LOGICAL_LIST = 3, 2, 3
 # converted types of logical ones that have one each; times have one for each unit, integers for each width and sign
 _CONVERTED_OF = {1: 0, 4: 4, 5: 5, 6: 6, 12: 19, 13: 20}
-_DECIMAL, _TIMES, _INTEGER, _FIRST_INTEGER = 5, {7: 7, 8: 9}, 10, {False: 11, True: 15}
+_DECIMAL, _TIMES, _INTEGER, _FIRST_INTEGER = 5, {7: 7, 8: 9}, 10, {False: 11, True: 15}  # decimals have 5 as both
 BYTE_ARRAY = 6
 
 
@@ -115,8 +116,10 @@ def _leaf(chain: tuple[Fields, ...]) -> Leaf:
     if not all(isinstance(name, bytes) for name in names) or not isinstance(physical, int):
         raise ValueError("its elements are not of the format")
     _refuse_two_types(chain[-1])
-    kinds = [element.get(_REPETITION, (thrift.I32, 0))[1] for element in chain]
-    if not set(kinds) <= {0, _OPTIONAL, _REPEATED}:
+    kinds = [element.get(_REPETITION, (thrift.I32, None))[1] for element in chain]
+    if None in kinds:
+        raise ValueError("it does not say whether a column may be null")
+    if not set(kinds) <= {_REQUIRED, _OPTIONAL, _REPEATED}:
         raise ValueError(f"a column is repeated in a way that there is not ({max(kinds)})")
     root: Fields = {_NAME: (thrift.BINARY, b"schema"), _NUM_CHILDREN: (thrift.I32, 1)}
     elements = [root, *(_only_child(element) for element in chain[:-1]), chain[-1]]
@@ -134,13 +137,20 @@ def _refuse_two_types(element: Fields) -> None:
     """Refuse a column that is of one type by its converted type, and of another by its logical type."""
     converted = element.get(_CONVERTED, (thrift.I32, None))[1]
     logical = element.get(_LOGICAL, (thrift.STRUCT, {}))[1]
+    if element.get(_PRECISION, (thrift.I32, 0))[1] and _DECIMAL not in (converted, *logical):
+        raise ValueError("a column has a precision, but is not decimal")
+    if _LOGICAL in element and not logical:
+        raise ValueError("a column has a logical type that is none")
     if converted is None or not logical:
         return
     ((number, (_, said)), *_) = logical.items()
     if converted != _converted(number, said):
         raise ValueError(f"a column has converted type {converted}, which is not that of its logical type")
     if number == _DECIMAL:
-        stated = [[of.get(at, (thrift.I32, 0))[1] for at in ats] for of, ats in ((said, (1, 2)), (element, (7, 8)))]
+        stated = [
+            [of.get(at, (thrift.I32, 0))[1] for at in ats]
+            for of, ats in ((said, (1, 2)), (element, (_SCALE, _PRECISION)))
+        ]
         if stated[0] != stated[1]:
             raise ValueError("a decimal column has two scales or precisions")
 

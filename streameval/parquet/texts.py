@@ -15,10 +15,11 @@ from streameval.kernels import page_header as headers
 from streameval.kernels import parquet as kernels
 from streameval.kernels.texts import copy_texts, extremes, find_texts
 from streameval.kernels.thrift import Bytes
+from streameval.parquet.check_values import check_ends, check_nulls
 from streameval.parquet.chunks import Chunk, Run, UnfitError
 from streameval.parquet.codecs import decompress
 from streameval.parquet.schema import BYTE_ARRAY, wide_type
-from streameval.parquet.statistics import Stated, check_ends, check_nulls
+from streameval.parquet.statistics import Stated
 from streameval.typing import Int64Array
 
 _PLAIN, _RLE, _DATA_PAGE = 0, 3, 0

@@ -85,16 +85,18 @@ def draw_by_key(
         InputError: No such column, one that cannot be hashed, keys that are null, or drawn keys that stand at several
             items.
     """
-    columns = ranking.columns()
+    columns, where = ranking.columns(), ranking.rows.name
     for name in key:
         if name not in columns:
-            raise InputError(f"the ranking has no column '{name}'", did_you_mean(name, columns))
+            raise InputError(f"{where}: there is no column '{name}'", did_you_mean(name, columns))
     scan, run = _StrataDraw(*strata), max(_LEAST_RUN, int(memory * 1e9 / _BYTES_PER_ITEM))
     for first, keys in _runs(ranking, key, run):
         for name, column in zip(key, keys.columns, strict=True):
-            check_key(column.type, name)
+            check_key(column.type, name, where)
             if column.null_count:
-                raise InputError(f"column '{name}' is null at {column.null_count:,} items: they cannot be told apart")
+                raise InputError(
+                    f"{where}: column '{name}' is null at {column.null_count:,} items: they cannot be told apart"
+                )
         scan.take(_hashes(keys, seed), first)
         progress(first + keys.num_rows - 1, ranking.n_items)
     _refuse_repeated(ranking, key, np.concatenate(scan.hashes), seed, run)
@@ -148,7 +150,7 @@ def _refuse_repeated(ranking: Ranking, key: Sequence[str], drawn: UInt64Array, s
         for value, times in zip(values, count[some].tolist(), strict=True)
     )
     raise InputError(
-        f"key '{', '.join(key)}' does not tell items apart: {repeated.size:,} of {wanted.size:,} drawn values stand at "
-        f"several items (first: {named})",
+        f"{ranking.rows.name}: key '{', '.join(key)}' does not tell items apart: {repeated.size:,} of {wanted.size:,} "
+        f"drawn values stand at several items (first: {named})",
         "draw by columns that are unique together, or leave out --draw-by",
     )

@@ -31,7 +31,8 @@ def remarks(found: Evaluation) -> tuple[str, ...]:
 
 def _missing(account: Mapping[str, int]) -> str:
     missing = account["planned"] - account["labelled"]
-    return f", {missing:,} planned ones are missing" if missing else ""
+    ones = "one is" if missing == 1 else "ones are"
+    return f", {missing:,} planned {ones} missing" if missing else ""
 
 
 def estimate_sentence(basis: Basis) -> str:

@@ -69,8 +69,9 @@ def as_table(source: Any) -> pa.Table | None:
     # asked of modules that the caller has loaded: nobody has a frame of a library that was never imported
     polars, pandas = sys.modules.get("polars"), sys.modules.get("pandas")
     if polars is not None and isinstance(source, polars.LazyFrame):
-        frames = list(source.collect_batches(maintain_order=True))
-        return polars.concat(frames).to_arrow() if frames else source.collect().to_arrow()
+        from streameval.rows.lake import call_library
+
+        return call_library("the lazy frame", lambda: _collected(source, polars))
     if polars is not None and isinstance(source, polars.DataFrame):
         return source.to_arrow()
     if pandas is not None and isinstance(source, pandas.DataFrame):
@@ -83,6 +84,11 @@ def as_table(source: Any) -> pa.Table | None:
 def _is_dataset(source: Any) -> bool:
     datasets = sys.modules.get("pyarrow.dataset")
     return datasets is not None and isinstance(source, datasets.Dataset)
+
+
+def _collected(source: Any, polars: Any) -> pa.Table:
+    frames = list(source.collect_batches(maintain_order=True))
+    return polars.concat(frames).to_arrow() if frames else source.collect().to_arrow()
 
 
 @dataclass(frozen=True)

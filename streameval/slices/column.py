@@ -57,9 +57,10 @@ def read_slices(ranking: Ranking, column: str, folder: Path, progress: Progress 
         InputError: No such column, a type that names nothing, more than `MOST_SLICES` values, or a file that is damaged
             or changed.
     """
+    where = ranking.rows.name
     if column not in ranking.columns():
-        raise InputError(f"the ranking has no column '{column}'", did_you_mean(column, ranking.columns()))
-    _check_type(ranking.rows.types(column)[0][1], column)
+        raise InputError(f"{where}: there is no column '{column}'", did_you_mean(column, ranking.columns()))
+    _check_type(*ranking.rows.types(column)[0], column)
     units = ranking.rows.units(column)
     total, done = sum(unit.rows for unit in units), 0
     codes = mapped_bytes(folder / "slices", total)
@@ -67,8 +68,8 @@ def read_slices(ranking: Ranking, column: str, folder: Path, progress: Progress 
     counts = np.zeros(MOST_SLICES, np.int64)
     threads = os.cpu_count() or 1
     with ThreadPoolExecutor(threads) as pool:
-        for unit, names, own in in_order(pool, lambda unit: _read(unit, column), units, 2 * threads):
-            table = _codes_of(names, known, column)
+        for unit, names, own in in_order(pool, lambda unit: _read(unit, column, where), units, 2 * threads):
+            table = _codes_of(names, known, f"{where}: column '{column}'")
             mine = table[own]
             codes[unit.first_position : unit.first_position + unit.rows] = mine
             counts += np.bincount(mine, minlength=MOST_SLICES)
@@ -76,19 +77,22 @@ def read_slices(ranking: Ranking, column: str, folder: Path, progress: Progress 
             progress(done, total)
     ranking.rows.check_unchanged()
     if None in known and NONE in known:
-        raise InputError(f"column '{column}' has items without a value, and others of the value '{NONE}'", "rename it")
+        what = f"{where}: column '{column}' has items without a value, and others of the value '{NONE}'"
+        raise InputError(what, "rename it")
     return _largest_first([NONE if name is None else name for name in known], counts[: len(known)], codes)
 
 
-def _check_type(kind: pa.DataType, column: str) -> None:
+def _check_type(where: str, kind: pa.DataType, column: str) -> None:
     plain = kind.value_type if pa.types.is_dictionary(kind) else kind
     tests = (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view, pa.types.is_integer,
              pa.types.is_boolean, pa.types.is_date)  # fmt: skip
     if not any(test(plain) for test in tests):
-        raise InputError(f"column '{column}' is {kind}", "slices are named by strings, integers, booleans or dates")
+        raise InputError(
+            f"{where}: column '{column}' is {kind}", "slices are named by strings, integers, booleans or dates"
+        )
 
 
-def _read(unit: Unit, column: str) -> tuple[Unit, list[str | None], Int64Array]:
+def _read(unit: Unit, column: str, where: str) -> tuple[Unit, list[str | None], Int64Array]:
     """Values of a unit's rows: their names, and which of them each row has."""
     values = unit.read([column]).column(0).combine_chunks()
     if isinstance(values, pa.ChunkedArray):  # more text than one chunk can hold
@@ -98,22 +102,23 @@ def _read(unit: Unit, column: str) -> tuple[Unit, list[str | None], Int64Array]:
     own = values.indices.cast(pa.int64()).fill_null(len(values.dictionary)).to_numpy()
     used = np.flatnonzero(np.bincount(own))  # a dictionary may name what no row has, and far too much of it
     if used.size > MOST_SLICES:
-        raise _too_many(column)
+        raise _too_many(f"{where}: column '{column}'")
     named = values.dictionary.take(pa.array(used[used < len(values.dictionary)])).cast(pa.large_string()).to_pylist()
     return unit, [*named, None] if values.indices.null_count else named, np.searchsorted(used, own)
 
 
-def _too_many(column: str) -> InputError:
-    said = f"column '{column}' has more than {MOST_SLICES} values"
-    return InputError(said, "every slice takes labels of its own: use a coarser column")
+def _too_many(what: str) -> InputError:
+    return InputError(
+        f"{what} has more than {MOST_SLICES} values", "every slice takes labels of its own: use a coarser column"
+    )
 
 
-def _codes_of(names: list[str | None], known: dict[str | None, int], column: str) -> UInt8Array:
-    """Code of each name; new ones are numbered on."""
+def _codes_of(names: list[str | None], known: dict[str | None, int], what: str) -> UInt8Array:
+    """Code of each name; new ones are numbered on, as far as there may be."""
     for name in names:
         if name not in known:
             if len(known) == MOST_SLICES:
-                raise _too_many(column)
+                raise _too_many(what)
             known[name] = len(known)
     return np.array([known[name] for name in names], np.uint8)
 

@@ -260,6 +260,8 @@ class Study:
         if not self.exists:
             return
         if summary["study"] != self.plan().plan_id:
-            raise StudyError(f"{self.folder}: the plan has grown since the results were written", EVALUATE)
+            grown = summary["study"] in self.plan().study_ids
+            what = "the plan has grown since the results were written" if grown else "its results are of another plan"
+            raise StudyError(f"{self.folder}: {what}", EVALUATE)
         if self.labels.folder.exists() and summary.get("votes") != self.labels.state():
             raise StudyError(f"{self.folder}: its labels have changed since the results were written", EVALUATE)

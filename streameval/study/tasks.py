@@ -95,6 +95,8 @@ def make_tasks(folder: Study, plan: Plan, table: pa.Table, named: set[str], opti
         table: The selection.
         named: Columns that are shown although they look like an answer.
     """
+    if options.repeats > table.num_rows:
+        raise InputError(f"repeats is {options.repeats:,}, above the {table.num_rows:,} tasks that there are")
     names, left_out = _columns(plan, table, named)
     ours = np.asarray(table.column("se_task").to_numpy())
     shown = table.select(["rank", "se_task", *names]).take(pa.array(np.argsort(ours)))

@@ -100,6 +100,12 @@ def _of_schema(file: Parquet) -> Iterator[str]:
     leaves = _leaves(file)
     for _, element, _ in leaves:
         converted, logical = element.get(6), element.get(10)
+        if element.get(3) is None:
+            yield "a column that says nothing of nulls"
+        if logical is not None and not logical.fields:
+            yield "logical type of no kind"
+        if element.get(8) and not _is_decimal(element):
+            yield "precision of a column that is not decimal"
         if converted is not None and logical is not None and logical.fields:
             if converted not in _OF_LOGICAL.get(logical.fields[0].number, {converted}):
                 yield "converted type against logical type"
@@ -265,6 +271,10 @@ def _against(values: pa.Array, element: Struct, stats: Struct | None, flat: bool
 _FORMATS = {0: "<?", 1: "<i", 2: "<q", 4: "<f", 5: "<d"}
 
 
+def _is_decimal(element: Struct) -> bool:
+    return element.get(6) == 5 or element.get(10, Struct()).find(5) is not None
+
+
 def _edge(bound: bytes, element: Struct) -> Any:
     kind = element.get(1)
     if kind in _FORMATS:
@@ -272,7 +282,7 @@ def _edge(bound: bytes, element: Struct) -> Any:
         if kind in (1, 2) and element.get(6) in (11, 12, 13, 14):
             form = form.upper()
         return struct.unpack(form, bound)[0] if len(bound) == struct.calcsize(form) else None
-    if element.get(6) == 5:
+    if _is_decimal(element):
         return int.from_bytes(bound, "big", signed=True) if bound else None
     return bound
 

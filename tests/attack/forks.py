@@ -22,6 +22,9 @@ from typing import Any
 
 from attack.worker import HANG_SECONDS, Done, cpu_seconds, hangs
 
+# a command that waits for another one in the same study is told so after a minute
+_WAIT_SECONDS = 60.0
+
 
 @dataclass(frozen=True)
 class Trouble:
@@ -150,7 +153,7 @@ def _wait(pid: int, began: float) -> tuple[int | None, int]:
         if os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT):
             _, status, usage = os.wait4(pid, 0)
             return os.waitstatus_to_exitcode(status), usage.ru_maxrss
-        if hangs(time.monotonic() - began, cpu_seconds(pid), HANG_SECONDS):
+        if hangs(time.monotonic() - began, cpu_seconds(pid), HANG_SECONDS + _WAIT_SECONDS):
             os.kill(pid, signal.SIGKILL)
             os.wait4(pid, 0)
             return None, 0

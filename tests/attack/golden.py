@@ -206,6 +206,41 @@ def decimal_of_two_scales() -> Damaged:
     return file, _with_footer(file, change)
 
 
+def _with_schema(file: Parquet, name: bytes, change: Callable[[Struct], None]) -> bytes:
+    """The file with another schema element of a column."""
+    elements = file.footer.get(layout.SCHEMA).values
+    at = next(i for i, one in enumerate(elements) if one.get(4) == name)
+    return _with_footer(file, lambda footer: change(footer.get(layout.SCHEMA).values[at]))
+
+
+def decimal_without_its_type() -> Damaged:
+    """Its precision is still there."""
+    file = _file()
+    return file, _with_schema(file, b"price", lambda element: element.remove(6, 10))
+
+
+def logical_type_of_no_kind() -> Damaged:
+    file = _file(store_schema=False)
+    return file, _with_schema(file, b"price", lambda element: element.get(10).remove(5))
+
+
+def decimal_of_too_many_digits() -> Damaged:
+    """10 digits in a column of 9."""
+    file = _file(**_PLAIN, write_statistics=False)
+    return file, _with_bytes(file, _data_page(_chunk(file, b"price", 0)).end - 4, b"\x7f")
+
+
+def required_by_omission() -> Damaged:
+    """Without a word on whether there are nulls; the histogram of levels says that there may be."""
+    file = _file()
+    return file, _with_schema(file, b"price", lambda element: element.remove(3))
+
+
+def required_against_its_levels() -> Damaged:
+    file = _file()
+    return file, _with_schema(file, b"price", lambda element: element.put(3, I32, 0))
+
+
 def repeated_in_no_known_way() -> Damaged:
     file = _file()
     return file, _with_footer(file, lambda footer: footer.get(layout.SCHEMA).values[1].put(3, I32, 7))
@@ -282,6 +317,11 @@ DAMAGED = (
     integer_of_two_signs,
     null_count_that_lies,
     decimal_of_two_scales,
+    decimal_without_its_type,
+    logical_type_of_no_kind,
+    decimal_of_too_many_digits,
+    required_by_omission,
+    required_against_its_levels,
     repeated_in_no_known_way,
     gzip_of_other_bytes,
     score_pages_exchanged,

@@ -6,7 +6,7 @@ import random
 import threading
 import time
 import traceback
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
@@ -29,10 +29,10 @@ class Attack(Protocol[Place]):
 
     def worker(self, home: Path) -> Place: ...
 
-    def one(self, worker: Place, rng: random.Random) -> None: ...
+    def one(self, worker: Place, rng: random.Random, number: int) -> None: ...
 
 
-@dataclass(frozen=True)
+@dataclass
 class Effort:
     """How much to try.
 
@@ -43,13 +43,18 @@ class Effort:
     jobs : int
     cases : sequence of int, optional
         Numbers of cases to try instead of all from 0 on.
+    told : function, optional
+        Called every few seconds with the numbers of cases that have ended.
     """
 
     seed: int
     seconds: float
     jobs: int
     cases: Sequence[int] | None = None
+    told: Callable[[Sequence[int]], None] = lambda done: None
+    every: float = 10.0
     errors: list[str] = field(default_factory=list)
+    over: threading.Event = field(default_factory=threading.Event)
 
 
 def hunt(attack: Attack[Place], effort: Effort, home: Path) -> float:
@@ -59,31 +64,42 @@ def hunt(attack: Attack[Place], effort: Effort, home: Path) -> float:
     ------
     RuntimeError
         The attack itself failed.
+    KeyboardInterrupt
+        After every case that was begun has ended.
     """
     began = time.monotonic()
     numbers = iter(effort.cases) if effort.cases is not None else count()
-    lock = threading.Lock()
+    lock, done = threading.Lock(), list[int]()
 
     def work(job: int) -> None:
         worker = attack.worker(home / f"{attack.name}-{job}")
         try:
-            while time.monotonic() - began < effort.seconds and not effort.errors:
+            while time.monotonic() - began < effort.seconds and not effort.over.is_set():
                 with lock:
                     number = next(numbers, None)
                 if number is None:
                     return
                 try:
-                    attack.one(worker, random.Random(f"{effort.seed} {attack.name} {number}"))
+                    attack.one(worker, random.Random(f"{effort.seed} {attack.name} {number}"), number)
                 except Exception:
                     effort.errors.append(f"case {number} of {attack.name}\n{traceback.format_exc()}")
+                    effort.over.set()
+                done.append(number)
         finally:
             worker.stop()
 
     threads = [threading.Thread(target=work, args=(job,)) for job in range(effort.jobs)]
     for thread in threads:
         thread.start()
-    for thread in threads:
-        thread.join()
+    try:
+        while any(thread.is_alive() for thread in threads):
+            threads[0 if threads[0].is_alive() else -1].join(effort.every)
+            effort.told(done)
+    finally:
+        effort.over.set()
+        for thread in threads:
+            thread.join()
+        effort.told(done)
     if effort.errors:
         raise RuntimeError(effort.errors[0])
     return time.monotonic() - began

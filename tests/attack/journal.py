@@ -24,7 +24,9 @@ class Journal:
     Parameters
     ----------
     keep : Path
-        A folder for each failure is made in it.
+        A folder for each failure is made in it, and what is known so far: `journal.json` and `table.txt`.
+    ended : dict of str to int
+        Cases of each class that have ended: those with smaller numbers.
     """
 
     keep: Path
@@ -32,7 +34,32 @@ class Journal:
     unshown: Counter[str] = field(default_factory=Counter)
     failures: Counter[tuple[str, str, str]] = field(default_factory=Counter)
     tried: Counter[str] = field(default_factory=Counter)
+    ended: dict[str, int] = field(default_factory=dict)
     lock: Lock = field(default_factory=Lock)
+
+    @classmethod
+    def of(cls, keep: Path, seed: int) -> Journal:
+        """The journal of an attack that was stopped; a new one where there is none of this seed."""
+        path = keep / "journal.json"
+        told = json.loads(path.read_text()) if path.exists() else {"seed": None}
+        journal = cls(keep)
+        if told["seed"] == seed:
+            for name in ("counts", "failures"):
+                getattr(journal, name).update({tuple(key): n for *key, n in told[name]})
+            for name in ("unshown", "tried", "ended"):
+                getattr(journal, name).update(told[name])
+        return journal
+
+    def write(self, seed: int) -> None:
+        """Write what is known, so that it can be looked at, and gone on with."""
+        with self.lock:
+            told = {name: [[*key, n] for key, n in getattr(self, name).items()] for name in ("counts", "failures")}
+            told |= {name: dict(getattr(self, name)) for name in ("unshown", "tried", "ended")}
+            table = self.table()
+        self.keep.mkdir(parents=True, exist_ok=True)
+        (self.keep / "table.txt").write_text(table + "\n")
+        (self.keep / "journal.part").write_text(json.dumps({"seed": seed, **told}, indent=1))
+        (self.keep / "journal.part").replace(self.keep / "journal.json")
 
     def note(self, what: str, outcome: Outcome) -> bool:
         """Count an outcome; whether it is a failure of which a case is wanted."""

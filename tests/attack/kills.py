@@ -46,9 +46,9 @@ class Disturbances:
     def worker(self, home: Path) -> Stage:
         return Stage(home, self.undamaged)
 
-    def one(self, stage: Stage, rng: random.Random) -> None:
+    def one(self, stage: Stage, rng: random.Random, number: int) -> None:
         """Play one scene, disturbed, then again."""
-        scene = rng.choice(self.scenes)
+        scene = self.scenes[number % len(self.scenes)]
         stage.prepare(scene)
         before = tree(stage.folder)
         trouble, said = self.trouble(rng, stage, scene)
@@ -85,6 +85,7 @@ class Disturbances:
             if ended is not None and ended.failed:
                 return ended
             return Outcome(outcomes.LOST, f"the same command again: status {done.status}: {signature(done.err)}")
+        stage.finish(scene)
         if found := stage.differences(scene):
             kind = outcomes.LEFT if all(one.startswith("+") for one in found) else outcomes.LOST
             return Outcome(kind, signature(", ".join(found)))
@@ -138,7 +139,8 @@ class Interrupts(Disturbances):
 
 def _left(between: dict[str, str], before: dict[str, str]) -> Outcome | None:
     """Hidden and partial files that are there after a command which could have removed them."""
-    new = [name for name in between if name not in before and Path(name).name.startswith(".")]
+    hidden = [name for name in between if name not in before and Path(name).name.startswith(".")]
+    new = [name for name in hidden if Path(name).name != ".lock"]  # which a study keeps
     return Outcome(outcomes.LEFT, f"at once: {signature(', '.join(new))}") if new else None
 
 

@@ -142,7 +142,7 @@ class Rankings:
         places = {"study": "warm-study-{}", "best": "warm-best-{}", RANKING: "warm.parquet"}
         return Worker(home, [[places.get(word, word).format(i) for word in command] for i, command in warm])
 
-    def one(self, worker: Worker, rng: random.Random) -> None:
+    def one(self, worker: Worker, rng: random.Random, number: int) -> None:
         """Damage one file in one way, and try two operations on it."""
         base = rng.choice(self.bases)
         damage = damage_parquet(rng, base.file)
@@ -164,7 +164,7 @@ class Rankings:
             return ended
         if found == expected:
             return Outcome(outcomes.SAME)
-        return self._different(worker, base, operation, damage)
+        return self._different(worker, base, operation, damage, found)
 
     def _expected(self, worker: Worker, base: Base, operation: Operation) -> str:
         if operation.name not in base.results:
@@ -174,9 +174,24 @@ class Rankings:
             base.results[operation.name] = found
         return base.results[operation.name]
 
-    def _different(self, worker: Worker, base: Base, operation: Operation, damage: Damage) -> Outcome:
+    def _contradictions(self, worker: Worker, operation: Operation) -> list[str]:
         answer = worker.run([[CONTRADICTIONS, RANKING, *operation.columns]])[-1]
-        contradictions = answer.out.split("\n")[:-1] if answer.status == 0 else ["structure (a reader dies of it)"]
+        return answer.out.split("\n")[:-1] if answer.status == 0 else ["structure (a reader dies of it)"]
+
+    def _is_of_one_part(
+        self, worker: Worker, base: Base, operation: Operation, damage: Damage, found: str | None
+    ) -> bool:
+        """Whether a part of the damage that contradicts nothing gives that result: the rest is not read."""
+        for splice in damage.splices if len(damage.splices) > 1 else ():
+            part = Damage(damage.way, damage.site, damage.said, (splice,))
+            if len(splice[2]) == splice[1] and _run(worker, operation, base, part.apply(base.file.raw))[1] == found:
+                return not self._contradictions(worker, operation)
+        return False
+
+    def _different(
+        self, worker: Worker, base: Base, operation: Operation, damage: Damage, found: str | None
+    ) -> Outcome:
+        contradictions = self._contradictions(worker, operation)
         site = site_of(base.file, damage)
         if not contradictions:
             return Outcome(outcomes.UNSHOWN, site)
@@ -185,6 +200,8 @@ class Rankings:
         bounds = ".statistics" in site or site.startswith("column index")
         if bounds and all("bounds" in one for one in contradictions):
             return Outcome(outcomes.UNREAD, f"{site}: bounds that rule out rows")
+        if self._is_of_one_part(worker, base, operation, damage, found):
+            return Outcome(outcomes.UNREAD, f"{site}: one of two places")
         return Outcome(outcomes.SILENT, f"{contradictions[0]}, by {damage.way} in {site}")
 
     def _keep(self, worker: Worker, base: Base, operation: Operation, damage: Damage, outcome: Outcome) -> None:

@@ -32,11 +32,21 @@ _LATER = ("plan", "ranking.parquet", "--study", "later", *_SEED, "--budget", "50
 
 @dataclass(frozen=True)
 class Scene:
-    """A command that writes, and what has to be there before it."""
+    """A command that writes, and what has to be there before it.
+
+    Attributes
+    ----------
+    name : str
+    before : commands
+    command : sequence of str
+    after : commands
+        What has to leave the same bytes, where those of the command itself depend on how often it was stopped.
+    """
 
     name: str
     before: Commands
     command: Sequence[str]
+    after: Commands = ()
 
 
 SCENES = (
@@ -51,7 +61,7 @@ SCENES = (
     Scene("select, CSV", (PLAN, SELECT), (*SELECT, "--export", "tasks.csv")),
     Scene("select, Label Studio", (PLAN, SELECT), (*SELECT, "--export", "tasks.label-studio.json")),
     Scene("select, page", (PLAN, SELECT), (*SELECT, "--export", "tasks.html")),
-    Scene("scan", (PLAN_SCORE,), ("scan", "study", "--shard", "1/2")),
+    Scene("scan", (PLAN_SCORE,), ("scan", "study", "--shard", "1/2"), (("scan", "study"), SELECT)),
     Scene("evaluate", (PLAN, SELECT), FIRST),
     Scene("evaluate, second table", _LABELLED, SECOND),
     Scene("evaluate again", _BOTH, ("evaluate", "study")),
@@ -154,6 +164,7 @@ class Stage:
         for _ in range(2):
             self._reset(template)
             self.seconds[scene.name] = self._well(scene.command).seconds
+            self.finish(scene)
             trees.append(tree(self.folder))
         self.after[scene.name] = trees[0]
         self.changing[scene.name] = {name for name in trees[0] if trees[0][name] != trees[1].get(name)}
@@ -163,6 +174,11 @@ class Stage:
         if done.status != 0:
             raise RuntimeError(f"{as_shell(command)} fails undisturbed: {done.err}")
         return done
+
+    def finish(self, scene: Scene) -> None:
+        """Run what follows the command of a scene."""
+        for command in scene.after:
+            self._well(command)
 
     def differences(self, scene: Scene) -> list[str]:
         """What the folder has otherwise than after an undisturbed run: "+ file", "- file", "other file"."""

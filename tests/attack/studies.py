@@ -107,7 +107,7 @@ class Studies:
         warm: Commands = [[places.get(word, word) for word in one] for one in PREPARE]
         return Worker(home, warm)
 
-    def one(self, worker: Worker, rng: random.Random) -> None:
+    def one(self, worker: Worker, rng: random.Random, number: int) -> None:
         self._prepare(worker)
         template = worker.home / "template"
         files = sorted(str(path.relative_to(template)) for path in template.rglob("*") if path.is_file())

@@ -46,6 +46,9 @@ class Struct:
         else:
             found.kind, found.value = kind, value
 
+    def remove(self, *numbers: int) -> None:
+        self.fields = [one for one in self.fields if one.number not in numbers]
+
     def copy(self) -> Struct:
         return copy.deepcopy(self)
 

@@ -1,0 +1,207 @@
+"""Hold values against what their file states of them: nulls, smallest and largest values, digits of decimals."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from decimal import Context
+from itertools import islice
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from streameval.errors import InputError
+from streameval.kernels import parquet as kernels
+from streameval.parquet.schema import BYTE_ARRAY, Leaf, leaves_of
+from streameval.parquet.statistics import NUMBERS, RESTORE, Stated, StatedOfPages, number_of
+
+_BOOLEAN, _FIXED = 0, 7
+
+
+def check_values(
+    values: pa.ChunkedArray,
+    first: int,
+    stated: Sequence[Stated | StatedOfPages],
+    leaf: Leaf,
+    where: str,
+    number: int = 0,
+) -> None:
+    """Hold values against all that is stated of them.
+
+    Args:
+        values: Of rows of a row group, from `first` on, in the type and unit that they are stored in.
+        stated: Of any rows; numbers of nulls count where all of these are there.
+        leaf: Of the column.
+        where: The place, for messages.
+        number: Which leaf of the values it is, where they are nested.
+
+    Raises:
+        InputError: Another number of nulls, a value beyond the minimum or the maximum, or a decimal with more digits
+            than its type has.
+    """
+    _check_digits(values, where)
+    known: dict[tuple[int, int], tuple[pa.DataType, Any, Any]] = {}
+    for one in _single(stated, values, first, leaf, known):
+        begin, end = max(one.first, first), min(one.first + one.rows, first + len(values))
+        if begin >= end:
+            continue
+        part = values.slice(begin - first, end - begin)
+        if end - begin == one.rows and not pa.types.is_nested(values.type):
+            check_nulls(part.null_count, one, where)
+        if one.low is None and one.high is None:
+            continue
+        if (begin, end) not in known:
+            known[begin, end] = _ends(part, number)
+        check_ends(known[begin, end], one, leaf, where)
+
+
+def _single(
+    stated: Sequence[Stated | StatedOfPages],
+    values: pa.ChunkedArray,
+    first: int,
+    leaf: Leaf,
+    known: dict[tuple[int, int], tuple[pa.DataType, Any, Any]],
+) -> Iterator[Stated]:
+    """One statement after the other; those of pages of plain numbers are left out where all of them hold.
+
+    If these are all pages, smallest and largest value of all rows become `known`.
+    """
+    numbers, ends, held = _numbers(values, leaf), dict[bytes, tuple[Any, Any]](), list[StatedOfPages]()
+    pages = () if numbers is None else (one for one in stated if isinstance(one, StatedOfPages))
+    for one in pages:
+        if _all_hold(one, numbers, first, ends):
+            held.append(one)
+            if int(one.rows.sum()) == len(values):
+                low, high = ends[(one.first - first).tobytes()]
+                known[first, first + len(values)] = values.type, low.min().item(), high.max().item()
+    for each in stated:
+        if isinstance(each, Stated):
+            yield each
+        elif each not in held:
+            yield from (each[page] for page in range(len(each.first)))
+
+
+def _numbers(values: pa.ChunkedArray, leaf: Leaf) -> Any:
+    """Values as an array of the type that they are stored in; None where they are no plain numbers, or have nulls."""
+    kind, stored = values.type, NUMBERS.get(leaf.physical)
+    if stored is None or values.null_count or values.num_chunks != 1:
+        return None
+    if not (pa.types.is_integer(kind) or pa.types.is_floating(kind)):
+        return None
+    return values.chunk(0).to_numpy() if kind.bit_width == 8 * np.dtype(stored).itemsize else None
+
+
+def _all_hold(stated: StatedOfPages, numbers: Any, first: int, known: dict[bytes, tuple[Any, Any]]) -> bool:
+    """Whether all pages are there and keep to their bounds; `known` are the ends of pages that were looked at."""
+    begin, bounds = stated.first - first, stated.bounds(numbers.dtype)
+    if begin.min(initial=0) < 0 or stated.told[:, kernels.STATED_NULLS].max() > 0 or bounds is None:
+        return False
+    pages = [numbers[at : at + n] for at, n in zip(begin.tolist(), stated.rows.tolist(), strict=True)]
+    if not all(len(page) == n > 0 for page, n in zip(pages, stated.rows.tolist(), strict=True)):
+        return False
+    key = begin.tobytes()
+    if key not in known:
+        known[key] = np.array([page.min() for page in pages]), np.array([page.max() for page in pages])
+    (low, high), (least, most) = known[key], bounds
+    # where one of them is NaN, nothing is known here
+    return bool(np.all(low >= least) and np.all(high <= most))
+
+
+def _check_digits(values: pa.ChunkedArray, where: str) -> None:
+    if pa.types.is_decimal(values.type):
+        try:
+            values.validate(full=True)
+        except pa.ArrowInvalid as error:
+            raise InputError(f"{where}: it holds what is no {values.type} ({error})", RESTORE) from error
+
+
+def check_nulls(nulls: int, stated: Stated, where: str) -> None:
+    """Compare a number of nulls with the one that is stated."""
+    if 0 <= stated.nulls != nulls:
+        raise InputError(f"{where}: {nulls:,} values are null, but {stated.whose} say {stated.nulls:,}", RESTORE)
+
+
+def check_ends(ends: tuple[pa.DataType, Any, Any], stated: Stated, leaf: Leaf, where: str) -> None:
+    """Hold type, smallest and largest value of a leaf (bytes for texts, None where there is none) against bounds."""
+    kind, low, high = ends
+    least, most = (
+        None if raw is None else _bound(raw, leaf.physical, kind, f"{where}: {stated.whose}")
+        for raw in (stated.low, stated.high)
+    )
+    if low is None or low != low:
+        return
+    # a column of NaN and nothing else has neither: NaN is not beyond anything
+    if (least is not None and low < least) or (most is not None and high > most):
+        raise InputError(
+            f"{where}: its values go from {_shown(low)} to {_shown(high)}, but {stated.whose} say {_shown(least)} "
+            f"to {_shown(most)}",
+            RESTORE,
+        )
+
+
+def _shown(value: Any) -> Any:
+    return value[:40] if isinstance(value, bytes) else value
+
+
+def _bound(raw: bytes, physical: int, kind: pa.DataType, whose: str) -> Any:
+    """A bound as `_ends` gives values; None for types without an order that is known."""
+    if physical in NUMBERS:
+        return number_of(raw, NUMBERS[physical], kind, whose)
+    if physical == _BOOLEAN:
+        return number_of(raw, "<i1", kind, whose)
+    if physical in (BYTE_ARRAY, _FIXED):
+        if pa.types.is_decimal(kind):
+            return int.from_bytes(raw, "big", signed=True)
+        return raw if _is_bytes(kind) else None
+    return None
+
+
+def _is_bytes(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_binary(kind) or pa.types.is_large_binary(kind) or pa.types.is_fixed_size_binary(kind))
+
+
+def _ends(column: pa.ChunkedArray, number: int) -> tuple[pa.DataType, Any, Any]:
+    """Type, smallest and largest value of a leaf, as numbers or bytes; nulls and NaN are left out.
+
+    None where there is nothing else, or values have no order.
+    """
+    ends: list[Any] = []
+    kind = column.type
+    for chunk in column.chunks:
+        values = _plain(next(islice(leaves_of(chunk), number, None)))
+        kind = values.type
+        if values.null_count < len(values):
+            ends += [end for end in _ends_of(values) if end is not None and end == end]
+    return (kind, min(ends), max(ends)) if ends else (kind, None, None)
+
+
+def _plain(values: pa.Array) -> pa.Array:
+    """Values in a type that has an order."""
+    kind = values.type
+    if pa.types.is_dictionary(kind):
+        return _plain(values.dictionary.take(values.indices.unique()))
+    if pa.types.is_string(kind) or pa.types.is_large_string(kind):
+        return values.view(pa.binary() if pa.types.is_string(kind) else pa.large_binary())
+    if pa.types.is_temporal(kind):
+        return values.view(pa.int32() if kind.bit_width == 32 else pa.int64())
+    return values
+
+
+def _ends_of(values: pa.Array) -> tuple[Any, Any]:
+    kind = values.type
+    if not values.null_count and (pa.types.is_integer(kind) or pa.types.is_floating(kind)):
+        numbers = values.to_numpy()
+        low, high = numbers.min(), numbers.max()
+        if low != low:  # numpy looks for NaN only where there is one: it takes ten times as long
+            low, high = np.fmin.reduce(numbers), np.fmax.reduce(numbers)
+        return low.item(), high.item()
+    try:
+        found = pc.min_max(values)
+    except pa.ArrowNotImplementedError:
+        return None, None
+    low, high = found["min"].as_py(), found["max"].as_py()
+    if pa.types.is_decimal(kind) and low is not None:
+        exact = Context(prec=100)
+        return int(low.scaleb(kind.scale, exact)), int(high.scaleb(kind.scale, exact))
+    return low, high
