@@ -126,7 +126,8 @@ class Session:
             return
         if kind in _ANSWERED or (kind == _Kind.MULTI and _SEVERAL.match(text)):
             return
-        raise InputError(f"{text.split(None, 1)[0].upper()[:20]} is not allowed: the query asks, and writes no file",
+        word = (text.split(None, 1) or [kind.name])[0].upper()[:20]
+        raise InputError(f"{word} is not allowed: the query asks, and writes no file",
                          "ask with SELECT, SHOW TABLES, DESCRIBE; --parquet and --csv write rows")  # fmt: skip
 
     def _explains_a_question(self, text: str) -> bool:
