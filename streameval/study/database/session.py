@@ -126,7 +126,7 @@ class Session:
             return
         if kind in _ANSWERED or (kind == _Kind.MULTI and _SEVERAL.match(text)):
             return
-        word = (text.split(None, 1) or [kind.name])[0].upper()[:20]
+        word = (text.split(None, 1) or ["nothing"])[0].upper()[:20]
         raise InputError(f"{word} is not allowed: the query asks, and writes no file",
                          "ask with SELECT, SHOW TABLES, DESCRIBE; --parquet and --csv write rows")  # fmt: skip
 
