@@ -20,7 +20,8 @@ from streameval.metrics.bounded import metrics
 from streameval.types import Claim
 from streameval.verbs.exact import Windows, curve_cutoffs
 
-WAYS = ("sorted", "dense", "bins")
+# how a list by score may be read: stored sorted, or shuffled and then ordered in memory or in a file, or counted in bins
+WAYS = ("sorted", "in memory", "range by range", "bins")
 
 
 @pytest.fixture
@@ -36,12 +37,17 @@ def value(found, metric, argument="", side="estimate"):
 
 
 def evaluate(labels, scores, way, misses=0, **more):
-    """Evaluate by one way of reading: sorted as stored, or shuffled with many counters or few."""
+    """Evaluate by one way of reading, and be sure that it was that."""
     order = np.argsort(-scores, kind="stable") if way == "sorted" else np.random.default_rng(1).permutation(scores.size)
     table = pa.table({"score": scores[order], "label": labels[order].astype(np.int8)})
-    memory = {"sorted": 2.0, "dense": 2.0, "bins": 0.05}[way]
-    options = streameval.RankingOptions(score="score", memory=memory)
-    return streameval.exact(table, label="label", misses=misses, options=options, **{"tolerance": 0, **more})
+    options = streameval.RankingOptions(score="score", memory=0.05)
+    more = {"tolerance": 1e-15, **more} if way == "bins" else more
+    with pytest.MonkeyPatch.context() as patch:
+        if way in ("bins", "range by range"):
+            patch.setattr(scored, "_WORDS", 0.0)
+        found = streameval.exact(table, label="label", misses=misses, options=options, **more)
+    assert way.rstrip("s") in found.summary["how"] or "in score order" in found.summary["how"]
+    return found
 
 
 def list_of(seed, n, values, share=0.4):
@@ -155,7 +161,7 @@ def test_a_counter_that_passes_two_bytes_is_not_lost():
     n = 300_000
     labels = (np.arange(n) % 3 == 0).astype(np.int8)
     scores = np.where(np.arange(n) % 1000 == 0, 1.0, 0.5)
-    found = evaluate(labels, scores, "dense")
+    found = evaluate(labels.astype(np.int8), np.round(2 * scores).astype(np.int16), "dense")
     assert found.summary["positives"] == labels.sum()
     expected = average_precision_score(labels, scores)
     assert value(found, "average_precision", "grouped") == pytest.approx(expected, rel=1e-12)

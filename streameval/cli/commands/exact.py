@@ -28,7 +28,7 @@ def exact(
     labels: str | None = None,
     on: str | None = None,
     misses: Whole = 0,
-    tolerance: float = 1e-6,
+    tolerance: float = 0.0,
     window: str | None = None,
     epsilon: str = "0.03",
     out: Path | None = None,
@@ -57,7 +57,8 @@ def exact(
     misses
         Positives that the list never returned.
     tolerance
-        Width that brackets may have where there are too many different scores to count each within --memory.
+        Width that brackets may have where --memory does not hold the list: fewer scans, and no scratch file (default:
+        none, every figure is exact).
     window
         Window lengths, separated by commas: are the PAULA paper's assumptions true of this list with them?
     epsilon
