@@ -36,6 +36,7 @@ _BYTES_PER_CELL = 4
 _FEW_CELLS = 1 << 20  # counters so near the processor that nothing is quicker
 _WORDS = 0.6  # of the memory: words of items, while some of them are sorted
 _SAMPLE_UNITS = 8
+_EVERY_KEY = (0, (1 << 64) - 1)
 _MOST_SCANS = 8
 
 
@@ -88,11 +89,10 @@ def _counted(
     """Count every score, where the words of all items do not fit, or counters are few; None where they are too many."""
     limits, fits = room
     most = min(limits.memory / _BYTES_PER_CELL, _FEW_CELLS if fits else np.inf)
-    # statistics may be wrong: then some rows find no counter, and a scan says better
-    for known in (limits.span, None) if limits.span else (None,):
-        if known is None and fits:
-            return None
-        cells = Cells.between(known or scans.span(), scans.rows)
+    # statistics may be missing, or wrong: then some rows find no counter, and a scan says better
+    told = limits.span is not None and limits.span != _EVERY_KEY
+    for span in [limits.span] * told + [None] * (not fits):
+        cells = Cells.between(span or scans.span(), scans.rows)
         if cells.count > most:
             return None
         summed = _summed(scans.dense(cells, progress), cutoffs, scores, "a counter for every score", scans.threads)
@@ -101,9 +101,7 @@ def _counted(
     return None
 
 
-def _binned(
-    scans: LabelledScans, cutoffs: Int64Array, scores: Scores, limits: Limits, progress: Progress
-) -> Summed:
+def _binned(scans: LabelledScans, cutoffs: Int64Array, scores: Scores, limits: Limits, progress: Progress) -> Summed:
     """Count in bins, and scan again until the brackets that they leave are narrow enough."""
     bins = scans.bins(AllBins.of(scans.rows, limits.memory, scans.threads), progress)
     times = 1
@@ -165,7 +163,8 @@ def _summed(counts: LabelCounts, cutoffs: Int64Array, scores: Scores, how: str, 
     known = np.concatenate([np.empty(0, np.uint64), *index.cutoff])
     single = np.array([counts.single(key) for key in known.tolist()], dtype=np.bool_)
     found = scores(as_keys(known))
-    table = pa.table({"rank": cutoffs, "score": pa.array(found.to_pylist(), found.type, mask=~single)})
+    # fewer cutoffs than wanted: some rows found no counter
+    table = pa.table({"rank": cutoffs[: known.size], "score": pa.array(found.to_pylist(), found.type, mask=~single)})
 
     def piece(block: int) -> TiedGroups:
         last = index.block[block + 1] if block + 1 < len(index.block) else None

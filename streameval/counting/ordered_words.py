@@ -111,7 +111,7 @@ class WordStore:
                 self._memory -= words.nbytes
                 self._held.append(words)
                 return -len(self._held)
-        return self._file.append(memoryview(words))
+        return self._file.append(words.data)
 
     def read(self, number: int, first: int, last: int) -> UInt64Array:
         """Some of the words that were kept under a number."""
@@ -140,7 +140,9 @@ class Parted:
 
     def piles(self, most_rows: int) -> Iterator[Pile]:
         """Ranges that hold items, in order of their keys; those too long are parted again, unless they are one key."""
-        sizes = np.sum([np.diff(edges) for _, edges in self._kept], axis=0, dtype=np.int64)
+        sizes: Int64Array = np.zeros(self.ranges.count, np.int64)
+        for _, edges in self._kept:
+            sizes += np.diff(edges)
         for r in np.flatnonzero(sizes).tolist():
             positives, low, high = (int(fact) for fact in self._facts[0][:, r])
             pile = Pile(self, r, int(sizes[r]), positives, low, high)
@@ -195,8 +197,7 @@ class Pile:
     def groups(self) -> TiedGroups:
         """Groups of tied items: the words are sorted, unless they are all of one key."""
         if self.one_key:
-            return TiedGroups(*(np.array([one], kind) for one, kind in ((self.start, np.uint64), (self.size, np.int64),
-                                                                        (self.positives, np.int64))))  # fmt: skip
+            return TiedGroups(np.array([self.start], np.uint64), np.array([self.size]), np.array([self.positives]))
         words = np.concatenate(list(self.of.pieces(self.number)))
         spare = np.empty_like(words)
         if kernels.sort_words(words, spare):
@@ -246,7 +247,7 @@ class OrderedWords:
         """Groups from the one that has a key up to, and without, that of another."""
         a = int(np.searchsorted(self.starts, np.uint64(first), side="right")) - 1
         b = self.n_pieces if last is None else int(np.searchsorted(self.starts, np.uint64(last)))
-        pieces = [self.piece(index) for index in range(a, b)]
+        pieces = [self.piece(index) for index in range(a, max(b, a + 1))]
         key, sizes, positives = (np.concatenate([getattr(piece, name) for piece in pieces])
                                  for name in ("key", "sizes", "positives"))  # fmt: skip
         inside = slice(int(np.searchsorted(key, np.uint64(first))),

@@ -1,4 +1,4 @@
-"""Words of scored labels: a key without its highest bit, then the label; parted into ranges of keys, sorted, grouped."""
+"""Words of scored labels, a key without its highest bit and then the label: parted into ranges, sorted, grouped."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ def part_words(
         edges[r + 1] += edges[r]
     place = edges[:-1].copy()
     for i in range(keys.size):
-        r = 2 * np.int64(part[i]) + np.int64(keys[i] >> _TOP)
-        words[place[r]] = keys[i] << _ONE | np.uint64(labels[i])
-        place[r] += 1
+        at = 2 * np.int64(part[i]) + np.int64(keys[i] >> _TOP)
+        words[place[at]] = keys[i] << _ONE | np.uint64(labels[i])
+        place[at] += 1
     for r in range(edges.size - 1):
         positives, low, high = np.uint64(0), ~np.uint64(0), np.uint64(0)
-        for i in range(edges[r], edges[r + 1]):
-            positives += words[i] & _ONE
-            low, high = min(low, words[i]), max(high, words[i])
+        for word in words[edges[r] : edges[r + 1]]:
+            positives += word & _ONE
+            low, high = min(low, word), max(high, word)
         facts[0, r], facts[1, r], facts[2, r] = positives, low, high
 
 
@@ -98,5 +98,5 @@ def group_words(words: UInt64Array, found: UInt64Array, sizes: Int64Array, posit
         found[g], sizes[g], positives[g] = words[i] >> _ONE, i + 1 - start, total
         ends = i + 1 == words.size or (words[i + 1] ^ words[i]) > _ONE
         if ends:
-            g, start, total = g + 1, i + 1, np.int64(0)
+            g, start, total = g + 1, np.int64(i + 1), np.int64(0)
     return int(g)
