@@ -28,10 +28,9 @@ from streameval.methods import create
 from streameval.methods.loguniform.design import allocation, mixture, smallest_c, stratum_ends
 from streameval.methods.replicates import replicate
 from streameval.metrics import ROUNDING
-from streameval.study.comparison import Side
+from streameval.study.comparison import Side, subtract
 from streameval.types import Claim
 from streameval.verbs.compare import sharing_positives
-from streameval.verbs.differences import subtract
 
 CONFIDENCES = (0.5, 0.9, 0.95, 0.999)
 SIZES = (1, 2, 10, 100, 1_000, 10_000, 100_000, 1_000_000)

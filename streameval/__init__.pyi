@@ -19,10 +19,12 @@ from streameval.progress import Progress
 from streameval.rankings import open_ranking as open_ranking
 from streameval.rows.options import RankingOptions as RankingOptions
 from streameval.study import Study as Study
+from streameval.study.cut_files import Cut as Cut
 from streameval.study.result_files import Evaluation as Evaluation
 from streameval.types import Claim as Claim
 from streameval.types import Labels as Labels
 from streameval.types import Plan as Plan
+from streameval.verbs.adopt import adopt as adopt
 from streameval.verbs.compare import compare as compare
 from streameval.verbs.cut import cut as cut
 from streameval.verbs.enlarge import enlarge as enlarge
@@ -30,12 +32,11 @@ from streameval.verbs.evaluate import evaluate as evaluate
 from streameval.verbs.exact import exact as exact
 from streameval.verbs.extrapolate import extrapolate_study as extrapolate_study
 from streameval.verbs.growth import growth as growth
-from streameval.verbs.items import Cut as Cut
 from streameval.verbs.labels import labels as labels
+from streameval.verbs.plan_by_key import ByKey as ByKey
+from streameval.verbs.plan_by_key import Reused
 from streameval.verbs.publish import publish as publish
 from streameval.verbs.report import report as report
-from streameval.verbs.reuse import ByKey as ByKey
-from streameval.verbs.reuse import Reused
 from streameval.verbs.scan import scan as scan
 from streameval.verbs.select import select as select
 from streameval.verbs.sql import sql as sql

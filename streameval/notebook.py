@@ -26,13 +26,7 @@ def table(caption: str, head: Sequence[str], rows: Sequence[Sequence[object]]) -
 
 
 def band(title: str, ranks: Int64Array, lower: FloatArray, estimate: FloatArray, upper: FloatArray) -> str:
-    """Draw values of 0..1 by rank on a log scale, as SVG.
-
-    Args:
-        title: What a screen reader says.
-        ranks: int64 array, shape (k,), increasing.
-        lower, middle, upper: float64 arrays, shape (k,).
-    """
+    """Draw values of 0..1 by increasing rank on a log scale, as SVG; `title` is what a screen reader says."""
     last = float(ranks[-1])
     x = _WIDTH * np.log(ranks) / max(float(np.log(ranks[-1])), 1e-9)
     around = _points(np.concatenate([x, x[::-1]]), np.concatenate([lower, upper[::-1]]))

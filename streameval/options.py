@@ -39,11 +39,7 @@ def check_words(options: Any) -> None:
 
 
 def split(kinds: Sequence[Any], given: Mapping[str, Any], verb: str) -> list[Any]:
-    """Make each of some dataclasses from those of the options given that are its own.
-
-    Raises:
-        InputError: None of them has such an option.
-    """
+    """Make each of some dataclasses from those of the options given that are its own, and refuse all others."""
     names = [[one.name for one in fields(kind)] for kind in kinds]
     known = [name for own in names for name in own]
     for name in given:

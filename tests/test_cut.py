@@ -18,8 +18,7 @@ import streameval
 from streameval.cli import run
 from streameval.curve.envelope import Envelope, Points, close
 from streameval.curve.extremes import Extremes
-from streameval.curve.proven import best_precision, deepest_rank, parse_share
-from streameval.curve.targets import rank_at_recall
+from streameval.curve.targets import best_precision, parse_share, rank_at_precision, rank_at_recall
 from streameval.errors import InputError, OutsideError, StudyError
 from streameval.kernels.word_order import count_before
 from streameval.rankings import open_ranking
@@ -36,6 +35,10 @@ def random_envelope(n, rng):
     return close(n, Points(at + 1, low.astype(float), high.astype(float)), known + 1, truth[known])
 
 
+def deepest_rank(envelope, share):
+    return rank_at_precision(Extremes.of(envelope, 0), share)[0]
+
+
 @settings(max_examples=300, deadline=None)
 @given(
     n=st.integers(1, 60),
@@ -49,7 +52,7 @@ def test_the_deepest_rank_is_the_naive_one(n, seed, share, digits):
     lower, _ = envelope.at(np.arange(1, n + 1))
     for asked in {share, min(Fraction(1), share + Fraction(digits, 10**31)), share - Fraction(digits, 10**31)}:
         proven = [r for r in range(1, n + 1) if int(lower[r - 1]) >= asked * r]
-        assert deepest_rank(envelope, asked) == (max(proven) if proven else None)
+        assert deepest_rank(envelope, asked) == max(proven, default=0)
     rank, best = best_precision(envelope)
     assert best == max(lower / np.arange(1, n + 1))
     assert rank == max(np.flatnonzero(lower / np.arange(1, n + 1) == best)) + 1
@@ -61,7 +64,7 @@ def test_a_boundary_is_met_exactly_and_not_by_a_float():
     for n, low in ((30, 27), (big, big // 10 * 9)):
         envelope = Envelope(np.array([0, n]), np.array([0.0, low]), np.array([0.0, n]))
         assert deepest_rank(envelope, parse_share(0.9, "precision")) == n
-        assert deepest_rank(envelope, parse_share("0.90000000000000000001", "precision")) is None
+        assert deepest_rank(envelope, parse_share("0.90000000000000000001", "precision")) == 0
 
 
 @settings(max_examples=80, deadline=None)
@@ -311,17 +314,6 @@ def test_bad_cuts_are_refused_in_one_line(study, ranking, tmp_path, capsys):
     pq.write_table(pa.table({"item": ["x"], "conf": [2.0], "label": pa.array([1], pa.int8())}), folder / "z.parquet")
     assert "fingerprint" in refused("--rank", 5, "--out", tmp_path / "out")
     assert not (tmp_path / "out").exists()
-
-
-def test_bounds_that_hold_rank_by_rank_prove_nothing_of_one_that_was_searched_for(study):
-    path, _ = study
-    summary = json.loads((path / "evaluation.json").read_text())
-    del summary["streameval_checksum"]
-    summary["claim"]["coverage"] = "pointwise"
-    (path / "evaluation.json").write_text(json.dumps(summary))
-    with pytest.raises(StudyError, match="at each rank by itself"):
-        streameval.cut(path, precision=0.5)
-    assert streameval.cut(path, rank=50).rank == 50
 
 
 def test_what_ends_early_leaves_nothing(study, tmp_path, monkeypatch):

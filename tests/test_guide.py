@@ -15,6 +15,7 @@ import duckdb
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.csv
 import pyarrow.parquet as pq
 import pytest
 
@@ -54,6 +55,8 @@ def prepared(tmp_path_factory):
     truth = (rank * 0.6180339887 % 1 < 1 / (1 + rank / 20_000)).astype(np.int8)
     pq.write_table(pa.table({"id": rank * 7, "team": rank % 3}), home / "ranking.parquet")
     pq.write_table(pa.table({"good": truth, "score": -rank}), home / "labelled.parquet")
+    drawn = np.sort(np.random.default_rng(0).choice(n, 2_000, replace=False))
+    pa.csv.write_csv(pa.table({"id": (drawn + 1) * 7, "label": truth[drawn]}), home / "sample.csv")
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(home)
         for study, by in (("my-study", None), ("by-team", "team")):
@@ -130,7 +133,7 @@ def test_guide_lists_topics_and_shows_one(capsys):
     assert run(["guide", "sql"]) == 0
     assert capsys.readouterr().out == PAGES["sql.md"]
     assert run(["guide", "nothing"]) == 2
-    assert "no guide 'nothing'. Hint: there are batch, " in capsys.readouterr().err
+    assert "no guide 'nothing'. Hint: there are adopt, " in capsys.readouterr().err
 
 
 def expected_of_queries():

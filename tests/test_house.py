@@ -95,3 +95,10 @@ def test_help_imports_nothing_heavy():
     code = "import sys, streameval.cli; print({'numba', 'pyarrow', 'polars', 'duckdb'} & set(sys.modules))"
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert out.stdout.strip() == "set()"
+
+
+def test_every_file_of_verbs_has_a_function_that_users_call():
+    import streameval
+
+    homes = {home.removeprefix("verbs.") for home in streameval._HOMES.values() if home.startswith("verbs.")}
+    assert {path.stem for path in (ROOT / "verbs").glob("*.py")} - homes == {"__init__", "demo"}

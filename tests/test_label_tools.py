@@ -24,7 +24,7 @@ from streameval.labelling.reading import read_votes
 from streameval.parquet.account import Forecast
 from streameval.rankings.ranking import Ranking
 from streameval.study import Study
-from streameval.verbs.forecast import forecast
+from streameval.verbs.select import forecast
 
 RECORDED = Path(__file__).parent / "recorded"
 ODD = st.sampled_from("=+-@\t\r\n\"'<>&,\u202e\u200f\0\x1b")

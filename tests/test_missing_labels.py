@@ -10,7 +10,7 @@ import pytest
 import streameval
 from streameval.cli import run
 from streameval.study import Study
-from streameval.verbs.tasks import task_numbers
+from streameval.study.tasks import task_numbers
 
 N = 60_000
 SIDES = ("lower", "estimate", "upper")

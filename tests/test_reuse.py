@@ -20,7 +20,7 @@ from streameval.methods import create
 from streameval.order.tie_hashes import key_hashes
 from streameval.rankings.draw_by_key import draw_by_key, smallest
 from streameval.types import Labels
-from streameval.verbs.reuse import ByKey, plan_by_key
+from streameval.verbs.plan_by_key import ByKey, plan_by_key
 
 N = 6_000
 

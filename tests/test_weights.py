@@ -14,7 +14,7 @@ from streameval.methods import available, create
 from streameval.rankings import open_ranking
 from streameval.rankings.draw_by_key import draw_by_key
 from streameval.slices.plan import draw_by_slices
-from streameval.verbs.weights import weights
+from streameval.study.weights import weights
 
 N = 2_000
 ROWS = np.arange(1, N + 1)

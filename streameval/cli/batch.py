@@ -60,11 +60,9 @@ def job(verb: Callable[..., None]) -> Callable[..., None]:
 def stage(name: str, output: Output) -> Iterator[dict[str, Any]]:
     """Log one event for a stage when it is done: its `seconds`, `rows`, `bytes`, and what else it is told.
 
-    Yields
-    ------
-    dict
-        To be filled. `rows` and `bytes` are those that the stage read, or wrote where that is what it is for; null
-        where it did neither, or nobody counts them.
+    Yields:
+        dict: To be filled. `rows` and `bytes` are those that the stage read, or wrote where that is what it is for;
+            null where it did neither, or nobody counts them.
     """
     began = time.monotonic()
     facts: dict[str, Any] = {"seconds": 0.0, "rows": None, "bytes": None}
@@ -77,10 +75,8 @@ def stage(name: str, output: Output) -> Iterator[dict[str, Any]]:
 def _limit(seconds: float | None) -> Iterator[None]:
     """Interrupt what is inside after some time.
 
-    Raises
-    ------
-    OutsideError
-        The time is over.
+    Raises:
+        OutsideError: The time is over.
     """
     if seconds is None or threading.current_thread() is not threading.main_thread():
         yield

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from streameval.parquet.account import Forecast
+    from streameval.study.label_tables import Source
     from streameval.types import Plan
-    from streameval.verbs.forecast import Source
 
 
 def rehearsed(

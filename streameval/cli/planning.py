@@ -98,7 +98,7 @@ def plan_with_key(
 ) -> None:
     """Draw by key, take over labels, and say how many are left to ask for."""
     from streameval.study import Study
-    from streameval.verbs.reuse import ByKey, plan_by_key
+    from streameval.verbs.plan_by_key import ByKey, plan_by_key
 
     reuse, described = flags
     method, seed = chosen

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from decimal import Decimal
 from fractions import Fraction
 from typing import Any, Literal
 
@@ -147,7 +148,7 @@ class Curve:
 
         return self._estimated(bounds)
 
-    def rank_at_precision(self, precision: object) -> Bounds:
+    def rank_at_precision(self, precision: str | float | Decimal | Fraction) -> Bounds:
         """Deepest cutoff whose precision is at least `precision`; `lower` is the one that is proven to hold it.
 
         Args:
@@ -156,10 +157,9 @@ class Curve:
         Returns:
             Bounds: 0 where no rank has it; NaN where the curve's coverage is "none", or it contradicts itself.
         """
-        share = target(precision, "precision")
-        return self._at_target(rank_at_precision, share)
+        return self._at_target(rank_at_precision, target(precision, "precision"))
 
-    def rank_at_recall(self, recall: object) -> Bounds:
+    def rank_at_recall(self, recall: str | float | Decimal | Fraction) -> Bounds:
         """First cutoff whose recall is at least `recall`; by `upper` it is proven to be reached.
 
         Args:
@@ -169,8 +169,7 @@ class Curve:
             Bounds: Infinite where no rank may reach it; NaN where the curve's coverage is "none", or it contradicts
                 itself.
         """
-        share = target(recall, "recall")
-        return self._at_target(rank_at_recall, share)
+        return self._at_target(rank_at_recall, target(recall, "recall"))
 
     def threshold_at(self, rank: int) -> tuple[Any, Any, Any]:
         """Score of the item at `rank`, between the scores of its neighbours that were read.

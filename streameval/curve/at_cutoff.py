@@ -184,17 +184,15 @@ class Known:
 
 
 def bounds_at(known: Known, metric: str) -> tuple[FloatArray, FloatArray]:
-    """Bounds on a metric at some cutoffs; NaN where a corner leaves it undefined.
-
-    Args:
-        metric: Of `METRICS`.
+    """Bounds on a metric of `METRICS` at some cutoffs; NaN where a corner leaves it undefined.
 
     Returns:
         lower, upper (float64 arrays, shape (k,)): Sharp where the bounds on Y are those of a closed envelope of whole
             numbers.
     """
     asked = METRICS[metric]
-    low, high = asked.value(known.worst), asked.value(known.best)
+    with np.errstate(invalid="ignore"):  # bounds that contradict each other have corners that no list has
+        low, high = asked.value(known.worst), asked.value(known.best)
     return (high, low) if asked.better == "small" else (low, high)
 
 

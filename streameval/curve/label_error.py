@@ -80,9 +80,6 @@ def widen(curve: Curve, rate: float, confidence: float | None) -> Curve:
     Returns:
         Curve: Coverage "simultaneous" where it was "exact" or "simultaneous", "conditional" where it was; "none" stays
             "none". The claim is about the truth. The method's own columns are those of what people said.
-
-    Raises:
-        InputError: A rate outside [0, .5).
     """
     check_label_error(rate)
     if rate == 0:

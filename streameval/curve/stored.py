@@ -18,9 +18,6 @@ def stored_curve(facts: Mapping[str, Any], envelope: pa.Table, curve: pa.Table) 
     Args:
         facts: `n_items`, `claim`, `diagnostics`, `findings`; `estimates` and `misses` where they are unusual.
         envelope, curve: See `Curve.envelope_table` and `Curve.table`.
-
-    Raises:
-        KeyError, TypeError, ValueError, pyarrow.ArrowException: What does not fit together.
     """
     return Curve(
         n_items=facts["n_items"],

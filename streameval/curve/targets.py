@@ -5,12 +5,13 @@ With F positives in the list, recall t is first reached at positive j = ⌈t·(F
 
 from __future__ import annotations
 
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from fractions import Fraction
 
 import numpy as np
 
 from streameval.curve.areas import UNDEFINED, Interval
+from streameval.curve.envelope import Envelope
 from streameval.curve.extremes import Extremes, Walk
 from streameval.curve.points import crossing
 from streameval.errors import InputError
@@ -18,19 +19,39 @@ from streameval.errors import InputError
 _DECIMALS = 12  # of a target, here and in SQL: then both are whole numbers over 10¹²
 
 
-def target(value: object, name: str) -> Fraction:
-    """Read a precision or recall as the decimal that was typed, to twelve places; an `InputError` outside (0, 1].
+def parse_share(value: str | float | Decimal | Fraction, name: str) -> Fraction:
+    """Read a precision or a recall as the decimal that was typed.
+
+    Args:
+        value: A float means its shortest decimal: 0.9 is 9/10.
+        name: What it is, for messages.
+
+    Raises:
+        InputError: It is no number in (0, 1].
+
+    >>> parse_share(0.9, "precision")
+    Fraction(9, 10)
+    """
+    if isinstance(value, Fraction):
+        share = value
+    else:
+        try:
+            # the float comes first: it refuses 1e-999999999 before a fraction of so many digits is made
+            share = Fraction(str(value)) if 0 < float(str(value)) <= 1 else Fraction(0)
+        except (ValueError, OverflowError):
+            raise InputError(f"{name} is '{value}', not a number", "give a decimal in (0, 1], such as 0.9") from None
+    if not 0 < share <= 1:
+        raise InputError(f"{name} is {value}, outside (0, 1]")
+    return share
+
+
+def target(value: str | float | Decimal | Fraction, name: str) -> Fraction:
+    """Read a precision or recall as the decimal that was typed, to twelve places; errors as in `parse_share`.
 
     >>> target(0.9, "recall"), target("0.07", "recall")
     (Fraction(9, 10), Fraction(7, 100))
     """
-    try:
-        share = Fraction(round(Decimal(str(value)), _DECIMALS))
-    except (InvalidOperation, ValueError, OverflowError):
-        raise InputError(f"{name} is '{value}', not a number", "give a decimal such as 0.9") from None
-    if not 0 < share <= 1:
-        raise InputError(f"{name} is {value}, outside (0, 1]", "0.9 is nine in ten")
-    return share
+    return parse_share(round(parse_share(value, name), _DECIMALS), name)
 
 
 def wanted(recall: Fraction, positives: float) -> int:
@@ -104,6 +125,16 @@ def rank_at_precision(extremes: Extremes, precision: Fraction) -> Interval:
     return deepest[0], deepest[1]
 
 
+def best_precision(envelope: Envelope) -> tuple[int, float]:
+    """Find the highest precision that is proven at any rank, and the largest rank that has it.
+
+    It stands at a breakpoint: before one the bound rises, and after one it is flat.
+    """
+    share = np.floor(envelope.lower[1:]) / envelope.rank[1:]
+    best = share.size - 1 - int(np.argmax(share[::-1]))
+    return int(envelope.rank[1:][best]), float(share[best])
+
+
 def recall_at_precision(extremes: Extremes, precision: Fraction) -> Interval:
     """Bounds on the highest recall at any rank whose precision is at least `precision`, over lists with P > 0.
 
@@ -129,7 +160,7 @@ def recall_at_precision(extremes: Extremes, precision: Fraction) -> Interval:
 def _kept(walk: Walk, precision: Fraction) -> float:
     """Positives up to the last rank with at least that precision: a run's end, as Y rises nowhere else."""
     y, r = (part.astype(np.int64) for part in walk.ends)
-    if r.size and r[-1] * float(precision.denominator) >= 2**62:
+    if r.max(initial=1) * float(precision.denominator) >= 2**62:
         y, r = y.astype(object), r.astype(object)  # whole numbers of any size
     kept = np.flatnonzero(y * precision.denominator >= r * precision.numerator)
     return float(y[kept[-1]]) if kept.size else 0.0

@@ -67,7 +67,7 @@ def fill_ends(n_items: int, c: float, offset: float, near: float, far: float, ou
 
 
 @kernel
-def _pmf_table(w: int, n: int) -> FloatArray:
+def pmf_table(w: int, n: int) -> FloatArray:
     """table[K, k]: probability of k positives among n of w drawn when K of the w are positive."""
     table = np.zeros((w + 1, n + 1))
     for big in range(w + 1):
@@ -119,7 +119,9 @@ def _penalty(table: FloatArray, w: int, n: int, x: float, mu: float, low: int, h
 
 
 @kernel
-def _gain(table: FloatArray, exact: bool, mu: float, w: int, n: int, k: float, q: float, low: int, high: int) -> float:
+def stratum_gain(
+    table: FloatArray, exact: bool, mu: float, w: int, n: int, k: float, q: float, low: int, high: int
+) -> float:
     """g of the module docstring for one stratum, mu and prediction q."""
     kappa = (w - n) / (w - 1.0) if exact else 1.0
     y = mu * w / n * kappa
@@ -183,12 +185,12 @@ def _upper(
             if small and (w != table_w or n[j] != table_n):
                 table_w = w
                 table_n = n[j]
-                table = _pmf_table(table_w, table_n)
+                table = pmf_table(table_w, table_n)
             for m in range(mu.size):
                 exact = small and mu[m] * w < 300
-                g = _gain(table, exact, mu[m], w, n[j], k_high[j], q_high, low, high)
+                g = stratum_gain(table, exact, mu[m], w, n[j], k_high[j], q_high, low, high)
                 if q_low < q_high:
-                    g = min(g, _gain(table, exact, mu[m], w, n[j], k_high[j], q_low, low, high))
+                    g = min(g, stratum_gain(table, exact, mu[m], w, n[j], k_high[j], q_low, low, high))
                 total[m] += g
             bound = mixture_root(mu, total, threshold)
         drawn += n[j]

@@ -150,6 +150,7 @@ def descend(
         if c < 0:
             bins[i] = -1
         elif kind[c] == wanted_kind:
+            # apart from bins and from −1, so that a later call for another kind does not take it for a bin of before
             bins[i] = -2 - (base[c] + np.int64((word[i] - start[c]) >> shift[c]))
 
 

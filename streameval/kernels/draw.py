@@ -79,7 +79,7 @@ def _prefix(width: int, count: int, stream: np.uint64, out: Int64Array) -> None:
     What lies at a place that was never touched is the place's own number, so an open-addressing table of the touched
     places is all that is kept: O(count) memory and time, whatever the width.
     """
-    slots = 8
+    slots = 8  # a power of two, at most a quarter of them taken: a search meets few others
     while slots < 4 * count:
         slots *= 2
     place = np.full(slots, -1, dtype=np.int64)

@@ -17,9 +17,6 @@ def window_sums(values: Int64Array, last: Int64Array, window: int) -> Int64Array
         last (int64 array, shape (k,)): 0-based position in `values` of the last rank of each window; the ranks before
             it are consecutive.
         window: Δ; a window that would begin before position 0 is cut there.
-
-    Returns:
-        int64 array, shape (k,)
     """
     sums = np.empty(last.size, dtype=np.int64)
     for i in range(last.size):

@@ -60,7 +60,7 @@ def add_strings(state: UInt64Array, offsets: Int64Array, data: UInt8Array, valid
         h = mix64(state[i] ^ np.uint64(end - start))
         for at in range(start, end, 8):
             word = np.uint64(0)
-            for j in range(min(8, end - at)):
+            for j in range(min(8, end - at)):  # byte by byte: a string begins anywhere, and its last word is short
                 word |= np.uint64(data[at + j]) << np.uint64(8 * j)
             h = mix64(h ^ word)
         state[i] = h

@@ -112,7 +112,7 @@ def _each(rows: pa.Table, spoken: pa.Table, others: Int64Array, equal: Int64Arra
     votes = np.bincount(who, minlength=len(known))
     pairs = np.bincount(who, weights=others, minlength=len(known)).astype(np.int64)
     same = np.bincount(who, weights=equal, minlength=len(known)).astype(np.int64)
-    found = {
+    people = {
         name: {
             "votes": int(votes[i]),
             "skips": 0,
@@ -123,8 +123,8 @@ def _each(rows: pa.Table, spoken: pa.Table, others: Int64Array, equal: Int64Arra
     }
     skipped = rows.filter(pc.equal(rows.column("fate"), "skipped")).column("annotator").to_pylist()
     for name in skipped:
-        found.setdefault(name or "", _nothing())["skips"] += 1
-    return dict(sorted(found.items()))
+        people.setdefault(name or "", _nothing())["skips"] += 1
+    return dict(sorted(people.items()))
 
 
 def _nothing() -> dict[str, Any]:

@@ -85,12 +85,12 @@ def whose(rows: pa.Table, counts: Counts, label: Int8Array, rank: Int64Array, pe
 def _parties(sources: Sequence[tuple[str, int]], people: Agreement) -> str:
     """Who gave how many labels: sources, or of one source the annotators that it names."""
     named = [(name, one["votes"]) for name, one in people.annotators.items() if name and one["votes"]]
-    what, found = ("answers", sorted(named, key=lambda one: -one[1])) if len(sources) < 2 < 1 + len(named) else (
+    what, givers = ("answers", sorted(named, key=lambda one: -one[1])) if len(sources) < 2 < 1 + len(named) else (
         "labels", sources)  # fmt: skip
-    if not found:
+    if not givers:
         return "there are no labels"
-    given = ", ".join(f"{count:,} from {short(name)}" for name, count in found[:_MOST])
-    more = f" and others from {len(found) - _MOST:,} more" if len(found) > _MOST else ""
+    given = ", ".join(f"{count:,} from {short(name)}" for name, count in givers[:_MOST])
+    more = f" and others from {len(givers) - _MOST:,} more" if len(givers) > _MOST else ""
     return f"{what} are {given}{more}"
 
 
@@ -121,8 +121,8 @@ def _sources(rows: pa.Table, labelled: Int64Array) -> list[tuple[str, int]]:
     people = pc.unique(voted.column("annotator"))
     if len(people) == 1 and people[0].as_py() and voted.column("source").null_count == voted.num_rows:
         return [(people[0].as_py(), len(labelled))]  # one person, whose files are not sources of their own
-    found = voted.group_by("origin").aggregate([("rank", "count_distinct")])
-    pairs = zip(found.column("origin").to_pylist(), found.column("rank_count_distinct").to_pylist(), strict=True)
+    counted = voted.group_by("origin").aggregate([("rank", "count_distinct")])
+    pairs = zip(counted.column("origin").to_pylist(), counted.column("rank_count_distinct").to_pylist(), strict=True)
     return sorted(pairs, key=lambda one: (-one[1], one[0]))
 
 

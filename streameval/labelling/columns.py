@@ -6,9 +6,8 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import duckdb
-
 from streameval.errors import InputError, did_you_mean
+from streameval.labelling.duckdb_session import Connection
 from streameval.labelling.options import LabelColumns
 from streameval.labelling.readers import ROW, Opened, distinct
 from streameval.labelling.tools import tool_of
@@ -23,8 +22,8 @@ ANSWERS = {
 
 
 @dataclass(frozen=True)
-class Found:
-    """The same in one source: quoted names, or None, and the SQL type of every column.
+class SourceColumns:
+    """Columns of one source: names as SQL has them, or None, and the SQL type of every column.
 
     Attributes:
         keys: Names as they stand there.
@@ -46,7 +45,7 @@ class Found:
         return self.types[name]
 
 
-def find(connection: duckdb.DuckDBPyConnection, opened: Opened, asked: LabelColumns) -> Found:
+def find(connection: Connection, opened: Opened, asked: LabelColumns) -> SourceColumns:
     """Find every column, whatever its capitals.
 
     Raises:
@@ -60,7 +59,7 @@ def find(connection: duckdb.DuckDBPyConnection, opened: Opened, asked: LabelColu
     keys = search.keys(asked.on)
     role = {"se_task": "task", "se_rank": "rank", "rank": "rank"}.get(keys[0].lower(), "key")
     label = names["label"] if asked.label == "label" else (asked.label,)
-    return Found(
+    return SourceColumns(
         keys=keys,
         role=role if len(keys) == 1 else "key",
         label=search.one("label", asked.label, (*label, "label") if asked.label == "label" else label),

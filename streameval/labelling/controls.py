@@ -6,13 +6,12 @@ import hashlib
 from collections.abc import Sequence
 from typing import Any
 
-import duckdb
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from streameval.errors import InputError, did_you_mean, outside_trouble
+from streameval.errors import InputError, did_you_mean
 from streameval.labelling import expressions as sql
-from streameval.labelling.duckdb_session import connected
+from streameval.labelling.duckdb_session import connected, one_line_errors
 from streameval.labelling.readers import ROW, distinct, given, name_of, open_source
 
 
@@ -31,23 +30,18 @@ def read_controls(source: Any, columns: Sequence[str], schema: pa.Schema) -> pa.
         InputError: A column is missing or of another type, or a label is not there or cannot be read.
     """
     name = name_of(source)
-    with connected() as connection:
-        try:
-            opened = open_source(connection, source)
-            names = dict(zip(opened.columns, distinct(list(opened.columns)), strict=True))
-            for column in (*columns, "label"):
-                if column not in names:
-                    raise InputError(
-                        f"{name}: the control items have no column '{column}'", did_you_mean(column, names)
-                    )
-            kinds = {row[0]: row[1] for row in connection.execute("DESCRIBE se_given").fetchall()}
-            value, state = sql.value_of(given(names["label"]), kinds[names["label"]])
-            shown = "".join(f"{given(names[c])} AS c{i}, " for i, c in enumerate(columns))
-            table = connection.sql(
-                f"SELECT {shown} ({value})::DOUBLE AS expected, {state} AS state FROM se_given ORDER BY {ROW}"
-            ).to_arrow_table()
-        except duckdb.Error as error:
-            raise outside_trouble(error) or InputError(f"{name}: {str(error).splitlines()[0]}") from error
+    with connected() as connection, one_line_errors(name):
+        opened = open_source(connection, source)
+        names = dict(zip(opened.columns, distinct(list(opened.columns)), strict=True))
+        for column in (*columns, "label"):
+            if column not in names:
+                raise InputError(f"{name}: the control items have no column '{column}'", did_you_mean(column, names))
+        kinds = {row[0]: row[1] for row in connection.execute("DESCRIBE se_given").fetchall()}
+        value, state = sql.value_of(given(names["label"]), kinds[names["label"]])
+        shown = "".join(f"{given(names[c])} AS c{i}, " for i, c in enumerate(columns))
+        table = connection.sql(
+            f"SELECT {shown} ({value})::DOUBLE AS expected, {state} AS state FROM se_given ORDER BY {ROW}"
+        ).to_arrow_table()
     state = table.column("state").to_pylist()
     unknown = [i for i, one in enumerate(state, 1) if one != "answer"]
     if unknown:
@@ -56,13 +50,13 @@ def read_controls(source: Any, columns: Sequence[str], schema: pa.Schema) -> pa.
 
 
 def _typed(table: pa.Table, columns: Sequence[str], schema: pa.Schema, name: str) -> pa.Table:
-    found: dict[str, Any] = {}
+    typed: dict[str, Any] = {}
     for i, column in enumerate(columns):
         try:
-            found[column] = pc.cast(table.column(f"c{i}"), schema.field(column).type)
+            typed[column] = pc.cast(table.column(f"c{i}"), schema.field(column).type)
         except pa.ArrowException as error:
             kind = schema.field(column).type
             raise InputError(f"{name}: column '{column}' of the control items is no {kind} ({error})") from error
-    rows = pa.table({**found, "expected": table.column("expected")})
+    rows = pa.table({**typed, "expected": table.column("expected")})
     content = [hashlib.sha256(repr(row).encode()).hexdigest()[:16] for row in rows.to_pylist()]
     return rows.append_column("content", pa.array(content, pa.string()))

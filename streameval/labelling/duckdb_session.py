@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import itertools
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
+from typing import TypeAlias
 
 import duckdb
 
+from streameval.errors import InputError, outside_trouble
+
+Connection: TypeAlias = duckdb.DuckDBPyConnection
+
 
 @contextmanager
-def connected(spill: str | None = None, memory: str | None = None) -> Iterator[duckdb.DuckDBPyConnection]:
+def connected(spill: str | None = None, memory: str | None = None) -> Iterator[Connection]:
     """Open a database in memory: moments are UTC, and nothing is printed.
 
     Args:
@@ -23,7 +29,47 @@ def connected(spill: str | None = None, memory: str | None = None) -> Iterator[d
         if connection.execute("SELECT current_setting('enable_progress_bar')").fetchall() != [(False,)]:
             connection.execute("SET enable_progress_bar = false")
         if spill is not None:
-            connection.execute("SET temp_directory = '" + spill.replace("'", "''") + "'")
+            connection.execute(f"SET temp_directory = {literal(spill)}")
         if memory is not None:
             connection.execute(f"SET memory_limit = '{memory}'")
         yield connection
+
+
+@contextmanager
+def one_line_errors(source: str) -> Iterator[None]:
+    """Turn DuckDB's errors about a source into one line of ours."""
+    try:
+        yield
+    except duckdb.Error as error:
+        raise outside_trouble(error) or InputError(f"{source}: {_first_line(error)}") from error
+
+
+def _first_line(error: BaseException) -> str:
+    """DuckDB's message, without the query and the advice for its own interface."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    kept = list(itertools.takewhile(lambda line: not line.startswith(("LINE ", "Possible", "*", "CREATE ")), lines))
+    return "; ".join(kept[:3])[:300] if kept else type(error).__name__
+
+
+def quote(name: str) -> str:
+    """Quote an identifier for SQL."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+def literal(text: str) -> str:
+    """Quote a string for SQL."""
+    return "'" + text.replace("'", "''") + "'"
+
+
+def unique_names(names: Sequence[str], first: int = 2, taken: Collection[str] = ()) -> list[str]:
+    """Number names that come again, whatever their capitals, from `first` on.
+
+    >>> unique_names(["a", "b", "A"])
+    ['a', 'b', 'A_2']
+    """
+    known, unique = set(taken), list[str]()
+    for name in names:
+        numbered = itertools.chain([name], (f"{name}_{number}" for number in itertools.count(first)))
+        unique.append(next(one for one in numbered if one.lower() not in known))
+        known.add(unique[-1].lower())
+    return unique

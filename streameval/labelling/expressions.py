@@ -22,12 +22,7 @@ def is_number(kind: str) -> bool:
 
 
 def rank_of(column: str, kind: str) -> str:
-    """A rank as BIGINT, null where it is none: '17' and '17.0' are both rank 17.
-
-    Args:
-        column: Quoted.
-        kind: Its SQL type.
-    """
+    """A rank as BIGINT, null where it is none, of a quoted column: '17' and '17.0' are both rank 17."""
     if kind == "BIGINT":
         return column
     if is_integer(kind):

@@ -41,20 +41,15 @@ SCHEMA = pa.schema(
 
 
 def issues_of(labels: Labels, rows: pa.Table, strangers: pa.Table) -> pa.Table:
-    """List every issue: of ranks first, then of rows in the order in which they came.
-
-    Args:
-        rows: With `fate`, as `streameval.labelling.fates` gives them.
-        strangers: As `trouble_between_strangers` gives it.
-    """
+    """List every issue: of ranks first, then of rows, which have a `fate`, in the order in which they came."""
     missing = labels.rank[~labels.known]
     undecided = labels.rank[~labels.known & (labels.votes > 0)]
-    found = rows.filter(pc.is_in(rows.column("fate"), value_set=pa.array(KINDS)))
+    listed = rows.filter(pc.is_in(rows.column("fate"), value_set=pa.array(KINDS)))
     return pa.concat_tables(
         [
             _of_ranks("missing", missing),
             _of_ranks("undecided", undecided),
-            _of_rows(found, found.column("fate")),
+            _of_rows(listed, listed.column("fate")),
             strangers,
             untimed(rows),
         ]
@@ -64,8 +59,8 @@ def issues_of(labels: Labels, rows: pa.Table, strangers: pa.Table) -> pa.Table:
 def untimed(rows: pa.Table) -> pa.Table:
     """Answers of which something could not be understood, though they are answers: the moment."""
     spoken = pc.is_in(rows.column("state"), value_set=pa.array(["answer", "skip"]))
-    found = rows.filter(pc.and_(spoken, pc.is_valid(rows.column("said"))))
-    return _of_rows(found, pa.chunked_array([pa.array(["untimed"] * found.num_rows, pa.string())]))
+    late = rows.filter(pc.and_(spoken, pc.is_valid(rows.column("said"))))
+    return _of_rows(late, pa.chunked_array([pa.array(["untimed"] * late.num_rows, pa.string())]))
 
 
 def trouble_between_strangers(rows: pa.Table) -> pa.Table:
@@ -73,14 +68,14 @@ def trouble_between_strangers(rows: pa.Table) -> pa.Table:
     votes = rows.filter(pc.and_(pc.equal(rows.column("fate"), "vote"), pc.is_null(rows.column("voter"))))
     with connected() as connection:
         connection.register("votes", votes)
-        found = connection.sql(
+        troubled = connection.sql(
             """SELECT * EXCLUDE (many, apart, nth), CASE WHEN apart THEN 'contradictory' ELSE 'doubled' END AS kind
                FROM (SELECT *, count(*) OVER item AS many, min(value) OVER item <> max(value) OVER item AS apart,
                             row_number() OVER (PARTITION BY rank ORDER BY id) AS nth
                      FROM votes WINDOW item AS (PARTITION BY rank))
                WHERE many > 1 AND (apart OR nth > 1) ORDER BY id"""
         ).to_arrow_table()
-    return _of_rows(found, found.column("kind"))
+    return _of_rows(troubled, troubled.column("kind"))
 
 
 def _of_ranks(kind: str, ranks: np.ndarray) -> pa.Table:

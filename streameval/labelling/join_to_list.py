@@ -8,18 +8,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import duckdb
 import numpy as np
 import pyarrow as pa
 
-from streameval.errors import InputError, outside_trouble
+from streameval.errors import InputError
 from streameval.kernels.placing import MISSING, place_labels
 from streameval.labelling import expressions as sql
-from streameval.labelling.columns import Found, find
-from streameval.labelling.duckdb_session import connected
+from streameval.labelling.columns import SourceColumns, find
+from streameval.labelling.duckdb_session import Connection, connected, one_line_errors, quote
 from streameval.labelling.match_items import refuse_shortened, shortened
 from streameval.labelling.options import LabelColumns
-from streameval.labelling.readers import given, name_of, open_source, quote
+from streameval.labelling.readers import given, name_of, open_source
 from streameval.stores.scratch import mapped_bytes
 from streameval.typing import UInt8Array
 
@@ -60,15 +59,14 @@ def join_labels(source: Any, columns: LabelColumns, n_items: int, keys: ItemKeys
     """
     out = mapped_bytes(folder / "labels", n_items)
     out[:] = MISSING
-    with tempfile.TemporaryDirectory(dir=folder) as spill, connected(spill, _MEMORY) as connection:
-        try:
-            opened = open_source(connection, source)
-            found = find(connection, opened, columns)
-            for batch in _joined(connection, found, keys, opened.name):
-                _place(batch, out, opened.name)
-        except duckdb.Error as error:
-            text = " ".join(str(error).split())[:200]
-            raise outside_trouble(error) or InputError(f"{name_of(source)}: {text}") from error
+    with (
+        tempfile.TemporaryDirectory(dir=folder) as spill,
+        connected(spill, _MEMORY) as connection,
+        one_line_errors(name_of(source)),
+    ):
+        opened = open_source(connection, source)
+        for batch in _joined(connection, find(connection, opened, columns), keys, opened.name):
+            _place(batch, out, opened.name)
     missing = int(np.sum(out == MISSING))
     if missing:
         first = int(np.argmax(out == MISSING))
@@ -79,37 +77,37 @@ def join_labels(source: Any, columns: LabelColumns, n_items: int, keys: ItemKeys
     return out
 
 
-def _joined(connection: duckdb.DuckDBPyConnection, found: Found, keys: ItemKeys, name: str) -> Iterator[pa.RecordBatch]:
+def _joined(connection: Connection, columns: SourceColumns, keys: ItemKeys, name: str) -> Iterator[pa.RecordBatch]:
     """Position and label of every row that has one."""
-    value, state = sql.value_of(given(found.label), found.kind(found.label))
-    if found.role == "key":
-        join, rounded = _by_keys(connection, found, keys, name)
+    value, state = sql.value_of(given(columns.label), columns.kind(columns.label))
+    if columns.role == "key":
+        join, rounded = _by_keys(connection, columns, keys, name)
         rows = f"SELECT {_POSITION}, ({value})::DOUBLE AS value FROM se_given JOIN se_items ON {join}"
-    elif found.role == "rank" and keys.ranked == "stored":
-        rank = sql.rank_of(given(found.keys[0]), found.kind(found.keys[0]))
-        rounded = shortened(found, ["BIGINT"])
+    elif columns.role == "rank" and keys.ranked == "stored":
+        rank = sql.rank_of(given(columns.keys[0]), columns.kind(columns.keys[0]))
+        rounded = shortened(columns, ["BIGINT"])
         rows = f"SELECT ({rank}) - 1 AS {_POSITION}, ({value})::DOUBLE AS value FROM se_given"
     else:
         raise InputError(
-            f"{name}: labels by {found.keys[0]}, but the rows of this list do not lie in the order of their ranks",
+            f"{name}: labels by {columns.keys[0]}, but the rows of this list do not lie in the order of their ranks",
             "join labels by columns of the items, with --on COL",
         )
     odd = connection.execute(
-        f"SELECT {given(found.label)}::VARCHAR, {rounded} FROM se_given WHERE ({state}) = 'unreadable' OR {rounded} "
+        f"SELECT {given(columns.label)}::VARCHAR, {rounded} FROM se_given WHERE ({state}) = 'unreadable' OR {rounded} "
         "LIMIT 1"
     )
     for label, lost in odd.fetchall():
         if lost:
-            refuse_shortened(connection, found, rounded, name)
+            refuse_shortened(connection, columns, rounded, name)
         raise InputError(f"{name}: label '{str(label)[:40]}' is not 0 or 1")
     yield from connection.sql(f"SELECT * FROM ({rows}) WHERE value IS NOT NULL").to_arrow_reader(_ROWS)
 
 
-def _by_keys(connection: duckdb.DuckDBPyConnection, found: Found, keys: ItemKeys, name: str) -> tuple[str, str]:
+def _by_keys(connection: Connection, columns: SourceColumns, keys: ItemKeys, name: str) -> tuple[str, str]:
     """Make the table `se_items`; returns what joins it, and what is true of keys that lost digits."""
     by_lower = {column.lower(): column for column in reversed(list(keys.names))}
     names = []
-    for key in found.keys:
+    for key in columns.keys:
         column = key if key in keys.names else by_lower.get(key.lower())
         if column is None:
             raise InputError(f"{name}: labels come with '{key}', which the list does not have")
@@ -123,9 +121,9 @@ def _by_keys(connection: duckdb.DuckDBPyConnection, found: Found, keys: ItemKeys
     for table in tables:
         connection.register("se_first", table)
         connection.execute(f"INSERT INTO se_items SELECT {_POSITION}, {listed} FROM se_first")
-    theirs = [sql.key_of(given(key), found.kind(key), kinds[n]) for key, n in zip(found.keys, names, strict=True)]
+    theirs = [sql.key_of(given(key), columns.kind(key), kinds[n]) for key, n in zip(columns.keys, names, strict=True)]
     join = " AND ".join(f"se_items.key{i} = {key}" for i, key in enumerate(theirs))
-    return join, shortened(found, [kinds[n] for n in names])
+    return join, shortened(columns, [kinds[n] for n in names])
 
 
 def _place(batch: pa.RecordBatch, out: UInt8Array, name: str) -> None:

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import duckdb
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from streameval.errors import InputError, did_you_mean
 from streameval.labelling import expressions as sql
-from streameval.labelling.columns import Found
-from streameval.labelling.readers import given, quote
+from streameval.labelling.columns import SourceColumns
+from streameval.labelling.duckdb_session import Connection, quote
+from streameval.labelling.readers import given
 from streameval.types import Plan
 
 OURS = ("rank", "stratum", "weight", "se_task")
@@ -47,21 +47,21 @@ class Join:
     shortened: str
 
 
-def match_keys(connection: duckdb.DuckDBPyConnection, plan: Plan, items: Items, found: Found, name: str) -> Join:
+def match_keys(connection: Connection, plan: Plan, items: Items, columns: SourceColumns, name: str) -> Join:
     """Make the table `se_known` (rank, task, key0 …); an `InputError` where key columns are missing or not unique."""
-    if found.role == "rank":
+    if columns.role == "rank":
         connection.register("se_known", _known(plan.ranks, np.full(plan.ranks.size, -1), plan.ranks))
-        key = sql.rank_of(given(found.keys[0]), found.kind(found.keys[0]))
+        key = sql.rank_of(given(columns.keys[0]), columns.kind(columns.keys[0]))
         unknown = f"coalesce({key} NOT BETWEEN 1 AND {plan.n_items}, true)"
-        return Join(f"se_known.key0 = {key}", unknown, shortened(found, ["BIGINT"]))
-    if found.role == "task":
+        return Join(f"se_known.key0 = {key}", unknown, shortened(columns, ["BIGINT"]))
+    if columns.role == "task":
         if items.selection is None:
             raise InputError(f"{name}: its rows are tasks, but this study has no selection", "run `streameval select`")
         connection.register("se_known", _tasks(items.selection, items.extra))
-        key = sql.rank_of(given(found.keys[0]), found.kind(found.keys[0]))
+        key = sql.rank_of(given(columns.keys[0]), columns.kind(columns.keys[0]))
         unknown = f"coalesce({key} NOT IN (SELECT key0 FROM se_known), true)"
-        return Join(f"se_known.key0 = {key}", unknown, shortened(found, ["BIGINT"]))
-    return _by_items(connection, items.selection, found, name)
+        return Join(f"se_known.key0 = {key}", unknown, shortened(columns, ["BIGINT"]))
+    return _by_items(connection, items.selection, columns, name)
 
 
 def _known(rank: object, task: object, key: object) -> pa.Table:
@@ -79,16 +79,16 @@ def _tasks(selection: pa.Table, extra: pa.Table | None) -> pa.Table:
     return pa.table({"rank": table.column("rank"), "task": numbers, "key0": numbers})
 
 
-def _by_items(connection: duckdb.DuckDBPyConnection, selection: pa.Table | None, found: Found, name: str) -> Join:
+def _by_items(connection: Connection, selection: pa.Table | None, columns: SourceColumns, name: str) -> Join:
     have = [] if selection is None else [n for n in selection.column_names if n not in OURS]
     by_lower = {n.lower(): n for n in reversed(have)}
-    for key in found.keys:
+    for key in columns.keys:
         if key.lower() not in by_lower:
             raise InputError(
                 f"{name}: labels come with '{key}', which the study's selection does not have",
                 f"run `streameval select` first; {did_you_mean(key, have)}",
             )
-    names = [key if key in have else by_lower[key.lower()] for key in found.keys]
+    names = [key if key in have else by_lower[key.lower()] for key in columns.keys]
     connection.register("se_selection", selection.select(["rank", *names]) if selection is not None else None)
     kinds = {row[0]: row[1] for row in connection.execute("DESCRIBE se_selection").fetchall()}
     keys = [sql.known_key(quote(n), kinds[n]) for n in names]
@@ -107,26 +107,26 @@ def _by_items(connection: duckdb.DuckDBPyConnection, selection: pa.Table | None,
             "ranks",
             "join on columns that are unique together, or on the rank",
         )
-    theirs = [sql.key_of(given(k), found.kind(k), kinds[n]) for k, n in zip(found.keys, names, strict=True)]
+    theirs = [sql.key_of(given(k), columns.kind(k), kinds[n]) for k, n in zip(columns.keys, names, strict=True)]
     join = " AND ".join(f"se_known.key{i} = {key}" for i, key in enumerate(theirs))
     unknown = " OR ".join(f"{key} IS NULL" for key in theirs)
-    if found.ours:  # a task of ours that matches nothing was damaged
+    if columns.ours:  # a task of ours that matches nothing was damaged
         unknown = f"({unknown}) OR NOT EXISTS (SELECT 1 FROM se_known WHERE {join})"
-    return Join(join, unknown, shortened(found, [kinds[n] for n in names]))
+    return Join(join, unknown, shortened(columns, [kinds[n] for n in names]))
 
 
-def shortened(found: Found, known: Sequence[str]) -> str:
+def shortened(columns: SourceColumns, known: Sequence[str]) -> str:
     """SQL that is true of rows whose key lost digits; `known` are the SQL types of the items' own columns."""
-    texts = [key for key, kind in zip(found.keys, known, strict=True)
-             if sql.is_integer(kind) and not sql.is_number(found.kind(key))]  # fmt: skip
+    texts = [key for key, kind in zip(columns.keys, known, strict=True)
+             if sql.is_integer(kind) and not sql.is_number(columns.kind(key))]  # fmt: skip
     return " OR ".join(sql.shortened(given(key)) for key in texts) or "false"
 
 
-def refuse_shortened(connection: duckdb.DuckDBPyConnection, found: Found, rows: str, name: str) -> None:
+def refuse_shortened(connection: Connection, columns: SourceColumns, rows: str, name: str) -> None:
     """Refuse a source because of the rows of which `rows` is true: rounded keys would join other items."""
-    said = " || ', ' || ".join(f"coalesce({given(key)}::VARCHAR, '')" for key in found.keys)
+    said = " || ', ' || ".join(f"coalesce({given(key)}::VARCHAR, '')" for key in columns.keys)
     ((first, count),) = connection.execute(f"SELECT any_value({said}), count(*) FROM se_given WHERE {rows}").fetchall()
     raise InputError(
-        f"{name}: {', '.join(found.keys)} '{first[:40]}' lost its last digits, in {count:,} rows",
+        f"{name}: {', '.join(columns.keys)} '{first[:40]}' lost its last digits, in {count:,} rows",
         "a spreadsheet shortened these numbers: give the column as it was, formatted as text there",
     )

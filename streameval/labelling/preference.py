@@ -17,14 +17,10 @@ _MOST = 8  # sources that are named
 
 
 def places(stored: pa.Table, prefer: Sequence[str]) -> dict[str, int]:
-    """Place of every source that is preferred, 0 for the best; names of no source are left out.
-
-    Args:
-        stored: With `source` and `origin`, as `streameval.labelling.fates.STORED`.
-    """
+    """Place of every source that is preferred, 0 for the best; names of no source are left out."""
     known = {name: place for place, name in reversed(list(enumerate(prefer)))}
     met = ((origin, [known[name] for name in names if name in known]) for origin, names in _sources(stored))
-    return {origin: found[0] for origin, found in met if found}
+    return {origin: preferred[0] for origin, preferred in met if preferred}
 
 
 def check_preferred(stored: pa.Table, prefer: Sequence[str]) -> None:
@@ -40,6 +36,6 @@ def check_preferred(stored: pa.Table, prefer: Sequence[str]) -> None:
 
 def _sources(stored: pa.Table) -> Iterator[tuple[str, tuple[str, ...]]]:
     """Every source, with the names that mean it; its own comes first."""
-    found = stored.group_by("origin").aggregate([("source", "count")]).sort_by("origin")
-    for origin, said in zip(*(found.column(name).to_pylist() for name in ("origin", "source_count")), strict=True):
+    origins = stored.group_by("origin").aggregate([("source", "count")]).sort_by("origin")
+    for origin, said in zip(*(origins.column(name).to_pylist() for name in ("origin", "source_count")), strict=True):
         yield origin, (origin,) if said else (origin, PurePath(origin.removesuffix(".gz")).stem)

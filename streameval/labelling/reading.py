@@ -7,19 +7,17 @@ where a rank column has statistics (Parquet) even that costs no scan. Nothing is
 from __future__ import annotations
 
 import hashlib
-import itertools
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
-import duckdb
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from streameval.errors import InputError, StudyError, outside_trouble
+from streameval.errors import InputError, StudyError
 from streameval.labelling import expressions as sql
-from streameval.labelling.columns import Found, find
-from streameval.labelling.duckdb_session import connected
+from streameval.labelling.columns import SourceColumns, find
+from streameval.labelling.duckdb_session import Connection, connected, one_line_errors
 from streameval.labelling.match_items import Items, Join, match_keys, refuse_shortened
 from streameval.labelling.options import LabelColumns
 from streameval.labelling.readers import LISTED, ROW, Opened, Rejected, given, name_of, open_source
@@ -43,16 +41,17 @@ def read_votes(source: Any, plan: Plan, items: Items | None = None, columns: Lab
         InputError: A source that cannot be read, lacks a column, or says nothing about this study.
         StudyError: A source whose `se_study` names another study, or whose rows show other items.
     """
-    with temporary_folder("streameval-work") as spill, connected(str(spill), _MEMORY) as connection:
-        try:
-            with ThreadPoolExecutor(1) as pool:
-                opened = open_source(connection, source)
-                digest = pool.submit(opened.digest) if opened.digest else None
-                reading = _Reading(connection, opened, plan, find(connection, opened, columns or LabelColumns()))
-                table, counts = reading.run(items or Items())
-                content = digest.result() if digest else _content(table)
-        except duckdb.Error as error:
-            raise outside_trouble(error) or InputError(f"{name_of(source)}: {_first_line(error)}") from error
+    with (
+        temporary_folder("streameval-work") as spill,
+        connected(str(spill), _MEMORY) as connection,
+        one_line_errors(name_of(source)),
+        ThreadPoolExecutor(1) as pool,
+    ):
+        opened = open_source(connection, source)
+        digest = pool.submit(opened.digest) if opened.digest else None
+        reading = _Reading(connection, opened, plan, find(connection, opened, columns or LabelColumns()))
+        table, counts = reading.run(items or Items())
+        content = digest.result() if digest else _content(table)
     read = map(str, reading.columns_read().values())
     identity = hashlib.sha256("\0".join((content, *read)).encode()).hexdigest()[:16]
     return Votes(opened.name, identity, table, content=content, columns=reading.columns_read(), **counts)
@@ -60,28 +59,28 @@ def read_votes(source: Any, plan: Plan, items: Items | None = None, columns: Lab
 
 @dataclass(frozen=True)
 class _Reading:
-    connection: duckdb.DuckDBPyConnection
+    connection: Connection
     opened: Opened
     plan: Plan
-    found: Found
+    columns: SourceColumns
 
     def columns_read(self) -> dict[str, str | None]:
         """Names by option, as they stand in the source."""
-        f = self.found
+        f = self.columns
         return {"on": "\0".join(f.keys), "label": f.label, "annotator": f.annotator, "time": f.time, "source": f.source}
 
     def run(self, items: Items) -> tuple[pa.Table, dict[str, Any]]:
         """Table of votes, and the counts that `Votes` holds."""
         self._check_study()
-        join = match_keys(self.connection, self.plan, items, self.found, self.opened.name)
+        join = match_keys(self.connection, self.plan, items, self.columns, self.opened.name)
         rows, strange = self._count(join)
-        if items.selection is not None and (self.found.ours or self.found.role == "rank"):
-            refuse_other_items(self.connection, items.selection, self.found, join.on, self.opened.name)
+        if items.selection is not None and (self.columns.ours or self.columns.role == "rank"):
+            refuse_other_items(self.connection, items.selection, self.columns, join.on, self.opened.name)
         self.connection.execute(f"CREATE TEMP TABLE se_hits AS {self._hits(join.on)}")
         table = self._parsed()
         listed = self._unknown(join.unknown) if strange else SCHEMA.empty_table()
         rejected = self.opened.rejected()
-        broken = _broken(rejected, self.found.ours)
+        broken = _rows("unreadable", rejected.table.slice(0, LISTED), self.columns.ours)
         unplanned = rows - table.num_rows - strange
         table = _renumbered(pa.concat_tables([table, listed]), rejected)
         counts = {
@@ -103,7 +102,7 @@ class _Reading:
         return table.set_column(at, SCHEMA.field("line"), pa.array(line, mask=line < 0))
 
     def _check_study(self) -> None:
-        if not self.found.ours or "se_study" not in self.found.types:
+        if not self.columns.ours or "se_study" not in self.columns.types:
             return
         rows = self.connection.execute(
             "SELECT DISTINCT se_study::VARCHAR FROM se_given WHERE se_study IS NOT NULL LIMIT 1000"
@@ -117,8 +116,8 @@ class _Reading:
 
     def _count(self, join: Join) -> tuple[int, int]:
         """Rows, and rows whose key is none of this study."""
-        (key,) = self.found.keys if len(self.found.keys) == 1 else (None,)
-        if self.found.role == "rank" and key is not None and sql.is_integer(self.found.kind(key)):
+        (key,) = self.columns.keys if len(self.columns.keys) == 1 else (None,)
+        if self.columns.role == "rank" and key is not None and sql.is_integer(self.columns.kind(key)):
             # answered from the statistics of a Parquet file
             count, present, least, most = self.connection.execute(
                 f"SELECT count(*), count({given(key)}), min({given(key)}), max({given(key)}) FROM se_given"
@@ -130,11 +129,11 @@ class _Reading:
             "FROM se_given"
         ).fetchall()[0]
         if rounded:
-            refuse_shortened(self.connection, self.found, join.shortened, self.opened.name)
+            refuse_shortened(self.connection, self.columns, join.shortened, self.opened.name)
         return count, strange
 
     def _hits(self, join: str) -> str:
-        f = self.found
+        f = self.columns
         label = given(f.label) if f.choice is None else sql.chosen(given(f.label), given(f.choice))
         return (
             f"SELECT se_known.rank AS rank, se_known.task AS task, {label} AS label, "
@@ -144,39 +143,39 @@ class _Reading:
         )
 
     def _parsed(self) -> pa.Table:
-        f = self.found
+        f = self.columns
         value, state = sql.value_of("label", "VARCHAR" if f.choice else f.kind(f.label))
         time = "NULL::TIMESTAMPTZ" if f.time is None else sql.time_of("time", f.kind(f.time))
         late = "false"
         if f.time is not None:  # an answer at no known moment is an answer; what is none needs no moment
             late = f"(({state}) IN ('answer', 'skip') AND ({time}) IS NULL AND {sql.text_of('time')} IS NOT NULL)"
         said = f"CASE WHEN {late} THEN 'time ' || time::VARCHAR WHEN ({state}) = 'unreadable' THEN label::VARCHAR END"
-        found = self.connection.sql(
+        votes = self.connection.sql(
             f"""SELECT rank::BIGINT AS rank, ({value})::DOUBLE AS value, {state} AS state, left({said}, 200) AS said,
                 {sql.text_of("annotator")} AS annotator, {time} AS time, {sql.text_of("source")} AS source,
                 row::BIGINT AS row, NULL::BIGINT AS line, task::BIGINT AS task, {f.ours} AS ours
                 FROM se_hits ORDER BY row"""
         ).to_arrow_table()
-        return found.cast(SCHEMA)
+        return votes.cast(SCHEMA)
 
     def _unknown(self, unknown: str) -> pa.Table:
-        said = " || ', ' || ".join(f"coalesce({given(k)}::VARCHAR, '')" for k in self.found.keys)
-        found = self.connection.sql(
+        said = " || ', ' || ".join(f"coalesce({given(k)}::VARCHAR, '')" for k in self.columns.keys)
+        strangers = self.connection.sql(
             f"SELECT left({said}, 200) AS said, {ROW}::BIGINT AS row FROM se_given WHERE {unknown} LIMIT {LISTED}"
         ).to_arrow_table()
-        return _rows("unknown", found, self.found.ours)
+        return _rows("unknown", strangers, self.columns.ours)
 
     def _check_any(self, table: pa.Table, broken: pa.Table, rows: int, strange: int) -> None:
         """A table that says nothing about this study was given by mistake."""
-        name, key = self.opened.name, ", ".join(self.found.keys)
+        name, key = self.opened.name, ", ".join(self.columns.keys)
         states = table.column("state").to_pylist()
         if {"answer", "skip"} & set(states):
             return
         if not rows:
             raise InputError(f"{name}: the label table has no rows")
         ranks = f"it is none of this list's 1..{self.plan.n_items:,}; is this label table of another ranking?"
-        hint = ranks if self.found.role == "rank" else "give the table that was made from this study's tasks"
-        self._refuse_first(table, "unreadable", self.found.label, "labels are 1/0, true/false, yes/no or a grade")
+        hint = ranks if self.columns.role == "rank" else "give the table that was made from this study's tasks"
+        self._refuse_first(table, "unreadable", self.columns.label, "labels are 1/0, true/false, yes/no or a grade")
         self._refuse_first(table, "unknown", key, hint, strange)
         if broken.num_rows:
             first = broken.slice(0, 1).to_pylist()[0]
@@ -190,12 +189,12 @@ class _Reading:
 
     def _refuse_first(self, table: pa.Table, state: str, what: str, hint: str, count: int | None = None) -> None:
         """Refuse rows of a state, of which there are `count` (by default those that `table` lists)."""
-        found = table.filter(pc.equal(table.column("state"), state))
-        if found.num_rows:
-            row = found.slice(0, 1).to_pylist()[0]
+        alike = table.filter(pc.equal(table.column("state"), state))
+        if alike.num_rows:
+            row = alike.slice(0, 1).to_pylist()[0]
             raise InputError(
                 f"{self.opened.name}: row {row['row']:,} has {what} '{(row['said'] or '')[:40]}'"
-                f"{_and_more(count or found.num_rows)}, and no row is a label of a planned item",
+                f"{_and_more(count or alike.num_rows)}, and no row is a label of a planned item",
                 hint,
             )
 
@@ -205,16 +204,12 @@ def _perhaps(name: str | None) -> str:
     return "NULL" if name is None else given(name)
 
 
-def _rows(state: str, found: pa.Table, ours: bool) -> pa.Table:
+def _rows(state: str, listed: pa.Table, ours: bool) -> pa.Table:
     """Rows of which only the number and what stood there is known."""
-    columns = {name: pa.nulls(found.num_rows, SCHEMA.field(name).type) for name in SCHEMA.names}
-    columns |= {"row": found.column("row"), "said": found.column("said")}
-    columns |= {"state": pa.array([state] * found.num_rows, pa.string()), "ours": pa.array([ours] * found.num_rows)}
+    columns = {name: pa.nulls(listed.num_rows, SCHEMA.field(name).type) for name in SCHEMA.names}
+    columns |= {"row": listed.column("row"), "said": listed.column("said")}
+    columns |= {"state": pa.array([state] * listed.num_rows, pa.string()), "ours": pa.array([ours] * listed.num_rows)}
     return pa.table(columns).cast(SCHEMA)
-
-
-def _broken(rejected: Rejected, ours: bool) -> pa.Table:
-    return _rows("unreadable", rejected.table.slice(0, LISTED), ours)
 
 
 def _renumbered(table: pa.Table, rejected: Rejected) -> pa.Table:
@@ -228,18 +223,11 @@ def _content(table: pa.Table) -> str:
     """Hash of what a query said about this study, in whatever order it said it."""
     keys = [(name, "ascending") for name in SCHEMA.names if name not in ("row", "line", "ours")]
     ordered = table.take(pc.sort_indices(table, sort_keys=keys)).drop_columns(["row"]).combine_chunks()
-    found = hashlib.sha256()
+    sha = hashlib.sha256()
     for batch in ordered.to_batches():
-        found.update(batch.serialize())
-    return found.hexdigest()
+        sha.update(batch.serialize())
+    return sha.hexdigest()
 
 
 def _and_more(count: int) -> str:
     return f", and {count - 1:,} more rows like it" if count > 1 else ""
-
-
-def _first_line(error: BaseException) -> str:
-    """DuckDB's message, without the query and the advice for its own interface."""
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    kept = list(itertools.takewhile(lambda line: not line.startswith(("LINE ", "Possible", "*", "CREATE ")), lines))
-    return "; ".join(kept[:3])[:300] if kept else type(error).__name__

@@ -1,7 +1,7 @@
 """Rules that turn the votes of an item into its label.
 
 A rule is `NAME` or `NAME>=X`: with a threshold, votes of at least X are positive and the scale may be any; without one,
-votes must be 0 or 1.
+votes must be 0 or 1: which of several grades are positive would be a guess.
 """
 
 from __future__ import annotations
@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from streameval.errors import InputError, did_you_mean
 from streameval.typing import BoolArray, FloatArray, Int8Array, Int64Array
@@ -113,3 +115,22 @@ def vote_rule(text: Any) -> VoteRule:
         return VoteRule(match[1], None if match[2] is None else float(match[2]))
     except ValueError:
         raise InputError(f"vote rule '{text}': '{match[2]}' is no number") from None
+
+
+def refuse_grades(rows: pa.Table, rule: VoteRule) -> None:
+    """Refuse votes that a rule without threshold cannot tell apart."""
+    if rule.threshold is not None:
+        return
+    value = rows.column("value")
+    if rule.name == "mean":
+        odd = pc.or_(pc.less(value, 0.0), pc.greater(value, 1.0))
+    else:
+        odd = pc.and_(pc.not_equal(value, 0.0), pc.not_equal(value, 1.0))
+    grades = rows.filter(odd)
+    if grades.num_rows:
+        first = grades.slice(0, 1).to_pylist()[0]
+        raise InputError(
+            f"{first['origin']} row {first['row']:,}: label {first['value']:g} is a grade (of {grades.num_rows:,}), "
+            f"and vote rule '{rule}' takes 0 or 1",
+            "say which grades are positive, such as --vote 'mean>=3'",
+        )

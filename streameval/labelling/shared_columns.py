@@ -13,12 +13,12 @@ import unicodedata
 from collections import Counter
 from collections.abc import Mapping
 
-import duckdb
 import pyarrow as pa
 
 from streameval.errors import StudyError
-from streameval.labelling.columns import ANSWERS, Found
-from streameval.labelling.readers import ROW, given, quote
+from streameval.labelling.columns import ANSWERS, SourceColumns
+from streameval.labelling.duckdb_session import Connection, quote
+from streameval.labelling.readers import ROW, given
 
 _BLANK = {"", "nan", "none", "null", "na", "n/a", "nat", "<na>"}
 _TAKEN_FOR_DATE = re.compile(r"[^\W\d]{3,9}[-/. ]?\d{1,4}|\d{1,4}[-/.]\d{1,4}([-/.]\d{1,4})?")
@@ -30,7 +30,7 @@ _NAMED = 3
 _LONGEST = 30
 
 
-def shared_columns(selection: pa.Table, found: Found) -> dict[str, str]:
+def shared_columns(selection: pa.Table, columns: SourceColumns) -> dict[str, str]:
     """Find the columns of a source that hold what a column of the items holds.
 
     Returns:
@@ -38,8 +38,8 @@ def shared_columns(selection: pa.Table, found: Found) -> dict[str, str]:
             those that whoever labels writes (`ANSWERS`); an export calls an item's column that would be read so
             NAME_item.
     """
-    used = {*found.keys, found.label, found.annotator, found.time, found.source, found.choice}
-    theirs = {name.lower(): name for name in found.types if name not in used}
+    used = {*columns.keys, columns.label, columns.annotator, columns.time, columns.source, columns.choice}
+    theirs = {name.lower(): name for name in columns.types if name not in used}
     shared: dict[str, str] = {}
     twice = Counter(name.lower() for name in selection.column_names)
     for name, kind in zip(selection.column_names, selection.schema.types, strict=True):
@@ -55,17 +55,14 @@ def shared_columns(selection: pa.Table, found: Found) -> dict[str, str]:
 
 
 def refuse_other_items(
-    connection: duckdb.DuckDBPyConnection, selection: pa.Table, found: Found, join: str, name: str
+    connection: Connection, selection: pa.Table, columns: SourceColumns, join: str, name: str
 ) -> None:
-    """Refuse a source some of whose rows show another item than the one they are joined to.
+    """Refuse a source (`StudyError`) some of whose rows show another item than the one they are joined to.
 
     Args:
         join: Joins `se_given` to `se_known`, as SQL.
-
-    Raises:
-        StudyError: Names the first three such rows.
     """
-    shared = shared_columns(selection, found)
+    shared = shared_columns(selection, columns)
     if not shared:
         return
     connection.register("se_items", selection.select(["rank", *dict.fromkeys(shared.values())]))
@@ -81,20 +78,18 @@ def refuse_other_items(
         )
 
 
-def _disagreeing(
-    connection: duckdb.DuckDBPyConnection, names: tuple[str, str], join: str, known: Mapping[int, str]
-) -> dict[int, str]:
+def _disagreeing(connection: Connection, names: tuple[str, str], join: str, known: Mapping[int, str]) -> dict[int, str]:
     theirs, mine = given(names[0]), f"se_items.{quote(names[1])}::VARCHAR"
     rows = connection.execute(
         f"SELECT {ROW}, {mine}, {theirs}::VARCHAR FROM se_given JOIN se_known ON {join} "
         f"JOIN se_items ON se_items.rank = se_known.rank WHERE {mine} <> {theirs}::VARCHAR"
     )
-    found = {}
+    wrong = {}
     while batch := rows.fetchmany(10_000):
         for row, item, said in batch:
             if row not in known and not agree(item, said):
-                found[row] = f"row {row:,} has {names[0]} '{_short(said)}', its item '{_short(item)}'"
-    return found
+                wrong[row] = f"row {row:,} has {names[0]} '{_short(said)}', its item '{_short(item)}'"
+    return wrong
 
 
 def agree(item: str, said: str) -> bool:

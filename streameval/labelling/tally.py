@@ -60,7 +60,7 @@ def tally(
     counts = _counts(plan, rows, chosen)
     label = chosen.decide(counts)
     strangers = trouble_between_strangers(rows)
-    fates = dict(zip(*(column.to_pylist() for column in _value_counts(rows.column("fate"))), strict=True))
+    fates = {pair["values"]: pair["counts"] for pair in pc.value_counts(rows.column("fate")).to_pylist()}
     account = {
         "planned": int(label.size),
         "labelled": int(np.sum(label >= 0)),
@@ -85,11 +85,6 @@ def with_unlisted(account: Mapping[str, int], unlisted: Sequence[Mapping[str, in
     """Add the rows that sources counted without listing them."""
     more = {kind: sum(one.get(kind, 0) for one in unlisted) for kind in ("unknown", "unreadable")}
     return {**{key: value + more.get(key, 0) for key, value in account.items()}, "unplanned": unplanned}
-
-
-def _value_counts(column: pa.ChunkedArray) -> tuple[pa.Array, pa.Array]:
-    counted = pc.value_counts(column)
-    return counted.field("values"), counted.field("counts")
 
 
 def _counts(plan: Plan, rows: pa.Table, rule: VoteRule) -> Counts:

@@ -59,19 +59,16 @@ class Votes:
 
     def facts(self) -> dict[str, Any]:
         """Everything but the table, as JSON-ready values."""
+        unknown = self.table.column("state").to_pylist().count("unknown")
         return {
             "source": self.source,
             "rows": self.rows,
-            "planned": int(self.table.num_rows - _count(self.table, "unknown")),
+            "planned": self.table.num_rows - unknown,
             "unplanned": self.unplanned,
             "unlisted": dict(self.unlisted),
             "content": self.content,
             "columns": dict(self.columns),
         }
-
-
-def _count(table: pa.Table, state: str) -> int:
-    return int(table.column("state").to_pylist().count(state))
 
 
 def conform(table: pa.Table) -> pa.Table:

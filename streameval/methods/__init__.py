@@ -42,20 +42,24 @@ class Method(Protocol):
         variants: Parameters that read the same kind of plan in another way, for comparisons side by side.
         settles: Parameters that, once given, leave nothing to some others: `cost` then keeps those for the other
             methods.
+        claimed: Prefix of the columns of its curve that hold what it claims itself, where bounds are not of chance.
         confidence: As it was asked for: the probability with which the bounds hold. See `level`.
         budget: Labels to spend at most.
         at: The one rank that the plan is for; None where it is for all.
         looks: How often the plan may be evaluated and enlarged.
+        planned: Whether it chooses ranks; one that only reads labels that were drawn elsewhere does not.
     """
 
     name: ClassVar[str]
     summary: ClassVar[str]
     variants: ClassVar[tuple[dict[str, Any], ...]] = ({},)
     settles: ClassVar[dict[str, tuple[str, ...]]] = {}
+    claimed: ClassVar[str] = ""
     confidence: float | None = None
     budget: int | None = None
     at: int | None = None
     looks: int = 1
+    planned: ClassVar[bool] = True
 
     @property
     def level(self) -> float | None:
@@ -135,7 +139,11 @@ class Sequential(Protocol):
 
 
 def available() -> dict[str, type[Method]]:
-    """Every method by name, in alphabetical order."""
+    """Every method that plans by name, in alphabetical order."""
+    return {name: method for name, method in _all().items() if method.planned}
+
+
+def _all() -> dict[str, type[Method]]:
     found: dict[str, type[Method]] = {}
     for info in pkgutil.iter_modules(__path__):
         module = importlib.import_module(f"{__name__}.{info.name}")
@@ -155,9 +163,9 @@ def create(name: str, parameters: dict[str, Any] | None = None) -> Method:
     Raises:
         InputError: If there is no such method, it lacks such a parameter, or a value is out of range.
     """
-    known = available()
+    known = _all()
     if name not in known:
-        raise InputError(f"there is no method '{name}'", did_you_mean(name, known))
+        raise InputError(f"there is no method '{name}'", did_you_mean(name, available()))
     given = {key: value for key, value in (parameters or {}).items() if value is not None}
     accepted = parameter_names(known[name])
     for key in given:
@@ -172,6 +180,11 @@ def create(name: str, parameters: dict[str, Any] | None = None) -> Method:
 def method_of(plan: Plan) -> Method:
     """Give the method that a plan was made with."""
     return create(plan.method, dict(plan.parameters))
+
+
+def grid_of(plan: Plan) -> Int64Array:
+    """Ranks that the curve's table will show: the plan decides them, not the labels."""
+    return method_of(plan).curve(plan, Labels.of(plan, np.full(plan.ranks.size, -1))).grid
 
 
 def changed(method: AnyMethod, **parameters: Any) -> AnyMethod:
@@ -242,11 +255,7 @@ class Sampled(Method):
 
 
 def check_items(n_items: int) -> int:
-    """Refuse a list that has no items, or too many for sums to stay exact.
-
-    Raises:
-        InputError: If `n_items` is not in 1..2⁵³.
-    """
+    """Refuse a list that has no items, or too many for sums to stay exact."""
     if not isinstance(n_items, Integral):
         raise InputError(f"a ranking of {n_items!r} items cannot be planned", "give a whole number")
     if not 1 <= n_items <= 2**53:

@@ -111,7 +111,7 @@ def geometric_grid(n_items: int, epsilon: Fraction, head: int) -> GeometricGrid:
             last_index = index
             if first_index >= 0:
                 points.append(ceiling)
-        low, high = _times(low, ratio), _times_up(high, ratio)
+        low, high = low * ratio.numerator // ratio.denominator, -(-high * ratio.numerator // ratio.denominator)
         index += 1
         if index > _MAX_POWERS:
             raise InputError(
@@ -119,14 +119,6 @@ def geometric_grid(n_items: int, epsilon: Fraction, head: int) -> GeometricGrid:
                 "a larger epsilon needs fewer labels; the paper uses 0.03",
             )
     return GeometricGrid(epsilon, first_index, last_index, np.array(points, dtype=np.int64), head_end, m)
-
-
-def _times(power: int, ratio: Fraction) -> int:
-    return power * ratio.numerator // ratio.denominator
-
-
-def _times_up(power: int, ratio: Fraction) -> int:
-    return -(-power * ratio.numerator // ratio.denominator)
 
 
 def _ceiling(low: int, high: int, ratio: Fraction, index: int) -> int:

@@ -22,8 +22,8 @@ class Replicates:
     Attributes:
         labels: Planned labels; the most of any replicate, where the draw decides their number.
         held: Replicates whose bounds held the truth at every rank.
-        inside: Share of cutoffs beyond the labelled head where the truth was inside, averaged over replicates. For
-            PAULA's own claim inside its raw bracket. NaN where the head is the list.
+        inside: Share of cutoffs beyond the labelled head where the truth was inside, averaged over replicates:
+            inside what the method itself claims (`Method.claimed`), else the bounds. NaN where the head is the list.
         half_widths (float64 array, shape (replicates,)): Largest half-width over all ranks, relative to precision.
         first: That of the first replicate.
     """
@@ -90,11 +90,11 @@ def replicate(method: Method, truth: Int8Array, count: int, seed: int = 0) -> Re
         plan = method.plan(truth.size, seed + i)
         curve = method.curve(plan, Labels.of(plan, truth[plan.ranks - 1]))
         held += _holds(curve, total)
-        inside.append(_share_inside(curve, total, plan.ranks))
+        inside.append(_share_inside(curve, total, plan.ranks, method.claimed))
         widths.append(curve.half_width().alpha)
         labels = max(labels, plan.table.num_rows)
         first = first or curve
-        if curve.claim.coverage not in ("simultaneous", "pointwise"):
+        if curve.claim.coverage != "simultaneous":
             break
     if first is None:
         raise ValueError("no replicate was asked for")
@@ -108,13 +108,12 @@ def _holds(curve: Curve, total: Int64Array) -> bool:
     return bool(np.all(envelope.lower <= truth + 1e-9) and np.all(truth <= envelope.upper + 1e-9))
 
 
-def _share_inside(curve: Curve, total: Int64Array, planned: Int64Array) -> float:
-    """Share of cutoffs beyond the labelled head where the truth is inside the bounds, or inside PAULA's bracket."""
+def _share_inside(curve: Curve, total: Int64Array, planned: Int64Array, claimed: str) -> float:
+    """Share of cutoffs beyond the labelled head where the truth is inside; `claimed` as in `Method`."""
     gaps = np.flatnonzero(planned != np.arange(1, planned.size + 1))
     head = int(gaps[0]) if gaps.size else planned.size
-    bracket = curve.columns is not None and "bracket_lower" in curve.columns.column_names
-    bracket = bracket and curve.claim.confidence is None
-    table, names = (curve.columns, "bracket") if bracket and curve.columns is not None else (curve.table, "precision")
+    own = claimed if curve.claim.confidence is None else ""
+    table, names = (curve.columns, own) if own and curve.columns is not None else (curve.table, "precision")
     rank = table.column("rank").to_numpy()
     beyond = rank > head
     if not np.any(beyond):

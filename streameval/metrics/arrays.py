@@ -10,42 +10,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
-from streameval.counting.block_sums import sum_groups
-from streameval.counting.totals import Totals, fold
 from streameval.errors import InputError, check_misses
-from streameval.typing import FloatArray, Int64Array
+from streameval.metrics.cases import Ranked, ranked
+from streameval.typing import FloatArray
 
 Ties = Literal["grouped", "pessimistic", "expected", "optimistic"]
 _ORDER = {"grouped": "grouped", "pessimistic": "late", "expected": "expected", "optimistic": "early"}
-_NO_CUTS = np.empty(0, np.int64)
 
 
-@dataclass(frozen=True)
-class _Groups:
-    """Groups of tied items, best first.
-
-    Attributes:
-        score: array, shape (n,).
-        ranks, found (int64 arrays, shape (n,)): Items and positives up to the end of each group.
-    """
-
-    score: npt.NDArray[np.generic]
-    ranks: Int64Array = field(repr=False)
-    found: Int64Array = field(repr=False)
-
-    @property
-    def totals(self) -> Totals:
-        sizes, positives = (np.diff(one, prepend=0) for one in (self.ranks, self.found))
-        return fold(list(sum_groups(0, sizes, positives, _NO_CUTS)), _NO_CUTS)
-
-
-def _groups(y_true: npt.ArrayLike, y_score: npt.ArrayLike) -> _Groups:
+def _groups(y_true: npt.ArrayLike, y_score: npt.ArrayLike) -> Ranked:
     """Sort by score, the largest first."""
     try:
         labels, scores = np.asarray(y_true), np.asarray(y_score)
@@ -63,10 +41,7 @@ def _groups(y_true: npt.ArrayLike, y_score: npt.ArrayLike) -> _Groups:
         raise InputError(f"y_true[{int(np.argmax(odd)):,}] is {labels[np.argmax(odd)]}, not 0 or 1")
     if scores.dtype.kind == "f" and np.isnan(scores).any():
         raise InputError(f"y_score[{int(np.argmax(np.isnan(scores))):,}] is NaN", "every item needs a score")
-    order = np.argsort(scores, kind="stable")[::-1]
-    scores, labels = scores[order], labels[order]
-    last = np.flatnonzero(np.append(scores[1:] != scores[:-1], True))
-    return _Groups(scores[last], last + 1, np.cumsum(labels, dtype=np.int64)[last])
+    return ranked(labels, scores)
 
 
 def _order(ties: str) -> str:
@@ -132,7 +107,7 @@ def average_precision_score(
     Returns:
         float: 0.0 without positives, as in scikit-learn.
     """
-    totals = _groups(y_true, y_score).totals
+    totals = _groups(y_true, y_score).places.totals
     positives = totals.positives + check_misses(misses)
     return totals.precision_sum[_order(ties)] / positives if positives else 0.0
 
@@ -145,6 +120,6 @@ def roc_auc_score(y_true: npt.ArrayLike, y_score: npt.ArrayLike, *, misses: int 
     Returns:
         float: NaN where there are no positives or no negatives.
     """
-    shares = _groups(y_true, y_score).totals.roc_auc(check_misses(misses))
+    shares = _groups(y_true, y_score).places.totals.roc_auc(check_misses(misses))
     order = _order(ties)
     return shares["expected" if order == "grouped" else order]

@@ -16,7 +16,7 @@ from streameval.counting.block_sums import sum_groups
 from streameval.counting.lookups import Places
 from streameval.counting.totals import fold
 from streameval.errors import InputError
-from streameval.typing import FloatArray, Int64Array
+from streameval.typing import AnyArray, Int64Array
 
 _NO_CUTS = np.empty(0, np.int64)
 
@@ -26,11 +26,11 @@ class Ranked:
     """Cases as groups, best first: tied ones together, or each alone in the order that they came in.
 
     Attributes:
-        score: float64 array, shape (groups,).
+        score: array, shape (groups,).
         ranks, found (int64 arrays, shape (groups,)): Cases, and positives, up to the end of each group.
     """
 
-    score: FloatArray
+    score: AnyArray
     ranks: Int64Array = field(repr=False)
     found: Int64Array = field(repr=False)
 
@@ -48,7 +48,7 @@ class Ranked:
         return Places(totals, look)
 
     @cached_property
-    def steps(self) -> tuple[Int64Array, Int64Array, FloatArray]:
+    def steps(self) -> tuple[Int64Array, Int64Array, AnyArray]:
         """Positives, cases and score at the end of each group that holds a positive."""
         hits = np.flatnonzero(np.diff(self.found, prepend=0))
         return self.found[hits], self.ranks[hits], self.score[hits]
@@ -102,11 +102,13 @@ class Cases:
 
     def ranked(self, ties: Literal["grouped", "first come"]) -> Ranked:
         """Rank by score, the largest first: tied cases together, or each alone as it came."""
-        labels, scores = np.array(self._label, dtype=np.uint8), np.array(self._score)
-        order = np.argsort(-scores, kind="stable")
-        scores, labels = scores[order], labels[order]
-        if ties == "grouped":
-            last = np.flatnonzero(np.append(scores[1:] != scores[:-1], True)[: scores.size])
-        else:
-            last = np.arange(scores.size)
-        return Ranked(scores[last], last + 1, np.cumsum(labels, dtype=np.int64)[last])
+        return ranked(np.array(self._label, dtype=np.uint8), np.array(self._score), ties)
+
+
+def ranked(labels: AnyArray, scores: AnyArray, ties: Literal["grouped", "first come"] = "grouped") -> Ranked:
+    """Rank cases of which every one has a label and a score; see `Cases.ranked`."""
+    order = scores.size - 1 - np.argsort(scores[::-1], kind="stable")[::-1]  # unsigned scores have no negatives
+    scores, labels = scores[order], labels[order]
+    new = scores[1:] != scores[:-1] if ties == "grouped" else np.ones(max(0, scores.size - 1), np.bool_)
+    last = np.flatnonzero(np.append(new, True)[: scores.size])
+    return Ranked(scores[last], last + 1, np.cumsum(labels, dtype=np.int64)[last])

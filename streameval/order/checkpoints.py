@@ -71,12 +71,7 @@ class Scans:
 
 
 class UnfinishedError(StudyError):
-    """Other shards have not read all of their share of a scan.
-
-    Args:
-        state: The scan, and the shards that are missing.
-        where: The study's folder.
-    """
+    """Other shards have not read all of their share of a scan."""
 
     def __init__(self, state: ScanState, where: str) -> None:
         self.state = state

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from streameval.kernels.bins import append_rows, keep_open, keep_wanted
-from streameval.order.filter import BLOCK, bits
+from streameval.order.filter import BLOCK, bits, flags
 from streameval.typing import AnyArray, Int64Array, UInt32Array, UInt64Array
 
 _LEAST_ROOM = 2 * BLOCK
@@ -150,11 +150,10 @@ class EarlyCandidates:
         complete = sum(own.rows for own in self._by_thread) == self._n_rows and self._open[bins].all()
         if self.dropped or not complete:
             return None
-        wanted = np.zeros(self._open.size, np.bool_)
-        wanted[bins] = True
+        wanted = bits(flags(self._open.size, bins))
         words = []
         for own in self._by_thread:
-            own.keep_only(bits(wanted))
+            own.keep_only(wanted)
             words.append([array[: own.items] for array in own.words[:2]])
         key, position = (np.concatenate(arrays) for arrays in zip(*words, strict=True))
         return key.astype(np.uint64) << self._shift, position.astype(np.int64)

@@ -68,9 +68,7 @@ class StageFilter:
         bins = self.first.place(items.key, items.hash, 0, np.empty(items.key.size, np.uint32))
         rows = np.empty(items.key.size, np.uint32)
         rows = rows[: keep_open(bins, self.open_bins, rows)]
-        kept = np.zeros(items.key.size, np.bool_)
-        kept[rows] = True
-        return self._descend(bins[rows].astype(np.int64), items.where(kept))
+        return self._descend(bins[rows].astype(np.int64), items.where(flags(items.key.size, rows)))
 
     def _descend(self, bins: Int64Array, words: Words) -> tuple[Int64Array, Words]:
         for stage in self.rest:
@@ -80,7 +78,7 @@ class StageFilter:
         return bins, words
 
 
-def flags(count: int, bins: Int64Array) -> BoolArray:
+def flags(count: int, bins: Int64Array | UInt32Array) -> BoolArray:
     """Flags of `count` bins, set for some of them."""
     flags = np.zeros(count, np.bool_)
     flags[bins] = True

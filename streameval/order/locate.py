@@ -19,7 +19,7 @@ from streameval.order.finer_bins import HASH, LOW, Words, next_stage
 from streameval.order.first_bins import FirstStage, first_stage
 from streameval.order.partials import SUM
 from streameval.order.scan import Scan
-from streameval.order.search import Search, skipped_bins
+from streameval.order.search import Search, skipped_counts
 from streameval.order.select_candidates import Located, select_candidates
 from streameval.order.tasks import Collecting, Counting, Sampling
 from streameval.progress import Progress, silent
@@ -68,7 +68,7 @@ def locate(
     # counters that fit a cache are quick to reach: no more of them than the candidates' room asks for
     runs = 1 + int(np.sum(np.diff(wanted) > 1))
     first_bins = min(most_bins, max(_LEAST_BINS, 2 * runs * scan.n_items // most_candidates, 4 * runs))
-    search = Search(scan, wanted, scan.n_items, most_bins, most_candidates, checkpoints or Checkpoints(), progress)
+    search = Search(scan, wanted, scan.n_items, most_candidates, checkpoints or Checkpoints(), progress)
     # an item's tie hash is at hand where it is that of its position, and comes right after its key
     ties = "whole" if scan.key_columns or scan.order.kind == "decimal" else "parted"
     sample = _sample(search)
@@ -108,9 +108,7 @@ def _early_candidates(search: Search, sample: UInt64Array, limit: int) -> EarlyC
     alone = search.checkpoints.shard is None and search.checkpoints.engine.placement == "in process"
     if not alone or search.scan.order.kind == "decimal" or not isinstance(stage, FirstStage):
         return None
-    skipped = np.zeros(stage.count, np.int64)
-    at, rows = skipped_bins(search, search.stage_filter())
-    np.add.at(skipped, at, rows)
+    skipped = skipped_counts(search, stage.count)
     low_bits = 32 if search.scan.order.kind == "float32" else 0
     n_rows = sum(unit.rows for unit in search.scan.units)
     early_candidates = EarlyCandidates(search.wanted, skipped, n_rows, limit - stage.count * BYTES_PER_BIN, low_bits)
@@ -136,14 +134,12 @@ def _kept(search: Search, early_candidates: EarlyCandidates | None) -> Words | N
 
 def _count(search: Search, early_candidates: EarlyCandidates | None = None) -> None:
     """Scan once, and find the bins of the last stage that hold wanted ranks."""
-    stage, stage_filter = search.stages[-1], search.stage_filter()
+    stage = search.stages[-1]
     task = Counting(tuple(search.stages), search.bins, search.hashed, early_candidates)
     counted = search.checkpoints.run(search.scan, task, search.progress)
     search.missing = counted.missing
     search.scans += 1
-    skipped = np.zeros(stage.count, np.int64)
-    at, rows = skipped_bins(search, stage_filter)
-    np.add.at(skipped, at, rows)
+    skipped = skipped_counts(search, stage.count)
     counts: Int64Array = counted.columns[SUM] + skipped
     if isinstance(stage, FirstStage):
         before = np.cumsum(counts) - counts

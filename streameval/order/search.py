@@ -21,7 +21,7 @@ class Search:
 
     Attributes:
         wanted (int64 array, strictly increasing): Wanted ranks.
-        most_bins, most_candidates: How many fit the memory.
+        most_candidates: How many fit the memory.
         checkpoints: Runs the scans.
         stages: Each splits the wanted bins of the one before.
         bins (int64 array): Bins of the last stage that hold wanted ranks.
@@ -34,7 +34,6 @@ class Search:
     scan: Scan
     wanted: Int64Array
     n_items: int
-    most_bins: int
     most_candidates: int
     checkpoints: Checkpoints
     progress: Progress
@@ -57,14 +56,20 @@ class Search:
         return StageFilter.of(self.scan, self.stages, self.bins, self.hashed)
 
 
-def skipped_bins(search: Search, stage_filter: StageFilter) -> tuple[Int64Array, Int64Array]:
+def skipped_bins(search: Search) -> tuple[Int64Array, Int64Array]:
     """Bins of the skipped units at the last stage, and the rows of each."""
     skipped, stage, words = search.scan.skipped, search.stages[0], skipped_words(search)
     if isinstance(stage, FirstStage) and len(search.stages) == 1:
         found = stage.place(words.key, words.hash, 0, np.empty(words.key.size, np.uint32))
         return found.astype(np.int64), skipped.rows
-    bins, words = stage_filter.place_words(words)
+    bins, words = search.stage_filter().place_words(words)
     return bins, skipped.rows[words.position.astype(np.int64)]
+
+
+def skipped_counts(search: Search, count: int) -> Int64Array:
+    """Rows of skipped units in each of the `count` bins of the last stage."""
+    bins, rows = skipped_bins(search)
+    return np.bincount(bins, rows, minlength=count).astype(np.int64)
 
 
 def skipped_words(search: Search) -> Words:

@@ -70,7 +70,7 @@ def select_candidates(search: Search, items: Words) -> Located:
 def _with_skipped(search: Search, items: Words) -> tuple[Words, Int64Array]:
     """Add the skipped units in wanted bins to the candidates; how many rows each entry stands for."""
     wanted = flags(search.stages[-1].count, search.bins)
-    bins, rows = skipped_bins(search, search.stage_filter())
+    bins, rows = skipped_bins(search)
     kept = wanted[bins]
     if not np.any(kept):
         return items, np.ones(items.key.size, np.int64)

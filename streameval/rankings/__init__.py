@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from streameval.errors import StudyError
 from streameval.rankings.ranking import Ranking
 from streameval.rows import open_rows
 from streameval.rows.options import RankingOptions
+from streameval.types import Plan
 
 
 def open_ranking(source: Any, options: RankingOptions | None = None) -> Ranking:
@@ -28,3 +30,17 @@ def open_ranking(source: Any, options: RankingOptions | None = None) -> Ranking:
     from streameval.order.by_score import by_score
 
     return Ranking(rows, options, by_score(rows, options))
+
+
+def open_planned(plan: Plan, ranking: Any = None) -> Ranking:
+    """Open the ranking of a plan; a `StudyError` where it is another one now, or was in memory and is not given."""
+    source = ranking if ranking is not None else plan.location["source"]
+    if source is None:
+        raise StudyError("this study's ranking was a table in memory", "give it again in Python, with ranking=table")
+    opened = open_ranking(source, RankingOptions.of(plan))
+    if opened.fingerprint != plan.ranking["fingerprint"]:
+        raise StudyError(
+            f"the ranking has fingerprint {opened.fingerprint}, but {plan.ranking['fingerprint']} was planned",
+            "the files have changed since; plan the new list into a new study",
+        )
+    return opened

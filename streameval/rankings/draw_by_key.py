@@ -81,9 +81,6 @@ def draw_by_key(
         memory: GB; keys are read in runs of ranks that fit. A stored order is read once in all, an order by score once
             a run.
 
-    Returns:
-        int64 array, strictly increasing: The ranks drawn.
-
     Raises:
         InputError: No such column, one that cannot be hashed, keys that are null, or drawn keys that stand at several
             items.
@@ -102,6 +99,11 @@ def draw_by_key(
         progress(first + keys.num_rows - 1, ranking.n_items)
     _refuse_repeated(ranking, key, np.concatenate(scan.hashes), seed, run)
     return np.concatenate(scan.found)
+
+
+def keys_in_order(ranking: Ranking, key: Sequence[str], memory: float = 2.0) -> Iterator[tuple[int, pa.Table]]:
+    """Columns of all items in rank order, in runs of ranks that fit into `memory` GB, with the first of these ranks."""
+    return _runs(ranking, key, max(_LEAST_RUN, int(memory * 1e9 / _BYTES_PER_ITEM)))
 
 
 def _runs(ranking: Ranking, key: Sequence[str], run: int) -> Iterator[tuple[int, pa.Table]]:

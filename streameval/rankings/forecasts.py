@@ -1,14 +1,17 @@
-"""Forecasts of reading the top of a list, or some of its columns."""
+"""Forecasts of reading the top of a list, or the labels of all of it."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
+from streameval.errors import InputError, did_you_mean
 from streameval.order.by_score import ByScore, scans_of
 from streameval.parquet.account import Forecast
+from streameval.rankings import open_ranking
 from streameval.rankings.ranking import Ranking
+from streameval.rows.options import RankingOptions
 from streameval.rows.units import Unit
 
 
@@ -19,9 +22,14 @@ def forecast_top(ranking: Ranking, last_rank: int) -> Forecast:
     return ranking.rows.forecast_first(last_rank, ranking.columns())
 
 
-def forecast_columns(ranking: Ranking, columns: Sequence[str]) -> Forecast:
-    """Forecast reading some columns of all items."""
-    return ranking.rows.forecast_first(ranking.n_items, columns)
+def forecast_exact(ranking: Any, options: RankingOptions, label: str | None) -> tuple[int, Forecast]:
+    """Forecast what `exact` would read of a list: its labels, unless they lie beside it, and its scores; and N."""
+    opened = open_ranking(ranking, options)
+    known = opened.columns()
+    if label is not None and label not in known:
+        raise InputError(f"the ranking has no column '{label}'", did_you_mean(label, known))
+    names = [name for name in (label, options.score) if name is not None]
+    return opened.n_items, opened.rows.forecast_first(opened.n_items, names)
 
 
 def _down_to(order: ByScore, last_rank: int) -> list[Unit]:

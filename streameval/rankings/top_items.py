@@ -109,9 +109,6 @@ def read_top(ranking: Ranking, last_rank: int, order: str, folder: Path, limit_b
         folder: For files that are removed again: in rank order by score, all items are written there once,
             uncompressed.
         limit_bytes: That reading may take.
-
-    Raises:
-        InputError: What `Ranking.fetch` raises, and a list that changed while it was read.
     """
     items = _Items(ranking, limit_bytes)
     if ranking.order is None:

@@ -94,7 +94,7 @@ def _subject(study: Shown, several: bool) -> str:
     if plan is None:
         return f"<p class='soft'>{_text(''.join(said))}Every item has a label.</p>"
     missing = plan.table.num_rows - study.evaluation.summary["account"]["labelled"]
-    said += [f"{counted(plan.table.num_rows, 'label')} planned with {plan.method}"]
+    said += [f"{counted(plan.table.num_rows, 'label')}, method {plan.method}"]
     said += [f", {missing:,} of them missing." if missing else "."]
     return f"<p class='soft'>{_text(''.join(said))}</p>"
 

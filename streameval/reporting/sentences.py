@@ -103,7 +103,6 @@ def _by(claim: Claim) -> str:
 def _holds(claim: Claim) -> str:
     return {
         "simultaneous": "all of it holds at once",
-        "pointwise": "each number on its own holds",
         "conditional": "it holds",
     }.get(claim.coverage, "it holds")
 
@@ -147,7 +146,6 @@ def band_meaning(claim: Claim) -> str:
         "none": "the band is a picture and not a bound",
         "conditional": "the band holds wherever the assumption does"
         + (f", with probability {chance}" if chance else ""),
-        "pointwise": f"the band holds at each rank on its own with probability {chance}",
         "simultaneous": f"the band holds at all ranks at once with probability {chance}",
     }[claim.coverage]
     return meaning if claim.about == TRUTH else f"{meaning}, for {claim.about} and not for the truth"

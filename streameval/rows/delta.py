@@ -23,10 +23,6 @@ _PARTITION = "partition."
 def read_snapshot(source: str, where: str | None) -> Snapshot:
     """Read the log of a Delta table.
 
-    Args:
-        source: `delta:PATH`, `delta:PATH@VERSION`, PATH local or of an object store.
-        where: Condition on partition columns.
-
     Raises:
         InputError: No such table or version; deleted rows or renamed columns that plain files would show; the extra is
             missing.

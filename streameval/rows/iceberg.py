@@ -1,5 +1,7 @@
 """Iceberg tables: `iceberg:CATALOG.NAMESPACE.TABLE[@SNAPSHOT]`. Manifests say which files a snapshot has.
 
+A snapshot is an id, a branch or a tag; without one it is the current one.
+
 The catalog is set up where pyiceberg looks for it: `~/.pyiceberg.yaml`, or `PYICEBERG_CATALOG__NAME__…` variables.
 """
 
@@ -19,11 +21,6 @@ _SCHEME = "iceberg:"
 
 def read_snapshot(source: str, where: str | None) -> Snapshot:
     """Read the manifests of an Iceberg snapshot.
-
-    Args:
-        source: `iceberg:CATALOG.NAMESPACE.TABLE`; `@SNAPSHOT` (an id, a branch or a tag) for another than the current
-            one.
-        where: Condition that partitions decide.
 
     Raises:
         InputError: No such catalog, table or snapshot; delete files; renamed columns; a condition that needs rows to be

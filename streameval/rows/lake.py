@@ -69,7 +69,7 @@ class LakeRows(ParquetRows):
     @cached_property
     def n_rows(self) -> int:  # type: ignore[override]
         """From metadata; from footers where they lack it."""
-        return sum(read_rows(file) if file.rows is None else file.rows for file in self.snapshot.files)
+        return sum(_rows_of(file) for file in self.snapshot.files)
 
     @property
     def fingerprint(self) -> str:
@@ -118,9 +118,8 @@ class LakeRows(ParquetRows):
         return footers
 
 
-def read_rows(one: TableFile) -> int:
-    """Rows of a file, from its footer."""
-    return int(read_footer(one.file, None).row_group_rows.sum())
+def _rows_of(one: TableFile) -> int:
+    return one.rows if one.rows is not None else int(read_footer(one.file, None).row_group_rows.sum())
 
 
 def open_table(snapshot: Snapshot, options: RankingOptions) -> LakeRows:

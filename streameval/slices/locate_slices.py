@@ -50,9 +50,6 @@ def locate_slices(
             slice, and once more to count.
         wanted (sequence of int64 arrays, one per slice): Ranks within the slice, strictly increasing.
         cutoffs (int64 array, strictly increasing): Ranks of the list; the last is N.
-
-    Raises:
-        InputError: Scores that are null or NaN, and whatever `Ranking.fetch` refuses.
     """
     if ranking.order is None:
         return _as_stored(slices, wanted, cutoffs)

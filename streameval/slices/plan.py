@@ -11,7 +11,7 @@ import pyarrow as pa
 from streameval.curve import Curve
 from streameval.curve.label_error import CONFIDENCE
 from streameval.errors import InputError
-from streameval.methods import Method, changed, method_of, own_parameters
+from streameval.methods import Method, changed, grid_of, own_parameters
 from streameval.metrics.bounded import metrics
 from streameval.progress import Progress, silent
 from streameval.rankings.ranking import Ranking
@@ -30,7 +30,6 @@ from streameval.slices.pool import (
 )
 from streameval.stores.temporary import temporary_folder
 from streameval.types import Labels, Plan
-from streameval.typing import Int64Array
 
 
 def draw_by_slices(ranking: Ranking, by: str, method: Method, seed: int, progress: Progress = silent) -> Plan:
@@ -43,9 +42,6 @@ def draw_by_slices(ranking: Ranking, by: str, method: Method, seed: int, progres
         by: Column that names the slice of an item: strings, integers, booleans or dates, of at most 200 values.
         method: As for the whole list.
         progress (callable(done, total)): Rows read.
-
-    Returns:
-        Plan: Its table has `slice` and `slice_rank` beside `rank`.
 
     Raises:
         InputError: A column that names no slices, or parameters that go with none; see also `plan`.
@@ -62,7 +58,7 @@ def draw_by_slices(ranking: Ranking, by: str, method: Method, seed: int, progres
     with temporary_folder("streameval-work") as folder:
         slices = read_slices(ranking, by, folder, progress)
         plans = _plans(method, slices, seed)
-        wanted = [np.union1d(plan.ranks, _grid(plan)) if scored else plan.ranks for plan in plans]
+        wanted = [np.union1d(plan.ranks, grid_of(plan)) if scored else plan.ranks for plan in plans]
         cutoffs = list_cutoffs(ranking.n_items)
         placed = locate_slices(ranking, slices, wanted, cutoffs, progress)
     ranks = [at[np.searchsorted(all_, one.ranks)] for at, all_, one in zip(placed.rank, wanted, plans, strict=True)]
@@ -100,12 +96,6 @@ def _plan(method: Method, size: int, name: str, seed: int) -> Plan:
         return method.plan(size, seed_of(seed, name))
     except InputError as error:
         raise InputError(f"slice '{name}' of {size:,} items: {error.what}", error.hint) from error
-
-
-def _grid(plan: Plan) -> Int64Array:
-    """Ranks that the curve's table will show: the plan decides them, not the labels."""
-    unknown = Labels.of(plan, np.full(plan.ranks.size, -1))
-    return method_of(plan).curve(plan, unknown).grid
 
 
 def slice_results(

@@ -228,14 +228,9 @@ def json_object(facts: Mapping[str, Any]) -> Writer:
     return write
 
 
-def text(content: str) -> Writer:
+def text(written: str) -> Writer:
     """Writer of UTF-8 text."""
-
-    def write(path: str) -> None:
-        with open(path, "w", encoding="utf-8", newline="") as stream:
-            stream.write(content)
-
-    return write
+    return content(written.encode())
 
 
 def content(raw: bytes) -> Writer:

@@ -8,7 +8,6 @@ folder of Parquet skips names with an underscore, it is removed at once, and whe
 
 from __future__ import annotations
 
-import contextlib
 import json
 import threading
 from collections import deque
@@ -24,7 +23,7 @@ from streameval.stores.clients import connect_for_writing, root_of
 from streameval.stores.listing import kind_of, walk
 from streameval.stores.objects import ObjectStore
 from streameval.stores.temporary import temporary_folder
-from streameval.stores.transfer import get, put
+from streameval.stores.transfer import get, put, remove
 from streameval.stores.trouble import with_retries
 
 UNFINISHED = "_unfinished"
@@ -154,16 +153,13 @@ def leftovers(place: str, last: str) -> list[str]:
 
 def clear(place: str, last: str) -> None:
     """Remove what a run that did not end has left; errors as in `leftovers`."""
-    store = cast(ObjectStore, store_of(place))
-    _each(lambda name: _remove(store, f"{place}/{name}"), leftovers(place, last))
+    _each(remove, [f"{place}/{name}" for name in leftovers(place, last)])
     remove_unfinished(place)
 
 
 def remove_unfinished(place: str) -> None:
     """Remove the copies under temporary names."""
-    folder = f"{place}/{UNFINISHED}"
-    store = cast(ObjectStore, store_of(folder))
-    _each(lambda path: _remove(store, path), walk(folder))
+    _each(remove, walk(f"{place}/{UNFINISHED}"))
 
 
 def names_in(place: str) -> set[str]:
@@ -184,21 +180,13 @@ def listed(manifest: bytes | None) -> list[str]:
 def _give_up(place: str, last: str, error: BaseException) -> None:
     """Remove what was sent; where the store does not allow that, say where it lies."""
     try:
-        _remove(cast(ObjectStore, store_of(place)), f"{place}/{last}")  # first: without it the set is not whole
+        remove(f"{place}/{last}")  # first: without it the set is not whole
         clear(place, last)
     except StreamevalError:
         if isinstance(error, StreamevalError):
             lies = f"what was sent lies in {place}/{UNFINISHED}; the same command again removes it first"
             hint = lies if isinstance(error, OutsideError) or not error.hint else f"{error.hint}; {lies}"
             raise type(error)(error.what, hint) from error
-
-
-def _remove(store: ObjectStore, path: str) -> None:
-    def remove() -> None:
-        with contextlib.suppress(FileNotFoundError):  # an earlier try did it, though its answer was lost
-            store.filesystem.delete_file(store.key(path))
-
-    with_retries(path, remove)
 
 
 def _each(work: Callable[[str], Any], items: Iterable[str]) -> None:

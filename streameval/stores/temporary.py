@@ -22,10 +22,7 @@ _ENDING = ".part"
 
 @contextmanager
 def temporary_folder(name: str, parent: str | os.PathLike[str] | None = None) -> Iterator[Path]:
-    """Make an empty folder `.NAME.random.part`, and remove it at the end if it is still there.
-
-    Args:
-        parent: Folder that it lies in; by default the system's for temporary files.
+    """Make an empty folder `.NAME.random.part`, by default in the system's for temporary files; remove it at the end.
 
     Raises:
         OSError: It cannot be made.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, cast
 
@@ -53,12 +53,17 @@ def get(path: str) -> bytes | None:
 
 
 def remove(path: str) -> None:
-    """Remove a file."""
+    """Remove a file, if it is there."""
     if not is_remote(path):
         Path(path).unlink(missing_ok=True)
         return
     store = cast(ObjectStore, store_of(path))
-    with_retries(path, lambda: store.filesystem.delete_file(store.key(path)))
+
+    def delete() -> None:
+        with suppress(FileNotFoundError):  # an earlier try did it, though its answer was lost
+            store.filesystem.delete_file(store.key(path))
+
+    with_retries(path, delete)
 
 
 @contextmanager

@@ -45,9 +45,6 @@ _PERMANENT = re.compile(r"HTTP status 4(?!08|29)\d\d|NO_SUCH_KEY|RESOURCE_NOT_FO
 def with_retries(path: str, call: Callable[[], T]) -> T:
     """Make a request, again and again with longer pauses while the store is in trouble.
 
-    Args:
-        path: What it is about, for messages.
-
     Raises:
         InputError: No such bucket or object; access denied. Asking again would not help.
         OutsideError: The store did not answer in six tries.

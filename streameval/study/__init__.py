@@ -47,7 +47,6 @@ if TYPE_CHECKING:  # DuckDB is only needed once there are labels
 
 _SELECT = "run `streameval select` again"
 # what others need of a study, in the order in which it is best read
-EXACT = ("envelope.parquet", "curve.parquet", "metrics.parquet", "report.html", "study.duckdb", "evaluation.json")
 PUBLISHED = ("plan.parquet", "plan.json", *RESULTS, "report.html", "study.duckdb", "evaluation.json")
 
 
@@ -68,6 +67,9 @@ class Study:
     """The files of a study."""
 
     folder: Path
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "folder", Path(self.folder))  # a path may be given as text
 
     @property
     def exists(self) -> bool:
@@ -117,13 +119,10 @@ class Study:
         return read_plan(self.folder)
 
     def save_plan(self, plan: Plan) -> bool:
-        """Write the plan, unless it is already there; in place of another one, if nothing was made of that.
+        """Write the plan, unless it is already there; in place of another one, unless that `is_begun`.
 
         Returns:
             bool: False where the same plan was there already.
-
-        Raises:
-            StudyError: Another plan is there, and something was made of it (`is_begun`); names what differs.
         """
         with self.planning():
             if self.exists and not restores(self.folder, plan):
@@ -231,9 +230,9 @@ class Study:
         """Write refused_issues.parquet, for labels that were refused because of them: results stay as they are."""
         atomic.write_all({self.folder / "refused_issues.parquet": atomic.parquet(issues, {"account": dict(account)})})
 
-    def save_evaluation(self, found: Evaluation, report: str, database: atomic.Writer) -> None:
+    def save_evaluation(self, evaluation: Evaluation, report: str, database: atomic.Writer) -> None:
         """Write all results, `study.duckdb` among them; `evaluation.json` last."""
-        atomic.write_all(result_writers(self.folder, found, report, database))
+        atomic.write_all(result_writers(self.folder, evaluation, report, database))
 
     def summary(self) -> dict[str, Any]:
         """Read evaluation.json; a `FileNotFoundError` without results, a `StudyError` where they cannot be used."""
@@ -246,9 +245,9 @@ class Study:
         """
         try:
             summary = self.summary()
-            found = read_results(self.folder, summary)
+            results = read_results(self.folder, summary)
             self._refuse_stale(summary)
-            return found
+            return results
         except FileNotFoundError as error:
             raise StudyError(f"{error.filename}: no results yet", "run `streameval evaluate`") from error
         except StudyError:

@@ -1,16 +1,30 @@
-"""What two studies say of their rankings, side by side."""
+"""What two studies say of their rankings, side by side: the differences of every metric that both have."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
-from streameval.curve import Curve
+from streameval.curve import Curve, known_scores
+from streameval.curve.envelope import Envelope
+from streameval.curve.estimate import between
+from streameval.metrics import ROUNDING, cutoffs
+from streameval.metrics.bounded import metrics
 from streameval.types import Claim
+from streameval.typing import FloatArray, Int64Array
+
+_DIFFERENCES = pa.schema(
+    [
+        ("metric", pa.string()), ("argument", pa.string()), ("a", pa.float64()), ("b", pa.float64()),
+        ("lower", pa.float64()), ("estimate", pa.float64()), ("upper", pa.float64()),
+    ]
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -81,3 +95,94 @@ class Comparison:
 def alike(a: Side, b: Side) -> bool:
     """Whether both judge alike; of a study and a column of labels, that has to be assumed."""
     return a.judged == b.judged or (a.method == "exact") != (b.method == "exact")
+
+
+def differences(a: Side, b: Side) -> pa.Table:
+    """Every metric that both lists have, under the same argument, and precision at equal thresholds."""
+    own, others = (side.counted if side.counted is not None else metrics(side.curve) for side in (a, b))
+    theirs = {(row["metric"], row["argument"]): row for row in others.to_pylist()}
+    rows = []
+    for mine in own.to_pylist():
+        other = theirs.get((mine["metric"], mine["argument"]))
+        if other is not None:
+            values = [row[key] for row in (mine, other) for key in ("lower", "estimate", "upper")]
+            rows.append(_row(mine["metric"], mine["argument"], values))
+    return pa.Table.from_pylist([*rows, *_at_thresholds(a, b)], schema=_DIFFERENCES)
+
+
+def _row(metric: str, argument: str, values: Sequence[float | None]) -> dict[str, Any]:
+    """Difference of two metrics; a bound of it is open where a bound of either is."""
+    a_low, a, a_high, b_low, b, b_high = (math.nan if value is None else value for value in values)
+    lower, estimate, upper = (float(subtract(*pair)) for pair in ((a_low, b_high), (a, b), (a_high, b_low)))
+    row = {"a": a, "b": b, "lower": lower, "estimate": estimate, "upper": upper}
+    known = {key: None if math.isnan(value) else float(value) for key, value in row.items()}
+    return {"metric": metric, "argument": argument, **known}
+
+
+def subtract(a: npt.ArrayLike, b: npt.ArrayLike) -> FloatArray:
+    """Subtract values that may have been summed in different ways: a difference that rounding can make is 0.
+
+    >>> subtract([0.1 + 0.2, 0.5], [0.3, 0.25])
+    array([0.  , 0.25])
+    """
+    left, right = np.asarray(a, dtype=np.float64), np.asarray(b, dtype=np.float64)
+    with np.errstate(invalid="ignore"):
+        gap = left - right
+        return np.where(np.abs(gap) <= ROUNDING * np.maximum(np.abs(left), np.abs(right)), 0.0, gap)
+
+
+def _at_thresholds(a: Side, b: Side) -> list[dict[str, Any]]:
+    """Precision among the items that score at least as well as one at a power of ten of either list."""
+    numbers = [_scores(side.curve) for side in (a, b)]
+    if None in numbers or a.descending != b.descending:
+        return []  # no threshold means the same to both
+    thresholds: set[float] = set()
+    for side, (rank, score) in zip((a, b), numbers, strict=True):  # type: ignore[misc]
+        at = np.isin(rank, cutoffs(side.curve.n_items)[:-1])
+        thresholds |= set(score[at].tolist())
+    rows = []
+    for threshold in sorted(thresholds, reverse=a.descending):
+        known = [_precision_from(side, threshold) for side in (a, b)]
+        values = [value for triple in known if triple is not None for value in triple]
+        if None not in known:
+            rows.append(_row("precision_at_score", repr(threshold).removesuffix(".0"), values))
+    return rows
+
+
+def _scores(curve: Curve) -> tuple[Int64Array, FloatArray] | None:
+    """Ranks whose score is known, and these scores; None where the order has none, or none that are numbers."""
+    if curve.score is None:
+        return None
+    rank, score = known_scores(curve.score)
+    if not (pa.types.is_integer(score.type) or pa.types.is_floating(score.type)):
+        return None
+    return rank, score.to_numpy().astype(np.float64)
+
+
+def _precision_from(side: Side, threshold: float) -> tuple[float, float | None, float] | None:
+    """Precision among the items at or above a threshold, whose number is known between two known scores.
+
+    Lower bound, estimate (None where the curve has none), upper bound; None where no item is known to be there. Items
+    without a score come last; ranks whose score was not read say nothing of where the threshold lies.
+    """
+    known = _scores(side.curve)
+    if known is None:
+        return None
+    rank, score = known
+    inside = score >= threshold if side.descending else score <= threshold
+    if not inside.any():
+        return None  # not even one item is known to be inside
+    count = int(np.sum(inside))
+    first = int(rank[count - 1])
+    last = int(rank[count]) - 1 if count < rank.size else side.curve.n_items
+    low, high = _extremes(side.curve.envelope, first, last)
+    central = side.curve.central
+    return low, None if central is None else between(*_extremes(central.envelope, first, last)), high
+
+
+def _extremes(envelope: Envelope, first: int, last: int) -> tuple[float, float]:
+    """Least and largest precision at the ranks `first`..`last`."""
+    kinks = envelope.kinks
+    ranks = np.concatenate([[first, last], kinks[(kinks > first) & (kinks < last)]])
+    low, high = envelope.at(ranks)
+    return float(np.min(low / ranks)), float(np.max(high / ranks))

@@ -23,11 +23,7 @@ from streameval.types import Labels, Plan
 
 
 def as_read(plan: Plan, judging: Judging) -> Plan:
-    """Return the plan with the assumption under which its labels are read.
-
-    Raises:
-        InputError: Its method knows no such assumption.
-    """
+    """Return the plan with the assumption under which its labels are read, if its method knows it."""
     if judging.assume is None:
         return plan
     read = replace(plan, parameters={**plan.parameters, "assume": judging.assume})
@@ -38,22 +34,22 @@ def as_read(plan: Plan, judging: Judging) -> Plan:
 def last_judging(folder: Study) -> Judging:
     """How the last evaluation judged; the defaults where there is none."""
     try:
-        found = folder.summary()
+        summary = folder.summary()
     except FileNotFoundError:
         return Judging()
     try:
-        rules = (str(found["vote"]), tuple(found["prefer"]), float(found["label_error"]))
-        return Judging(*rules, assume=found.get("assume"))
+        rules = (str(summary["vote"]), tuple(summary["prefer"]), float(summary["label_error"]))
+        return Judging(*rules, assume=summary.get("assume"))
     except UNUSABLE as error:
         raise unusable(folder.folder / "evaluation.json", error, "run evaluate again") from error
 
 
 def tally_stored(folder: Study, plan: Plan, judging: Judging, stored: Sequence[Given]) -> Tallied:
     """Count the stored votes; rows that sources counted without listing them are in the account too."""
-    found = tally(plan, rows_of(stored), judging.vote, judging.prefer, folder.extra_tasks())
+    tallied = tally(plan, rows_of(stored), judging.vote, judging.prefer, folder.extra_tasks())
     unplanned = sum(one.facts["unplanned"] for one in stored)
-    account = with_unlisted(found.labels.account, [one.facts["unlisted"] for one in stored], unplanned)
-    return replace(found, labels=replace(found.labels, account=account))
+    account = with_unlisted(tallied.labels.account, [one.facts["unlisted"] for one in stored], unplanned)
+    return replace(tallied, labels=replace(tallied.labels, account=account))
 
 
 def curve_of(plan: Plan, labels: Labels, label_error: float = 0.0) -> Curve:
@@ -72,9 +68,9 @@ def slice_curves(plan: Plan, labels: Labels, label_error: float = 0.0) -> dict[s
     """Curve of every slice by name, the largest first; none where the plan has no slices."""
     if plan.marks is None:
         return {}
-    found = slice_plans(plan)
-    level = slice_confidence(method_of(plan).level or CONFIDENCE, len(found))
-    return {part.name: _curve(part.plan, part.labels(labels), label_error, level) for part in found}
+    parts = slice_plans(plan)
+    level = slice_confidence(method_of(plan).level or CONFIDENCE, len(parts))
+    return {part.name: _curve(part.plan, part.labels(labels), label_error, level) for part in parts}
 
 
 def sharing(method: Method, label_error: float) -> Method:
@@ -113,18 +109,18 @@ def half_width_of(plan: Plan, curve: Curve, missing: int, label_error: float) ->
     method = method_of(plan)
     if (at := method.at) is not None:  # one rank was asked for, and nothing before it was meant to be narrow
         widest = _half_width_at(curve, at)
-    found = {"alpha": widest.alpha, "rank": widest.rank, "widest": at is None, "labels_for_half": None}
+    width = {"alpha": widest.alpha, "rank": widest.rank, "widest": at is None, "labels_for_half": None}
     if label_error:
-        found["all_items"] = _half_width_at(curve, curve.n_items).alpha
+        width["all_items"] = _half_width_at(curve, curve.n_items).alpha
     otherwise = plan.parameters.get("assume") == "independent"
     unforeseen = plan.marks is not None or plan.grown or missing or label_error or otherwise
     if unforeseen or widest.alpha == 0 or curve.claim.coverage in ("exact", "none"):
-        return found
+        return width
     try:
         halved = method.with_alpha(method.cost(plan.n_items)["accuracy"] / 2)
-        return {**found, "labels_for_half": halved.cost(plan.n_items)["labels"]}
+        return {**width, "labels_for_half": halved.cost(plan.n_items)["labels"]}
     except InputError:
-        return found  # out of the method's reach, or everything was planned already
+        return width  # out of the method's reach, or everything was planned already
 
 
 def _half_width_at(curve: Curve, rank: int) -> HalfWidth:

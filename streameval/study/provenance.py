@@ -41,12 +41,7 @@ def commands(plan: Plan, summary: Mapping[str, Any], study: str = "STUDY") -> li
 
 
 def way_out(plan: Plan, summary: Mapping[str, Any], study: str) -> str:
-    """Where an evaluation promises nothing: the command that leads to bounds that do, and what it does.
-
-    Args:
-        summary: Of the evaluation.
-        study: Its folder.
-    """
+    """Where an evaluation promises nothing: the command that leads to bounds that do, and what it does."""
     tested = summary["diagnostics"].get("slices", {"": summary["diagnostics"]}).values()
     read_so = summary["parameters"].get("assume", "a2") == "independent"
     if plan.method == "paula" and not read_so and not any(one.get("contradicts_independent") for one in tested):
@@ -70,9 +65,9 @@ def _planned(plan: Plan, study: str, how: Mapping[str, Any]) -> str:
 
 def _judged(summary: Mapping[str, Any]) -> dict[str, Any]:
     """Options of `evaluate` that are not as they are by default."""
-    found = {key: summary.get(key) for key in ("misses", "vote", "prefer", "label_error", "assume")}
-    found["prefer"] = ",".join(found["prefer"] or [])
-    return {key: value for key, value in found.items() if value and value != "majority"}
+    how = {key: summary.get(key) for key in ("misses", "vote", "prefer", "label_error", "assume")}
+    how["prefer"] = ",".join(how["prefer"] or [])
+    return {key: value for key, value in how.items() if value and value != "majority"}
 
 
 def _options(values: Mapping[str, Any]) -> list[str]:

@@ -18,13 +18,15 @@ from streameval.errors import StudyError
 from streameval.parquet.own_tables import read_table
 from streameval.slices.files import NAMES as SLICE_FILES
 from streameval.slices.files import SliceResult, slice_tables, slices_from_tables
-from streameval.stores import atomic
+from streameval.stores import atomic, locks
 from streameval.types import Labels, Plan
 
 NO_LABELS = pa.table(
     {"rank": pa.array([], pa.int64()), "label": pa.array([], pa.int8()), "weight": pa.array([], pa.float64())}
 )
 EVALUATE = "run evaluate again"
+# what others need of what `exact` found, in the order in which it is best read
+EXACT = ("envelope.parquet", "curve.parquet", "metrics.parquet", "report.html", "study.duckdb", "evaluation.json")
 _FROM_VOTES = ("labels.parquet", "issues.parquet")
 RESULTS = (*_FROM_VOTES, "envelope.parquet", "curve.parquet", "metrics.parquet")
 
@@ -47,7 +49,7 @@ class Evaluation:
 
     Attributes:
         evaluation_id: Hash of plan, labels, misses, label error rate and version.
-        labels: `rank`, `label`, `votes`, `positive_votes`, `weight` (see `streameval.verbs.weights`).
+        labels: `rank`, `label`, `votes`, `positive_votes`, `weight` (see `streameval.study.weights`).
         summary: What `evaluation.json` and `--json` say.
         issues: See `streameval.labelling.issues`.
         slices: The largest first; none where the plan has none.
@@ -72,18 +74,20 @@ class Evaluation:
         return f"<Evaluation {what}: {labels}, bounds {claim.coverage}, of {claim.about}>"
 
 
-def result_writers(folder: Path, found: Evaluation, report: str, database: atomic.Writer) -> dict[Path, atomic.Writer]:
+def result_writers(
+    folder: Path, evaluation: Evaluation, report: str, database: atomic.Writer
+) -> dict[Path, atomic.Writer]:
     """Writers of all results, `evaluation.json` the last; where every item had a label there is no file of labels."""
-    tables = {"envelope.parquet": found.curve.envelope_table, "curve.parquet": found.curve_table,
-              "metrics.parquet": found.metrics, **slice_tables(found.slices)}  # fmt: skip
-    if found.labels is not NO_LABELS:
-        tables = {"labels.parquet": found.labels, "issues.parquet": found.issues, **tables}
-    facts = {"evaluation_id": found.evaluation_id}
+    tables = {"envelope.parquet": evaluation.curve.envelope_table, "curve.parquet": evaluation.curve_table,
+              "metrics.parquet": evaluation.metrics, **slice_tables(evaluation.slices)}  # fmt: skip
+    if evaluation.labels is not NO_LABELS:
+        tables = {"labels.parquet": evaluation.labels, "issues.parquet": evaluation.issues, **tables}
+    facts = {"evaluation_id": evaluation.evaluation_id}
     return {
         **{folder / name: atomic.parquet(table, facts) for name, table in tables.items()},
         folder / "report.html": atomic.text(report),
         folder / "study.duckdb": database,
-        folder / "evaluation.json": atomic.json_object(found.summary),
+        folder / "evaluation.json": atomic.json_object(evaluation.summary),
     }
 
 
@@ -123,3 +127,26 @@ def read_results(folder: Path, summary: Mapping[str, Any]) -> Evaluation:
         pa.table({}) if issues is None else issues,
         slices_from_tables([files[name] for name in SLICE_FILES if name in files], summary.get("slices", ())),
     )
+
+
+def save_exact(folder: Path, evaluation: Evaluation, report: str, database: atomic.Writer) -> None:
+    """Write the results of a fully labelled list, which need no plan; `evaluation.json` last.
+
+    Raises `StudyError` where the folder holds a study, or files of these names that `exact` did not write.
+    """
+    if (folder / "plan.json").exists():
+        raise StudyError(f"{folder} holds a study with a plan", "give exact results a folder of their own")
+    taken = [name for name in EXACT if (folder / name).exists()]
+    if taken and not _is_ours(folder / EXACT[0]):
+        raise StudyError(f"{folder / taken[0]}: was not written by exact", "give exact results a folder of their own")
+    atomic.make_folder(folder)
+    with locks.one_at_a_time(folder):
+        atomic.write_all(result_writers(folder, evaluation, report, database))
+
+
+def _is_ours(first: Path) -> bool:
+    """Whether the file that is put in place first is one of results, whole or not."""
+    try:
+        return "evaluation_id" in read_table(first, EVALUATE).facts
+    except (OSError, StudyError):
+        return False

@@ -61,26 +61,24 @@ class LabelStore:
 
     def state(self) -> str:
         """Sixteen hex digits that differ whenever other votes are stored, or other sources are not to count."""
-        files = {path.name: hashlib.sha256(self._bytes(path)).hexdigest() for path in self._paths()}
+        bodies = ((path, read_bytes(path, _RESTORE, self.folder.parent)) for path in self._paths())
+        files = {path.name: hashlib.sha256(body).hexdigest() for path, body in bodies}
         said = json.dumps([files, self._forgotten()], sort_keys=True)
         return hashlib.sha256(said.encode()).hexdigest()[:16]
 
     def _paths(self) -> list[Path]:
         return sorted(self.folder.glob("*.parquet"))
 
-    def _bytes(self, path: Path) -> bytes:
-        return read_bytes(path, _RESTORE, self.folder.parent)
-
     def _stored(self) -> dict[str, Given]:
         """Every source by its identity, what was forgotten too."""
-        found = {}
+        stored = {}
         for path in self._paths():
             try:
                 own = read_table(path, _RESTORE, self.folder.parent)
-                found[path.stem] = _given(path.stem, own.facts, conform(own.table))
+                stored[path.stem] = _given(path.stem, own.facts, conform(own.table))
             except UNUSABLE as error:
                 raise unusable(path, error, _RESTORE) from error
-        return found
+        return stored
 
     def with_new(self, votes: Sequence[Votes]) -> list[Given]:
         """Return what `sources` would be after `add`."""
@@ -130,7 +128,7 @@ class LabelStore:
         Raises:
             InputError: There is no such source, or files of several folders have this name.
         """
-        forgotten, rows, found = self._forgotten(), 0, False
+        forgotten, rows, met = self._forgotten(), 0, False
         known: dict[str, None] = {}
         stored = self._stored()
         self._check_one_file(_counted(stored, forgotten), name)
@@ -145,8 +143,8 @@ class LabelStore:
             added = _ALL if whole else name
             forgotten[one.identity] = list(dict.fromkeys([*before, added]))
             rows += len(counted) if whole else counted.count(name)
-            found = True
-        if not found:
+            met = True
+        if not met:
             raise InputError(f"{self.folder}: no source '{name}' among the labels", did_you_mean(name, known))
         if forgotten != self._forgotten():
             atomic.write_all({self.folder / "forgotten.json": atomic.json_object(forgotten)})
@@ -163,12 +161,12 @@ class LabelStore:
         path = self.folder / "forgotten.json"
         if not path.exists():
             return {}
-        found = read_json(path, _RECOUNT, self.folder.parent)
+        listed = read_json(path, _RECOUNT, self.folder.parent)
         if not all(
-            isinstance(names, list) and all(isinstance(name, str) for name in names) for names in found.values()
+            isinstance(names, list) and all(isinstance(name, str) for name in names) for names in listed.values()
         ):
             raise unusable(path, ValueError("it lists no names"), _RECOUNT)
-        return found
+        return listed
 
 
 def _counted(stored: Mapping[str, Given], forgotten: Mapping[str, Sequence[str]]) -> list[Given]:

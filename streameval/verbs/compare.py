@@ -16,11 +16,10 @@ from streameval.curve.envelope import Points, lift
 from streameval.errors import InputError, StudyError
 from streameval.methods import create
 from streameval.study import Study
-from streameval.study.comparison import Comparison, Side, alike
+from streameval.study.comparison import Comparison, Side, alike, differences, subtract
 from streameval.study.judging import curve_of
 from streameval.study.result_files import Evaluation
 from streameval.types import STRENGTH, TRUTH, Claim, Labels, Plan
-from streameval.verbs.differences import differences, subtract
 
 
 def compare(a: str | os.PathLike[str], b: str | os.PathLike[str], *, confidence: float = 0.95) -> Comparison:
@@ -42,10 +41,10 @@ def compare(a: str | os.PathLike[str], b: str | os.PathLike[str], *, confidence:
         raise InputError(f"confidence is {confidence}, outside (0, 1)", "0.95 is usual")
     if Path(a).resolve() == Path(b).resolve():
         raise InputError(f"{a} would be compared with itself", "give two studies")
-    found = [_read(path) for path in (a, b)]
-    chances = sum(_by_chance(evaluation) for _, _, evaluation in found)
+    read = [_read(path) for path in (a, b)]
+    chances = sum(_by_chance(evaluation) for _, _, evaluation in read)
     share = 1 - (1 - confidence) / max(1, chances)
-    left, right = (_side(*one, share) for one in found)
+    left, right = (_side(*one, share) for one in read)
     lists, agree = _lists(left, right), True
     same = lists != "two lists" and alike(left, right)
     if same and "none" not in (left.curve.claim.coverage, right.curve.claim.coverage):
@@ -73,8 +72,8 @@ def _read(path: str | os.PathLike[str]) -> tuple[str, Plan | None, Evaluation]:
     folder = Study(Path(path))
     if not folder.exists and (folder.folder / "evaluation.json").exists():
         return os.fspath(path), None, folder.evaluation()
-    plan, found = folder.plan(), folder.evaluation()
-    return os.fspath(path), plan, found
+    plan, evaluation = folder.plan(), folder.evaluation()
+    return os.fspath(path), plan, evaluation
 
 
 def _lists(a: Side, b: Side) -> str:
@@ -84,31 +83,32 @@ def _lists(a: Side, b: Side) -> str:
     return "the same list" if same else "two orders of the same items"
 
 
-def _by_chance(found: Evaluation) -> bool:
-    return found.curve.claim.confidence not in (None, 1.0) and found.curve.claim.coverage != "exact"
+def _by_chance(evaluation: Evaluation) -> bool:
+    return evaluation.curve.claim.confidence not in (None, 1.0) and evaluation.curve.claim.coverage != "exact"
 
 
-def _side(name: str, plan: Plan | None, found: Evaluation, share: float) -> Side:
+def _side(name: str, plan: Plan | None, evaluation: Evaluation, share: float) -> Side:
     """Compute a side's curve anew at its share of the confidence."""
-    labelled = int(found.summary["account"]["labelled"])
+    labelled = int(evaluation.summary["account"]["labelled"])
     if plan is None:
-        judged = f"column {found.summary['parameters']['label']}"
-        return Side(name, "exact", found.summary["ranking"], labelled, found.curve, judged, found.metrics)
-    parameters = dict(found.summary["parameters"])
-    curve = found.curve
-    if _by_chance(found):
+        judged = f"column {evaluation.summary['parameters']['label']}"
+        ranking = evaluation.summary["ranking"]
+        return Side(name, "exact", ranking, labelled, evaluation.curve, judged, evaluation.metrics)
+    parameters = dict(evaluation.summary["parameters"])
+    curve = evaluation.curve
+    if _by_chance(evaluation):
         if create(plan.method, parameters).level is None:
             raise StudyError(f"{name}: method {plan.method} has no confidence to share")
-        label = found.labels.column("label").fill_null(-1).to_numpy().astype(np.int8)
-        votes, positive = (found.labels.column(key).to_numpy() for key in ("votes", "positive_votes"))
-        told = found.curve.claim
+        label = evaluation.labels.column("label").fill_null(-1).to_numpy().astype(np.int8)
+        votes, positive = (evaluation.labels.column(key).to_numpy() for key in ("votes", "positive_votes"))
+        told = evaluation.curve.claim
         labels = Labels(plan.ranks, label, votes, positive, about=told.about, why=told.why)
-        error = float(found.summary.get("label_error", 0.0))
+        error = float(evaluation.summary.get("label_error", 0.0))
         curve = curve_of(replace(plan, parameters={**parameters, "confidence": share}), labels, error)
-        curve = replace(curve, misses=found.curve.misses, score=found.curve.score)
+        curve = replace(curve, misses=evaluation.curve.misses, score=evaluation.curve.score)
     # an estimate does not depend on the confidence, nor on what the other side says: it is that of evaluate
-    curve = curve.centred(found.curve.center or found.curve.envelope, found.curve.basis)
-    return Side(name, plan.method, plan.ranking, labelled, curve, _judged(found.summary))
+    curve = curve.centred(evaluation.curve.center or evaluation.curve.envelope, evaluation.curve.basis)
+    return Side(name, plan.method, plan.ranking, labelled, curve, _judged(evaluation.summary))
 
 
 def _judged(summary: Mapping[str, Any]) -> str:

@@ -50,6 +50,31 @@ def cost(items: int, *, price_per_label: float | None = None, **parameters: Any)
     return found
 
 
+def worth(
+    items: int, adopted: int, confidence: float | None = None, min_precision: float | None = None
+) -> dict[str, Any]:
+    """Say what a uniform sample that somebody else drew is worth, beside a plan of ours with as many labels.
+
+    Args:
+        items: N.
+        adopted: Labels of the sample.
+
+    Returns:
+        dict: `labels`; `begins`, the rank before which the sample says nothing; `half_widths`, by rank, relative to
+            precision: forecasts for lists of `min_precision`; `loguniform`, that of our plan at every rank.
+
+    Raises:
+        InputError: `adopted` is not in 1..`items`.
+    """
+    from streameval.methods.adopted.worth import worth_of_uniform
+
+    if not 1 <= adopted <= items:
+        raise InputError(f"a sample of {adopted:,} items cannot be drawn of {items:,}")
+    found = worth_of_uniform(items, adopted, confidence or 0.95, min_precision or 0.5)
+    ours = create("loguniform", {"budget": adopted, "confidence": confidence, "min_precision": min_precision})
+    return {**found, "loguniform": ours.cost(items)["accuracy"]}
+
+
 def _own(given: dict[str, Any], method: type[Method]) -> dict[str, Any]:
     """Parameters for one method: those that it has, without those that others of them determine."""
     settled = {other for key in given for other in method.settles.get(key, ())}

@@ -15,14 +15,13 @@ import pyarrow as pa
 
 from streameval.curve import Curve
 from streameval.curve.extremes import Extremes
-from streameval.curve.proven import best_precision, deepest_rank, parse_share
-from streameval.curve.targets import rank_at_recall
+from streameval.curve.targets import best_precision, parse_share, rank_at_precision, rank_at_recall
 from streameval.errors import InputError, StudyError, check_misses
+from streameval.rankings import open_planned
 from streameval.study import Study
+from streameval.study.cut_files import Cut
 from streameval.study.provenance import way_out
 from streameval.types import Plan
-from streameval.verbs.items import Cut
-from streameval.verbs.select import open_planned
 
 Share = str | float | Decimal | Fraction
 
@@ -63,11 +62,6 @@ def cut(
     plan, evaluation = folder.plan(), folder.evaluation()
     curve = evaluation.curve if misses is None else evaluation.curve.with_misses(misses)
     _refuse_unproven(curve, folder.folder, plan, evaluation.summary)
-    if curve.claim.coverage == "pointwise" and rank is None:
-        raise StudyError(
-            f"{folder.folder}: its bounds hold at each rank by itself, not at one that is searched for",
-            "ask for a --rank chosen without looking",
-        )
     chosen = _chosen(curve, asked)
     if misses is not None:
         asked["misses"] = misses
@@ -110,14 +104,14 @@ def _chosen(curve: Curve, asked: Mapping[str, Any]) -> int:
 
 
 def _deepest(curve: Curve, precision: Share) -> int:
-    found = deepest_rank(curve.envelope, parse_share(precision, "precision"))
-    if found is None:
+    deepest, _ = rank_at_precision(Extremes.of(curve.envelope, curve.misses), parse_share(precision, "precision"))
+    if not deepest:
         rank, best = best_precision(curve.envelope)
         raise InputError(
             f"no rank is proven to have precision {precision}",
             f"the best that is proven is {best:.6g}, at rank {rank:,}",
         )
-    return found
+    return int(deepest)
 
 
 def _first(curve: Curve, recall: Share) -> int:
@@ -140,7 +134,7 @@ def _score(plan: Plan, at: Mapping[str, Any], ranking: Any) -> Any:
         return None
     score = at.get("score")
     if score is None and (ranking is not None or plan.location.get("source") is not None):
-        found = open_planned(plan, ranking).fetch(pa.array([at["rank"]]).to_numpy(), [])
-        score = found.table.column("score")[0].as_py()
+        fetched = open_planned(plan, ranking).fetch(pa.array([at["rank"]]).to_numpy(), [])
+        score = fetched.table.column("score")[0].as_py()
     plain = isinstance(score, int) or (isinstance(score, float) and math.isfinite(score))
     return score if score is None or plain else str(score)

@@ -75,14 +75,14 @@ def _evaluated(folder: Path, method: str, yields: Int64Array, cutoffs: list[int]
     study = folder / _STUDIES[method]
     planned = plan(str(folder / "ranking"), study, method=method, seed=_SEED)  # in stored order, as the truth is
     select(study, export=folder / "tasks.csv" if study.name == "study" else None)
-    found = evaluate(study, labels=folder / "truth.parquet")
+    evaluation = evaluate(study, labels=folder / "truth.parquet")
     return {
         "method": method,
         "labels": planned.table.num_rows,
-        "coverage": found.curve.claim.coverage,
-        "confidence": found.curve.claim.confidence,
-        "precision_at": _compare(found.curve, yields, cutoffs),
-        "findings": list(found.curve.findings),
+        "coverage": evaluation.curve.claim.coverage,
+        "confidence": evaluation.curve.claim.confidence,
+        "precision_at": _compare(evaluation.curve, yields, cutoffs),
+        "findings": list(evaluation.curve.findings),
         "report": str(study / "report.html"),
     }
 
@@ -114,11 +114,7 @@ def _inside(row: dict[str, Any]) -> bool:
 
 
 def write_ranking(folder: Path) -> Int8Array:
-    """Write all pairs by falling cosine similarity as `ranking/part-00.parquet` …, and `truth.parquet` beside them.
-
-    Returns:
-        int8 array, shape (1613706,): 1 where both show the same digit, in rank order.
-    """
+    """Write all pairs by falling cosine similarity as `ranking/part-00.parquet` …, and `truth.parquet` beside them."""
     from sklearn.datasets import load_digits
 
     digits = load_digits()
@@ -160,7 +156,7 @@ def _pictures(art: UInt8Array, left: npt.NDArray[np.int16], right: npt.NDArray[n
 
 
 def _compare(curve: Curve, yields: Int64Array, cutoffs: list[int]) -> list[dict[str, Any]]:
-    found = curve.at(cutoffs).to_pylist()
+    bounds = curve.at(cutoffs).to_pylist()
     return [
         {
             "rank": row["rank"],
@@ -169,7 +165,7 @@ def _compare(curve: Curve, yields: Int64Array, cutoffs: list[int]) -> list[dict[
             "upper": row["precision_upper"],
             "truth": float(yields[row["rank"] - 1] / row["rank"]),
         }
-        for row in found
+        for row in bounds
     ]
 
 

@@ -30,7 +30,7 @@ def enlarge(study: str | os.PathLike[str], *, labels_more: int | None = None, ha
 
     Raises:
         InputError: Not exactly one of the two, or out of reach of the looks that are left.
-        StudyError: No study, or one that was planned for a single look.
+        StudyError: No study, or one that was planned or adopted for a single look.
     """
     if (labels_more is None) == (half_width is None):
         raise InputError("enlarging takes either labels-more or half-width", "give one of them")
@@ -49,7 +49,7 @@ def enlarge(study: str | os.PathLike[str], *, labels_more: int | None = None, ha
         if not isinstance(method, Sequential) or not later:
             raise StudyError(
                 f"{study}: its plan cannot grow: it has no further look",
-                "plan another study with --method loguniform --looks 3, which can grow twice",
+                "--looks 3, of plan --method loguniform or of adopt, makes one that can grow twice",
             )
         if labels_more is not None:
             look = _affordable(later, labels_more, plan.table.num_rows)
@@ -94,11 +94,11 @@ def _narrow_enough(looks: list[Look], half_width: float, calibration: float) -> 
 def _reached(folder: Study, plan: Plan) -> float | None:
     """Half-width that the whole of the plan's labels reached; None before it was evaluated with all of them."""
     try:
-        found = folder.evaluation().summary
+        summary = folder.evaluation().summary
     except StudyError:
         return None
-    current = found["study"] == plan.plan_id and found["account"]["missing"] == 0
-    return float(found["half_width"]["alpha"]) if current else None
+    current = summary["study"] == plan.plan_id and summary["account"]["missing"] == 0
+    return float(summary["half_width"]["alpha"]) if current else None
 
 
 def _calibration(reached: float | None, now: Look) -> float:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,29 +12,27 @@ from streameval import __version__
 from streameval.curve import Curve
 from streameval.curve.label_error import check_label_error
 from streameval.errors import InputError, check_misses
-from streameval.labelling.grades import refuse_grades
 from streameval.labelling.issues import KINDS, place_of
 from streameval.labelling.match_items import Items
 from streameval.labelling.options import Judging, LabelColumns
 from streameval.labelling.preference import check_preferred
 from streameval.labelling.reading import read_votes
-from streameval.labelling.rules import vote_rule
+from streameval.labelling.rules import refuse_grades, vote_rule
 from streameval.labelling.tally import Tallied
 from streameval.labelling.votes import Votes
 from streameval.metrics.bounded import metrics
 from streameval.options import split
 from streameval.reporting.page import render
-from streameval.slices.files import SliceResult
 from streameval.slices.plan import refuse_misses, slice_results
 from streameval.stores.transfer import copied
 from streameval.study import Study
 from streameval.study.judging import as_read, half_width_of, slice_curves, tally_stored, whole_curve
+from streameval.study.missing import completed
 from streameval.study.result_files import Evaluation, evaluation_id
 from streameval.study.vote_store import Given, rows_of
+from streameval.study.weights import with_weight
 from streameval.types import Plan
-from streameval.verbs.missing import completed
 from streameval.verbs.sql import writer as database_of
-from streameval.verbs.weights import with_weight
 
 
 def evaluate(
@@ -111,9 +109,13 @@ def _evaluated(folder: Study, sources: list[Any], misses: int, columns: LabelCol
     said = {"by": plan.by, "slices": [one.facts() for one in slices]} if slices else {}
     said["votes"] = folder.labels.state()
     summary |= {"agreement": tallied.agreement.as_dict(), "sources": given, **said}
-    found = _evaluation(plan, tallied, curve, summary, slices, new)
-    folder.save_evaluation(found, render(folder.folder.resolve().name, plan, found), database_of(folder, plan, found))
-    return found
+    table = with_weight(tallied.labels.table, plan, 4)
+    identity = summary["evaluation_id"]
+    evaluation = Evaluation(identity, table, curve, curve.table, metrics(curve), summary, tallied.issues, slices, new)
+    folder.save_evaluation(
+        evaluation, render(folder.folder.resolve().name, plan, evaluation), database_of(folder, plan, evaluation)
+    )
+    return evaluation
 
 
 def _curves(plan: Plan, read_as: Plan, tallied: Tallied, error: float) -> tuple[Curve, dict[str, Curve]]:
@@ -174,18 +176,6 @@ def _otherwise(votes: Votes, stored: Sequence[Given]) -> list[dict[str, Any]]:
 
 def _is_one(labels: Any) -> bool:
     return isinstance(labels, str | os.PathLike) or hasattr(labels, "__arrow_c_stream__") or hasattr(labels, "collect")
-
-
-def _evaluation(
-    plan: Plan,
-    tallied: Tallied,
-    curve: Curve,
-    summary: Mapping[str, Any],
-    slices: tuple[SliceResult, ...],
-    new: Mapping[str, bool],
-) -> Evaluation:
-    identity, table = summary["evaluation_id"], with_weight(tallied.labels.table, plan, 4)
-    return Evaluation(identity, table, curve, curve.table, metrics(curve), summary, tallied.issues, slices, new)
 
 
 def _summary(plan: Plan, tallied: Tallied, curve: Curve, judging: Judging) -> dict[str, Any]:

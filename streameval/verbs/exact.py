@@ -36,8 +36,7 @@ from streameval.stores.scratch import ScratchFile
 from streameval.stores.temporary import temporary_folder
 from streameval.stores.transfer import copied
 from streameval.study import Study
-from streameval.study.exact_files import save_exact
-from streameval.study.result_files import NO_LABELS, Evaluation
+from streameval.study.result_files import NO_LABELS, Evaluation, save_exact
 from streameval.types import Claim
 from streameval.typing import Int64Array
 from streameval.verbs.sql import writer as database_of

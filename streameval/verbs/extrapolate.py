@@ -62,8 +62,8 @@ _SCHEMA = pa.schema([("rank", pa.int64()), *((name, pa.float64()) for name in _F
 
 
 def _row(curve: Curve, rank: int, to: float, population: int) -> dict[str, float | bool | None]:
-    found = curve.at([rank, curve.n_items])
-    low, estimates, high = (found.column(name).to_pylist() for name in ("yield_lower", "yield", "yield_upper"))
+    bounded = curve.at([rank, curve.n_items])
+    low, estimates, high = (bounded.column(name).to_pylist() for name in ("yield_lower", "yield", "yield_upper"))
     positives = None if estimates[1] is None else estimates[1] + curve.misses
     bounds = interval(Counts(rank, (low[0], high[0]), (low[1] + curve.misses, high[1] + curve.misses), population), to)
     row: dict[str, float | bool | None] = {

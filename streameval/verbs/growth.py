@@ -141,14 +141,14 @@ def _cutoffs(studies: list[Study], plans: list[Plan]) -> list[dict[str, Any]]:
         return []
     tens = [10**k for k in range(len(str(plans[0].n_items)))] + [plans[0].n_items]
     at = np.unique(np.searchsorted(old_ranks, tens, side="right") - 1)
-    found = []
+    places = []
     for rank, score in zip(old_ranks[at].tolist(), old_scores[at].tolist(), strict=True):
         low, high = np.searchsorted(scores, score, side="left"), np.searchsorted(scores, score, side="right")
         first = int(ranks[low - 1]) + 1 if low else 1
         last = int(ranks[high]) - 1 if high < ranks.size else plans[1].n_items
         shown = float(score) if isinstance(score, Decimal) else score
-        found.append({"rank": rank, "score": sign * shown, "first_rank": first, "last_rank": max(first, last)})
-    return found
+        places.append({"rank": rank, "score": sign * shown, "first_rank": first, "last_rank": max(first, last)})
+    return places
 
 
 def _numbers(table: pa.Table, sign: int) -> tuple[Int64Array, AnyArray]:

@@ -88,8 +88,8 @@ def _strata(plan: Plan, known: np.ndarray) -> pa.Table:
     """Planned and labelled ranks of every stratum; of every slice, where strata are those within slices."""
     if plan.marks is not None:
         counted = plan.table.select(["slice"]).append_column("labelled", pa.array(known.astype(np.int64)))
-        found = counted.group_by("slice").aggregate([([], "count_all"), ("labelled", "sum")])
-        return found.rename_columns({"count_all": "planned", "labelled_sum": "labelled"}).sort_by("slice")
+        by_slice = counted.group_by("slice").aggregate([([], "count_all"), ("labelled", "sum")])
+        return by_slice.rename_columns({"count_all": "planned", "labelled_sum": "labelled"}).sort_by("slice")
     stratum, rank = plan.table.column("stratum").to_numpy(), plan.ranks
     numbers, start, planned = np.unique(stratum, return_index=True, return_counts=True)
     labelled = np.add.reduceat(known.astype(np.int64), start)

@@ -14,8 +14,8 @@ from streameval import __version__
 from streameval.errors import StudyError
 from streameval.stores.own_files import read_bytes
 from streameval.stores.transfer import get, put, remove
-from streameval.study import EXACT, Study, published
-from streameval.study.result_files import Evaluation
+from streameval.study import Study, published
+from streameval.study.result_files import EXACT, Evaluation
 
 MANIFEST = "manifest.json"
 
@@ -49,14 +49,14 @@ def publish(study: str | os.PathLike[str], place: str | os.PathLike[str]) -> Pub
     """
     folder = Study(Path(study))
     with folder.changing():
-        found, plan = folder.evaluation(), folder.plan()
-        bodies = _bodies(folder.folder, published(found.slices))
-    return _copy(bodies, found.evaluation_id, plan.plan_id, place)
+        evaluation, plan = folder.evaluation(), folder.plan()
+        bodies = _bodies(folder.folder, published(evaluation.slices))
+    return _copy(bodies, evaluation.evaluation_id, plan.plan_id, place)
 
 
-def publish_exact(found: Evaluation, folder: str | os.PathLike[str], place: str | os.PathLike[str]) -> Published:
+def publish_exact(evaluation: Evaluation, folder: str | os.PathLike[str], place: str | os.PathLike[str]) -> Published:
     """Copy what `exact` wrote into a folder, in the same way as `publish`."""
-    return _copy(_bodies(Path(folder), EXACT), found.evaluation_id, None, place)
+    return _copy(_bodies(Path(folder), EXACT), evaluation.evaluation_id, None, place)
 
 
 def _copy(bodies: Mapping[str, bytes], identity: str, study: str | None, place: str | os.PathLike[str]) -> Published:
@@ -84,10 +84,10 @@ def _copy(bodies: Mapping[str, bytes], identity: str, study: str | None, place: 
 
 def _parsed(raw: bytes | None) -> dict[str, Any]:
     try:
-        found = json.loads(raw or b"{}")
+        manifest = json.loads(raw or b"{}")
     except ValueError:
         return {}
-    return found if isinstance(found, dict) else {}
+    return manifest if isinstance(manifest, dict) else {}
 
 
 def _bodies(folder: Path, names: Sequence[str]) -> dict[str, bytes]:

@@ -82,15 +82,15 @@ def plots(
 
 
 def _shown(studies: Sequence[str | os.PathLike[str]], items: Items) -> list[Shown]:
-    found = []
+    shown = []
     for path in studies:
         folder = Study(Path(path))
         evaluation = folder.evaluation()
         plan = folder.plan() if folder.exists else None
         selection = folder.selection(plan) if plan is not None and items == "shown" else None
-        found.append(Shown(Path(path).resolve().name, plan, evaluation, selection))
-    twice = Counter(study.name for study in found)
+        shown.append(Shown(Path(path).resolve().name, plan, evaluation, selection))
+    twice = Counter(study.name for study in shown)
     return [
         Shown(f"{study.name} ({i})" if twice[study.name] > 1 else study.name, study.plan, study.evaluation, study.items)
-        for i, study in enumerate(found, 1)
+        for i, study in enumerate(shown, 1)
     ]

@@ -12,22 +12,22 @@ import numpy as np
 import pyarrow as pa
 
 from streameval.engines import Engine, engine_of
-from streameval.errors import InputError, StudyError, did_you_mean
+from streameval.errors import InputError, did_you_mean
 from streameval.labelling.exports import format_of
 from streameval.labelling.options import TaskOptions
-from streameval.methods import method_of
+from streameval.methods import grid_of
 from streameval.options import split
 from streameval.order.checkpoints import Scans, forget
+from streameval.parquet.account import Forecast
 from streameval.progress import Progress, silent
-from streameval.rankings import open_ranking
+from streameval.rankings import open_planned
 from streameval.rankings.ranking import Fetched, Ranking
-from streameval.rows.options import RankingOptions
 from streameval.stores import atomic
 from streameval.study import Study
-from streameval.types import Labels, Plan
+from streameval.study.tasks import make_tasks, question_of, task_numbers
+from streameval.study.weights import with_weight
+from streameval.types import Plan
 from streameval.typing import Int64Array
-from streameval.verbs.tasks import make_tasks, question_of, task_numbers
-from streameval.verbs.weights import with_weight
 
 # of `Fetched`, kept beside the items
 _COUNTS = [
@@ -41,7 +41,7 @@ class Selection:
     """What `select` did.
 
     Attributes:
-        table: `rank`, `stratum`, `weight` (see `streameval.verbs.weights`), `score` (where the order has one),
+        table: `rank`, `stratum`, `weight` (see `streameval.study.weights`), `score` (where the order has one),
             `se_task`, then the items' columns.
         fetched: What was read for it, now or by the `select` that fetched it.
         already: Whether the items were there: nothing of the list was read but footers.
@@ -108,8 +108,8 @@ def select(
     if before is not None:
         fetched = before
     else:
-        found = opened.fetch(plan.ranks, names, progress, method_cutoffs(plan), scans)
-        fetched = replace(found, table=_with_ours(plan, found.table, folder.first_task(plan)))
+        read = opened.fetch(plan.ranks, names, progress, method_cutoffs(plan), scans)
+        fetched = replace(read, table=_with_ours(plan, read.table, folder.first_task(plan)))
     if before is None or (columns is not None and export is None):  # columns that are not asked for are left out
         facts = {name: getattr(fetched, name) for name in _COUNTS}
         folder.save_selection(plan, fetched.table, fetched.thresholds, {**facts, "columns": names})
@@ -124,6 +124,18 @@ def select(
     atomic.write_all(folder.extra_task_files(made.extra))
     atomic.write_out(exported, hint="people may have filled it in, so it is never replaced: export to another name")
     return Selection(table, fetched, before is not None, made.left_out, made.table.num_rows, tuple(exported), source)
+
+
+def forecast(
+    study: str | os.PathLike[str], *, ranking: Any = None, columns: Sequence[str] | None = None
+) -> tuple[Plan, Forecast]:
+    """Forecast what `select` would read, from footers and page indexes; nothing is written; errors as in `select`."""
+    folder = Study(Path(study))
+    plan = folder.plan()
+    opened = open_planned(plan, ranking)
+    names = shown_columns(plan, opened, columns)
+    there = fetched_before(folder, plan, names)
+    return plan, opened.forecast(plan.ranks, names) if there is None else Forecast()
 
 
 def fetched_before(folder: Study, plan: Plan, names: Sequence[str]) -> Fetched | None:
@@ -142,11 +154,7 @@ def fetched_before(folder: Study, plan: Plan, names: Sequence[str]) -> Fetched |
 
 
 def shown_columns(plan: Plan, opened: Ranking, columns: Sequence[str] | None) -> list[str]:
-    """Columns to fetch: as asked, without a score that comes anyway.
-
-    Raises:
-        InputError: One is not there.
-    """
+    """Columns to fetch: as asked, without a score that comes anyway; an `InputError` where one is not there."""
     known = opened.columns()
     names = list(columns) if columns is not None else known
     if strangers := sorted(set(names) - set(known)):
@@ -158,12 +166,7 @@ def shown_columns(plan: Plan, opened: Ranking, columns: Sequence[str] | None) ->
 def planned_ranking(
     folder: Study, plan: Plan, ranking: Any = None, engine: Engine | str = "local"
 ) -> tuple[Ranking, Scans]:
-    """Open the ranking of a study again; where scans find its ranks, `engine` runs them, and the study keeps them.
-
-    Raises:
-        StudyError: See `open_planned`.
-        InputError: An engine that does not exist, or that has nothing to run.
-    """
+    """Open the ranking of a study again; where scans find its ranks, `engine` runs them, and the study keeps them."""
     opened = open_planned(plan, ranking)
     runs = engine_of(engine)
     if opened.order is None and runs != engine_of("local"):
@@ -173,35 +176,13 @@ def planned_ranking(
     return opened, Scans(folder.scans, runs)
 
 
-def open_planned(plan: Plan, ranking: Any = None) -> Ranking:
-    """Open the ranking of a plan.
-
-    Args:
-        ranking: Where it lies in memory.
-
-    Raises:
-        StudyError: It was in memory and is not given, or is not the one that was planned; both fingerprints are named.
-    """
-    source = ranking if ranking is not None else plan.location["source"]
-    if source is None:
-        raise StudyError("this study's ranking was a table in memory", "give it again in Python, with ranking=table")
-    opened = open_ranking(source, RankingOptions.of(plan))
-    if opened.fingerprint != plan.ranking["fingerprint"]:
-        raise StudyError(
-            f"the ranking has fingerprint {opened.fingerprint}, but {plan.ranking['fingerprint']} was planned",
-            "the files have changed since; plan the new list into a new study",
-        )
-    return opened
-
-
 def method_cutoffs(plan: Plan) -> Int64Array | None:
-    """Ranks that the curve's table will show, where the order has scores: the plan decides them, not the labels."""
+    """Ranks that the curve's table will show, where the order has scores."""
     if plan.ranking.get("score") is None:
         return None
     if plan.marks is not None:
         return np.unique(plan.marks.column("rank").to_numpy())
-    unknown = Labels.of(plan, np.full(plan.ranks.size, -1))
-    return method_of(plan).curve(plan, unknown).grid
+    return grid_of(plan)
 
 
 def _with_ours(plan: Plan, items: pa.Table, first: int | None) -> pa.Table:

@@ -50,24 +50,21 @@ def simulate(
     chosen = _variants(methods, {key: value for key, value in parameters.items() if value is not None})
     settings = options or RankingOptions()
     truth = read_truth(open_ranking(ranking, settings), label, settings)
-    rows, found = [], {}
+    rows, runs = [], {}
     for done, (name, method, given) in enumerate(chosen):
         progress(done, len(chosen))
         try:
-            found[name] = replicate(create(method, given), truth, replicates, seed)
-            rows.append({"method": name, **found[name].as_dict()})
+            runs[name] = replicate(create(method, given), truth, replicates, seed)
+            rows.append({"method": name, **runs[name].as_dict()})
         except InputError as error:
             rows.append({"method": name, "refused": str(error)})
-    if not found:
+    if not runs:
         raise InputError(rows[0]["refused"])
-    return Simulation(rows, found, np.cumsum(truth) / np.arange(1, truth.size + 1))
+    return Simulation(rows, runs, np.cumsum(truth) / np.arange(1, truth.size + 1))
 
 
 def read_truth(ranking: Ranking, label: str, options: RankingOptions) -> Int8Array:
     """Read the label of every item, best rank first.
-
-    Returns:
-        int8 array, shape (n_items,)
 
     Raises:
         InputError: A label that is null or not 0/1, or a list that does not fit into the memory that was allowed.
@@ -103,12 +100,12 @@ def _variants(methods: str | Sequence[str], given: dict[str, Any]) -> list[tuple
     for key in given:
         if not any(key in parameter_names(known[name]) for name in names):
             raise InputError(f"none of {', '.join(names)} has a parameter '{key}'")
-    found: list[tuple[str, str, dict[str, Any]]] = []
+    variants: list[tuple[str, str, dict[str, Any]]] = []
     for name in names:
         own = own_parameters(known[name], given)
         for variant in known[name].variants:
             fits = all(own.get(key, value) == value for key, value in variant.items())
-            if fits and (name, {**own, **variant}) not in [row[1:] for row in found]:
+            if fits and (name, {**own, **variant}) not in [row[1:] for row in variants]:
                 shown = " ".join([name, *map(str, variant.values())])
-                found.append((shown, name, {**own, **variant}))
-    return found
+                variants.append((shown, name, {**own, **variant}))
+    return variants

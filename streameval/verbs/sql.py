@@ -63,22 +63,18 @@ def connect(
 
     study.duckdb is for other programs and is not opened: in a study from somebody else its views and macros could be
     anything.
-
-    Raises:
-        InputError, StudyError: See `sql`.
-        OutsideError: Full disk and the like.
     """
     folder = Study(Path(study))
-    found = folder.evaluation()
+    evaluation = folder.evaluation()
     plan = folder.plan() if folder.exists else None
     with temporary_folder("streameval-sql") as room:
         path = room / "study.duckdb"
-        writer(folder, plan, found)(str(path))
+        writer(folder, plan, evaluation)(str(path))
         with Session(path, files, memory) as session:
             yield session
 
 
-def writer(folder: Study, plan: Plan | None, found: Evaluation) -> Callable[[str], None]:
+def writer(folder: Study, plan: Plan | None, evaluation: Evaluation) -> Callable[[str], None]:
     """Give the writer of `study.duckdb`; an evaluation without a plan has no tables plan and selection."""
     tables: dict[str, pa.Table] = {}
     if plan is not None:
@@ -86,29 +82,29 @@ def writer(folder: Study, plan: Plan | None, found: Evaluation) -> Callable[[str
         selection = folder.selection(plan)
         if selection is not None:
             tables["selection"] = selection.replace_schema_metadata(None)
-    tables["labels"] = found.labels.replace_schema_metadata(None)
-    tables["curve"] = found.curve_table.replace_schema_metadata(None)
-    tables["envelope"] = found.curve.envelope_table
-    tables["metrics"] = found.metrics.replace_schema_metadata(None)
-    tables |= _slices(plan, found)
-    tables["provenance"] = _provenance(plan, found)
-    claim = found.curve.claim
+    tables["labels"] = evaluation.labels.replace_schema_metadata(None)
+    tables["curve"] = evaluation.curve_table.replace_schema_metadata(None)
+    tables["envelope"] = evaluation.curve.envelope_table
+    tables["metrics"] = evaluation.metrics.replace_schema_metadata(None)
+    tables |= _slices(plan, evaluation)
+    tables["provenance"] = _provenance(plan, evaluation)
+    claim = evaluation.curve.claim
     weaker = claim.caution or claim.coverage in ("none", "conditional")
     return database(tables, f"Of the claim: {band_meaning(claim)}. {claim.caution}".rstrip() if weaker else "")
 
 
-def _slices(plan: Plan | None, found: Evaluation) -> dict[str, pa.Table]:
-    """Tables of what was found of slices; none without."""
+def _slices(plan: Plan | None, evaluation: Evaluation) -> dict[str, pa.Table]:
+    """Tables of what was evaluation of slices; none without."""
     if plan is None or plan.marks is None:
         return {}
     counted = ("n_items", "planned", "labelled", "positive")
     kinds = {"name": pa.string(), **dict.fromkeys(counted, pa.int64()), **_BOUNDED, "findings": pa.string()}
     rows = [
         {**part.facts(), **_bounded(part.curve), "findings": json.dumps(list(part.curve.findings), ensure_ascii=False)}
-        for part in found.slices
+        for part in evaluation.slices
     ]
     slices = pa.table({key: pa.array([row[key] for row in rows], kind) for key, kind in kinds.items()})
-    files = {name.removesuffix(".parquet"): table for name, table in slice_tables(found.slices).items()}
+    files = {name.removesuffix(".parquet"): table for name, table in slice_tables(evaluation.slices).items()}
     return {"slices": slices.rename_columns({"name": "slice"}), **files, "slice_counts": plan.marks}
 
 
@@ -132,10 +128,10 @@ def _bounded(curve: Curve) -> dict[str, Any]:
     return {**ends, **curve.claim.as_dict(), "proves": curve.proves}
 
 
-def _provenance(plan: Plan | None, found: Evaluation) -> pa.Table:
-    curve, summary = found.curve, found.summary
+def _provenance(plan: Plan | None, evaluation: Evaluation) -> pa.Table:
+    curve, summary = evaluation.curve, evaluation.summary
     row: dict[str, tuple[Any, pa.DataType]] = {
-        "evaluation_id": (found.evaluation_id, pa.string()),
+        "evaluation_id": (evaluation.evaluation_id, pa.string()),
         "study": (summary.get("study"), pa.string()),
         "version": (summary["version"], pa.string()),
         "method": (summary.get("method"), pa.string()),
@@ -146,12 +142,6 @@ def _provenance(plan: Plan | None, found: Evaluation) -> pa.Table:
         "estimates": (curve.basis, pa.string()),
         **{key: (value, _BOUNDED[key]) for key, value in _bounded(curve).items()},
         "findings": (json.dumps(list(curve.findings), ensure_ascii=False), pa.string()),
-        "command": (_command(plan, found), pa.string()),
+        "command": (None if plan is None else "\n".join(commands(plan, summary)), pa.string()),
     }
     return pa.table({key: pa.array([value], kind) for key, (value, kind) in row.items()})
-
-
-def _command(plan: Plan | None, found: Evaluation) -> str | None:
-    if plan is None:
-        return None
-    return "\n".join(commands(plan, found.summary))

@@ -30,20 +30,13 @@ def at(
     Example: streameval at my-study --rank 1000 --precision 0.9
     Example: streameval at my-study --slice de --rank 1000
 
-    Parameters
-    ----------
-    study
-        Folder of an evaluated study.
-    rank
-        Cutoff: keep the first so many items; may be repeated.
-    precision
-        Find the deepest rank that has at least this precision; may be repeated.
-    recall
-        Find the first rank that has at least this recall; may be repeated.
-    beta
-        Weight of recall in F.
-    slice
-        Ask of one slice of a study planned with --by; ranks are then those within it.
+    Args:
+        study: Folder of an evaluated study.
+        rank: Cutoff: keep the first so many items; may be repeated.
+        precision: Find the deepest rank that has at least this precision; may be repeated.
+        recall: Find the first rank that has at least this recall; may be repeated.
+        beta: Weight of recall in F.
+        slice: Ask of one slice of a study planned with --by; ranks are then those within it.
     """
     from streameval.reporting.sentences import band_meaning, estimate_sentence
     from streameval.slices.files import slice_of

@@ -28,18 +28,12 @@ def compare(
 
     Example: streameval compare old-model new-model --plot both.html
 
-    Parameters
-    ----------
-    a, b
-        Folders of the studies, or of what exact wrote.
-    confidence
-        Probability that all bounds hold together.
-    out
-        Folder for curves.parquet and differences.parquet.
-    plot
-        Picture of both curves and of their difference (.svg, .png or .html).
-    overwrite
-        Replace files that are there and differ.
+    Args:
+        a, b: Folders of the studies, or of what exact wrote.
+        confidence: Probability that all bounds hold together.
+        out: Folder for curves.parquet and differences.parquet.
+        plot: Picture of both curves and of their difference (.svg, .png or .html).
+        overwrite: Replace files that are there and differ.
     """
     from streameval.reporting.comparison import claim_sentence, save_comparison, verdict
     from streameval.reporting.sentences import estimate_sentence

@@ -13,6 +13,7 @@ def cost(
     *,
     items: Whole,
     price_per_label: float | None = None,
+    adopted: Whole | None = None,
     parameters: MethodFlags = MethodFlags(),
     output: Output = Output(),
 ) -> None:
@@ -21,27 +22,41 @@ def cost(
     Example: streameval cost --items 2000000000 --alpha 0.05 --price-per-label 0.05
     Example: streameval cost --items 2000000000 --budget 10000
 
-    Parameters
-    ----------
-    items
-        Items in the ranking.
-    price_per_label
-        Adds what the labels cost.
+    Args:
+        items: Items in the ranking.
+        price_per_label: Adds what the labels cost.
+        adopted: Say too what a uniform sample of so many labels is worth that somebody else drew (streameval adopt).
     """
     from streameval.verbs.cost import cost as verb
+    from streameval.verbs.cost import worth
 
     found = verb(items, price_per_label=price_per_label, **parameters.given())
     head = ["method", "labels", "half-width", "claim", *(["price"] if price_per_label is not None else [])]
     lines = columns(head, [_cost_row(row, price_per_label) for row in found])
     lines += [f"{row['method']}: {row['refused']}" for row in found if "refused" in row]
     lines += [line for row in found if "looks" in row for line in _looks(row)]
-    output.say({"items": items, "methods": found}, [*lines, "", *_COST_NOTES])
+    result: dict[str, Any] = {"items": items, "methods": found}
+    if adopted is not None:
+        wanted = parameters.given()
+        result["adopted"] = worth(items, adopted, wanted.get("confidence"), wanted.get("min_precision"))
+        lines += ["", *_worth(result["adopted"])]
+    output.say(result, [*lines, "", *_COST_NOTES])
 
 
 def _looks(row: dict[str, Any]) -> list[str]:
     """What each look asks for in all: the first is the plan's."""
     shown = [f"look {one['look']}: {one['labels']:,} (~{one['half_width']:.2%})" for one in row["looks"]]
     return ["", f"{row['method']}, labels in all and half-width by look: {'; '.join(shown)}"]
+
+
+def _worth(found: dict[str, Any]) -> list[str]:
+    """What a sample that was drawn elsewhere is worth."""
+    widths = ", ".join(f"~{one['half_width']:.2%} at rank {one['rank']:,}" for one in found["half_widths"])
+    return [
+        f"A uniform sample of {found['labels']:,} drawn elsewhere: half-width {widths}; nothing before rank "
+        f"{found['begins']:,}.",
+        f"loguniform with as many labels: ~{found['loguniform']:.2%} at every rank.",
+    ]
 
 
 _COST_NOTES = (

@@ -11,7 +11,7 @@ from streameval.cli.options import Whole
 from streameval.cli.output import Output, columns, progress
 
 if TYPE_CHECKING:
-    from streameval.verbs.items import Cut
+    from streameval.study.cut_files import Cut
 
 
 @job
@@ -31,23 +31,15 @@ def cut(
 
     Example: streameval cut my-study --precision 0.9 --out best/
 
-    Parameters
-    ----------
-    study
-        Folder of an evaluated study.
-    precision
-        The largest rank that is proven to have this precision, in (0, 1].
-    recall
-        The smallest rank that is proven to have this recall, in (0, 1].
-    rank
-        This rank.
-    out
-        New folder for the items, here or on an object store (s3://bucket/best): part-00000.parquet and so on, and a
-        manifest. Where this same cut is already, nothing is written.
-    order
-        Order of the items there; in rank order each has its rank.
-    misses
-        Positives that the ranking never returned (default: what evaluate was given).
+    Args:
+        study: Folder of an evaluated study.
+        precision: The largest rank that is proven to have this precision, in (0, 1].
+        recall: The smallest rank that is proven to have this recall, in (0, 1].
+        rank: This rank.
+        out: New folder for the items, here or on an object store (s3://bucket/best): part-00000.parquet and so on, and
+            a manifest. Where this same cut is already, nothing is written.
+        order: Order of the items there; in rank order each has its rank.
+        misses: Positives that the ranking never returned (default: what evaluate was given).
     """
     from streameval.verbs.cut import cut as verb
 
@@ -67,7 +59,7 @@ def cut(
 
 
 def _written(found: Cut, out: str, order: str, output: Output) -> dict[str, Any]:
-    from streameval.verbs.items import MANIFEST
+    from streameval.study.cut_files import MANIFEST
 
     with progress("writing items", output) as bar:
         made = found.write(out, order=order, progress=bar)
@@ -80,7 +72,7 @@ def _written(found: Cut, out: str, order: str, output: Output) -> dict[str, Any]
 
 def _rehearse(found: Cut, out: str | None, order: str, output: Output) -> None:
     from streameval.parquet.account import Forecast
-    from streameval.verbs.forecast import forecast_cut
+    from streameval.study.cut_files import forecast_cut
 
     read, writes = (Forecast(), []) if out is None else forecast_cut(found, out, order=order)
     facts = rehearsed({**of_plan(found.plan), "items": found.rank}, read, writes)

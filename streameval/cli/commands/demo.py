@@ -12,10 +12,8 @@ def demo(folder: Path = Path("streameval-demo"), *, output: Output = Output()) -
 
     Example: streameval demo
 
-    Parameters
-    ----------
-    folder
-        Where the ranking and the study are written.
+    Args:
+        folder: Where the ranking and the study are written.
     """
     from streameval.verbs.demo import run
 

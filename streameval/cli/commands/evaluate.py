@@ -47,17 +47,13 @@ def evaluate(
 
     Example: streameval evaluate my-study --labels tasks.csv
 
-    Parameters
-    ----------
-    study
-        Folder of the study.
-    labels
-        Label tables (Parquet, CSV, TSV, JSON, JSONL), exports of Label Studio and Prodigy, or duckdb:FILE#QUERY,
-        sqlite:///FILE#QUERY, postgresql://...#QUERY; each row is a vote, and what was given before adds nothing.
-    misses
-        Positives that the ranking never returned.
-    publish
-        Folder or object store (s3://bucket/folder) to copy the results to, their manifest.json last.
+    Args:
+        study: Folder of the study.
+        labels: Label tables (Parquet, CSV, TSV, JSON, JSONL), exports of Label Studio and Prodigy, or
+            duckdb:FILE#QUERY, sqlite:///FILE#QUERY, postgresql://...#QUERY; each row is a vote, and what was given
+            before adds nothing.
+        misses: Positives that the ranking never returned.
+        publish: Folder or object store (s3://bucket/folder) to copy the results to, their manifest.json last.
     """
     from streameval.cli.picture import picture
     from streameval.reporting.sentences import band_meaning, estimate_sentence, half_width_sentence, remarks, verdict
@@ -116,7 +112,7 @@ def evaluate(
 def _rehearse(study: Path, labels: list[str], publish: str | None, output: Output) -> None:
     from streameval.parquet.account import Forecast
     from streameval.study import Study, published, result_files
-    from streameval.verbs.forecast import forecast_labels
+    from streameval.study.label_tables import forecast_labels
     from streameval.verbs.publish import MANIFEST
 
     plan = Study(study).plan()
@@ -130,7 +126,7 @@ def _rehearse(study: Path, labels: list[str], publish: str | None, output: Outpu
 
 def _sources(labels: list[str], read: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """What was read of each label table, with its bytes."""
-    from streameval.verbs.forecast import forecast_labels
+    from streameval.study.label_tables import forecast_labels
 
     sizes = forecast_labels(labels)
     return [{**one, "bytes": size.bytes} for one, size in zip(read, sizes, strict=True)]

@@ -43,36 +43,26 @@ def exact(
     Example: streameval exact ranking/ --label is_correct --score confidence --out results
     Example: streameval exact ranking/ --label is_correct --out results --engine spark --spark-remote sc://spark:15002
 
-    Parameters
-    ----------
-    ranking
-        Parquet files, folders or globs; their stored order is the ranking, best first, without --score. With it every
-        item needs a score: a float, an integer or a date (decimals have to be cast).
-    label
-        Column with every item's label: 0/1 or a boolean; of the ranking, or of --labels.
-    labels
-        Label table beside the ranking (any source that evaluate takes): one label for every item.
-    on
-        Columns by which it is joined to the items, separated by commas (default: its rank).
-    misses
-        Positives that the list never returned.
-    tolerance
-        Width that brackets may have where --memory does not hold the list, to do without a scratch file; 0: every
-        figure is exact.
-    window
-        Window lengths, separated by commas: are the PAULA paper's assumptions true of this list with them?
-    epsilon
-        Grid ratios minus one for these windows, separated by commas.
-    out
-        Folder for curve.parquet, envelope.parquet, metrics.parquet, evaluation.json, report.html and study.duckdb.
-    publish
-        Folder or object store (s3://bucket/folder) to copy these files to, their manifest.json last; needs --out.
+    Args:
+        ranking: Parquet files, folders or globs; their stored order is the ranking, best first, without --score. With
+            it every item needs a score: a float, an integer or a date (decimals have to be cast).
+        label: Column with every item's label: 0/1 or a boolean; of the ranking, or of --labels.
+        labels: Label table beside the ranking (any source that evaluate takes): one label for every item.
+        on: Columns by which it is joined to the items, separated by commas (default: its rank).
+        misses: Positives that the list never returned.
+        tolerance: Width that brackets may have where --memory does not hold the list, to do without a scratch file; 0:
+            every figure is exact.
+        window: Window lengths, separated by commas: are the PAULA paper's assumptions true of this list with them?
+        epsilon: Grid ratios minus one for these windows, separated by commas.
+        out: Folder for curve.parquet, envelope.parquet, metrics.parquet, evaluation.json, report.html and study.duckdb.
+        publish: Folder or object store (s3://bucket/folder) to copy these files to, their manifest.json last; needs
+            --out.
     """
     from streameval.metrics import headlines
-    from streameval.study import EXACT
+    from streameval.study.label_tables import forecast_labels
+    from streameval.study.result_files import EXACT
     from streameval.verbs.exact import Windows
     from streameval.verbs.exact import exact as verb
-    from streameval.verbs.forecast import forecast_labels
 
     if publish is not None and out is None:
         raise InputError("--publish copies the files of a folder", "name the folder with --out DIR")
@@ -122,8 +112,9 @@ def _rehearse(
     places: tuple[Path | None, str | None],
     output: Output,
 ) -> None:
-    from streameval.study import EXACT
-    from streameval.verbs.forecast import forecast_exact, forecast_labels
+    from streameval.rankings.forecasts import forecast_exact
+    from streameval.study.label_tables import forecast_labels
+    from streameval.study.result_files import EXACT
     from streameval.verbs.publish import MANIFEST
 
     ranking, flags = what

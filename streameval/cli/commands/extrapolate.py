@@ -26,22 +26,14 @@ def extrapolate(
     Example: streameval extrapolate --precision 0.6 --recall 0.8 --prevalence 0.03 --to 0.75 --population 100000
     Example: streameval extrapolate --study my-study --to 0.75
 
-    Parameters
-    ----------
-    to
-        Target recall, in (0, 1).
-    precision
-        Precision that was measured.
-    recall
-        Recall that it was measured at.
-    prevalence
-        Share of positives in the population.
-    population
-        Items in the population: says how many documents to review for the target recall.
-    study
-        Folder of an evaluated study, instead of a point.
-    rank
-        Cutoff of the study to extrapolate from (default: the powers of ten).
+    Args:
+        to: Target recall, in (0, 1).
+        precision: Precision that was measured.
+        recall: Recall that it was measured at.
+        prevalence: Share of positives in the population.
+        population: Items in the population: says how many documents to review for the target recall.
+        study: Folder of an evaluated study, instead of a point.
+        rank: Cutoff of the study to extrapolate from (default: the powers of ten).
     """
     if study is not None:
         if (precision, recall, prevalence) != (None, None, None):

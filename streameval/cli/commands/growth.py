@@ -22,18 +22,12 @@ def growth(
 
     Example: streameval growth studies/monday studies/tuesday --on item_id --out known.parquet
 
-    Parameters
-    ----------
-    before
-        Folder of the earlier study.
-    after
-        Folder of the later study, planned and selected; nobody has to have labelled anything.
-    on
-        Columns, separated by commas, that tell items apart (default: the later plan's --key).
-    out
-        Parquet file for the labels that the later study's items have already, to give to evaluate.
-    overwrite
-        Replace files that are there and differ.
+    Args:
+        before: Folder of the earlier study.
+        after: Folder of the later study, planned and selected; nobody has to have labelled anything.
+        on: Columns, separated by commas, that tell items apart (default: the later plan's --key).
+        out: Parquet file for the labels that the later study's items have already, to give to evaluate.
+        overwrite: Replace files that are there and differ.
     """
     from streameval.verbs.growth import growth as verb
 

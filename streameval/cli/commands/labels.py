@@ -20,13 +20,10 @@ def labels(study: Path, *, forget: str | None = None, output: Output = Output())
 
     Example: streameval labels my-study
 
-    Parameters
-    ----------
-    study
-        Folder of the study.
-    forget
-        A source, by the name or id shown, or what a source column says, whose rows are not to count any more. Its rows
-        stay stored; giving it to evaluate again lets them count again.
+    Args:
+        study: Folder of the study.
+        forget: A source, by the name or id shown, or what a source column says, whose rows are not to count any more.
+            Its rows stay stored; giving it to evaluate again lets them count again.
     """
     from streameval.verbs.labels import forget as drop
     from streameval.verbs.labels import labels as verb

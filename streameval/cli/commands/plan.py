@@ -46,18 +46,14 @@ def plan(
     Example: streameval plan --study my-study --labels-more 2000
     Example: streameval plan v2/ --study v2 --seed 7 --reuse v1.csv --on id --labels-unseen-by-model yes
 
-    Parameters
-    ----------
-    ranking
-        Parquet files, folders of partitions or globs; their stored order is the ranking, best first, without --score.
-    study
-        Folder of the study; made if it is not there. A plan that is there is replaced only if nothing was selected or
-        labelled for it.
-    seed
-        Seed of the draw and of the shuffle of tasks (default: a fresh one for every new study). It is printed and kept
-        in plan.json. Draws by key (--draw-by, --reuse) need one: the same for every version.
-    by
-        Column whose values are slices (country, language, source): each gets ranks, a curve and metrics of its own.
+    Args:
+        ranking: Parquet files, folders of partitions or globs; their stored order is the ranking, best first, without
+            --score.
+        study: Folder of the study; made if it is not there. A plan that is there is replaced only if nothing was
+            selected or labelled for it.
+        seed: Seed of the draw and of the shuffle of tasks (default: a fresh one for every new study). It is printed and
+            kept in plan.json. Draws by key (--draw-by, --reuse) need one: the same for every version.
+        by: Column whose values are slices (country, language, source): each gets ranks, a curve and metrics of its own.
     """
     if by is not None and (growth.given() or reuse.given()):
         raise InputError("slices are planned afresh and once", "leave out --by, or what enlarges or reuses")

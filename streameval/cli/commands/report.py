@@ -20,18 +20,12 @@ def report(
 
     Example: streameval report my-study other-study --out both.html --plots pictures
 
-    Parameters
-    ----------
-    studies
-        Folders of evaluated studies.
-    out
-        File to write (default: the report.html of the only study).
-    items
-        Show text of items: the highest negatives and the lowest positives.
-    plots
-        Folder to write every chart to, as SVG and PNG.
-    overwrite
-        Replace files that are there and differ.
+    Args:
+        studies: Folders of evaluated studies.
+        out: File to write (default: the report.html of the only study).
+        items: Show text of items: the highest negatives and the lowest positives.
+        plots: Folder to write every chart to, as SVG and PNG.
+        overwrite: Replace files that are there and differ.
     """
     from streameval.verbs.report import plots as draw
     from streameval.verbs.report import report as verb

@@ -18,12 +18,9 @@ def scan(study: Path, *, shard: str = "1/1", engine: EngineFlags = EngineFlags()
     Each scan needs all shares of the one before: run every shard again until nothing is missing. Shards may run in any
     order, at once, or again. Without --shard, all that is left is done.
 
-    Parameters
-    ----------
-    study
-        Folder of the study, which all shards see.
-    shard
-        i/n: the i-th of n shares.
+    Args:
+        study: Folder of the study, which all shards see.
+        shard: i/n: the i-th of n shares.
     """
     from streameval.verbs.scan import scan as verb
 

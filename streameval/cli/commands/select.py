@@ -41,16 +41,14 @@ def select(
 
     Example: streameval select my-study --export tasks.csv
 
-    Parameters
-    ----------
-    study
-        Folder of the study.
-    columns
-        The items' columns to carry, separated by commas (default: all; an export leaves scores and labels out).
-    export
-        Task file; its ending says the format: .csv, .jsonl (Prodigy), .label-studio.json, .html (an offline page).
+    Args:
+        study: Folder of the study.
+        columns: The items' columns to carry, separated by commas (default: all; an export leaves scores and labels
+            out).
+        export: Task file; its ending says the format: .csv, .jsonl (Prodigy), .label-studio.json, .html (an offline
+            page).
     """
-    from streameval.verbs.forecast import forecast
+    from streameval.verbs.select import forecast
     from streameval.verbs.select import select as verb
 
     names = [name.strip() for name in columns.split(",")] if columns else None

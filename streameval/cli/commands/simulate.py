@@ -28,22 +28,14 @@ def simulate(
 
     Example: streameval simulate ranking.parquet --label label --methods all --replicates 200 --plot methods.svg
 
-    Parameters
-    ----------
-    ranking
-        Parquet files, folders or globs, as for plan.
-    label
-        Column with every item's label: 0/1 or a boolean.
-    methods
-        all, or names separated by commas.
-    replicates
-        Draws per method; a method that draws nothing is run once.
-    seed
-        Of the first draw; each further draw adds one.
-    plot
-        Picture of the bands of the first draw (.svg, .png or .html).
-    overwrite
-        Replace files that are there and differ.
+    Args:
+        ranking: Parquet files, folders or globs, as for plan.
+        label: Column with every item's label: 0/1 or a boolean.
+        methods: all, or names separated by commas.
+        replicates: Draws per method; a method that draws nothing is run once.
+        seed: Of the first draw; each further draw adds one.
+        plot: Picture of the bands of the first draw (.svg, .png or .html).
+        overwrite: Replace files that are there and differ.
     """
     from streameval.reporting.simulation import kind_of, save_figure
     from streameval.verbs.simulate import simulate as verb

@@ -31,22 +31,15 @@ def sql(
 
     Example: streameval sql my-study "SELECT rank_at_precision(0.9)"
 
-    Parameters
-    ----------
-    study
-        Folder of an evaluated study.
-    query
-        In DuckDB's dialect; without one, a prompt on a terminal, or what is piped in.
-    csv
-        Print CSV.
-    parquet
-        Write the rows to this Parquet file instead of printing them.
-    overwrite
-        Replace that file if it is there and differs.
-    files
-        NAME=PATH: a Parquet or CSV file, or a folder of Parquet, that the query may read as NAME; may be repeated.
-    memory
-        GB that a query may take, its answer included.
+    Args:
+        study: Folder of an evaluated study.
+        query: In DuckDB's dialect; without one, a prompt on a terminal, or what is piped in.
+        csv: Print CSV.
+        parquet: Write the rows to this Parquet file instead of printing them.
+        overwrite: Replace that file if it is there and differs.
+        files: NAME=PATH: a Parquet or CSV file, or a folder of Parquet, that the query may read as NAME; may be
+            repeated.
+        memory: GB that a query may take, its answer included.
     """
     from streameval.cli import rows
     from streameval.cli.prompt import ask_in_turn

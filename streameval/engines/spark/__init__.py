@@ -18,7 +18,7 @@ from streameval.counting.scans import LabelledScans
 from streameval.engines.spark.jobs import run_request
 from streameval.engines.spark.sessions import opened
 from streameval.order.partials import Partial, Task
-from streameval.order.run_threads import run_task
+from streameval.order.run_threads import Threads
 from streameval.order.scan import Scan
 from streameval.order.tasks import Sampling
 from streameval.progress import Progress, Step, announce
@@ -51,7 +51,7 @@ class Spark:
         missing extra; `OutsideError` where Spark does not answer, or gave up.
         """
         if isinstance(task, Sampling):  # a few row groups: read before a job would have begun
-            return run_task(scan, task, numbers, save, progress)
+            return Threads().run_task(scan, task, numbers, save, progress)
         rows = sum(scan.units[number].rows for number in numbers.tolist())
         announce(progress, Step(task.name, rows, sum(scan.units[at].score_bytes for at in numbers.tolist())))
         result = self.run_job(pack(task, scan, numbers))

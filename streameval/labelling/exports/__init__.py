@@ -1,8 +1,9 @@
 """Task files for people: one file here per format, found by the ending of the path that was asked for.
 
-Each module has `SUFFIX` and `files(tasks, path, question)`, which returns a writer for every file that the tasks take;
-`tasks` is a table in the order people will see it, with `se_study` and `se_task` before the items' columns. A column
-whose name a label table would give a meaning of its own is called NAME_item.
+Each module has `SUFFIX` and `write(tasks, path, question)`, or, where tasks may take several files, `files` of the same
+arguments, which returns a writer for each of them; `tasks` is a table in the order people will see it, with `se_study`
+and `se_task` before the items' columns. A column whose name a label table would give a meaning of its own is called
+NAME_item.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import pkgutil
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from types import ModuleType
 
 import pyarrow as pa
 
@@ -43,14 +45,21 @@ class Question:
 
 
 NO_QUESTION = Question()
+OURS = ("se_study", "se_task")
 Format = Callable[[pa.Table, Path, Question], Files]
 
 
 def available() -> dict[str, Format]:
     """Formats by suffix, the longest first: `.label-studio.json` is not `.json`."""
     modules = [importlib.import_module(f"{__name__}.{info.name}") for info in pkgutil.iter_modules(__path__)]
-    found = {module.SUFFIX: module.files for module in modules if hasattr(module, "SUFFIX")}
-    return dict(sorted(found.items(), key=lambda one: (-len(one[0]), one[0])))
+    formats = {module.SUFFIX: _files(module) for module in modules if hasattr(module, "SUFFIX")}
+    return dict(sorted(formats.items(), key=lambda pair: (-len(pair[0]), pair[0])))
+
+
+def _files(module: ModuleType) -> Format:
+    return getattr(module, "files", None) or (
+        lambda tasks, path, question=NO_QUESTION: {path: lambda temporary: module.write(tasks, temporary, question)}
+    )
 
 
 def format_of(path: str) -> Format:

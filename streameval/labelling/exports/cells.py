@@ -33,10 +33,10 @@ def plain(value: Any) -> Any:
 
 def text(value: Any) -> str:
     """Turn a value into text; lists and structs become JSON."""
-    found = plain(value)
-    if found is None:
+    shown = plain(value)
+    if shown is None:
         return ""
-    return found if isinstance(found, str) else json.dumps(found, ensure_ascii=False, default=str)
+    return shown if isinstance(shown, str) else json.dumps(shown, ensure_ascii=False, default=str)
 
 
 def records(tasks: pa.Table) -> Iterator[dict[str, Any]]:

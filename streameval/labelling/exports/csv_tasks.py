@@ -7,24 +7,19 @@ apostrophe before them, which spreadsheets take for "this is text"; numbers stay
 from __future__ import annotations
 
 import csv
-from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
-from streameval.labelling.exports import NO_QUESTION, Files, Question, unambiguous
+from streameval.labelling.exports import NO_QUESTION, Question, unambiguous
 from streameval.labelling.exports.cells import text
 
 SUFFIX = ".csv"
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
 
 
-def files(tasks: pa.Table, path: Path, question: Question = NO_QUESTION) -> Files:
-    """One file, with a `label` column to fill in, the question before it; lists and structs become JSON text."""
-    return {path: lambda temporary: _write(tasks, temporary, question)}
-
-
-def _write(tasks: pa.Table, path: str, question: Question) -> None:
+def write(tasks: pa.Table, path: str, question: Question) -> None:
+    """Write one file, with a `label` column to fill in, the question before it; lists and structs become JSON text."""
     asked = [] if question == NO_QUESTION else [_harmless(question.in_words("1", "0"))]
     with open(path, "w", encoding="utf-8-sig", newline="", errors="replace") as stream:
         out = csv.writer(stream)

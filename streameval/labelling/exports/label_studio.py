@@ -14,28 +14,23 @@ from xml.sax.saxutils import quoteattr
 import pyarrow as pa
 
 from streameval.errors import InputError
-from streameval.labelling.exports import NO_QUESTION, Files, Question, unambiguous
+from streameval.labelling.exports import NO_QUESTION, OURS, Files, Question, unambiguous
 from streameval.labelling.exports.cells import dumps, records
 from streameval.stores import atomic
 
 SUFFIX = ".label-studio.json"
 _MOST_TASKS, _MOST_BYTES = 50_000, 200_000_000
-_OURS = ("se_study", "se_task")
 
 
 def files(tasks: pa.Table, path: Path, question: Question = NO_QUESTION) -> Files:
-    """Task files and the configuration.
-
-    Raises:
-        InputError: A single task is larger than a file may be.
-    """
+    """Task files and the configuration; an `InputError` where a single task is larger than a file may be."""
     shown = unambiguous(tasks)
     cuts = _cuts(shown, path)
     names = [path] if len(cuts) == 2 else [_numbered(path, i) for i in range(1, len(cuts))]
-    found: dict[Path, atomic.Writer] = {
+    writers: dict[Path, atomic.Writer] = {
         name: _writer(shown, first, last) for name, first, last in zip(names, cuts[:-1], cuts[1:], strict=True)
     }
-    return {**found, path.with_suffix(".xml"): atomic.text(configuration(shown.column_names, question))}
+    return {**writers, path.with_suffix(".xml"): atomic.text(configuration(shown.column_names, question))}
 
 
 def _numbered(path: Path, number: int) -> Path:
@@ -79,7 +74,7 @@ def configuration(columns: list[str], question: Question = NO_QUESTION) -> str:
 
     A column whose name is no plain word cannot be shown (`$name` would end early); it stays in the task's data.
     """
-    items = [name for name in columns if name not in _OURS and re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name)]
+    items = [name for name in columns if name not in OURS and re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name)]
     shown = items or ["se_task"]
     texts = [
         f'  <Header value={quoteattr(name)} size="5"/>\n  <Text name={quoteattr("show_" + name)} value="${name}"/>'

@@ -11,25 +11,19 @@ from __future__ import annotations
 import base64
 import hashlib
 from dataclasses import asdict
-from pathlib import Path
 
 import pyarrow as pa
 
-from streameval.labelling.exports import NO_QUESTION, Files, Question, unambiguous
+from streameval.labelling.exports import OURS, Question, unambiguous
 from streameval.labelling.exports.cells import dumps, records, text
 
 SUFFIX = ".html"
-_OURS = ("se_study", "se_task")
 
 
-def files(tasks: pa.Table, path: Path, question: Question = NO_QUESTION) -> Files:
-    """One self-contained file."""
-    return {path: lambda temporary: _write(tasks, temporary, question)}
-
-
-def _write(tasks: pa.Table, path: str, question: Question) -> None:
+def write(tasks: pa.Table, path: str, question: Question) -> None:
+    """Write one self-contained file."""
     shown = unambiguous(tasks)
-    names = [name for name in shown.column_names if name not in _OURS]
+    names = [name for name in shown.column_names if name not in OURS]
     study = shown.column("se_study")[0].as_py() if shown.num_rows else ""
     digest = base64.b64encode(hashlib.sha256(_SCRIPT.encode()).digest()).decode()
     head, tail = _PAGE.replace("%HASH%", digest).replace("%SCRIPT%", _SCRIPT).split("%TASKS%")

@@ -7,24 +7,18 @@ Prodigy shows the field `text`: where the items have none, it is made of all the
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
-from streameval.labelling.exports import NO_QUESTION, Files, Question, unambiguous
+from streameval.labelling.exports import NO_QUESTION, OURS, Question, unambiguous
 from streameval.labelling.exports.cells import dumps, records, text
 
 SUFFIX = ".jsonl"
-_OURS = ("se_study", "se_task")
 
 
-def files(tasks: pa.Table, path: Path, question: Question = NO_QUESTION) -> Files:
-    """One file, streamed by Prodigy whatever its size."""
-    return {path: lambda temporary: _write(tasks, temporary, question)}
-
-
-def _write(tasks: pa.Table, path: str, question: Question) -> None:
+def write(tasks: pa.Table, path: str, question: Question) -> None:
+    """Write one file, streamed by Prodigy whatever its size."""
     with open(path, "w", encoding="utf-8", newline="\n", errors="replace") as stream:
         stream.writelines(dumps(record) + "\n" for record in _tasks(tasks, question))
 
@@ -32,7 +26,7 @@ def _write(tasks: pa.Table, path: str, question: Question) -> None:
 def _tasks(tasks: pa.Table, question: Question) -> Iterator[dict[str, Any]]:
     for record in records(unambiguous(tasks)):
         if not isinstance(record.get("text"), str):
-            record["text"] = "\n".join(f"{name}: {text(one)}" for name, one in record.items() if name not in _OURS)
+            record["text"] = "\n".join(f"{name}: {text(one)}" for name, one in record.items() if name not in OURS)
         if question != NO_QUESTION:
             record["meta"] = {"question": question.in_words("accept", "reject")}
         yield record

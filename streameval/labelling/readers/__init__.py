@@ -21,11 +21,11 @@ from dataclasses import dataclass
 from types import ModuleType
 from typing import Any
 
-import duckdb
 import numpy as np
 import pyarrow as pa
 
 from streameval.errors import InputError
+from streameval.labelling.duckdb_session import Connection, literal, quote, unique_names
 from streameval.text.credentials import masked_source
 from streameval.typing import Int64Array
 
@@ -92,7 +92,7 @@ class Opened:
         object.__setattr__(self, "name", masked_source(self.name))
 
 
-def open_source(connection: duckdb.DuckDBPyConnection, source: Any) -> Opened:
+def open_source(connection: Connection, source: Any) -> Opened:
     """Find the reader of a source, and let it open it; an `InputError` where nothing reads it, or it is damaged."""
     module = _of_address(source) or _of_content(source)
     opened: Opened = module.read(connection, source)
@@ -199,22 +199,12 @@ def is_binary(head: bytes) -> bool:
     return head.startswith((*_FOREIGN, b"\x1f\x8b")) or b"\0" in head
 
 
-def quote(name: str) -> str:
-    """Quote an identifier."""
-    return '"' + name.replace('"', '""') + '"'
-
-
 def given(name: str) -> str:
     """Quote a column of the source."""
     return f"se_given.{quote(name)}"
 
 
-def literal(text: str) -> str:
-    """Quote a text."""
-    return "'" + text.replace("'", "''") + "'"
-
-
-def never_build(connection: duckdb.DuckDBPyConnection) -> None:
+def never_build(connection: Connection) -> None:
     """Keep a text file on the streamed side of a join.
 
     DuckDB cannot know how many rows it has, guesses a few, and would hold all of them in memory.
@@ -233,14 +223,4 @@ def distinct(names: list[str]) -> list[str]:
     >>> distinct(["rank", "Rank", ""])
     ['rank', 'Rank_1', 'column_3']
     """
-    found: list[str] = []
-    taken: set[str] = {ROW}
-    for i, name in enumerate(names, 1):
-        base = name or f"column_{i}"
-        chosen, k = base, 0
-        while chosen.lower() in taken:
-            k += 1
-            chosen = f"{base}_{k}"
-        taken.add(chosen.lower())
-        found.append(chosen)
-    return found
+    return unique_names([name or f"column_{i}" for i, name in enumerate(names, 1)], 1, {ROW})

@@ -7,10 +7,9 @@ import os
 import re
 from typing import Any
 
-import duckdb
-
 from streameval.errors import InputError, OutsideError
-from streameval.labelling.readers import ROW, Opened, distinct, quote, split_query
+from streameval.labelling.duckdb_session import Connection, quote
+from streameval.labelling.readers import ROW, Opened, distinct, split_query
 from streameval.text.credentials import masked_source, without_secrets
 
 READS = "sqlite:///FILE#QUERY, postgresql://...#QUERY"
@@ -23,7 +22,7 @@ SCHEMES = tuple(_DRIVERS)
 _DOWN = ("could not connect", "connection refused", "connection to server", "timeout", "server closed")
 
 
-def read(connection: duckdb.DuckDBPyConnection, source: Any) -> Opened:
+def read(connection: Connection, source: Any) -> Opened:
     """Stream the query's rows into a temporary table, which may spill to disk.
 
     Raises:

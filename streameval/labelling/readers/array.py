@@ -7,10 +7,10 @@ import os
 from collections.abc import Iterator
 from typing import Any
 
-import duckdb
 import pyarrow as pa
 
 from streameval.errors import InputError
+from streameval.labelling.duckdb_session import Connection
 from streameval.labelling.readers import Opened, file_digest, first_byte
 from streameval.labelling.readers.memory import register
 from streameval.labelling.tools import flatten
@@ -24,7 +24,7 @@ def accepts(source: Any, head: bytes | None) -> bool:
     return head is not None and b"\0" not in head and first_byte(head) == b"["
 
 
-def read(connection: duckdb.DuckDBPyConnection, source: Any) -> Opened:
+def read(connection: Connection, source: Any) -> Opened:
     """Register one row per object, or per annotation where a tool nests them."""
     path = os.fspath(source)
     rows = [row for record in _records(path) for row in flatten(record)]

@@ -15,11 +15,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-import duckdb
 import numpy as np
 import pyarrow as pa
 
 from streameval.errors import InputError
+from streameval.labelling.duckdb_session import Connection, literal
 from streameval.labelling.readers import (
     LINE,
     REJECTED,
@@ -30,7 +30,6 @@ from streameval.labelling.readers import (
     distinct,
     first_byte,
     is_binary,
-    literal,
     never_build,
     one_path,
 )
@@ -49,7 +48,7 @@ def accepts(source: Any, head: bytes | None) -> bool:
     return head is not None and not head.startswith(b"PAR1") and not is_binary(head) and first_byte(head) not in b"{["
 
 
-def read(connection: duckdb.DuckDBPyConnection, source: Any) -> Opened:
+def read(connection: Connection, source: Any) -> Opened:
     """Make the view; every column is text."""
     path = os.fspath(source)
     delimiter, names, lead = _header(path)
@@ -103,8 +102,8 @@ def _several_ends(path: str) -> bool:
         while chunk := stream.read(_CHUNK):
             chunk += stream.read(1) if chunk.endswith(b"\r") else b""
             both = chunk.count(b"\r\n")
-            found = (both, chunk.count(b"\n") - both, chunk.count(b"\r") - both)
-            kinds = [before or count > 0 for before, count in zip(kinds, found, strict=True)]
+            counts = (both, chunk.count(b"\n") - both, chunk.count(b"\r") - both)
+            kinds = [before or count > 0 for before, count in zip(kinds, counts, strict=True)]
     return sum(kinds) > 1
 
 
@@ -135,9 +134,9 @@ def _digest(path: str) -> Callable[[], str]:
     """Content hash of a file, made when it is first used; the file has to be UTF-8."""
 
     def digest() -> str:
-        found, decoder, clean = hashlib.sha256(), codecs.getincrementaldecoder("utf-8")(), True
+        sha, decoder, clean = hashlib.sha256(), codecs.getincrementaldecoder("utf-8")(), True
         for chunk in chunks(path):
-            found.update(chunk)
+            sha.update(chunk)
             try:
                 if not (clean and chunk.isascii()):
                     decoder.decode(chunk)
@@ -146,7 +145,7 @@ def _digest(path: str) -> Callable[[], str]:
                 raise _not_utf8(path) from None
         if not clean:
             raise _not_utf8(path)
-        return found.hexdigest()
+        return sha.hexdigest()
 
     return digest
 
@@ -199,24 +198,24 @@ class _Lines:
         return np.where(near, self.begins[np.where(near, rows, 0)], -1)
 
 
-def _rejected(connection: duckdb.DuckDBPyConnection, path: str, delimiter: str, lead: int) -> Rejected:
-    found = rejected(connection, lead + 1)
-    if not found.uncounted.size:
-        return found
-    place = found.uncounted + 1
+def _rejected(connection: Connection, path: str, delimiter: str, lead: int) -> Rejected:
+    put_aside = rejected(connection, lead + 1)
+    if not put_aside.uncounted.size:
+        return put_aside
+    place = put_aside.uncounted + 1
     blank = _Lines.of(path, delimiter, lead, int(place[-1])).blank
-    rows = found.uncounted - np.searchsorted(blank, place)
-    return Rejected(found.table.set_column(0, "row", pa.array(rows)), rows)
+    rows = put_aside.uncounted - np.searchsorted(blank, place)
+    return Rejected(put_aside.table.set_column(0, "row", pa.array(rows)), rows)
 
 
-def rejected(connection: duckdb.DuckDBPyConnection, head: int = 1) -> Rejected:
+def rejected(connection: Connection, head: int = 1) -> Rejected:
     """Rows that DuckDB put aside, in the file's own count; `head` lines are no rows."""
     tables = {row[0] for row in connection.execute("SHOW TABLES").fetchall()}
     if "reject_errors" not in tables:
         return Rejected.none()
     # a source is scanned several times, and every scan puts the same rows aside
-    found = connection.sql(
+    put_aside = connection.sql(
         f"""SELECT line::BIGINT - {head} AS row, left(min(error_type::VARCHAR || ': ' || csv_line), 200) AS said
             FROM reject_errors GROUP BY line ORDER BY row"""
     ).to_arrow_table()
-    return Rejected(found.cast(REJECTED), found.column("row").to_numpy())
+    return Rejected(put_aside.cast(REJECTED), put_aside.column("row").to_numpy())

@@ -5,16 +5,15 @@ from __future__ import annotations
 import os
 from typing import Any
 
-import duckdb
-
 from streameval.errors import InputError
-from streameval.labelling.readers import ROW, Opened, distinct, literal, quote, split_query
+from streameval.labelling.duckdb_session import Connection, literal, quote
+from streameval.labelling.readers import ROW, Opened, distinct, split_query
 
 READS = "duckdb:FILE#QUERY"
 SCHEMES = ("duckdb",)
 
 
-def read(connection: duckdb.DuckDBPyConnection, source: Any) -> Opened:
+def read(connection: Connection, source: Any) -> Opened:
     """Make the view over the query; the database streams it."""
     address, query = split_query(source)
     path = address.removeprefix("duckdb:").removeprefix("//")

@@ -7,10 +7,10 @@ import os
 from collections.abc import Callable
 from typing import Any
 
-import duckdb
 import pyarrow as pa
 
 from streameval.errors import InputError
+from streameval.labelling.duckdb_session import Connection, quote
 from streameval.labelling.readers import (
     LINE,
     REJECTED,
@@ -22,7 +22,6 @@ from streameval.labelling.readers import (
     first_byte,
     never_build,
     one_path,
-    quote,
 )
 from streameval.labelling.readers.delimited import rejected
 
@@ -35,7 +34,7 @@ def accepts(source: Any, head: bytes | None) -> bool:
     return head is not None and b"\0" not in head and first_byte(head) == b"{"
 
 
-def read(connection: duckdb.DuckDBPyConnection, source: Any) -> Opened:
+def read(connection: Connection, source: Any) -> Opened:
     """Make the view; every key of any object is a column of text, nested values as JSON."""
     path = os.fspath(source)
     reader = (
@@ -59,10 +58,10 @@ def read(connection: duckdb.DuckDBPyConnection, source: Any) -> Opened:
 
 def _digest(path: str) -> Callable[[], str]:
     def digest() -> str:
-        found = hashlib.sha256()
+        sha = hashlib.sha256()
         for chunk in chunks(path):
-            found.update(chunk)
-        return found.hexdigest()
+            sha.update(chunk)
+        return sha.hexdigest()
 
     return digest
 
@@ -73,25 +72,25 @@ def _path(name: str) -> str:
     return "'" + pointer.replace("'", "''") + "'"
 
 
-def _names(connection: duckdb.DuckDBPyConnection, path: str) -> list[str]:
+def _names(connection: Connection, path: str) -> list[str]:
     """Keys of all objects, in the order in which they first stand there: one that appears late is no less a column."""
-    found: dict[str, None] = {}
+    keys_of_all: dict[str, None] = {}
     alike = connection.execute(  # objects of a table have few sets of keys
         f"SELECT keys FROM (SELECT json_keys(object) AS keys, {ROW} FROM lines WHERE object IS NOT NULL) "
         f"GROUP BY keys ORDER BY min({ROW})"
     )
     while sets := alike.fetchmany(1000):
-        found |= dict.fromkeys(name for (keys,) in sets for name in keys if name and "\0" not in name)
-        if len(found) > _MOST_KEYS:
+        keys_of_all |= dict.fromkeys(name for (keys,) in sets for name in keys if name and "\0" not in name)
+        if len(keys_of_all) > _MOST_KEYS:
             raise InputError(
                 f"{path}: its objects have more than {_MOST_KEYS:,} different keys", "give every object the same keys"
             )
-    if not found:
+    if not keys_of_all:
         raise InputError(f"{path}: none of its lines is a JSON object", "write one object a line")
-    return list(found)
+    return list(keys_of_all)
 
 
-def _rejected(connection: duckdb.DuckDBPyConnection) -> Rejected:
+def _rejected(connection: Connection) -> Rejected:
     """Lines that are no object, and lines that could not be read at all."""
     bad = connection.sql(
         f"""SELECT {ROW} AS row, left('no JSON object: ' || line, 200) AS said FROM lines

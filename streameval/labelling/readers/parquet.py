@@ -5,8 +5,7 @@ from __future__ import annotations
 import os
 from typing import Any
 
-import duckdb
-
+from streameval.labelling.duckdb_session import Connection
 from streameval.labelling.readers import ROW, Opened, file_digest, one_path
 
 READS = "Parquet"
@@ -17,7 +16,7 @@ def accepts(source: Any, head: bytes | None) -> bool:
     return head is not None and head.startswith(b"PAR1")
 
 
-def read(connection: duckdb.DuckDBPyConnection, source: Any) -> Opened:
+def read(connection: Connection, source: Any) -> Opened:
     """Make the view; row numbers are the file's own, so that nothing has to be counted."""
     path = os.fspath(source)
     reader = f"read_parquet({one_path(path)}, file_row_number = true)"

@@ -48,11 +48,11 @@ def _person(who: Any) -> str | None:
 
 def _choice(result: Any) -> Any:
     """What was chosen: a word, a rating or a number; several are shown together, and no label can be read from them."""
-    found: list[Any] = []
+    choices: list[Any] = []
     for one in result if isinstance(result, list) else []:
         value = one.get("value") if isinstance(one, Mapping) else None
         if isinstance(value, Mapping):
             chosen = next((value[key] for key in ("choices", "rating", "number") if key in value), None)
-            found += chosen if isinstance(chosen, list) else [chosen]
-    found = [value for value in found if value is not None]
-    return found[0] if len(found) == 1 else (" + ".join(map(str, found)) or None)
+            choices += chosen if isinstance(chosen, list) else [chosen]
+    choices = [value for value in choices if value is not None]
+    return choices[0] if len(choices) == 1 else (" + ".join(map(str, choices)) or None)

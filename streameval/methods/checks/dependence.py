@@ -12,16 +12,15 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
-from streameval.methods.checks.monotonicity import SIGNIFICANCE
+from streameval.methods.checks.monotonicity import SignificanceTest
 from streameval.typing import Int8Array
 
 
 @dataclass(frozen=True)
-class DependenceTest:
+class DependenceTest(SignificanceTest):
     """Pairs of labels that differ.
 
     Attributes:
@@ -29,19 +28,9 @@ class DependenceTest:
         near, far: Adjacent pairs that differ, and pairs half a window apart that do.
     """
 
-    p_value: float
     pairs: int
     near: int
     far: int
-
-    @property
-    def beyond_noise(self) -> bool:
-        """True where chance would show so many equal neighbours in fewer than one list in a hundred."""
-        return self.p_value < SIGNIFICANCE
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return JSON-ready values."""
-        return {**self.__dict__, "beyond_noise": self.beyond_noise}
 
 
 def dependence_test(windows: Int8Array) -> DependenceTest:

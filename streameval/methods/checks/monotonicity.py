@@ -27,7 +27,28 @@ BLOCK = 100  # labels per window, as in the paper
 
 
 @dataclass(frozen=True)
-class RiseTest:
+class SignificanceTest:
+    """What every test here says.
+
+    Attributes:
+        p_value: At most 1.
+    """
+
+    p_value: float
+
+    @property
+    def beyond_noise(self) -> bool:
+        """True where chance would show as much in fewer than one list in a hundred."""
+        return self.p_value < SIGNIFICANCE
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return JSON-ready values: null where nothing was tested."""
+        values = {key: None if value != value else value for key, value in self.__dict__.items()}
+        return {**values, "beyond_noise": self.beyond_noise}
+
+
+@dataclass(frozen=True)
+class RiseTest(SignificanceTest):
     """The strongest rise between adjacent runs of labels.
 
     Attributes:
@@ -38,25 +59,12 @@ class RiseTest:
         before, after: Share of positives in the two runs.
     """
 
-    p_value: float
     tests: int
     first_rank: int
     middle_rank: int
     last_rank: int
     before: float
     after: float
-
-    @property
-    def beyond_noise(self) -> bool:
-        """True where chance would show such a rise in fewer than one list in a hundred."""
-        return self.p_value < SIGNIFICANCE
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return JSON-ready values."""
-        shares = {
-            key: None if value != value else value for key, value in (("before", self.before), ("after", self.after))
-        }
-        return {**self.__dict__, **shares, "beyond_noise": self.beyond_noise}
 
 
 def rise_test(rank: Int64Array, label: Int8Array, block: int) -> RiseTest:
@@ -98,7 +106,7 @@ def rise_test(rank: Int64Array, label: Int8Array, block: int) -> RiseTest:
 
 
 @dataclass(frozen=True)
-class ExcessTest:
+class ExcessTest(SignificanceTest):
     """The run of labels that exceeds the precision of the labelled head most significantly.
 
     Attributes:
@@ -110,18 +118,12 @@ class ExcessTest:
         share: Share of positives in it.
     """
 
-    p_value: float
     tests: int
     head: int
     head_precision: float
     first_rank: int
     last_rank: int
     share: float
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return JSON-ready values."""
-        values = {key: None if value != value else value for key, value in self.__dict__.items()}
-        return {**values, "beyond_noise": self.p_value < SIGNIFICANCE}
 
 
 def excess_test(rank: Int64Array, label: Int8Array, head: int, block: int = BLOCK) -> ExcessTest:

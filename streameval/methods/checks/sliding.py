@@ -104,9 +104,6 @@ class Sliding:
     def add(self, labels: UInt8Array) -> None:
         """Add the labels of the next ranks; how a list is cut into calls changes nothing.
 
-        Args:
-            labels: uint8 array, shape (n,).
-
         Raises:
             InputError: A label that is neither 0 nor 1; names its rank.
         """
@@ -155,18 +152,13 @@ class _Slide:
 
     def add(self, labels: UInt8Array) -> None:
         """Add labels after `reach` of the ranks before."""
-        from streameval.kernels.sliding import RANK, WINDOW_RISES, first_uneven, slide
+        from streameval.kernels.sliding import FIRST_WINDOW_RISE, RANK, WINDOW_RISES, first_uneven, slide
 
         rank = int(self.whole[RANK])
         slide(labels, self.reach, self.shape, self.whole, self.real)
         # a window that rose has broken A.2 there at the latest: what comes after it is no news
-        if not self.uneven and (not self.whole[WINDOW_RISES] or self._rose_after(rank)):
+        if not self.uneven and (not self.whole[WINDOW_RISES] or self.whole[FIRST_WINDOW_RISE] > rank):
             self.uneven = int(first_uneven(labels, self.reach, rank, self.shape))
-
-    def _rose_after(self, rank: int) -> bool:
-        from streameval.kernels.sliding import FIRST_WINDOW_RISE
-
-        return bool(self.whole[FIRST_WINDOW_RISE] > rank)
 
     def result(self) -> WindowResult:
         from streameval.kernels.sliding import (

@@ -33,9 +33,6 @@ class LogUniform(Sampled):
     curve. A half-width is (hi − lo)/(hi + lo). With several `looks`, 1 to 64, the first plan is made for a share of
     1 − `confidence`, and `enlarged` keeps to a grid of densities fixed by it, so that what was seen may decide when to
     stop: `confidence` is that of all looks together.
-
-    Raises:
-        InputError: If a parameter is out of range.
     """
 
     name: ClassVar[str] = "loguniform"

@@ -81,6 +81,7 @@ class Paula(Method):
 
     variants: ClassVar[tuple[dict[str, Any], ...]] = ({}, {"assume": "independent"})
     settles: ClassVar[dict[str, tuple[str, ...]]] = {"epsilon": ("alpha", "budget")}
+    claimed: ClassVar[str] = "bracket"
 
     epsilon: str | float | None = option(None, EPSILON, DEFAULT_EPSILON)
     window: int = option(100, "Labels per grid point.")

@@ -45,9 +45,6 @@ class Stratified(Sampled):
     β = (1 + α)/(1 + ε) must exceed 1. With a `budget`, ε is by default what suits it best. `head` is r̃ ≥ ⌈2/ε⌉: ranks
     1..g_ℓ, the grid point at or after it, are all labelled. With a closed `tail` N is a grid point too. `claim` is
     which of the paper's two readings sets the number of slots.
-
-    Raises:
-        InputError: If a parameter is out of range.
     """
 
     name: ClassVar[str] = "stratified"

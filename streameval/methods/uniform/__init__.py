@@ -46,9 +46,6 @@ class Uniform(Sampled):
     for any 0/1 list, also where labels are missing (for one rank, everything follows from its one interval). `alpha`
     is a forecast of the half-width, relative to a precision of `min_precision`. The `interval` "hypergeometric" also
     plans by exact sample sizes.
-
-    Raises:
-        InputError: If a parameter is out of range.
     """
 
     name: ClassVar[str] = "uniform"
@@ -263,11 +260,7 @@ class _Sample:
 
 
 def _balanced_head(last: int, budget: int) -> int:
-    """Head h whose plan of h + h(N−h)/N labels keeps a budget below N.
-
-    Raises:
-        InputError: Two labels are the smallest plan.
-    """
+    """Head h whose plan of h + h(N−h)/N labels keeps a budget below N."""
     head = math.floor(last * -math.expm1(0.5 * math.log1p(-budget / last)))
     while head > 0 and head + math.ceil(head * (last - head) / last) > budget:
         head -= 1

@@ -71,7 +71,7 @@ _COLUMNS = {
     "lower": "Lower bound.",
     "estimate": "Value between the bounds; provenance.estimates says what it is made of.",
     "upper": "Upper bound.",
-    "coverage": "What the bounds claim: exact, simultaneous, pointwise, conditional (on assumes), none (a picture).",
+    "coverage": "What the bounds claim: exact, simultaneous, conditional (on assumes), none (a picture).",
     "evaluation_id": "Hash of plan, labels, misses and version: the same in every result file.",
     "study": "Hash of the plan.",
     "version": "Version of streameval.",

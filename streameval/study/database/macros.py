@@ -135,9 +135,9 @@ _REACHED = f"""(
     GROUP BY se_num, se_den, se_n, se_m, se_least, se_most, se_reached, se_cross) AS se_found"""
 
 
-def _at_target(name: str, found: str, comment: str) -> Macro:
-    return Macro(name, "x", comment, f"(SELECT se_triple(se_low, se_high) FROM {found})",
-                 f"SELECT x AS target, unnest(se_triple(se_low, se_high)) FROM {found}")  # fmt: skip
+def _at_target(name: str, rows: str, comment: str) -> Macro:
+    return Macro(name, "x", comment, f"(SELECT se_triple(se_low, se_high) FROM {rows})",
+                 f"SELECT x AS target, unnest(se_triple(se_low, se_high)) FROM {rows}")  # fmt: skip
 
 
 _THRESHOLD = """(

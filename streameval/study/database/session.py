@@ -12,9 +12,9 @@ import duckdb
 import pyarrow as pa
 
 from streameval.errors import InputError, outside_trouble
+from streameval.labelling.duckdb_session import literal, quote, unique_names
 from streameval.process.interrupts import held
 from streameval.study.database.comments import TABLES
-from streameval.study.database.writer import literal, name, told_apart
 
 # What can write into a folder that was named for reading (COPY, EXPORT, ATTACH, PREPARE, PRAGMA import_database …) is
 # told by the kind of statement, since DuckDB's allowed paths may be written to.
@@ -106,8 +106,8 @@ class Session:
 
     def _answer(self, query: str) -> pa.Table:
         answer = self._connection.sql(query)
-        found = pa.table({}) if answer is None else self._table(answer.to_arrow_reader(_BATCH_ROWS))
-        return found.rename_columns(told_apart(found.column_names))
+        rows = pa.table({}) if answer is None else self._table(answer.to_arrow_reader(_BATCH_ROWS))
+        return rows.rename_columns(unique_names(rows.column_names))
 
     def _table(self, rows: pa.RecordBatchReader) -> pa.Table:
         batches, left = [], self._memory
@@ -161,7 +161,7 @@ class Session:
             with open(file, "rb") as stream:
                 parquet = stream.read(4) == b"PAR1"
             reader = f"{'read_parquet' if parquet else 'read_csv'}({literal(plain)})"
-        self._connection.execute(f"CREATE TEMP VIEW {name(one)} AS SELECT * FROM {reader}")
+        self._connection.execute(f"CREATE TEMP VIEW {quote(one)} AS SELECT * FROM {reader}")
 
 
 def _kind(statement: duckdb.Statement) -> duckdb.StatementType | None:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 
 import duckdb
 import pyarrow as pa
 
 from streameval.errors import InputError, outside_trouble
+from streameval.labelling.duckdb_session import literal, quote, unique_names
 from streameval.study.database.comments import BOUNDS, TABLES, comment_of
 from streameval.study.database.macros import statements
 
@@ -25,9 +26,6 @@ def database(tables: Mapping[str, pa.Table], caution: str = "") -> Callable[[str
 
     Returns:
         callable(path): Writes the whole file at a path; what is there is replaced.
-
-    Raises:
-        OutsideError: From the writer: full disk and the like.
     """
 
     def write(path: str) -> None:
@@ -55,16 +53,6 @@ def database(tables: Mapping[str, pa.Table], caution: str = "") -> Callable[[str
     return write
 
 
-def literal(text: str) -> str:
-    """Quote a string for SQL."""
-    return "'" + text.replace("'", "''") + "'"
-
-
-def name(text: str) -> str:
-    """Quote an identifier for SQL."""
-    return '"' + text.replace('"', '""') + '"'
-
-
 def _kind(curve: pa.Table) -> str:
     if "score" not in curve.column_names:
         return "none"
@@ -80,32 +68,14 @@ def _add(connection: duckdb.DuckDBPyConnection, table_name: str, table: pa.Table
     for old, new in zip(table.column_names, own.column_names, strict=True):
         bound = caution if old.endswith(("lower", "upper")) else ""
         said = f"{comment_of(table_name, old)} {bound}".rstrip() + (f" In the files: {old!r}." if new != old else "")
-        connection.execute(f"COMMENT ON COLUMN {table_name}.{name(new)} IS {literal(said)}")
+        connection.execute(f"COMMENT ON COLUMN {table_name}.{quote(new)} IS {literal(said)}")
 
 
 def storable(connection: duckdb.DuckDBPyConnection, table: pa.Table) -> pa.Table:
     """Give columns names that SQL tells apart whatever their capitals, and types that DuckDB 1.2 stores."""
-    names = told_apart([field.name.replace("\0", "") or "column" for field in table.schema])
+    names = unique_names([field.name.replace("\0", "") or "column" for field in table.schema])
     columns = [column if _stores(connection, column.type) else _as_text(column) for column in table.columns]
     return pa.table(columns, names=names)
-
-
-def told_apart(names: Sequence[str]) -> list[str]:
-    """Number names that come again, whatever their capitals.
-
-    >>> told_apart(["a", "b", "A"])
-    ['a', 'b', 'A_2']
-    """
-    taken: set[str] = set()
-    found = []
-    for plain in names:
-        unique = plain
-        number = 2
-        while unique.lower() in taken:
-            unique, number = f"{plain}_{number}", number + 1
-        taken.add(unique.lower())
-        found.append(unique)
-    return found
 
 
 def _stores(connection: duckdb.DuckDBPyConnection, kind: pa.DataType) -> bool:

@@ -100,7 +100,8 @@ def make_tasks(folder: Study, plan: Plan, table: pa.Table, named: set[str], opti
     ours = np.asarray(table.column("se_task").to_numpy())
     shown = table.select(["rank", "se_task", *names]).take(pa.array(np.argsort(ours)))
     if options.remaining:
-        shown = shown.filter(pc.is_in(shown.column("rank"), value_set=pa.array(_open_ranks(folder, plan))))
+        labels = tally_stored(folder, plan, last_judging(folder), folder.labels.sources()).labels
+        shown = shown.filter(pc.is_in(shown.column("rank"), value_set=pa.array(labels.rank[~labels.known])))
     registry = folder.extra_tasks()
     extra = _Extra(plan, EXTRA_TASKS.empty_table() if registry is None else registry.cast(EXTRA_TASKS))
     more = [extra.repeats(shown, options.repeats)]
@@ -123,12 +124,6 @@ def _columns(plan: Plan, table: pa.Table, named: set[str]) -> tuple[list[str], t
 
 def _tells(name: str) -> bool:
     return any(part in ANSWERS for part in re.split(r"[^a-z0-9]+", name.lower()))
-
-
-def _open_ranks(folder: Study, plan: Plan) -> Int64Array:
-    """Planned ranks that have no label yet."""
-    labels = tally_stored(folder, plan, last_judging(folder), folder.labels.sources()).labels
-    return labels.rank[~labels.known]
 
 
 class _Extra:

@@ -14,7 +14,10 @@ from typing import Any
 from streameval import __version__
 from streameval.curve import Basis
 from streameval.errors import InputError
+from streameval.parquet.account import Forecast
 from streameval.progress import Progress, silent
+from streameval.rankings import open_planned
+from streameval.rankings.forecasts import forecast_top
 from streameval.rows.options import RankingOptions
 from streameval.stores import atomic, is_remote, store_of
 from streameval.stores.listing import matches
@@ -22,7 +25,6 @@ from streameval.stores.partitioned import write_parts
 from streameval.stores.staged import UNFINISHED, leftovers, listed, names_in, remove_unfinished, staged
 from streameval.stores.transfer import get
 from streameval.types import Claim, Plan
-from streameval.verbs.select import open_planned
 
 ORDERS = ("storage", "rank")
 MANIFEST = "_manifest.json"  # a name without the underscore would be read as Parquet by who reads the folder
@@ -49,14 +51,7 @@ class Written:
 
 @dataclass(frozen=True)
 class Target:
-    """Where the items go, and in which order.
-
-    Args:
-        order: {"storage", "rank"}.
-
-    Raises:
-        InputError: An order that is not known; a scheme that is not known, or credentials in a URI.
-    """
+    """Where the items go, and in which order."""
 
     out: str | os.PathLike[str]
     order: str = "storage"
@@ -151,11 +146,7 @@ class Cut:
 
 
 def write_items(cut: Cut, target: Target, given: Any, progress: Progress) -> Written:
-    """Write the items of a cut; see `Cut.write`.
-
-    Args:
-        given: The ranking, where it lies in memory.
-    """
+    """Write the items of a cut; see `Cut.write`. `given` is the ranking, where it lies in memory."""
     from streameval.rankings.top_items import read_top
 
     refuse_inside(target, cut.plan)
@@ -180,6 +171,17 @@ def write_items(cut: Cut, target: Target, given: Any, progress: Progress) -> Wri
         text = json.dumps(_manifest(cut, target, made), indent=2, ensure_ascii=False)
         (room / MANIFEST).write_text(text + "\n", encoding="utf-8")
     return made
+
+
+def forecast_cut(cut: Cut, out: str | os.PathLike[str], *, order: str = "storage") -> tuple[Forecast, list[str]]:
+    """Forecast what `Cut.write` would read, and where it would write: nowhere, where the same cut is already."""
+    target = Target(out, order)
+    refuse_inside(target, cut.plan)
+    if already_written(cut, target) is not None:
+        return Forecast(), []
+    refuse_taken(target)
+    ranking = open_planned(cut.plan)
+    return forecast_top(ranking, cut.rank), [f"{target.place}/part-*.parquet", f"{target.place}/{MANIFEST}"]
 
 
 @contextmanager

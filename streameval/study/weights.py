@@ -27,15 +27,15 @@ def weights(plan: Plan) -> FloatArray:
     """
     if plan.table.num_rows == plan.n_items:
         return np.ones(plan.table.num_rows)
-    found = np.full(plan.table.num_rows, np.nan)
+    each = np.full(plan.table.num_rows, np.nan)
     if plan.marks is not None:
         for part in slice_plans(plan):
-            found[part.rows] = weights(part.plan)
-        return found
+            each[part.rows] = weights(part.plan)
+        return each
     method = method_of(plan)
     if isinstance(method, DrawsAtRandom) and not plan.labels_seen_by_model:
-        found[:] = method.weights(plan)
-    return found
+        each[:] = method.weights(plan)
+    return each
 
 
 def with_weight(table: pa.Table, plan: Plan, at: int) -> pa.Table:

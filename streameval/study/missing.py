@@ -18,9 +18,9 @@ import numpy as np
 
 from streameval.curve import Basis
 from streameval.labelling.tally import Tallied
+from streameval.study.tasks import task_numbers
 from streameval.types import Labels, Plan
 from streameval.typing import BoolArray, Int64Array
-from streameval.verbs.tasks import task_numbers
 
 _LEVEL = 0.05
 _DECIDED = 0.95

@@ -1,0 +1,227 @@
+"""Where the items of a label table stand in a list nobody planned: every row's rank, by rank or by key.
+
+Every row has to be about exactly one item of the list: of a sample, nothing may be left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from streameval.errors import InputError, did_you_mean
+from streameval.labelling import expressions as sql
+from streameval.labelling.columns import SourceColumns, find
+from streameval.labelling.duckdb_session import Connection, connected, one_line_errors, quote
+from streameval.labelling.match_items import refuse_shortened, shortened
+from streameval.labelling.options import LabelColumns
+from streameval.labelling.readers import ROW, given, name_of, open_source
+from streameval.typing import FloatArray, Int64Array
+
+_PLACE = "se_rank"
+
+
+@dataclass(frozen=True)
+class ListKeys:
+    """Key columns of a list in rank order.
+
+    Attributes:
+        names: Columns that the list has.
+        batches (callable(names) -> iterator of (int, pyarrow.Table)): First rank, and those columns, of items in turn.
+    """
+
+    n_items: int
+    names: Sequence[str]
+    batches: Callable[[Sequence[str]], Iterator[tuple[int, pa.Table]]]
+
+
+@dataclass(frozen=True)
+class DrawnRows:
+    """The items of a sample.
+
+    Attributes:
+        rank: int64 array, shape (n,), strictly increasing.
+        probability (float64 array, shape (n,)): Of the column asked for; None where none was.
+        keys: `rank`, and the columns that the rows were joined by; None where that was the rank.
+        on: Those columns as `LabelColumns.on` takes them.
+    """
+
+    rank: Int64Array
+    probability: FloatArray | None
+    keys: pa.Table | None
+    on: str
+
+
+def locate_rows(source: Any, columns: LabelColumns, probability: str | None, listed: ListKeys) -> DrawnRows:
+    """Find the rank of every row of a label table.
+
+    Raises:
+        InputError: A source that cannot be read, or a row that is about no item, about several, or about the item of
+            another row; a probability outside (0, 1].
+    """
+    with connected() as connection, one_line_errors(name_of(source)):
+        opened = open_source(connection, source)
+        own = find(connection, opened, columns)
+        if own.role == "task":
+            raise InputError(
+                f"{opened.name}: its rows are tasks of a study", "evaluate that study, or name the items with --on COL"
+            )
+        reading = _Reading(connection, own, opened.name, listed)
+        table, keys = reading.by_rank() if own.role == "rank" else reading.by_key()
+        weights = None if probability is None else reading.numbers(_column(own, probability, opened.name))
+    return reading.checked(table, keys, weights)
+
+
+def read_columns(source: Any, names: tuple[str, str]) -> tuple[FloatArray, FloatArray]:
+    """Read two columns of numbers of a small table, in any form that a label table has.
+
+    Raises:
+        InputError: A source that cannot be read, lacks a column, or has no number there.
+    """
+    with connected() as connection:
+        opened = open_source(connection, source)
+        there = {name.lower(): name for name in opened.columns}
+        for name in names:
+            if name not in there:
+                raise InputError(f"{opened.name}: no column '{name}'", f"it needs {names[0]} and {names[1]}")
+        cells = ", ".join(f"TRY_CAST({given(there[name])} AS DOUBLE) AS {name}" for name in names)
+        found = connection.sql(f"SELECT {cells} FROM se_given ORDER BY {ROW}").to_arrow_table()
+    if not found.num_rows or any(found.column(name).null_count for name in names):
+        raise InputError(f"{opened.name}: {names[0]} and {names[1]} have to be numbers in every row")
+    first, second = (np.asarray(found.column(name).to_numpy()) for name in names)
+    return first, second
+
+
+def _column(columns: SourceColumns, name: str, source: str) -> str:
+    there = {column.lower(): column for column in reversed(columns.types)}
+    if name.lower() not in there:
+        raise InputError(f"{source}: no column '{name}'", did_you_mean(name, list(columns.types)))
+    return there[name.lower()]
+
+
+@dataclass(frozen=True)
+class _Reading:
+    connection: Connection
+    columns: SourceColumns
+    name: str
+    listed: ListKeys
+
+    def by_rank(self) -> tuple[pa.Table, None]:
+        """Row and rank of every row."""
+        key = self.columns.keys[0]
+        self._refuse_shortened(["BIGINT"])
+        rank = sql.rank_of(given(key), self.columns.kind(key))
+        table = self.connection.sql(
+            f"SELECT {ROW}::BIGINT AS row, {rank} AS rank FROM se_given ORDER BY 1"
+        ).to_arrow_table()
+        ranks = table.column("rank").to_numpy(zero_copy_only=False)
+        wrong = np.flatnonzero(~((ranks >= 1) & (ranks <= self.listed.n_items)))
+        if wrong.size:
+            said = table.column("rank")[int(wrong[0])].as_py()
+            raise InputError(
+                f"{self.name}: row {table.column('row')[int(wrong[0])].as_py():,} has rank {said}, outside "
+                f"1..{self.listed.n_items:,}",
+                "is this label table of another ranking?",
+            )
+        return table, None
+
+    def by_key(self) -> tuple[pa.Table, pa.Table]:
+        """The same, and the keys as the list has them: one pass over the list's key columns."""
+        names = [self._listed(key) for key in self.columns.keys]
+        rows: list[pa.Table] = []
+        keys: list[pa.Table] = []
+        for first, batch in self.listed.batches(names):
+            self.connection.register(
+                "se_batch", batch.append_column(_PLACE, pa.array(np.arange(batch.num_rows) + first))
+            )
+            if not rows:
+                kinds = {row[0]: row[1] for row in self.connection.execute("DESCRIBE se_batch").fetchall()}
+                self._refuse_shortened([kinds[name] for name in names])
+                self._wanted([kinds[name] for name in names])
+            theirs = [sql.known_key(quote(name), kinds[name]) for name in names]
+            join = " AND ".join(f"se_wanted.key{i} = {key}" for i, key in enumerate(theirs))
+            shown = ", ".join(map(quote, names))
+            found = self.connection.sql(
+                f"SELECT row, {_PLACE}::BIGINT AS rank, {shown} FROM se_batch JOIN se_wanted ON {join}"
+            ).to_arrow_table()
+            rows.append(found.select(["row", "rank"]))
+            keys.append(found.drop_columns(["row"]))
+        table = pa.concat_tables(rows).sort_by([("row", "ascending"), ("rank", "ascending")])
+        self._refuse_unmatched(table)
+        return table, pa.concat_tables(keys).sort_by("rank")
+
+    def numbers(self, column: str) -> FloatArray:
+        """Probability of each row."""
+        cell = f"TRY_CAST({given(column)} AS DOUBLE)"
+        table = self.connection.sql(
+            f"SELECT {ROW} AS row, {cell} AS p, {given(column)}::VARCHAR AS said FROM se_given ORDER BY 1"
+        ).to_arrow_table()
+        values = np.asarray(table.column("p").to_numpy(zero_copy_only=False), dtype=np.float64)
+        wrong = np.flatnonzero(~((values > 0) & (values <= 1)))
+        if wrong.size:
+            row = table.slice(int(wrong[0]), 1).to_pylist()[0]
+            raise InputError(
+                f"{self.name}: row {row['row']:,} has {column} '{str(row['said'])[:40]}', no probability in (0, 1]",
+                "an item that could not be drawn is in no sample",
+            )
+        return values
+
+    def checked(self, table: pa.Table, keys: pa.Table | None, weights: FloatArray | None) -> DrawnRows:
+        """Put the sample in rank order; an item of two rows is refused."""
+        ranks = table.column("rank").to_numpy()
+        order = np.argsort(ranks, kind="stable")
+        ranks = ranks[order]
+        twice = np.flatnonzero(np.diff(ranks) == 0)
+        if twice.size:
+            at = [table.column("row")[int(order[twice[0] + more])].as_py() for more in (0, 1)]
+            raise InputError(
+                f"{self.name}: rows {at[0]:,} and {at[1]:,} are about one item, at rank {int(ranks[twice[0]]):,}, and "
+                f"so are {twice.size:,} in all",
+                "a sample has each item once; give further votes to `evaluate` afterwards",
+            )
+        on = ",".join(self.columns.keys) if keys is not None else self.columns.keys[0]
+        return DrawnRows(ranks.astype(np.int64), None if weights is None else weights[order], keys, on)
+
+    def _listed(self, key: str) -> str:
+        by_lower = {name.lower(): name for name in reversed(list(self.listed.names))}
+        name = key if key in self.listed.names else by_lower.get(key.lower())
+        if name is None:
+            hint = did_you_mean(key, list(self.listed.names))
+            raise InputError(f"{self.name}: labels come with '{key}', which the ranking does not have", hint)
+        return name
+
+    def _wanted(self, kinds: Sequence[str]) -> None:
+        """Make the table of the rows' keys, in the form of the list's."""
+        theirs = [
+            sql.key_of(given(key), self.columns.kind(key), kind)
+            for key, kind in zip(self.columns.keys, kinds, strict=True)
+        ]
+        cells = ", ".join(f"{key} AS key{i}" for i, key in enumerate(theirs))
+        self.connection.execute(f"CREATE TEMP TABLE se_wanted AS SELECT {ROW}::BIGINT AS row, {cells} FROM se_given")
+
+    def _refuse_unmatched(self, table: pa.Table) -> None:
+        rows = table.column("row").to_numpy()
+        key = ", ".join(self.columns.keys)
+        several = np.flatnonzero(np.diff(rows) == 0)
+        if several.size:
+            raise InputError(
+                f"{self.name}: {key} of row {int(rows[several[0]]):,} stands at several items of the ranking",
+                "join on columns that are unique together, or on the rank",
+            )
+        ((total,),) = self.connection.execute("SELECT count(*) FROM se_wanted").fetchall()
+        if total > rows.size:
+            missing = np.setdiff1d(np.arange(1, total + 1), rows)
+            first = f" (first: row {int(missing[0]):,})" if missing.size else ""
+            raise InputError(
+                f"{self.name}: {total - rows.size:,} of {total:,} rows are about no item of the ranking{first}",
+                "a sample of another list bounds that list: adopt it there, or leave out rows only if the draw did",
+            )
+
+    def _refuse_shortened(self, kinds: Sequence[str]) -> None:
+        rows = shortened(self.columns, kinds)
+        ((lost,),) = self.connection.execute(f"SELECT count(*) FROM se_given WHERE {rows}").fetchall()
+        if lost:
+            refuse_shortened(self.connection, self.columns, rows, self.name)

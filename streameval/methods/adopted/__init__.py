@@ -1,0 +1,243 @@
+"""Labels that were drawn elsewhere: a band at every rank from somebody else's sample, if its draw is known.
+
+Nothing is planned here: `streameval adopt` finds the ranks of labelled items and makes the plan of them. The bands and
+their proofs are in `streameval.kernels.sequential_band` and `fixed_size`; designs and what they assume in `designs`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+import pyarrow as pa
+
+from streameval.curve import Curve
+from streameval.curve.envelope import Points, close
+from streameval.errors import InputError, did_you_mean
+from streameval.methods import Look, Method, check_confidence, check_items
+from streameval.methods.adopted import growth
+from streameval.methods.adopted.band import begins, mixture, points
+from streameval.methods.adopted.checks import Contradiction, of_strata, of_weights
+from streameval.methods.adopted.designs import DESIGNS, FIXED_SIZE, Design
+from streameval.methods.adopted.fixed_size import FixedSize
+from streameval.methods.adopted.steps import Floor, Strata, joined_steps, poisson_steps, strata_steps
+from streameval.methods.loguniform.design import look_share
+from streameval.options import option
+from streameval.types import Claim, Labels, Plan
+from streameval.typing import FloatArray, Int64Array
+
+
+@dataclass(frozen=True)
+class Adopted(Method):
+    """A sample that somebody else drew, by a design that they name.
+
+    What holds, if the labels were drawn as stated: with probability ≥ `confidence` over that draw, the true yield lies
+    in the bounds at every rank at once, for any 0/1 list, also where labels are missing for any reason. A design that
+    is none of chance, or that the ranks contradict, has the same bounds with coverage "none". With several `looks` the
+    plan may grow by draws of our own after the bounds were seen, and `confidence` is that of all looks together.
+
+    Raises:
+        InputError: If a parameter is out of range.
+    """
+
+    name: ClassVar[str] = "adopted"
+    summary: ClassVar[str] = "labels that were drawn elsewhere"
+    planned: ClassVar[bool] = False
+
+    confidence: float = option(0.95, "Probability of the claim.")
+    drawn: str = option("uniform", f"How the labels were drawn: {', '.join(DESIGNS)}.")
+    looks: int = option(1, "How often the bounds may be seen, and labels of our own added after.")
+
+    def __post_init__(self) -> None:
+        """Check every parameter."""
+        check_confidence(self.confidence)
+        if self.drawn not in DESIGNS:
+            raise InputError(f"drawn is '{self.drawn}'", did_you_mean(self.drawn, DESIGNS))
+        if not 1 <= self.looks <= 64:
+            raise InputError(f"looks is {self.looks}, outside 1..64", "one is enough unless labels decide about more")
+        if self.looks > 1 and (self.design.weighted or self.design.refused):
+            raise InputError(
+                f"a sample drawn as {self.drawn} takes no labels of ours", "leave out --looks; uniform and strata do"
+            )
+
+    @property
+    def design(self) -> Design:
+        """What is assumed of the draw."""
+        return DESIGNS[self.drawn]
+
+    def plan(self, n_items: int, seed: int = 0) -> Plan:
+        """Nothing is planned; an `InputError` names the verb that adopts."""
+        raise InputError("labels that were drawn elsewhere are not planned", "streameval adopt RANKING --labels FILE")
+
+    def adopt(
+        self, n_items: int, seed: int, rank: Int64Array, ranges: Strata | Floor, weights: FloatArray | None
+    ) -> Plan:
+        """Make the plan of a sample.
+
+        Args:
+            rank (int64 array, shape (n,), strictly increasing): Every drawn rank, labelled or not.
+            ranges: What was drawn of which ranks; of a design with probabilities, the smallest of each range.
+            weights (float64 array, shape (n,)): With what probability each was drawn, of a design that needs it.
+
+        Returns:
+            Plan: Columns of its own: `stratum_last` int64; `probability` float64, of a design that needs it.
+        """
+        check_items(n_items)
+        stratum = np.searchsorted(ranges.last, rank).astype(np.int32)
+        table = pa.table({"rank": rank, "stratum": stratum, "stratum_last": ranges.last[stratum]})
+        if weights is not None:
+            table = table.append_column("probability", pa.array(weights))
+        kept = {name: values.tolist() for name, values in vars(ranges).items()}
+        return Plan(self.name, dict(self.__dict__), n_items, seed, table, notes=kept)
+
+    def weights(self, plan: Plan) -> FloatArray:
+        """Inverse of the probability with which each planned rank was drawn, by any draw; NaN of unknown draws."""
+        if self.design.refused:
+            return np.full(plan.ranks.size, np.nan)
+        if self.design.weighted:
+            return 1 / _probability(plan)
+        first, _ = _sample(plan)
+        left = 1 - first.drawn / first.width
+        rate = 1 - left[np.searchsorted(first.last, plan.ranks)]
+        if plan.look > 1:
+            second = growth.strata_of(first, plan, plan.look)
+            more = (second.drawn / second.width)[np.searchsorted(second.last, plan.ranks)]
+            rate = rate + more - rate * more
+        return np.asarray(1 / rate)
+
+    def cost(self, n_items: int) -> dict[str, Any]:
+        """Nothing is planned (InputError); what a sample is worth says `worth`."""
+        raise InputError(
+            "labels that were drawn elsewhere are not planned", "streameval cost --items N --adopted LABELS"
+        )
+
+    def curve(self, plan: Plan, labels: Labels) -> Curve:
+        """Turn labels into bounds at every rank.
+
+        Bounds: "simultaneous" with probability `confidence`, if the labels were drawn as stated; "none" where that
+        promises nothing, or the sample contradicts it.
+        """
+        against = self._contradictions(plan)
+        envelope = close(plan.n_items, self._points(plan, labels), labels.rank, labels.label)
+        claim = self._claim(plan, labels, against)
+        last, rate = self._rates(plan)
+        starts = begins(last, rate)
+        diagnostics = {"consistent": envelope.consistent, "begins": starts, "draw": [vars(one) for one in against]}
+        grid = np.unique(np.concatenate([plan.ranks, last, [starts]]))
+        curve = Curve(plan.n_items, envelope, grid, claim, diagnostics)
+        return curve if claim.coverage == "exact" else curve.with_findings(self._findings(curve, plan, labels))
+
+    def forecasts(self, plan: Plan) -> list[Look]:
+        """Give every look of `plan`: the first is the sample, the next add draws of ours where it is thin."""
+        first, _ = _sample(plan)
+        looks = []
+        for look in range(1, self.looks + 1):
+            second = growth.strata_of(first, plan, look)
+            expected = growth.expected_labels(first, second)
+            looks.append(
+                Look(
+                    look, expected, growth.half_width(first, second, look_share(1 - self.confidence, look, self.looks))
+                )
+            )
+        return looks
+
+    def enlarged(self, plan: Plan, look: int) -> Plan:
+        """Grow a plan to a later look: every rank stays."""
+        first, sample = _sample(plan)
+        return growth.enlarged(plan, first, sample, look)
+
+    def _points(self, plan: Plan, labels: Labels) -> Points:
+        if plan.table.num_rows == plan.n_items:
+            return Points.none()
+        delta = 1 - self.confidence
+        if self.design.weighted:
+            return self._weighted(plan, labels, delta)
+        first, sample = _sample(plan)
+        inside = np.isin(plan.ranks, sample)
+        share = look_share(delta, 1, self.looks)
+        steps = strata_steps(first, sample, labels.label[inside])
+        found = [points(steps, mixture(first.last, first.drawn / first.width), share)]
+        for look in range(2, plan.look + 1):
+            share = look_share(delta, look, self.looks)
+            second, taken = growth.drawn(first, plan, look)
+            both = np.isin(plan.ranks, np.union1d(sample, taken))
+            steps = joined_steps([(first, sample), (second, taken)], plan.ranks[both], labels.label[both])
+            found.append(points(steps, mixture(*growth.joined_rates(first, second)), share))
+        return growth.intersected(found)
+
+    def _weighted(self, plan: Plan, labels: Labels, delta: float) -> Points:
+        floor, probability = _floor(plan), _probability(plan)
+        if self.drawn in FIXED_SIZE:
+            return FixedSize(plan.ranks, probability, floor).points(labels.label == 1, labels.label != 0, delta)
+        mu = mixture(floor.last, floor.least)
+        return points(poisson_steps(plan.ranks, labels.label, probability, floor), mu, delta)
+
+    def _rates(self, plan: Plan) -> tuple[Int64Array, FloatArray]:
+        """Ranges of ranks, and at what rate each was drawn (at least)."""
+        if self.design.weighted:
+            return _floor(plan).last, _floor(plan).least
+        first, _ = _sample(plan)
+        if plan.look > 1:
+            return growth.joined_rates(first, growth.strata_of(first, plan, plan.look))
+        return first.last, first.drawn / first.width
+
+    def _contradictions(self, plan: Plan) -> list[Contradiction]:
+        if self.design.weighted:
+            return of_weights(_probability(plan), plan.n_items)
+        return of_strata(*_sample(plan))
+
+    def _claim(self, plan: Plan, labels: Labels, against: list[Contradiction]) -> Claim:
+        assumes = f"that the labels were drawn as stated: {self.design.stated}"
+        if plan.table.num_rows == plan.n_items and bool(np.all(labels.known)):
+            return Claim("exact", 1.0, "nothing")
+        if self.design.refused or against:
+            return Claim("none", None, assumes)
+        return Claim("simultaneous", self.confidence, assumes)
+
+    def _findings(self, curve: Curve, plan: Plan, labels: Labels) -> tuple[str, ...]:
+        if self.design.refused:
+            return (f"These bounds promise nothing: {self.design.refused}.",)
+        if curve.diagnostics["draw"]:
+            said = "; ".join(one["said"] for one in curve.diagnostics["draw"])
+            return (
+                f"These bounds promise nothing: {said}, which a draw as stated shows less than once in 10,000 times.",
+            )
+        if not curve.envelope.consistent:
+            return (
+                "The bounds contradict themselves, which happens in fewer than "
+                f"{1 - self.confidence:.1%} of draws as stated: check how these labels were drawn.",
+            )
+        sentences = [
+            f"With probability {self.confidence:g}, if the labels were drawn as stated, {labels.about} lies inside the "
+            "bounds at every rank at once" + (f" and at all {self.looks} looks" if self.looks > 1 else "")
+            + ", whatever the list."
+        ]  # fmt: skip
+        starts = curve.diagnostics["begins"]
+        if starts > 1:
+            sentences.append(
+                f"Before rank {starts:,} fewer than ten labels were to be drawn, too few for any statement there."
+            )
+        known = labels.label[labels.known]
+        if known.size >= 20 and known.min(initial=1) == 1:
+            sentences.append("Every label is positive: check that the table has not lost its negatives.")
+        return tuple(sentences)
+
+
+def _sample(plan: Plan) -> tuple[Strata, Int64Array]:
+    """What was drawn of which ranks, and the ranks of the sample, without draws of ours that came after."""
+    first = Strata(*(np.array(plan.notes[key], np.int64) for key in ("last", "drawn")))
+    if plan.look == 1:
+        return first, plan.ranks
+    return first, plan.ranks[np.asarray(plan.table.column("adopted"))]
+
+
+def _floor(plan: Plan) -> Floor:
+    return Floor(np.array(plan.notes["last"], np.int64), np.array(plan.notes["least"], np.float64))
+
+
+def _probability(plan: Plan) -> FloatArray:
+    return np.asarray(plan.table.column("probability").to_numpy())
+
+
+METHOD = Adopted

@@ -1,0 +1,57 @@
+"""Bounds from steps: the mixture over mu that the design fixes, and both sides of the band."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from streameval.curve.envelope import Points
+from streameval.kernels.sequential_band import RANK, sequential_upper
+from streameval.methods.adopted.steps import flipped
+from streameval.typing import FloatArray, Int64Array
+
+RATIO = 1.5  # of neighbouring mu
+THIN = 10  # expected draws below which nothing can be said
+_EVIDENCE = 13.8  # squared standard errors, twice over, that a bound lies away
+_VARIANCE = 0.25  # of a label: that of precision .5, the widest
+
+
+def mixture(last: Int64Array, rate: FloatArray) -> FloatArray:
+    """Every mu of the mixture (equal weights), for ranges of ranks and the rate at which each is drawn.
+
+    From the best at the last rank to the best where the sample just begins to say something; they tune the width, and
+    the bounds hold whatever they are, as long as the design alone decides them.
+    """
+    width = np.diff(last, prepend=0).astype(np.float64)
+    drawn = (rate > 0) & (rate < 1)
+    each = np.where(drawn, (1 - rate) / np.where(rate > 0, rate, 1.0), 0.0) * _VARIANCE
+    whole = np.cumsum(each * width)
+    begun = np.maximum(0.0, whole - each * width) + each * np.minimum(width, THIN / np.where(drawn, rate, 1.0))
+    best = 1 / (np.sqrt(np.stack([begun, whole]) / _EVIDENCE) + 1 / (3 * np.where(drawn, rate, 1.0)))
+    best = best[:, drawn]
+    if not best.size:
+        return np.ones(1)
+    low, high = 0.6 * best.min(), 1.6 * best.max()
+    return np.geomspace(low, high, max(1, round(math.log(high / low) / math.log(RATIO))) + 1)
+
+
+def begins(last: Int64Array, rate: FloatArray) -> int:
+    """First rank before which ten draws are expected: above it the sample alone says nothing; N where none is."""
+    width = np.diff(last, prepend=0)
+    expected = np.cumsum(width * rate)
+    at = int(np.searchsorted(expected, min(THIN, expected[-1])))
+    start = int(last[at] - width[at])
+    missing = THIN - (expected[at] - width[at] * rate[at])
+    return int(min(last[-1], start + math.ceil(missing / rate[at]))) if rate[at] > 0 else int(last[-1])
+
+
+def points(steps: FloatArray, mu: FloatArray, delta: float) -> Points:
+    """Bounds on the yield at the end of each step, all true at once with probability 1 - delta or more."""
+    rank = steps[:, RANK]
+    high = sequential_upper(steps, mu, delta)
+    low = rank - sequential_upper(flipped(steps), mu, delta)
+    slack = 1e-6 + 1e-12 * rank  # outward, against rounding
+    lower = np.ceil(np.clip(low - slack, 0, None))
+    upper = np.floor(np.clip(high + slack, None, rank))
+    return Points(rank.astype(np.int64), lower, upper)

@@ -1,0 +1,65 @@
+"""How labels may have been drawn elsewhere: what each design lets one say, and what each has to be told.
+
+A design is named by whoever drew. It is believed, and printed with every bound; `checks` only looks for contradictions.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Design:
+    """One way to draw.
+
+    Attributes:
+        stated: What was true of the draw if this is its name: ends "the labels were drawn as stated: ".
+        refused: Why bounds promise nothing; empty of a design that has bounds.
+        weighted: Whether each drawn item needs the probability with which it was drawn.
+    """
+
+    stated: str
+    refused: str = ""
+    weighted: bool = False
+
+
+DESIGNS: dict[str, Design] = {
+    "uniform": Design("every set of so many items was equally likely"),
+    "strata": Design(
+        "within each range of ranks every set of so many items was equally likely, whatever was drawn of the others, "
+        "and the ranges were fixed before any label"
+    ),
+    "poisson": Design(
+        "each item was drawn by itself with the probability given, which was fixed before the draw", weighted=True
+    ),
+    "sampford": Design("Sampford sampling of fixed size with the inclusion probabilities given", weighted=True),
+    "conditional-poisson": Design(
+        "conditional Poisson sampling with the inclusion probabilities given (not its working probabilities)",
+        weighted=True,
+    ),
+    "pivotal": Design("ordered pivotal sampling with the inclusion probabilities given", weighted=True),
+    "fixed-size": Design(
+        "so many items were drawn with unequal probabilities",
+        "with unequal probabilities and a fixed size it matters how items were drawn together; say --drawn sampford, "
+        "conditional-poisson or pivotal if it was one of these",
+        weighted=True,
+    ),
+    "systematic": Design(
+        "every so-manieth item was taken from a random start",
+        "a systematic sample has one random number, and lists that repeat with its step mislead it",
+    ),
+    "blocks": Design(
+        "whole blocks of rows were drawn, as TABLESAMPLE SYSTEM does",
+        "items of a block were drawn together, so that the sample is one of blocks and not of items",
+    ),
+    "until": Design(
+        "labelling went on until the labels said stop",
+        "a sample whose size depends on its labels leans towards what stopped it",
+    ),
+    "quota": Design("people chose items until quotas were full", "nobody knows how likely each item was"),
+    "convenience": Design("whatever labels there were", "nobody knows how likely each item was"),
+    "uncertainty": Design(
+        "a model chose the items it was unsure of", "the probabilities of such a choice were not recorded"
+    ),
+}
+FIXED_SIZE = ("sampford", "conditional-poisson", "pivotal")

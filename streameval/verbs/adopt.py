@@ -1,0 +1,249 @@
+"""Adopt: make a study of labels that were drawn elsewhere, if it is known how."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from streameval.errors import InputError
+from streameval.labelling.drawn_rows import DrawnRows, ListKeys, locate_rows, read_columns
+from streameval.labelling.match_items import Items
+from streameval.labelling.options import LabelColumns
+from streameval.labelling.reading import read_votes
+from streameval.methods.adopted import Adopted
+from streameval.methods.adopted.steps import Floor, Strata
+from streameval.options import option, split
+from streameval.rankings import open_ranking
+from streameval.rankings.draw_by_key import keys_in_order
+from streameval.rankings.ranking import Ranking
+from streameval.rows.options import RankingOptions
+from streameval.stores.transfer import copied
+from streameval.types import Plan
+from streameval.typing import FloatArray, Int64Array
+from streameval.verbs.plan import fresh_seed, known_seed, planned_study
+
+_BLOCKS_PER_FOLD = 20  # ranges of ranks, to an e-fold, whose least probability is taken from the list
+
+
+@dataclass(frozen=True)
+class Draw:
+    """What is known of a draw that somebody else made.
+
+    Attributes:
+        sample_size: For `uniform`; with `strata`, and of a fixed size, it is only held against the rows.
+    """
+
+    sample_size: int | None = option(
+        None,
+        "Items that were drawn, labelled or not: as many rows there have to be, an empty label where none was given.",
+    )
+    top: int | None = option(None, "uniform: the first so many ranks were all taken, and the sample is of the rest.")
+    strata: Any = option(None, "strata: table with last_rank and drawn, one row for each range of ranks.")
+    probability: Any = option(
+        None,
+        "Column with the probability of each drawn item; where the ranking has it too, of every item. Or one number, "
+        "where all items had the same.",
+    )
+    least_probability: Any = option(
+        None, "Smallest probability of any item, drawn or not; or a table with last_rank and probability."
+    )
+
+
+def adopt(
+    ranking: Any,
+    study: str | os.PathLike[str],
+    labels: Any,
+    *,
+    drawn: str,
+    options: RankingOptions | None = None,
+    confidence: float = 0.95,
+    looks: int = 1,
+    **given: Any,
+) -> Plan:
+    """Make a study of labels that were drawn elsewhere: find their ranks, keep the labels, and plan these ranks.
+
+    Args:
+        ranking, study, options: As for `plan`.
+        labels: A label table with a row for every drawn item, labelled or not, by `rank` or by key columns (`on`).
+        drawn: How they were drawn (`streameval.methods.adopted.designs`). It is believed: the study's claim says so.
+        confidence: Of the claim.
+        looks: How often bounds may be seen and labels of our own added after (`enlarge`).
+        **given: Fields of `Draw`, and of `LabelColumns`: `on`, `label`, `annotator`, `time`, `source`.
+
+    Returns:
+        Plan: Its ranks are the sample's.
+
+    Raises:
+        InputError: Rows that are about no item or about the item of another row; more or fewer rows than were drawn;
+            probabilities outside (0, 1]; ranges without draws, or cut from the sample; what a design needs and was not
+            said.
+        StudyError: The folder holds a different plan, of which something was made.
+    """
+    how, columns = split((Draw, LabelColumns), given, "adopt")
+    method = Adopted(confidence, drawn, looks)
+    _refuse_unsaid(method, how)
+    folder = planned_study(study)
+    opened = open_ranking(ranking, options)
+    memory = options.memory if options is not None else 2.0
+    listed = ListKeys(opened.n_items, opened.columns(), lambda names: keys_in_order(opened, names, memory))
+    with copied(labels) as place:
+        rows = _located(place, columns, how, listed)
+        strata = _strata(method, how, rows, opened, memory)
+        seed = known_seed(folder, None)
+        made = method.adopt(opened.n_items, fresh_seed() if seed is None else seed, rows.rank, strata, rows.probability)
+        made = replace(made, ranking=opened.description(), location=opened.location())
+        columns = replace(columns, on=rows.on, study="any")
+        votes = read_votes(place, made, Items(rows.keys), columns)
+    votes = replace(votes, source=labels) if place is not labels else votes
+    with folder.planning():
+        folder.save_plan(made)
+        folder.labels.add([votes])
+    return made
+
+
+def _located(source: Any, columns: LabelColumns, how: Draw, listed: ListKeys) -> DrawnRows:
+    """The items of the sample, each with its probability where the design has any."""
+    if not _is_number(how.probability):
+        return locate_rows(source, columns, how.probability, listed)
+    same = float(how.probability)
+    if not 0 < same <= 1:
+        raise InputError(f"probability is {same:g}, outside (0, 1]", "0.01 is one item in a hundred")
+    rows = locate_rows(source, columns, None, listed)
+    return replace(rows, probability=np.full(rows.rank.size, same))
+
+
+def _refuse_unsaid(method: Adopted, how: Draw) -> None:
+    """Refuse a design that lacks what it needs, or is given what says nothing of it."""
+    name, weighted = method.drawn, method.design.weighted
+    useless = {"strata": name != "strata", "top": name != "uniform",
+               "probability": not weighted, "least_probability": not weighted}  # fmt: skip
+    for field, says_nothing in useless.items():
+        if says_nothing and getattr(how, field) is not None:
+            what = field.replace("_", " ")
+            raise InputError(
+                f"{what} says nothing of labels drawn as {name}", "leave it out, or name the design it is of"
+            )
+    if weighted and how.probability is None:
+        raise InputError(
+            f"labels drawn as {name} need each item's probability", "name the column with --probability COL"
+        )
+    if name == "strata" and how.strata is None:
+        raise InputError("it is not said how many were drawn of which ranks", "--strata TABLE with last_rank and drawn")
+    if name == "uniform" and how.sample_size is None:
+        raise InputError(
+            "it is not said how many items were drawn",
+            "--sample-size N; drawn items without a label need a row too, with an empty label",
+        )
+
+
+def _strata(method: Adopted, how: Draw, rows: DrawnRows, ranking: Ranking, memory: float) -> Strata | Floor:
+    """What was drawn of which ranks; of a design with probabilities, the smallest of each range."""
+    n_items, came = ranking.n_items, rows.rank.size
+    if how.sample_size is not None and came != how.sample_size:
+        more = "more" if came > how.sample_size else "fewer"
+        raise InputError(
+            f"{came:,} items came, {more} than the {how.sample_size:,} that were drawn",
+            "items that were drawn and not labelled need a row with an empty label; others are no part of the sample",
+        )
+    if method.design.weighted:
+        return _least(how, rows, ranking, memory)
+    if how.strata is not None:
+        last, drawn = _ranges(how.strata, "drawn", n_items)
+        if np.any(drawn != np.floor(drawn)):
+            raise InputError("drawn has to be whole numbers", "how many items were drawn of each range")
+        return _counted(Strata(last, drawn.astype(np.int64)), rows)
+    if how.top:
+        if how.top >= min(n_items, came):
+            raise InputError(f"the first {how.top:,} ranks leave nothing of {came:,} drawn items", "top is below both")
+        return _counted(Strata(np.array([how.top, n_items]), np.array([how.top, came - how.top])), rows)
+    return Strata(np.array([n_items]), np.array([came]))
+
+
+def _counted(strata: Strata, rows: DrawnRows) -> Strata:
+    """Hold the ranges against the sample: as many of each as was said, and ends that are not those of draws."""
+    there = np.bincount(np.searchsorted(strata.last, rows.rank), minlength=strata.last.size)
+    first = np.concatenate([[0], strata.last[:-1]])
+    for start, last, said, came in zip(first, strata.last, strata.drawn, there, strict=True):
+        if said != came:
+            raise InputError(
+                f"of ranks {start + 1:,} to {last:,} {said:,} were drawn, and {came:,} items came",
+                "items that were drawn and not labelled need a row with an empty label",
+            )
+        if not 0 < said <= last - start:
+            raise InputError(
+                f"{said:,} items cannot be drawn of ranks {start + 1:,} to {last:,}",
+                "each range needs 1 or more, and has its width at most",
+            )
+    partly = strata.drawn[:-1] < strata.width[:-1]
+    inner = strata.last[:-1][partly]
+    if inner.size > 1 and bool(np.all(np.isin(inner, rows.rank))):
+        raise InputError(
+            "every range ends at a drawn item: ranges that were cut from the sample are none that it was drawn from",
+            "give the ranges as they were before the draw",
+        )
+    return strata
+
+
+def _ranges(source: Any, column: str, n_items: int) -> tuple[Int64Array, FloatArray]:
+    """Read ranges of ranks, to N, with a number each."""
+    with copied(source) as place:
+        last, value = read_columns(place, ("last_rank", column))
+    if np.any(last != np.floor(last)) or np.any(np.diff(last, prepend=0) <= 0) or last[-1] != n_items:
+        raise InputError(f"last_rank has to increase to {n_items:,}, the last rank", "one row for each range of ranks")
+    return last.astype(np.int64), value
+
+
+def _least(how: Draw, rows: DrawnRows, ranking: Ranking, memory: float) -> Floor:
+    """Ranges of ranks with the smallest probability of any of their items."""
+    n_items, given = ranking.n_items, how.least_probability
+    if given is None and _is_number(how.probability):
+        least = Floor(np.array([n_items]), np.array([float(how.probability)]))
+    elif given is None and how.probability in ranking.columns():
+        least = _least_listed(ranking, str(how.probability), memory)
+    elif given is None:
+        raise InputError(
+            "the smallest probability of any item is not said, and an item that could not be drawn is in no bound",
+            "--least-probability X, or a column of the ranking with the probability of every item",
+        )
+    elif _is_number(given):
+        least = Floor(np.array([n_items]), np.array([float(given)]))
+    else:
+        least = Floor(*_ranges(given, "probability", n_items))
+    if np.any(~((least.least > 0) & (least.least <= 1))):
+        raise InputError("a least probability is outside (0, 1]", "an item that cannot be drawn is in no bound")
+    probability = rows.probability if rows.probability is not None else np.empty(0)
+    below = np.flatnonzero(probability < least.least[np.searchsorted(least.last, rows.rank)] * (1 - 1e-9))
+    if below.size:
+        raise InputError(
+            f"rank {int(rows.rank[below[0]]):,} was drawn with probability {probability[below[0]]:g}, below the least",
+            "the least probability is that of any item, drawn or not",
+        )
+    return least
+
+
+def _is_number(given: Any) -> bool:
+    try:
+        float(given)
+    except (TypeError, ValueError):
+        return False
+    return True
+
+
+def _least_listed(ranking: Ranking, column: str, memory: float) -> Floor:
+    """Smallest probability of each of some ranges of ranks, from a column of the ranking: one pass over it."""
+    n_items = ranking.n_items
+    folds = max(1, round(_BLOCKS_PER_FOLD * np.log(n_items)))
+    last = np.unique(np.append(np.ceil(np.geomspace(1, n_items, folds + 1)), n_items)).astype(np.int64)
+    last = last[last <= n_items]
+    least = np.full(last.size, np.inf)
+    for first, batch in keys_in_order(ranking, [column], memory):
+        values = np.asarray(batch.column(0).to_numpy(), dtype=np.float64)
+        if not np.all((values > 0) & (values <= 1)):
+            wrong = int(np.argmin((values > 0) & (values <= 1)))
+            raise InputError(f"{column} at rank {first + wrong:,} is no probability in (0, 1]")
+        block = np.searchsorted(last, np.arange(first, first + values.size))
+        np.minimum.at(least, block, values)
+    return Floor(last, least)
