@@ -23,6 +23,7 @@ _HOMES = {
     "exact": "verbs.exact",
     "labels": "verbs.labels",
     "cut": "verbs.cut",
+    "check": "verbs.check",
     "report": "verbs.report",
     "publish": "verbs.publish",
     "growth": "verbs.growth",

@@ -25,6 +25,7 @@ from streameval.types import Claim as Claim
 from streameval.types import Labels as Labels
 from streameval.types import Plan as Plan
 from streameval.verbs.adopt import adopt as adopt
+from streameval.verbs.check import check as check
 from streameval.verbs.compare import compare as compare
 from streameval.verbs.cut import cut as cut
 from streameval.verbs.enlarge import enlarge as enlarge

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import field, fields
+from functools import cache
 from types import UnionType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
@@ -13,6 +14,12 @@ from streameval.errors import InputError, did_you_mean
 def option(default: Any, help: str, shown: str = "") -> Any:
     """Declare a field that is an option, with a sentence of help; `shown` is its default, where None stands for it."""
     return field(default=default, metadata={"help": help, "shown": shown})
+
+
+@cache
+def types_of(kind: type[object]) -> dict[str, Any]:
+    """Types of the fields of a dataclass, by name: annotations are read once, for that takes a millisecond."""
+    return get_type_hints(kind)
 
 
 def alternatives(hint: Any) -> tuple[Any, ...]:
@@ -34,7 +41,7 @@ def check_word(name: str, value: Any, hint: Any) -> None:
 
 def check_words(options: Any) -> None:
     """Refuse a field of a dataclass that is none of the words that its type names (InputError)."""
-    for name, hint in get_type_hints(type(options)).items():
+    for name, hint in types_of(options.__class__).items():
         check_word(name, getattr(options, name), hint)
 
 

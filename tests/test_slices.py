@@ -50,13 +50,13 @@ def listed(rng, n, decimals=2):
     return pa.table({"id": np.arange(n), "country": country, "conf": score, "truth": truth})
 
 
-@pytest.fixture
-def sliced(tmp_path):
+@pytest.fixture(scope="module")
+def sliced(tmp_path_factory):
     """A list in three files, stored in no order."""
-    table = listed(np.random.default_rng(3), 6_000)
+    folder, table = tmp_path_factory.mktemp("sliced"), listed(np.random.default_rng(3), 6_000)
     for i in range(3):
-        pq.write_table(table.slice(i * 2_000, 2_000), tmp_path / f"part-{i}.parquet", row_group_size=700)
-    return tmp_path, table
+        pq.write_table(table.slice(i * 2_000, 2_000), folder / f"part-{i}.parquet", row_group_size=700)
+    return folder, table
 
 
 # --- kernels ---
@@ -303,8 +303,9 @@ def test_missing_labels_and_wrong_labels_widen_slices_and_the_whole():
 # --- the journey ---
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def study(sliced, tmp_path_factory):
+    """A study by slices, which tests leave as it is; those that change one take `copied`."""
     folder, table = sliced
     made = tmp_path_factory.mktemp("study") / "st"
     streameval.plan(str(folder), made, method="loguniform", by="country", alpha=0.3,
@@ -312,6 +313,11 @@ def study(sliced, tmp_path_factory):
     selection = streameval.select(made).table
     labels = pa.table({"rank": selection.column("rank"), "label": selection.column("truth")})
     return made, table, streameval.evaluate(made, labels=labels)
+
+
+@pytest.fixture
+def copied(study, tmp_path):
+    return shutil.copytree(study[0], tmp_path / "study")
 
 
 def test_results_are_read_back_as_they_were_written(study):
@@ -340,8 +346,8 @@ def test_truth_and_thresholds_of_every_slice(study):
     assert inside(found.curve, truth)
 
 
-def test_the_same_plan_again_changes_nothing(study, sliced):
-    folder, _, _ = study
+def test_the_same_plan_again_changes_nothing(copied, sliced):
+    folder = copied
     before = Study(folder).plan().plan_id
     again = {"method": "loguniform", "by": "country", "alpha": 0.3, "options": RankingOptions(score="conf")}
     assert streameval.plan(str(sliced[0]), folder, **again, seed=0).plan_id == before
@@ -380,8 +386,8 @@ def test_sql_says_of_slices_what_python_says(study):
         assert counted.column(0).to_pylist() == [one.curve.n_items for one in found.slices]
 
 
-def test_the_command_line_says_it_too(study, capsys):
-    folder, _, found = study
+def test_the_command_line_says_it_too(study, copied, capsys):
+    folder, (_, _, found) = copied, study
     assert run(["at", str(folder), "--slice", "at's", "--rank", "7", "--json"]) == 0
     (row, *_) = json.loads(capsys.readouterr().out)["found"]
     (one,) = (one for one in found.slices if one.name == "at's")
@@ -408,8 +414,8 @@ def test_the_report_shows_every_slice_and_no_markup_of_theirs(study):
     assert len(page) < 2_000_000
 
 
-def test_slices_are_published_compared_and_cut(study):
-    folder, _, _found = study
+def test_slices_are_published_compared_and_cut(copied):
+    folder = copied
     done = streameval.publish(folder, folder.parent / "there")
     names = {one["name"] for one in done.manifest["files"]}
     assert {"slice_counts.parquet", "slice_curve.parquet", "slice_envelope.parquet", "slice_metrics.parquet"} <= names
@@ -419,16 +425,16 @@ def test_slices_are_published_compared_and_cut(study):
     assert pq.read_table(folder.parent / "cut.parquet").num_rows == 100
 
 
-def test_a_mixed_set_of_results_is_refused(study):
-    folder, _, _ = study
+def test_a_mixed_set_of_results_is_refused(copied):
+    folder = copied
     table = pq.read_table(folder / "slice_metrics.parquet")
     pq.write_table(table.replace_schema_metadata(None), folder / "slice_metrics.parquet")
     with pytest.raises(StudyError, match="of another evaluation"):
         Study(folder).evaluation()
 
 
-def test_counts_that_were_changed_are_refused(study):
-    folder, _, _ = study
+def test_counts_that_were_changed_are_refused(copied):
+    folder = copied
     table = pq.read_table(folder / "slice_counts.parquet")
     pq.write_table(table.slice(1).replace_schema_metadata(None), folder / "slice_counts.parquet")
     with pytest.raises(StudyError, match="one of them was changed"):
@@ -519,8 +525,8 @@ def test_scores_that_slices_refuse(tmp_path):
         streameval.plan(edge, tmp_path / "st", by="by", method="uniform", options=RankingOptions(score="conf"), seed=0)
 
 
-def test_slices_are_not_enlarged(study, capsys):
-    assert run(["plan", "--study", str(study[0]), "--labels-more", "100"]) == 2
+def test_slices_are_not_enlarged(copied, capsys):
+    assert run(["plan", "--study", str(copied), "--labels-more", "100"]) == 2
     assert "a plan by slices is made for one look" in capsys.readouterr().err
 
 
@@ -557,6 +563,6 @@ def test_a_full_disk_is_outside_trouble_and_no_signal(tmp_path, monkeypatch):
         streameval.plan(listed(np.random.default_rng(0), 100), tmp_path / "st", by="country", seed=0)
 
 
-def test_misses_belong_to_no_slice(study):
+def test_misses_belong_to_no_slice(copied):
     with pytest.raises(InputError, match="belong to no slice"):
-        streameval.evaluate(study[0], misses=3)
+        streameval.evaluate(copied, misses=3)

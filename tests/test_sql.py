@@ -1,6 +1,8 @@
 """One question in SQL and in Python has one answer, and a query reaches nothing but the study."""
 
 import json
+import shutil
+from functools import cache
 
 import duckdb
 import numpy as np
@@ -27,7 +29,10 @@ SMALL = {
     "stratified": {"epsilon": 0.3, "alpha": 0.5},
 }
 TARGETS = ("0.01", "0.07", "0.3", "0.5", "0.77", "0.9", "0.95", "0.999", "1")
-MACROS = ("precision_at", "recall_at", "yield_at", "f_measure", "rank_at_precision", "rank_at_recall", "threshold_at")
+MACROS = (
+    "precision_at", "recall_at", "yield_at", "f_measure", "rank_at_precision", "rank_at_recall", "threshold_at",
+    "rank_at_score", "precision_at_score",
+)  # fmt: skip
 
 
 def study_of(ranking, folder, method="loguniform", **options):
@@ -39,41 +44,61 @@ def study_of(ranking, folder, method="loguniform", **options):
     return folder
 
 
+@pytest.fixture(scope="module")
+def studies(one_ranking, tmp_path_factory):
+    """A study by its method, made once: tests leave it as it is, or change a copy."""
+    return cache(lambda method: study_of(one_ranking, tmp_path_factory.mktemp("studies") / "study", method))
+
+
+@pytest.fixture
+def study(studies):
+    return studies("loguniform")
+
+
 def same(asked, found):
     values = tuple(None if isinstance(one, float) and np.isnan(one) else one for one in asked)
     return values == (tuple(found.values()) if found else (None, None, None))
 
 
+AT_RANK = ("precision_at", "recall_at", "yield_at", "f_measure", "threshold_at")
+AT_TARGET = ("rank_at_precision", "rank_at_recall")
+
+
 def check_every_macro(session, curve, ranks):
-    for k in ranks:
-        (row,) = session.ask(
-            f"""SELECT precision_at({k}) AS p, recall_at({k}) AS r, yield_at({k}) AS y, f_measure({k}, 0.5) AS f,
-                       threshold_at({k}) AS t"""
-        ).to_pylist()
-        assert same(curve.precision_at(k), row["p"])
-        assert same(curve.recall_at(k), row["r"])
-        assert same(curve.yield_at(k), row["y"])
-        assert same(curve.f_measure(k, 0.5), row["f"])
-        assert same(curve.threshold_at(k), row["t"])
-    for x in TARGETS:
-        (row,) = session.ask(f"SELECT rank_at_precision({x}) AS p, rank_at_recall({x}) AS r").to_pylist()
-        assert same(curve.rank_at_precision(x), row["p"]), x
-        assert same(curve.rank_at_recall(x), row["r"]), x
+    """All ranks and targets as values of a column, and a few as a person types them."""
+    check_questions(session, curve, AT_RANK, ranks)
+    check_questions(session, curve, AT_TARGET, TARGETS)
+
+
+def check_questions(session, curve, macros, values):
+    def asked(value):
+        return ", ".join(f"{one}({value}{', 0.5' if one == 'f_measure' else ''}) AS {one}" for one in macros)
+
+    column = ", ".join(f"({i}, {value})" for i, value in enumerate(values))
+    answers = session.ask(f"SELECT i, {asked('value')} FROM (VALUES {column}) AS given(i, value)").to_pylist()
+    assert sorted(row["i"] for row in answers) == list(range(len(values)))
+    answers += [{"i": i} | session.ask(f"SELECT {asked(values[i])}").to_pylist()[0] for i in (0, len(values) // 2)]
+    for row in answers:
+        value = values[row["i"]]
+        for one in macros:
+            expected = getattr(curve, one)(value, *([0.5] if one == "f_measure" else []))
+            assert same(expected, row[one]), (one, value)
 
 
 @pytest.mark.parametrize("misses", [0, 40])
 @pytest.mark.parametrize("method", sorted(available()))
-def test_sql_and_python_agree_to_the_last_bit(method, misses, ranking, tmp_path):
-    study = study_of(ranking, tmp_path / "study", method)
-    streameval.evaluate(study, misses=misses)
+def test_sql_and_python_agree_to_the_last_bit(method, misses, studies, tmp_path):
+    study = studies(method)
+    if misses:
+        study = shutil.copytree(study, tmp_path / "study")
+        streameval.evaluate(study, misses=misses)
     curve = Study(study).evaluation().curve
     ranks = [1, 2, 3, curve.n_items, *np.random.default_rng(3).integers(1, curve.n_items, 25).tolist()]
     with connect(study) as session:
         check_every_macro(session, curve, ranks)
 
 
-def test_metrics_and_macros_agree(ranking, tmp_path):
-    study = study_of(ranking, tmp_path / "study")
+def test_metrics_and_macros_agree(study):
     with connect(study) as session:
         rows = session.ask(
             """SELECT metric, argument, lower, estimate, upper FROM metrics
@@ -137,8 +162,7 @@ def test_exhausted_memory_is_no_reason_to_store_a_column_as_text():
         storable(Trouble("Out of Memory Error: could not allocate block"), table)
 
 
-def test_macros_take_columns_of_any_name_and_many_rows(ranking, tmp_path):
-    study = study_of(ranking, tmp_path / "study")
+def test_macros_take_columns_of_any_name_and_many_rows(study):
     with connect(study) as session:
         (row,) = session.ask(
             """SELECT bool_and(precision_at(rank).lower = precision_lower AND precision_at(rank).upper = precision_upper
@@ -161,8 +185,8 @@ def test_macros_take_columns_of_any_name_and_many_rows(ranking, tmp_path):
 
 
 @pytest.mark.parametrize("method", sorted(available()))
-def test_tables_and_columns_say_what_they_are(method, ranking, tmp_path):
-    study = study_of(ranking, tmp_path / "study", method)
+def test_tables_and_columns_say_what_they_are(method, studies):
+    study = studies(method)
     with connect(study) as session:
         names = session.ask("SELECT table_name, comment FROM duckdb_tables()").to_pylist()
         assert sorted(row["table_name"] for row in names) == [
@@ -189,8 +213,8 @@ def test_provenance_reproduces_the_study(ranking, tmp_path, monkeypatch):
     assert Study(tmp_path / "STUDY").evaluation().evaluation_id == Study(study).evaluation().evaluation_id
 
 
-def test_answers_follow_the_results_whatever_the_database_for_others_holds(ranking, tmp_path):
-    study = study_of(ranking, tmp_path / "study")
+def test_answers_follow_the_results_whatever_the_database_for_others_holds(study, tmp_path):
+    study = shutil.copytree(study, tmp_path / "study")
     path = study / "study.duckdb"
     first = path.read_bytes()
     assert streameval.sql(study, "SELECT count(*) FROM selection JOIN labels USING (rank)").column(0)[0].as_py() > 0
@@ -208,14 +232,13 @@ def test_answers_follow_the_results_whatever_the_database_for_others_holds(ranki
         assert connection.execute("SELECT precision_at(10).lower").fetchall()[0][0] is not None
 
 
-def test_a_query_reaches_nothing_but_the_study(ranking, tmp_path):
-    study = study_of(ranking, tmp_path / "study")
+def test_a_query_reaches_nothing_but_the_study(study, tmp_path):
     secret = tmp_path / "secret's.parquet"
     pq.write_table(pa.table({"a": [1]}), secret)
     other = tmp_path / "other.csv"
     other.write_text("rank,team\n1,red\n2,blue\n")
     quoted = str(secret).replace("'", "''")
-    for query in (
+    refused = (
         f"FROM '{quoted}'",
         f"SELECT * FROM read_text('{quoted}')",
         f"COPY curve TO '{tmp_path}/out.csv'",
@@ -231,21 +254,21 @@ def test_a_query_reaches_nothing_but_the_study(ranking, tmp_path):
         "FROM other",
         "SELEC 1",
         "SELECT precision_at()",
-    ):
-        with pytest.raises(streameval.InputError):
-            streameval.sql(study, query)
+    )
+    with connect(study) as session:
+        for query in refused:
+            with pytest.raises(streameval.InputError):
+                session.ask(query)
     files = {"lake": secret, "o;'\"": other}
     assert streameval.sql(study, "SELECT a FROM lake", files=files).to_pylist() == [{"a": 1}]
     joined = 'SELECT team FROM "o;\'""" JOIN labels USING (rank) ORDER BY rank'
     assert streameval.sql(study, joined, files=files).to_pylist() == [{"team": "red"}, {"team": "blue"}]
     with pytest.raises(streameval.InputError, match="not allowed"):
-        streameval.sql(study, f"FROM '{tmp_path}/truth.parquet'", files=files)
-    assert sorted(path.name for path in tmp_path.iterdir()) == sorted(
-        ["ranking", "truth.parquet", "study", "secret's.parquet", "other.csv"])  # fmt: skip
+        streameval.sql(study, f"FROM '{study}/curve.parquet'", files=files)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["other.csv", "secret's.parquet"]
 
 
-def test_a_query_writes_nothing_where_it_may_read(ranking, tmp_path):
-    study = study_of(ranking, tmp_path / "study")
+def test_a_query_writes_nothing_where_it_may_read(study, tmp_path):
     lake, one = tmp_path / "lake", tmp_path / "one.parquet"
     lake.mkdir()
     pq.write_table(pa.table({"a": [1]}), lake / "a.parquet")
@@ -255,7 +278,7 @@ def test_a_query_writes_nothing_where_it_may_read(ranking, tmp_path):
     (lake / "exp" / "schema.sql").write_text(f"COPY (SELECT 2 AS a) TO '{lake}/x.parquet';")
     pivot = "(PIVOT (SELECT 1 AS a, 2 AS b) ON a USING sum(b))"
     before = sorted(path.name for path in lake.rglob("*"))
-    for query in (
+    refused = (
         f"COPY (SELECT 2 AS a) TO '{lake}/a.parquet'",
         f"COPY (SELECT 2 AS a) TO '{one}' (USE_TMP_FILE false)",
         f"/* c */ COPY {pivot} TO '{lake}/a.parquet'",
@@ -271,21 +294,24 @@ def test_a_query_writes_nothing_where_it_may_read(ranking, tmp_path):
         f"CALL import_database('{lake}/exp')",
         f"ATTACH '{lake}/new.duckdb' AS new (READ_WRITE)",
         f"COPY FROM DATABASE study TO '{lake}/new.duckdb'",
-    ):
-        with pytest.raises(streameval.InputError):
-            streameval.sql(study, query, files={"lake": lake, "one": one})
-        assert pq.read_table(lake / "a.parquet").to_pylist() == pq.read_table(one).to_pylist() == [{"a": 1}]
-        assert sorted(path.name for path in lake.rglob("*")) == before
-    for query, rows in (
+    )
+    with connect(study, files={"lake": lake, "one": one}) as session:
+        for query in refused:
+            with pytest.raises(streameval.InputError):
+                session.ask(query)
+            assert pq.read_table(lake / "a.parquet").to_pylist() == pq.read_table(one).to_pylist() == [{"a": 1}]
+            assert sorted(path.name for path in lake.rglob("*")) == before
+    answered = (
         ("EXPLAIN SELECT 1", 1), ("EXPLAIN (SELECT 1)", 1), ("EXPLAIN (FORMAT json) FROM lake", 1), ("SHOW TABLES", 8),
         ("EXPLAIN ANALYZE FROM lake", 1), ("DESCRIBE lake", 1), ("SUMMARIZE lake", 1), (f"FROM {pivot}", 1), ("", 0),
         ("CREATE TEMP TABLE mine AS FROM lake; INSERT INTO mine VALUES (2); FROM mine", 2), ("SET VARIABLE x = 1", 0),
-    ):  # fmt: skip
-        assert streameval.sql(study, query, files={"lake": lake}).num_rows == rows, query
+    )  # fmt: skip
+    with connect(study, files={"lake": lake}) as session:
+        for query, rows in answered:
+            assert session.ask(query).num_rows == rows, query
 
 
-def test_a_file_cannot_stand_in_for_a_table(ranking, tmp_path):
-    study = study_of(ranking, tmp_path / "study")
+def test_a_file_cannot_stand_in_for_a_table(study, tmp_path):
     pq.write_table(pa.table({"rank": [1]}), tmp_path / "other.parquet")
     with pytest.raises(streameval.InputError, match="Envelope is a table of the study"):
         streameval.sql(study, "SELECT precision_at(1)", files={"Envelope": tmp_path / "other.parquet"})
@@ -316,8 +342,7 @@ def test_hostile_columns_are_stored_as_they_are(tmp_path):
     assert {"item_2", "column"} <= set(found.column_names)
 
 
-def test_the_command_asks_and_prints(ranking, tmp_path, capsys, monkeypatch):
-    study = study_of(ranking, tmp_path / "study")
+def test_the_command_asks_and_prints(study, tmp_path, capsys, monkeypatch):
     curve = Study(study).evaluation().curve
 
     def printed(*arguments):
@@ -343,8 +368,7 @@ def test_the_command_asks_and_prints(ranking, tmp_path, capsys, monkeypatch):
     assert printed("sql", study).split() == ["answer", "42"]
 
 
-def test_values_of_every_type_are_printed(ranking, tmp_path, capsys):
-    study = study_of(ranking, tmp_path / "study")
+def test_values_of_every_type_are_printed(study, tmp_path, capsys):
 
     def printed(query, *flags):
         capsys.readouterr()
@@ -395,8 +419,7 @@ def _csv(folder):
         (["at", "STUDY", "--rank", "5", "--beta", "-1"], "beta is -1"),
     ],
 )
-def test_what_cannot_be_asked_is_said_in_one_line(arguments, said, ranking, tmp_path, capsys):
-    study = study_of(ranking, tmp_path / "study")
+def test_what_cannot_be_asked_is_said_in_one_line(arguments, said, study, tmp_path, capsys):
     places = {"STUDY": str(study), "NOWHERE": str(tmp_path / "nowhere")}
     capsys.readouterr()
     assert run([places.get(one, one) for one in arguments]) == 2
@@ -405,8 +428,7 @@ def test_what_cannot_be_asked_is_said_in_one_line(arguments, said, ranking, tmp_
     assert len(message.strip().splitlines()) == 1
 
 
-def test_nothing_in_a_value_reaches_the_terminal(ranking, tmp_path, capsys, monkeypatch):
-    study = study_of(ranking, tmp_path / "study")
+def test_nothing_in_a_value_reaches_the_terminal(study, tmp_path, capsys, monkeypatch):
     query = "SELECT chr(27) || '[2J' || chr(155) || chr(8238) || '[red]' AS \"\x1b]0;x\x07\", 1 AS b"
     for flags in ([], ["--json"]):
         assert run(["sql", str(study), query, *flags]) == 0

@@ -112,7 +112,7 @@ def test_memory_does_not_grow_with_what_is_sent(lake):
         "from streameval.stores.staged import staged\n"
         "peak = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10\n"
         "with staged('s3://lake/huge', 'list.json') as sender:\n"
-        "    for name, size in (('small', 20), ('large', 150)):\n"
+        "    for name, size in (('small', 20), ('large', 90)):\n"
         "        with open(sender.room / name, 'wb') as file: file.truncate(size << 20)\n"
         "        sender.send(name); sender.wait(); print(peak())\n"
         "    (sender.room / 'list.json').write_text('{}')\n"

@@ -47,7 +47,7 @@ def run(arguments: list[str]) -> int:
     announce(lambda what: _notice(arguments, what))
     try:
         _refuse_empty(arguments)
-        app(
+        outcome = app(
             arguments,
             exit_on_error=False,
             print_error=False,
@@ -72,11 +72,12 @@ def run(arguments: list[str]) -> int:
             return _fail(arguments, type(known).__name__, str(known), known.exit_status)
         print(without_secrets("".join(traceback.format_exception(error)), arguments), file=sys.stderr, end="")
         return _fail(arguments, "defect", f"{type(error).__name__}: {error} (please report this)", EXIT_DEFECT)
+    status = outcome if isinstance(outcome, int) else EXIT_DONE
     if _as_json(arguments):
         seconds = round(time.monotonic() - began, 3)
-        event = {"event": "done", "verb": arguments[0], "seconds": seconds, "exit_status": EXIT_DONE}
+        event = {"event": "done", "verb": arguments[0], "seconds": seconds, "exit_status": status}
         print(json.dumps(event), file=sys.stderr)
-    return EXIT_DONE
+    return status
 
 
 def _notice(arguments: list[str], what: str) -> None:

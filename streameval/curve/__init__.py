@@ -13,7 +13,8 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from streameval import notebook
-from streameval.curve.at_cutoff import Known, bounds_at, f_bounds
+from streameval.curve.at_cutoff import METRICS, Known, bounds_at, f_bounds
+from streameval.curve.at_score import known_scores, ranks_at_score
 from streameval.curve.envelope import Envelope
 from streameval.curve.estimate import Bounds, estimate
 from streameval.curve.extremes import Extremes
@@ -188,6 +189,29 @@ class Curve:
         sides = [scores[before].as_py(), scores[after].as_py()]
         return min(sides), sides[0] if sides[0] == sides[1] else None, max(sides)
 
+    def rank_at_score(self, score: Any) -> tuple[int, int]:
+        """First and last rank that the cutoff may be which keeps every item of a score or a better one; 0 keeps none.
+
+        Args:
+            score: A number as typed, or a date; read as the scores' own type.
+
+        Raises:
+            InputError: No score of the list is known, or `score` is none of its type.
+        """
+        return ranks_at_score(self.score, score, self.n_items)
+
+    def between(self, first: int, last: int) -> dict[str, tuple[float, float]]:
+        """Bounds on the yield and every metric at a cutoff that may be any rank in `first`..`last`.
+
+        NaN where a metric is undefined. A cutoff of no items has no precision: 0 is left out where there is more.
+        """
+        ends = self._inside([max(1, first), max(1, last)])
+        kinks = self.envelope.kinks
+        ranks = np.unique(np.concatenate([ends, kinks[(kinks > ends[0]) & (kinks < ends[1])]]))
+        known = Known.of(self.envelope, self.misses, ranks)
+        found = {"yield": self.envelope.at(ranks)} | {name: bounds_at(known, name) for name in METRICS}
+        return {name: (float(np.min(low)), float(np.max(high))) for name, (low, high) in found.items()}
+
     @property
     def proves(self) -> bool:
         """Whether the bounds are bounds: a claim is made, and they do not contradict each other."""
@@ -281,13 +305,3 @@ def _look_up(table: pa.Table, ranks: Int64Array, name: str) -> pa.ChunkedArray:
         return pa.nulls(ranks.size, table.schema.field(name).type)
     at = np.minimum(np.searchsorted(known, ranks), known.size - 1)
     return table.column(name).take(pa.array(at, mask=known[at] != ranks))
-
-
-def known_scores(score: pa.Table) -> tuple[Int64Array, pa.ChunkedArray]:
-    """Ranks whose score was read, and those scores; no score (null or NaN) is none."""
-    import pyarrow.compute as pc
-
-    column = score.column("score")
-    kept = pc.fill_null(pc.invert(pc.is_null(column, nan_is_null=pa.types.is_floating(column.type))), False)
-    known = score.filter(kept)
-    return known.column("rank").to_numpy(), known.column("score")

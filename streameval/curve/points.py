@@ -12,6 +12,8 @@ from collections.abc import Callable
 import numpy as np
 
 from streameval.curve.areas import UNDEFINED, Interval
+from streameval.curve.at_cutoff import Known, f_bounds
+from streameval.curve.envelope import Envelope
 from streameval.curve.extremes import Extremes, whole_near
 from streameval.typing import FloatArray
 
@@ -30,6 +32,15 @@ def max_f(extremes: Extremes, beta: float = 1.0) -> Interval:
     """Bounds on the largest (1 + β²)·Y/(r + β²·P) over all cutoffs, over lists with P > 0."""
     square = beta * beta
     return _largest(extremes, lambda y, r, p: (1.0 + square) * y / (r + square * p))
+
+
+def best_f(envelope: Envelope, misses: int, beta: float) -> int | None:
+    """Find the rank whose lower bound on F_β is the largest: a run's end of the latest list; None without positives."""
+    ranks = Extremes.of(envelope, misses).late.ends[1]
+    if not ranks.size:
+        return None
+    lower, _ = f_bounds(Known.of(envelope, misses, ranks), beta)
+    return int(ranks[np.argmax(lower)])
 
 
 def breakeven(extremes: Extremes) -> Interval:

@@ -11,14 +11,15 @@ import importlib
 import pkgutil
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
+from functools import cache
 from numbers import Integral, Real
-from typing import Any, ClassVar, Literal, Protocol, Self, TypeVar, cast, get_origin, get_type_hints, runtime_checkable
+from typing import Any, ClassVar, Literal, Protocol, Self, TypeVar, cast, get_origin, runtime_checkable
 
 import numpy as np
 
 from streameval.curve import Curve
 from streameval.errors import InputError, did_you_mean
-from streameval.options import alternatives, check_word, option
+from streameval.options import alternatives, check_word, option, types_of
 from streameval.types import Claim, Labels, Plan
 from streameval.typing import FloatArray, Int64Array
 
@@ -140,12 +141,14 @@ class Sequential(Protocol):
 
 def available() -> dict[str, type[Method]]:
     """Every method that plans by name, in alphabetical order."""
-    return {name: method for name, method in _all().items() if method.planned}
+    return {name: method for name, method in _all(tuple(__path__)).items() if method.planned}
 
 
-def _all() -> dict[str, type[Method]]:
+@cache
+def _all(folders: tuple[str, ...]) -> Mapping[str, type[Method]]:
+    """Methods of some folders, which are looked through once: plans by slices make methods by the hundred."""
     found: dict[str, type[Method]] = {}
-    for info in pkgutil.iter_modules(__path__):
+    for info in pkgutil.iter_modules(folders):
         module = importlib.import_module(f"{__name__}.{info.name}")
         method = getattr(module, "METHOD", None)
         if method is not None:
@@ -163,7 +166,7 @@ def create(name: str, parameters: dict[str, Any] | None = None) -> Method:
     Raises:
         InputError: If there is no such method, it lacks such a parameter, or a value is out of range.
     """
-    known = _all()
+    known = _all(tuple(__path__))
     if name not in known:
         raise InputError(f"there is no method '{name}'", did_you_mean(name, available()))
     given = {key: value for key, value in (parameters or {}).items() if value is not None}
@@ -201,7 +204,7 @@ def _plain(value: Any) -> Any:
 
 def _check_type(method: type[Method], key: str, value: Any) -> None:
     """Refuse a value, or a type, that the field's annotation does not name; whole numbers do for real ones."""
-    hint = get_type_hints(method)[key]
+    hint = types_of(method)[key]
     check_word(key, value, hint)
     accepted = {str if get_origin(kind) is Literal else kind for kind in alternatives(hint)}
     kind: type = int if isinstance(value, Integral) and not isinstance(value, bool) else type(value)

@@ -84,22 +84,19 @@ def _of_the_list(extremes: Extremes, curve: Curve) -> Iterator[Row]:
     yield _row("roc_auc", "", areas.roc_auc(extremes))
     for beta in BETAS:
         yield _row(f"max_f{beta:g}", "", points.max_f(extremes, beta))
-    rank = _best_proven_f1(extremes, curve)
-    yield "max_f1_rank", "", np.nan, rank, np.nan  # a choice, not a bound on where the largest F1 is
+    rank = points.best_f(curve.envelope, curve.misses, 1.0)
+    yield (
+        "max_f1_rank",
+        "",
+        np.nan,
+        np.nan if rank is None else float(rank),
+        np.nan,
+    )  # a choice, not a bound on where the largest F1 is
     yield _row("breakeven", "", points.breakeven(extremes))
     yield _row("r_precision", "", points.r_precision(extremes))
     yield _row("reciprocal_rank", "", points.reciprocal_rank(extremes))
     yield from _at_tops(extremes, cutoffs(curve.n_items))
     yield from _at_targets(extremes)
-
-
-def _best_proven_f1(extremes: Extremes, curve: Curve) -> float:
-    """Rank whose lower bound on F1 is the largest: a run's end of the latest list."""
-    ranks = extremes.late.ends[1]
-    if not ranks.size:
-        return float("nan")
-    lower, _ = bounds_at(Known.of(curve.envelope, curve.misses, ranks), "f1")
-    return float(ranks[np.argmax(lower)])
 
 
 def _at_tops(extremes: Extremes, ranks: Int64Array) -> Iterator[Row]:

@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from streameval.curve import Curve, known_scores
+from streameval.curve import Curve
+from streameval.curve.at_score import known_scores
 from streameval.curve.envelope import Envelope
 from streameval.typing import FloatArray, Int64Array
 

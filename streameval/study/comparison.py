@@ -11,7 +11,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from streameval.curve import Curve, known_scores
+from streameval.curve import Curve
+from streameval.curve.at_score import known_scores
 from streameval.curve.envelope import Envelope
 from streameval.curve.estimate import between
 from streameval.metrics import ROUNDING, cutoffs

@@ -15,6 +15,7 @@ import pyarrow as pa
 
 from streameval.curve import Curve
 from streameval.curve.extremes import Extremes
+from streameval.curve.points import best_f
 from streameval.curve.targets import best_precision, parse_share, rank_at_precision, rank_at_recall
 from streameval.errors import InputError, StudyError, check_misses
 from streameval.rankings import open_planned
@@ -32,6 +33,8 @@ def cut(
     precision: Share | None = None,
     recall: Share | None = None,
     rank: int | None = None,
+    score: Any = None,
+    f_beta: float | None = None,
     misses: int | None = None,
     ranking: Any = None,
 ) -> Cut:
@@ -43,6 +46,8 @@ def cut(
             rank it is found, because that claim is about all ranks at once.
         recall: The smallest rank whose recall is at least this for every list that the bounds allow.
         rank: int, in 1..N.
+        score: Keep every item of this score or better: they are counted, by one scan of the scores.
+        f_beta: β ≥ 0: the rank whose proven F_β is the largest.
         misses: Positives that the ranking never returned; by default what `evaluate` was given.
         ranking: The ranking that was planned, where it lies in memory.
 
@@ -53,16 +58,17 @@ def cut(
         InputError: None or several of the three; one out of range; one that no rank is proven to reach (says what is).
         StudyError: No results; bounds that prove nothing; a ranking that is not the planned one.
     """
-    asked = {n: v for n, v in (("precision", precision), ("recall", recall), ("rank", rank)) if v is not None}
+    targets = {"precision": precision, "recall": recall, "rank": rank, "score": score, "f_beta": f_beta}
+    asked = {name: value for name, value in targets.items() if value is not None}
     if len(asked) != 1:
         what = f"{len(asked)} targets were given: {', '.join(asked)}" if asked else "no target was given"
-        raise InputError(what, "give one of precision, recall and rank")
+        raise InputError(what, f"give one of {', '.join(targets)}")
     misses = None if misses is None else check_misses(misses)
     folder = Study(Path(study))
     plan, evaluation = folder.plan(), folder.evaluation()
     curve = evaluation.curve if misses is None else evaluation.curve.with_misses(misses)
     _refuse_unproven(curve, folder.folder, plan, evaluation.summary)
-    chosen = _chosen(curve, asked)
+    chosen = _at_score(plan, score, ranking) if score is not None else _chosen(curve, asked)
     if misses is not None:
         asked["misses"] = misses
     at = curve.at([chosen]).to_pylist()[0]
@@ -96,11 +102,43 @@ def _chosen(curve: Curve, asked: Mapping[str, Any]) -> int:
         return _deepest(curve, value)
     if name == "recall":
         return _first(curve, value)
+    if name == "f_beta":
+        return _best(curve, value)
     if not isinstance(value, Integral) or isinstance(value, bool):
         raise InputError(f"rank is {value!r}, no whole number")
     if not 1 <= int(value) <= curve.n_items:
         raise InputError(f"rank {int(value):,} is outside 1..{curve.n_items:,}")
     return int(value)
+
+
+def counted_at(study: str | os.PathLike[str], score: Any, ranking: Any = None) -> int:
+    """Count the items of a study's list that have a score or a better one, by one scan that statistics prune.
+
+    Args:
+        ranking: The ranking that was planned, where it lies in memory.
+
+    Raises:
+        InputError: A list without scores, or a score that is none of its type.
+    """
+    return _counted(Study(Path(study)).plan(), score, ranking)
+
+
+def _counted(plan: Plan, score: Any, ranking: Any) -> int:
+    from streameval.order.count_at_score import count_at_score
+
+    order = open_planned(plan, ranking).order if plan.ranking.get("score") is not None else None
+    if order is None:
+        raise InputError("this list has no scores", "ask for a rank; lists planned with --score have scores")
+    return count_at_score(order, score)
+
+
+def _at_score(plan: Plan, score: Any, ranking: Any) -> int:
+    count = _counted(plan, score, ranking)
+    if not count:
+        raise InputError(
+            f"no item has score {score} or a better one", "ask `streameval at` for the scores that there are"
+        )
+    return count
 
 
 def _deepest(curve: Curve, precision: Share) -> int:
@@ -112,6 +150,15 @@ def _deepest(curve: Curve, precision: Share) -> int:
             f"the best that is proven is {best:.6g}, at rank {rank:,}",
         )
     return int(deepest)
+
+
+def _best(curve: Curve, beta: float) -> int:
+    if not 0 <= beta < math.inf:
+        raise InputError(f"beta is {beta}", "it is a weight of 0 or more; 1 weighs precision and recall alike")
+    found = best_f(curve.envelope, curve.misses, beta)
+    if found is None:
+        raise InputError("no positive is proven to be in this list, so no F is above 0")
+    return found
 
 
 def _first(curve: Curve, recall: Share) -> int:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
-from streameval.cli.options import Whole
+from streameval.cli.options import Switch, Whole
 from streameval.cli.output import Output, columns
 from streameval.errors import InputError
 
@@ -21,6 +21,8 @@ def at(
     rank: Annotated[list[Whole] | None, Parameter(negative_iterable="")] = None,
     precision: Annotated[list[str] | None, Parameter(negative_iterable="")] = None,
     recall: Annotated[list[str] | None, Parameter(negative_iterable="")] = None,
+    score: Annotated[list[str] | None, Parameter(negative_iterable="")] = None,
+    count: Switch = False,
     beta: float = 1.0,
     slice: str | None = None,
     output: Output = Output(),
@@ -35,20 +37,29 @@ def at(
         rank: Cutoff: keep the first so many items; may be repeated.
         precision: Find the deepest rank that has at least this precision; may be repeated.
         recall: Find the first rank that has at least this recall; may be repeated.
+        score: Keep every item of this score or better: the cutoff lies between two ranks whose scores are known; may be
+            repeated.
+        count: Count the items of that score and better, by one scan of the scores: the cutoff is then one rank.
         beta: Weight of recall in F.
         slice: Ask of one slice of a study planned with --by; ranks are then those within it.
     """
     from streameval.reporting.sentences import band_meaning, estimate_sentence
     from streameval.slices.files import slice_of
     from streameval.study import Study
+    from streameval.verbs.cut import counted_at
 
-    if not (rank or precision or recall):
-        raise InputError("nothing is asked for", "give --rank, --precision or --recall")
+    if not (rank or precision or recall or score):
+        raise InputError("nothing is asked for", "give --rank, --precision, --recall or --score")
+    if count and (slice is not None or not score):
+        raise InputError("--count counts the items of a --score of the whole list", "leave it out")
     evaluation = Study(study).evaluation()
     curve = evaluation.curve if slice is None else slice_of(evaluation.slices, slice).curve
     found = [row for one in rank or [] for row in _at_rank(curve, one, beta)]
     found += [_row("rank_at_precision", one, curve.rank_at_precision(one)) for one in precision or []]
     found += [_row("rank_at_recall", one, curve.rank_at_recall(one)) for one in recall or []]
+    for one in score or []:
+        span = (counted_at(study, one),) * 2 if count else curve.rank_at_score(one)
+        found += _at_score(curve, one, span)
     cells = [[f"{row['metric']}({row['argument']})", *(_text(row[side]) for side in _SIDES)] for row in found]
     claim = curve.claim
     meaning = band_meaning(claim)
@@ -66,6 +77,19 @@ def _at_rank(curve: Curve, rank: int, beta: float) -> list[dict[str, Any]]:
     if curve.score is not None:
         rows.append(_row("threshold_at", str(rank), curve.threshold_at(rank)))
     return rows
+
+
+def _at_score(curve: Curve, score: str, span: tuple[int, int]) -> list[dict[str, Any]]:
+    """Rank of the cutoff at a score, which lies in `span`, and what is known of it wherever that is."""
+    first, last = span
+    rows = [_row("rank_at_score", score, (first, first if first == last else None, last))]
+    if last == 0:
+        return rows
+    if first == last:
+        return rows + _at_rank(curve, first, 1.0)
+    known = curve.between(first, last)
+    shown = ("precision", "recall", "yield", "f1")
+    return rows + [_row(f"{name}_at_score", score, (known[name][0], None, known[name][1])) for name in shown]
 
 
 def _row(metric: str, argument: str, bounds: tuple[Any, Any, Any]) -> dict[str, Any]:

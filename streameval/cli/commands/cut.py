@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from streameval.cli.batch import Batch, job, record, stage
 from streameval.cli.forecasts import lines_of, of_plan, rehearsed
-from streameval.cli.options import Whole
+from streameval.cli.options import Switch, Whole
 from streameval.cli.output import Output, columns, progress
 
 if TYPE_CHECKING:
@@ -21,6 +21,8 @@ def cut(
     precision: str | None = None,
     recall: str | None = None,
     rank: Whole | None = None,
+    score: str | None = None,
+    f1: Switch = False,
     out: str | None = None,
     order: Literal["storage", "rank"] = "storage",
     misses: Whole | None = None,
@@ -36,6 +38,8 @@ def cut(
         precision: The largest rank that is proven to have this precision, in (0, 1].
         recall: The smallest rank that is proven to have this recall, in (0, 1].
         rank: This rank.
+        score: Every item of this score or better: they are counted, by one scan of the scores.
+        f1: The rank whose proven F1 is the largest.
         out: New folder for the items, here or on an object store (s3://bucket/best): part-00000.parquet and so on, and
             a manifest. Where this same cut is already, nothing is written.
         order: Order of the items there; in rank order each has its rank.
@@ -43,7 +47,8 @@ def cut(
     """
     from streameval.verbs.cut import cut as verb
 
-    found = verb(study, precision=precision, recall=recall, rank=rank, misses=misses)
+    f_beta = 1.0 if f1 else None
+    found = verb(study, precision=precision, recall=recall, rank=rank, score=score, f_beta=f_beta, misses=misses)
     if batch.dry_run:
         _rehearse(found, out, order, output)
         return

@@ -150,13 +150,16 @@ _THRESHOLD = """(
     WHERE se_k BETWEEN 1 AND (SELECT n_items FROM provenance)) AS se_scored"""
 
 
+_FLOATS = {"float": "FLOAT", "double": "DOUBLE"}
+
+
 def _threshold(score: str) -> Macro:
-    """Score at a rank; `score` is "float", "other" or "none": the kind of the curve's score column."""
+    """Score at a rank; `score` is "float", "double", "other" or "none": the kind of the curve's score column."""
     comment = "Score of the item at rank k, between the scores of its neighbours that were read."
     if score == "none":
         nothing = "struct_pack(lower := NULL::DOUBLE, score := NULL::DOUBLE, upper := NULL::DOUBLE)"
         return Macro("threshold_at", "k", comment, nothing, f"SELECT (k)::BIGINT AS rank, unnest({nothing})")
-    scored = _THRESHOLD.format(known="score IS NOT NULL" + (" AND NOT isnan(score)" if score == "float" else ""))
+    scored = _THRESHOLD.format(known="score IS NOT NULL" + (" AND NOT isnan(score)" if score in _FLOATS else ""))
     triple = "struct_pack(lower := se_low, score := se_here, upper := se_high)"
     return Macro("threshold_at", "k", comment, f"(SELECT {triple} FROM {scored})",
                  f"SELECT se_k AS rank, unnest({triple}) FROM {scored}")  # fmt: skip
@@ -181,8 +184,53 @@ def _of_slice(macro: Macro) -> Macro:
     return Macro(f"slice_{macro.name}", f"s, {macro.parameters}", comment, body, table)
 
 
+# first and last rank that the cutoff at score x may be: that of the last known score that is as good, and the rank
+# before the first one that is worse
+_SPAN = """(
+    SELECT coalesce(max(se_rank) FILTER (WHERE se_good), 0) AS se_from,
+           coalesce(min(se_rank) FILTER (WHERE NOT se_good) - 1, any_value(se_count)) AS se_to
+    FROM (SELECT se_rank, se_count, CASE WHEN se_up THEN se_score <= {asked} ELSE se_score >= {asked} END AS se_good
+          FROM (SELECT rank, score FROM curve WHERE {known}) AS se_scores(se_rank, se_score)
+          CROSS JOIN (SELECT arg_min(score, rank) < arg_max(score, rank), (SELECT n_items FROM provenance)
+                      FROM curve WHERE {known}) AS se_way(se_up, se_count)) AS se_judged
+    HAVING count(*) > 0) AS se_span"""
+# ranks of that span at which a bound can be weakest: its ends, and where either bound turns
+_TURNS = """(
+    SELECT greatest(1, se_from)::BIGINT AS se_k FROM {span} UNION ALL SELECT greatest(1, se_to)::BIGINT FROM {span}
+    UNION ALL SELECT unnest([se_a, se_b - round(se_lo2 - se_lo)::BIGINT, se_a + round(se_hi2 - se_hi)::BIGINT])
+    FROM (SELECT rank, next_rank, yield_lower, yield_upper, next_yield_lower, next_yield_upper FROM envelope)
+        AS se_step(se_a, se_b, se_lo, se_hi, se_lo2, se_hi2)) AS se_all"""
+_AT_SPAN = """(
+    SELECT min(greatest(se_lo, se_lo2 - (se_b - se_k)) / se_k::DOUBLE) AS se_low,
+           max(least(se_hi2, se_hi + (se_k - se_a)) / se_k::DOUBLE) AS se_high
+    FROM (SELECT se_k FROM {turns} CROSS JOIN {span}
+          WHERE se_k BETWEEN greatest(1, se_from) AND greatest(1, se_to)) AS se_inside
+    ASOF JOIN (SELECT rank, next_rank, yield_lower, yield_upper, next_yield_lower, next_yield_upper
+               FROM envelope) AS se_step(se_a, se_b, se_lo, se_hi, se_lo2, se_hi2) ON se_k >= se_a
+    HAVING count(*) > 0) AS se_precision"""
+
+
+def _at_score(kind: str) -> list[Macro]:
+    """Rank and precision of the cutoff that keeps every item of score s and better; of no scores, nothing."""
+    ranks = "Rank of the last item whose score is x or better: it lies between lower and upper; 0 is none of the items."
+    shares = "Share of positives among the items whose score is x or better, wherever that cutoff lies."
+    if kind == "none":
+        nothing = "struct_pack(lower := NULL::DOUBLE, upper := NULL::DOUBLE)"
+        table = f"SELECT unnest({nothing})"
+        return [Macro("rank_at_score", "x", ranks, nothing, table),
+                Macro("precision_at_score", "x", shares, nothing, table)]  # fmt: skip
+    known = "score IS NOT NULL" + (" AND NOT isnan(score)" if kind in _FLOATS else "")
+    span = _SPAN.format(known=known, asked=f"(x)::{_FLOATS[kind]}" if kind in _FLOATS else "(x)")
+    within = _AT_SPAN.format(span=span, turns=_TURNS.format(span=span))
+    rank = "struct_pack(lower := se_from, upper := se_to)"
+    share = "struct_pack(lower := se_low, upper := se_high)"
+    return [Macro("rank_at_score", "x", ranks, f"(SELECT {rank} FROM {span})", f"SELECT unnest({rank}) FROM {span}"),
+            Macro("precision_at_score", "x", shares, f"(SELECT {share} FROM {within})",
+                  f"SELECT unnest({share}) FROM {within}")]  # fmt: skip
+
+
 def macros(score: str) -> list[Macro]:
-    """Every macro, for a curve whose score is "float", "other" or "none"."""
+    """Every macro, for a curve whose score is "float", "double", "other" or "none"."""
     above = f"(1.0::DOUBLE + {_SQUARE})"
     f_low, f_high = (f"{above} * {y} / (se_r + {_SQUARE} * {p})" for y, p in (("se_low", _WORST), ("se_high", _BEST)))
     return [
@@ -197,6 +245,7 @@ def macros(score: str) -> list[Macro]:
         _at_target("rank_at_recall", _REACHED,
                    "First rank whose recall is at least x; by upper the claim has it reached."),
         _threshold(score),
+        *_at_score(score),
     ]  # fmt: skip
 
 
@@ -208,8 +257,8 @@ def statements(score: str, slices: str = "absent", basis: str = "bounds", cautio
     """What creates all macros, in order.
 
     Args:
-        score, slices ({"float", "other", "none"}): Kind of the score column of the curve, and of the curves of slices;
-            "absent" where there are no slices.
+        score, slices ({"float", "double", "other", "none"}): Kind of the score column of the curve, and of the curves
+            of slices; "absent" where there are no slices.
         basis: What estimates are made of (`streameval.curve.Basis`); macros know those that are the middle of the
             bounds.
         caution: What every comment says besides.

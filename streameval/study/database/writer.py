@@ -56,7 +56,10 @@ def database(tables: Mapping[str, pa.Table], caution: str = "") -> Callable[[str
 def _kind(curve: pa.Table) -> str:
     if "score" not in curve.column_names:
         return "none"
-    return "float" if pa.types.is_floating(curve.schema.field("score").type) else "other"
+    kind = curve.schema.field("score").type
+    if not pa.types.is_floating(kind):
+        return "other"
+    return "double" if kind == pa.float64() else "float"
 
 
 def _add(connection: duckdb.DuckDBPyConnection, table_name: str, table: pa.Table, caution: str) -> None:
@@ -74,7 +77,8 @@ def _add(connection: duckdb.DuckDBPyConnection, table_name: str, table: pa.Table
 def storable(connection: duckdb.DuckDBPyConnection, table: pa.Table) -> pa.Table:
     """Give columns names that SQL tells apart whatever their capitals, and types that DuckDB 1.2 stores."""
     names = unique_names([field.name.replace("\0", "") or "column" for field in table.schema])
-    columns = [column if _stores(connection, column.type) else _as_text(column) for column in table.columns]
+    stored = {kind: _stores(connection, kind) for kind in dict.fromkeys(table.schema.types)}
+    columns = [column if stored[column.type] else _as_text(column) for column in table.columns]
     return pa.table(columns, names=names)
 
 

@@ -1,0 +1,74 @@
+"""`streameval check`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from streameval.cli.output import Output, columns
+from streameval.errors import EXIT_DONE, EXIT_FAILS, EXIT_INCONCLUSIVE
+
+if TYPE_CHECKING:
+    from streameval.verbs.check import Checked
+
+
+def check(study: Path, *checks: str, summary: Path | None = None, output: Output = Output()) -> int:
+    """Say whether a study proves that its list is good enough: exit status 0, 4 if not, 5 if it cannot be told.
+
+    Example: streameval check my-study "precision@10000 >= .9" "recall@p.95 >= .5"
+
+    Args:
+        study: Folder of an evaluated study.
+        checks: METRIC[@CUTOFF] >= NUMBER (or >, <=, <). The cutoff is a rank (precision@10000), a score (f1@s.7), a
+            precision (recall@p.95) or a recall (precision@r.5); average_precision, roc_auc and others of the whole list
+            have none.
+        summary: File to add the outcome to, as Markdown: the summary page of a CI job, say.
+    """
+    from streameval.reporting.sentences import band_meaning
+    from streameval.study import Study
+    from streameval.verbs.check import check as verb
+
+    found = verb(study, checks)
+    claim = Study(study).evaluation().curve.claim
+    outcome = _worst([one.outcome for one in found])
+    cells = [
+        [one.check, *(_number(side) for side in (one.lower, one.upper)), one.outcome, _needed(one)] for one in found
+    ]
+    head = ["check", "lower", "upper", "outcome", "labels that may decide"]
+    meaning = band_meaning(claim)
+    said = f"{meaning[0].upper()}{meaning[1:]}; assumed: {claim.assumes}. {claim.caution}".rstrip()
+    if summary is not None:
+        _append(summary, f"{study}: {outcome}", [head, *cells], said)
+    result: dict[str, Any] = {"study": str(study), "outcome": outcome, "checks": [one.as_dict() for one in found],
+                              "claim": claim.as_dict()}  # fmt: skip
+    output.say(result, [*columns(head, cells), said, "", outcome])
+    return {"pass": EXIT_DONE, "fail": EXIT_FAILS, "inconclusive": EXIT_INCONCLUSIVE}[outcome]
+
+
+def _worst(outcomes: list[str]) -> str:
+    return next((one for one in ("fail", "inconclusive") if one in outcomes), "pass")
+
+
+def _number(value: float) -> str:
+    return "unknown" if value != value else f"{value:.6g}"
+
+
+def _needed(one: Checked) -> str:
+    return "" if one.labels is None else f"about {one.labels:,}"
+
+
+def _append(path: Path, title: str, rows: list[list[str]], said: str) -> None:
+    """Add a table to a file of Markdown; what stands there stays."""
+    cells = [" | ".join(cell.replace("|", "\\|") for cell in row) for row in rows]
+    lines = [
+        f"### {title}",
+        "",
+        f"| {cells[0]} |",
+        f"|{'---|' * len(rows[0])}",
+        *(f"| {row} |" for row in cells[1:]),
+        "",
+        said,
+        "",
+    ]
+    with path.open("a", encoding="utf-8") as file:
+        file.write("\n".join(lines) + "\n")

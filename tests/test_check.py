@@ -1,0 +1,198 @@
+"""Asking at a score, and gates: pass, fail or inconclusive, and no pass that the bounds do not prove."""
+
+import itertools
+import json
+
+import duckdb
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from test_sampling import binomial_tail
+
+import streameval
+from streameval.cli import run
+from streameval.errors import InputError
+from streameval.methods import create
+from streameval.order.by_score import by_score
+from streameval.order.count_at_score import count_at_score
+from streameval.rows import open_rows
+from streameval.rows.options import RankingOptions
+from streameval.types import Labels
+from streameval.verbs.check import check
+
+N = 3_000
+SCORES = {
+    "float32, quantised": lambda rng: np.round(rng.random(N), 2).astype(np.float32),
+    "float64": lambda rng: rng.random(N),
+    "half tied": lambda rng: np.where(rng.random(N) < 0.5, 0.7, rng.random(N)),
+    "int16": lambda rng: rng.integers(-40, 40, N).astype(np.int16),
+}
+
+
+def study_of(folder, score, **options):
+    """A study of a list by score, with its truth; three files."""
+    rng = np.random.default_rng(3)
+    truth = (rng.random(N) < 0.3 + 0.6 * (np.argsort(np.argsort(score)) / N)).astype(np.int8)
+    (folder / "list").mkdir(parents=True)
+    for at, rows in enumerate(np.array_split(rng.permutation(N), 3)):
+        table = pa.table({"id": rows, "conf": score[rows], "label": truth[rows]})
+        pq.write_table(table, folder / "list" / f"{at}.parquet", row_group_size=300)
+    study = folder / "study"
+    how = RankingOptions(score="conf", key=("id",), **options)
+    streameval.plan(str(folder / "list"), study, seed=1, alpha=0.2, options=how)
+    selected = streameval.select(study).table
+    labels = pa.table({"rank": selected.column("rank"), "label": truth[selected.column("id").to_numpy()]})
+    return study, streameval.evaluate(study, labels=labels), how
+
+
+@pytest.mark.parametrize("kind", SCORES)
+@pytest.mark.parametrize("ascending", [False, True])
+def test_every_score_is_counted_and_bounded_as_a_full_count_says(tmp_path, kind, ascending):
+    score = SCORES[kind](np.random.default_rng(8))
+    study, found, how = study_of(tmp_path, score, ascending=ascending)
+    order = by_score(open_rows(str(tmp_path / "list"), how), how)
+    curve = found.curve
+    scores = np.unique(score)
+    asked = [*scores[:: max(1, scores.size // 12)].tolist(), float(scores[0]) - 1, float(scores[-1]) + 1, 0.705, 0.7]
+    for one in asked:
+        typed = repr(float(np.float32(one))) if score.dtype == np.float32 else repr(one)
+        value = score.dtype.type(one) if score.dtype.kind == "f" else one
+        count = int(np.sum(score <= value if ascending else score >= value))
+        assert count_at_score(order, typed) == count
+        first, last = curve.rank_at_score(typed)
+        assert first <= count <= last
+        if count:
+            known = curve.at([count]).to_pylist()[0]
+            for name, (low, high) in curve.between(first, last).items():
+                if f"{name}_lower" in known:
+                    assert low <= known[f"{name}_lower"]
+                    assert known[f"{name}_upper"] <= high
+        with duckdb.connect(str(study / "study.duckdb"), read_only=True) as db:
+            ((rank, share),) = db.execute(f"SELECT rank_at_score({typed}), precision_at_score({typed})").fetchall()
+        assert (rank["lower"], rank["upper"]) == (first, last)
+        assert (share["lower"], share["upper"]) == curve.between(first, last)["precision"]
+
+
+def test_the_command_asks_at_a_score_and_cuts_there(tmp_path, capsys):
+    score = SCORES["float64"](np.random.default_rng(8))
+    study, _, _ = study_of(tmp_path, score)
+    count = int(np.sum(score >= 0.25))
+    assert run(["at", str(study), "--score", "0.25", "--count", "--json"]) == 0
+    rows = json.loads(capsys.readouterr().out)["found"]
+    assert (rows[0]["metric"], rows[0]["lower"], rows[0]["upper"]) == ("rank_at_score", count, count)
+    assert rows[1]["metric"] == "precision_at"
+    assert run(["cut", str(study), "--score", "0.25", "--out", str(tmp_path / "kept")]) == 0
+    kept = pq.read_table(tmp_path / "kept").column("conf").to_numpy()
+    assert kept.size == count
+    assert kept.min() >= 0.25
+    assert run(["cut", str(study), "--f1", "--json"]) == 0
+    best = json.loads(capsys.readouterr().out.splitlines()[-1])
+    f1 = streameval.Study(study).evaluation().curve.at(np.arange(1, N + 1)).column("f1_lower").to_numpy()
+    assert best["f1_lower"] == f1.max()
+    for wrong in (["--score", "high"], ["--score", "7"], ["--score", ".5", "--f1"]):
+        assert run(["cut", str(study), *wrong]) == 2
+
+
+def exact_study(folder, truth):
+    pq.write_table(pa.table({"good": truth}), folder / "list.parquet")
+    streameval.exact(str(folder / "list.parquet"), label="good", out=folder / "exact")
+    return folder / "exact"
+
+
+@pytest.mark.parametrize("operator", [">=", ">", "<=", "<"])
+def test_outcomes_are_those_of_the_truth_table(operator):
+    """All that the bounds allow meets it, nothing does, or some does; by every order of three numbers."""
+    from streameval.verbs.check import _outcome
+
+    meets = {">=": float.__ge__, ">": float.__gt__, "<=": float.__le__, "<": float.__lt__}[operator]
+    for lower, upper, wanted in itertools.product((0.2, 0.5, 0.8), repeat=3):
+        if lower > upper:
+            continue
+        inside = [meets(value, wanted) for value in (lower, upper, *((wanted,) if lower <= wanted <= upper else ()))]
+        expected = "pass" if all(inside) else "fail" if not any(inside) else "inconclusive"
+        assert _outcome(lower, upper, operator, wanted) == expected
+    assert _outcome(np.nan, 0.5, operator, 0.1) == "inconclusive"
+
+
+def test_gates_end_with_their_status(tmp_path, capsys):
+    study = exact_study(tmp_path, np.array([1, 1, 0, 1, 0, 0, 1, 0]))
+    for checks, status in (
+        (["precision@4 >= .75", "recall@4 >= 75%", "yield@1e0 >= 1", "rank@p.75 >= 4", "max_f1 > .7"], 0),
+        (["precision@4 >= .75", "precision@4 > .75"], 4),
+        (["recall@p.75<.5"], 4),
+    ):
+        assert run(["check", str(study), *checks, "--summary", str(tmp_path / "page.md")]) == status
+    said = capsys.readouterr().out
+    assert said.splitlines()[-1] == "fail"
+    page = (tmp_path / "page.md").read_text()
+    assert page.count("### ") == 3
+    assert "| precision@4 > .75 | 0.75 | 0.75 | fail |" in page
+
+
+def test_bounds_that_promise_nothing_are_inconclusive(tmp_path, one_ranking):
+    folder, _, truth = one_ranking
+    rank = np.arange(1, 2_000, 20)
+    labels = pa.table({"rank": rank, "label": truth[rank - 1]})
+    streameval.adopt(str(folder), tmp_path / "study", labels, drawn="systematic")
+    streameval.evaluate(tmp_path / "study")
+    assert (
+        run(["check", str(tmp_path / "study"), "precision@10 >= 0", "average_precision > .1", "recall@p.5 >= 0"]) == 5
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("precision@4 >> .5", "cannot be read at '> .5' (character 14)"),
+        ("precision@4 >=", "cannot be read at its end (character 15)"),
+        ("precison@4 >= .5", "there is no metric 'precison' of a cutoff"),
+        ("precision@0 >= .5", "'0' is no rank in 1..8"),
+        ("precision@2.5 >= .5", "'2.5' is no rank in 1..8"),
+        ("precision@9 >= .5", "'9' is no rank in 1..8"),
+        ("precision >= .5", "precision has no cutoff"),
+        ("precision@p.5 >= .5", "there is no precision at a precision"),
+        ("recall@p1.5 >= .5", "precision is 1.5, outside (0, 1]"),
+        ("recall@s.5 >= .5", "no score of this list is known"),
+        ("averageprecision >= .5", "did you mean 'average_precision'?"),
+        ("", "cannot be read"),
+    ],
+)
+def test_a_check_that_cannot_be_read_points_at_the_place(tmp_path, text, said):
+    study = exact_study(tmp_path, np.array([1, 1, 0, 1, 0, 0, 1, 0]))
+    with pytest.raises(InputError) as refused:
+        check(study, [text])
+    assert said in str(refused.value)
+    assert "\n" not in str(refused.value)
+
+
+def test_gates_pass_falsely_no_more_than_they_may():
+    """Lists whose precision lies just below what is asked for, at a confidence of .9."""
+    from streameval.verbs.check import _outcome
+
+    n, asked, passed, runs = 2_000, 0.7, 0, 1_000
+    method = create("loguniform", {"alpha": 0.2, "confidence": 0.9})
+    for seed in range(runs):
+        rng = np.random.default_rng(seed)
+        truth = np.zeros(n, np.int8)
+        truth[rng.choice(n, int(n * asked) - 1, replace=False)] = 1
+        plan = method.plan(n, seed)
+        low, high = method.curve(plan, Labels.of(plan, truth[plan.ranks - 1])).envelope.at([n])
+        passed += _outcome(low[0] / n, high[0] / n, ">=", asked) == "pass"
+    assert binomial_tail(runs, passed, 0.1) > 1e-4
+
+
+def test_how_many_labels_may_decide_is_a_forecast_that_holds_up(tmp_path, one_ranking):
+    folder, _, truth = one_ranking
+    true = truth[:5_000].mean()
+    labels = None
+    for budget in (150, None):
+        study = tmp_path / str(budget)
+        streameval.plan(str(folder), study, seed=4, budget=budget or labels)
+        plan = streameval.Study(study).plan()
+        streameval.evaluate(study, labels=pa.table({"rank": plan.ranks, "label": truth[plan.ranks - 1]}))
+        (found,) = check(study, [f"precision@5000 >= {true - 0.08:.6f}"])
+        if budget:
+            assert found.outcome == "inconclusive"
+            labels = found.labels
+    assert found.outcome == "pass"
