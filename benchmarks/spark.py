@@ -158,8 +158,8 @@ def evaluate(folder: Path, n_items: int, engine: Spark, threads: int) -> None:
             table.createOrReplaceTempView("labelled")
             window, result = timed(engine.session.sql(_WINDOW).toArrow)
             found = [one for one in local.metrics.to_pylist() if one["metric"] == "average_precision"]
-            grouped = next(one for one in found if one["argument"] == "grouped")
-            assert grouped["lower"] - 1e-9 < result.column(0)[0].as_py() < grouped["upper"] + 1e-9
+            own = next(one for one in found if one["argument"] == "positives")
+            assert own["lower"] - 1e-9 < result.column(0)[0].as_py() < own["upper"] + 1e-9
             told(f"Spark, window over {score}: average precision alone", window, here)
 
 

@@ -20,7 +20,14 @@ from streameval.metrics.bounded import metrics
 from streameval.types import Claim
 from streameval.verbs.exact import Windows, curve_cutoffs
 
-WAYS = ("sorted", "dense", "bins")
+# how a list by score may be read: as it is stored, sorted; or shuffled, and ordered in memory, in a file, or in bins
+WAYS = ("sorted", "in memory", "range by range", "bins")
+# the rows that span every order of ties, where the first of a metric takes them as one step
+SPAN = {
+    ("average_precision", "positives"): ("average_precision", "tie_order"),
+    ("average_precision", "found"): ("average_precision", "found tie_order"),
+    ("roc_auc", ""): ("roc_auc", "tie_order"),
+}
 
 
 @pytest.fixture
@@ -36,12 +43,17 @@ def value(found, metric, argument="", side="estimate"):
 
 
 def evaluate(labels, scores, way, misses=0, **more):
-    """Evaluate by one way of reading: sorted as stored, or shuffled with many counters or few."""
+    """Evaluate by one way of reading, and be sure that it was that."""
     order = np.argsort(-scores, kind="stable") if way == "sorted" else np.random.default_rng(1).permutation(scores.size)
     table = pa.table({"score": scores[order], "label": labels[order].astype(np.int8)})
-    memory = {"sorted": 2.0, "dense": 2.0, "bins": 0.05}[way]
-    options = streameval.RankingOptions(score="score", memory=memory)
-    return streameval.exact(table, label="label", misses=misses, options=options, **{"tolerance": 0, **more})
+    options = streameval.RankingOptions(score="score", memory=0.05)
+    more = {"tolerance": 1e-15, **more} if way == "bins" else more
+    with pytest.MonkeyPatch.context() as patch:
+        if way in ("bins", "range by range"):
+            patch.setattr(scored, "_WORDS", 0.0)
+        found = streameval.exact(table, label="label", misses=misses, options=options, **more)
+    assert way.rstrip("s") in found.summary["how"] or "in score order" in found.summary["how"]
+    return found
 
 
 def list_of(seed, n, values, share=0.4):
@@ -78,6 +90,7 @@ def test_every_metric_spans_every_order_of_ties(seed, n, values, share, misses, 
         name = row["metric"], row["argument"]
         if name[0] in ("max_f1_rank", "average_precision_at_found") or name == ("pr_area", "interpolated"):
             continue
+        name = SPAN.get(name, name)
         for side in ("lower", "upper"):
             expected = row[side]
             assert found[name][side] == (
@@ -93,9 +106,9 @@ def test_scikit_learn_agrees(way, values, share, small_blocks):
     found = evaluate(labels, scores, way)
     if labels.sum() > 0:
         expected = average_precision_score(labels, scores)
-        assert value(found, "average_precision", "grouped") == pytest.approx(expected, rel=1e-12)
+        assert value(found, "average_precision", "positives") == pytest.approx(expected, rel=1e-12)
     if 0 < labels.sum() < labels.size:
-        assert value(found, "roc_auc", "grouped") == pytest.approx(roc_auc_score(labels, scores), rel=1e-12)
+        assert value(found, "roc_auc") == pytest.approx(roc_auc_score(labels, scores), rel=1e-12)
     else:
         assert value(found, "roc_auc") is None
 
@@ -108,6 +121,7 @@ def test_small_blocks_change_no_value(small_blocks):
             for row in over_all_orders(labels, scores, 5):
                 name = row["metric"], row["argument"]
                 if name[0] not in ("max_f1_rank", "average_precision_at_found", "pr_area", "dcg_at"):
+                    name = SPAN.get(name, name)
                     for side in ("lower", "upper"):
                         assert many[name][side] == pytest.approx(row[side], rel=1e-11), (values, way, name)
 
@@ -120,7 +134,7 @@ def test_bins_bracket_what_they_cannot_tell_apart(small_blocks, monkeypatch):
     widths = []
     for tolerance in (0.1, 1e-3, 1e-5):
         found = evaluate(labels, scores, "bins", tolerance=tolerance)
-        for name in (("average_precision", "tie_order"), ("average_precision", "grouped"), ("roc_auc", "tie_order"),
+        for name in (("average_precision", "tie_order"), ("average_precision", "positives"), ("roc_auc", "tie_order"),
                      ("max_f1", ""), ("r_precision", ""), ("precision_at", "1000")):  # fmt: skip
             assert value(found, *name, "lower") <= value(true, *name) * (1 + 1e-12), name
             assert value(found, *name, "upper") >= value(true, *name) * (1 - 1e-12), name
@@ -145,20 +159,23 @@ def test_any_type_of_score_is_counted(kind, ascending):
     options = streameval.RankingOptions(score="s", ascending=ascending)
     found = streameval.exact(table, label="y", options=options)
     expected = average_precision_score(labels, sign * scores.astype(np.float64))
-    assert value(found, "average_precision", "grouped") == pytest.approx(expected, rel=1e-12)
+    assert value(found, "average_precision", "positives") == pytest.approx(expected, rel=1e-12)
     best = value(found, "max_f1_rank")
     at = float(np.sort(scores.astype(np.float64))[:: 1 if ascending else -1][int(best) - 1])
     assert value(found, "max_f1_score") == at
 
 
-def test_a_counter_that_passes_two_bytes_is_not_lost():
+def test_a_counter_that_passes_two_bytes_is_not_lost(tmp_path):
     n = 300_000
     labels = (np.arange(n) % 3 == 0).astype(np.int8)
     scores = np.where(np.arange(n) % 1000 == 0, 1.0, 0.5)
-    found = evaluate(labels, scores, "dense")
+    path = tmp_path / "list.parquet"
+    pq.write_table(pa.table({"score": np.round(2 * scores).astype(np.int16), "label": labels}), path)
+    found = streameval.exact(path, label="label", options=streameval.RankingOptions(score="score"))
+    assert found.summary["how"] == "a counter for every score"
     assert found.summary["positives"] == labels.sum()
     expected = average_precision_score(labels, scores)
-    assert value(found, "average_precision", "grouped") == pytest.approx(expected, rel=1e-12)
+    assert value(found, "average_precision", "positives") == pytest.approx(expected, rel=1e-12)
 
 
 def test_files_threads_and_row_groups_change_no_byte(tmp_path):
@@ -270,8 +287,8 @@ def test_real_lists_agree_with_scikit_learn(real, name):
     labels, scores = table.column("label").to_numpy(), table.column("score").to_numpy()
     found = streameval.exact(str(real(name)), label="label", options=streameval.RankingOptions(score="score"))
     expected = average_precision_score(labels, scores)
-    assert value(found, "average_precision", "grouped") == pytest.approx(expected, rel=1e-12)
-    assert value(found, "roc_auc", "grouped") == pytest.approx(roc_auc_score(labels, scores), rel=1e-12)
+    assert value(found, "average_precision", "positives") == pytest.approx(expected, rel=1e-12)
+    assert value(found, "roc_auc") == pytest.approx(roc_auc_score(labels, scores), rel=1e-12)
 
 
 @pytest.mark.parametrize("form", ["parquet", "csv", "table"])

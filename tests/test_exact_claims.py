@@ -7,6 +7,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from sklearn.metrics import average_precision_score, roc_auc_score
 
 import streameval
 from streameval.cli import run
@@ -21,6 +22,7 @@ from streameval.reporting.sentences import half_width_sentence, page_verdict, ve
 def few_bins(monkeypatch):
     for module in (sums, here, scored):
         monkeypatch.setattr(module, "BLOCK", 64)
+    monkeypatch.setattr(scored, "_WORDS", 0.0)  # as if the list were too long to be ordered in memory
     monkeypatch.setattr(cells, "_MOST_BINS", 64)
     monkeypatch.setattr(cells, "_MOST_PARTS", 1024)
 
@@ -85,6 +87,31 @@ def test_ties_are_named_only_where_there_are_some(score, stored, few_bins, tmp_p
     assert ("Scores were counted in bins" in told) == (stored == "shuffled")
     page = (tmp_path / "out" / "report.html").read_text()
     assert ("up to the order of items with the same score" in page) == (score == "tied")
+
+
+def test_people_see_one_line_a_metric_and_the_value_of_scikit_learn(tmp_path, capsys):
+    path, score, label = scored_items(tmp_path, "tied")
+    out = tmp_path / "out"
+    assert run(["exact", str(path), "--label", "label", "--score", "score", "--out", str(out)]) == 0
+    told = capsys.readouterr().out
+    lines = [line.split() for line in told.splitlines()]
+    expected = {"average_precision": average_precision_score(label, score), "roc_auc": roc_auc_score(label, score)}
+    shown = (out / "report.html").read_text().split("<details>")[0]
+    for name, value in expected.items():
+        (line,) = [line for line in lines if line[:1] == [name]]
+        assert line[1] == f"{value:.6g}"
+        assert float(line[2]) < float(line[3])
+        (row,) = streameval.sql(
+            out,
+            f"""SELECT lower, estimate, upper FROM metrics
+                                         WHERE metric = '{name}' AND argument IN ('', 'positives')""",
+        ).to_pylist()
+        assert list(row.values()) == pytest.approx([value] * 3, rel=1e-12)
+        label_of = {"average_precision": "average precision", "roc_auc": "ROC AUC"}[name]
+        cells = re.findall(r"<td>([\d.]+)</td>", shown.split(f'<th scope="row">{label_of}</th>')[1])[:3]
+        assert cells == [f"{float(line[at]):.4f}" for at in (2, 1, 3)]
+    assert told.count("average_precision") == told.count("roc_auc") == 1
+    assert told.count("as scikit-learn does") == shown.count("as scikit-learn does") == 1
 
 
 def test_missing_scores_cannot_be_put_last(tmp_path, capsys):

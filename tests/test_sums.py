@@ -1,5 +1,6 @@
 """Partial sums of fully labelled lists: naive twins, every order of tied items, blocks, merging, sizes."""
 
+import math
 from fractions import Fraction
 from itertools import combinations, product
 
@@ -164,7 +165,34 @@ def test_five_billion_positives_one_by_one_do_not_wrap():
     assert found.rank_sum["late"] == n * (n + 1) // 2 > 2**63
 
 
+@settings(max_examples=40, deadline=None)
+@given(
+    seed=st.integers(0, 2**32),
+    n=st.sampled_from([1, 7, 8, 9, 255, 257, 3_000, 20_000]),
+    share=st.sampled_from([0.0, 0.01, 0.5, 1.0]),
+    before=st.sampled_from([exact.FAR_RANKS, 10**8 + 3, 2 * 10**9 + 1, 10**13]),
+)
+def test_far_down_a_list_bits_sum_to_what_labels_do(seed, n, share, before):
+    """Within 10⁻¹⁵ of the truth; whole numbers and the hull are those of the twin that takes one label at a time."""
+    labels = (np.random.default_rng(seed).random(n) < share).astype(np.uint8)
+    cutoffs = np.unique(before + np.random.default_rng(seed).integers(1, n + 1, 5))
+    found = sum_labels(before, labels, cutoffs)
+    twin = np.zeros(exact.WHOLES, np.int64), np.zeros(exact.REALS), np.empty((2, exact.MOST_CORNERS, 2), np.int64)
+    exact.add_labels(labels, before, *twin)
+    assert found.whole.tolist() == twin[0].tolist()
+    assert np.array_equal(found.corner[0], twin[2][0, : twin[0][exact.EARLY]])
+    ranks = np.flatnonzero(labels) + 1
+    weighted = math.fsum(j / (before + r) for j, r in enumerate(ranks.tolist(), 1))
+    inverse = math.fsum(1 / (before + r) for r in ranks.tolist())
+    assert found.real[:2].tolist() == pytest.approx([weighted, inverse], rel=1e-15, abs=0)
+    assert found.real[:2] == pytest.approx(twin[1][:2], rel=1e-12, abs=0)
+    y = np.cumsum(labels)[cutoffs - before - 1]
+    assert np.array_equal(found.cut[:, 1] + found.cut[:, 3], y)
+
+
 def test_bad_labels_and_orders_are_named():
+    with pytest.raises(InputError, match=f"rank {exact.FAR_RANKS + 3:,} is 2, not 0 or 1"):
+        sum_labels(exact.FAR_RANKS, np.array([1, 0, 2, 1], np.uint8), NO_CUTS)
     with pytest.raises(InputError, match="rank 23 is 7"):
         sum_labels(20, np.array([1, 0, 7], np.uint8), NO_CUTS)
     keys = np.array([4, 4, 5, 5, 5], np.uint64)

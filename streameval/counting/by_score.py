@@ -1,77 +1,119 @@
-"""Lists in score order wherever their rows lie: labels are counted per score; the counts, in order, are the list."""
+"""Lists in score order wherever their rows lie: labels counted per score, or ordered by it, are the list."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pyarrow as pa
 
 from streameval.counting import Summed, Unresolved
 from streameval.counting.block_sums import BlockSums, sum_groups
-from streameval.counting.counters import AllBins, Cells, SplitBins
+from streameval.counting.counters import AllBins, Cells, SplitBins, sample
 from streameval.counting.in_stored_order import Scores, as_keys, as_number
 from streameval.counting.label_counts import BinCounts, LabelCounts, TiedGroups
+from streameval.counting.labelled_rows import in_order
+from streameval.counting.ordered_words import (
+    BYTES_PER_ITEM,
+    KeyRanges,
+    OrderedWords,
+    Parted,
+    WordStore,
+    rows_to_sort,
+)
 from streameval.counting.scans import LabelledScans
 from streameval.counting.totals import fold
 from streameval.kernels.exact import BLOCK
 from streameval.progress import Progress, silent
+from streameval.stores.scratch import ScratchFile
 from streameval.typing import FloatArray, Int64Array, UInt64Array
 
 _COLUMNS = ("key", "sizes", "positives")
 _EMPTY = TiedGroups(np.empty(0, np.uint64), np.empty(0, np.int64), np.empty(0, np.int64))
 _BYTES_PER_CELL = 4
+_FEW_CELLS = 1 << 20  # counters so near the processor that nothing is quicker
+_WORDS = 0.7  # of the memory: words of items, while some of them are sorted
+_SAMPLE_UNITS = 8
+_EVERY_KEY = (0, (1 << 64) - 1)
 _MOST_SCANS = 8
-_DENSE = "a counter for every score"
 
 
 @dataclass(frozen=True)
 class Limits:
-    """What counting may use.
+    """What ordering may use.
 
     Attributes:
-        counter_bytes: For counters.
-        tolerance: Width of brackets that is small enough.
+        memory: Bytes for counters, or for words of items.
+        tolerance: Width of brackets that is small enough for a list whose words take more; 0: none.
+        file: For words that the memory does not hold.
         span (pair of int): Smallest and largest key, according to statistics.
     """
 
-    counter_bytes: float
+    memory: float
     tolerance: float
+    file: ScratchFile
     span: tuple[int, int] | None = None
 
 
 def sum_by_score(
     scans: LabelledScans, cutoffs: Int64Array, scores: Scores, limits: Limits, progress: Progress
 ) -> Summed:
-    """Sum a list in the order of its scores.
+    """Sum a list in the order of its scores: exactly, but for a long one where a tolerance allows brackets.
 
     Args:
         scans: Of rows with scores.
         cutoffs (int64 array, ascending): Ranks whose yield is wanted.
         scores: Turns order keys into scores.
     """
-    rows, counter_bytes, tolerance, span = scans.rows, limits.counter_bytes, limits.tolerance, limits.span
-    # statistics may be wrong: then some rows find no counter, and a scan says better
-    for known in (span, None) if span else (None,):
-        cells = Cells.between(known or scans.span(), rows)
-        if cells.count * _BYTES_PER_CELL > counter_bytes:
-            continue
-        summed = _summed(scans.dense(cells, progress), cutoffs, scores, _DENSE, None)
-        if summed.totals.n_items == rows.n_items:
+    words = _WORDS * limits.memory
+    fits = scans.rows.n_items * BYTES_PER_ITEM <= words
+    counted = _counted(scans, cutoffs, scores, (limits, fits), progress)
+    if counted is not None:
+        return counted
+    if not fits and limits.tolerance:
+        return _binned(scans, cutoffs, scores, limits, progress)
+    memory, n_items = limits.memory - words, scans.rows.n_items
+    ranges = KeyRanges.of(sample(scans.rows, _SAMPLE_UNITS), n_items, rows_to_sort(memory, scans.threads))
+    parted = Parted(ranges, WordStore(limits.file, words, n_items))
+    scans.part(parted, words, progress)
+    ordered = OrderedWords.of(parted, n_items, memory, scans.threads)
+    how = "ordered in memory" if fits else "ordered range by range"
+    return _summed(ordered, cutoffs, scores, how, scans.threads)
+
+
+def _counted(
+    scans: LabelledScans, cutoffs: Int64Array, scores: Scores, room: tuple[Limits, bool], progress: Progress
+) -> Summed | None:
+    """Count every score, where the words of all items do not fit, or counters are few; None where they are too many."""
+    limits, fits = room
+    most = min(limits.memory / _BYTES_PER_CELL, _FEW_CELLS if fits else np.inf)
+    # statistics may be missing, or wrong: then some rows find no counter, and a scan says better
+    told = limits.span is not None and limits.span != _EVERY_KEY
+    for span in [limits.span] * told + [None] * (not fits):
+        cells = Cells.between(span or scans.span(), scans.rows)
+        if cells.count > most:
+            return None
+        summed = _summed(scans.dense(cells, progress), cutoffs, scores, "a counter for every score", scans.threads)
+        if summed.totals.n_items == scans.rows.n_items:
             return summed
-    bins = scans.bins(AllBins.of(rows, counter_bytes, scans.threads), progress)
+    return None
+
+
+def _binned(scans: LabelledScans, cutoffs: Int64Array, scores: Scores, limits: Limits, progress: Progress) -> Summed:
+    """Count in bins, and scan again until the brackets that they leave are narrow enough."""
+    bins = scans.bins(AllBins.of(scans.rows, limits.memory, scans.threads), progress)
     times = 1
-    while times < _MOST_SCANS and _widest(bins) > tolerance:
-        within = SplitBins.of(bins, _weight(bins, tolerance))
+    while times < _MOST_SCANS and _widest(bins) > limits.tolerance:
+        within = SplitBins.of(bins, _weight(bins, limits.tolerance))
         bins = within.refined(bins, scans.bins(within, silent))
         times += 1
     average_precision, auc, grouped = _open(bins)
     ties = bool(np.any(~bins.open & (bins.positives > 0) & (bins.positives < bins.sizes)))
     unresolved = Unresolved(average_precision, auc, grouped, ties) if np.any(bins.open) else None
-    return _summed(
-        bins, cutoffs, scores, f"{bins.sizes.size:,} bins of scores in {times} scan{'s' * (times > 1)}", unresolved
-    )
+    how = f"{bins.sizes.size:,} bins of scores in {times} scan{'s' * (times > 1)}"
+    return replace(_summed(bins, cutoffs, scores, how, scans.threads), unresolved=unresolved)
 
 
 def _shares(bins: BinCounts) -> tuple[FloatArray, FloatArray]:
@@ -113,15 +155,16 @@ class _Index:
     cutoff: list[UInt64Array] = field(default_factory=list)
 
 
-def _summed(
-    counts: LabelCounts, cutoffs: Int64Array, scores: Scores, how: str, unresolved: Unresolved | None
-) -> Summed:
+def _summed(counts: LabelCounts, cutoffs: Int64Array, scores: Scores, how: str, threads: int) -> Summed:
     index = _Index()
-    totals = fold(_parts(counts, cutoffs, index), cutoffs)
+    with ThreadPoolExecutor(threads) as pool:
+        pieces = in_order(pool, counts.piece, range(counts.n_pieces), threads)
+        totals = fold(_parts(pieces, cutoffs, index), cutoffs)
     known = np.concatenate([np.empty(0, np.uint64), *index.cutoff])
     single = np.array([counts.single(key) for key in known.tolist()], dtype=np.bool_)
     found = scores(as_keys(known))
-    table = pa.table({"rank": cutoffs, "score": pa.array(found.to_pylist(), found.type, mask=~single)})
+    # fewer cutoffs than wanted: some rows found no counter
+    table = pa.table({"rank": cutoffs[: known.size], "score": pa.array(found.to_pylist(), found.type, mask=~single)})
 
     def piece(block: int) -> TiedGroups:
         last = index.block[block + 1] if block + 1 < len(index.block) else None
@@ -138,21 +181,29 @@ def _summed(
         key = groups.key[at : at + 1]
         return as_number(scores(as_keys(key))) if counts.single(int(key[0])) else float("nan")
 
-    return Summed(totals, read_groups, how, False, table, score_at, unresolved)
+    return Summed(totals, read_groups, how, False, table, score_at)
 
 
-def _parts(counts: LabelCounts, cutoffs: Int64Array, index: _Index) -> Iterator[BlockSums]:
+def _parts(pieces: Iterable[TiedGroups], cutoffs: Int64Array, index: _Index) -> Iterator[BlockSums]:
     """Sum pieces block by block, whose groups wait until no other can begin in their block."""
-    before, held = 0, _EMPTY
-    for number in range(counts.n_pieces):
-        piece = counts.piece(number)
-        held = TiedGroups(*(np.concatenate([getattr(one, name) for one in (held, piece)]) for name in _COLUMNS))
-        starts = before + np.cumsum(held.sizes) - held.sizes
-        full = int(np.searchsorted(starts, starts[-1] // BLOCK * BLOCK)) if starts.size else 0
-        yield from _sum(held, full, before, cutoffs, index)
-        before += int(held.sizes[:full].sum())
-        held = TiedGroups(*(getattr(held, name)[full:] for name in _COLUMNS))
+    before, waiting, items = 0, list[TiedGroups](), 0
+    for piece in pieces:
+        waiting.append(piece)
+        items += int(piece.sizes.sum())
+        if items >= BLOCK:
+            held = _joined(waiting)
+            starts = before + np.cumsum(held.sizes) - held.sizes
+            full = int(np.searchsorted(starts, starts[-1] // BLOCK * BLOCK))
+            yield from _sum(held, full, before, cutoffs, index)
+            before += int(held.sizes[:full].sum())
+            waiting = [TiedGroups(*(getattr(held, name)[full:] for name in _COLUMNS))]
+            items = int(waiting[0].sizes.sum())
+    held = _joined(waiting)
     yield from _sum(held, held.sizes.size, before, cutoffs, index)
+
+
+def _joined(pieces: list[TiedGroups]) -> TiedGroups:
+    return TiedGroups(*(np.concatenate([getattr(one, name) for one in (_EMPTY, *pieces)]) for name in _COLUMNS))
 
 
 def _sum(piece: TiedGroups, count: int, before: int, cutoffs: Int64Array, index: _Index) -> Iterator[BlockSums]:

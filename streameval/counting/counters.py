@@ -89,7 +89,7 @@ class AllBins:
     def of(rows: LabelledRows, memory: float, threads: int) -> AllBins:
         """Make bins from a sample: as many as `memory` bytes hold, once for each thread and once for their sum."""
         most = int(min(_MOST_BINS, max(1 << 12, memory / (_BYTES_PER_BIN * (threads + 1))), max(1 << 12, rows.n_items)))
-        return AllBins(first_stage(_sample(rows), most, most))
+        return AllBins(first_stage(sample(rows, _SAMPLE_UNITS), most, most))
 
     @property
     def count(self) -> int:
@@ -163,10 +163,10 @@ def _guide(start: UInt64Array, last: int) -> tuple[UInt64Array, Int64Array]:
     return np.array([origin, coarse], np.uint64), begun.astype(np.int64)
 
 
-def _sample(rows: LabelledRows) -> UInt64Array:
-    """Keys of some rows from all over the list."""
-    step = max(1, len(rows.units) // _SAMPLE_UNITS)
-    chosen = list(rows.units[::step])[: 2 * _SAMPLE_UNITS]
+def sample(rows: LabelledRows, units: int) -> UInt64Array:
+    """Keys of some rows from all over the list: of `units` to twice as many units."""
+    step = max(1, len(rows.units) // units)
+    chosen = list(rows.units[::step])[: 2 * units]
     each = max(1, _SAMPLE_ROWS // len(chosen))
     keys = [rows.keys(unit) for unit in chosen]
     return np.concatenate([key[:: max(1, key.size // each)] for key in keys])

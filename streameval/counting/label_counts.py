@@ -10,7 +10,7 @@ import numpy as np
 from streameval.kernels import label_counts as kernels
 from streameval.typing import BoolArray, FloatArray, Int64Array, UInt16Array, UInt64Array
 
-_PIECE = 1 << 22  # cells looked through at once
+_PIECE = 1 << 20  # cells looked through at once
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ class KeyCounts:
 
     @property
     def n_pieces(self) -> int:
-        """Pieces of 2^22 cells."""
+        """Pieces of 2^20 cells."""
         return -(-self.counts.size // (2 * _PIECE))
 
     def piece(self, index: int) -> TiedGroups:

@@ -13,6 +13,7 @@ from streameval.counting.block_sums import BlockSums
 from streameval.counting.counters import Cells, KeyBins
 from streameval.counting.label_counts import BinCounts, KeyCounts
 from streameval.counting.labelled_rows import LabelledRows
+from streameval.counting.ordered_words import Parted
 from streameval.progress import Progress
 from streameval.typing import Int64Array, UInt64Array
 
@@ -43,3 +44,6 @@ class LabelledScans(Protocol):
 
     def bins(self, key_bins: KeyBins, progress: Progress) -> BinCounts:
         """Count labels per bin, and the smallest and largest key in each."""
+
+    def part(self, parted: Parted, memory: float, progress: Progress) -> None:
+        """Part all rows as words; where others read them, no more come back at once than `memory` bytes hold."""

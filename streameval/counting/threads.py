@@ -14,6 +14,7 @@ from streameval.counting.blocks import Block, blocks, sum_block
 from streameval.counting.counters import Cells, KeyBins, bin_counts, empty_bins
 from streameval.counting.label_counts import BinCounts, KeyCounts
 from streameval.counting.labelled_rows import LabelledRows, in_order
+from streameval.counting.ordered_words import Parted
 from streameval.errors import InputError
 from streameval.kernels.exact import BLOCK
 from streameval.progress import Progress
@@ -96,3 +97,19 @@ class Threads:
             np.minimum(total[:, 2], other[:, 2], out=total[:, 2])
             np.maximum(total[:, 3], other[:, 3], out=total[:, 3])
         return bin_counts(total)
+
+    def part(self, parted: Parted, memory: float, progress: Progress) -> None:
+        """See `LabelledScans.part`."""
+
+        def one(unit: Unit) -> int:
+            row_range = self.rows.read(unit)
+            if row_range.keys is None:
+                raise InputError("there is no score to order by")
+            parted.add(parted.ranges.split(row_range.keys, row_range.labels))
+            return unit.rows
+
+        done = 0
+        with ThreadPoolExecutor(self.threads) as pool:
+            for found in in_order(pool, one, self.rows.units, self.threads + 1):
+                done += found
+                progress(done, self.rows.n_items)

@@ -60,11 +60,24 @@ def hull_of_labels(labels: UInt8Array, founds: Int64Array, corner: Int64Array) -
         while coarse[edge, 0] < first + gained:
             edge += 1
         if gained > 0 and is_above(coarse, edge, first + gained, found + gained):
-            for row in range(first, last):
-                found += labels[row]
-                # the end of a run of positives
-                if labels[row] == 1 and (row + 1 == labels.size or labels[row + 1] == 0):
-                    size = push_corner(corner, size, row + 1, found)
+            # the same of shorter stretches: little of this one reaches as high as it might
+            near = edge
+            while near > 0 and coarse[near - 1, 0] >= first:
+                near -= 1
+            for start in range(first, last, _SHORT):
+                end, reached = min(start + _SHORT, last), found
+                for row in range(start, end):
+                    reached += labels[row]
+                gained = reached - found
+                while coarse[near, 0] < start + gained:
+                    near += 1
+                if gained > 0 and is_above(coarse, near, start + gained, reached):
+                    for row in range(start, end):
+                        found += labels[row]
+                        # the end of a run of positives
+                        if labels[row] == 1 and (row + 1 == labels.size or labels[row + 1] == 0):
+                            size = push_corner(corner, size, row + 1, found)
+                found = reached
         elif gained > 0:
             size = push_corner(corner, size, last, founds[i + 1])
     return size

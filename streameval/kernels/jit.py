@@ -94,7 +94,13 @@ def _compile(function: Callable[P, R]) -> Callable[P, R]:
     if not hasattr(compiled, "_compile_for_args"):  # NUMBA_DISABLE_JIT: the function as it is
         return function
     compiled._cache = KernelCache(function)
-    compile_for = compiled._compile_for_args
+    compile_for, resolve = compiled._compile_for_args, compiled.get_call_template
+
+    def unliteral(arguments: Any, named: Any) -> Any:
+        # else a kernel that is called with a constant is compiled once for this constant, and once for all numbers
+        return resolve(tuple(map(numba.types.unliteral, arguments)), named)
+
+    compiled.get_call_template = unliteral
 
     def undisturbed(*arguments: Any, **named: Any) -> Any:
         with held():

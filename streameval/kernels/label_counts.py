@@ -34,9 +34,8 @@ def count_keys(
         if cell < first or cell >= last:
             continue
         at = 2 * cell + np.int64(labels[i])
-        count = counts[at] + np.uint16(1)
-        counts[at] = count
-        if count == 0:
+        counts[at] += np.uint16(1)
+        if counts[at] == 0:  # the sum itself would have more than 16 bits
             spilled[m] = at
             m += 1
     return int(m)

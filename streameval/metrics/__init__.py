@@ -5,8 +5,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -68,3 +69,25 @@ def _in_order(row: Row) -> Row:
     if not 0 < lower - upper <= ROUNDING * max(abs(lower), abs(upper)):
         return row
     return metric, argument, upper, min(max(estimate, upper), lower), lower
+
+
+def headlines(rows: Iterable[Mapping[str, Any]]) -> dict[tuple[str, str], dict[str, Any]]:
+    """One row a metric, by (metric, argument), of those of a table: what people are shown.
+
+    Of an exact evaluation the estimate is the value that a metric is known by; beside it are tied items in the worst
+    order (`lower`) and in the best (`upper`). Where they count as one step it may lie outside. The rows that say only
+    what ties do are left out.
+    """
+    known = {(str(row["metric"]), str(row["argument"])): dict(row) for row in rows}
+    found = {name: row for name, row in known.items() if not f"{name[0]} {name[1]}".endswith(_TIES)
+             and not name[0].endswith(_TIES)}  # fmt: skip
+    for (metric, argument), row in found.items():
+        whole = known.get((metric, f"{'found ' * (argument == 'found')}tie_order"))
+        if whole is not None and argument in ("positives", "found", ""):
+            row |= {"lower": whole["lower"], "upper": whole["upper"]}
+        if (inside := known.get((f"{metric}_tie_order", argument))) is not None:
+            row["estimate"] = inside["estimate"]
+    return found
+
+
+_TIES = ("tie_order", "_at_grouped")

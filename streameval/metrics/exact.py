@@ -61,13 +61,15 @@ def metrics(counted: Counted) -> pa.Table:
     """Compute every metric, under the names of `streameval.metrics.bounded.metrics`.
 
     Returns:
-        pyarrow.Table: `metric`, `argument`, `lower`, `estimate`, `upper`, `coverage`. Lower and upper are the values
-            with tied items in the worst and in the best order; they differ only where ties, or bins of scores, leave
-            the order open (and for pr_area "interpolated" of more than 2^20 items, which is a bracket). Argument
-            "grouped" (at a cutoff: metric …_at_grouped) is the value that treats tied items as one, as scikit-learn
-            does; "tie_order" (…_at_tie_order) has the expectation over all orders as its estimate. Null where a metric
-            is undefined: without positives, without negatives. Coverage is "exact", and "simultaneous" of a bracket
-            that bins, or the length of the list, leave.
+        pyarrow.Table: `metric`, `argument`, `lower`, `estimate`, `upper`, `coverage`. Average precision and AUC are
+            single values that treat tied items as one step, as scikit-learn does; their rows with argument "tie_order"
+            have the worst order of tied items, the expectation over all orders, and the best. Of every other metric,
+            lower and upper are the values with tied items in the worst and in the best order; the estimate is that over
+            thresholds on scores (max_f, breakeven), the expectation (r_precision; at a cutoff: metric …_at_tie_order)
+            or between them, and a cutoff has another row, …_at_grouped, that takes all items tied with the last. Lower
+            and upper differ only where ties, or bins of scores, leave the order open (and for pr_area "interpolated" of
+            more than 2^20 items, which is a bracket). Null where a metric is undefined: without positives, without
+            negatives. Coverage is "exact", and "simultaneous" of a bracket that bins, or the length of the list, leave.
     """
     rows = [*_at_cutoffs(counted), *_points(counted), *_targets(counted)]
     rows += [*_average_precision(counted), *_roc_auc(counted), *_dcg(counted)]
@@ -86,6 +88,13 @@ def metrics(counted: Counted) -> pa.Table:
 def _row(metric: str, argument: str, late: float, early: float) -> Row:
     lower, upper = (early, late) if early < late else (late, early)
     return metric, argument, lower, between(lower, upper), upper
+
+
+def _chosen(row: Row, estimate: float, counted: Counted) -> Row:
+    """The row with an estimate of its own, unless bins leave open more than ties; within the ends but for rounding."""
+    metric, argument, lower, between_them, upper = row
+    known = counted.order == "known" and lower < upper
+    return metric, argument, lower, min(max(estimate, lower), upper) if known else between_them, upper
 
 
 def _over(above: float, below: float) -> float:
@@ -148,12 +157,10 @@ def _average_precision(counted: Counted) -> Iterator[Row]:
     totals = counted.totals
     for name, below in (("positives", counted.positives), ("found", totals.positives)):
         late, expected, early = (_over(totals.precision_sum[order], below) for order in ("late", "expected", "early"))
-        yield _row("average_precision", name, late, early)
+        grouped = [_over(totals.precision_sum["grouped"] + more, below) for more in counted.grouped_margin]
+        yield _row("average_precision", name, *(grouped if counted.score_at is not None else (late, early)))
         if counted.score_at is not None:
-            prefix = "" if name == "positives" else "found "
-            yield "average_precision", f"{prefix}tie_order", late, expected, early
-            grouped = [_over(totals.precision_sum["grouped"] + more, below) for more in counted.grouped_margin]
-            yield _row("average_precision", f"{prefix}grouped", *grouped)
+            yield "average_precision", f"{'' if name == 'positives' else 'found '}tie_order", late, expected, early
     yield _row("pr_area", "step", *(_over(totals.precision_sum[order], counted.positives) for order in _ORDERS))
     yield _row("pr_area", "interpolated", *_interpolated(counted))
 
@@ -173,10 +180,9 @@ def _interpolated(counted: Counted) -> tuple[float, float]:
 
 def _roc_auc(counted: Counted) -> Iterator[Row]:
     late, expected, early = (counted.totals.roc_auc(counted.misses)[order] for order in ("late", "expected", "early"))
-    yield _row("roc_auc", "", late, early)
+    yield _row("roc_auc", "", *((late, early) if counted.order == "binned" else (expected, expected)))
     if counted.score_at is not None:
         yield "roc_auc", "tie_order", late, expected, early
-        yield _row("roc_auc", "grouped", *((late, early) if counted.order == "binned" else (expected, expected)))
 
 
 def _points(counted: Counted) -> Iterator[Row]:
@@ -185,12 +191,16 @@ def _points(counted: Counted) -> Iterator[Row]:
     for beta in BETAS:
         values = {order: f_measure(points, beta, p) for order, points in corner.items()}
         best = [float(values[order].max(initial=0.0)) if p else _NAN for order in _ORDERS]
-        yield _row(f"max_f{beta:g}", "", *best)
+        yield _chosen(_row(f"max_f{beta:g}", "", *best), best[0], counted)
         if beta == 1.0:
             yield from _where_f1_is_best(values["late"], corner["late"][:, 0], counted)
-    yield _row("breakeven", "", *(breakeven(counted.places, counted.positives, order) for order in _ORDERS))
+    ends = [breakeven(counted.places, counted.positives, order) for order in _ORDERS]
+    yield _chosen(_row("breakeven", "", *ends), ends[0], counted)
     rank = min(counted.positives, totals.n_items)
-    yield _row("r_precision", "", *(_over(counted.places.yield_at(rank, order), p) for order in _ORDERS))
+    before, found, n, positives = counted.places.group_at(max(1, rank))
+    expected = _over(found + positives * (rank - before) / n, p)
+    r_precision = _row("r_precision", "", *(_over(counted.places.yield_at(rank, order), p) for order in _ORDERS))
+    yield _chosen(r_precision, expected, counted)
     firsts = [1.0 / counted.places.rank_of(1, order) if totals.positives else 0.0 for order in _ORDERS]
     yield _row("reciprocal_rank", "", *firsts)
 

@@ -18,6 +18,7 @@ from streameval.counting.blocks import blocks, sum_block
 from streameval.counting.counters import Cells, KeyBins, bin_counts, empty_bins
 from streameval.counting.label_counts import BinCounts, KeyCounts
 from streameval.counting.labelled_rows import DecodedRows, LabelledRows
+from streameval.counting.ordered_words import BYTES_PER_ITEM, KeyRanges, Parted, PartedRows
 from streameval.errors import OutsideError
 from streameval.kernels.exact import BLOCK
 from streameval.progress import Progress, Step, announce, silent
@@ -105,6 +106,27 @@ class RemoteScans:
         rows[:, 2:] ^= _SIGN
         return bin_counts(rows)
 
+    def part(self, parted: Parted, memory: float, progress: Progress) -> None:
+        """See `LabelledScans.part`: row groups are read by as many jobs as memory asks for, each of them once."""
+        self._announce("part", progress)
+        files, done = files_of(self.rows.units), 0
+        job = Parting(self._without_units, parted.ranges)
+        most = max(memory / BYTES_PER_ITEM, max(unit.rows for unit in files))
+        ends = np.cumsum([unit.rows for unit in files])
+        while done < len(files):
+            before = int(ends[done - 1]) if done else 0
+            asked = files[done : int(np.searchsorted(ends, before + most, side="right"))]
+            shares = shares_of(asked)
+            found = self.run_job(JobRequest(serialize(job, shares), len(shares), ("at", "words"), kind="binary"))
+            if sorted(found.column(0).to_pylist()) != [unit.first_position for unit in asked]:
+                raise OutsideError(
+                    f"{len(asked):,} row groups were asked for, and {found.num_rows:,} came back", "run it again"
+                )
+            for row in found.column(1):
+                parted.add(PartedRows.unpacked(row.as_buffer(), parted.ranges.count))
+            done += len(asked)
+            progress(int(ends[done - 1]), self.rows.n_items)
+
     @property
     def _without_units(self) -> LabelledRows:
         """The list without its row groups: a share has its own."""
@@ -158,6 +180,21 @@ class Summing:
             except UnorderedError as error:
                 yield _block(number, packed(error))
                 return
+
+
+@dataclass(frozen=True)
+class Parting:
+    """Words of every row, range by range."""
+
+    rows: LabelledRows
+    ranges: KeyRanges
+
+    def run(self, share: list[RowGroup]) -> Iterator[pa.RecordBatch]:
+        """Part the rows of some row groups, each by itself."""
+        check_seen(share)
+        for unit in share:
+            words = self.ranges.split(self.rows.keys(unit), self.rows.labels(unit)).packed()
+            yield pa.record_batch({"at": pa.array([unit.first_position], pa.int64()), "words": pa.array([words])})
 
 
 def _between(rows: LabelledRows, first: int, last: int) -> Iterator[DecodedRows]:

@@ -10,6 +10,11 @@ from streameval.curve import Basis, Curve
 from streameval.study.result_files import Evaluation
 from streameval.types import TRUTH, Claim, Plan
 
+TIES = (
+    "Items with the same score leave the order open. Average precision, AUC, F and the break-even point count them as "
+    "one step, as scikit-learn does; other estimates are expectations. Beside them are the worst order and the best."
+)
+
 
 def verdict(found: Evaluation) -> str:
     """One or two sentences: what holds, at what cost, under which assumption."""

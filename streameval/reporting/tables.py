@@ -9,7 +9,9 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from streameval.metrics import headlines
 from streameval.reporting.figures import Shown
+from streameval.reporting.sentences import TIES
 from streameval.slices.files import SliceResult
 from streameval.study.provenance import commands
 from streameval.study.result_files import Evaluation
@@ -48,19 +50,24 @@ def metrics(shown: Sequence[Shown]) -> str:
     several = len(shown) > 1
     main, every = [], []
     for study in shown:
-        name = [study.name] if several else []
-        for row in study.evaluation.metrics.to_pylist():
-            cells = [_metric(row), *name, *(_number(row[side], row["metric"]) for side in _SIDES)]
-            every.append(cells)
+        name, rows = [study.name] if several else [], study.evaluation.metrics.to_pylist()
+        every += [_cells(row, name) for row in rows]
+        for row in headlines(rows).values():
             if row["metric"] == "precision_at" or (row["metric"], row["argument"]) in _OVERALL:
+                cells = _cells(row, name)
                 main.append([_NAMES.get(f"{row['metric']} {row['argument']}".strip(), cells[0]), *cells[1:]])
     order = {name: at for at, name in reversed(list(enumerate(cells[0] for cells in main)))}
     main.sort(key=lambda cells: order[cells[0]])
     head = ["metric", *(["study"] if several else []), *_SIDES]
+    ties = any(study.evaluation.summary.get("ties") == "open" for study in shown)
     return (
-        f"{table(head, main, label='Main metrics')}"
+        f"{table(head, main, label='Main metrics')}{f'<p class=soft>{TIES}</p>' if ties else ''}"
         f"<details><summary>All {len(every):,} metrics</summary>{table(head, every, label='All metrics')}</details>"
     )
+
+
+def _cells(row: dict[str, Any], name: list[str]) -> list[str]:
+    return [_metric(row), *name, *(_number(row[side], row["metric"]) for side in _SIDES)]
 
 
 def _metric(row: dict[str, Any]) -> str:

@@ -1,13 +1,17 @@
-"""Temporary arrays that are too long for memory: mapped from files, whose room on the disk is reserved first."""
+"""What is too long for memory, for as long as a command runs: in files whose room on the disk is reserved first."""
 
 from __future__ import annotations
 
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from io import FileIO
 from pathlib import Path
 
 import numpy as np
 
 from streameval.errors import outside_trouble
-from streameval.process.system import reserve
+from streameval.process.system import read_at, reserve
 from streameval.typing import UInt8Array
 
 
@@ -22,3 +26,54 @@ def mapped_bytes(path: Path, size: int) -> UInt8Array:
     except OSError as error:
         raise outside_trouble(error, path.parent) or error from error
     return np.memmap(path, dtype=np.uint8, mode="r+", shape=(size,))
+
+
+class ScratchFile:
+    """A file of bytes that are appended and read again, from any thread; it is made when it is needed first.
+
+    An `OutsideError` says that the disk is full.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path, self._end, self._lock = path, 0, threading.Lock()
+        self._file: FileIO | None = None
+
+    def __enter__(self) -> ScratchFile:
+        """Begin to use it."""
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        """Close it; its folder is removed by whoever made that."""
+        if self._file is not None:
+            self._file.close()
+
+    def reserve(self, size: int) -> None:
+        """Have room for so many bytes."""
+        with self._outside():
+            reserve(self._opened(), size)
+
+    def append(self, content: memoryview) -> int:
+        """Write bytes; returns where they begin."""
+        with self._lock, self._outside():
+            file, begin, rest = self._opened(), self._end, content.cast("B")
+            self._end += rest.nbytes
+            file.seek(begin)
+            while rest:
+                rest = rest[file.write(rest) :]
+        return begin
+
+    def read(self, begin: int, size: int) -> bytes:
+        """Read `size` bytes that were written at a place."""
+        return read_at(self._opened().fileno(), size, begin)
+
+    def _opened(self) -> FileIO:
+        if self._file is None:
+            self._file = FileIO(self._path, "w+b")
+        return self._file
+
+    @contextmanager
+    def _outside(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            raise outside_trouble(error, self._path.parent) or error from error

@@ -32,6 +32,7 @@ from streameval.rankings import open_ranking
 from streameval.rankings.ranking import Ranking
 from streameval.reporting.page import render
 from streameval.rows.options import RankingOptions
+from streameval.stores.scratch import ScratchFile
 from streameval.stores.temporary import temporary_folder
 from streameval.stores.transfer import copied
 from streameval.study import Study
@@ -51,12 +52,12 @@ class Truth:
 
     Attributes:
         scans: Of its rows.
-        counter_bytes: For counters.
+        memory: Bytes for counters or words, where its rows are to be ordered.
     """
 
     ranking: Ranking
     scans: LabelledScans
-    counter_bytes: float
+    memory: float
 
     @property
     def rows(self) -> LabelledRows:
@@ -87,7 +88,7 @@ def exact(
     labels: Any = None,
     on: str | None = None,
     misses: int = 0,
-    tolerance: float = 1e-6,
+    tolerance: float = 0.0,
     windows: Windows = NO_WINDOWS,
     out: str | os.PathLike[str] | None = None,
     options: RankingOptions | None = None,
@@ -103,8 +104,8 @@ def exact(
         on: Columns, separated by commas, by which it is joined to the items; by default its rank, where the list is
             stored in the order of its ranks.
         misses: Positives that the list never returned.
-        tolerance: Width that the brackets of average precision and AUC may have where there are too many scores to
-            count one by one; more scans of the list are made until it is reached.
+        tolerance: Width that the brackets of average precision and AUC may have where memory does not hold the list.
+            By default there are none: it is ordered range by range in a scratch file, and every figure is exact.
         windows: Window lengths Δ (and values of ε) for which the paper's assumptions A.1 and A.2 are looked into, in
             one more pass; the list has to be stored in its order.
         out: Folder that receives curve.parquet, envelope.parquet, metrics.parquet, evaluation.json, report.html and
@@ -114,8 +115,9 @@ def exact(
 
     Returns:
         Evaluation: Its curve has coverage "exact": at its cutoffs, lower and upper differ only where tied items leave
-            the order open; between two cutoffs they are what the yields there allow. Where scores were counted in bins
-            that still hold several, it is "simultaneous" with probability 1: the truth lies between lower and upper.
+            the order open; between two cutoffs they are what the yields there allow. Where a tolerance was given, and
+            scores were counted in bins that still hold several, it is "simultaneous" with probability 1: the truth
+            lies between lower and upper.
 
     Raises:
         InputError: A label that is missing or not 0/1, a score that is missing, negative misses; names the place.
@@ -127,10 +129,10 @@ def exact(
     chosen = engine_of(engine)
     if chosen.placement == "on workers":
         _refuse_apart(labels, sliding)
-    with temporary_folder("streameval-work") as spill:
-        external = None if labels is None else (labels, on, spill)
+    with temporary_folder("streameval-work") as folder, ScratchFile(folder / "words") as file:
+        external = None if labels is None else (labels, on, folder)
         truth = _open(ranking, label, options or RankingOptions(), external, chosen)
-        found = _evaluated(truth, misses, tolerance, sliding, progress)
+        found = _evaluated(truth, Limits(truth.memory, tolerance, file), misses, sliding, progress)
     if out is not None:
         folder = Path(out)
         save_exact(folder, found, render(folder.resolve().name, None, found), database_of(Study(folder), None, found))
@@ -146,9 +148,9 @@ def _refuse_apart(labels: Any, sliding: Sliding | None) -> None:
         raise InputError("windows slide over all ranks on one machine", "leave --engine out for --window")
 
 
-def _evaluated(truth: Truth, misses: int, tolerance: float, sliding: Sliding | None, progress: Progress) -> Evaluation:
+def _evaluated(truth: Truth, limits: Limits, misses: int, sliding: Sliding | None, progress: Progress) -> Evaluation:
     ranks = curve_cutoffs(truth.rows.n_items)
-    summed = _sum(truth, ranks, tolerance, progress)
+    summed = _sum(truth, ranks, limits, progress)
     if sliding is not None:
         if not summed.stored:
             raise InputError("windows slide over ranks, and this list is not stored in the order of its scores",
@@ -184,7 +186,7 @@ def _open(
     return Truth(ranking, engine.labelled(rows, threads), options.memory * 1e9 * (1 - _BASE_MEMORY))
 
 
-def _sum(truth: Truth, ranks: Int64Array, tolerance: float, progress: Progress) -> Summed:
+def _sum(truth: Truth, ranks: Int64Array, limits: Limits, progress: Progress) -> Summed:
     order = truth.ranking.order
     if order is None:
         return sum_in_stored_order(truth.scans, ranks, None, progress)
@@ -193,7 +195,7 @@ def _sum(truth: Truth, ranks: Int64Array, tolerance: float, progress: Progress) 
             return sum_in_stored_order(truth.scans, ranks, order.scores, progress)
         except UnorderedError:
             pass  # statistics allow for it, but it is not: count scores instead
-    return sum_by_score(truth.scans, ranks, order.scores, Limits(truth.counter_bytes, tolerance, order.span), progress)
+    return sum_by_score(truth.scans, ranks, order.scores, replace(limits, span=order.span), progress)
 
 
 def _curve(summed: Summed, ranks: Int64Array, misses: int) -> Curve:

@@ -16,8 +16,8 @@ from streameval.errors import InputError
 
 # what a terminal shows of metrics.parquet
 _OVERALL = (
-    ("average_precision", "positives"), ("average_precision", "tie_order"), ("average_precision", "grouped"),
-    ("roc_auc", ""), ("max_f1", ""), ("max_f1_rank", ""), ("max_f1_score", ""), ("breakeven", ""), ("r_precision", ""),
+    ("average_precision", "positives"), ("roc_auc", ""), ("max_f1", ""), ("max_f1_rank", ""), ("max_f1_score", ""),
+    ("breakeven", ""), ("r_precision", ""),
 )  # fmt: skip
 
 
@@ -28,7 +28,7 @@ def exact(
     labels: str | None = None,
     on: str | None = None,
     misses: Whole = 0,
-    tolerance: float = 1e-6,
+    tolerance: float = 0.0,
     window: str | None = None,
     epsilon: str = "0.03",
     out: Path | None = None,
@@ -50,13 +50,15 @@ def exact(
         labels: Label table beside the ranking (any source that evaluate takes): one label for every item.
         on: Columns by which it is joined to the items, separated by commas (default: its rank).
         misses: Positives that the list never returned.
-        tolerance: Width that brackets may have where there are too many different scores to count each within --memory.
+        tolerance: Width that brackets may have where --memory does not hold the list, to do without a scratch file; 0:
+            every figure is exact.
         window: Window lengths, separated by commas: are the PAULA paper's assumptions true of this list with them?
         epsilon: Grid ratios minus one for these windows, separated by commas.
         out: Folder for curve.parquet, envelope.parquet, metrics.parquet, evaluation.json, report.html and study.duckdb.
         publish: Folder or object store (s3://bucket/folder) to copy these files to, their manifest.json last; needs
             --out.
     """
+    from streameval.metrics import headlines
     from streameval.study.label_tables import forecast_labels
     from streameval.study.result_files import EXACT
     from streameval.verbs.exact import Windows
@@ -81,17 +83,17 @@ def exact(
         read = {"source": list(ranking), "n_items": summary["n_items"], **summary["ranking"], "label": label,
                 "labels": beside, **engine.facts()}  # fmt: skip
         record(out, "exact", read, [out / name for name in EXACT], output)
-    cuts = [row for row in rows if row["metric"] == "precision_at"]
-    known = {(row["metric"], row["argument"]): row for row in rows}
+    known = headlines(rows)
+    cuts = [row for row in known.values() if row["metric"] == "precision_at"]
     overall = [known[name] for name in _OVERALL if name in known]
     missed = f", {misses:,} more were never returned" if misses else ""
     lines = [
         f"Items: {summary['n_items']:,}, {summary['positives']:,} of them positive{missed} ({summary['how']}).",
         *_open(summary),
         "",
-        *columns(["first k", "precision"], [[f"{int(row['argument']):,}", _cell(row)] for row in cuts]),
+        *_table(["first k", "precision"], [(f"{int(row['argument']):,}", row) for row in cuts], summary),
         "",
-        *columns(["metric", "value"], [[_name(row), _cell(row)] for row in overall]),
+        *_table(["metric", "value"], [(row["metric"], row) for row in overall], summary),
         *_windows(summary["diagnostics"]),
         *([f"Report: {out / 'report.html'}"] if out else []),
     ]
@@ -124,24 +126,25 @@ def _rehearse(
     output.say(facts, [f"Would evaluate all {n_items:,} items.", *lines_of(facts)])
 
 
-def _name(row: dict[str, Any]) -> str:
-    return f"{row['metric']} {row['argument']}".strip()
+def _table(head: list[str], rows: Sequence[tuple[str, Mapping[str, Any]]], summary: Mapping[str, Any]) -> list[str]:
+    """A line for each metric; where any order is open, its lower and upper value beside it."""
+    if not any(row["lower"] != row["upper"] for _, row in rows):
+        return columns(head, [[name, _cell(row, "estimate")] for name, row in rows])
+    ends = ["lower", "upper"] if any(summary["brackets"].values()) else ["worst order", "best order"]
+    sides = ("estimate", "lower", "upper")
+    return columns([*head, *ends], [[name, *(_cell(row, side) for side in sides)] for name, row in rows])
 
 
-def _cell(row: dict[str, Any]) -> str:
-    """One number where there is one, else the values with ties in the worst and in the best order."""
-    if row["lower"] is None:
+def _cell(row: Mapping[str, Any], side: str) -> str:
+    if row[side] is None:
         return "undefined"
-    if row["lower"] == row["upper"]:
-        value = row["estimate"]
-        return f"{value:,.0f}" if row["metric"].endswith("_rank") else f"{value:.6g}"
-    return f"{row['lower']:.6g} .. {row['upper']:.6g}"
+    return f"{row[side]:,.0f}" if row["metric"].endswith("_rank") else f"{row[side]:.6g}"
 
 
 def _open(summary: Mapping[str, Any]) -> list[str]:
-    lines = []
-    if summary["ties"] == "open":
-        lines.append("Items with the same score leave the order open: values span every order.")
+    from streameval.reporting.sentences import TIES
+
+    lines = [TIES] if summary["ties"] == "open" else []
     widths = summary["brackets"]
     if widths["average_precision"] or widths["roc_auc"]:
         lines.append(

@@ -1,0 +1,131 @@
+"""Lists ordered by their scores, in memory or in a scratch file: exact whatever the memory, and the same to the bit."""
+
+import errno
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.metrics import average_precision_score, roc_auc_score
+
+import streameval
+from streameval.counting import block_sums as sums
+from streameval.counting import by_score as scored
+from streameval.counting import ordered_words
+from streameval.counting import threads as here
+from streameval.counting.ordered_words import KeyRanges, OrderedWords, Parted, WordStore
+from streameval.kernels.words import sort_words
+from streameval.stores import scratch
+
+REAL = ("ppdb_human", "nyt10_reside", "fivethirtyeight_all", "clef_tar2017_amc", "skin_logreg")
+
+
+def evaluated(path, memory, words=None, **more):
+    with pytest.MonkeyPatch.context() as patch:
+        if words is not None:
+            patch.setattr(scored, "_WORDS", words)
+        options = streameval.RankingOptions(score="score", memory=memory)
+        return streameval.exact(str(path), label="label", options=options, **more)
+
+
+@pytest.mark.parametrize("name", REAL)
+def test_real_lists_are_those_of_scikit_learn_whatever_the_memory(real, name, tmp_path):
+    table = pq.read_table(real(name), columns=["score", "label"])
+    shuffled = table.take(np.random.default_rng(1).permutation(table.num_rows))
+    pq.write_table(shuffled, tmp_path / "list.parquet", row_group_size=100_000)
+    labels, scores = table.column("label").to_numpy(), table.column("score").to_numpy()
+    expected = average_precision_score(labels, scores), roc_auc_score(labels, scores)
+    found = {}
+    for path, memory, words, how in (
+        (real(name), 2.0, None, ("as it is stored",)),
+        (tmp_path / "list.parquet", 2.0, None, ("ordered in memory", "a counter for every score")),
+        (tmp_path / "list.parquet", 0.05, None, ("ordered in memory", "a counter for every score")),
+        (tmp_path / "list.parquet", 0.05, 0.0, ("ordered range by range",)),
+    ):
+        result = evaluated(path, memory, words)
+        assert any(one in result.summary["how"] for one in how)
+        assert result.curve.claim.coverage == "exact"
+        rows = {(row["metric"], row["argument"]): row for row in result.metrics.to_pylist()}
+        for metric, value in zip((("average_precision", "positives"), ("roc_auc", "")), expected, strict=True):
+            for side in ("lower", "estimate", "upper"):
+                assert rows[metric][side] == pytest.approx(value, rel=1e-12), (metric, side, how)
+        found[how[0]] = result
+    first, *others = (found[how] for how in ("ordered in memory", "ordered range by range"))
+    assert all(one.metrics.equals(first.metrics) and one.curve_table.equals(first.curve_table) for one in others)
+
+
+@pytest.mark.parametrize("values", [3, 40, 5_000])
+def test_words_counters_and_stored_order_agree_to_the_bit(values, tmp_path, monkeypatch):
+    for module in (sums, here, scored):
+        monkeypatch.setattr(module, "BLOCK", 256)
+    rng = np.random.default_rng(values)
+    score = 1 + rng.integers(0, values, 9_000).astype(np.float32) / 8192
+    label = (rng.random(score.size) < 0.3).astype(np.int8)
+    order = np.argsort(-score, kind="stable")
+    for name, rows in (("sorted", order), ("shuffled", rng.permutation(score.size))):
+        pq.write_table(pa.table({"score": score[rows], "label": label[rows]}), tmp_path / name, row_group_size=1_000)
+    stored, counted = evaluated(tmp_path / "sorted", 2.0), evaluated(tmp_path / "shuffled", 2.0, 0.0)
+    monkeypatch.setattr(scored, "_FEW_CELLS", 0)
+    in_memory = evaluated(tmp_path / "shuffled", 2.0)
+    monkeypatch.setattr(scored, "_BYTES_PER_CELL", 1e12)
+    on_disk = evaluated(tmp_path / "shuffled", 2.0, 0.0)
+    hows = ("one pass", "a counter for every score", "ordered in memory", "ordered range by range")
+    for one, how in zip((stored, counted, in_memory, on_disk), hows, strict=True):
+        assert how in one.summary["how"]
+        assert one.metrics.equals(stored.metrics)
+        assert one.curve_table.equals(stored.curve_table)
+
+
+def groups(counts):
+    pieces = [counts.piece(index) for index in range(counts.n_pieces)]
+    return [np.concatenate([getattr(one, name) for one in pieces]).tolist() for name in ("key", "sizes", "positives")]
+
+
+@settings(max_examples=60, deadline=None)
+@given(data=st.data(), most=st.sampled_from([1, 50, 10_000]), held=st.sampled_from([0, 4_000, 10**6]))
+def test_ranges_that_are_too_long_are_parted_again(data, most, held, tmp_path_factory):
+    """Keys of every kind, one that half of the items share, and a sample that says nothing about the rest."""
+    rng = np.random.default_rng(data.draw(st.integers(0, 2**32)))
+    n, top = data.draw(st.sampled_from([1, 2, 700, 3_000])), data.draw(st.sampled_from([2, 1_000, 2**63, 2**64 - 1]))
+    keys = rng.integers(0, top, n, dtype=np.uint64)
+    keys[rng.random(n) < data.draw(st.sampled_from([0.0, 0.5, 1.0]))] = keys[0]
+    labels = rng.integers(0, 2, n).astype(np.uint8)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(ordered_words, "rows_to_sort", lambda memory, threads: most)
+        with scratch.ScratchFile(tmp_path_factory.mktemp("scratch") / "words") as file:
+            parted = Parted(KeyRanges.of(keys[:1], n, most), WordStore(file, held, n))
+            for rows in np.array_split(np.arange(n), 3):
+                parted.add(parted.ranges.split(keys[rows], labels[rows]))
+            found = OrderedWords.of(parted, n, 0, 1)
+            key, sizes = np.unique(keys, return_counts=True)
+            positives = np.bincount(np.searchsorted(key, keys), labels, key.size).astype(int)
+            assert groups(found) == [key.tolist(), sizes.tolist(), positives.tolist()]
+            assert all(pile.size <= most or pile.one_key for pile in found.piles)
+            a, b = sorted(rng.integers(0, key.size, 2).tolist())
+            assert found.between(int(key[a]), int(key[b])).key.tolist() == key[a:b].tolist()
+            assert found.between(int(key[a]), None).sizes.tolist() == sizes[a:].tolist()
+            with pytest.raises(streameval.InputError, match="the list changed while it was read"):
+                OrderedWords.of(parted, n + 1, 0, 1)
+
+
+@given(seed=st.integers(0, 2**32), bits=st.integers(0, 64), low=st.integers(0, 63))
+def test_words_are_sorted_by_the_digits_in_which_they_differ(seed, bits, low):
+    rng = np.random.default_rng(seed)
+    words = rng.integers(0, 2**bits, 500, dtype=np.uint64, endpoint=bits == 0) << np.uint64(min(low, 64 - bits))
+    words, spare = words | np.uint64(low & 1), np.empty(500, np.uint64)
+    expected = np.sort(words)
+    assert np.array_equal(spare if sort_words(words, spare) else words, expected)
+
+
+def test_a_full_disk_is_told_before_anything_is_read(tmp_path, monkeypatch):
+    pq.write_table(pa.table({"score": np.random.default_rng(1).random(5_000), "label": [0, 1] * 2_500}), tmp_path / "l")
+
+    def full(file, size):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(scratch, "reserve", full)
+    with pytest.raises(streameval.OutsideError, match="No space left on device"):
+        evaluated(tmp_path / "l", 0.05, 0.0)
+    assert evaluated(tmp_path / "l", 0.05).curve.claim.coverage == "exact"
