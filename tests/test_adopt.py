@@ -144,7 +144,7 @@ def test_a_sample_grows_by_labels_of_ours_and_both_count(listed, tmp_path, capsy
     assert "at all 3 looks" in second.curve.findings[0]
     widths = [np.diff(found.curve.envelope.at([300]), axis=0)[0][0] for found in (first, second)]
     assert widths[1] < widths[0]
-    assert np.isfinite(second.labels.column("weight").to_numpy()).all()
+    assert np.isfinite(second.label_table.column("weight").to_numpy()).all()
 
 
 def test_both_samples_together_miss_no_more_than_they_may(listed):
@@ -196,6 +196,9 @@ BAD = [
     ("outside", {"drawn": "uniform", "sample_size": 11}, "outside 1..10,000"),
     ("keys", {"drawn": "uniform", "sample_size": 10, "on": "item"}, "1 of 10 rows are about no item of the ranking"),
     ("plain", {**P, "looks": 2}, "takes no labels of ours"),
+    ("plain", {"drawn": "uniform", "sample_size": -1}, "sample size is -1, below 1"),
+    ("plain", {"drawn": "uniform", "sample_size": 10, "top": -5}, "top is -5, below 1"),
+    ("plain", {"drawn": "poisson", "probability": 0.1, "least_probability": 0.1}, "leaves none smaller"),
     ("plain", {"drawn": "uniform", "sample_size": 10, "sise": 2}, "adopt has no option 'sise'"),
 ]  # fmt: skip
 
@@ -217,6 +220,27 @@ def test_mistakes_end_in_one_line(listed, tmp_path, kind, given, said):
     assert said in str(refused.value)
     assert "\n" not in str(refused.value)
     assert not (tmp_path / "study").exists()
+
+
+def test_half_a_sample_is_no_random_part_of_it(listed, tmp_path):
+    """Nobody shuffled labels that came from elsewhere: there are no estimates while some are missing."""
+    folder, truth = listed
+    labels = table(truth, uniform()).drop_columns(["item"])
+    holes = [None if i > 400 else x for i, x in enumerate(labels.column("label").to_pylist())]
+    found = adopted_in(folder, tmp_path / "half", labels.set_column(1, "label", pa.array(holes)), 800)
+    assert found.curve.basis == "none"
+
+
+def test_columns_that_are_no_probabilities_and_keys_that_are_scores(tmp_path):
+    source = str(tmp_path / "list.parquet")
+    pq.write_table(pa.table({"id": np.arange(100), "conf": np.linspace(1, 0, 100), "p": ["x"] * 100}), source)
+    with pytest.raises(InputError, match="column 'p' of the ranking holds what is no probability"):
+        streameval.adopt(source, tmp_path / "a", pa.table({"id": [3], "label": [1], "p": [0.1]}), on="id",
+                         drawn="poisson", probability="p")  # fmt: skip
+    options = streameval.RankingOptions(score="conf")
+    labels = pa.table({"conf": np.linspace(1, 0, 100)[[3, 50]], "label": [1, 0]})
+    made = streameval.adopt(source, tmp_path / "b", labels, on="conf", drawn="uniform", sample_size=2, options=options)
+    assert made.ranks.tolist() == [4, 51]
 
 
 def test_a_key_that_several_items_have_and_ranges_cut_from_the_sample_are_refused(tmp_path):
@@ -246,15 +270,23 @@ def test_where_a_sample_is_thin_the_curve_says_so(listed, tmp_path):
     folder, truth = listed
     rank = uniform(2, 100)
     found = adopted_in(folder, tmp_path / "thin", table(truth, rank), 100)
-    assert any("Before rank 1,000 fewer than ten" in one for one in found.curve.findings)
-    low, high = found.curve.envelope.at([5])
-    assert (low[0], high[0]) == (0, 5)
+    begins = found.curve.diagnostics["begins"]
+    assert 100 < begins < 2_000
+    assert any(f"Before rank {begins:,} the bounds say no more than the labels" in one for one in found.curve.findings)
+    before = rank[rank < begins]
+    low, high = found.curve.envelope.at([begins - 1])
+    positives = int(truth[before - 1].sum())
+    assert (low[0], high[0]) == (positives, begins - 1 - before.size + positives)
     positives = np.flatnonzero(truth)[:100] + 1
     found = adopted_in(folder, tmp_path / "positives", table(truth, positives), 100)
     assert found.curve.claim.coverage == "none"  # they crowd at the top of the list
+    low, high = found.curve.envelope.at(np.arange(1, N + 1))
+    assert np.all((low <= np.cumsum(truth)) & (np.cumsum(truth) <= high))  # what crosses is not shown
     ones = np.ones(N, np.int8)
     found = adopted_in(folder, tmp_path / "ones", table(ones, rank), 100)
     assert any(one.startswith("Every label is positive") for one in found.curve.findings)
+    found = adopted_in(folder, tmp_path / "zeros", table(1 - ones, rank), 100)
+    assert any(one.startswith("Every label is negative") for one in found.curve.findings)
 
 
 def adopted_in(source, study, labels, size, **given):

@@ -10,7 +10,7 @@ from test_sampling import binomial_tail
 from streameval.kernels.sequential_band import sequential_sums
 from streameval.methods.adopted import Adopted
 from streameval.methods.adopted.band import points
-from streameval.methods.adopted.checks import of_strata
+from streameval.methods.adopted.checks import of_strata, of_weights
 from streameval.methods.adopted.fixed_size import FixedSize
 from streameval.methods.adopted.steps import Floor, Strata, joined_steps, poisson_steps, strata_steps
 from streameval.types import Labels
@@ -200,9 +200,12 @@ def test_checks_name_what_is_wrong_with_a_draw_and_pass_draws_as_stated():
     rng = np.random.default_rng(2)
     for _ in range(200):
         assert not of_strata(whole(n, drawn), np.sort(rng.choice(n, drawn, replace=False) + 1))
+    dense = np.sort(rng.choice(n // 10, drawn * 3, replace=False) + 1)
+    assert not of_strata(whole(n // 10, dense.size), dense)
     wrong = {
         "crowd in one part": np.sort(rng.choice(n // 2, drawn, replace=False) + 1),
         "keep their distance": np.arange(37, n, 100),
+        "keep their distance,": np.arange(3, n, 5),
         "side by side": np.concatenate(
             [np.arange(10) + 100 * b + 1 for b in np.sort(rng.choice(1000, 100, replace=False))]
         ),
@@ -215,3 +218,14 @@ def test_checks_name_what_is_wrong_with_a_draw_and_pass_draws_as_stated():
         curve = method.curve(plan, Labels.of(plan, np.arange(rank.size) % 2))
         assert curve.claim.coverage == "none"
         assert said in curve.findings[0]
+
+
+@pytest.mark.parametrize("expected", [5, 12, 50])
+def test_honest_poisson_draws_keep_their_claim(expected):
+    """Of a thousand draws none is called one of other probabilities, however few items were drawn."""
+    n = 10_000
+    floor = Floor(np.array([n]), np.array([expected / n]))
+    taken = np.random.default_rng(expected).binomial(n, expected / n, 1_000)
+    assert not any(of_weights(np.full(count, expected / n), floor) for count in taken[taken > 0])
+    rare = Floor(np.array([n // 2, n]), np.array([200 / (n // 2), 1e-4]))
+    assert not of_weights(np.full(200, 200 / (n // 2)), rare)  # no rare item was drawn, which is likely

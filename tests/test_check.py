@@ -144,7 +144,12 @@ def test_bounds_that_promise_nothing_are_inconclusive(tmp_path, one_ranking):
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("precision@4 >> .5", "cannot be read at '> .5' (character 14)"),
+        ("precision@4 >> .5", "cannot be read at '> .5' (character 14): a number is missing"),
+        (">= .5", "cannot be read at '>= .5' (character 1): a metric is missing"),
+        ("precision@4 >= 60", "precision lies in 0..1, and 60 does not"),
+        ("yield@4 >= 1e999", "is no number"),
+        ("precision@1.9e0 >= .5", "is no rank in 1..8"),
+        ("max_f1_rank > .5", "there is no metric 'max_f1_rank' of the list"),
         ("precision@4 >=", "cannot be read at its end (character 15)"),
         ("precison@4 >= .5", "there is no metric 'precison' of a cutoff"),
         ("precision@0 >= .5", "'0' is no rank in 1..8"),

@@ -98,7 +98,8 @@ def read_columns(source: Any, names: tuple[str, str]) -> tuple[FloatArray, Float
 def _column(columns: SourceColumns, name: str, source: str) -> str:
     there = {column.lower(): column for column in reversed(columns.types)}
     if name.lower() not in there:
-        raise InputError(f"{source}: no column '{name}'", did_you_mean(name, list(columns.types)))
+        hint = f"one number, such as 0.05, or a column: {did_you_mean(name, list(columns.types))}"
+        raise InputError(f"{source}: no column '{name}'", hint)
     return there[name.lower()]
 
 

@@ -96,7 +96,8 @@ def _runs(ranking: Ranking, key: Sequence[str], run: int) -> Iterator[tuple[int,
 
 def _keys_at(ranking: Ranking, key: Sequence[str], ranks: Int64Array) -> pa.Table:
     table = ranking.fetch(ranks, list(key)).table
-    return table.select(list(range(table.num_columns - len(key), table.num_columns)))
+    kept = table.select(list(range(table.num_columns - len(key), table.num_columns)))
+    return kept.rename_columns(list(key))  # a column that is the score has another name there
 
 
 def _hashes(keys: pa.Table, seed: int) -> UInt64Array:

@@ -18,6 +18,7 @@ import numpy as np
 
 from streameval.curve import Basis
 from streameval.labelling.tally import Tallied
+from streameval.methods import method_of
 from streameval.study.tasks import task_numbers
 from streameval.types import Labels, Plan
 from streameval.typing import BoolArray, Int64Array
@@ -36,7 +37,8 @@ def completed(plan: Plan, tallied: Tallied) -> tuple[Basis, Labels | None]:
     if answered.all():
         return ("bounds" if labels.known.mean() >= _DECIDED else "none"), None
     both = np.unique(labels.label[labels.known]).size == 2  # one kind alone is no random part
-    if not both or not _random_part(task_numbers(plan), answered):
+    shuffled = method_of(plan).planned  # of labels that were drawn elsewhere, nobody shuffled the tasks
+    if not both or not shuffled or not _random_part(task_numbers(plan), answered):
         return "none", None
     known, missing = np.flatnonzero(labels.known), np.flatnonzero(~answered)
     after = np.minimum(np.searchsorted(known, missing), known.size - 1)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
 from streameval.errors import InputError
 from streameval.labelling.drawn_rows import DrawnRows, ListKeys, locate_rows, read_columns
@@ -118,6 +119,9 @@ def _located(source: Any, columns: LabelColumns, how: Draw, listed: ListKeys) ->
 def _refuse_unsaid(method: Adopted, how: Draw) -> None:
     """Refuse a design that lacks what it needs, or is given what says nothing of it."""
     name, weighted = method.drawn, method.design.weighted
+    for what, number in (("sample size", how.sample_size), ("top", how.top)):
+        if number is not None and number < 1:
+            raise InputError(f"{what} is {number:,}, below 1")
     useless = {"strata": name != "strata", "top": name != "uniform",
                "probability": not weighted, "least_probability": not weighted}  # fmt: skip
     for field, says_nothing in useless.items():
@@ -126,6 +130,8 @@ def _refuse_unsaid(method: Adopted, how: Draw) -> None:
             raise InputError(
                 f"{what} says nothing of labels drawn as {name}", "leave it out, or name the design it is of"
             )
+    if _is_number(how.probability) and how.least_probability is not None:
+        raise InputError("one probability of all items leaves none smaller", "leave out the least probability")
     if weighted and how.probability is None:
         raise InputError(
             f"labels drawn as {name} need each item's probability", "name the column with --probability COL"
@@ -240,7 +246,10 @@ def _least_listed(ranking: Ranking, column: str, memory: float) -> Floor:
     last = last[last <= n_items]
     least = np.full(last.size, np.inf)
     for first, batch in keys_in_order(ranking, [column], memory):
-        values = np.asarray(batch.column(0).to_numpy(), dtype=np.float64)
+        try:
+            values = np.asarray(batch.column(0).cast(pa.float64()).to_numpy(zero_copy_only=False))
+        except pa.ArrowInvalid:
+            raise InputError(f"column '{column}' of the ranking holds what is no probability") from None
         if not np.all((values > 0) & (values <= 1)):
             wrong = int(np.argmin((values > 0) & (values <= 1)))
             raise InputError(f"{column} at rank {first + wrong:,} is no probability in (0, 1]")

@@ -7,6 +7,7 @@ import os
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
 from fractions import Fraction
 from pathlib import Path
 from typing import Any, Literal
@@ -28,8 +29,10 @@ from streameval.study import Study
 from streameval.study.result_files import Evaluation
 
 Outcome = Literal["pass", "fail", "inconclusive"]
-_CHECK = re.compile(
-    r"\s*([a-z0-9_]+)\s*(?:@\s*([prs]?)\s*([-+0-9._e]+))?\s*(>=|<=|>|<)\s*([-+0-9.e%]+)\s*", re.IGNORECASE
+_PARTS = (
+    ("a metric", r"\s*([a-z][a-z0-9_.]*)"),
+    ("@ and a cutoff, or >=, >, <=, <", r"\s*(?:@\s*([prs]?)\s*([-+0-9._e]+))?\s*(>=|<=|>|<)"),
+    ("a number", r"\s*([-+]?[0-9.][-+0-9.e]*%?)\s*$"),
 )
 _FORM = "METRIC[@CUTOFF] >= NUMBER: precision@10000 >= .9, recall@p.95 >= .5, f1@s.7 >= .6, average_precision > .8"
 _AT_TARGET: dict[tuple[str, str], Callable[[Extremes, Fraction], tuple[float, float]]] = {
@@ -38,7 +41,10 @@ _AT_TARGET: dict[tuple[str, str], Callable[[Extremes, Fraction], tuple[float, fl
     ("rank", "p"): rank_at_precision,
     ("rank", "r"): rank_at_recall,
 }
-_HEADLINES = ("", "positives")
+_OF_THE_LIST = ("average_precision", "pr_area", "roc_auc", "max_f0.5", "max_f1", "max_f2", "breakeven", "r_precision",
+                "reciprocal_rank", "eleven_point_precision")  # fmt: skip
+_HEADLINES = ("", "positives", "step")
+_COUNTS = ("yield", "rank")
 
 
 @dataclass(frozen=True)
@@ -91,26 +97,40 @@ def _checked(text: str, evaluation: Evaluation, labelled: int) -> Checked:
     metric, kind, cutoff, operator, wanted = _parsed(text)
     lower, upper = _bounds(text, evaluation, (metric, kind, cutoff))
     outcome = _outcome(lower, upper, operator, wanted) if evaluation.curve.proves else "inconclusive"
-    needed = _labels_needed(lower, upper, wanted, labelled) if outcome == "inconclusive" else None
-    return Checked(text, lower, upper, outcome, needed if evaluation.curve.proves else None)
+    missing = int(evaluation.summary.get("account", {}).get("missing", 0))
+    needed = None
+    if outcome == "inconclusive" and evaluation.curve.proves and not missing:
+        needed = _labels_needed((lower, upper), wanted, labelled, evaluation.curve.n_items)
+    return Checked(text, lower, upper, outcome, needed)
 
 
 def _parsed(text: str) -> tuple[str, str, str, str, float]:
-    found = _CHECK.fullmatch(text)
-    if found is None:
-        begun = _CHECK.match(text) or re.match(
-            r"\s*[a-z0-9_]*(\s*@\s*[prs]?[-+0-9._e]+)?\s*((>=|<=|>|<)\s*)?", text, re.IGNORECASE
-        )
-        at = begun.end() if begun is not None else 0
-        rest = text[at : at + 20]
-        where = f"at '{rest}'" if rest.strip() else "at its end"
-        raise InputError(f"check '{text}' cannot be read {where} (character {at + 1})", f"write {_FORM}")
-    metric, kind, cutoff, operator, number = found.groups()
+    at = 0
+    groups: list[str | None] = []
+    for what, pattern in _PARTS:
+        found = re.compile(pattern, re.IGNORECASE).match(text, at)
+        if found is None:
+            at += len(text[at:]) - len(text[at:].lstrip())
+            rest = f"at '{text[at : at + 20]}'" if text[at:] else "at its end"
+            raise InputError(f"check '{text}' cannot be read {rest} (character {at + 1}): {what} is missing", _FORM)
+        groups += found.groups()
+        at = found.end()
+    metric, kind, cutoff, operator, number = (one or "" for one in groups)
+    return metric.lower(), kind.lower(), cutoff, operator, _wanted(text, metric.lower(), number)
+
+
+def _wanted(text: str, metric: str, number: str) -> float:
+    """The number that a metric is held against; of shares one in 0..1, or a percentage."""
     try:
         wanted = float(number[:-1]) / 100 if number.endswith("%") else float(number)
     except ValueError:
-        raise InputError(f"check '{text}': '{number}' is no number", f"write {_FORM}") from None
-    return metric.lower(), (kind or "").lower(), cutoff or "", operator, wanted
+        raise InputError(f"check '{text}': '{number}' is no number", _FORM) from None
+    least = -1.0 if metric == "mcc" else 0.0
+    if metric not in _COUNTS and not least <= wanted <= 1:
+        raise InputError(f"check '{text}': {metric} lies in {least:g}..1, and {number} does not", "60% and .6 are one")
+    if not math.isfinite(wanted):
+        raise InputError(f"check '{text}': '{number}' is no number", _FORM)
+    return wanted
 
 
 def _bounds(text: str, evaluation: Evaluation, asked: tuple[str, str, str]) -> tuple[float, float]:
@@ -136,28 +156,27 @@ def _bounds(text: str, evaluation: Evaluation, asked: tuple[str, str, str]) -> t
 
 def _rank(text: str, cutoff: str, curve: Curve) -> tuple[int, int]:
     try:
-        rank = int(cutoff)
-    except ValueError:
-        rank = int(float(cutoff)) if re.fullmatch(r"\d+(\.\d*)?e\d+", cutoff, re.IGNORECASE) else 0
-    if not 1 <= rank <= curve.n_items:
+        rank = Decimal(cutoff.replace("_", ""))
+    except InvalidOperation:
+        rank = Decimal(0)
+    if rank != rank.to_integral_value() or not 1 <= rank <= curve.n_items:
         raise InputError(
             f"check '{text}': '{cutoff}' is no rank in 1..{curve.n_items:,}", "a score is @s.7, a precision @p.9"
         )
-    return rank, rank
+    return int(rank), int(rank)
 
 
 def _of_the_list(text: str, evaluation: Evaluation, metric: str) -> tuple[float, float]:
-    rows = [row for row in evaluation.metrics.to_pylist() if row["argument"] in _HEADLINES]
-    known = {row["metric"]: row for row in reversed(rows)}
-    if metric not in known:
-        if metric in METRICS:
+    if metric not in _OF_THE_LIST:
+        if metric in (*METRICS, "yield", "rank"):
             raise InputError(f"check '{text}': {metric} has no cutoff", f"{metric}@10000 is of the first 10,000 items")
-        if not evaluation.curve.proves:
-            return np.nan, np.nan
         raise InputError(
-            f"check '{text}': there is no metric '{metric}' of the list", did_you_mean(metric, list(known))
+            f"check '{text}': there is no metric '{metric}' of the list", did_you_mean(metric, list(_OF_THE_LIST))
         )
-    lower, upper = known[metric]["lower"], known[metric]["upper"]
+    rows = [row for row in evaluation.metrics.to_pylist() if row["metric"] == metric and row["argument"] in _HEADLINES]
+    if not rows:  # bounds that promise nothing have none of the whole list
+        return np.nan, np.nan
+    lower, upper = rows[0]["lower"], rows[0]["upper"]
     return (np.nan if lower is None else lower), (np.nan if upper is None else upper)
 
 
@@ -176,12 +195,14 @@ def _outcome(lower: float, upper: float, operator: str, wanted: float) -> Outcom
     return "inconclusive" if low or high else "fail"
 
 
-def _labels_needed(lower: float, upper: float, wanted: float, labelled: int) -> int | None:
+def _labels_needed(bounds: tuple[float, float], wanted: float, labelled: int, n_items: int) -> int | None:
     """Labels at which bounds as wide as the distance from the estimate to the number wanted are forecast."""
+    lower, upper = bounds
     estimate = 2 * lower * upper / (lower + upper) if lower + upper > 0 else 0.0
     distance = abs(estimate - wanted)
     if not labelled or not math.isfinite(upper - lower) or distance < 0.02 * (upper - lower):
         return None
     needed = labelled * ((upper - lower) / 2 / distance) ** 2
     digits = 10 ** max(0, math.floor(math.log10(max(needed, 1))) - 1)
-    return int(max(labelled + 1, math.ceil(needed / digits) * digits))
+    rounded = int(math.ceil(needed / digits) * digits)
+    return rounded if labelled < rounded < n_items else None

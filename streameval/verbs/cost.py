@@ -82,8 +82,9 @@ def worth(
         adopted: Labels of the sample.
 
     Returns:
-        dict: `labels`; `begins`, the rank before which the sample says nothing; `half_widths`, by rank, relative to
-            precision: forecasts for lists of `min_precision`; `loguniform`, that of our plan at every rank.
+        dict: `labels`; `begins`, the rank before which ten draws are not expected; `half_widths`, by rank, relative to
+            precision: forecasts for lists of `min_precision`; `loguniform`, that of our plan at every rank;
+            None where no plan is as small.
 
     Raises:
         InputError: `adopted` is not in 1..`items`.
@@ -94,7 +95,10 @@ def worth(
         raise InputError(f"a sample of {adopted:,} items cannot be drawn of {items:,}")
     found = worth_of_uniform(items, adopted, confidence or 0.95, min_precision or 0.5)
     ours = create("loguniform", {"budget": adopted, "confidence": confidence, "min_precision": min_precision})
-    return {**found, "loguniform": ours.cost(items)["accuracy"]}
+    try:
+        return {**found, "loguniform": ours.cost(items)["accuracy"]}
+    except InputError:
+        return {**found, "loguniform": None}
 
 
 def _own(given: dict[str, Any], method: type[Method]) -> dict[str, Any]:

@@ -58,11 +58,13 @@ def adopt(
     files = [study / "plan.parquet", study / "plan.json"]
     record(study, "adopt", {"source": made.location["source"], "n_items": made.n_items, **made.ranking}, files, output)
     design = DESIGNS[drawn]
+    folder = shlex.quote(str(study))
     lines = [
         f"{made.table.num_rows:,} of {made.n_items:,} items are the sample; they and their labels are a study now.",
         f"Assumed: {design.stated}.",
         *([f"Bounds will promise nothing: {design.refused}."] if design.refused else []),
-        f"Next: streameval evaluate {shlex.quote(str(study))}",
+        *([f"Scores at cutoffs: streameval select {folder}, before evaluate."] if made.ranking.get("score") else []),
+        f"Next: streameval evaluate {folder}",
     ]
     result = {"study": str(study), "plan_id": made.plan_id, "labels": made.table.num_rows, **made.header()}
     output.say(result, lines)

@@ -29,7 +29,8 @@ def check(study: Path, *checks: str, summary: Path | None = None, output: Output
     from streameval.verbs.check import check as verb
 
     found = verb(study, checks)
-    claim = Study(study).evaluation().curve.claim
+    curve = Study(study).evaluation().curve
+    claim = curve.claim
     outcome = _worst([one.outcome for one in found])
     cells = [
         [one.check, *(_number(side) for side in (one.lower, one.upper)), one.outcome, _needed(one)] for one in found
@@ -37,10 +38,12 @@ def check(study: Path, *checks: str, summary: Path | None = None, output: Output
     head = ["check", "lower", "upper", "outcome", "labels that may decide"]
     meaning = band_meaning(claim)
     said = f"{meaning[0].upper()}{meaning[1:]}; assumed: {claim.assumes}. {claim.caution}".rstrip()
+    if not curve.proves and curve.findings:
+        said = curve.findings[0]
     if summary is not None:
         _append(summary, f"{study}: {outcome}", [head, *cells], said)
     result: dict[str, Any] = {"study": str(study), "outcome": outcome, "checks": [one.as_dict() for one in found],
-                              "claim": claim.as_dict()}  # fmt: skip
+                              "claim": claim.as_dict(), "why": "" if curve.proves else said}  # fmt: skip
     output.say(result, [*columns(head, cells), said, "", outcome])
     return {"pass": EXIT_DONE, "fail": EXIT_FAILS, "inconclusive": EXIT_INCONCLUSIVE}[outcome]
 

@@ -52,10 +52,11 @@ def _looks(row: dict[str, Any]) -> list[str]:
 def _worth(found: dict[str, Any]) -> list[str]:
     """What a sample that was drawn elsewhere is worth."""
     widths = ", ".join(f"~{one['half_width']:.2%} at rank {one['rank']:,}" for one in found["half_widths"])
+    ours = found["loguniform"]
     return [
-        f"A uniform sample of {found['labels']:,} drawn elsewhere: half-width {widths}; nothing before rank "
+        f"A uniform sample of {found['labels']:,} drawn elsewhere: half-width {widths}; little before rank "
         f"{found['begins']:,}.",
-        f"loguniform with as many labels: ~{found['loguniform']:.2%} at every rank.",
+        *([] if ours is None else [f"loguniform with as many labels: ~{ours:.2%} at every rank."]),
     ]
 
 

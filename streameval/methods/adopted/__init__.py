@@ -13,11 +13,11 @@ import numpy as np
 import pyarrow as pa
 
 from streameval.curve import Curve
-from streameval.curve.envelope import Points, close
+from streameval.curve.envelope import Envelope, Points, close
 from streameval.errors import InputError, did_you_mean
 from streameval.methods import Look, Method, check_confidence, check_items
 from streameval.methods.adopted import growth
-from streameval.methods.adopted.band import begins, mixture, points
+from streameval.methods.adopted.band import mixture, points
 from streameval.methods.adopted.checks import Contradiction, of_strata, of_weights
 from streameval.methods.adopted.designs import DESIGNS, FIXED_SIZE, Design
 from streameval.methods.adopted.fixed_size import FixedSize
@@ -119,12 +119,15 @@ class Adopted(Method):
         promises nothing, or the sample contradicts it.
         """
         against = self._contradictions(plan)
+        alone = close(plan.n_items, Points.none(), labels.rank, labels.label)
         envelope = close(plan.n_items, self._points(plan, labels), labels.rank, labels.label)
         claim = self._claim(plan, labels, against)
-        last, rate = self._rates(plan)
-        starts = begins(last, rate)
-        diagnostics = {"consistent": envelope.consistent, "begins": starts, "draw": [vars(one) for one in against]}
-        grid = np.unique(np.concatenate([plan.ranks, last, [starts]]))
+        if claim.coverage == "none" and not envelope.consistent:
+            envelope = alone  # bounds that cross are no picture either
+        begins = _begins(envelope, alone)
+        last, _ = self._rates(plan)
+        diagnostics = {"consistent": envelope.consistent, "begins": begins, "draw": [vars(one) for one in against]}
+        grid = np.unique(np.concatenate([plan.ranks, last, [begins]]))
         curve = Curve(plan.n_items, envelope, grid, claim, diagnostics)
         return curve if claim.coverage == "exact" else curve.with_findings(self._findings(curve, plan, labels))
 
@@ -184,7 +187,7 @@ class Adopted(Method):
 
     def _contradictions(self, plan: Plan) -> list[Contradiction]:
         if self.design.weighted:
-            return of_weights(_probability(plan), plan.n_items)
+            return of_weights(_probability(plan), _floor(plan))
         return of_strata(*_sample(plan))
 
     def _claim(self, plan: Plan, labels: Labels, against: list[Contradiction]) -> Claim:
@@ -213,15 +216,27 @@ class Adopted(Method):
             "bounds at every rank at once" + (f" and at all {self.looks} looks" if self.looks > 1 else "")
             + ", whatever the list."
         ]  # fmt: skip
-        starts = curve.diagnostics["begins"]
-        if starts > 1:
+        begins = curve.diagnostics["begins"]
+        if begins - 1 > np.count_nonzero(labels.rank[labels.known] < begins):
             sentences.append(
-                f"Before rank {starts:,} fewer than ten labels were to be drawn, too few for any statement there."
+                f"Before rank {begins:,} the bounds say no more than the labels there do: too few items were drawn."
             )
-        known = labels.label[labels.known]
-        if known.size >= 20 and known.min(initial=1) == 1:
-            sentences.append("Every label is positive: check that the table has not lost its negatives.")
+        known = np.unique(labels.label[labels.known])
+        if known.size == 1 and np.count_nonzero(labels.known) >= 20:
+            one, other = ("positive", "negatives") if known[0] else ("negative", "positives")
+            sentences.append(f"Every label is {one}: check that the table has not lost its {other}.")
         return tuple(sentences)
+
+
+def _begins(envelope: Envelope, alone: Envelope) -> int:
+    """First rank at which bounds say more than the labels alone; the last where none do.
+
+    Bounds run straight between kinks, so they part right after the last kink at which they are one.
+    """
+    ranks = np.union1d(envelope.kinks, alone.kinks)
+    (low, high), (least, most) = envelope.at(ranks), alone.at(ranks)
+    more = np.flatnonzero((low > least) | (high < most))
+    return int(ranks[more[0] - 1]) + 1 if more.size and more[0] else int(ranks[-1])
 
 
 def _sample(plan: Plan) -> tuple[Strata, Int64Array]:

@@ -7,6 +7,7 @@ at which the relative error is the same at every scale; c is fixed by the sample
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
@@ -85,8 +86,6 @@ def enlarged(plan: Plan, first: Strata, sample: Int64Array, look: int) -> Plan:
     stratum = np.searchsorted(first.last, rank).astype(np.int32)
     table = {"rank": rank, "stratum": stratum, "stratum_last": first.last[stratum], "adopted": came == 1,
              "look": came, "batch": batch}  # fmt: skip
-    from dataclasses import replace
-
     return replace(plan, table=pa.table(table)).with_notes(look=look)
 
 
