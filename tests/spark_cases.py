@@ -47,7 +47,7 @@ SCORES = {
 LABELLED = {
     "sorted": (np.sort(rng.integers(0, 5_000, N) / 8)[::-1], "one pass, as it is stored in score order"),
     "whole numbers": (rng.integers(0, 5_000, N), "a counter for every score"),
-    "64 bits": (rng.random(N), "bins of scores in "),
+    "64 bits": (rng.random(N), "ordered in memory"),
     "label missing": (rng.integers(0, 700, N), None),
 }
 CASES = {

@@ -169,9 +169,9 @@ def test_two_plans_of_one_seed_are_one_plan(study, tmp_path, monkeypatch):
     assert Study(tmp_path / "both").plan().plan_id == Study(tmp_path / "new").plan().plan_id
 
 
-@pytest.mark.parametrize("more", [("6", "6"), ("6", "12")], ids=["alike", "different"])
+@pytest.mark.parametrize("more", [("60", "60"), ("60", "120")], ids=["alike", "different"])
 def test_two_requests_for_more_labels_are_one_after_the_other(more, study, tmp_path):
-    command = ["plan", tmp_path / "list.parquet", "--study", tmp_path / "looks", "--seed", "7", "--budget", "20"]
+    command = ["plan", tmp_path / "list.parquet", "--study", tmp_path / "looks", "--seed", "7", "--budget", "100"]
     assert run([str(one) for one in (*command, "--method", "loguniform", "--looks", "4")]) == 0
     copies = {name: shutil.copytree(tmp_path / "looks", tmp_path / name) for name in "xy"}
     orders = set()

@@ -229,9 +229,9 @@ def test_the_same_run_again_leaves_the_same_bytes(study, ranking):
 
 
 def test_a_limit_of_time_ends_with_status_three(study, capsys, monkeypatch):
-    import streameval.verbs.select as verb
+    import streameval.rankings as opened
 
-    monkeypatch.setattr(verb, "open_ranking", lambda *arguments: threading.Event().wait())
+    monkeypatch.setattr(opened, "open_ranking", lambda *arguments: threading.Event().wait())
     capsys.readouterr()
     assert run(["select", str(study), "--time-limit", "0.05", "--log", "json"]) == 3
     last = events(capsys)[-1]
@@ -241,7 +241,7 @@ def test_a_limit_of_time_ends_with_status_three(study, capsys, monkeypatch):
 
 
 def test_a_limit_that_a_library_reports_in_its_own_words_is_still_a_limit(study, capsys, monkeypatch):
-    import streameval.verbs.select as verb
+    import streameval.rankings as opened
 
     def stubborn(*arguments):
         try:
@@ -249,7 +249,7 @@ def test_a_limit_that_a_library_reports_in_its_own_words_is_still_a_limit(study,
         except ValueError:
             raise RuntimeError("Query interrupted") from None
 
-    monkeypatch.setattr(verb, "open_ranking", stubborn)
+    monkeypatch.setattr(opened, "open_ranking", stubborn)
     assert run(["select", str(study), "--time-limit", "0.05s"]) == 3
     monkeypatch.undo()
     assert run(["select", str(study), "--time-limit", "10m"]) == 0
@@ -271,14 +271,15 @@ def test_recipes_for_schedulers_can_be_read():
     text = (Path(__file__).parent.parent / "streameval" / "guide" / "batch.md").read_text()
     blocks = re.findall(r"```(sh|python)\n(.*?)```", text, re.DOTALL)
     assert {kind for kind, _ in blocks} == {"sh", "python"}
+    entries = []
     for kind, block in blocks:
         if kind == "python":
             ast.parse(block)
             continue
         assert subprocess.run(["sh", "-n"], input=block, text=True, check=False).returncode == 0
-        entries = [line for line in block.splitlines() if re.search(r"[0-9*]+ [0-9*]+ \* \* \*", line)]
-        assert entries
-        assert not any(line.endswith(("&&", "\\")) or "%" in line for line in entries)
+        entries += [line for line in block.splitlines() if re.search(r"[0-9*]+ [0-9*]+ \* \* \*", line)]
+    assert entries
+    assert not any(line.endswith(("&&", "\\")) or "%" in line for line in entries)
 
 
 TERMINATED_WHILE_WRITING = """

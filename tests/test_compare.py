@@ -91,7 +91,7 @@ def test_each_side_has_half_of_delta(studies):
 
 def test_an_exact_side_leaves_all_of_delta_to_the_other(items, tmp_path):
     path, truth = items
-    study_of(path, tmp_path / "exact", "good", truth["good"], alpha=0.001)
+    study_of(path, tmp_path / "exact", "good", truth["good"], alpha=1e-9)
     study_of(path, tmp_path / "sampled", "noisy", truth["noisy"])
     found = compare(tmp_path / "exact", tmp_path / "sampled")
     assert found.a.curve.claim.coverage == "exact"

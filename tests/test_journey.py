@@ -73,7 +73,7 @@ def test_tasks_come_back_as_labels_by_their_number(ranking, tmp_path):
             JOIN '{labels}' l USING (rank)) TO '{by_task}'"""
     )
     direct = streameval.evaluate(study, labels=by_task)
-    assert direct.labels.column("label").to_pylist() == truth[direct.labels.column("rank").to_numpy() - 1].tolist()
+    assert direct.label_table.column("label").to_pylist() == truth[direct.labels.rank - 1].tolist()
     again = streameval.evaluate(study, labels=by_task)
     assert again.evaluation_id == direct.evaluation_id
 

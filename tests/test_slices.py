@@ -457,7 +457,7 @@ def test_a_real_list_by_forecast(real, tmp_path):
     path = real("fivethirtyeight_all")
     plan = streameval.plan(str(path), tmp_path / "st", method="loguniform", by="forecast", budget=20_000, seed=0)
     assert len(plan.notes["slices"]) == 25
-    assert 0.8 * 20_000 < plan.table.num_rows <= 20_000
+    assert 0.8 * 20_000 < plan.table.num_rows <= 20_000 + 5 * 20_000**0.5  # a budget is the mean of a random number
     truth = pq.read_table(path, columns=["label", "forecast"])
     label, names = truth.column("label").to_numpy(), np.array(truth.column("forecast").to_pylist())
     streameval.select(tmp_path / "st", columns=[])
@@ -535,7 +535,7 @@ def test_long_and_empty_names_fit_a_page_and_a_terminal(tmp_path, capsys):
     pq.write_table(table, tmp_path / "list.parquet")
     st = tmp_path / "st"
     assert run(["plan", str(tmp_path / "list.parquet"), "--study", str(st), "--by", "by"]) == 0
-    assert "(empty) 50" in capsys.readouterr().out
+    assert "(empty) 4" in capsys.readouterr().out
     plan = Study(st).plan()
     labels = pa.table({"rank": plan.ranks, "label": table.column("label").take(pa.array(plan.ranks - 1))})
     pq.write_table(labels, tmp_path / "labels.parquet")

@@ -76,9 +76,8 @@ def _affordable(method: Sequential, plan: Plan, looks: list[Look], more: int) ->
         grown = method.enlarged(plan, look.look)
         if grown.table.num_rows - planned <= more:
             return grown
-    raise InputError(
-        f"{more:,} more labels are below the next look", f"it takes about {looks[0].labels - planned:,} more"
-    )
+    least = method.enlarged(plan, looks[0].look).table.num_rows - planned
+    raise InputError(f"{more:,} more labels are below the next look", f"it takes {least:,} more")
 
 
 def _narrow_enough(looks: list[Look], half_width: float, calibration: float) -> Look:

@@ -18,6 +18,8 @@ from streameval.study.judging import as_read, curve_of, half_width_of, last_judg
 from streameval.study.vote_store import Given
 from streameval.types import Plan
 
+_SHOWN = 40  # strata
+
 
 @dataclass(frozen=True)
 class Progress(Tabular):
@@ -91,12 +93,17 @@ def forget(study: str | os.PathLike[str], source: str) -> int:
 
 
 def _strata(plan: Plan, known: np.ndarray) -> pa.Table:
-    """Planned and labelled ranks of every stratum; of every slice, where strata are those within slices."""
+    """Planned and labelled ranks of every stratum; of every slice, where strata are those within slices.
+
+    Where there is one stratum, or too many to be read, they are counted by power of ten of the rank.
+    """
     if plan.marks is not None:
         counted = plan.table.select(["slice"]).append_column("labelled", pa.array(known.astype(np.int64)))
         by_slice = counted.group_by("slice").aggregate([([], "count_all"), ("labelled", "sum")])
         return by_slice.rename_columns({"count_all": "planned", "labelled_sum": "labelled"}).sort_by("slice")
     stratum, rank = plan.table.column("stratum").to_numpy(), plan.ranks
+    if not 1 < np.unique(stratum).size <= _SHOWN:
+        stratum = np.floor(np.log10(rank) + 1e-12).astype(np.int32)
     numbers, start, planned = np.unique(stratum, return_index=True, return_counts=True)
     labelled = np.add.reduceat(known.astype(np.int64), start)
     return pa.table(

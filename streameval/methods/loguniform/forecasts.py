@@ -107,6 +107,8 @@ def simulate(design: Blocks, delta: float, of: Expected, runs: int, seed: int = 
 @functools.lru_cache(maxsize=64)  # every replicate of a simulation asks for the same plan
 def smallest_c(n_items: int, alpha: float, delta: float, precision: float, accuracy: float | None = None) -> float:
     """About the smallest density whose median half-width is within alpha."""
+    if alpha < 1e-7:  # every item, and squares would vanish
+        return 4.0 * max(2, n_items)
     guess = 7.2 * (1 - precision + 0.02) / precision / alpha**2
     if accuracy is None:
         return _least_density(n_items, alpha, guess, lambda c: median(blocks(n_items, c), delta, precision))
@@ -121,8 +123,6 @@ def smallest_c(n_items: int, alpha: float, delta: float, precision: float, accur
 def _least_density(n_items: int, alpha: float, guess: float, width: Callable[[float], float]) -> float:
     """Least c with width(c) <= alpha, to about half a percent; width falls about like c**-.5, and is 0 at 4·N."""
     low, high = 1.0, float(max(2, n_items)) * 4
-    if alpha < 1e-7:  # every item, and squares would vanish
-        return high
     c = min(high, max(4.0, guess))
     for step in range(16):
         found = width(c) if c < high else 0.0
