@@ -50,7 +50,11 @@ _NO_SIGN = 1e-12  # arguments of a logarithm below this are taken for 0: roundin
 
 @kernel
 def _stake(reward: float, probability: float, q: float) -> float:
-    """Stake m = pi D that is best for a share q of positives; `reward` is 1 - exp(-mu)."""
+    """Stake m = pi D that is best for a share q of positives; `reward` is e0 = 1 - exp(-mu).
+
+    It is the root of a quadratic: where (1-pi) log(1-m) + pi(1-q) log(1+(1-pi)m/pi) + pi q log(1+(1-pi)m/pi-e0/pi) is
+    largest in m.
+    """
     y = reward / probability
     b = 1.0 - y * (1.0 - probability * q)
     root = math.sqrt(b * b + 4.0 * (1.0 - probability) * y * q)
@@ -61,7 +65,7 @@ def _stake(reward: float, probability: float, q: float) -> float:
 
 @kernel
 def _sequence_gain(step: FloatArray, mu: float, q: float) -> float:
-    """Sum of s over a step: untaken ranks, then perhaps one that was taken."""
+    """Sum of s over a step: untaken ranks, then perhaps one that was taken, whose argument is 1 + change."""
     if step[REFERENCE] <= 0:
         return float(-mu * step[UNTAKEN])
     reward = -math.expm1(-mu)
