@@ -11,6 +11,10 @@ import pytest
 import streameval
 from streameval.cli import run
 from streameval.errors import InputError
+from streameval.methods.adopted import Adopted
+from streameval.methods.adopted.designs import DESIGNS
+from streameval.methods.adopted.steps import Floor, Strata
+from streameval.types import Labels
 
 N = 10_000
 
@@ -115,15 +119,27 @@ def test_drawn_items_without_a_label_widen_and_stay_in_the_account(listed, tmp_p
     assert found.summary["account"]["missing"] == 89
 
 
-@pytest.mark.parametrize("drawn", ["systematic", "blocks", "until", "quota", "convenience", "uncertainty"])
-def test_what_is_no_random_draw_has_estimates_and_promises_nothing(listed, tmp_path, capsys, drawn):
+def test_what_is_no_random_draw_has_estimates_and_promises_nothing(listed, tmp_path, capsys):
     folder, truth = listed
-    streameval.adopt(str(folder), tmp_path / "study", table(truth, uniform()).drop_columns(["item"]), drawn=drawn)
+    labels = table(truth, uniform()).drop_columns(["item"])
+    streameval.adopt(str(folder), tmp_path / "study", labels, drawn="systematic")
     assert run(["evaluate", str(tmp_path / "study")]) == 0
     said = capsys.readouterr().out
     assert said.startswith("These bounds promise nothing: ")
     assert streameval.Study(tmp_path / "study").evaluation().curve.claim.coverage == "none"
     assert run(["cut", str(tmp_path / "study"), "--precision", ".5", "--out", str(tmp_path / "cut")]) == 2
+
+
+@pytest.mark.parametrize("drawn", [name for name, design in DESIGNS.items() if design.refused])
+def test_no_design_that_is_refused_claims_anything(drawn):
+    method, rank = Adopted(drawn=drawn), uniform()
+    weighted = method.design.weighted
+    ranges = Floor(np.array([N]), np.array([0.08])) if weighted else Strata(np.array([N]), np.array([800]))
+    plan = method.adopt(N, 1, rank, ranges, np.full(800, 0.08) if weighted else None)
+    curve = method.curve(plan, Labels.of(plan, rank % 2))
+    assert curve.claim.coverage == "none"
+    assert method.design.refused in curve.findings[0]
+    assert np.isnan(method.weights(plan)).all()
 
 
 def test_a_sample_grows_by_labels_of_ours_and_both_count(listed, tmp_path, capsys):
@@ -150,10 +166,6 @@ def test_a_sample_grows_by_labels_of_ours_and_both_count(listed, tmp_path, capsy
 def test_both_samples_together_miss_no_more_than_they_may(listed):
     """Uniform samples and draws of ours, over seeds, at a confidence of .8 shared by three looks."""
     from test_sampling import binomial_tail
-
-    from streameval.methods.adopted import Adopted
-    from streameval.methods.adopted.steps import Strata
-    from streameval.types import Labels
 
     n, misses = 4_000, 0
     truth = (np.arange(n) % 100 < 100 - np.arange(n) // 50).astype(np.int8)

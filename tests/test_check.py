@@ -46,8 +46,10 @@ def study_of(folder, score, **options):
     return study, streameval.evaluate(study, labels=labels), how
 
 
-@pytest.mark.parametrize("kind", SCORES)
-@pytest.mark.parametrize("ascending", [False, True])
+@pytest.mark.parametrize(
+    ("kind", "ascending"),
+    [("float32, quantised", False), ("float64", True), ("half tied", False), ("half tied", True), ("int16", False)],
+)
 def test_every_score_is_counted_and_bounded_as_a_full_count_says(tmp_path, kind, ascending):
     score = SCORES[kind](np.random.default_rng(8))
     study, found, how = study_of(tmp_path, score, ascending=ascending)
