@@ -35,8 +35,6 @@ from streameval.rankings import open_ranking
 from streameval.remote import scan_jobs, worker
 from streameval.rows.options import RankingOptions
 
-pytestmark = pytest.mark.xdist_group("spark")  # which starts once, in one of the processes that share out the tests
-
 
 @pytest.fixture
 def small_shares(monkeypatch):
