@@ -1,6 +1,7 @@
 """What people and tools give by mistake: one line that says what is wrong, and nothing written."""
 
 import importlib.util
+import shlex
 import shutil
 import subprocess
 import sys
@@ -89,7 +90,7 @@ def test_a_full_disk_is_said_with_the_path(tmp_path, error):
 
 
 def test_a_reader_that_has_seen_enough_is_no_error():
-    closed = f'( {sys.executable} -m streameval --help; echo "status $?" >&2 ) | true'
+    closed = f'( {shlex.quote(sys.executable)} -m streameval --help; echo "status $?" >&2 ) | true'
     done = subprocess.run(["sh", "-c", closed], capture_output=True, text=True, check=False)
     assert done.stderr == "status 0\n"
 
