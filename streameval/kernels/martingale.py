@@ -66,12 +66,18 @@ def fill_blocks(n_items: int, head: int, offset: float, growth: float, out: Int6
 
 
 @kernel
+def best_stake(y: float, rate: float, q: float) -> tuple[float, float]:
+    """D of the docstring for a share q of positives, rate < 1; and R, of which more follows."""
+    b = 1 - y * (1 - rate * q)
+    root = math.sqrt(b * b + 4 * (1 - rate) * y * q)
+    return 2 * y * q / (b + root) if b > 0 else (root - b) / (2 * (1 - rate)), root
+
+
+@kernel
 def _gain(rate: float, mu: float, q: float, untaken: float, negative: float, positive: float) -> float:
     """Sum of s over the ranks of a class in a block, for a prediction q; forms without cancellation."""
     y = -math.expm1(-mu) / rate
-    b = 1 - y * (1 - rate * q)
-    root = math.sqrt(b * b + 4 * (1 - rate) * y * q)
-    stake = 2 * y * q / (b + root) if b > 0 else (root - b) / (2 * (1 - rate))
+    stake, root = best_stake(y, rate, q)
     gain = untaken * math.log1p(-rate * stake)
     if negative > 0:
         gain += negative * math.log1p((1 - rate) * stake)

@@ -17,8 +17,9 @@ gap log(1 - m), and the list's length never appears. Only pi of the taken rank i
 taken may make the last logarithm's argument negative, for which m >= (e0 - least)/(1 - least) suffices, `least` being
 the smallest probability in the gap. Where nothing can be taken any more, m = e0: each item may be positive.
 
-Stakes.  For a predicted share q of positives and probability pi, the expected logarithm is largest at the root that
-`_stake` returns; predictions use labels of lower ranks only. The choice affects the width and not the coverage.
+Stakes.  For a predicted share q of positives and probability pi, the expected logarithm is largest at the D of
+`streameval.kernels.martingale`; predictions use labels of lower ranks only. The choice affects the width and not the
+coverage.
 
 Missing labels.  One that is missing counts positive. Others' stakes then lie between those of the two extreme
 completions, and the sum is concave in a stake, so its least value is at one of these two.
@@ -35,7 +36,7 @@ import numpy as np
 
 from streameval.kernels.band import pmf_table, stratum_gain
 from streameval.kernels.jit import kernel
-from streameval.kernels.martingale import mixture_root
+from streameval.kernels.martingale import best_stake, mixture_root
 from streameval.typing import FloatArray
 
 RANK, UNTAKEN, REFERENCE, LEAST, PROBABILITY, LABEL, WIDTH, DRAWN, FOUND_LOW, FOUND_HIGH = range(10)
@@ -49,21 +50,6 @@ _NO_SIGN = 1e-12  # arguments of a logarithm below this are taken for 0: roundin
 
 
 @kernel
-def _stake(reward: float, probability: float, q: float) -> float:
-    """Stake m = pi D that is best for a share q of positives; `reward` is e0 = 1 - exp(-mu).
-
-    It is the root of a quadratic: where (1-pi) log(1-m) + pi(1-q) log(1+(1-pi)m/pi) + pi q log(1+(1-pi)m/pi-e0/pi) is
-    largest in m.
-    """
-    y = reward / probability
-    b = 1.0 - y * (1.0 - probability * q)
-    root = math.sqrt(b * b + 4.0 * (1.0 - probability) * y * q)
-    if b > 0:
-        return 2.0 * reward * q / (b + root)
-    return probability * (root - b) / (2.0 * (1.0 - probability)) if probability < 1 else 0.0
-
-
-@kernel
 def _sequence_gain(step: FloatArray, mu: float, q: float) -> float:
     """Sum of s over a step: untaken ranks, then perhaps one that was taken, whose argument is 1 + change."""
     if step[REFERENCE] <= 0:
@@ -71,7 +57,7 @@ def _sequence_gain(step: FloatArray, mu: float, q: float) -> float:
     reward = -math.expm1(-mu)
     stake = 0.0
     if step[REFERENCE] < 1:
-        stake = _stake(reward, step[REFERENCE], q)
+        stake = step[REFERENCE] * best_stake(reward / step[REFERENCE], step[REFERENCE], q)[0]
         if step[LEAST] < 1:
             stake = max(stake, (reward - step[LEAST]) / (1.0 - step[LEAST]) * (1.0 + 1e-9))
     if stake >= 1:
