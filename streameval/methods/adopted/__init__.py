@@ -97,14 +97,8 @@ class Adopted(Method):
             return np.full(plan.ranks.size, np.nan)
         if self.design.weighted:
             return 1 / _probability(plan)
-        first, _ = _sample(plan)
-        left = 1 - first.drawn / first.width
-        rate = 1 - left[np.searchsorted(first.last, plan.ranks)]
-        if plan.look > 1:
-            second = growth.strata_of(first, plan, plan.look)
-            more = (second.drawn / second.width)[np.searchsorted(second.last, plan.ranks)]
-            rate = rate + more - rate * more
-        return np.asarray(1 / rate)
+        last, rate = self._rates(plan)
+        return np.asarray(1 / rate[np.searchsorted(last, plan.ranks)])
 
     def cost(self, n_items: int) -> dict[str, Any]:
         """Nothing is planned (InputError); what a sample is worth says `worth`."""

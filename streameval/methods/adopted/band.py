@@ -36,16 +36,6 @@ def mixture(last: Int64Array, rate: FloatArray) -> FloatArray:
     return np.geomspace(low, high, max(1, round(math.log(high / low) / math.log(RATIO))) + 1)
 
 
-def begins(last: Int64Array, rate: FloatArray) -> int:
-    """First rank before which ten draws are expected: above it the sample alone says nothing; N where none is."""
-    width = np.diff(last, prepend=0)
-    expected = np.cumsum(width * rate)
-    at = int(np.searchsorted(expected, min(THIN, expected[-1])))
-    start = int(last[at] - width[at])
-    missing = THIN - (expected[at] - width[at] * rate[at])
-    return int(min(last[-1], start + math.ceil(missing / rate[at]))) if rate[at] > 0 else int(last[-1])
-
-
 def points(steps: FloatArray, mu: FloatArray, delta: float) -> Points:
     """Bounds on the yield at the end of each step, all true at once with probability 1 - delta or more."""
     rank = steps[:, RANK]

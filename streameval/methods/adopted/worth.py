@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,7 @@ import numpy as np
 from streameval.kernels.draw import draw_strata
 from streameval.methods import check_items
 from streameval.methods.adopted import Adopted
-from streameval.methods.adopted.band import begins
+from streameval.methods.adopted.band import THIN
 from streameval.methods.adopted.steps import Strata
 from streameval.types import Labels
 
@@ -25,7 +26,7 @@ def worth_of_uniform(n_items: int, labels: int, confidence: float, precision: fl
             `half_width` relative to precision, at N and the decades of ranks below it that the sample reaches.
     """
     method, whole = Adopted(confidence), Strata(np.array([check_items(n_items)]), np.array([labels]))
-    first = begins(whole.last, whole.drawn / whole.width)
+    first = min(n_items, math.ceil(THIN * n_items / labels))
     ranks = [n_items // 10**k for k in range(_DECADES) if n_items // 10**k >= first] or [n_items]
     widths = []
     for seed in range(_DRAWS):
