@@ -66,6 +66,13 @@ def find(connection: Connection, opened: Opened, asked: LabelColumns) -> SourceC
     )
 
 
+def listed_name(key: str, names: Sequence[str]) -> str | None:
+    """The items' own column of a name, whatever its capitals; the first of several, None where there is none."""
+    if key in names:
+        return key
+    return next((name for name in names if name.lower() == key.lower()), None)
+
+
 @dataclass(frozen=True)
 class _Search:
     opened: Opened

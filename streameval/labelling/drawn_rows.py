@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from streameval.errors import InputError, did_you_mean
 from streameval.labelling import expressions as sql
-from streameval.labelling.columns import SourceColumns, find
+from streameval.labelling.columns import SourceColumns, find, listed_name
 from streameval.labelling.duckdb_session import Connection, connected, one_line_errors, quote
 from streameval.labelling.match_items import refuse_shortened, shortened
 from streameval.labelling.options import LabelColumns
@@ -187,8 +187,7 @@ class _Reading:
         return DrawnRows(ranks.astype(np.int64), None if weights is None else weights[order], keys, on)
 
     def _listed(self, key: str) -> str:
-        by_lower = {name.lower(): name for name in reversed(list(self.listed.names))}
-        name = key if key in self.listed.names else by_lower.get(key.lower())
+        name = listed_name(key, self.listed.names)
         if name is None:
             hint = did_you_mean(key, list(self.listed.names))
             raise InputError(f"{self.name}: labels come with '{key}', which the ranking does not have", hint)

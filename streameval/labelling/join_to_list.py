@@ -14,7 +14,7 @@ import pyarrow as pa
 from streameval.errors import InputError
 from streameval.kernels.placing import MISSING, place_labels
 from streameval.labelling import expressions as sql
-from streameval.labelling.columns import SourceColumns, find
+from streameval.labelling.columns import SourceColumns, find, listed_name
 from streameval.labelling.duckdb_session import Connection, connected, in_batches, one_line_errors, quote
 from streameval.labelling.match_items import refuse_shortened, shortened
 from streameval.labelling.options import LabelColumns
@@ -105,10 +105,9 @@ def _joined(connection: Connection, columns: SourceColumns, keys: ItemKeys, name
 
 def _by_keys(connection: Connection, columns: SourceColumns, keys: ItemKeys, name: str) -> tuple[str, str]:
     """Make the table `se_items`; returns what joins it, and what is true of keys that lost digits."""
-    by_lower = {column.lower(): column for column in reversed(list(keys.names))}
     names = []
     for key in columns.keys:
-        column = key if key in keys.names else by_lower.get(key.lower())
+        column = listed_name(key, keys.names)
         if column is None:
             raise InputError(f"{name}: labels come with '{key}', which the list does not have")
         names.append(column)

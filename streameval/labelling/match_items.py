@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from streameval.errors import InputError, did_you_mean
 from streameval.labelling import expressions as sql
-from streameval.labelling.columns import SourceColumns
+from streameval.labelling.columns import SourceColumns, listed_name
 from streameval.labelling.duckdb_session import Connection, quote
 from streameval.labelling.readers import given
 from streameval.types import Plan
@@ -81,14 +81,15 @@ def _tasks(selection: pa.Table, extra: pa.Table | None) -> pa.Table:
 
 def _by_items(connection: Connection, selection: pa.Table | None, columns: SourceColumns, name: str) -> Join:
     have = [] if selection is None else [n for n in selection.column_names if n not in OURS]
-    by_lower = {n.lower(): n for n in reversed(have)}
+    names: list[str] = []
     for key in columns.keys:
-        if key.lower() not in by_lower:
+        own = listed_name(key, have)
+        if own is None:
             raise InputError(
                 f"{name}: labels come with '{key}', which the study's selection does not have",
                 f"run `streameval select` first; {did_you_mean(key, have)}",
             )
-    names = [key if key in have else by_lower[key.lower()] for key in columns.keys]
+        names.append(own)
     connection.register("se_selection", selection.select(["rank", *names]) if selection is not None else None)
     kinds = {row[0]: row[1] for row in connection.execute("DESCRIBE se_selection").fetchall()}
     keys = [sql.known_key(quote(n), kinds[n]) for n in names]
