@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
 from streameval.curve.envelope import Points
 from streameval.kernels.sequential_band import RANK, sequential_upper
 from streameval.methods.adopted.steps import flipped
+from streameval.methods.loguniform.design import LOG_ODDS, spaced
 from streameval.typing import FloatArray, Int64Array
 
-RATIO = 1.5  # of neighbouring mu
 THIN = 10  # expected draws below which nothing can be said
-_EVIDENCE = 13.8  # squared standard errors, twice over, that a bound lies away
 _VARIANCE = 0.25  # of a label: that of precision .5, the widest
 
 
@@ -28,12 +25,11 @@ def mixture(last: Int64Array, rate: FloatArray) -> FloatArray:
     each = np.where(drawn, (1 - rate) / np.where(rate > 0, rate, 1.0), 0.0) * _VARIANCE
     whole = np.cumsum(each * width)
     begun = np.maximum(0.0, whole - each * width) + each * np.minimum(width, THIN / np.where(drawn, rate, 1.0))
-    best = 1 / (np.sqrt(np.stack([begun, whole]) / _EVIDENCE) + 1 / (3 * np.where(drawn, rate, 1.0)))
+    best = 1 / (np.sqrt(np.stack([begun, whole]) / LOG_ODDS) + 1 / (3 * np.where(drawn, rate, 1.0)))
     best = best[:, drawn]
     if not best.size:
         return np.ones(1)
-    low, high = 0.6 * best.min(), 1.6 * best.max()
-    return np.geomspace(low, high, max(1, round(math.log(high / low) / math.log(RATIO))) + 1)
+    return spaced(0.6 * best.min(), 1.6 * best.max())
 
 
 def points(steps: FloatArray, mu: FloatArray, delta: float) -> Points:

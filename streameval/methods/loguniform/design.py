@@ -90,6 +90,11 @@ def mixture(design: Blocks, variance: float, least_variance: float | None = None
 
     low = 0.8 * best(-1, variance)
     high = best(near, variance if least_variance is None else least_variance)
+    return spaced(low, high)
+
+
+def spaced(low: float, high: float) -> FloatArray:
+    """The mu of a mixture between two, each about `RATIO` times the one before."""
     return np.geomspace(low, high, max(1, round(math.log(high / low) / math.log(RATIO))) + 1)
 
 
