@@ -16,7 +16,7 @@ from streameval.counting.label_counts import TiedGroups
 from streameval.errors import InputError
 from streameval.kernels import words as kernels
 from streameval.order.first_bins import FirstStage, first_stage
-from streameval.stores.scratch import ScratchFile
+from streameval.stores.scratch import ScratchFile, Spill
 from streameval.typing import Int64Array, UInt8Array, UInt32Array, UInt64Array
 
 BYTES_PER_ITEM = 8
@@ -90,35 +90,18 @@ class KeyRanges:
 
 
 class WordStore:
-    """Words that wait: in memory up to a limit, and beyond it in a file.
-
-    Args:
-        memory: Bytes that may be held.
-        n_items: How many words will come: their room on the disk is reserved before the first.
-    """
+    """Words that wait, in memory up to a limit of bytes, and beyond it in a file; `n_items` of them will come."""
 
     def __init__(self, file: ScratchFile, memory: float, n_items: int) -> None:
-        self._file, self._memory, self._lock = file, memory, threading.Lock()
-        self._held: list[UInt64Array] = []
-        beyond = BYTES_PER_ITEM * n_items - int(memory)
-        if beyond > 0:
-            file.reserve(beyond)
+        self._spill = Spill(file, memory, BYTES_PER_ITEM * n_items)
 
     def keep(self, words: UInt64Array) -> int:
-        """Keep words, from any thread; returns a number by which they are found again: below 0 in memory."""
-        with self._lock:
-            if words.nbytes <= self._memory:
-                self._memory -= words.nbytes
-                self._held.append(words)
-                return -len(self._held)
-        return self._file.append(words.data)
+        """Keep words, from any thread; returns a number by which they are found again."""
+        return self._spill.keep(words.data)
 
     def read(self, number: int, first: int, last: int) -> UInt64Array:
         """Some of the words that were kept under a number."""
-        if number < 0:
-            return self._held[-number - 1][first:last]
-        content = self._file.read(number + BYTES_PER_ITEM * first, BYTES_PER_ITEM * (last - first))
-        return np.frombuffer(content, np.uint64)
+        return np.frombuffer(self._spill.read(number, BYTES_PER_ITEM * first, BYTES_PER_ITEM * last), np.uint64)
 
 
 @dataclass
