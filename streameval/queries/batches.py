@@ -111,6 +111,11 @@ class ManyRows:
             scores = ScoreOrder("float32", scores.ascending)
         return ManyRows(LabelledRows(order.units, label, order.score, scores), options, names, ranking.fingerprint)
 
+    @staticmethod
+    def unlabelled(ranking: Ranking, options: PerRanking) -> ManyRows:
+        """Open rows of which no label is read."""
+        return ManyRows.of(ranking, options.per[0], options)
+
     @property
     def whole(self) -> bool:
         """Whether one column of integers names the rankings."""

@@ -10,7 +10,9 @@ from typing import Any
 from streameval.reporting.charts import POLICY
 from streameval.reporting.tables import table
 from streameval.study.rankings_files import RankingsEvaluation
+from streameval.study.rankings_sample import RankingsSample
 from streameval.text import printable
+from streameval.types import TRUTH
 
 _WIDTH, _HEIGHT = 280, 90
 _PICTURED = ("average_precision", "reciprocal_rank", "ndcg", "roc_auc")
@@ -32,12 +34,62 @@ def render(name: str, found: RankingsEvaluation) -> str:
         "<h2>Provenance</h2>",
         _provenance(summary),
     ]
+    return _page(name, found.evaluation_id, body)
+
+
+def render_sample(name: str, found: RankingsSample) -> str:
+    """Draw the page of rankings that were drawn."""
+    rows = found.metrics.to_pylist()
+    sides = ("lower", "estimate", "upper", "normal_lower", "normal_upper")
+    cells = [[f"{row['metric']} {row['argument']}", *(number(row[side]) for side in sides)] for row in rows]
+    head = ["metric", "lower", "estimate", "upper", "normal from", "to"]
+    body = [
+        f"<h1>Rankings of {_text(name)}</h1>",
+        f'<p class="verdict">{_text(sample_sentence(found.summary))}</p>',
+        "<h2>Means</h2>",
+        table(head, cells),
+        f"<p class='soft'>{_text(NORMAL)} {_text(UNKNOWN)}</p>",
+        "<h2>Labels</h2>",
+        table(["", ""], [[key, f"{value:,}"] for key, value in found.summary["account"].items()]),
+        "<h2>Provenance</h2>",
+        _provenance(found.summary),
+    ]
+    return _page(name, found.evaluation_id, body)
+
+
+def sample_sentence(summary: Any) -> str:
+    """What the bounds of drawn rankings claim."""
+    claim, account = summary["claim"], summary["account"]
+    said = f"{account['labelled']:,} of {account['planned']:,} labels, of {summary['parameters']['rankings']:,} of "
+    said += f"{summary['rankings']:,} rankings."
+    if claim["coverage"] == "exact":
+        return (
+            f"Every ranking is labelled down to its item {summary['parameters']['at']}: these means are exact. ({said})"
+        )
+    caution = "" if claim["about"] == TRUTH else f" This is no claim about the truth: {claim['why']}."
+    return (
+        f"With probability {claim['confidence']:g}, all of these means over all rankings lie inside their bounds, "
+        f"whatever the rankings are. ({said}){caution}"
+    )
+
+
+NORMAL = (
+    "The normal interval is that of each mean alone, and an approximation: where most rankings are 0 it misses far "
+    "more often than it says."
+)
+UNKNOWN = (
+    "Average precision, recall and nDCG depend on items below the first k, of which these labels say nothing: they are "
+    "not claimed."
+)
+
+
+def _page(name: str, identity: str, body: Sequence[str]) -> str:
     style = (resources.files("streameval.reporting") / "page.css").read_text(encoding="utf-8")
     return (
         '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">'
-        f'<meta name="streameval-evaluation" content="{found.evaluation_id}"><link rel="icon" href="data:,">'
+        f'<meta name="streameval-evaluation" content="{identity}"><link rel="icon" href="data:,">'
         f"<title>streameval: {_text(name)}</title><style>{style}</style></head><body><main>\n"
         + "\n".join(body)
         + "\n</main></body></html>\n"

@@ -268,7 +268,8 @@ class _Writer:
 def is_many(folder: Path) -> bool:
     """Whether a folder holds results of many rankings."""
     try:
-        return bool(read_json(folder / "evaluation.json", AGAIN).get("per"))
+        summary = read_json(folder / "evaluation.json", AGAIN)
+        return bool(summary.get("per")) and summary.get("method") == "exact"
     except (FileNotFoundError, StudyError):
         return False
 

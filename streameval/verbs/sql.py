@@ -18,11 +18,12 @@ from streameval.rows.options import RankingOptions
 from streameval.slices.files import slice_tables
 from streameval.stores.temporary import temporary_folder
 from streameval.study import Study
-from streameval.study.database.rankings import rankings_database
+from streameval.study.database.rankings import SAMPLE_TABLES, plain_database, rankings_database
 from streameval.study.database.session import Session
 from streameval.study.database.writer import database
 from streameval.study.provenance import commands
 from streameval.study.rankings_files import RANKINGS, RankingsEvaluation, is_many, read_results
+from streameval.study.rankings_sample import RankingsSample, is_sample, read_sample
 from streameval.study.result_files import Evaluation
 from streameval.types import Plan
 
@@ -79,6 +80,8 @@ def connect(
 
 def _writer(folder: Study) -> Callable[[str], None]:
     """Give the writer of the database of whatever a folder holds."""
+    if is_sample(folder.folder):
+        return sample_writer(read_sample(folder.folder))
     if is_many(folder.folder):
         return rankings_writer(read_results(folder.folder), folder.folder / RANKINGS)
     evaluation = folder.evaluation()
@@ -89,6 +92,11 @@ def rankings_writer(found: RankingsEvaluation, rankings: Path) -> Callable[[str]
     """Give the writer of `study.duckdb` of many rankings, whose rows are in a file."""
     tables = {"metrics": found.metrics, "by_size": found.by_size, "histograms": found.histograms}
     return rankings_database(open_rows(str(rankings), RankingOptions()), tables, found.summary)
+
+
+def sample_writer(found: RankingsSample) -> Callable[[str], None]:
+    """Give the writer of `study.duckdb` of rankings that were drawn."""
+    return plain_database(lambda: found.tables, SAMPLE_TABLES)
 
 
 def writer(folder: Study, plan: Plan | None, evaluation: Evaluation) -> Callable[[str], None]:

@@ -15,7 +15,7 @@ from streameval.labelling.duckdb_session import literal
 from streameval.rows import Rows
 from streameval.study.database.writer import STORAGE
 
-_TABLES = {
+TABLES = {
     "rankings": "One row per ranking: its name, items, positives, misses (positives that it never returned), and each "
     "metric: worst, expected and best over all orders of tied items; null where it is undefined.",
     "metrics": "Means over rankings. Lower and upper: all tied items in the worst, in the best order. no_positives: "
@@ -24,6 +24,12 @@ _TABLES = {
     "histograms": "How many rankings with a positive have a metric of at_least and below at_least + 0.05; the last "
     "holds 1 too.",
     "provenance": "One row: what was evaluated.",
+}
+SAMPLE_TABLES = {
+    "metrics": "Bounds on means over all rankings; the normal interval beside them promises nothing.",
+    "rankings": "One row per ranking that was drawn; lower and upper differ where labels are missing.",
+    "labels": "One row per planned item; rank is its stored row, from 1; label is null where there is none.",
+    "issues": "Every row of a label table, and every item, that is not as it should be.",
 }
 
 
@@ -46,18 +52,27 @@ def rankings_database(
         for unit in rankings.units(names[0]):
             yield from unit.read(names).select(names).cast(rankings.schema.remove_metadata()).to_batches()
 
+    def given() -> dict[str, Any]:
+        reader = pa.RecordBatchReader.from_batches(rankings.schema.remove_metadata(), parts())
+        return {"rankings": reader, **tables, "provenance": provenance}
+
+    return plain_database(given, TABLES)
+
+
+def plain_database(given: Callable[[], Mapping[str, Any]], comments: Mapping[str, str]) -> Callable[[str], None]:
+    """Give the writer of a DuckDB file of some tables, or readers of them, each with a comment."""
+
     def write(path: str) -> None:
         os.unlink(path) if os.path.exists(path) else None
         try:
             with duckdb.connect() as connection:
                 connection.execute(f"ATTACH {literal(path)} AS study (STORAGE_VERSION '{STORAGE}')")
                 connection.execute("USE study")
-                reader = pa.RecordBatchReader.from_batches(rankings.schema.remove_metadata(), parts())
-                for name, given in (("rankings", reader), *tables.items(), ("provenance", provenance)):
-                    connection.register("se_given", given)
+                for name, rows in given().items():
+                    connection.register("se_given", rows)
                     connection.execute(f"CREATE TABLE {name} AS SELECT * FROM se_given")
                     connection.unregister("se_given")
-                    connection.execute(f"COMMENT ON TABLE {name} IS {literal(_TABLES[name])}")
+                    connection.execute(f"COMMENT ON TABLE {name} IS {literal(comments[name])}")
                 connection.execute("USE memory")
                 connection.execute("DETACH study")
         except duckdb.Error as error:
