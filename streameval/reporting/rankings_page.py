@@ -63,9 +63,7 @@ def sample_sentence(summary: Any) -> str:
     said = f"{account['labelled']:,} of {account['planned']:,} labels, of {summary['parameters']['rankings']:,} of "
     said += f"{summary['rankings']:,} rankings."
     if claim["coverage"] == "exact":
-        return (
-            f"Every ranking is labelled down to its item {summary['parameters']['at']}: these means are exact. ({said})"
-        )
+        return f"Every ranking is labelled down to item {summary['parameters']['at']}: these means are exact. ({said})"
     caution = "" if claim["about"] == TRUTH else f" This is no claim about the truth: {claim['why']}."
     return (
         f"With probability {claim['confidence']:g}, all of these means over all rankings lie inside their bounds, "

@@ -104,14 +104,17 @@ def _say_rankings(found: RankingsComparison, files: tuple[Path | None, Path | No
     ]  # fmt: skip
     head = ["", "a", "b", "a - b", "normal from", "to", "higher", "a wins", "b wins"]
     lines = [f"a: {found.a}", f"b: {found.b}", f"{found.rankings:,} rankings are in both.{alone}", "",
-             *columns(head, cells), "", PAIRED_SENTENCE.format(found.confidence)]  # fmt: skip
+             *columns(head, cells), "", _paired(found.confidence)]  # fmt: skip
     shown = {"a": found.a, "b": found.b, "rankings": found.rankings, "only_a": found.only_a, "only_b": found.only_b}
     output.say({**shown, "confidence": found.confidence, "differences": rows}, lines)
 
 
 _PAIRED = ("a", "b", "estimate", "normal_lower", "normal_upper")
-PAIRED_SENTENCE = (
-    "Means and differences are exact for these rankings; one is called higher where it is so in every order of tied "
-    "items. The normal interval (paired differences, {:g}) is about many more rankings, if these were drawn at random "
-    "from them: an approximation."
-)
+
+
+def _paired(confidence: float) -> str:
+    return (
+        "Means and differences are exact for these rankings; one is called higher where it is so in every order of "
+        f"tied items. The normal interval (paired differences, {confidence:g}) is about many more rankings, if these were "
+        "drawn at random from them: an approximation."
+    )

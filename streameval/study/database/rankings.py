@@ -22,12 +22,12 @@ TABLES = {
     "whether rankings without a positive count as 0 or are left out; rankings: how many the mean is over.",
     "by_size": "Rankings by their number of items; means are over those with a positive.",
     "histograms": "How many rankings with a positive have a metric of at_least and below at_least + 0.05; the last "
-    "holds 1 too.",
+    "has 1 too.",
     "provenance": "One row: what was evaluated.",
 }
 SAMPLE_TABLES = {
     "metrics": "Bounds on means over all rankings; the normal interval beside them promises nothing.",
-    "rankings": "One row per ranking that was drawn; lower and upper differ where labels are missing.",
+    "rankings": "One row per ranking that was drawn; lower and upper are apart where labels are missing.",
     "labels": "One row per planned item; rank is its stored row, from 1; label is null where there is none.",
     "issues": "Every row of a label table, and every item, that is not as it should be.",
 }
