@@ -7,24 +7,33 @@ fit, else in a scratch file, and a range that memory cannot sort at once is part
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 
-from streameval.counting.label_counts import TiedGroups
+from streameval.counting.block_sums import BlockSums
+from streameval.counting.blocks import Block, blocks, sum_range
+from streameval.counting.labelled_rows import RowRange, in_order
 from streameval.errors import InputError
 from streameval.kernels import words as kernels
+from streameval.kernels.words import Words
 from streameval.order.first_bins import FirstStage, first_stage
 from streameval.stores.scratch import ScratchFile
 from streameval.typing import Int64Array, UInt8Array, UInt32Array, UInt64Array
 
-BYTES_PER_ITEM = 8
-_BYTES_TO_SORT = 48  # per item of a range: its words twice, its groups, and what their sums take
+_BYTES_TO_SORT = 48  # per item of a range: its words three times, and what their sums take
 _RANGE_ROWS = 1 << 17  # of a range: what is sorted in the second-level cache
 _MOST_PARTS = 1 << 9  # more would be written in pieces too small for a disk
 _BINS = 1 << 12
 _NOTHING = np.empty(0, np.uint64)
+
+
+def word_type(shift: int) -> np.dtype[Any]:
+    """Type of the words of keys whose lowest `shift` bits are zero."""
+    return np.dtype(np.uint32 if shift >= 32 else np.uint64)
 
 
 @dataclass(frozen=True)
@@ -36,18 +45,20 @@ class PartedRows:
     """
 
     edges: Int64Array
-    words: UInt64Array = field(repr=False)
+    words: Words = field(repr=False)
     facts: UInt64Array = field(repr=False)
 
     def packed(self) -> bytes:
-        """All numbers, 64 bits each."""
-        return np.concatenate([self.edges.view(np.uint64), self.facts.ravel(), self.words]).tobytes()
+        """All numbers as they are."""
+        return b"".join([self.edges.tobytes(), self.facts.tobytes(), self.words.tobytes()])
 
     @staticmethod
-    def unpacked(payload: bytes, ranges: int) -> PartedRows:
-        """What was packed, of so many ranges."""
-        edges, facts, words = np.split(np.frombuffer(payload, np.uint64), [ranges + 1, 4 * ranges + 1])
-        return PartedRows(edges.view(np.int64), words, facts.reshape(3, ranges))
+    def unpacked(payload: bytes, ranges: KeyRanges) -> PartedRows:
+        """What was packed, of these ranges."""
+        count, end = ranges.count, 8 * (4 * ranges.count + 1)
+        edges = np.frombuffer(payload, np.int64, count + 1)
+        facts = np.frombuffer(payload, np.uint64, 3 * count, 8 * (count + 1)).reshape(3, count)
+        return PartedRows(edges, np.frombuffer(payload, word_type(ranges.shift), offset=end), facts)
 
 
 @dataclass(frozen=True)
@@ -57,13 +68,15 @@ class KeyRanges:
     Attributes:
         part (uint32 array, shape (bins,)): The part that each bin belongs to. Keys that differ in their highest bit
             share a part, and no range.
+        shift: Lowest bits that are zero in every key; with 32 or more, words are 32 bits long.
     """
 
     stage: FirstStage
     part: UInt32Array
+    shift: int = 0
 
     @staticmethod
-    def of(sample: UInt64Array, n_items: int, most_rows: int) -> KeyRanges:
+    def of(sample: UInt64Array, n_items: int, most_rows: int, shift: int = 0) -> KeyRanges:
         """Make ranges from some keys: of up to `most_rows` items, if the others are like them.
 
         The smallest and the largest key, where they differ, are in different ranges.
@@ -73,7 +86,7 @@ class KeyRanges:
         bins = stage.place(sample, _NOTHING, 0, np.empty(sample.size, np.uint32))
         found = np.bincount(bins, minlength=stage.count)
         before = np.cumsum(found) - found
-        return KeyRanges(stage, (before * wanted // sample.size + (before > 0)).astype(np.uint32))
+        return KeyRanges(stage, (before * wanted // sample.size + (before > 0)).astype(np.uint32), shift)
 
     @property
     def count(self) -> int:
@@ -82,10 +95,10 @@ class KeyRanges:
 
     def split(self, keys: UInt64Array, labels: UInt8Array) -> PartedRows:
         """Part some rows."""
-        part = self.part[self.stage.place(keys, _NOTHING, 0, np.empty(keys.size, np.uint32))]
-        edges, words = np.zeros(self.count + 1, np.int64), np.empty(keys.size, np.uint64)
+        bins = self.stage.place(keys, _NOTHING, 0, np.empty(keys.size, np.uint32))
+        edges, words = np.zeros(self.count + 1, np.int64), np.empty(keys.size, word_type(self.shift))
         facts = np.empty((3, self.count), np.uint64)
-        kernels.part_words(keys, labels, part, edges, words, facts)
+        kernels.part_words((keys, labels, bins), self.part, np.uint64(self.shift), edges, words, facts)
         return PartedRows(edges, words, facts)
 
 
@@ -95,16 +108,18 @@ class WordStore:
     Args:
         memory: Bytes that may be held.
         n_items: How many words will come: their room on the disk is reserved before the first.
+        shift: See `KeyRanges`.
     """
 
-    def __init__(self, file: ScratchFile, memory: float, n_items: int) -> None:
+    def __init__(self, file: ScratchFile, memory: float, n_items: int, shift: int = 0) -> None:
         self._file, self._memory, self._lock = file, memory, threading.Lock()
-        self._held: list[UInt64Array] = []
-        beyond = BYTES_PER_ITEM * n_items - int(memory)
+        self._held: list[Words] = []
+        self._type = word_type(shift)
+        beyond = self._type.itemsize * n_items - int(memory)
         if beyond > 0:
             file.reserve(beyond)
 
-    def keep(self, words: UInt64Array) -> int:
+    def keep(self, words: Words) -> int:
         """Keep words, from any thread; returns a number by which they are found again: below 0 in memory."""
         with self._lock:
             if words.nbytes <= self._memory:
@@ -113,12 +128,12 @@ class WordStore:
                 return -len(self._held)
         return self._file.append(words.data)
 
-    def read(self, number: int, first: int, last: int) -> UInt64Array:
+    def read(self, number: int, first: int, last: int) -> Words:
         """Some of the words that were kept under a number."""
         if number < 0:
             return self._held[-number - 1][first:last]
-        content = self._file.read(number + BYTES_PER_ITEM * first, BYTES_PER_ITEM * (last - first))
-        return np.frombuffer(content, np.uint64)
+        size = self._type.itemsize
+        return np.frombuffer(self._file.read(number + size * first, size * (last - first)), self._type)
 
 
 @dataclass
@@ -151,7 +166,7 @@ class Parted:
             else:
                 yield from pile.parted(most_rows).piles(most_rows)
 
-    def pieces(self, r: int) -> Iterator[UInt64Array]:
+    def pieces(self, r: int) -> Iterator[Words]:
         """Words of a range, as they were kept."""
         for number, edges in self._kept:
             if edges[r] < edges[r + 1]:
@@ -187,76 +202,122 @@ class Pile:
     @property
     def start(self) -> int:
         """Its smallest key."""
-        return int(self.top) | self.low >> 1
+        return int(self.top) | self.low >> 1 << self.of.ranges.shift
 
     @property
     def one_key(self) -> bool:
         """Whether all items have one key."""
         return self.low >> 1 == self.high >> 1
 
-    def groups(self) -> TiedGroups:
-        """Groups of tied items: the words are sorted, unless they are all of one key."""
+    def rows(self) -> SortedRows:
+        """Its items in order: the words are sorted, unless they are all of one key."""
         if self.one_key:
-            return TiedGroups(np.array([self.start], np.uint64), np.array([self.size]), np.array([self.positives]))
+            return SortedRows(self, None, 0, self.size)
         words = np.concatenate(list(self.of.pieces(self.number)))
         spare = np.empty_like(words)
-        if kernels.sort_words(words, spare):
-            words, spare = spare, words
-        sizes, positives = np.empty(words.size, np.int64), np.empty(words.size, np.int64)
-        n = kernels.group_words(words, spare, sizes, positives)
-        return TiedGroups(spare[:n] | self.top, sizes[:n], positives[:n])
+        return SortedRows(self, spare if kernels.sort_words(words, spare) else words, 0, self.size)
 
     def parted(self, most_rows: int) -> Parted:
         """Part it again. Its smallest and largest key come into different ranges, so none stays as it was."""
-        step = max(1, self.size >> 16)
-        sample = np.concatenate([np.array([self.low, self.high], np.uint64),
-                                 *(piece[::step] for piece in self.of.pieces(self.number))])  # fmt: skip
-        ranges = KeyRanges.of(sample >> np.uint64(1) | self.top, self.size, most_rows)
+        step, shift = max(1, self.size >> 16), self.of.ranges.shift
+        ends = np.array([self.low, self.high], np.uint64)
+        some = [piece[::step].astype(np.uint64) for piece in self.of.pieces(self.number)]
+        sample = np.concatenate([ends, *some]) >> np.uint64(1) << np.uint64(shift) | self.top
+        ranges = KeyRanges.of(sample, self.size, most_rows, shift)
         found = Parted(ranges, self.of.store)
         for piece in self.of.pieces(self.number):
-            keys, labels = piece >> np.uint64(1) | self.top, (piece & np.uint64(1)).astype(np.uint8)
+            keys, labels = np.empty(piece.size, np.uint64), np.empty(piece.size, np.uint8)
+            kernels.unpack_words(piece, self.top, np.uint64(shift), keys, labels)
             found.add(ranges.split(keys, labels))
         return found
 
 
 @dataclass(frozen=True)
+class SortedRows:
+    """Items of a pile in order of their keys.
+
+    Attributes:
+        words (array or None): Of the whole pile, sorted; None where all have one key, and positives are put first.
+        first, size: Which of them these are.
+    """
+
+    pile: Pile = field(repr=False)
+    words: Words | None = field(repr=False)
+    first: int
+    size: int
+
+    def cut(self, first: int, last: int) -> SortedRows:
+        """Some of the rows; nothing is copied."""
+        return replace(self, first=self.first + first, size=last - first)
+
+    def put(self, keys: UInt64Array, labels: UInt8Array) -> None:
+        """Fill arrays of that size."""
+        if self.words is not None:
+            words = self.words[self.first : self.first + self.size]
+            kernels.unpack_words(words, self.pile.top, np.uint64(self.pile.of.ranges.shift), keys, labels)
+        else:
+            keys[:] = self.pile.start
+            labels[:] = np.arange(self.first, self.first + self.size) < self.pile.positives
+
+
+@dataclass(frozen=True)
 class OrderedWords:
-    """Labels in score order; see `label_counts.LabelCounts`."""
+    """Labelled rows in the order of their scores: piles, each sorted when its turn comes.
+
+    Attributes:
+        ends (int64 array, shape (piles,)): Rank of the last item of each pile.
+    """
 
     piles: list[Pile] = field(repr=False)
-    starts: UInt64Array = field(repr=False)
+    ends: Int64Array
 
     @staticmethod
     def of(parted: Parted, n_items: int, memory: float, threads: int) -> OrderedWords:
-        """Ranges of which `threads` can be sorted at once; raises `InputError` where rows came or went."""
+        """Piles of which `threads` can be sorted at once; raises `InputError` where rows came or went."""
         piles = list(parted.piles(rows_to_sort(memory, threads)))
-        if sum(pile.size for pile in piles) != n_items:
+        ends: Int64Array = np.cumsum(np.array([pile.size for pile in piles], np.int64))
+        if int(ends[-1] if piles else 0) != n_items:
             raise InputError("the list changed while it was read", "run the command again")
-        return OrderedWords(piles, np.array([pile.start for pile in piles], np.uint64))
+        return OrderedWords(piles, ends)
 
-    @property
-    def n_pieces(self) -> int:
-        """Every range is one."""
-        return len(self.piles)
+    def parts(self, cutoffs: Int64Array, block: int, threads: int) -> Iterator[tuple[BlockSums, UInt64Array | None]]:
+        """Sum blocks of `block` ranks; see `LabelledScans.parts`."""
+        own = threading.local()
 
-    def piece(self, index: int) -> TiedGroups:
-        """Groups of a range."""
-        return self.piles[index].groups()
+        def part(numbered: tuple[int, Block[SortedRows]]) -> tuple[BlockSums, UInt64Array | None]:
+            if not hasattr(own, "room"):
+                own.room = np.empty(block, np.uint64), np.empty(block, np.uint8)
+            number, held = numbered
+            return sum_range(_joined(held.pieces, held.last, number * block, own.room), cutoffs)
 
-    def between(self, first: int, last: int | None) -> TiedGroups:
-        """Groups from the one that has a key up to, and without, that of another."""
-        a = int(np.searchsorted(self.starts, np.uint64(first), side="right")) - 1
-        b = self.n_pieces if last is None else int(np.searchsorted(self.starts, np.uint64(last)))
-        pieces = [self.piece(index) for index in range(a, max(b, a + 1))]
-        key, sizes, positives = (np.concatenate([getattr(piece, name) for piece in pieces])
-                                 for name in ("key", "sizes", "positives"))  # fmt: skip
-        inside = slice(int(np.searchsorted(key, np.uint64(first))),
-                       key.size if last is None else int(np.searchsorted(key, np.uint64(last))))  # fmt: skip
-        return TiedGroups(key[inside], sizes[inside], positives[inside])
+        with ThreadPoolExecutor(threads) as pool:
+            in_rank_order = in_order(pool, Pile.rows, self.piles, threads)
+            yield from in_order(pool, part, enumerate(blocks(in_rank_order, block)), threads)
 
-    def single(self, key: int) -> bool:
-        """Every group is one score."""
-        return True
+    def rows(self, first: int, last: int) -> RowRange:
+        """Rows after rank `first`, up to rank `last`."""
+        a, b = np.searchsorted(self.ends, [first, last - 1], side="right").tolist()
+        pieces = []
+        for pile, end in zip(self.piles[a : b + 1], self.ends[a : b + 1].tolist(), strict=True):
+            begin = end - pile.size
+            pieces.append(pile.rows().cut(max(0, first - begin), min(pile.size, last - begin)))
+        return _joined(pieces, None, first, (np.empty(last - first, np.uint64), np.empty(last - first, np.uint8)))
+
+
+def _joined(
+    pieces: Sequence[SortedRows], last: SortedRows | None, before: int, room: tuple[UInt64Array, UInt8Array]
+) -> RowRange:
+    """One stretch, taken apart in `room`."""
+    at = 0
+    for piece in pieces:
+        piece.put(room[0][at : at + piece.size], room[1][at : at + piece.size])
+        at += piece.size
+    previous = None
+    if last is not None:
+        key = np.empty(1, np.uint64)
+        last.put(key, np.empty(1, np.uint8))
+        previous = int(key[0])
+    return RowRange(before, room[1][:at], room[0][:at], previous)
 
 
 def rows_to_sort(memory: float, threads: int) -> int:
