@@ -16,7 +16,8 @@ from streameval.counting import by_score as scored
 from streameval.counting import ordered_words
 from streameval.counting import threads as here
 from streameval.counting.labelled_rows import RowRange
-from streameval.counting.ordered_words import KeyRanges, OrderedWords, Parted, PartedRows, WordStore
+from streameval.counting.ordered_words import OrderedWords
+from streameval.counting.parted_words import KeyRanges, Parted, PartedRows, WordStore
 from streameval.kernels.words import sort_words
 from streameval.stores import scratch
 

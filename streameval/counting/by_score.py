@@ -15,14 +15,8 @@ from streameval.counting.counters import AllBins, Cells, SplitBins, free_bits, s
 from streameval.counting.in_stored_order import Scores, as_keys, as_number, sum_in_order
 from streameval.counting.label_counts import BinCounts, LabelCounts, TiedGroups
 from streameval.counting.labelled_rows import in_order
-from streameval.counting.ordered_words import (
-    KeyRanges,
-    OrderedWords,
-    Parted,
-    WordStore,
-    rows_to_sort,
-    word_type,
-)
+from streameval.counting.ordered_words import OrderedWords, rows_to_sort
+from streameval.counting.parted_words import KeyRanges, Parted, WordStore, word_type
 from streameval.counting.scans import LabelledScans
 from streameval.counting.totals import fold
 from streameval.kernels.exact import BLOCK

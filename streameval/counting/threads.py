@@ -14,7 +14,7 @@ from streameval.counting.blocks import Block, blocks, sum_block
 from streameval.counting.counters import Cells, KeyBins, bin_counts, empty_bins
 from streameval.counting.label_counts import BinCounts, KeyCounts
 from streameval.counting.labelled_rows import DecodedRows, LabelledRows, in_order
-from streameval.counting.ordered_words import Parted
+from streameval.counting.parted_words import Parted
 from streameval.errors import InputError
 from streameval.kernels.exact import BLOCK
 from streameval.progress import Progress

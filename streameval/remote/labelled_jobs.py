@@ -18,7 +18,7 @@ from streameval.counting.blocks import blocks, sum_block
 from streameval.counting.counters import Cells, KeyBins, bin_counts, empty_bins
 from streameval.counting.label_counts import BinCounts, KeyCounts
 from streameval.counting.labelled_rows import DecodedRows, LabelledRows
-from streameval.counting.ordered_words import KeyRanges, Parted, PartedRows, word_type
+from streameval.counting.parted_words import KeyRanges, Parted, PartedRows, word_type
 from streameval.errors import OutsideError
 from streameval.kernels.exact import BLOCK
 from streameval.progress import Progress, Step, announce, silent
