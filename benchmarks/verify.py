@@ -28,6 +28,7 @@ def _exact(dataset: Dataset, options: Any) -> int:
 _WORK: dict[str, tuple[str, str | None, Callable[[Dataset, Any], int]]] = {
     "windows": ("narrow", None, _fetch),
     "by score": ("shuffled", "score", _fetch),
+    "exact, stored": ("narrow", None, _exact),
     "exact by score": ("shuffled", "score", _exact),
 }
 
