@@ -1,6 +1,8 @@
 """What a file states of its values, held against all of them at once: as page by page, with plain Python."""
 
 import datetime
+from dataclasses import replace
+from itertools import product
 from types import SimpleNamespace
 
 import numpy as np
@@ -9,7 +11,7 @@ import pytest
 
 from streameval.errors import InputError
 from streameval.kernels import parquet as kernels
-from streameval.parquet.check_values import check_values
+from streameval.parquet.check_values import all_hold, check_values
 from streameval.parquet.statistics import Stated, StatedOfPages
 
 ROWS = [3, 1, 4, 2]
@@ -67,7 +69,7 @@ def test_one_page_that_lies_is_found(kind, page, end):
     if kind == "bool" and end < 2:
         pytest.skip("there is nothing between false and true")
     lying = stated(kind, page, end, 1)
-    with pytest.raises(InputError, match="here: .* pages say"):
+    with pytest.raises(InputError, match=r"here: .* pages say"):
         check(kind, lying)
 
 
@@ -78,3 +80,18 @@ def test_a_chunk_that_lies_is_found_by_the_ends_of_its_pages(kind):
     told = [stated(kind), Stated("its statistics", 0, 10, None, low, values.null_count)]
     with pytest.raises(InputError, match="its statistics say None to"):
         check_values(pa.chunked_array([values]), 0, told, SimpleNamespace(physical=physical), "here")
+
+
+@pytest.mark.parametrize("kind", [name for name in KINDS if "null" not in name and "NaN" not in name])
+def test_pages_of_several_chunks_are_held_together(kind):
+    physical, _, values = KINDS[kind]
+    leaf, told = SimpleNamespace(physical=physical), stated(kind)
+    both, rows = pa.chunked_array([pa.concat_arrays([values.slice(3, 5), values.slice(0, 3)])]), np.array([1, 4, 3])
+    pages = [[told[1]], [told[2], told[2]], [told[0]]]
+    assert all_hold(both, rows, pages, leaf)
+    for page, end in product((0, 1, 2), range(2 * (kind == "bool"), 3)):
+        lying = [
+            [*one, stated(kind, [1, 2, 0][i], end, 1)[[1, 2, 0][i]]] * (i == page) or one for i, one in enumerate(pages)
+        ]
+        assert not all_hold(both, rows, lying, leaf)
+    assert not all_hold(both, rows, [[replace(told[1], low=b"\0\0\0")], [], []], leaf)  # of another length

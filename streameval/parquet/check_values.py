@@ -15,6 +15,7 @@ from streameval.errors import InputError
 from streameval.kernels import parquet as kernels
 from streameval.parquet.schema import BYTE_ARRAY, Leaf, leaves_of
 from streameval.parquet.statistics import NUMBERS, RESTORE, Stated, StatedOfPages, number_of, number_type
+from streameval.typing import Int64Array
 
 _BOOLEAN, _FIXED = 0, 7
 
@@ -57,6 +58,30 @@ def check_values(
         if (begin, end) not in known:
             known[begin, end] = _ends(part, number)
         check_ends(known[begin, end], one, leaf, where)
+
+
+def all_hold(values: pa.ChunkedArray, rows: Int64Array, stated: Sequence[Sequence[Stated]], leaf: Leaf) -> bool:
+    """Whether pages of plain numbers keep to all that is stated of each; False as well where that is not quickly known.
+
+    Args:
+        values: Of all pages, one after another, in the type and unit that they are stored in.
+        rows (int64 array): Of each page.
+        stated: Of each page.
+    """
+    numbers, told = _numbers(values, leaf), [(i, one) for i, page in enumerate(stated) for one in page]
+    if numbers is None or rows.min(initial=1) <= 0 or any(one.nulls > 0 for _, one in told):
+        return False
+    begin = np.cumsum(rows) - rows
+    low, high = np.minimum.reduceat(numbers[0], begin), np.maximum.reduceat(numbers[0], begin)
+    least = [(i, one.low) for i, one in told if one.low is not None]
+    most = [(i, one.high) for i, one in told if one.high is not None]
+    if np.any(np.isnan(low)) or any(len(raw) != numbers[2].itemsize for _, raw in (*least, *most)):
+        return False
+    return not any(
+        np.any(beyond(ends[[i for i, _ in bounds]], np.frombuffer(b"".join(raw for _, raw in bounds), numbers[2])))
+        for ends, bounds, beyond in ((low, least, np.less), (high, most, np.greater))
+        if bounds
+    )
 
 
 def _single(
