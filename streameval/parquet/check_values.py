@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from decimal import Context
 from itertools import islice
 from typing import Any
@@ -148,6 +148,36 @@ def _check_digits(values: pa.ChunkedArray, where: str) -> None:
             values.validate(full=True)
         except pa.ArrowInvalid as error:
             raise InputError(f"{where}: it holds what is no {values.type} ({error})", RESTORE) from error
+
+
+def check_text(values: pa.ChunkedArray, name: str, rows: Iterable[tuple[str, int]]) -> None:
+    """Refuse text that is not UTF-8: no table of tasks, database or page could hold it as it is.
+
+    Args:
+        values: Of a column in its wide type (`wide_type`).
+        name: Of the column.
+        rows: Place of the row group, and row in it, of each value; looked at where one is refused.
+    """
+    try:
+        for chunk in values.chunks:
+            for leaf in leaves_of(chunk):
+                if pa.types.is_large_string(leaf.type):
+                    leaf.validate(full=True)
+        return
+    except pa.ArrowInvalid as error:
+        broken = error
+    places = iter(rows)
+    if pa.types.is_large_string(values.type):
+        whole = pa.chunked_array([chunk.view(pa.large_binary()) for chunk in values.chunks], pa.large_binary())
+        for (place, row), text in zip(places, whole, strict=True):
+            try:
+                (text.as_py() or b"").decode()
+            except UnicodeDecodeError:
+                raise InputError(
+                    f"{place}, row {row:,}: the text in column '{name}' is not UTF-8 ({text.as_py()[:20]!r})",
+                    "correct it where it is written, or leave the column out with --columns",
+                ) from None
+    raise InputError(f"{next(places)[0]}, column '{name}': cannot be used ({broken})") from broken
 
 
 def check_nulls(nulls: int, stated: Stated, where: str) -> None:
