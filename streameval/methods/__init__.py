@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cache
 from numbers import Integral, Real
@@ -48,6 +48,9 @@ class Method(Protocol):
         budget: Labels to spend at most; where the draw decides their number, on average.
         at: The one rank that the plan is for; None where it is for all.
         looks: How often the plan may be evaluated and enlarged.
+        batches: In how many batches the tasks come, after each of which bounds hold.
+        adaptive: Whether a second batch looks at the labels of the first.
+        judge_sample: Items that a judge is asked about; None where it answers for all, or there is none.
         planned: Whether it chooses ranks; one that only reads labels that were drawn elsewhere does not.
     """
 
@@ -60,6 +63,9 @@ class Method(Protocol):
     budget: int | None = None
     at: int | None = None
     looks: int = 1
+    batches: int = 1
+    adaptive: bool = False
+    judge_sample: int | None = None
     planned: ClassVar[bool] = True
 
     @property
@@ -97,6 +103,9 @@ class DrawsIndependently(Protocol):
 
     def drawn(self, n_items: int, seed: int, rank: Int64Array) -> Plan:
         """Make a plan of the ranks that were drawn, int64, strictly increasing, by whatever drew them."""
+
+    def reserve(self, plan: Plan) -> Int64Array:
+        """Ranks that the plan holds, or may hold once it looks at its first labels."""
 
 
 @runtime_checkable
@@ -137,6 +146,14 @@ class Sequential(Protocol):
     def enlarged(self, plan: Plan, look: int) -> Plan:
         """Grow a plan to a later look, `Plan.look`. `batch` numbers the plan by which a rank came in, from 1."""
         ...
+
+
+@runtime_checkable
+class LooksAtFirst(Protocol):
+    """A method whose second batch may be drawn where the labels of the first say; no look is paid for."""
+
+    def continued(self, plan: Plan, labels: Labels) -> Plan:
+        """Add the second batch to a plan, from the labels of the first."""
 
 
 def available() -> dict[str, type[Method]]:
@@ -197,6 +214,8 @@ def changed(method: AnyMethod, **parameters: Any) -> AnyMethod:
 
 def _plain(value: Any) -> Any:
     """Numbers of numpy's as Python's own: they end up in plan.json."""
+    if isinstance(value, bool):
+        return value
     if isinstance(value, Integral):
         return int(value)
     return float(value) if isinstance(value, Real) else value
@@ -282,6 +301,19 @@ def refuse_alpha_with_budget(parameters: Mapping[str, Any]) -> None:
     """Refuse a plan that is asked for a half-width and for a number of labels: one of them would be ignored."""
     if parameters.get("alpha") is not None and parameters.get("budget") is not None:
         raise InputError("alpha and budget were both given, and a plan is made for one", "leave out one of them")
+
+
+def refuse_stages(method: Method, beside: str, names: Sequence[str]) -> None:
+    """Refuse parameters by which a study has stages, beside what does not go with them."""
+    given = {
+        "batches": method.batches > 1,
+        "adaptive": method.adaptive,
+        "judge_sample": method.judge_sample is not None,
+    }
+    for name in names:
+        if given[name]:
+            shown = name.replace("_", "-")
+            raise InputError(f"{shown} does not go with {beside}", f"leave out {shown}, or {beside}")
 
 
 def check_confidence(confidence: float) -> None:
