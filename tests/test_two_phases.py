@@ -1,6 +1,6 @@
-"""Two phases, batches and a second batch that looks at the first: exact by enumeration, nested, and each at its rate."""
+"""Two phases, batches, and a second batch that looks at the first: exact by enumeration, and each at its rate."""
 
-from itertools import product
+from itertools import pairwise, product
 
 import numpy as np
 import pytest
@@ -116,7 +116,7 @@ def test_labels_at_or_below_a_block_do_not_move_its_density():
 
 
 def test_each_rank_is_judged_labelled_and_early_by_itself_at_its_rates():
-    """20,000 seeds on four ranks: every joint outcome as often as the product of its probabilities says (χ², p = 1e-4)."""
+    """20,000 seeds on four ranks: every joint outcome as often as its probabilities say (χ², p = 1e-4)."""
     design = with_judged(blocks(4, 2.0), 3.0)
     design = type(design)(np.array([1, 2, 4]), np.array([1.0, 0.5, 0.3]), np.array([1.0, 0.8, 0.6]))
     parts = [type(design)(design.ends, design.rate * share) for share in ([1, 0.5, 0.25], [1, 0.75, 0.5], [1, 1, 1])]
@@ -141,7 +141,7 @@ def test_parts_of_a_draw_are_nested():
     whole = blocks(100_000, 60.0)
     rank, _ = draw(whole, 5)
     held = [kept(rank, 5, whole, blocks(100_000, 60.0, 60.0 * share)) for share in (0.25, 0.5, 0.75, 1)]
-    assert all(np.all(a <= b) for a, b in zip(held, held[1:], strict=False))
+    assert all(np.all(a <= b) for a, b in pairwise(held))
     assert held[-1].all()
     assert held[0].sum() == pytest.approx(blocks(100_000, 60.0, 15.0).labels, abs=5 * np.sqrt(rank.size))
 

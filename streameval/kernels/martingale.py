@@ -37,8 +37,8 @@ rules the width is the one within classes, and lists whose precision changes cos
 Missing labels.  The true labels complete the missing ones in some way, and the bound is taken over all completions,
 whatever the reason they are missing. s falls where a negative becomes a positive, so a block's own missing labels count
 as positive. Those of earlier blocks leave q in an interval; D rises in q, and s is concave in D (a sum of logarithms of
-linear functions), so that its least value is at one of the two ends. In phase 1 that holds of D' too, and s is concave in both together (ε' = 1 − e^{−θ} is convex in D'), so that the
-least value is at a vertex of the box.
+linear functions), so that its least value is at one of the two ends. In phase 1 that holds of D' too, and s is concave
+in both together (ε' = 1 − e^{−θ} is convex in D'), so that the least value is at a vertex of the box.
 """
 
 from __future__ import annotations

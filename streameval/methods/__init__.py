@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from functools import cache
 from numbers import Integral, Real
@@ -104,8 +104,8 @@ class DrawsIndependently(Protocol):
     def drawn(self, n_items: int, seed: int, rank: Int64Array) -> Plan:
         """Make a plan of the ranks that were drawn, int64, strictly increasing, by whatever drew them."""
 
-    def reserve(self, plan: Plan) -> Int64Array:
-        """Ranks that the plan holds, or may hold once it looks at its first labels."""
+    def reserve(self, plan: Plan) -> tuple[Int64Array, Int64Array]:
+        """Ends of a plan's blocks, and the ranks that it holds, or may hold once it looks at its first labels."""
 
 
 @runtime_checkable
@@ -146,14 +146,6 @@ class Sequential(Protocol):
     def enlarged(self, plan: Plan, look: int) -> Plan:
         """Grow a plan to a later look, `Plan.look`. `batch` numbers the plan by which a rank came in, from 1."""
         ...
-
-
-@runtime_checkable
-class LooksAtFirst(Protocol):
-    """A method whose second batch may be drawn where the labels of the first say; no look is paid for."""
-
-    def continued(self, plan: Plan, labels: Labels) -> Plan:
-        """Add the second batch to a plan, from the labels of the first."""
 
 
 def available() -> dict[str, type[Method]]:
@@ -301,19 +293,6 @@ def refuse_alpha_with_budget(parameters: Mapping[str, Any]) -> None:
     """Refuse a plan that is asked for a half-width and for a number of labels: one of them would be ignored."""
     if parameters.get("alpha") is not None and parameters.get("budget") is not None:
         raise InputError("alpha and budget were both given, and a plan is made for one", "leave out one of them")
-
-
-def refuse_stages(method: Method, beside: str, names: Sequence[str]) -> None:
-    """Refuse parameters by which a study has stages, beside what does not go with them."""
-    given = {
-        "batches": method.batches > 1,
-        "adaptive": method.adaptive,
-        "judge_sample": method.judge_sample is not None,
-    }
-    for name in names:
-        if given[name]:
-            shown = name.replace("_", "-")
-            raise InputError(f"{shown} does not go with {beside}", f"leave out {shown}, or {beside}")
 
 
 def check_confidence(confidence: float) -> None:

@@ -1,4 +1,4 @@
-"""A judge says of every item of a list, or of a random sample, whether it is positive, and may be wrong anywhere.
+"""A judge says of every item of a list, or of a sample, whether it is positive, and may be wrong anywhere.
 
 Only the width of bounds depends on it. Its values are put into classes by thresholds that the plan fixes; every class
 is predicted by itself (`streameval.kernels.martingale`), so that a judge who is always wrong is as good as one who is
@@ -28,7 +28,7 @@ class Judge:
     """A judge's column and its classes.
 
     Attributes:
-        column: Of the list, or of what came back of a sample. Numbers in [0, 1], or booleans; null and NaN are no answer.
+        column: Of the list, or of the answers for a sample: numbers in [0, 1], or booleans; null and NaN are none.
         thresholds: Strictly increasing, inside (0, 1). A value is in the class of the last threshold that it reaches.
 
     Raises:
@@ -162,7 +162,7 @@ def with_judge(
     )
     rank, codes = known
     sample = pa.table({"rank": rank, "judge_class": codes.astype(np.int8)})
-    note = {"column": judge.column, "thresholds": list(judge.thresholds)}
+    note: dict[str, Any] = {"column": judge.column, "thresholds": list(judge.thresholds)}
     if plan.judge_sample is not None:
         note |= {"sample": True}
     elif rank.size > plan.ranks.size:

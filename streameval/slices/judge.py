@@ -39,7 +39,7 @@ def judged(ranking: Ranking, plan: Plan, judge: Judge, progress: Progress = sile
         raise InputError("a judge does not go with looks", "leave out looks, or the judge; batches go with it")
     if judge.column not in ranking.columns():
         raise InputError(f"the ranking has no column '{judge.column}'", did_you_mean(judge.column, ranking.columns()))
-    ends, ranks = method.rates(plan.n_items)[0], method.reserve(plan)
+    ends, ranks = method.reserve(plan)
     cutoffs = np.unique(np.concatenate([ends, ranks, np.maximum(ranks - 1, 1)]))
     with temporary_folder("streameval-work") as folder:
         classes = _read(ranking, judge, folder, progress)

@@ -2,8 +2,8 @@
 
 A plan whose judge answers for a sample has judge_sample.parquet: the ranks. `select` fetches their items into
 judge_items.parquet. With its answers, the study's plan grows: judge_sample.parquet then has `judge` (a probability;
-null where there is no answer) and `judge_class` too, judge_counts.parquet counts them by block, and the plan's id covers
-all of it. The tasks of people are made from the plan that has grown, so that nobody labels before the judge has spoken.
+null where there is no answer) and `judge_class` too, judge_counts.parquet counts them by block, and the plan's id
+covers all of it. The tasks of people are made from the plan that has grown: nobody labels before the judge answered.
 """
 
 from __future__ import annotations

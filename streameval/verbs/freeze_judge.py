@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 
 from streameval.errors import InputError, StudyError
@@ -54,7 +53,6 @@ def freeze_judge(study: str | os.PathLike[str], labels: Sequence[Any] | Any, **o
         if folder.labels.sources():
             raise InputError(f"{study}: there are labels already, and its judge may have seen them",
                              "a judge answers first: plan into a new folder")  # fmt: skip
-        ends = method.rates(plan.n_items)[0]
-        frozen = answered(plan, ends, codes, np.asarray(said)).with_notes(grown_from=list(plan.study_ids))
+        frozen = answered(plan, method.reserve(plan)[0], codes, said).with_notes(grown_from=list(plan.study_ids))
         folder.grow_plan(frozen)
         return frozen

@@ -8,7 +8,8 @@ from pathlib import Path
 import numpy as np
 
 from streameval.errors import InputError, StudyError
-from streameval.methods import LooksAtFirst, method_of
+from streameval.methods import method_of
+from streameval.methods.stages import LooksAtFirst
 from streameval.study import Study
 from streameval.study.judging import last_judging, tally_stored
 from streameval.types import Plan
@@ -39,7 +40,7 @@ def second_batch(study: str | os.PathLike[str]) -> Plan:
             return plan
         tallied = tally_stored(folder, plan, last_judging(folder), folder.labels.sources())
         if left := int(np.sum(~tallied.answered)):
-            raise InputError(f"{study}: {left:,} of the {plan.table.num_rows:,} tasks of the first batch have no answer",
+            raise InputError(f"{study}: {left:,} of the {tallied.answered.size:,} tasks of its first batch are open",
                              "finish it first; skipping an item is an answer")  # fmt: skip
         grown = method.continued(plan, tallied.labels)
         grown = grown.with_notes(grown_from=list(plan.study_ids), grown_by=[*plan.grown_by, _REQUEST])

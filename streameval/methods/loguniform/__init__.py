@@ -18,9 +18,10 @@ from streameval.curve import Curve
 from streameval.curve.envelope import Points, close
 from streameval.errors import InputError
 from streameval.methods import Look, Sampled, check_items
-from streameval.methods.checks.monotonicity import assumptions, warnings
+from streameval.methods.checks.monotonicity import assumptions
 from streameval.methods.judge import agreement, judge_of, with_classes, without_judge
 from streameval.methods.loguniform import adaptive, draws, fixed_counts
+from streameval.methods.loguniform.counts import counts, labelled_head
 from streameval.methods.loguniform.design import (
     Blocks,
     batch_share,
@@ -28,10 +29,10 @@ from streameval.methods.loguniform.design import (
     judged_density,
     look_density,
     look_share,
-    spaced,
     whole,
     with_judged,
 )
+from streameval.methods.loguniform.findings import findings
 from streameval.methods.loguniform.forecasts import Expected, affordable_c, median, smallest_c
 from streameval.options import option
 from streameval.types import Claim, Labels, Plan
@@ -105,7 +106,8 @@ class LogUniform(Sampled):
 
     def drawn(self, n_items: int, seed: int, rank: Int64Array) -> Plan:
         """Make a plan of the ranks that were drawn at `rates`."""
-        density, design = self._density(n_items), self._blocks(n_items)
+        density = self._density(check_items(n_items))
+        design = blocks(n_items, density)
         notes: dict[str, Any] = {"density": density, "strata": int(design.ends.size)}
         plan = Plan(self.name, self._parameters(), n_items, seed, draws.table(design, rank), notes=notes)
         if self.adaptive:
@@ -151,27 +153,27 @@ class LogUniform(Sampled):
         table = draws.table(design, rank).append_column("look", pa.array(first))
         return replace(plan, table=table.append_column("batch", pa.array(batch))).with_notes(look=look)
 
-    def reserve(self, plan: Plan) -> Int64Array:
-        """Ranks that the plan holds; of an adaptive one, all that its second batch may add too."""
+    def reserve(self, plan: Plan) -> tuple[Int64Array, Int64Array]:
+        """Ends of the blocks of a plan, and the ranks that it holds; of an adaptive one, all that it may hold."""
+        design = blocks(plan.n_items, float(plan.notes["density"]))
         if not self.adaptive:
-            return plan.ranks
-        design = self._blocks(plan.n_items)
+            return design.ends, plan.ranks
         if plan.judge_sample is None or "judge_density" not in plan.notes:
-            return draws.draw(design, plan.seed)[0]
+            return design.ends, draws.draw(design, plan.seed)[0]
         judged = plan.judge_sample.column("rank").to_numpy()
-        return draws.labelled_of(with_judged(design, float(plan.notes["judge_density"])), judged, plan.seed)
+        chained = with_judged(design, float(plan.notes["judge_density"]))
+        return design.ends, draws.labelled_of(chained, judged, plan.seed)
 
     def continued(self, plan: Plan, labels: Labels) -> Plan:
         """Add to the first batch of an adaptive plan what its labels say is needed (`adaptive.densities`)."""
-        most, whole_design = float(plan.notes["density"]), self._blocks(plan.n_items)
-        counts, _, of = self._counts(plan, labels, np.ones(plan.table.num_rows, bool))
-        density = adaptive.densities(whole_design.ends, most, counts[1], counts[2], of)
-        plan = plan.with_notes(densities=adaptive.runs(whole_design.ends, density))
-        design, rank = self._at_look(plan, 1), self.reserve(plan)
-        rank = rank[draws.kept(rank, plan.seed, whole_design, design)]
+        most, of = float(plan.notes["density"]), self._expected(plan)
+        design = blocks(plan.n_items, most)
+        (_, n, k, _), _ = counts(plan, labels, np.ones(plan.table.num_rows, bool), design.items, of.prior)
+        plan = plan.with_notes(densities=adaptive.runs(design.ends, adaptive.densities(design.ends, most, n, k, of)))
+        rank, now = self.reserve(plan)[1], self._at_look(plan, 1)
+        rank = rank[draws.kept(rank, plan.seed, design, now)]
         batch = np.where(np.isin(rank, plan.ranks), 1, 2).astype(np.int32)
-        table = draws.table(design, rank).append_column("batch", pa.array(batch))
-        return with_classes(replace(plan, table=table))
+        return with_classes(replace(plan, table=draws.table(now, rank).append_column("batch", pa.array(batch))))
 
     def _drawn_at(self, plan: Plan, look: int) -> Int64Array:
         """What a look draws beside the earlier ones: the union of independent draws is one."""
@@ -233,7 +235,7 @@ class LogUniform(Sampled):
         points, grid = self._points(plan, labels)
         envelope = close(plan.n_items, points, labels.rank, labels.label)
         claim = self.claim_of(plan, labels)
-        head = _labelled_head(plan)
+        head = labelled_head(plan)
         contradictions = assumptions(labels, head)
         judged = self._judged(plan, labels)
         curve = Curve(
@@ -248,10 +250,10 @@ class LogUniform(Sampled):
                 **judged,
             },
         )
-        return curve if claim.coverage == "exact" else curve.with_findings(self._findings(curve, labels.about))
+        return curve if claim.coverage == "exact" else curve.with_findings(findings(self, curve, labels.about))
 
     def claim_of(self, plan: Plan, labels: Labels) -> Claim:
-        """As ever, but that the first batch of an adaptive plan is no whole draw: to look at its bounds costs a look."""
+        """As ever, but that the first batch of an adaptive plan is no whole draw, and a look at it would cost one."""
         claim = super().claim_of(plan, labels)
         first = self.adaptive and "densities" not in plan.notes and claim.coverage != "exact"
         return replace(claim, coverage="none", confidence=None) if first else claim
@@ -273,8 +275,8 @@ class LogUniform(Sampled):
     def _points(self, plan: Plan, labels: Labels) -> tuple[Points, Int64Array]:
         """Bounds at ends of blocks, and the ranks that the curve's table shows.
 
-        The bands of all looks so far are intersected, each from the ranks of its own plan and for its share of δ. So are
-        those of batches of tasks; one of which there is no label yet would add nothing.
+        The bands of all looks so far are intersected, each from the ranks of its own plan and for its share of δ. So
+        are those of batches of tasks; one of which there is no label yet would add nothing.
         """
         if fixed_counts.made(plan):
             return fixed_counts.points(plan, labels, self.confidence, self.min_precision, self.looks)
@@ -290,40 +292,20 @@ class LogUniform(Sampled):
         upper = np.min([one.upper for one in found], axis=0)
         return Points(ends, lower, upper), ends[::-_GRID]
 
-    def _counts(self, plan: Plan, labels: Labels, drawn: BoolArray) -> tuple[list[FloatArray], FloatArray, Expected]:
-        """Items (or judged ones), labels, positives with missing labels as 0 and as 1, of each block and class.
-
-        Beside them what the plan predicts of each class, and the list that it was planned for.
-        """
-        judge, rows = judge_of(plan), plan.table.num_rows
-        of = Expected.of(self.min_precision, None if judge is None else self.judge_accuracy or _JUDGE_ACCURACY)
-        blocks_ = self._at_look(plan, 1)
-        classes, prior, own, items = 1, of.prior, np.zeros(rows, np.int64), blocks_.items
-        if judge is not None and plan.judge_counts is not None:
-            classes, prior, own = judge.classes, judge.prior, plan.table.column("judge_class").to_numpy()
-            items = plan.judge_counts.column("items").to_numpy()
-        cell, shape = plan.table.column("stratum").to_numpy() * classes + own, (blocks_.ends.size, classes)
-        counts = [
-            np.bincount(cell[chosen], minlength=blocks_.ends.size * classes).astype(np.float64).reshape(shape)
-            for chosen in (drawn, drawn & (labels.label == 1), drawn & (labels.label != 0))
-        ]
-        return [items.astype(np.float64).reshape(shape), *counts], prior, of
-
     def _band(self, plan: Plan, labels: Labels, look: int, drawn: BoolArray) -> Points:
         """The band of one look."""
         from streameval.kernels.martingale import bounds
 
-        design = self._at_look(plan, look)
-        (items, n, k_low, k_high), prior, of = self._counts(plan, labels, drawn)
-        mu = self._mixture(plan, of) if self.adaptive else of.mixture(design)
+        design, of = self._at_look(plan, look), self._expected(plan)
+        (items, n, k_low, k_high), prior = counts(plan, labels, drawn, design.items, of.prior)
+        mu = adaptive.mixture(plan.n_items, float(plan.notes["density"]), of) if self.adaptive else of.mixture(design)
         found = bounds(design.phases, items, n, (k_low, k_high), prior, (mu, self._share(look)))
         return Points(design.ends, *whole(design, *found))
 
-    def _mixture(self, plan: Plan, of: Expected) -> FloatArray:
-        """The mu of an adaptive plan: for the least that the second batch may add, and for the most."""
-        most = float(plan.notes["density"])
-        least = of.mixture(blocks(plan.n_items, most, adaptive.FIRST * most))
-        return spaced(float(least[0]), float(max(least[-1], of.mixture(blocks(plan.n_items, most))[-1])))
+    def _expected(self, plan: Plan) -> Expected:
+        """The list that the plan was made for."""
+        judge = judge_of(plan)
+        return Expected.of(self.min_precision, None if judge is None else self.judge_accuracy or _JUDGE_ACCURACY)
 
     def _judged(self, plan: Plan, labels: Labels) -> dict[str, Any]:
         """How a judge fared, and the half-width of the same labels without it: a figure, never a bound to choose."""
@@ -331,47 +313,6 @@ class LogUniform(Sampled):
             return {}
         without = self.curve(without_judge(plan), labels).half_width().alpha
         return {"judge": {**agreement(plan, labels), "half_width_without": without}}
-
-    def _findings(self, curve: Curve, about: str) -> tuple[str, ...]:
-        if curve.claim.coverage == "none" and self.adaptive:
-            return (
-                "This is the first batch of an adaptive plan, and its bounds promise nothing yet: `plan --continue` adds "
-                "the second, and the bounds of both hold with the whole confidence.",
-            )
-        if curve.claim.coverage == "none":
-            return (
-                "The ranking was made by a model that has seen labels reused here: where it put those items depends on "
-                "their labels, so the draw is none of chance and the bounds promise nothing.",
-            )
-        if not curve.envelope.consistent:
-            return self.contradicted("The band contradicts itself")
-        return (
-            f"With probability {self.confidence:g}, {about} lies inside the bounds at every rank at once"
-            + (f" and at all {self.looks} looks" if self.looks > 1 else "")
-            + (f" and after each of {self.batches} batches" if self.batches > 1 else "")
-            + ", whatever the list.",
-            *_judge_sentence(curve),
-            *warnings(curve.diagnostics["assumptions"]),
-        )
-
-
-def _judge_sentence(curve: Curve) -> tuple[str, ...]:
-    """How often the judge agrees with people, and what it saved."""
-    found = curve.diagnostics.get("judge")
-    if found is None or found["share"] is None:
-        return ()
-    reached, without = curve.half_width().alpha, found["half_width_without"]
-    told = f"The judge '{found['column']}' agrees with {found['share']:.1%} of {found['labels']:,} labels."
-    if not 0 < reached < without:
-        return (f"{told} The bounds are no narrower for it.",)
-    more = f"to reach that without it takes about {(without / reached) ** 2:.1f} times the labels"
-    return (f"{told} Without it, these labels give a half-width of {without:.2%} instead of {reached:.2%}; {more}.",)
-
-
-def _labelled_head(plan: Plan) -> int:
-    """Last rank up to which every rank is planned."""
-    gaps = np.flatnonzero(plan.ranks != np.arange(1, plan.ranks.size + 1))
-    return int(gaps[0]) if gaps.size else plan.ranks.size
 
 
 METHOD = LogUniform

@@ -12,6 +12,7 @@ from itertools import groupby
 
 import numpy as np
 
+from streameval.methods.loguniform.design import blocks, spaced
 from streameval.methods.loguniform.forecasts import Expected
 from streameval.typing import FloatArray, Int64Array
 
@@ -54,6 +55,12 @@ def _needed(precision: FloatArray, variance: FloatArray) -> FloatArray:
     root = np.sqrt(_LOG_ODDS * variance)
     inverse = (np.sqrt(root**2 + 2 * _LOG_ODDS * 0.08 * precision) - root) / _LOG_ODDS
     return np.asarray(1 / inverse**2)
+
+
+def mixture(n_items: int, most: float, of: Expected) -> FloatArray:
+    """The mu of the mixture (equal weights): for the least that the second batch may add, and for the most."""
+    least, all_ = of.mixture(blocks(n_items, most, FIRST * most)), of.mixture(blocks(n_items, most))
+    return spaced(float(least[0]), float(max(least[-1], all_[-1])))
 
 
 def runs(ends: Int64Array, density: FloatArray) -> list[list[float]]:

@@ -42,7 +42,7 @@ def kept(rank: Int64Array, seed: int, whole: Blocks, part: Blocks) -> BoolArray:
 def batch_of(rank: Int64Array, seed: int, designs: list[Blocks]) -> Int32Array:
     """Number of the first of nested designs, the last of which is the whole, that holds each rank; from 1."""
     held = [kept(rank, seed, designs[-1], one) for one in designs]
-    return (1 + np.argmax(held, axis=0)).astype(np.int32)
+    return np.asarray(1 + np.argmax(held, axis=0), np.int32)
 
 
 def table(design: Blocks, rank: Int64Array) -> pa.Table:

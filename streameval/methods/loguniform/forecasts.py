@@ -110,7 +110,7 @@ def simulate(design: Blocks, delta: float, of: Expected, runs: int, seed: int = 
 def smallest_c(
     n_items: int, alpha: float, delta: float, precision: float, accuracy: float | None = None, sample: int | None = None
 ) -> float:
-    """About the smallest density whose median half-width is within alpha; a judge answers for a `sample`, or for all."""
+    """About the smallest density whose median half-width is within alpha; a judge answers for `sample` items or all."""
     if alpha < 1e-7:  # every item, and squares would vanish
         return 4.0 * max(2, n_items)
     guess = 7.2 * (1 - precision + 0.02) / precision / alpha**2
