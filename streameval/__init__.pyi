@@ -36,6 +36,7 @@ from streameval.verbs.evaluate import evaluate as evaluate
 from streameval.verbs.evaluate_rankings import evaluate_rankings as evaluate_rankings
 from streameval.verbs.exact import exact as exact
 from streameval.verbs.extrapolate import extrapolate_study as extrapolate_study
+from streameval.verbs.freeze_judge import freeze_judge as freeze_judge
 from streameval.verbs.growth import growth as growth
 from streameval.verbs.labels import labels as labels
 from streameval.verbs.plan_by_key import ByKey as ByKey
@@ -44,6 +45,7 @@ from streameval.verbs.plan_rankings import plan_rankings as plan_rankings
 from streameval.verbs.publish import publish as publish
 from streameval.verbs.report import report as report
 from streameval.verbs.scan import scan as scan
+from streameval.verbs.second_batch import second_batch as second_batch
 from streameval.verbs.select import select as select
 from streameval.verbs.sql import sql as sql
 
@@ -58,6 +60,9 @@ def cost(
     min_precision: float | None = ...,
     budget: int | None = ...,
     looks: int | None = ...,
+    batches: int | None = ...,
+    adaptive: bool | None = ...,
+    judge_sample: int | None = ...,
     judge_accuracy: float | None = ...,
     epsilon: float | str | None = ...,
     window: int | None = ...,
@@ -84,6 +89,9 @@ def plan(
     min_precision: float | None = ...,
     budget: int | None = ...,
     looks: int | None = ...,
+    batches: int | None = ...,
+    adaptive: bool | None = ...,
+    judge_sample: int | None = ...,
     judge_accuracy: float | None = ...,
     epsilon: float | str | None = ...,
     window: int | None = ...,
@@ -108,6 +116,9 @@ def plan_by_key(
     min_precision: float | None = ...,
     budget: int | None = ...,
     looks: int | None = ...,
+    batches: int | None = ...,
+    adaptive: bool | None = ...,
+    judge_sample: int | None = ...,
     judge_accuracy: float | None = ...,
     epsilon: float | str | None = ...,
     window: int | None = ...,
@@ -134,6 +145,9 @@ def simulate(
     min_precision: float | None = ...,
     budget: int | None = ...,
     looks: int | None = ...,
+    batches: int | None = ...,
+    adaptive: bool | None = ...,
+    judge_sample: int | None = ...,
     judge_accuracy: float | None = ...,
     epsilon: float | str | None = ...,
     window: int | None = ...,

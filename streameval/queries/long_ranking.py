@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from streameval.counting.ordered_words import KeyRanges
+from streameval.counting.parted_words import KeyRanges
 from streameval.errors import InputError
 from streameval.kernels.ranking_metrics import AT_CUTOFF, GRADES, STATE, WHOLE, add_items, add_tied, finish
 from streameval.kernels.segments import NEVER, sort_segment

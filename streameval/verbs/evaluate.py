@@ -20,6 +20,7 @@ from streameval.labelling.reading import read_votes
 from streameval.labelling.rules import refuse_grades, vote_rule
 from streameval.labelling.tally import Tallied
 from streameval.labelling.votes import Votes
+from streameval.methods.judge import awaits_judge
 from streameval.metrics.bounded import metrics
 from streameval.options import split
 from streameval.reporting.page import render
@@ -120,6 +121,9 @@ def _evaluated(folder: Study, sources: list[Any], misses: int, columns: LabelCol
     plan = folder.plan()
     if "per" in plan.notes:
         raise StudyError(f"{folder.folder}: is a study of many rankings", "evaluate it with evaluate_rankings")
+    if awaits_judge(plan):
+        raise InputError(f"{folder.folder}: its judge has not answered, and nobody may label before it has",
+                         "give its answers with --judge-labels FILE")  # fmt: skip
     refuse_misses(plan, misses)
     read_as = as_read(plan, judging)
     taken = take_in(folder, plan, sources, columns, judging)

@@ -115,6 +115,6 @@ _PAIRED = ("a", "b", "estimate", "normal_lower", "normal_upper")
 def _paired(confidence: float) -> str:
     return (
         "Means and differences are exact for these rankings; one is called higher where it is so in every order of "
-        f"tied items. The normal interval (paired differences, {confidence:g}) is about many more rankings, if these were "
-        "drawn at random from them: an approximation."
+        f"tied items. The normal interval (paired differences, {confidence:g}) is about many more rankings, if these "
+        "were drawn at random from them: an approximation."
     )
