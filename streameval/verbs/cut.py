@@ -20,6 +20,7 @@ from streameval.curve.targets import best_precision, parse_share, rank_at_precis
 from streameval.errors import InputError, StudyError, check_misses
 from streameval.rankings import open_planned
 from streameval.study import Study
+from streameval.study.apply_cut import apply_cut
 from streameval.study.cut_files import Cut
 from streameval.study.provenance import way_out
 from streameval.types import Plan
@@ -37,6 +38,7 @@ def cut(
     f_beta: float | None = None,
     misses: int | None = None,
     ranking: Any = None,
+    apply: Any = None,
 ) -> Cut:
     """Find a cutoff that an evaluated study proves: the deepest of a precision, the first of a recall, or a given one.
 
@@ -50,12 +52,15 @@ def cut(
         f_beta: β ≥ 0: the rank whose proven F_β is the largest.
         misses: Positives that the ranking never returned; by default what `evaluate` was given.
         ranking: The ranking that was planned, where it lies in memory.
+        apply: Another list with the same score: the cut is then of its items that score at least as well as the last
+            one above the cutoff. Nothing is proven of them; `Cut.proof` is what holds of the study's own list.
 
     Returns:
         Cut: `Cut.write` writes its items.
 
     Raises:
-        InputError: None or several of the three; one out of range; one that no rank is proven to reach (says what is).
+        InputError: None or several of the targets; one out of range; one that no rank is proven to reach (says what
+            is); a list that a threshold cannot be applied to.
         StudyError: No results; bounds that prove nothing; a ranking that is not the planned one.
     """
     targets = {"precision": precision, "recall": recall, "rank": rank, "score": score, "f_beta": f_beta}
@@ -72,7 +77,7 @@ def cut(
     if misses is not None:
         asked["misses"] = misses
     at = curve.at([chosen]).to_pylist()[0]
-    return Cut(
+    found = Cut(
         rank=chosen,
         score=_score(plan, at, ranking),
         holds={name: value for name, value in at.items() if name not in ("rank", "score")},
@@ -84,6 +89,7 @@ def cut(
         estimates=curve.basis,
         _ranking=ranking,
     )
+    return found if apply is None else apply_cut(found, apply)
 
 
 def _refuse_unproven(curve: Curve, folder: Path, plan: Plan, summary: Mapping[str, Any]) -> None:
