@@ -20,6 +20,7 @@ from streameval.rankings import open_ranking as open_ranking
 from streameval.rows.options import RankingOptions as RankingOptions
 from streameval.study import Study as Study
 from streameval.study.cut_files import Cut as Cut
+from streameval.study.history import History as History
 from streameval.study.result_files import Evaluation as Evaluation
 from streameval.types import Claim as Claim
 from streameval.types import Labels as Labels
@@ -35,6 +36,7 @@ from streameval.verbs.exact import exact as exact
 from streameval.verbs.extrapolate import extrapolate_study as extrapolate_study
 from streameval.verbs.growth import growth as growth
 from streameval.verbs.labels import labels as labels
+from streameval.verbs.monitor import monitor as monitor
 from streameval.verbs.plan_by_key import ByKey as ByKey
 from streameval.verbs.plan_by_key import Reused
 from streameval.verbs.publish import publish as publish

@@ -25,7 +25,7 @@ def other_list(folder, score):
     [("float32, quantised", False), ("float64", True), ("half tied", False), ("int16", False)],
 )
 def test_a_threshold_falls_in_another_list_where_a_full_count_says(tmp_path, kind, ascending):
-    study, found, _ = study_of(tmp_path, SCORES[kind](np.random.default_rng(8)), ascending=ascending)
+    study, _, _ = study_of(tmp_path, SCORES[kind](np.random.default_rng(8)), ascending=ascending)
     score = SCORES[kind](np.random.default_rng(9))[: N // 2]
     other = other_list(tmp_path / "other", score)
     own = pq.read_table(tmp_path / "list").column("conf").to_numpy()
@@ -42,7 +42,7 @@ def test_a_threshold_falls_in_another_list_where_a_full_count_says(tmp_path, kin
 
 
 def test_the_command_keeps_the_items_above_it_and_says_what_is_proven(tmp_path, capsys):
-    study, found, _ = study_of(tmp_path, SCORES["float64"](np.random.default_rng(8)))
+    study, _, _ = study_of(tmp_path, SCORES["float64"](np.random.default_rng(8)))
     score = SCORES["float64"](np.random.default_rng(9))
     other = other_list(tmp_path / "other", score)
     command = ["cut", str(study), "--precision", "0.6", "--apply", str(other)]

@@ -31,6 +31,17 @@ def as_read(plan: Plan, judging: Judging) -> Plan:
     return read
 
 
+def at_confidence(plan: Plan, confidence: float) -> Plan:
+    """Return the plan as its labels are read with another confidence: only `delta` of its bounds is another.
+
+    The draw and all that tunes the bounds were fixed by the plan, so that the claim stays true of any confidence that
+    no label has decided. A method that has none is left as it is.
+    """
+    if method_of(plan).confidence is None:
+        return plan
+    return replace(plan, parameters={**plan.parameters, "confidence": confidence})
+
+
 def last_judging(folder: Study) -> Judging:
     """How the last evaluation judged; the defaults where there is none."""
     try:

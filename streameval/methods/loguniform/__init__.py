@@ -183,6 +183,30 @@ class LogUniform(Sampled):
         )
         return curve if claim.coverage == "exact" else curve.with_findings(self._findings(curve, labels.about))
 
+    def evidence_at(
+        self, plan: Plan, labels: Labels, rank: int, mu: FloatArray
+    ) -> tuple[FloatArray, FloatArray] | None:
+        """What the labels up to a rank say of its yield: see `Multiplies`, and `kernels.martingale`.
+
+        A judge is left out; of plans that may have grown after somebody looked there is no such evidence.
+        """
+        from streameval.kernels.martingale import evidence
+
+        if fixed_counts.made(plan) or self.looks > 1 or plan.marks is not None:
+            return None
+        design = self._at_look(plan, 1)
+        ends = np.append(design.ends[design.ends < rank], rank)
+        block, inside = np.searchsorted(ends, labels.rank), labels.rank <= rank
+        n, least, most = (
+            np.bincount(block[chosen], minlength=ends.size)[:, None].astype(np.float64)
+            for chosen in (inside, inside & (labels.label == 1), inside & (labels.label != 0))
+        )
+        items = np.diff(ends, prepend=0)[:, None].astype(np.float64)
+        rate, prior = design.rate[: ends.size], Expected.of(self.min_precision).prior
+        above = evidence(rate, items, n, (least, most), prior, mu)
+        below = evidence(rate, items, n, (n - most, n - least), 1 - prior, mu)
+        return above[-1], below[-1]
+
     def _blocks(self, n_items: int) -> Blocks:
         return blocks(n_items, self._density(check_items(n_items)))
 
