@@ -182,7 +182,7 @@ def _bounds(text: str, evaluation: Evaluation, asked: tuple[str, str, str]) -> t
                 f"check '{text}': there is no {metric} at a {'precision' if kind == 'p' else 'recall'}", _FORM
             )
         share = target(cutoff, "precision" if kind == "p" else "recall")
-        return question(Extremes.of(curve.envelope, curve.misses), share) if curve.proves else (np.nan, np.nan)
+        return curve.over_misses(lambda extremes: question(extremes, share)) if curve.proves else (np.nan, np.nan)
     if metric not in METRICS and metric != "yield":
         raise InputError(
             f"check '{text}': there is no metric '{metric}' of a cutoff", did_you_mean(metric, [*METRICS, "yield"])

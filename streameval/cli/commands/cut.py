@@ -26,6 +26,7 @@ def cut(
     out: str | None = None,
     order: Literal["storage", "rank"] = "storage",
     misses: Whole | None = None,
+    misses_from: Path | None = None,
     apply: str | None = None,
     batch: Batch = Batch(),
     output: Output = Output(),
@@ -45,6 +46,7 @@ def cut(
             a manifest. Where this same cut is already, nothing is written.
         order: Order of the items there; in rank order each has its rank.
         misses: Positives that the ranking never returned (default: what evaluate was given).
+        misses_from: Evaluated study of the items that were never returned, which bounds them.
         apply: Another list with the same score: keep its items above the threshold. What is proven stays that of the
             list that the study is about.
     """
@@ -52,7 +54,7 @@ def cut(
 
     f_beta = 1.0 if f1 else None
     found = verb(study, precision=precision, recall=recall, rank=rank, score=score, f_beta=f_beta, misses=misses,
-                 apply=apply)  # fmt: skip
+                 misses_from=misses_from, apply=apply)  # fmt: skip
     if batch.dry_run:
         _rehearse(found, out, order, output)
         return
