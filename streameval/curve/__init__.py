@@ -16,7 +16,7 @@ from streameval import notebook
 from streameval.curve.at_cutoff import METRICS, Known, bounds_at, f_bounds
 from streameval.curve.at_score import known_scores, ranks_at_score
 from streameval.curve.envelope import Envelope
-from streameval.curve.estimate import Bounds, estimate
+from streameval.curve.estimate import Bounds, HalfWidth, estimate
 from streameval.curve.extremes import Extremes
 from streameval.curve.targets import rank_at_precision, rank_at_recall, target
 from streameval.errors import InputError
@@ -26,19 +26,6 @@ from streameval.typing import FloatArray, Int64Array
 _PRECISION = ("precision_lower", "precision", "precision_upper")
 Basis = Literal["bounds", "labels at hand", "none"]
 """What estimates are made of: the middle of the bounds, or the labels at hand; or there are none."""
-
-
-@dataclass(frozen=True)
-class HalfWidth:
-    """How far the estimate can be from the truth, relatively.
-
-    Attributes:
-        alpha: Largest (hi − lo)/(hi + lo) over every rank of the part it was taken over; 0 where all is known.
-        rank: Where it is reached.
-    """
-
-    alpha: float
-    rank: int
 
 
 @dataclass(frozen=True)

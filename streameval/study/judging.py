@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from streameval.curve import Curve, HalfWidth
+from streameval.curve import Curve
+from streameval.curve.estimate import HalfWidth
 from streameval.curve.label_error import CONFIDENCE, widen
 from streameval.errors import InputError
 from streameval.labelling.answers import suggestion
