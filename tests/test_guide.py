@@ -114,7 +114,7 @@ def test_defaults_are_those_of_options(code, tmp_path, monkeypatch):
 
 def test_every_block_is_of_a_kind_that_is_tested():
     kinds = {language for name, language, _ in BLOCKS if name not in GENERATED}
-    assert kinds <= {"console", "sh", "python", "sql", "pycon", "toml"}
+    assert kinds <= {"console", "sh", "python", "sql", "pycon", "toml", "yaml"}
     assert len(QUERIES) == 2
 
 
