@@ -59,7 +59,7 @@ def year(blocks: Blocks, precision: Floats, rng: np.random.Generator) -> Year:
     drawn = found + rng.binomial(blocks.items - positive, blocks.rate)
     items, prior, mu = blocks.items[:, None].astype(np.float64), np.array([0.5]), STAKES / CUTOFF
     sides = [
-        np.stack([evidence(blocks.rate, items, n[:, None], (k[:, None], k[:, None]), prior, mu)[-1]
+        np.stack([evidence(blocks.phases, items, n[:, None], (k[:, None], k[:, None]), prior, mu)[-1]
                   for n, k in zip(drawn, side, strict=True)])
         for side in (found, drawn - found)
     ]  # fmt: skip

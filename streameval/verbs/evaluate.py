@@ -20,6 +20,7 @@ from streameval.labelling.reading import read_votes
 from streameval.labelling.rules import refuse_grades, vote_rule
 from streameval.labelling.tally import Tallied
 from streameval.labelling.votes import Votes
+from streameval.methods.judge import awaits_judge
 from streameval.metrics.bounded import metrics
 from streameval.options import split
 from streameval.reporting.page import render
@@ -85,6 +86,9 @@ def _evaluated(
     folder: Study, plan: Plan, sources: list[Any], missed: Rest | int, how: tuple[LabelColumns, Judging]
 ) -> Evaluation:
     """Store the labels, compute, and write every result."""
+    if awaits_judge(plan):
+        raise InputError(f"{folder.folder}: its judge has not answered, and nobody may label before it has",
+                         "give its answers with --judge-labels FILE")  # fmt: skip
     columns, judging = how
     rest, known = (None, missed) if isinstance(missed, int) else (missed, 0)
     read_as = sharing(as_read(plan, judging), rest)
