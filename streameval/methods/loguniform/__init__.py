@@ -232,7 +232,6 @@ class LogUniform(Sampled):
         envelope = close(plan.n_items, points, labels.rank, labels.label)
         claim = self.claim_of(plan, labels)
         head = labelled_head(plan)
-        contradictions = assumptions(labels, head)
         judged = self._judged(plan, labels)
         curve = Curve(
             n_items=plan.n_items,
@@ -242,7 +241,7 @@ class LogUniform(Sampled):
             diagnostics={
                 "consistent": envelope.consistent,
                 "labelled_head": head,
-                "assumptions": contradictions,
+                "assumptions": assumptions(labels, head),
                 **judged,
             },
         )
