@@ -20,6 +20,7 @@ from streameval.rankings import open_ranking as open_ranking
 from streameval.rows.options import RankingOptions as RankingOptions
 from streameval.study import Study as Study
 from streameval.study.cut_files import Cut as Cut
+from streameval.study.history import History as History
 from streameval.study.rankings_files import RankingsEvaluation as RankingsEvaluation
 from streameval.study.rankings_sample import RankingsSample as RankingsSample
 from streameval.study.result_files import Evaluation as Evaluation
@@ -39,6 +40,7 @@ from streameval.verbs.extrapolate import extrapolate_study as extrapolate_study
 from streameval.verbs.freeze_judge import freeze_judge as freeze_judge
 from streameval.verbs.growth import growth as growth
 from streameval.verbs.labels import labels as labels
+from streameval.verbs.monitor import monitor as monitor
 from streameval.verbs.plan_by_key import ByKey as ByKey
 from streameval.verbs.plan_by_key import Reused
 from streameval.verbs.plan_rankings import plan_rankings as plan_rankings

@@ -107,6 +107,9 @@ def _side(name: str, plan: Plan | None, evaluation: Evaluation, share: float) ->
         return Side(name, "exact", ranking, labelled, evaluation.curve, judged, evaluation.metrics)
     parameters = dict(evaluation.summary["parameters"])
     curve = evaluation.curve
+    if curve.misses_upper is not None:
+        raise StudyError(f"{name}: another study bounds its misses, and would need a share of the confidence",
+                         "evaluate both with --misses, or without")  # fmt: skip
     if _by_chance(evaluation):
         if create(plan.method, parameters).level is None:
             raise StudyError(f"{name}: method {plan.method} has no confidence to share")

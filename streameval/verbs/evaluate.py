@@ -28,6 +28,7 @@ from streameval.slices.plan import refuse_misses, slice_results
 from streameval.stores.transfer import copied
 from streameval.study import Study
 from streameval.study.judging import as_read, half_width_of, slice_curves, tally_stored, whole_curve
+from streameval.study.missed import Rest, rest_of, sharing, with_rest
 from streameval.study.missing import completed
 from streameval.study.result_files import Evaluation, evaluation_id
 from streameval.study.vote_store import Given, rows_of
@@ -41,6 +42,7 @@ def evaluate(
     *,
     labels: Sequence[Any] | Any = (),
     misses: int = 0,
+    misses_from: str | os.PathLike[str] | None = None,
     **options: Any,
 ) -> Evaluation:
     """Evaluate a study with all labels it has been given so far.
@@ -51,6 +53,8 @@ def evaluate(
             PyCapsule protocol. Each row is a vote. A source given before adds nothing; with none, the labels stored
             before are evaluated.
         misses: Positives that the ranking never returned: they count in recall, F, average precision and AUC.
+        misses_from: An evaluated study of the items that were never returned: misses are then bounded by its labels,
+            and both studies share δ.
         options: `on`, `label`, `annotator`, `time`, `source`: columns (`streameval.labelling.options.LabelColumns`).
             `vote`, `prefer`, `label_error`, `assume`, `strict`: see `Judging` there.
 
@@ -67,9 +71,16 @@ def evaluate(
     columns, judging = split((LabelColumns, Judging), options, "evaluate")
     check_label_error(judging.label_error)
     vote_rule(judging.vote)
+    if misses and misses_from is not None:
+        raise InputError("misses were given as a number and as a study", "give one of them")
     folder = Study(Path(study))
     with folder.changing():
-        return _evaluated(folder, sources_of(labels), misses, columns, judging)
+        plan = folder.plan()
+        if "per" in plan.notes:
+            raise StudyError(f"{folder.folder}: is a study of many rankings", "evaluate it with evaluate_rankings")
+        rest = None if misses_from is None else rest_of(Path(misses_from), plan)
+        refuse_misses(plan, misses or int(rest is not None))
+        return _evaluated(folder, plan, sources_of(labels), rest or misses, (columns, judging))
 
 
 def sources_of(labels: Sequence[Any] | Any) -> list[Any]:
@@ -116,24 +127,25 @@ def take_in(folder: Study, plan: Plan, sources: list[Any], columns: LabelColumns
     return TakenIn(tally_stored(folder, plan, judging, stored), given, new)
 
 
-def _evaluated(folder: Study, sources: list[Any], misses: int, columns: LabelColumns, judging: Judging) -> Evaluation:
+def _evaluated(
+    folder: Study, plan: Plan, sources: list[Any], missed: Rest | int, how: tuple[LabelColumns, Judging]
+) -> Evaluation:
     """Store the labels, compute, and write every result."""
-    plan = folder.plan()
-    if "per" in plan.notes:
-        raise StudyError(f"{folder.folder}: is a study of many rankings", "evaluate it with evaluate_rankings")
     if awaits_judge(plan):
         raise InputError(f"{folder.folder}: its judge has not answered, and nobody may label before it has",
                          "give its answers with --judge-labels FILE")  # fmt: skip
-    refuse_misses(plan, misses)
-    read_as = as_read(plan, judging)
+    columns, judging = how
+    rest, known = (None, missed) if isinstance(missed, int) else (missed, 0)
+    read_as = sharing(as_read(plan, judging), rest)
     taken = take_in(folder, plan, sources, columns, judging)
     tallied, thresholds = taken.tallied, folder.thresholds(plan)
     curve, parts = _curves(plan, read_as, tallied, judging.label_error)
-    curve = curve.with_misses(misses)
+    curve = curve.with_misses(known) if rest is None else with_rest(curve, plan, rest)
     slices = slice_results(plan, tallied.labels, parts, thresholds)
     if thresholds is not None:
         curve = curve.with_score(thresholds)
-    summary = {**_summary(read_as, tallied, curve, judging), "study": plan.plan_id}
+    summary = {**_summary(as_read(plan, judging), tallied, curve, judging), "study": plan.plan_id}
+    summary |= {} if rest is None else rest.facts(curve)
     said = {"by": plan.by, "slices": [one.facts() for one in slices]} if slices else {}
     said["votes"] = folder.labels.state()
     summary |= {"agreement": tallied.agreement.as_dict(), "sources": taken.given, **said}
@@ -208,8 +220,9 @@ def _is_one(labels: Any) -> bool:
 
 
 def _summary(plan: Plan, tallied: Tallied, curve: Curve, judging: Judging) -> dict[str, Any]:
+    missed = curve.misses if curve.misses_upper is None else curve.misses_text
     return {
-        "evaluation_id": evaluation_id(plan, tallied.labels, curve.misses, judging.label_error),
+        "evaluation_id": evaluation_id(plan, tallied.labels, missed, judging.label_error),
         "version": __version__,
         "n_items": plan.n_items,
         "misses": curve.misses,

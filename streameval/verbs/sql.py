@@ -135,6 +135,7 @@ def _slices(plan: Plan | None, evaluation: Evaluation) -> dict[str, pa.Table]:
 
 _BOUNDED = {
     "misses": pa.int64(),
+    "misses_upper": pa.int64(),
     "positives_lower": pa.float64(),
     "positives_upper": pa.float64(),
     "coverage": pa.string(),
@@ -149,7 +150,9 @@ _BOUNDED = {
 def _bounded(curve: Curve) -> dict[str, Any]:
     """The facts of a list that macros need besides its envelope, and the claim of its bounds."""
     e = curve.envelope
-    ends = {"misses": curve.misses, "positives_lower": e.lower[-1], "positives_upper": e.upper[-1]}
+    most = curve.misses if curve.misses_upper is None else curve.misses_upper
+    ends = {"misses": curve.misses, "misses_upper": most}
+    ends |= {"positives_lower": e.lower[-1], "positives_upper": e.upper[-1]}
     return {**ends, **curve.claim.as_dict(), "proves": curve.proves}
 
 

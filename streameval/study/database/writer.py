@@ -37,8 +37,9 @@ def database(tables: Mapping[str, pa.Table], caution: str = "") -> Callable[[str
                 for name, table in tables.items():
                     _add(connection, name, table, caution if name in BOUNDS else "")
                 slices = _kind(tables["slice_curve"]) if "slice_curve" in tables else "absent"
-                basis = tables["provenance"].column("estimates")[0].as_py()
-                for statement in statements(_kind(tables["curve"]), slices, basis, caution):
+                (about,) = tables["provenance"].select(["estimates", "misses", "misses_upper"]).to_pylist()
+                missed = "known" if about["misses"] == about["misses_upper"] else "bounded"
+                for statement in statements(_kind(tables["curve"]), slices, about["estimates"], caution, missed):
                     connection.execute(statement)
                 connection.execute("USE memory")
                 connection.execute("DETACH study")
