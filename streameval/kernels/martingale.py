@@ -19,6 +19,13 @@ For weights w_μ fixed by the plan, Σ w_μ M(μ) is a martingale too, so that b
 least 1 − δ/2 at all ranks at once, Σ w_μ exp(μ Y(r) + S_μ(r)) < 2/δ. The left side rises in Y: its root bounds Y(r).
 The lower bound is the upper bound on the negatives, for the other half of δ.
 
+Two phases.  Where a judge has answered for a random sample only, rank r is judged with probability π' and, if it is
+judged, drawn with probability π, independently. Phase 1 bets by the theorem with π' in place of π and on all classes
+together: a judged rank leaves log e' − θv, θ = log(e'/f'), another one log(1 − π'D'). Phase 2 is the theorem again, on
+the judged ranks and with θ in place of μ. Given that r is judged, E exp(θv + s) = 1, so that the sum of both has the
+mean (1−π')(1−π'D') + π'e'e^{−θv}, which is 1 for a negative and e^{−μ} for a positive, as before: no δ is split. What
+the judge says of an item may depend on the item, and on which lower ranks were judged; on nothing else that is random.
+
 Stakes.  D affects the width only. For a label that is positive with probability q, E s is largest at
 
     b = 1 − y(1−πq),  R = √(b² + 4(1−π)yq),  D = 2yq/(b+R) if b > 0, else (R−b)/(2(1−π)).
@@ -30,7 +37,8 @@ rules the width is the one within classes, and lists whose precision changes cos
 Missing labels.  The true labels complete the missing ones in some way, and the bound is taken over all completions,
 whatever the reason they are missing. s falls where a negative becomes a positive, so a block's own missing labels count
 as positive. Those of earlier blocks leave q in an interval; D rises in q, and s is concave in D (a sum of logarithms of
-linear functions), so that its least value is at one of the two ends.
+linear functions), so that its least value is at one of the two ends. In phase 1 that holds of D' too, and s is concave
+in both together (ε' = 1 − e^{−θ} is convex in D'), so that the least value is at a vertex of the box.
 """
 
 from __future__ import annotations
@@ -74,24 +82,106 @@ def best_stake(y: float, rate: float, q: float) -> tuple[float, float]:
 
 
 @kernel
+def _log_positive(mu: float, at: tuple[float, float, float], stake: float, root: float) -> float:
+    """Log of f at the best stake for (y, π, q), without cancellation; π < 1."""
+    y, rate, q = at
+    if y * (1 + rate * q) < 1:
+        return math.log1p((1 - rate) * stake - y)
+    return math.log(2 * y * q / (root + y * (1 + rate * q) - 1)) - mu
+
+
+@kernel
 def _gain(rate: float, mu: float, q: float, untaken: float, negative: float, positive: float) -> float:
-    """Sum of s over the ranks of a class in a block, for a prediction q; forms without cancellation."""
+    """Sum of s over the ranks of a class in a block, at the best stake for a prediction q."""
+    if rate >= 1:
+        return -mu * positive  # counted, whatever the stake
     y = -math.expm1(-mu) / rate
     stake, root = best_stake(y, rate, q)
     gain = untaken * math.log1p(-rate * stake)
     if negative > 0:
         gain += negative * math.log1p((1 - rate) * stake)
     if positive > 0:
-        if y * (1 + rate * q) < 1:
-            gain += positive * math.log1p((1 - rate) * stake - y)
-        else:
-            gain += positive * (math.log(2 * y * q / (root + y * (1 + rate * q) - 1)) - mu)
+        gain += positive * _log_positive(mu, (y, rate, q), stake, root)
     return gain
 
 
 @kernel
+def _gain_at(rate: float, mu: float, stake: float, untaken: float, negative: float, positive: float) -> float:
+    """The same at any stake; never above it by rounding, and −∞ where the stake leaves a positive nothing."""
+    if rate >= 1:
+        return -mu * positive
+    y, negative_factor = -math.expm1(-mu) / rate, 1 + (1 - rate) * stake
+    gain = untaken * math.log1p(-rate * stake) + negative * math.log1p((1 - rate) * stake)
+    if positive > 0:
+        left = negative_factor - y - 1e-15 * (negative_factor + y)
+        gain += positive * math.log(left) if left > 0 else -np.inf
+    return gain
+
+
+@kernel
+def _least_gain(
+    rate: float,
+    theta: tuple[float, float, float],
+    q: tuple[float, float],
+    untaken: float,
+    negative: float,
+    positive: float,
+) -> float:
+    """Least sum of s over the ranks of a class in a block, for predictions in an interval.
+
+    Args:
+        theta: What a positive weighs, and the least and the most that it may, for the stakes.
+    """
+    weight, least, most = theta
+    if least == most:
+        gain = _gain(rate, weight, q[1], untaken, negative, positive)
+        return min(gain, _gain(rate, weight, q[0], untaken, negative, positive)) if q[0] < q[1] else gain
+    if rate >= 1:
+        return -weight * positive
+    low = best_stake(-math.expm1(-least) / rate, rate, q[0])[0]
+    high = best_stake(-math.expm1(-most) / rate, rate, q[1])[0]
+    gain = _gain_at(rate, weight, low, untaken, negative, positive)
+    return min(gain, _gain_at(rate, weight, high, untaken, negative, positive))
+
+
+@kernel
+def _chained(
+    block: tuple[float, float, float],
+    mu: float,
+    shares: FloatArray,
+    q: tuple[FloatArray, FloatArray],
+    counts: tuple[FloatArray, FloatArray, FloatArray],
+) -> float:
+    """Least sum of s over a block of which a random part is judged.
+
+    Args:
+        block: Its ranks, and the probabilities of both phases.
+        shares: About how many items of each class were judged.
+        counts: Judged, drawn, and most positives of each class.
+    """
+    width, judged, rate = block
+    taken, of_all = counts[0].sum(), shares.sum()
+    y, total = -math.expm1(-mu) / judged, np.inf
+    p_low, p_high = (shares * q[0]).sum() / of_all, (shares * q[1]).sum() / of_all
+    low, high = best_stake(y, judged, p_low), best_stake(y, judged, p_high)
+    stakes = low[0], high[0]
+    weights = (
+        math.log1p((1 - judged) * low[0]) - _log_positive(mu, (y, judged, p_low), *low),
+        math.log1p((1 - judged) * high[0]) - _log_positive(mu, (y, judged, p_high), *high),
+    )
+    for i in range(1 if p_low == p_high else 2):
+        gain = (width - taken) * math.log1p(-judged * stakes[i]) + taken * math.log1p((1 - judged) * stakes[i])
+        theta = weights[i], min(weights), max(weights)
+        for g in range(shares.size):
+            items, drawn, most = counts[0][g], counts[1][g], counts[2][g]
+            gain += _least_gain(rate, theta, (q[0][g], q[1][g]), items - drawn, drawn - most, most)
+        total = min(total, gain)
+    return total
+
+
+@kernel
 def evidence(
-    rate: FloatArray,
+    blocks: tuple[FloatArray, FloatArray, FloatArray],
     items: FloatArray,
     drawn: FloatArray,
     found: tuple[FloatArray, FloatArray],
@@ -101,31 +191,34 @@ def evidence(
     """S_μ at the end of each block, shape (blocks, mu): the least that any completion of missing labels leaves.
 
     Args:
-        rate (float64 array, shape (blocks,)): π of each block.
-        items, drawn (float64 arrays, shape (blocks, classes)): Ranks, and how many of them were drawn; expected numbers
-            do as well.
+        blocks (triple of float64 arrays, shape (blocks,)): Ranks of each, π' (1 where every item has a judge, or none
+            has), and π.
+        items, drawn (float64 arrays, shape (blocks, classes)): Judged ranks, and how many of them were drawn; expected
+            numbers do as well.
         found (pair of such arrays): Positives, with missing labels as 0 and as 1.
         prior (float64 array, shape (classes,)): Prediction before there are labels, inside (0, 1).
     """
+    width, judged, rate = blocks
     total = np.zeros((rate.size, mu.size))
     weight, low, high = np.full(prior.size, PRIOR), PRIOR * prior, PRIOR * prior
+    shares = np.ones(prior.size)
     start = end = 0.0
     for j in range(rate.size):
-        end += items[j].sum()
+        end += width[j]
         if j:
             total[j] = total[j - 1]
-        for g in range(prior.size):
+        if judged[j] < 1:
+            q, counts = (low / weight, high / weight), (items[j], drawn[j], found[1][j])
+            for m in range(mu.size):
+                total[j, m] += _chained((width[j], judged[j], rate[j]), mu[m], shares, q, counts)
+        for g in range(prior.size if judged[j] >= 1 else 0):
             untaken, most = items[j, g] - drawn[j, g], found[1][j, g]
-            if rate[j] >= 1:
-                total[j] -= mu * most  # counted, whatever the stake
-            elif items[j, g] > 0:
-                q_low, q_high = low[g] / weight[g], high[g] / weight[g]
-                for m in range(mu.size):
-                    gain = _gain(rate[j], mu[m], q_high, untaken, drawn[j, g] - most, most)
-                    if q_low < q_high:
-                        gain = min(gain, _gain(rate[j], mu[m], q_low, untaken, drawn[j, g] - most, most))
-                    total[j, m] += gain
+            interval = low[g] / weight[g], high[g] / weight[g]
+            for m in range(mu.size if items[j, g] > 0 else 0):
+                theta = mu[m], mu[m], mu[m]
+                total[j, m] += _least_gain(rate[j], theta, interval, untaken, drawn[j, g] - most, most)
         for g in range(prior.size):  # what the plan predicts keeps its weight
+            shares[g] = (shares[g] - 1) * start / end + 1 + items[j, g]
             decay = start / end * math.exp(-drawn[j, g] / MEMORY)
             weight[g] = (weight[g] - PRIOR) * decay + PRIOR + drawn[j, g]
             low[g] = (low[g] - PRIOR * prior[g]) * decay + PRIOR * prior[g] + found[0][j, g]
@@ -159,8 +252,17 @@ def mixture_root(mu: FloatArray, total: FloatArray, threshold: float) -> float:
 
 
 @kernel
+def mixture_roots(mu: FloatArray, total: FloatArray, threshold: FloatArray) -> FloatArray:
+    """`mixture_root` of each row of `total`."""
+    out = np.empty(total.shape[0])
+    for i in range(out.size):
+        out[i] = mixture_root(mu, total[i], threshold[i])
+    return out
+
+
+@kernel
 def bounds(
-    rate: FloatArray,
+    blocks: tuple[FloatArray, FloatArray, FloatArray],
     items: FloatArray,
     drawn: FloatArray,
     found: tuple[FloatArray, FloatArray],
@@ -170,17 +272,17 @@ def bounds(
     """Lower and upper bounds (real numbers) on the yield at the end of each block, before closing.
 
     Args:
-        rate, items, drawn, found, prior: See `evidence`.
+        blocks, items, drawn, found, prior: See `evidence`.
         mixture: The μ, of equal weights, and δ.
     """
     mu, delta = mixture
     threshold = math.log(2 / delta) + math.log(mu.size)
-    above = evidence(rate, items, drawn, found, prior, mu)
-    below = evidence(rate, items, drawn, (drawn - found[1], drawn - found[0]), 1 - prior, mu)
-    low, high = np.empty(rate.size), np.empty(rate.size)
+    above = evidence(blocks, items, drawn, found, prior, mu)
+    below = evidence(blocks, items, drawn, (drawn - found[1], drawn - found[0]), 1 - prior, mu)
+    low, high = np.empty(blocks[0].size), np.empty(blocks[0].size)
     end = 0.0
-    for j in range(rate.size):
-        end += items[j].sum()
+    for j in range(low.size):
+        end += blocks[0][j]
         high[j] = mixture_root(mu, above[j], threshold)
         low[j] = end - mixture_root(mu, below[j], threshold)
     return low, high
