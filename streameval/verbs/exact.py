@@ -32,6 +32,7 @@ from streameval.rankings import open_ranking
 from streameval.rankings.ranking import Ranking
 from streameval.reporting.page import render
 from streameval.rows.options import RankingOptions
+from streameval.rows.units import readers
 from streameval.stores.scratch import ScratchFile
 from streameval.stores.temporary import temporary_folder
 from streameval.stores.transfer import copied
@@ -44,6 +45,7 @@ from streameval.verbs.sql import writer as database_of
 _EVERY_RANK = 10_000
 _RATIO = 1.001
 _BASE_MEMORY = 0.35  # of --memory: decoded units and what sums need beside the counters
+_BYTES_PER_ROW = {False: 20, True: 60}  # of a unit at work and of those that wait, by whether it has scores
 
 
 @dataclass(frozen=True)
@@ -182,8 +184,26 @@ def _open(
         columns = LabelColumns(on=external[1], label=label)
         with copied(external[0]) as place:
             rows = replace(rows, joined_labels=join_labels(place, columns, rows.n_items, keys, external[2]))
-    threads = options.threads or os.cpu_count() or 1
-    return Truth(ranking, engine.labelled(rows, threads), options.memory * 1e9 * (1 - _BASE_MEMORY))
+    threads, room = _readers(rows, options)
+    return Truth(ranking, engine.labelled(rows, threads), options.memory * 1e9 - room)
+
+
+def _readers(rows: LabelledRows, options: RankingOptions) -> tuple[int, float]:
+    """As many threads as the memory allows, and bytes for what they decode.
+
+    Raises:
+        InputError: The memory does not hold one unit and what is counted.
+    """
+    memory, each = options.memory * 1e9, _BYTES_PER_ROW[rows.order is not None]
+    largest = max(unit.rows for unit in rows.units)
+    room = max(_BASE_MEMORY * memory, float(each * largest))
+    if room > (1 - _BASE_MEMORY) * memory:
+        least = np.ceil(each * largest / (1 - _BASE_MEMORY) / 1e6) / 1e3
+        raise InputError(
+            f"{options.memory:g} GB of memory cannot hold a row group of {largest:,} rows and what is counted",
+            f"the least that works is --memory {least:g}",
+        )
+    return min(options.threads or os.cpu_count() or 1, max(1, readers(rows.units, each, room))), room
 
 
 def _sum(truth: Truth, ranks: Int64Array, limits: Limits, progress: Progress) -> Summed:
