@@ -128,15 +128,15 @@ def main() -> None:
     parser.add_argument("--readme", action="store_true")
     options = parser.parse_args()
     rows = []
-    for budget in (400, 1600):
+    for budget, years in ((400, options.years), (1600, max(1, options.years // 20))):
         labels = round(float(np.sum(design(budget).items * design(budget).rate)))
-        calm = trial(budget, options.years, 0.0)
-        drop = trial(budget, max(1, options.years // 5), 0.03)
+        calm = trial(budget, years, 0.0)
+        drop = trial(budget, max(1, years // 5), 0.03)
         for how in ("monitor", "weekly"):
-            rows.append([how, f"{labels:,}", _share(calm[how]), _share(drop[how]), _until(drop[how])])
+            rows.append([how, f"{labels:,}", f"{years:,}", _share(calm[how]), _share(drop[how]), _until(drop[how])])
             print(*rows[-1], sep="  ", flush=True)
-    head = ["", "labels a day", "years without change, with an alarm", "drops of 3 points named", "days until then"]
-    text = f"{options.years:,} years without change, a fifth as many with one; days: in the median, and in 9 of 10."
+    head = ["", "labels a day", "years", "without change, with an alarm", "drops of 3 points named", "days until then"]
+    text = "A fifth as many years have a drop. Days are those of the median, and of nine drops in ten."
     if options.readme:
         write_section("monitor", f"{markdown(head, rows)}\n\n{text}")
 
