@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from streameval import __version__
 from streameval.curve import Curve
 from streameval.curve.label_error import check_label_error
-from streameval.errors import InputError, check_misses
+from streameval.errors import InputError, StudyError, check_misses
 from streameval.labelling.issues import KINDS, place_of
 from streameval.labelling.match_items import Items
 from streameval.labelling.options import Judging, LabelColumns
@@ -74,12 +74,57 @@ def evaluate(
     if misses and misses_from is not None:
         raise InputError("misses were given as a number and as a study", "give one of them")
     folder = Study(Path(study))
-    sources = [labels] if _is_one(labels) else list(labels)
     with folder.changing():
         plan = folder.plan()
+        if "per" in plan.notes:
+            raise StudyError(f"{folder.folder}: is a study of many rankings", "evaluate it with evaluate_rankings")
         rest = None if misses_from is None else rest_of(Path(misses_from), plan)
         refuse_misses(plan, misses or int(rest is not None))
-        return _evaluated(folder, plan, sources, rest or misses, (columns, judging))
+        return _evaluated(folder, plan, sources_of(labels), rest or misses, (columns, judging))
+
+
+def sources_of(labels: Sequence[Any] | Any) -> list[Any]:
+    """The sources that were given, one or several."""
+    return [labels] if _is_one(labels) else list(labels)
+
+
+@dataclass(frozen=True)
+class TakenIn:
+    """Labels of a study after those that were given now came in.
+
+    Attributes:
+        given: What is said of each source that was given now.
+        new: By id of such a source: whether it was new to the study.
+    """
+
+    tallied: Tallied
+    given: list[dict[str, Any]]
+    new: dict[str, bool]
+
+
+def take_in(folder: Study, plan: Plan, sources: list[Any], columns: LabelColumns, judging: Judging) -> TakenIn:
+    """Store labels, and count all that the study has; errors as in `evaluate`."""
+    read = _read(sources, plan, folder.items(plan), columns)
+    whole = folder.labels.with_new(read)
+    refuse_grades(rows_of(whole), vote_rule(judging.vote))
+    if whole:
+        check_preferred(rows_of(whole), judging.prefer)
+    if judging.strict:
+        _refuse_trouble(folder, plan, judging, whole)
+    new = folder.labels.add(read)
+    stored = folder.labels.sources()
+    if not stored:
+        raise InputError(f"{folder.folder}: no labels yet", "give them with --labels FILE")
+    given = [
+        {
+            **votes.facts(),
+            "id": votes.identity,
+            "earlier": _earlier(votes, stored),
+            "otherwise": _otherwise(votes, stored),
+        }
+        for votes in read
+    ]
+    return TakenIn(tally_stored(folder, plan, judging, stored), given, new)
 
 
 def _evaluated(
@@ -92,42 +137,22 @@ def _evaluated(
     columns, judging = how
     rest, known = (None, missed) if isinstance(missed, int) else (missed, 0)
     read_as = sharing(as_read(plan, judging), rest)
-    items = folder.items(plan)
-    read = _read(sources, plan, items, columns)
-    whole = folder.labels.with_new(read)
-    refuse_grades(rows_of(whole), vote_rule(judging.vote))
-    if whole:
-        check_preferred(rows_of(whole), judging.prefer)
-    if judging.strict:
-        _refuse_trouble(folder, plan, judging, whole)
-    new = folder.labels.add(read)
-    stored = folder.labels.sources()
-    if not stored:
-        raise InputError(f"{folder.folder}: no labels yet", "give them with --labels FILE")
-    tallied = tally_stored(folder, plan, judging, stored)
-    thresholds = folder.thresholds(plan)
+    taken = take_in(folder, plan, sources, columns, judging)
+    tallied, thresholds = taken.tallied, folder.thresholds(plan)
     curve, parts = _curves(plan, read_as, tallied, judging.label_error)
     curve = curve.with_misses(known) if rest is None else with_rest(curve, plan, rest)
     slices = slice_results(plan, tallied.labels, parts, thresholds)
     if thresholds is not None:
         curve = curve.with_score(thresholds)
-    given = [
-        {
-            **votes.facts(),
-            "id": votes.identity,
-            "earlier": _earlier(votes, stored),
-            "otherwise": _otherwise(votes, stored),
-        }
-        for votes in read
-    ]
     summary = {**_summary(as_read(plan, judging), tallied, curve, judging), "study": plan.plan_id}
     summary |= {} if rest is None else rest.facts(curve)
     said = {"by": plan.by, "slices": [one.facts() for one in slices]} if slices else {}
     said["votes"] = folder.labels.state()
-    summary |= {"agreement": tallied.agreement.as_dict(), "sources": given, **said}
+    summary |= {"agreement": tallied.agreement.as_dict(), "sources": taken.given, **said}
     table = with_weight(tallied.labels.table, plan, 4)
     identity = summary["evaluation_id"]
-    evaluation = Evaluation(identity, table, curve, curve.table, metrics(curve), summary, tallied.issues, slices, new)
+    found = (metrics(curve), summary, tallied.issues, slices, taken.new)
+    evaluation = Evaluation(identity, table, curve, curve.table, *found)
     folder.save_evaluation(
         evaluation, render(folder.folder.resolve().name, plan, evaluation), database_of(folder, plan, evaluation)
     )

@@ -10,9 +10,11 @@ from cyclopts import Parameter
 
 from streameval.cli.batch import Batch, copied, job, record, stage
 from streameval.cli.forecasts import lines_of, of_plan, rehearsed
+from streameval.cli.many import evaluate_per, is_of_many
 from streameval.cli.options import Flags, Whole, flags_of
 from streameval.cli.output import Output, columns
 from streameval.cli.panels import LABELS
+from streameval.errors import InputError
 from streameval.labelling.options import Judging, LabelColumns
 from streameval.text import short
 
@@ -79,6 +81,11 @@ def evaluate(
 
     if batch.dry_run:
         _rehearse(study, labels or [], publish, output)
+        return
+    if is_of_many(study):
+        if misses or publish is not None:
+            raise InputError("--misses and --publish are for studies of one ranking", "leave them out")
+        evaluate_per(study, labels or [], how.given(), output)
         return
     if judge_labels:
         frozen = _freeze(study, judge_labels, how)

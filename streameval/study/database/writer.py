@@ -13,7 +13,7 @@ from streameval.labelling.duckdb_session import literal, quote, unique_names
 from streameval.study.database.comments import BOUNDS, TABLES, comment_of
 from streameval.study.database.macros import statements
 
-_STORAGE = "v1.2.0"
+STORAGE = "v1.2.0"
 
 
 def database(tables: Mapping[str, pa.Table], caution: str = "") -> Callable[[str], None]:
@@ -32,7 +32,7 @@ def database(tables: Mapping[str, pa.Table], caution: str = "") -> Callable[[str
         os.unlink(path) if os.path.exists(path) else None
         try:
             with duckdb.connect() as connection:
-                connection.execute(f"ATTACH {literal(path)} AS study (STORAGE_VERSION '{_STORAGE}')")
+                connection.execute(f"ATTACH {literal(path)} AS study (STORAGE_VERSION '{STORAGE}')")
                 connection.execute("USE study")
                 for name, table in tables.items():
                     _add(connection, name, table, caution if name in BOUNDS else "")
