@@ -135,9 +135,7 @@ def main() -> None:
         rows.append([how, _share(calm[how]), _share(drop[how]), _until(drop[how])])
         print(*rows[-1], sep="  ", flush=True)
     head = ["", "calm years with an alarm", "drops of 3 points named", "days until then: median, 9 of 10"]
-    text = (
-        f"{options.years:,} calm years, a fifth as many with a drop; {labels:,} labels a day of the first {CUTOFF:,}."
-    )
+    text = f"{options.years:,} calm years, a fifth as many with a drop; {labels:,} labels a day to rank {CUTOFF:,}."
     if options.readme:
         write_section("monitor", f"{markdown(head, rows)}\n\n{text}")
 
