@@ -19,7 +19,7 @@ from typing import Any, NoReturn
 from streameval.process import interrupts
 
 _STATUS = 130
-_ONCE = "interrupted; nothing half-written was left behind"
+_ONCE = "interrupted; what was complete is kept, nothing half-written was left behind"
 _TWICE = "interrupted twice; temporary files may have been left behind"
 
 

@@ -2,6 +2,7 @@
 
 import itertools
 import json
+from dataclasses import replace
 
 import duckdb
 import numpy as np
@@ -18,8 +19,8 @@ from streameval.order.by_score import by_score
 from streameval.order.count_at_score import count_at_score
 from streameval.rows import open_rows
 from streameval.rows.options import RankingOptions
-from streameval.types import Labels
-from streameval.verbs.check import check
+from streameval.types import Claim, Labels
+from streameval.verbs.check import Checks, check
 
 N = 3_000
 SCORES = {
@@ -56,6 +57,12 @@ def test_every_score_is_counted_and_bounded_as_a_full_count_says(tmp_path, kind,
     order = by_score(open_rows(str(tmp_path / "list"), how), how)
     curve = found.curve
     scores = np.unique(score)
+    for one in scores if scores.size <= 200 else ():  # every score of a quantised list
+        typed = repr(float(one)) if score.dtype.kind == "f" else str(one)
+        count = int(np.sum(score <= one if ascending else score >= one))
+        first, last = curve.rank_at_score(typed)
+        assert count_at_score(order, typed) == count
+        assert first <= count <= last
     asked = [*scores[:: max(1, scores.size // 12)].tolist(), float(scores[0]) - 1, float(scores[-1]) + 1, 0.705, 0.7]
     for one in asked:
         typed = repr(float(np.float32(one))) if score.dtype == np.float32 else repr(one)
@@ -74,6 +81,30 @@ def test_every_score_is_counted_and_bounded_as_a_full_count_says(tmp_path, kind,
             ((rank, share),) = db.execute(f"SELECT rank_at_score({typed}), precision_at_score({typed})").fetchall()
         assert (rank["lower"], rank["upper"]) == (first, last)
         assert (share["lower"], share["upper"]) == curve.between(first, last)["precision"]
+
+
+@pytest.mark.slow
+def test_ten_million_items_are_counted_at_every_score(tmp_path):
+    """256 scores, a third of the items tied in one of them, in files of which some hold few scores."""
+    rng, n = np.random.default_rng(4), 10**7
+    level = np.where(rng.random(n) < 1 / 3, 128, rng.integers(0, 256, n))
+    level[: n // 2] = np.sort(level[: n // 2])
+    score = (level / 255).astype(np.float32)
+    (tmp_path / "list").mkdir()
+    for at, part in enumerate(np.array_split(score, 8)):
+        pq.write_table(pa.table({"conf": part}), tmp_path / "list" / f"{at}.parquet", row_group_size=250_000)
+    how = RankingOptions(score="conf")
+    order = by_score(open_rows(str(tmp_path / "list"), how), how)
+    plan = streameval.plan(str(tmp_path / "list"), tmp_path / "study", seed=1, budget=2_000, options=how)
+    streameval.select(tmp_path / "study")
+    labels = pa.table({"rank": plan.ranks, "label": np.ones(plan.ranks.size, np.int8)})
+    curve = streameval.evaluate(tmp_path / "study", labels=labels).curve
+    counts = np.cumsum(np.bincount(level, minlength=256)[::-1])[::-1]
+    for value, count in zip(np.arange(256) / 255, counts.tolist(), strict=True):
+        typed = repr(float(np.float32(value)))
+        assert count_at_score(order, typed) == count
+        first, last = curve.rank_at_score(typed)
+        assert first <= count <= last
 
 
 def test_the_command_asks_at_a_score_and_cuts_there(tmp_path, capsys):
@@ -130,6 +161,20 @@ def test_gates_end_with_their_status(tmp_path, capsys):
     page = (tmp_path / "page.md").read_text()
     assert page.count("### ") == 3
     assert "| precision@4 > .75 | 0.75 | 0.75 | fail |" in page
+
+
+def test_a_gate_is_as_good_as_its_worst_check_and_reads_its_study_once(tmp_path, monkeypatch, capsys):
+    study, reads = exact_study(tmp_path, np.array([1, 1, 0, 1, 0, 0, 1, 0])), []
+    read = streameval.Study.evaluation
+    monkeypatch.setattr(streameval.Study, "evaluation", lambda self: reads.append(1) or read(self))
+    assert run(["check", str(study), "precision@4 >= .5"]) == 0
+    assert len(reads) == 1
+    one = check(study, ["precision@4 >= .5"]).checked[0]
+    for outcomes in itertools.product(("pass", "fail", "inconclusive"), repeat=3):
+        gate = Checks(tuple(replace(one, outcome=outcome) for outcome in outcomes), Claim("exact", 1.0, "nothing"), "")
+        worst = next(each for each in ("fail", "inconclusive", "pass") if each in outcomes)
+        assert gate.outcome == worst
+        assert gate.table.column("outcome").to_pylist() == list(outcomes)
 
 
 def test_bounds_that_promise_nothing_are_inconclusive(tmp_path, one_ranking):

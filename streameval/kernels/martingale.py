@@ -252,6 +252,15 @@ def mixture_root(mu: FloatArray, total: FloatArray, threshold: float) -> float:
 
 
 @kernel
+def mixture_roots(mu: FloatArray, total: FloatArray, threshold: FloatArray) -> FloatArray:
+    """`mixture_root` of each row of `total`."""
+    out = np.empty(total.shape[0])
+    for i in range(out.size):
+        out[i] = mixture_root(mu, total[i], threshold[i])
+    return out
+
+
+@kernel
 def bounds(
     blocks: tuple[FloatArray, FloatArray, FloatArray],
     items: FloatArray,

@@ -91,6 +91,8 @@ def _planned(plan: Plan, study: str, how: Mapping[str, Any]) -> str:
 def _judged(summary: Mapping[str, Any]) -> dict[str, Any]:
     """Options of `evaluate` that are not as they are by default."""
     how = {key: summary.get(key) for key in ("misses", "vote", "prefer", "label_error", "assume")}
+    if "misses_from" in summary:
+        how = {**how, "misses": None, "misses_from": summary["misses_from"]["study"]}
     how["prefer"] = ",".join(how["prefer"] or [])
     return {key: value for key, value in how.items() if value and value != "majority"}
 
