@@ -10,13 +10,15 @@ from contextlib import contextmanager
 from types import CodeType
 from typing import Any, Generic, ParamSpec, TypeVar
 
+import numpy as np
+
 from streameval.process.interrupts import held
 
 P = ParamSpec("P")
 R = TypeVar("R")
 
 _LOCK = threading.RLock()
-_MOST = 150_000  # bytes that are interpreted in 0.3 s; to import numba and load kernels takes 0.5 s
+_MOST = 150_000  # steps that are interpreted in 0.3 s; to import numba and load kernels takes 0.5 s
 
 
 class Kernel(Generic[P, R]):
@@ -55,23 +57,27 @@ class _Thread(threading.local):
 
 
 _thread = _Thread()
-_read = [0]  # bytes that were read by interpreted kernels
+_taken = [0]  # steps of interpreted kernels
 
 
 @contextmanager
-def interpreted(size: int) -> Iterator[None]:
-    """Run kernels as plain Python where little is read: to open one file needs no compiled code.
+def interpreted(steps: int) -> Iterator[None]:
+    """Run kernels as plain Python where there is little to do: most commands on small lists need no compiled code.
+
+    Only for kernels that give the same either way, to the last bit.
 
     Args:
-        size: Bytes that will be read. Once much was read so, or numba is there anyway, kernels are compiled.
+        steps: About how many steps of 2 µs there are: a byte of a footer is one, and so is a drawn rank. Once much was
+            done so, or numba is there anyway, kernels are compiled.
     """
-    if "numba" in sys.modules or _thread.interprets or _read[0] + size > _MOST:
+    if "numba" in sys.modules or _thread.interprets or _taken[0] + steps > _MOST:
         yield
         return
-    _read[0] += size
+    _taken[0] += steps
     _thread.interprets = True
     try:
-        yield
+        with np.errstate(over="ignore"):  # compiled, whole numbers of 64 bits wrap without a word
+            yield
     finally:
         _thread.interprets = False
 

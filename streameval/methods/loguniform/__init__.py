@@ -143,8 +143,9 @@ class LogUniform(Sampled):
         With several looks `looks` has one entry each: `look`, `labels` in all, `half_width`.
         """
         density = self._density(check_items(n_items))
-        looks = [self._look(n_items, density, look) for look in range(1, self.looks + 1)]
-        labels = looks[0].labels
+        asked = self.budget is None and self.looks == 1  # what was asked for need not be forecast
+        looks = [] if asked else [self._look(n_items, density, look) for look in range(1, self.looks + 1)]
+        labels = blocks(n_items, density).labels
         reached = self.alpha if self.budget is None else looks[0].half_width
         whole = labels == n_items
         return {
@@ -266,8 +267,10 @@ def _judge_sentence(curve: Curve) -> tuple[str, ...]:
 
 def _draw(design: Blocks, seed: int) -> Int64Array:
     from streameval.kernels.draw import draw_independent
+    from streameval.kernels.jit import interpreted
 
-    return draw_independent(design.ends, design.rate, np.uint64(seed % 2**64))
+    with interpreted(design.ends.size + design.labels):
+        return draw_independent(design.ends, design.rate, np.uint64(seed % 2**64))
 
 
 def _table(design: Blocks, rank: Int64Array) -> pa.Table:
