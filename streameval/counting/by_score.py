@@ -11,18 +11,12 @@ import pyarrow as pa
 
 from streameval.counting import Summed, Unresolved
 from streameval.counting.block_sums import BlockSums, sum_groups
-from streameval.counting.counters import AllBins, Cells, SplitBins, sample
-from streameval.counting.in_stored_order import Scores, as_keys, as_number
+from streameval.counting.counters import AllBins, Cells, SplitBins, free_bits, sample
+from streameval.counting.in_stored_order import Scores, as_keys, as_number, sum_in_order
 from streameval.counting.label_counts import BinCounts, LabelCounts, TiedGroups
 from streameval.counting.labelled_rows import in_order
-from streameval.counting.ordered_words import (
-    BYTES_PER_ITEM,
-    KeyRanges,
-    OrderedWords,
-    Parted,
-    WordStore,
-    rows_to_sort,
-)
+from streameval.counting.ordered_words import OrderedWords, rows_to_sort
+from streameval.counting.parted_words import KeyRanges, Parted, WordStore, word_type
 from streameval.counting.scans import LabelledScans
 from streameval.counting.totals import fold
 from streameval.kernels.exact import BLOCK
@@ -67,20 +61,20 @@ def sum_by_score(
         cutoffs (int64 array, ascending): Ranks whose yield is wanted.
         scores: Turns order keys into scores.
     """
-    words = _WORDS * limits.memory
-    fits = scans.rows.n_items * BYTES_PER_ITEM <= words
+    words, shift, n_items = _WORDS * limits.memory, free_bits(scans.rows), scans.rows.n_items
+    fits = n_items * word_type(shift).itemsize <= words
     counted = _counted(scans, cutoffs, scores, (limits, fits), progress)
     if counted is not None:
         return counted
     if not fits and limits.tolerance:
         return _binned(scans, cutoffs, scores, limits, progress)
-    memory, n_items = limits.memory - words, scans.rows.n_items
-    ranges = KeyRanges.of(sample(scans.rows, _SAMPLE_UNITS), n_items, rows_to_sort(memory, scans.threads))
-    parted = Parted(ranges, WordStore(limits.file, words, n_items))
+    memory, threads = limits.memory - words, scans.threads
+    ranges = KeyRanges.of(sample(scans.rows, _SAMPLE_UNITS), n_items, rows_to_sort(memory, threads), shift)
+    parted = Parted(ranges, WordStore(limits.file, words, n_items, shift))
     scans.part(parted, words, progress)
-    ordered = OrderedWords.of(parted, n_items, memory, scans.threads)
+    ordered = OrderedWords.of(parted, n_items, memory, threads)
     how = "ordered in memory" if fits else "ordered range by range"
-    return _summed(ordered, cutoffs, scores, how, scans.threads)
+    return sum_in_order(ordered.parts(cutoffs, BLOCK, threads), ordered.rows, cutoffs, scores, how)
 
 
 def _counted(

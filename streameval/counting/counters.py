@@ -41,7 +41,7 @@ class Cells:
     @staticmethod
     def between(span: tuple[int, int], rows: LabelledRows) -> Cells:
         """Cells for keys from one to another; low bits that all keys of a type of score share are left out."""
-        shift = 32 if rows.order is not None and rows.order.kind == "float32" else 0  # which fills the upper half only
+        shift = free_bits(rows)
         low = span[0] >> shift << shift
         return Cells(low, shift, ((span[1] - low) >> shift) + 1)
 
@@ -54,6 +54,11 @@ class Cells:
         room = np.empty(keys.size, np.int64)
         place = np.array([self.low, self.shift], np.uint64)
         return room[: kernels.count_keys(keys, labels, place, counts, np.array(own, np.int64), room)].copy()
+
+
+def free_bits(rows: LabelledRows) -> int:
+    """Lowest bits that are zero in every key: keys of 32-bit floats fill the upper half only."""
+    return 32 if rows.order is not None and rows.order.kind == "float32" else 0
 
 
 class KeyBins(Protocol):

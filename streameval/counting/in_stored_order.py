@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
 
 from streameval.counting import Summed
 from streameval.counting.block_sums import BlockSums
-from streameval.counting.labelled_rows import LabelledRows
+from streameval.counting.labelled_rows import LabelledRows, RowRange
 from streameval.counting.scans import LabelledScans
 from streameval.counting.totals import Totals, fold
 from streameval.methods.checks.sliding import Sliding
@@ -29,25 +30,44 @@ def sum_in_stored_order(scans: LabelledScans, cutoffs: Int64Array, scores: Score
         cutoffs (int64 array, ascending): Ranks whose yield is wanted.
         scores: Turns order keys into scores, where the order has them.
     """
-    rows = scans.rows
-    seen: list[UInt64Array] = []
+    how = "one pass in stored order" if scores is None else "one pass, as it is stored in score order"
+    parts = scans.parts(cutoffs, progress)
+    return replace(sum_in_order(parts, scans.rows.rows, cutoffs, scores, how), stored=True)
 
-    def parts() -> Iterator[BlockSums]:
-        for part, keys in scans.parts(cutoffs, progress):
+
+def sum_in_order(
+    parts: Iterable[tuple[BlockSums, UInt64Array | None]],
+    rows: Callable[[int, int], RowRange],
+    cutoffs: Int64Array,
+    scores: Scores | None,
+    how: str,
+) -> Summed:
+    """Sum a list whose rows come in order.
+
+    Args:
+        parts: As of `LabelledScans.parts`.
+        rows: Reads rows again: those after a rank, up to another.
+        cutoffs, scores: As in `sum_in_stored_order`.
+    """
+    seen = [np.empty(0, np.uint64)]
+
+    def sums() -> Iterator[BlockSums]:
+        for part, keys in parts:
             if keys is not None:
                 seen.append(keys)
             yield part
 
-    totals = fold(parts(), cutoffs)
+    totals = fold(sums(), cutoffs)
+    read_groups = _reader(rows, totals)
     if scores is None:
-        return Summed(totals, _look(rows, totals), "one pass in stored order", True)
+        return Summed(totals, read_groups, how, False)
     table = pa.table({"rank": cutoffs, "score": scores(as_keys(np.concatenate(seen)))})
 
     def score_at(rank: int) -> float:
-        keys = rows.rows(rank - 1, rank).keys
+        keys = rows(rank - 1, rank).keys
         return float("nan") if keys is None else as_number(scores(as_keys(keys)))
 
-    return Summed(totals, _look(rows, totals), "one pass, as it is stored in score order", True, table, score_at)
+    return Summed(totals, read_groups, how, False, table, score_at)
 
 
 def slide(rows: LabelledRows, sliding: Sliding, threads: int) -> None:
@@ -71,13 +91,13 @@ def as_number(scores: pa.Array) -> float:
     return float(scores[0].as_py())
 
 
-def _look(rows: LabelledRows, totals: Totals) -> Callable[[int], tuple[Int64Array, Int64Array]]:
+def _reader(rows: Callable[[int, int], RowRange], totals: Totals) -> Callable[[int], tuple[Int64Array, Int64Array]]:
     """Read the rows of a block again; its last group, which may be long, is known."""
 
     def read_groups(block: int) -> tuple[Int64Array, Int64Array]:
         n, p = totals.rest[block]
         last = int(totals.start[block + 1]) - n
-        found = rows.rows(int(totals.start[block]), last) if last > totals.start[block] else None
+        found = rows(int(totals.start[block]), last) if last > totals.start[block] else None
         if found is None:
             return np.array([n]), np.array([p])
         if found.keys is None:

@@ -148,6 +148,11 @@ class DecodedRows:
     scores: pa.Array | None
     first: int = 0
 
+    @property
+    def size(self) -> int:
+        """How many there are."""
+        return int(self.labels.size)
+
     def cut(self, first: int, last: int) -> DecodedRows:
         """Some of the rows; nothing is copied."""
         scores = None if self.scores is None else self.scores.slice(first, last - first)

@@ -13,7 +13,7 @@ from streameval.counting.block_sums import BlockSums
 from streameval.counting.counters import Cells, KeyBins
 from streameval.counting.label_counts import BinCounts, KeyCounts
 from streameval.counting.labelled_rows import LabelledRows
-from streameval.counting.ordered_words import Parted
+from streameval.counting.parted_words import Parted
 from streameval.progress import Progress
 from streameval.typing import Int64Array, UInt64Array
 

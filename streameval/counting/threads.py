@@ -13,8 +13,8 @@ from streameval.counting.block_sums import BlockSums
 from streameval.counting.blocks import Block, blocks, sum_block
 from streameval.counting.counters import Cells, KeyBins, bin_counts, empty_bins
 from streameval.counting.label_counts import BinCounts, KeyCounts
-from streameval.counting.labelled_rows import LabelledRows, in_order
-from streameval.counting.ordered_words import Parted
+from streameval.counting.labelled_rows import DecodedRows, LabelledRows, in_order
+from streameval.counting.parted_words import Parted
 from streameval.errors import InputError
 from streameval.kernels.exact import BLOCK
 from streameval.progress import Progress
@@ -33,7 +33,7 @@ class Threads:
         """See `LabelledScans.parts`."""
         rows, own, done = self.rows, threading.local(), 0
 
-        def part(held: Block) -> tuple[BlockSums, UInt64Array | None]:
+        def part(held: Block[DecodedRows]) -> tuple[BlockSums, UInt64Array | None]:
             if not hasattr(own, "room"):
                 own.room = np.empty(BLOCK if rows.order is not None else 0, np.uint64)
             return sum_block(held, rows, cutoffs, own.room)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pyarrow as pa
 
+from streameval.kernels.codecs import lz4_size
+from streameval.kernels.thrift import varint
 from streameval.parquet.chunks import UnfitError
 
-_HADOOP_LZ4 = 5
-_CODECS = {1: "snappy", 2: "gzip", 4: "brotli", 6: "zstd", 7: "lz4_raw"}
+_NONE, _SNAPPY, _GZIP, _BROTLI, _HADOOP_LZ4, _ZSTD, _LZ4 = 0, 1, 2, 4, 5, 6, 7
+_CODECS = {_SNAPPY: "snappy", _GZIP: "gzip", _BROTLI: "brotli", _ZSTD: "zstd", _LZ4: "lz4_raw"}
 
 
 def decompress(codec: int, body: memoryview, size: int) -> pa.Buffer | memoryview | bytes:
@@ -18,23 +21,50 @@ def decompress(codec: int, body: memoryview, size: int) -> pa.Buffer | memoryvie
         size: Bytes decompressed.
 
     Raises:
-        UnfitError: A codec that Arrow has not.
-        pyarrow.ArrowException, OSError: Damaged data.
+        UnfitError: A codec that cannot be decompressed alone.
+        pyarrow.ArrowException, OSError: Damaged data, or another number of bytes in it.
     """
     if codec == _HADOOP_LZ4:
-        return _hadoop_lz4(body)
-    if codec and codec not in _CODECS:
+        body, codec = memoryview(_hadoop_lz4(body)), _NONE
+    elif codec != _NONE and codec not in _CODECS:
         raise UnfitError(f"codec {codec} cannot be decompressed alone")
+    held = _size(codec, body, size)
+    if held != size:
+        raise OSError(f"a page of {size:,} bytes decompresses to {held:,}" if held >= 0 else "a page is damaged")
     return pa.Codec(_CODECS[codec]).decompress(body, size) if codec else body
+
+
+def _size(codec: int, body: memoryview, size: int) -> int:
+    """Bytes that are in a page; Arrow does not tell, and what it does not fill is whatever the memory held before."""
+    raw = np.frombuffer(body, np.uint8)
+    if codec == _NONE:
+        return raw.size
+    if codec == _LZ4:
+        return int(lz4_size(raw))
+    if codec == _SNAPPY:
+        told, at = varint(raw[:10], 0)
+        return int(told) if at > 0 else -1
+    if codec == _GZIP:
+        return int.from_bytes(body[-4:], "little") if size < 1 << 32 else -1
+    return _brotli_size(body, size) if codec == _BROTLI else size  # Zstandard's own check is enough
+
+
+def _brotli_size(body: memoryview, size: int) -> int:
+    """`size`, or -1 where there is less: Brotli does not say how much, so what is smaller has to be too small."""
+    try:
+        pa.Codec("brotli").decompress(body, max(0, size - 1))
+    except OSError:
+        return size
+    return -1 if size else 0
 
 
 def _hadoop_lz4(body: memoryview) -> bytes:
     """Hadoop's frames: decompressed and compressed size, four bytes each, big end first, then a block of LZ4."""
-    out, codec = [], pa.Codec("lz4_raw")
+    out = []
     while body:
         size, length = int.from_bytes(body[:4], "big"), int.from_bytes(body[4:8], "big")
         if not 0 < length <= len(body) - 8 or size > 255 * length:
             raise UnfitError("its LZ4 pages are not in Hadoop's frames")
-        out.append(codec.decompress(body[8 : 8 + length], size, asbytes=True))
+        out.append(bytes(decompress(_LZ4, body[8 : 8 + length], size)))
         body = body[8 + length :]
     return b"".join(out)

@@ -18,7 +18,7 @@ from streameval.counting.blocks import blocks, sum_block
 from streameval.counting.counters import Cells, KeyBins, bin_counts, empty_bins
 from streameval.counting.label_counts import BinCounts, KeyCounts
 from streameval.counting.labelled_rows import DecodedRows, LabelledRows
-from streameval.counting.ordered_words import BYTES_PER_ITEM, KeyRanges, Parted, PartedRows
+from streameval.counting.parted_words import KeyRanges, Parted, PartedRows, word_type
 from streameval.errors import OutsideError
 from streameval.kernels.exact import BLOCK
 from streameval.progress import Progress, Step, announce, silent
@@ -111,7 +111,7 @@ class RemoteScans:
         self._announce("part", progress)
         files, done = files_of(self.rows.units), 0
         job = Parting(self._without_units, parted.ranges)
-        most = max(memory / BYTES_PER_ITEM, max(unit.rows for unit in files))
+        most = max(memory / word_type(parted.ranges.shift).itemsize, max(unit.rows for unit in files))
         ends = np.cumsum([unit.rows for unit in files])
         while done < len(files):
             before = int(ends[done - 1]) if done else 0
@@ -123,7 +123,7 @@ class RemoteScans:
                     f"{len(asked):,} row groups were asked for, and {found.num_rows:,} came back", "run it again"
                 )
             for row in found.column(1):
-                parted.add(PartedRows.unpacked(row.as_buffer(), parted.ranges.count))
+                parted.add(PartedRows.unpacked(row.as_buffer(), parted.ranges))
             done += len(asked)
             progress(int(ends[done - 1]), self.rows.n_items)
 

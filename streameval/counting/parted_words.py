@@ -1,0 +1,254 @@
+"""Words of labelled items, parted into ranges of keys by one scan, and each range sorted by itself.
+
+Words stay in memory where they fit, else in a scratch file, and a range that memory cannot sort at once is parted
+again.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from streameval.kernels import words as kernels
+from streameval.kernels.words import Words
+from streameval.order.first_bins import FirstStage, first_stage
+from streameval.stores.scratch import ScratchFile
+from streameval.typing import Int64Array, UInt8Array, UInt32Array, UInt64Array
+
+_RANGE_ROWS = 1 << 17  # of a range: what is sorted in the second-level cache
+_MOST_PARTS = 1 << 9  # more would be written in pieces too small for a disk
+_BINS = 1 << 12
+_NOTHING = np.empty(0, np.uint64)
+
+
+def word_type(shift: int) -> np.dtype[Any]:
+    """Type of the words of keys whose lowest `shift` bits are zero."""
+    return np.dtype(np.uint32 if shift >= 32 else np.uint64)
+
+
+@dataclass(frozen=True)
+class PartedRows:
+    """Some rows as words, range by range.
+
+    Attributes:
+        edges, words, facts (arrays): See `kernels.words.part_words`.
+    """
+
+    edges: Int64Array
+    words: Words = field(repr=False)
+    facts: UInt64Array = field(repr=False)
+
+    def packed(self) -> bytes:
+        """All numbers as they are."""
+        return b"".join([self.edges.tobytes(), self.facts.tobytes(), self.words.tobytes()])
+
+    @staticmethod
+    def unpacked(payload: bytes, ranges: KeyRanges) -> PartedRows:
+        """What was packed, of these ranges."""
+        count, end = ranges.count, 8 * (4 * ranges.count + 1)
+        edges = np.frombuffer(payload, np.int64, count + 1)
+        facts = np.frombuffer(payload, np.uint64, 3 * count, 8 * (count + 1)).reshape(3, count)
+        return PartedRows(edges, np.frombuffer(payload, word_type(ranges.shift), offset=end), facts)
+
+
+@dataclass(frozen=True)
+class KeyRanges:
+    """Ranges of keys, of about equal content: bins of keys put together.
+
+    Attributes:
+        part (uint32 array, shape (bins,)): The part that each bin belongs to. Keys that differ in their highest bit
+            share a part, and no range.
+        shift: Lowest bits that are zero in every key; with 32 or more, words are 32 bits long.
+    """
+
+    stage: FirstStage
+    part: UInt32Array
+    shift: int = 0
+
+    @staticmethod
+    def of(sample: UInt64Array, n_items: int, most_rows: int, shift: int = 0) -> KeyRanges:
+        """Make ranges from some keys: of up to `most_rows` items, if the others are like them.
+
+        The smallest and the largest key, where they differ, are in different ranges.
+        """
+        wanted = min(_MOST_PARTS, max(1, n_items // min(_RANGE_ROWS, max(1, most_rows // 4))))
+        stage = first_stage(sample, _BINS, _BINS)
+        bins = stage.place(sample, _NOTHING, 0, np.empty(sample.size, np.uint32))
+        found = np.bincount(bins, minlength=stage.count)
+        before = np.cumsum(found) - found
+        return KeyRanges(stage, (before * wanted // sample.size + (before > 0)).astype(np.uint32), shift)
+
+    @property
+    def count(self) -> int:
+        """Ranges in all."""
+        return 2 * (int(self.part[-1]) + 1)
+
+    def split(self, keys: UInt64Array, labels: UInt8Array) -> PartedRows:
+        """Part some rows."""
+        bins = self.stage.place(keys, _NOTHING, 0, np.empty(keys.size, np.uint32))
+        edges, words = np.zeros(self.count + 1, np.int64), np.empty(keys.size, word_type(self.shift))
+        facts = np.empty((3, self.count), np.uint64)
+        kernels.part_words((keys, labels, bins), self.part, np.uint64(self.shift), edges, words, facts)
+        return PartedRows(edges, words, facts)
+
+
+class WordStore:
+    """Words that wait: in memory up to a limit, and beyond it in a file.
+
+    Args:
+        memory: Bytes that may be held.
+        n_items: How many words will come: their room on the disk is reserved before the first.
+        shift: See `KeyRanges`.
+    """
+
+    def __init__(self, file: ScratchFile, memory: float, n_items: int, shift: int = 0) -> None:
+        self._file, self._memory, self._lock = file, memory, threading.Lock()
+        self._held: list[Words] = []
+        self._type = word_type(shift)
+        beyond = self._type.itemsize * n_items - int(memory)
+        if beyond > 0:
+            file.reserve(beyond)
+
+    def keep(self, words: Words) -> int:
+        """Keep words, from any thread; returns a number by which they are found again: below 0 in memory."""
+        with self._lock:
+            if words.nbytes <= self._memory:
+                self._memory -= words.nbytes
+                self._held.append(words)
+                return -len(self._held)
+        return self._file.append(words.data)
+
+    def read(self, number: int, first: int, last: int) -> Words:
+        """Some of the words that were kept under a number."""
+        if number < 0:
+            return self._held[-number - 1][first:last]
+        size = self._type.itemsize
+        return np.frombuffer(self._file.read(number + size * first, size * (last - first)), self._type)
+
+
+@dataclass
+class Parted:
+    """Words of many rows, parted into ranges."""
+
+    ranges: KeyRanges
+    store: WordStore
+    _kept: list[tuple[int, Int64Array]] = field(default_factory=list, repr=False)
+    _facts: list[UInt64Array] = field(default_factory=list, repr=False)
+    _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
+
+    def add(self, rows: PartedRows) -> None:
+        """Keep some rows, from any thread and in any order."""
+        number = self.store.keep(rows.words)
+        with self._lock:
+            self._kept.append((number, rows.edges))
+            self._facts = [rows.facts if not self._facts else _together(self._facts[0], rows.facts)]
+
+    def piles(self, most_rows: int) -> Iterator[Pile]:
+        """Ranges that hold items, in order of their keys; those too long are parted again, unless they are one key."""
+        sizes: Int64Array = np.zeros(self.ranges.count, np.int64)
+        for _, edges in self._kept:
+            sizes += np.diff(edges)
+        for r in np.flatnonzero(sizes).tolist():
+            positives, low, high = (int(fact) for fact in self._facts[0][:, r])
+            pile = Pile(self, r, int(sizes[r]), positives, low, high)
+            if pile.size <= most_rows or pile.one_key:
+                yield pile
+            else:
+                yield from pile.parted(most_rows).piles(most_rows)
+
+    def pieces(self, r: int) -> Iterator[Words]:
+        """Words of a range, as they were kept."""
+        for number, edges in self._kept:
+            if edges[r] < edges[r + 1]:
+                yield self.store.read(number, int(edges[r]), int(edges[r + 1]))
+
+
+def _together(facts: UInt64Array, others: UInt64Array) -> UInt64Array:
+    return np.stack([facts[0] + others[0], np.minimum(facts[1], others[1]), np.maximum(facts[2], others[2])])
+
+
+@dataclass(frozen=True)
+class Pile:
+    """Items of a range of keys.
+
+    Attributes:
+        number: Of the range.
+        size, positives: Items, and positives among them.
+        low, high: Smallest and largest word.
+    """
+
+    of: Parted = field(repr=False)
+    number: int
+    size: int
+    positives: int
+    low: int
+    high: int
+
+    @property
+    def top(self) -> np.uint64:
+        """The highest bit of its keys, in its place."""
+        return np.uint64((self.number & 1) << 63)
+
+    @property
+    def start(self) -> int:
+        """Its smallest key."""
+        return int(self.top) | self.low >> 1 << self.of.ranges.shift
+
+    @property
+    def one_key(self) -> bool:
+        """Whether all items have one key."""
+        return self.low >> 1 == self.high >> 1
+
+    def rows(self) -> SortedRows:
+        """Its items in order: the words are sorted, unless they are all of one key."""
+        if self.one_key:
+            return SortedRows(self, None, 0, self.size)
+        words = np.concatenate(list(self.of.pieces(self.number)))
+        spare = np.empty_like(words)
+        return SortedRows(self, spare if kernels.sort_words(words, spare) else words, 0, self.size)
+
+    def parted(self, most_rows: int) -> Parted:
+        """Part it again. Its smallest and largest key come into different ranges, so none stays as it was."""
+        step, shift = max(1, self.size >> 16), self.of.ranges.shift
+        ends = np.array([self.low, self.high], np.uint64)
+        some = [piece[::step].astype(np.uint64) for piece in self.of.pieces(self.number)]
+        sample = np.concatenate([ends, *some]) >> np.uint64(1) << np.uint64(shift) | self.top
+        ranges = KeyRanges.of(sample, self.size, most_rows, shift)
+        found = Parted(ranges, self.of.store)
+        for piece in self.of.pieces(self.number):
+            keys, labels = np.empty(piece.size, np.uint64), np.empty(piece.size, np.uint8)
+            kernels.unpack_words(piece, self.top, np.uint64(shift), keys, labels)
+            found.add(ranges.split(keys, labels))
+        return found
+
+
+@dataclass(frozen=True)
+class SortedRows:
+    """Items of a pile in order of their keys.
+
+    Attributes:
+        words (array or None): Of the whole pile, sorted; None where all have one key, and positives are put first.
+        first, size: Which of them these are.
+    """
+
+    pile: Pile = field(repr=False)
+    words: Words | None = field(repr=False)
+    first: int
+    size: int
+
+    def cut(self, first: int, last: int) -> SortedRows:
+        """Some of the rows; nothing is copied."""
+        return replace(self, first=self.first + first, size=last - first)
+
+    def put(self, keys: UInt64Array, labels: UInt8Array) -> None:
+        """Fill arrays of that size."""
+        if self.words is not None:
+            words = self.words[self.first : self.first + self.size]
+            kernels.unpack_words(words, self.pile.top, np.uint64(self.pile.of.ranges.shift), keys, labels)
+        else:
+            keys[:] = self.pile.start
+            labels[:] = np.arange(self.first, self.first + self.size) < self.pile.positives
