@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import functools
-import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import CodeType
@@ -18,7 +18,8 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 _LOCK = threading.RLock()
-_MOST = 150_000  # steps that are interpreted in 0.3 s; to import numba and load kernels takes 0.5 s
+_MOST = 0.4  # seconds in plain Python, in all; to import numba and load kernels takes 0.5, to compile one a second
+_STEP = 2e-6  # at most
 
 
 class Kernel(Generic[P, R]):
@@ -57,7 +58,7 @@ class _Thread(threading.local):
 
 
 _thread = _Thread()
-_taken = [0]  # steps of interpreted kernels
+_spent = [0.0]  # seconds
 
 
 @contextmanager
@@ -67,19 +68,20 @@ def interpreted(steps: int) -> Iterator[None]:
     Only for kernels that give the same either way, to the last bit.
 
     Args:
-        steps: About how many steps of 2 µs there are: a byte of a footer is one, and so is a drawn rank. Once much was
-            done so, or numba is there anyway, kernels are compiled.
+        steps: About how many there are at most: a byte of a footer is one, and so is a drawn rank. Where they would take
+            too long, or others have, kernels are compiled.
     """
-    if "numba" in sys.modules or _thread.interprets or _taken[0] + steps > _MOST:
+    if _thread.interprets or _spent[0] + steps * _STEP > _MOST:
         yield
         return
-    _taken[0] += steps
+    began = time.thread_time()
     _thread.interprets = True
     try:
         with np.errstate(over="ignore"):  # compiled, whole numbers of 64 bits wrap without a word
             yield
     finally:
         _thread.interprets = False
+        _spent[0] += time.thread_time() - began
 
 
 def _names(code: CodeType) -> set[str]:

@@ -108,16 +108,20 @@ def evidence(
         prior (float64 array, shape (classes,)): Prediction before there are labels, inside (0, 1).
     """
     total = np.zeros((rate.size, mu.size))
-    weight, low, high = np.full(prior.size, PRIOR), PRIOR * prior, PRIOR * prior
+    weight, low, high = np.empty(prior.size), np.empty(prior.size), np.empty(prior.size)
+    for g in range(prior.size):  # number by number: operations on arrays take seconds to compile
+        weight[g], low[g], high[g] = PRIOR, PRIOR * prior[g], PRIOR * prior[g]
     start = end = 0.0
     for j in range(rate.size):
-        end += items[j].sum()
-        if j:
-            total[j] = total[j - 1]
+        for g in range(prior.size):
+            end += items[j, g]
+        for m in range(mu.size):
+            total[j, m] = total[j - 1, m] if j else 0.0
         for g in range(prior.size):
             untaken, most = items[j, g] - drawn[j, g], found[1][j, g]
             if rate[j] >= 1:
-                total[j] -= mu * most  # counted, whatever the stake
+                for m in range(mu.size):
+                    total[j, m] -= mu[m] * most  # counted, whatever the stake
             elif items[j, g] > 0:
                 q_low, q_high = low[g] / weight[g], high[g] / weight[g]
                 for m in range(mu.size):
@@ -159,6 +163,14 @@ def mixture_root(mu: FloatArray, total: FloatArray, threshold: float) -> float:
 
 
 @kernel
+def _roots(mu: FloatArray, total: FloatArray, threshold: float) -> FloatArray:
+    """`mixture_root` of each row."""
+    out = np.empty(total.shape[0])
+    for j in range(out.size):
+        out[j] = mixture_root(mu, total[j], threshold)
+    return out
+
+
 def bounds(
     rate: FloatArray,
     items: FloatArray,
@@ -177,10 +189,4 @@ def bounds(
     threshold = math.log(2 / delta) + math.log(mu.size)
     above = evidence(rate, items, drawn, found, prior, mu)
     below = evidence(rate, items, drawn, (drawn - found[1], drawn - found[0]), 1 - prior, mu)
-    low, high = np.empty(rate.size), np.empty(rate.size)
-    end = 0.0
-    for j in range(rate.size):
-        end += items[j].sum()
-        high[j] = mixture_root(mu, above[j], threshold)
-        low[j] = end - mixture_root(mu, below[j], threshold)
-    return low, high
+    return np.cumsum(items.sum(axis=1)) - _roots(mu, below, threshold), _roots(mu, above, threshold)
