@@ -83,7 +83,7 @@ def _band(
     found = rng.binomial(positive, design.rate).astype(np.float64)[:, None]
     drawn = found + rng.binomial(design.items - positive, design.rate)[:, None]
     of, items = Expected.of(0.5), design.items.astype(np.float64)[:, None]
-    return whole(design, *bounds(design.rate, items, drawn, (found, found), of.prior, (of.mixture(design), delta)))
+    return whole(design, *bounds(design.phases, items, drawn, (found, found), of.prior, (of.mixture(design), delta)))
 
 
 def misses(truth: Truth, confidence: float, replicates: int) -> tuple[int, int]:

@@ -1,16 +1,23 @@
-"""What it costs to verify checksums and statistics: on and off, of files with and without checksums."""
+"""`python -m benchmarks.verify [--items 1e7] [--data DIR] [--readme]`: what verifying checksums and statistics costs.
+
+CPU seconds of one process, with and without `--verify off` in turn, so that whatever else runs on the machine falls on
+both; the best of each, and the median of the ratios of pairs.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from itertools import product
+import argparse
+import statistics
+import tempfile
+import time
+from pathlib import Path
 from typing import Any
 
-from benchmarks.case import Case, Context, Runner
 from benchmarks.data import Dataset
+from benchmarks.readme import markdown, write_section
 from benchmarks.windows import planned
 
-_FILES = {"checksums": "sums", "no checksums": "pages"}
+_FILES = {"checksums": "sums", "none": "pages"}
 
 
 def _fetch(dataset: Dataset, options: Any) -> int:
@@ -25,41 +32,60 @@ def _exact(dataset: Dataset, options: Any) -> int:
     return int(exact(str(dataset.folder), label="label", options=options).curve.n_items)
 
 
-_WORK: dict[str, tuple[str, str | None, Callable[[Dataset, Any], int]]] = {
+_WORK = {
     "windows": ("narrow", None, _fetch),
-    "by score": ("shuffled", "score", _fetch),
+    "windows by score": ("shuffled", "score", _fetch),
+    "exact": ("narrow", None, _exact),
     "exact by score": ("shuffled", "score", _exact),
 }
 
 
-def _runner(work: str, files: str, verify: str) -> Runner:
-    kind, score, call = _WORK[work]
+def pairs(dataset: Dataset, work: str, rounds: int) -> list[tuple[float, float]]:
+    """CPU seconds, verified and not, of each round after one that is not counted."""
+    from streameval import RankingOptions
 
-    def prepare(context: Context) -> Callable[[], int]:
-        from streameval import RankingOptions
-
-        options = RankingOptions(score=score, threads=context.threads, verify=verify)
-        small = Dataset(context.scratch, 10_000, kind)
-        small.make()
-        call(small, options)  # compiled before the clock runs, on a list of its own
-        return lambda: call(context.dataset(kind, index=_FILES[files]), options)
-
-    return prepare
-
-
-def check(context: Context, found: int) -> dict[str, Any]:
-    assert found in (context.n_items, planned(context.n_items).size)
-    return {}
+    _, score, call = _WORK[work]
+    found: list[tuple[float, float]] = []
+    for _ in range(rounds + 1):
+        took = []
+        for verify in ("on", "off"):
+            began = time.process_time()
+            call(dataset, RankingOptions(score=score, verify=verify))
+            took.append(time.process_time() - began)
+        found.append((took[0], took[1]))
+    return found[1:]
 
 
-CASE = Case(
-    title="Verifying checksums and statistics of {n} items: on (the default) and off",
-    runners={
-        f"{work}, {files}, verify {verify}": _runner(work, files, verify)
-        for work, files, verify in product(_WORK, _FILES, ("on", "off"))
-    },
-    datasets=lambda context: [
-        context.dataset(kind, index=index) for kind, index in product(("narrow", "shuffled"), _FILES.values())
-    ],
-    check=check,
-)
+def rows(root: Path, n_items: int, rounds: int) -> list[list[str]]:
+    """Of each work and kind of file: least seconds with and without, and by how much the median pair differs."""
+    found = []
+    for work, (kind, _, _) in _WORK.items():
+        for files, index in _FILES.items():
+            dataset = Dataset(root, n_items, kind, index=index)
+            dataset.make()
+            took = pairs(dataset, work, rounds)
+            on, off = (min(one) for one in zip(*took, strict=True))
+            more = statistics.median(one / other for one, other in took) - 1
+            found.append([work, files, f"{on:.3f}", f"{off:.3f}", f"{on / off - 1:+.0%}", f"{more:+.0%}"])
+            print(*found[-1], flush=True)
+    return found
+
+
+def main() -> None:
+    """Print the table, and write it to benchmarks/README.md where asked to."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[2].strip())
+    parser.add_argument("--items", type=float, default=1e7)
+    parser.add_argument("--data", type=Path, help="folder of lists, which are made where they are not there")
+    parser.add_argument("--rounds", type=int, default=11)
+    parser.add_argument("--readme", action="store_true")
+    given = parser.parse_args()
+    with tempfile.TemporaryDirectory() as scratch:
+        found = rows(given.data or Path(scratch), int(given.items), given.rounds)
+    table = markdown(["", "checksums in the files", "CPU s", "--verify off", "of the least", "of pairs"], found)
+    print(table)
+    if given.readme:
+        write_section("verify", table)
+
+
+if __name__ == "__main__":
+    main()

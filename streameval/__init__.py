@@ -15,6 +15,8 @@ _HOMES = {
     "plan": "verbs.plan",
     "scan": "verbs.scan",
     "enlarge": "verbs.enlarge",
+    "second_batch": "verbs.second_batch",
+    "freeze_judge": "verbs.freeze_judge",
     "plan_by_key": "verbs.plan_by_key",
     "ByKey": "verbs.plan_by_key",
     "adopt": "verbs.adopt",

@@ -33,6 +33,7 @@ from streameval.verbs.enlarge import enlarge as enlarge
 from streameval.verbs.evaluate import evaluate as evaluate
 from streameval.verbs.exact import exact as exact
 from streameval.verbs.extrapolate import extrapolate_study as extrapolate_study
+from streameval.verbs.freeze_judge import freeze_judge as freeze_judge
 from streameval.verbs.growth import growth as growth
 from streameval.verbs.labels import labels as labels
 from streameval.verbs.plan_by_key import ByKey as ByKey
@@ -40,6 +41,7 @@ from streameval.verbs.plan_by_key import Reused
 from streameval.verbs.publish import publish as publish
 from streameval.verbs.report import report as report
 from streameval.verbs.scan import scan as scan
+from streameval.verbs.second_batch import second_batch as second_batch
 from streameval.verbs.select import select as select
 from streameval.verbs.sql import sql as sql
 
@@ -54,6 +56,9 @@ def cost(
     min_precision: float | None = ...,
     budget: int | None = ...,
     looks: int | None = ...,
+    batches: int | None = ...,
+    adaptive: bool | None = ...,
+    judge_sample: int | None = ...,
     judge_accuracy: float | None = ...,
     epsilon: float | str | None = ...,
     window: int | None = ...,
@@ -80,6 +85,9 @@ def plan(
     min_precision: float | None = ...,
     budget: int | None = ...,
     looks: int | None = ...,
+    batches: int | None = ...,
+    adaptive: bool | None = ...,
+    judge_sample: int | None = ...,
     judge_accuracy: float | None = ...,
     epsilon: float | str | None = ...,
     window: int | None = ...,
@@ -104,6 +112,9 @@ def plan_by_key(
     min_precision: float | None = ...,
     budget: int | None = ...,
     looks: int | None = ...,
+    batches: int | None = ...,
+    adaptive: bool | None = ...,
+    judge_sample: int | None = ...,
     judge_accuracy: float | None = ...,
     epsilon: float | str | None = ...,
     window: int | None = ...,
@@ -130,6 +141,9 @@ def simulate(
     min_precision: float | None = ...,
     budget: int | None = ...,
     looks: int | None = ...,
+    batches: int | None = ...,
+    adaptive: bool | None = ...,
+    judge_sample: int | None = ...,
     judge_accuracy: float | None = ...,
     epsilon: float | str | None = ...,
     window: int | None = ...,

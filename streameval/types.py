@@ -89,6 +89,8 @@ class Plan(Tabular):
             (`streameval.slices.pool.marks_table`).
         judge_counts: Of a plan with a judge: `stratum_last` int64, `judge_class` int8, `items` int64, how many items of
             each block are in each class (`streameval.methods.judge`); `table` then has `judge_class` too.
+        judge_sample: `rank` int64 of what a judge is asked about, or of all that may yet be planned; once it has
+            answered, `judge_class` int8 too.
     """
 
     method: str
@@ -101,6 +103,7 @@ class Plan(Tabular):
     location: Mapping[str, Any] = field(default_factory=dict)
     marks: pa.Table | None = None
     judge_counts: pa.Table | None = None
+    judge_sample: pa.Table | None = None
 
     def __repr__(self) -> str:
         labels = self.table.num_rows
@@ -112,10 +115,16 @@ class Plan(Tabular):
         return np.asarray(self.table.column("rank").to_numpy())
 
     @property
+    def side_tables(self) -> dict[str, pa.Table]:
+        """Tables beside the plan's own, by the name of their file in a study."""
+        known = {"slice_counts": self.marks, "judge_counts": self.judge_counts, "judge_sample": self.judge_sample}
+        return {name: table for name, table in known.items() if table is not None}
+
+    @property
     def plan_id(self) -> str:
         """Sixteen hex digits that differ whenever anything that was planned differs."""
         digest = hashlib.sha256(json.dumps(self.header(), sort_keys=True).encode())
-        for table in (one for one in (self.table, self.marks, self.judge_counts) if one is not None):
+        for table in (self.table, *self.side_tables.values()):
             for name in table.column_names:
                 digest.update(name.encode())
                 for part in _content(table.column(name).combine_chunks()):

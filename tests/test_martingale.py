@@ -26,6 +26,11 @@ def counted(chosen, ends, judge, classes):
     return out
 
 
+def of_all(items, rate):
+    """Blocks of which every rank is judged."""
+    return items.sum(axis=1), np.ones(rate.size), rate
+
+
 def judges_of(n, classes):
     every = list(product(range(classes), repeat=n))
     return [np.array(one) for one in every[:: max(1, len(every) // 8)]]
@@ -52,7 +57,9 @@ def test_the_mean_over_all_draws_is_one_for_every_list_and_judge(ends, rate, cla
                 if p > 0:
                     found = counted(one & v, ends, judge, classes)
                     drawn = counted(one, ends, judge, classes)
-                    mean += p * np.exp(mu * y[:, None] + evidence(rate, items, drawn, (found, found), prior, mu))
+                    mean += p * np.exp(
+                        mu * y[:, None] + evidence(of_all(items, rate), items, drawn, (found, found), prior, mu)
+                    )
             assert np.abs(mean - 1).max() < 1e-12
 
 
@@ -93,7 +100,7 @@ def test_the_evidence_agrees_with_its_naive_twin(classes, c):
     drawn = np.where(design.rate[:, None] < 1, rng.binomial(items.astype(int), design.rate[:, None]), items)
     found = rng.binomial(drawn.astype(int), 0.7).astype(float)
     prior, mu = np.full(classes, 0.5), np.array([0.002, 0.05, 1.5])
-    got = evidence(design.rate, items, drawn, (found, found), prior, mu)
+    got = evidence(design.phases, items, drawn, (found, found), prior, mu)
     for m, one in enumerate(mu):
         assert got[:, m] == pytest.approx(naive(design.ends, design.rate, items, drawn, found, prior, one), rel=1e-9)
 
@@ -109,9 +116,9 @@ def test_small_rates_keep_their_digits():
     stake = ((b * b + 4 * (1 - rate) * y * q).sqrt() - b) / (2 * (1 - rate))
     exact = w * (1 - rate * stake).ln()
     none = np.zeros((1, 1))
-    got = evidence(
-        np.array([float(rate)]), np.array([[float(w)]]), none, (none, none), np.array([0.5]), np.array([1e-9])
-    )
+    items = np.array([[float(w)]])
+    phases = of_all(items, np.array([float(rate)]))
+    got = evidence(phases, items, none, (none, none), np.array([0.5]), np.array([1e-9]))
     assert got[0, 0] == pytest.approx(float(exact), rel=1e-12)
 
 
@@ -121,15 +128,15 @@ def test_a_label_changes_no_stake_at_or_above_its_block():
     items = design.items.astype(float)[:, None]
     drawn = np.where(design.rate < 1, rng.binomial(design.items, design.rate), design.items).astype(float)[:, None]
     found, mu = np.floor(drawn / 2), mixture(design, 0.25)
-    whole = evidence(design.rate, items, drawn, (found, found), np.array([0.5]), mu)
+    whole = evidence(design.phases, items, drawn, (found, found), np.array([0.5]), mu)
     for j in np.flatnonzero((drawn[:, 0] > 0) & (design.rate < 1))[::9]:
         other = found.copy()
         other[j:] = drawn[j:] - other[j:]
-        changed = evidence(design.rate, items, drawn, (other, other), np.array([0.5]), mu)
+        changed = evidence(design.phases, items, drawn, (other, other), np.array([0.5]), mu)
         assert np.array_equal(changed[:j], whole[:j])
         emptied = drawn.copy()
         emptied[j:] = 0
-        fewer = evidence(design.rate, items, emptied, (np.minimum(found, emptied),) * 2, np.array([0.5]), mu)
+        fewer = evidence(design.phases, items, emptied, (np.minimum(found, emptied),) * 2, np.array([0.5]), mu)
         assert np.array_equal(fewer[:j], whole[:j])
 
 
@@ -144,12 +151,12 @@ def test_missing_labels_are_the_worst_of_their_completions(n, seed, classes):
     items, drawn = (counted(one, ends, judge, classes) for one in (np.ones(n, bool), drawn_at))
     low, high = (counted(drawn_at & one, ends, judge, classes) for one in (value & ~missing, value | missing))
     setting = (np.full(classes, 0.5), (np.array([0.1, 0.9]), 0.3))
-    wide = bounds(rate, items, drawn, (low, high), *setting)
+    wide = bounds(of_all(items, rate), items, drawn, (low, high), *setting)
     for some in product([False, True], repeat=int(missing.sum())):
         filled = value.copy()
         filled[missing] = some
         found = counted(drawn_at & filled, ends, judge, classes)
-        narrow = bounds(rate, items, drawn, (found, found), *setting)
+        narrow = bounds(of_all(items, rate), items, drawn, (found, found), *setting)
         assert np.all(wide[0] <= narrow[0] + 1e-9)
         assert np.all(wide[1] >= narrow[1] - 1e-9)
 
@@ -222,7 +229,7 @@ def test_the_whole_curve_is_held_on_adversarial_lists(n_items, confidence):
         found = rng.binomial(positive, design.rate).astype(float)
         drawn = found + rng.binomial(design.items - positive, design.rate)
         one = (found[:, None], found[:, None])
-        low, high = bounds(design.rate, items, drawn[:, None], one, np.array([0.5]), (mu, 1 - confidence))
+        low, high = bounds(design.phases, items, drawn[:, None], one, np.array([0.5]), (mu, 1 - confidence))
         missed += bool(np.any((y < low - 1e-6) | (y > high + 1e-6)))
     tail = sum(math.comb(150, k) * (1 - confidence) ** k * confidence ** (150 - k) for k in range(missed, 151))
     assert tail > 1e-5

@@ -39,7 +39,7 @@ def _help(declared: Mapping[str, Field[Any]]) -> str:
 
 def _defaults(declared: Mapping[str, Field[Any]]) -> str:
     """Default of a parameter, and of the methods that have another; nothing where it stands for itself."""
-    shown = {name: one.metadata["shown"] or ("" if one.default is None else f"{one.default}")
+    shown = {name: one.metadata["shown"] or ("" if one.default in (None, False) else f"{one.default}")
              for name, one in declared.items()}  # fmt: skip
     usual = next(iter(shown.values()))
     said = [usual, *(f"{name}: {one}" for name, one in shown.items() if one != usual)]

@@ -7,16 +7,17 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Parameter
 
 from streameval.cli.methods import MethodFlags
-from streameval.cli.options import Flags, Whole
+from streameval.cli.options import Flags, Switch, Whole
 from streameval.cli.output import Output, progress
 from streameval.cli.panels import GROWTH, REUSE
 from streameval.cli.ranking import RankingFlags
 from streameval.errors import InputError, StudyError
+from streameval.methods.judge import awaits_judge
 from streameval.options import option
 
 if TYPE_CHECKING:
@@ -27,11 +28,14 @@ if TYPE_CHECKING:
 @Parameter(name="*", group=GROWTH)
 @dataclass(frozen=True)
 class GrowthFlags(Flags):
-    """Growing a study that was planned with --looks, without naming its ranking again."""
+    """Growing a study that was planned with --looks or --adaptive, without naming its ranking again."""
 
     labels_more: Whole | None = option(None, "Enlarge the study by at most so many labels, once.")
     half_width: float | None = option(
         None, "Enlarge the study until it is forecast to reach this, relative to precision."
+    )
+    second_batch: Annotated[Switch | None, Parameter(name="--continue")] = option(
+        None, "Add the second batch to a study planned with --adaptive, where the labels of the first say."
     )
 
 
@@ -66,27 +70,33 @@ def enlarge_study(ranking: Sequence[str], study: Path, flags: GrowthFlags, outpu
     from streameval.methods import method_of
     from streameval.study import Study
     from streameval.verbs.enlarge import enlarge
+    from streameval.verbs.second_batch import second_batch
 
     if ranking:
         raise InputError("a study is enlarged on the ranking it was planned for", f"leave out '{ranking[0]}'")
-    before = Study(study).plan().table.num_rows
-    grown = enlarge(study, **flags.given())
+    if len(flags.given()) > 1 and flags.second_batch:
+        raise InputError("--continue takes as many labels as the first batch says", "leave out the other flags")
+    there = Study(study).plan()
+    before = there.table.num_rows
+    grown = second_batch(study) if flags.second_batch else enlarge(study, **flags.given())
     labels = grown.table.num_rows
-    if labels == before:
+    if grown.plan_id == there.plan_id:
         head = f"{grown.method}: enlarged by this request already, {labels:,} items to label in all"
     else:
         head = f"{grown.method}: {labels - before:,} more items to label, {labels:,} in all"
     look, looks = grown.look, method_of(grown).looks
+    stage = "both batches" if flags.second_batch else f"look {look} of {looks}"
+    labelled = before if flags.second_batch and grown.plan_id != there.plan_id else 0
     output.event("plan", labels=labels, n_items=grown.n_items, look=look)
     result = {
         "study": str(study),
         "plan_id": grown.plan_id,
         "labels": labels,
         "more": labels - before,
-        "already_there": labels == before,
+        "already_there": grown.plan_id == there.plan_id,
         **grown.header(),
     }
-    output.say(result, [f"{head} (look {look} of {looks})", next_stop(Study(study), grown)])
+    output.say(result, [f"{head} ({stage})", next_stop(Study(study), grown, labelled)])
 
 
 def plan_with_key(
@@ -130,6 +140,8 @@ def doubts(plan: Plan) -> list[str]:
 
 def next_stop(study: Study, plan: Plan, labelled: int = 0) -> str:
     """What to run after `plan`: `evaluate` where the items of this very plan are selected, or have labels already."""
+    if awaits_judge(plan):
+        return f"Next: streameval select {shlex.quote(str(study.folder))} --export-judge judge.csv"
     with suppress(StudyError):
         if study.selection(plan) is not None:
             return f"Next: streameval evaluate {shlex.quote(str(study.folder))} --labels FILE"

@@ -173,5 +173,5 @@ def sample(rows: LabelledRows, units: int) -> UInt64Array:
     step = max(1, len(rows.units) // units)
     chosen = list(rows.units[::step])[: 2 * units]
     each = max(1, _SAMPLE_ROWS // len(chosen))
-    keys = [rows.keys(unit) for unit in chosen]
-    return np.concatenate([key[:: max(1, key.size // each)] for key in keys])
+    keys = (rows.keys(unit) for unit in chosen)  # one unit at a time: a view of its keys would keep all of them
+    return np.concatenate([key[:: max(1, key.size // each)].copy() for key in keys])

@@ -108,6 +108,19 @@ def _slot(place: Int64Array, wanted: int) -> int:
 
 
 @kernel
+def uniforms(rank: Int64Array, stream: np.uint64) -> FloatArray:
+    """A number in [0, 1) of 53 bits for each rank, by counter: ranks thinned at p and at q > p are nested.
+
+    Args:
+        stream: A number of its own for every purpose, mixed from the seed (`mix64`).
+    """
+    out = np.empty(rank.size)
+    for i in range(rank.size):
+        out[i] = np.float64(mix64(stream + np.uint64(rank[i]) * _STEP) >> _S11) * 2.0**-53
+    return out
+
+
+@kernel
 def draw_independent(ends: Int64Array, rate: FloatArray, seed: np.uint64) -> Int64Array:
     """Draw every rank with the probability of its block, independently of all others; ascending.
 

@@ -68,8 +68,8 @@ def interpreted(steps: int) -> Iterator[None]:
     Only for kernels that give the same either way, to the last bit.
 
     Args:
-        steps: About how many there are at most: a byte of a footer is one, and so is a drawn rank. Where they would take
-            too long, or others have, kernels are compiled.
+        steps: About how many there are at most: a byte of a footer is one, and so is a drawn rank. Where they would
+            take too long, or others have, kernels are compiled.
     """
     if _thread.interprets or _spent[0] + steps * _STEP > _MOST:
         yield

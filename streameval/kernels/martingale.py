@@ -19,6 +19,13 @@ For weights w_μ fixed by the plan, Σ w_μ M(μ) is a martingale too, so that b
 least 1 − δ/2 at all ranks at once, Σ w_μ exp(μ Y(r) + S_μ(r)) < 2/δ. The left side rises in Y: its root bounds Y(r).
 The lower bound is the upper bound on the negatives, for the other half of δ.
 
+Two phases.  Where a judge has answered for a random sample only, rank r is judged with probability π' and, if it is
+judged, drawn with probability π, independently. Phase 1 bets by the theorem with π' in place of π and on all classes
+together: a judged rank leaves log e' − θv, θ = log(e'/f'), another one log(1 − π'D'). Phase 2 is the theorem again, on
+the judged ranks and with θ in place of μ. Given that r is judged, E exp(θv + s) = 1, so that the sum of both has the
+mean (1−π')(1−π'D') + π'e'e^{−θv}, which is 1 for a negative and e^{−μ} for a positive, as before: no δ is split. What
+the judge says of an item may depend on the item, and on which lower ranks were judged; on nothing else that is random.
+
 Stakes.  D affects the width only. For a label that is positive with probability q, E s is largest at
 
     b = 1 − y(1−πq),  R = √(b² + 4(1−π)yq),  D = 2yq/(b+R) if b > 0, else (R−b)/(2(1−π)).
@@ -30,7 +37,8 @@ rules the width is the one within classes, and lists whose precision changes cos
 Missing labels.  The true labels complete the missing ones in some way, and the bound is taken over all completions,
 whatever the reason they are missing. s falls where a negative becomes a positive, so a block's own missing labels count
 as positive. Those of earlier blocks leave q in an interval; D rises in q, and s is concave in D (a sum of logarithms of
-linear functions), so that its least value is at one of the two ends.
+linear functions), so that its least value is at one of the two ends. In phase 1 that holds of D' too, and s is concave
+in both together (ε' = 1 − e^{−θ} is convex in D'), so that the least value is at a vertex of the box.
 """
 
 from __future__ import annotations
@@ -74,24 +82,112 @@ def best_stake(y: float, rate: float, q: float) -> tuple[float, float]:
 
 
 @kernel
-def _gain(rate: float, mu: float, q: float, untaken: float, negative: float, positive: float) -> float:
-    """Sum of s over the ranks of a class in a block, for a prediction q; forms without cancellation."""
+def _log_positive(rate: float, mu: float, q: float) -> float:
+    """Log of f at the best stake, without cancellation; rate < 1."""
     y = -math.expm1(-mu) / rate
     stake, root = best_stake(y, rate, q)
+    if y * (1 + rate * q) < 1:
+        return math.log1p((1 - rate) * stake - y)
+    return math.log(2 * y * q / (root + y * (1 + rate * q) - 1)) - mu
+
+
+@kernel
+def _gain(rate: float, mu: float, q: float, untaken: float, negative: float, positive: float) -> float:
+    """Sum of s over the ranks of a class in a block, at the best stake for a prediction q."""
+    if rate >= 1:
+        return -mu * positive  # counted, whatever the stake
+    stake = best_stake(-math.expm1(-mu) / rate, rate, q)[0]
     gain = untaken * math.log1p(-rate * stake)
     if negative > 0:
         gain += negative * math.log1p((1 - rate) * stake)
     if positive > 0:
-        if y * (1 + rate * q) < 1:
-            gain += positive * math.log1p((1 - rate) * stake - y)
-        else:
-            gain += positive * (math.log(2 * y * q / (root + y * (1 + rate * q) - 1)) - mu)
+        gain += positive * _log_positive(rate, mu, q)
     return gain
 
 
 @kernel
+def _gain_at(rate: float, mu: float, stake: float, untaken: float, negative: float, positive: float) -> float:
+    """The same at any stake; never above it by rounding, and −∞ where the stake leaves a positive nothing."""
+    if rate >= 1:
+        return -mu * positive
+    y, negative_factor = -math.expm1(-mu) / rate, 1 + (1 - rate) * stake
+    gain = untaken * math.log1p(-rate * stake) + negative * math.log1p((1 - rate) * stake)
+    if positive > 0:
+        left = negative_factor - y - 1e-15 * (negative_factor + y)
+        gain += positive * math.log(left) if left > 0 else -np.inf
+    return gain
+
+
+@kernel
+def _classes(
+    rate: float,
+    theta: tuple[float, float, float],
+    q: tuple[FloatArray, FloatArray],
+    items: FloatArray,
+    drawn: FloatArray,
+    most: FloatArray,
+) -> float:
+    """Least sum of s over the classes of a block, with predictions in an interval.
+
+    Args:
+        theta: What a positive weighs, and the least and the most that it may, for the stakes.
+    """
+    total, (weight, least, largest) = 0.0, theta
+    for g in range(items.size):
+        if items[g] == 0:
+            continue
+        counts = items[g] - drawn[g], drawn[g] - most[g], most[g]
+        if least == largest:
+            gain = _gain(rate, weight, q[1][g], *counts)
+            if q[0][g] < q[1][g]:
+                gain = min(gain, _gain(rate, weight, q[0][g], *counts))
+        elif rate >= 1:
+            gain = -weight * most[g]
+        else:
+            low = best_stake(-math.expm1(-least) / rate, rate, q[0][g])[0]
+            high = best_stake(-math.expm1(-largest) / rate, rate, q[1][g])[0]
+            gain = min(_gain_at(rate, weight, low, *counts), _gain_at(rate, weight, high, *counts))
+        total += gain
+    return total
+
+
+@kernel
+def _chained(
+    block: tuple[float, float, float],
+    mu: float,
+    shares: FloatArray,
+    q: tuple[FloatArray, FloatArray],
+    counts: tuple[FloatArray, FloatArray, FloatArray],
+) -> float:
+    """Least sum of s over a block of which a random part is judged.
+
+    Args:
+        block: Its ranks, and the probabilities of both phases.
+        shares: About how many items of each class were judged.
+        counts: Judged, drawn, and most positives of each class.
+    """
+    width, judged, rate = block
+    taken, of_all, p_low, p_high = 0.0, 0.0, 0.0, 0.0
+    for g in range(shares.size):
+        taken, of_all = taken + counts[0][g], of_all + shares[g]
+        p_low, p_high = p_low + shares[g] * q[0][g], p_high + shares[g] * q[1][g]
+    p_low, p_high = p_low / of_all, p_high / of_all
+    y, total = -math.expm1(-mu) / judged, np.inf
+    stakes = best_stake(y, judged, p_low)[0], best_stake(y, judged, p_high)[0]
+    weights = (
+        math.log1p((1 - judged) * stakes[0]) - _log_positive(judged, mu, p_low),
+        math.log1p((1 - judged) * stakes[1]) - _log_positive(judged, mu, p_high),
+    )
+    for i in range(1 if p_low == p_high else 2):
+        gain = (width - taken) * math.log1p(-judged * stakes[i]) + taken * math.log1p((1 - judged) * stakes[i])
+        theta = weights[i], min(weights), max(weights)
+        total = min(total, gain + _classes(rate, theta, q, *counts))
+    return total
+
+
+@kernel
 def evidence(
-    rate: FloatArray,
+    blocks: tuple[FloatArray, FloatArray, FloatArray],
     items: FloatArray,
     drawn: FloatArray,
     found: tuple[FloatArray, FloatArray],
@@ -101,35 +197,33 @@ def evidence(
     """S_μ at the end of each block, shape (blocks, mu): the least that any completion of missing labels leaves.
 
     Args:
-        rate (float64 array, shape (blocks,)): π of each block.
-        items, drawn (float64 arrays, shape (blocks, classes)): Ranks, and how many of them were drawn; expected numbers
-            do as well.
+        blocks (triple of float64 arrays, shape (blocks,)): Ranks of each, π' (1 where every item has a judge, or none
+            has), and π.
+        items, drawn (float64 arrays, shape (blocks, classes)): Judged ranks, and how many of them were drawn; expected
+            numbers do as well.
         found (pair of such arrays): Positives, with missing labels as 0 and as 1.
         prior (float64 array, shape (classes,)): Prediction before there are labels, inside (0, 1).
     """
+    width, judged, rate = blocks
     total = np.zeros((rate.size, mu.size))
-    weight, low, high = np.empty(prior.size), np.empty(prior.size), np.empty(prior.size)
+    weight, low, high, shares = np.empty(prior.size), np.empty(prior.size), np.empty(prior.size), np.empty(prior.size)
+    q = np.empty(prior.size), np.empty(prior.size)
     for g in range(prior.size):  # number by number: operations on arrays take seconds to compile
-        weight[g], low[g], high[g] = PRIOR, PRIOR * prior[g], PRIOR * prior[g]
+        weight[g], low[g], high[g], shares[g] = PRIOR, PRIOR * prior[g], PRIOR * prior[g], 1.0
     start = end = 0.0
     for j in range(rate.size):
+        end += width[j]
         for g in range(prior.size):
-            end += items[j, g]
+            q[0][g], q[1][g] = low[g] / weight[g], high[g] / weight[g]
+        counts = items[j], drawn[j], found[1][j]
         for m in range(mu.size):
             total[j, m] = total[j - 1, m] if j else 0.0
-        for g in range(prior.size):
-            untaken, most = items[j, g] - drawn[j, g], found[1][j, g]
-            if rate[j] >= 1:
-                for m in range(mu.size):
-                    total[j, m] -= mu[m] * most  # counted, whatever the stake
-            elif items[j, g] > 0:
-                q_low, q_high = low[g] / weight[g], high[g] / weight[g]
-                for m in range(mu.size):
-                    gain = _gain(rate[j], mu[m], q_high, untaken, drawn[j, g] - most, most)
-                    if q_low < q_high:
-                        gain = min(gain, _gain(rate[j], mu[m], q_low, untaken, drawn[j, g] - most, most))
-                    total[j, m] += gain
+            if judged[j] >= 1:
+                total[j, m] += _classes(rate[j], (mu[m], mu[m], mu[m]), q, *counts)
+            else:
+                total[j, m] += _chained((width[j], judged[j], rate[j]), mu[m], shares, q, counts)
         for g in range(prior.size):  # what the plan predicts keeps its weight
+            shares[g] = (shares[g] - 1) * start / end + 1 + items[j, g]
             decay = start / end * math.exp(-drawn[j, g] / MEMORY)
             weight[g] = (weight[g] - PRIOR) * decay + PRIOR + drawn[j, g]
             low[g] = (low[g] - PRIOR * prior[g]) * decay + PRIOR * prior[g] + found[0][j, g]
@@ -172,7 +266,7 @@ def _roots(mu: FloatArray, total: FloatArray, threshold: float) -> FloatArray:
 
 
 def bounds(
-    rate: FloatArray,
+    blocks: tuple[FloatArray, FloatArray, FloatArray],
     items: FloatArray,
     drawn: FloatArray,
     found: tuple[FloatArray, FloatArray],
@@ -182,11 +276,11 @@ def bounds(
     """Lower and upper bounds (real numbers) on the yield at the end of each block, before closing.
 
     Args:
-        rate, items, drawn, found, prior: See `evidence`.
+        blocks, items, drawn, found, prior: See `evidence`.
         mixture: The μ, of equal weights, and δ.
     """
     mu, delta = mixture
     threshold = math.log(2 / delta) + math.log(mu.size)
-    above = evidence(rate, items, drawn, found, prior, mu)
-    below = evidence(rate, items, drawn, (drawn - found[1], drawn - found[0]), 1 - prior, mu)
-    return np.cumsum(items.sum(axis=1)) - _roots(mu, below, threshold), _roots(mu, above, threshold)
+    above = evidence(blocks, items, drawn, found, prior, mu)
+    below = evidence(blocks, items, drawn, (drawn - found[1], drawn - found[0]), 1 - prior, mu)
+    return np.cumsum(blocks[0]) - _roots(mu, below, threshold), _roots(mu, above, threshold)

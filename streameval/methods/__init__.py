@@ -48,6 +48,9 @@ class Method(Protocol):
         budget: Labels to spend at most; where the draw decides their number, on average.
         at: The one rank that the plan is for; None where it is for all.
         looks: How often the plan may be evaluated and enlarged.
+        batches: In how many batches the tasks come, after each of which bounds hold.
+        adaptive: Whether a second batch looks at the labels of the first.
+        judge_sample: Items that a judge is asked about; None where it answers for all, or there is none.
         planned: Whether it chooses ranks; one that only reads labels that were drawn elsewhere does not.
     """
 
@@ -60,6 +63,9 @@ class Method(Protocol):
     budget: int | None = None
     at: int | None = None
     looks: int = 1
+    batches: int = 1
+    adaptive: bool = False
+    judge_sample: int | None = None
     planned: ClassVar[bool] = True
 
     @property
@@ -97,6 +103,9 @@ class DrawsIndependently(Protocol):
 
     def drawn(self, n_items: int, seed: int, rank: Int64Array) -> Plan:
         """Make a plan of the ranks that were drawn, int64, strictly increasing, by whatever drew them."""
+
+    def reserve(self, plan: Plan) -> tuple[Int64Array, Int64Array]:
+        """Ends of a plan's blocks, and the ranks that it holds, or may hold once it looks at its first labels."""
 
 
 @runtime_checkable
@@ -197,6 +206,8 @@ def changed(method: AnyMethod, **parameters: Any) -> AnyMethod:
 
 def _plain(value: Any) -> Any:
     """Numbers of numpy's as Python's own: they end up in plan.json."""
+    if isinstance(value, bool):
+        return value
     if isinstance(value, Integral):
         return int(value)
     return float(value) if isinstance(value, Real) else value

@@ -1,4 +1,4 @@
-"""A judge: a column of the list that says of every item whether it is positive, and that may be wrong anywhere.
+"""A judge says of every item of a list, or of a sample, whether it is positive, and may be wrong anywhere.
 
 Only the width of bounds depends on it. Its values are put into classes by thresholds that the plan fixes; every class
 is predicted by itself (`streameval.kernels.martingale`), so that a judge who is always wrong is as good as one who is
@@ -28,7 +28,7 @@ class Judge:
     """A judge's column and its classes.
 
     Attributes:
-        column: Numbers in [0, 1], or booleans; null and NaN are no answer.
+        column: Of the list, or of the answers for a sample: numbers in [0, 1], or booleans; null and NaN are none.
         thresholds: Strictly increasing, inside (0, 1). A value is in the class of the last threshold that it reaches.
 
     Raises:
@@ -99,18 +99,58 @@ class Judge:
 
 
 def judge_of(plan: Plan) -> Judge | None:
-    """The judge of a plan; None where it has none."""
+    """The judge of a plan; None where it has none, or none that has answered."""
+    return None if plan.judge_counts is None else asked_judge(plan)
+
+
+def asked_judge(plan: Plan) -> Judge | None:
+    """The judge of a plan, whether or not it has answered; None where there is none."""
     said: Mapping[str, Any] | None = plan.notes.get("judge")
     return None if said is None else Judge(said["column"], tuple(said["thresholds"]))
 
 
-def with_judge(plan: Plan, judge: Judge, ends: Int64Array, counts: Int64Array, drawn: UInt8Array) -> Plan:
+def awaits_judge(plan: Plan) -> bool:
+    """Whether a judge was given a sample to answer for, and has not yet: nobody may label before it has."""
+    return plan.judge_sample is not None and plan.judge_counts is None
+
+
+def asked(plan: Plan, judge: Judge) -> Plan:
+    """Give a plan the judge that will answer for its sample: its classes are fixed from here on."""
+    note = {"column": judge.column, "thresholds": list(judge.thresholds), "sample": True, "answered": False}
+    return plan.with_notes(judge=note)
+
+
+def answered(plan: Plan, ends: Int64Array, codes: UInt8Array, said: FloatArray | None = None) -> Plan:
+    """Give a plan what the judge said of its sample; from here on `plan_id` covers it.
+
+    Args:
+        ends (int64 array, shape (blocks,)): Last rank of each block.
+        codes (uint8 array): Class of each rank of the sample.
+        said (float64 array): What the judge said itself; NaN where it has no answer.
+    """
+    judge = asked_judge(plan)
+    if judge is None or plan.judge_sample is None:
+        raise ValueError("no judge was asked")
+    rank = plan.judge_sample.column("rank").to_numpy()
+    flat = np.searchsorted(ends, rank) * judge.classes + codes
+    counts = np.bincount(flat, minlength=ends.size * judge.classes).reshape(-1, judge.classes)
+    made = with_judge(plan, judge, ends, counts, (rank, codes))
+    if said is None or made.judge_sample is None:
+        return made
+    words = pa.array(said, from_pandas=True)
+    return replace(made, judge_sample=made.judge_sample.append_column("judge", words))
+
+
+def with_judge(
+    plan: Plan, judge: Judge, ends: Int64Array, counts: Int64Array, known: tuple[Int64Array, UInt8Array]
+) -> Plan:
     """Give a plan its judge: from here on `plan_id` covers what the judge said.
 
     Args:
         ends (int64 array, shape (blocks,)): Last rank of each block.
-        counts (int64 array, shape (blocks, classes)): Items of each block in each class.
-        drawn (uint8 array): Class of each planned rank.
+        counts (int64 array, shape (blocks, classes)): Items of each block in each class, of those that it judged.
+        known: Ranks in ascending order, the planned ones among them, and the class of each; where they are more than
+            the planned ones, the plan keeps them.
     """
     classes = np.arange(judge.classes, dtype=np.int8)
     table = pa.table(
@@ -120,16 +160,34 @@ def with_judge(plan: Plan, judge: Judge, ends: Int64Array, counts: Int64Array, d
             "items": counts.reshape(-1),
         }
     )
-    own = plan.table.append_column("judge_class", pa.array(drawn.astype(np.int8)))
-    note = {"column": judge.column, "thresholds": list(judge.thresholds)}
-    return replace(plan, table=own, judge_counts=table).with_notes(judge=note)
+    rank, codes = known
+    sample = pa.table({"rank": rank, "judge_class": codes.astype(np.int8)})
+    note: dict[str, Any] = {"column": judge.column, "thresholds": list(judge.thresholds)}
+    if plan.judge_sample is not None:
+        note |= {"sample": True}
+    elif rank.size > plan.ranks.size:
+        note |= {"reserve": True}
+    made = with_classes(replace(plan, judge_sample=sample, judge_counts=table).with_notes(judge=note))
+    return made if len(note) > 2 else replace(made, judge_sample=None)
+
+
+def with_classes(plan: Plan) -> Plan:
+    """Look up the class of each planned rank among those that the plan keeps; unchanged where it keeps none."""
+    sample = plan.judge_sample
+    if sample is None or "judge_class" not in sample.column_names:
+        return plan
+    at = np.searchsorted(sample.column("rank").to_numpy(), plan.ranks)
+    return replace(plan, table=plan.table.append_column("judge_class", sample.column("judge_class").take(pa.array(at))))
 
 
 def judged_in_order(plan: Plan, judge: Judge, ends: Int64Array, codes: UInt8Array) -> Plan:
     """Give a plan its judge, where the class of every item is at hand, best rank first."""
-    flat = np.searchsorted(ends, np.arange(1, codes.size + 1)) * judge.classes + codes
+    if plan.judge_sample is not None:
+        return answered(asked(plan, judge), ends, codes[plan.judge_sample.column("rank").to_numpy() - 1])
+    every = np.arange(1, codes.size + 1)
+    flat = np.searchsorted(ends, every) * judge.classes + codes
     counts = np.bincount(flat, minlength=ends.size * judge.classes).reshape(-1, judge.classes)
-    return with_judge(plan, judge, ends, counts, codes[plan.ranks - 1])
+    return with_judge(plan, judge, ends, counts, (every, codes))
 
 
 def without_judge(plan: Plan) -> Plan:

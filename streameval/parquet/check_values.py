@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from decimal import Context
 from itertools import islice
 from typing import Any
@@ -14,7 +14,8 @@ import pyarrow.compute as pc
 from streameval.errors import InputError
 from streameval.kernels import parquet as kernels
 from streameval.parquet.schema import BYTE_ARRAY, Leaf, leaves_of
-from streameval.parquet.statistics import NUMBERS, RESTORE, Stated, StatedOfPages, number_of
+from streameval.parquet.statistics import NUMBERS, RESTORE, Stated, StatedOfPages, number_of, number_type
+from streameval.typing import Int64Array
 
 _BOOLEAN, _FIXED = 0, 7
 
@@ -42,10 +43,13 @@ def check_values(
     """
     _check_digits(values, where)
     known: dict[tuple[int, int], tuple[pa.DataType, Any, Any]] = {}
+    held = set[tuple[int, int, bytes | None, bytes | None, int]]()  # an index and a header often say the same
     for one in _single(stated, values, first, leaf, known):
         begin, end = max(one.first, first), min(one.first + one.rows, first + len(values))
-        if begin >= end:
+        said = (one.first, one.rows, one.low, one.high, one.nulls)
+        if begin >= end or said in held:
             continue
+        held.add(said)
         part = values.slice(begin - first, end - begin)
         if end - begin == one.rows and not pa.types.is_nested(values.type):
             check_nulls(part.null_count, one, where)
@@ -54,6 +58,30 @@ def check_values(
         if (begin, end) not in known:
             known[begin, end] = _ends(part, number)
         check_ends(known[begin, end], one, leaf, where)
+
+
+def all_hold(values: pa.ChunkedArray, rows: Int64Array, stated: Sequence[Sequence[Stated]], leaf: Leaf) -> bool:
+    """Whether pages of plain numbers keep to all that is stated of each; False as well where that is not quickly known.
+
+    Args:
+        values: Of all pages, one after another, in the type and unit that they are stored in.
+        rows (int64 array): Of each page.
+        stated: Of each page.
+    """
+    numbers, told = _numbers(values, leaf), [(i, one) for i, page in enumerate(stated) for one in page]
+    if numbers is None or rows.min(initial=1) <= 0 or any(one.nulls > 0 for _, one in told):
+        return False
+    begin = np.cumsum(rows) - rows
+    low, high = np.minimum.reduceat(numbers[0], begin), np.maximum.reduceat(numbers[0], begin)
+    least = [(i, one.low) for i, one in told if one.low is not None]
+    most = [(i, one.high) for i, one in told if one.high is not None]
+    if np.any(np.isnan(low)) or any(len(raw) != numbers[2].itemsize for _, raw in (*least, *most)):
+        return False
+    return not any(
+        np.any(beyond(ends[[i for i, _ in bounds]], np.frombuffer(b"".join(raw for _, raw in bounds), numbers[2])))
+        for ends, bounds, beyond in ((low, least, np.less), (high, most, np.greater))
+        if bounds
+    )
 
 
 def _single(
@@ -65,44 +93,50 @@ def _single(
 ) -> Iterator[Stated]:
     """One statement after the other; those of pages of plain numbers are left out where all of them hold.
 
-    If these are all pages, smallest and largest value of all rows become `known`.
+    Smallest and largest value of all rows become `known` on the way.
     """
-    numbers, ends, held = _numbers(values, leaf), dict[bytes, tuple[Any, Any]](), list[StatedOfPages]()
-    pages = () if numbers is None else (one for one in stated if isinstance(one, StatedOfPages))
-    for one in pages:
-        if _all_hold(one, numbers, first, ends):
-            held.append(one)
-            if int(one.rows.sum()) == len(values):
-                low, high = ends[(one.first - first).tobytes()]
-                known[first, first + len(values)] = values.type, low.min().item(), high.max().item()
-    for each in stated:
-        if isinstance(each, Stated):
-            yield each
-        elif each not in held:
-            yield from (each[page] for page in range(len(each.first)))
+    of_pages, ends = [one for one in stated if isinstance(one, StatedOfPages)], dict[bytes, tuple[Any, Any]]()
+    numbers = _numbers(values, leaf) if of_pages else None
+    here = [one.within(first, len(values)) for one in of_pages]
+    left = [one for one in here if numbers is None or not _hold(one, numbers, first, ends)]
+    for low, high in ends.values():
+        if numbers is not None and not np.isnan(low.min()):  # NaN is no end
+            known[first, first + len(values)] = numbers[1], low.min().item(), high.max().item()
+    yield from (one for one in stated if isinstance(one, Stated))
+    for pages in left:
+        yield from (pages[page] for page in range(len(pages.first)))
 
 
-def _numbers(values: pa.ChunkedArray, leaf: Leaf) -> Any:
-    """Values as an array of the type that they are stored in; None where they are no plain numbers, or have nulls."""
-    kind, stored = values.type, NUMBERS.get(leaf.physical)
+def _numbers(values: pa.ChunkedArray, leaf: Leaf) -> tuple[Any, pa.DataType, np.dtype[Any]] | None:
+    """Values as an array, their type and that of bounds; None where they are no plain numbers, or some are null."""
+    stored = NUMBERS.get(leaf.physical, "<i1" if leaf.physical == _BOOLEAN else None)
     if stored is None or values.null_count or values.num_chunks != 1:
         return None
-    if not (pa.types.is_integer(kind) or pa.types.is_floating(kind)):
+    plain = _plain(values.chunk(0))
+    kind = plain.type
+    if not (pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind)):
         return None
-    return values.chunk(0).to_numpy() if kind.bit_width == 8 * np.dtype(stored).itemsize else None
+    return plain.to_numpy(zero_copy_only=False), kind, number_type(stored, kind)
 
 
-def _all_hold(stated: StatedOfPages, numbers: Any, first: int, known: dict[bytes, tuple[Any, Any]]) -> bool:
-    """Whether all pages are there and keep to their bounds; `known` are the ends of pages that were looked at."""
-    begin, bounds = stated.first - first, stated.bounds(numbers.dtype)
-    if begin.min(initial=0) < 0 or stated.told[:, kernels.STATED_NULLS].max() > 0 or bounds is None:
+def _hold(
+    pages: StatedOfPages,
+    numbers: tuple[Any, pa.DataType, np.dtype[Any]],
+    first: int,
+    known: dict[bytes, tuple[Any, Any]],
+) -> bool:
+    """Whether numbers, none of them null, keep to all that is stated of their pages.
+
+    The smallest and the largest number of each page become `known`.
+    """
+    values, _, stored = numbers
+    if not pages.first.size or pages.rows.min() <= 0 or pages.told[:, kernels.STATED_NULLS].max() > 0:
         return False
-    pages = [numbers[at : at + n] for at, n in zip(begin.tolist(), stated.rows.tolist(), strict=True)]
-    if not all(len(page) == n > 0 for page, n in zip(pages, stated.rows.tolist(), strict=True)):
-        return False
-    key = begin.tobytes()
-    if key not in known:
-        known[key] = np.array([page.min() for page in pages]), np.array([page.max() for page in pages])
+    if (bounds := pages.bounds(stored)) is None:
+        return bool(pages.told[:, [kernels.LOW_AT, kernels.HIGH_AT]].max() < 0)
+    begin = np.maximum(pages.first - first, 0)
+    if (key := begin.tobytes()) not in known:
+        known[key] = np.minimum.reduceat(values, begin), np.maximum.reduceat(values, begin)
     (low, high), (least, most) = known[key], bounds
     # where one of them is NaN, nothing is known here
     return bool(np.all(low >= least) and np.all(high <= most))
@@ -114,6 +148,36 @@ def _check_digits(values: pa.ChunkedArray, where: str) -> None:
             values.validate(full=True)
         except pa.ArrowInvalid as error:
             raise InputError(f"{where}: it holds what is no {values.type} ({error})", RESTORE) from error
+
+
+def check_text(values: pa.ChunkedArray, name: str, rows: Iterable[tuple[str, int]]) -> None:
+    """Refuse text that is not UTF-8: no table of tasks, database or page could hold it as it is.
+
+    Args:
+        values: Of a column in its wide type (`wide_type`).
+        name: Of the column.
+        rows: Place of the row group, and row in it, of each value; looked at where one is refused.
+    """
+    try:
+        for chunk in values.chunks:
+            for leaf in leaves_of(chunk):
+                if pa.types.is_large_string(leaf.type):
+                    leaf.validate(full=True)
+        return
+    except pa.ArrowInvalid as error:
+        broken = error
+    places = iter(rows)
+    if pa.types.is_large_string(values.type):
+        whole = pa.chunked_array([chunk.view(pa.large_binary()) for chunk in values.chunks], pa.large_binary())
+        for (place, row), text in zip(places, whole, strict=True):
+            try:
+                (text.as_py() or b"").decode()
+            except UnicodeDecodeError:
+                raise InputError(
+                    f"{place}, row {row:,}: the text in column '{name}' is not UTF-8 ({text.as_py()[:20]!r})",
+                    "correct it where it is written, or leave the column out with --columns",
+                ) from None
+    raise InputError(f"{next(places)[0]}, column '{name}': cannot be used ({broken})") from broken
 
 
 def check_nulls(nulls: int, stated: Stated, where: str) -> None:

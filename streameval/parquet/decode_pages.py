@@ -20,7 +20,7 @@ from streameval.kernels import parquet as kernels
 from streameval.kernels.jit import interpreted
 from streameval.kernels.page_index import places
 from streameval.parquet import texts
-from streameval.parquet.check_values import check_values
+from streameval.parquet.check_values import all_hold, check_values
 from streameval.parquet.checks import DATA_PAGE, DATA_PAGE_V2, DICTIONARY_PAGE, check_crc
 from streameval.parquet.chunks import Chunk, OpenFile, Pages, Run, UnfitError
 from streameval.parquet.codecs import decompress
@@ -67,11 +67,11 @@ def read_pages(found: Sequence[Pages], limit: int) -> tuple[list[pa.Array], int]
             taken.append(found_texts)
             continue
         table, at, begin = _decode(runs), [], 0
-        for pages, run in zip(batch, runs, strict=True):
+        _check_values(runs, table.column(0))
+        for pages in batch:
             with interpreted(len(pages.wanted) // 4 + len(pages.places)):
                 at.append(places(pages.places, pages.wanted, begin))
-            _check_values(run, table.column(0), begin)
-            begin += run.pages.n_rows
+            begin += pages.n_rows
         taken += _take(table.column(0), np.concatenate(at))
     return taken, n_bytes
 
@@ -189,11 +189,18 @@ def _decode(runs: list[Run]) -> pa.Table:
     return table
 
 
-def _check_values(run: Run, values: pa.ChunkedArray, begin: int) -> None:
-    chunk = run.pages.chunk
-    for (_, _, first, n_rows), stated in zip(run.pages.places.tolist(), run.stated, strict=False):
-        check_values(values.slice(begin, n_rows), first, stated, chunk.leaf, chunk.place)
-        begin += n_rows
+def _check_values(runs: Sequence[Run], values: pa.ChunkedArray) -> None:
+    """Hold the values of pages against what is stated of them: all at once, and one by one where something is amiss."""
+    rows = np.concatenate([run.pages.places[:, 3] for run in runs])
+    told = [stated for run in runs for stated in run.stated]
+    if not told or all_hold(values, rows, told, runs[0].pages.chunk.leaf):
+        return
+    begin = 0
+    for run in runs:
+        chunk = run.pages.chunk
+        for (_, _, first, n_rows), stated in zip(run.pages.places.tolist(), run.stated, strict=True):
+            check_values(values.slice(begin, n_rows), first, stated, chunk.leaf, chunk.place)
+            begin += n_rows
 
 
 def _is_text(chunk: Chunk) -> bool:

@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from streameval.errors import InputError, StreamevalError, outside_trouble
+from streameval.parquet.check_values import check_text
 from streameval.parquet.footers import refuse_changed
 from streameval.parquet.groups import stream_group
 from streameval.parquet.parts import Part
@@ -29,10 +30,13 @@ def batches(part: Part, rows: int) -> Iterator[pa.Table]:
         rows: Rows to decode at a time.
 
     Raises:
-        InputError: A damaged file, named with the row group, or one that changed since the list was opened.
+        InputError: A damaged file, named with the row group, one that changed since the list was opened, or text that
+            is not UTF-8.
     """
     done = 0
     for table in _decoded(part, rows):
+        for name in table.column_names:
+            check_text(table.column(name), name, ((part.place, done + i) for i in range(table.num_rows)))
         first, end = np.searchsorted(part.rows, [done, done + table.num_rows])
         if end - first == table.num_rows:
             yield _with_keys(part, table)

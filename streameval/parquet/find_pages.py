@@ -8,7 +8,6 @@ and every page that is read has to hold the rows it was chosen for (`decode_page
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 import numpy as np
 
@@ -56,10 +55,11 @@ def find_pages(file: OpenFile, chunks: Sequence[Chunk], rows: Sequence[Int64Arra
         index = _read_index(chunk, next(raw))
         pages = _choose(chunk, index, mine)
         if chunk.column_index:
-            rows_of = np.diff(index[:, 2], append=chunk.n_rows)
-            of_all = of_pages(next(raw), index[:, 2], rows_of, chunk.place)
-            chosen = np.searchsorted(index[:, 0], pages.places[:, 0])
-            pages = replace(pages, stated=tuple(of_all[page] for page in chosen.tolist()))
+            first = index[:, 2]
+            of_all = of_pages(next(raw), first, np.concatenate([first[1:], [chunk.n_rows]]) - first, chunk.place)
+            chosen = np.searchsorted(first, pages.places[:, 2]).tolist()
+            stated = tuple(of_all[page] for page in chosen)
+            pages = Pages(chunk, pages.places, pages.wanted, pages.dictionary, stated)
         found.append(pages)
     return found
 

@@ -140,7 +140,9 @@ def _check_chunks(
     levels = np.array([(leaf.max_rep + 1, leaf.max_def + 1) for leaf in leaves], dtype=np.int64).reshape(-1, 2)
     counted = facts[:, [kernels.REPETITIONS, kernels.DEFINITIONS]]
     unfit = np.any((counted > 0) & (counted != levels), axis=1)
-    for i in np.flatnonzero(~foreign & (outside | crowded | other | unfit))[:1].tolist():
+    nulls = facts[:, kernels.NULLS]
+    uncounted = (nulls != kernels.ABSENT) & ((nulls < 0) | (nulls > values))
+    for i in np.flatnonzero(~foreign & (outside | crowded | other | unfit | uncounted))[:1].tolist():
         place = f"{where}, column {'.'.join(leaves[i].path)}"
         if outside[i]:
             begin = int(start[i])
@@ -150,6 +152,8 @@ def _check_chunks(
             raise InputError(
                 f"{place}: claims {rows:,} rows and {values[i]:,} values in {compressed[i]:,} bytes", CORRUPT
             )
+        if uncounted[i]:
+            raise InputError(f"{place}: claims {nulls[i]:,} nulls among {values[i]:,} values", CORRUPT)
         if unfit[i]:
             raise InputError(f"{place}: its statistics are of other levels than those in the schema", CORRUPT)
         raise InputError(f"{place}: has physical type {facts[i, kernels.TYPE]}, but {kinds[i]} in the schema", CORRUPT)

@@ -9,13 +9,13 @@ from itertools import groupby
 import numpy as np
 import pyarrow as pa
 
-from streameval.errors import InputError
 from streameval.kernels.jit import interpreted
 from streameval.parquet.account import Fallback
+from streameval.parquet.check_values import check_text
 from streameval.parquet.chunks import OpenFile
 from streameval.parquet.parts import Part
 from streameval.parquet.read_column import LocatedColumn, ReadCounts, locate, ranges, read_column
-from streameval.parquet.schema import leaves_of, wide_type
+from streameval.parquet.schema import wide_type
 
 
 @dataclass(frozen=True)
@@ -106,7 +106,7 @@ def read_job(job: ReadJob, limit: int) -> DecodedRows:
         name = located[0].column
         values, way = read_column(located, limit, counts)
         made[name] = pa.chunked_array(values, wide_type(located[0].footer.schema.field(name).type))
-        _check_text(made[name], job, name)
+        check_text(made[name], name, ((part.place, int(row)) for part in job.parts for row in part.rows))
         ways = ways + way
     for name in job.columns:
         if name not in made:
@@ -120,30 +120,6 @@ def read_job(job: ReadJob, limit: int) -> DecodedRows:
         bytes_read=counts.n_bytes,
         ways=tuple(replace(way, pages=(), rows=()) for way in ways if way.why),
     )
-
-
-def _check_text(values: pa.ChunkedArray, job: ReadJob, name: str) -> None:
-    """Refuse text that is not UTF-8: no table of tasks, database or page could hold it as it is."""
-    try:
-        for chunk in values.chunks:
-            for leaf in leaves_of(chunk):
-                if pa.types.is_large_string(leaf.type):
-                    leaf.validate(full=True)
-        return
-    except pa.ArrowInvalid as error:
-        broken = error
-    if pa.types.is_large_string(values.type):
-        whole = pa.chunked_array([chunk.view(pa.large_binary()) for chunk in values.chunks], pa.large_binary())
-        rows = ((part, int(row)) for part in job.parts for row in part.rows)
-        for (part, row), text in zip(rows, whole, strict=True):
-            try:
-                (text.as_py() or b"").decode()
-            except UnicodeDecodeError:
-                raise InputError(
-                    f"{part.place}, row {row:,}: the text in column '{name}' is not UTF-8 ({text.as_py()[:20]!r})",
-                    "correct it where it is written, or leave the column out with --columns",
-                ) from None
-    raise InputError(f"{job.parts[0].place}, column '{name}': cannot be used ({broken})") from broken
 
 
 def _partition_key(job: ReadJob, name: str) -> pa.ChunkedArray:

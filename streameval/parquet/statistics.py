@@ -70,11 +70,20 @@ class StatedOfPages:
     raw: memoryview
     told: Int64Array
 
+    def chosen(self, pages: slice | Int64Array) -> StatedOfPages:
+        """What is stated of some of the pages."""
+        return StatedOfPages(self.whose, self.first[pages], self.rows[pages], self.raw, self.told[pages])
+
+    def within(self, first: int, rows: int) -> StatedOfPages:
+        """What is stated of the pages that hold some of the rows from `first` on."""
+        begin = np.searchsorted(self.first + self.rows, first, side="right")
+        return self.chosen(slice(int(begin), int(np.searchsorted(self.first, first + rows))))
+
     def __getitem__(self, page: int) -> Stated:
         return Stated.read(self.whose, (int(self.first[page]), int(self.rows[page])), self.raw, self.told[page])
 
     def bounds(self, number: np.dtype[Any]) -> tuple[Any, Any] | None:
-        """Lowest and highest values as arrays of a type; None where they are not given for every page."""
+        """Lowest and highest values, given in bytes of a type, as arrays; None where not every page has both."""
         at, size = self.told[:, [kernels.LOW_AT, kernels.HIGH_AT]], self.told[:, [kernels.LOW_SIZE, kernels.HIGH_SIZE]]
         if at.min(initial=0) < 0 or np.any(size != number.itemsize):
             return None
@@ -154,7 +163,12 @@ def bounds_of(facts: Int64Array, raw: bytes, kind: pa.DataType, where: str) -> t
 
 def number_of(raw: bytes, number: str, kind: pa.DataType, whose: str) -> Any:
     """Read a bound that is a plain number; an `InputError` where it has another length."""
-    dtype = np.dtype(number.replace("i", "u") if pa.types.is_unsigned_integer(kind) else number)
+    dtype = number_type(number, kind)
     if len(raw) != dtype.itemsize:
         raise InputError(f"{whose} have {len(raw)} bytes instead of {dtype.itemsize}", RESTORE)
     return np.frombuffer(raw, dtype)[0].item()
+
+
+def number_type(number: str, kind: pa.DataType) -> np.dtype[Any]:
+    """The type of bounds of a column."""
+    return np.dtype(number.replace("i", "u") if pa.types.is_unsigned_integer(kind) else number)

@@ -37,3 +37,8 @@ class Unit(ABC):
 
     def advise(self) -> None:  # noqa: B027  (most storage has no use for it)
         """Prepare for its scores to be read soon."""
+
+
+def readers(units: Sequence[Unit], bytes_per_row: int, memory: float) -> int:
+    """How many units of a list can be read at once in `memory` bytes."""
+    return int(memory // (bytes_per_row * max((unit.rows for unit in units), default=1)))

@@ -36,11 +36,11 @@ def judged(ranking: Ranking, plan: Plan, judge: Judge, progress: Progress = sile
     if not isinstance(method, DrawsIndependently):
         raise InputError(f"method {plan.method} has no use for a judge", "plan with --method loguniform")
     if method.looks > 1:
-        raise InputError("a judge does not go with looks", "leave out looks, or the judge")
+        raise InputError("a judge does not go with looks", "leave out looks, or the judge; batches go with it")
     if judge.column not in ranking.columns():
         raise InputError(f"the ranking has no column '{judge.column}'", did_you_mean(judge.column, ranking.columns()))
-    ends = method.rates(plan.n_items)[0]
-    cutoffs = np.unique(np.concatenate([ends, plan.ranks, np.maximum(plan.ranks - 1, 1)]))
+    ends, ranks = method.reserve(plan)
+    cutoffs = np.unique(np.concatenate([ends, ranks, np.maximum(ranks - 1, 1)]))
     with temporary_folder("streameval-work") as folder:
         classes = _read(ranking, judge, folder, progress)
         nothing = [np.empty(0, np.int64)] * judge.classes
@@ -48,10 +48,10 @@ def judged(ranking: Ranking, plan: Plan, judge: Judge, progress: Progress = sile
     inside = np.concatenate([np.zeros((1, judge.classes), np.int64), inside])
     at = np.searchsorted(cutoffs, ends) + 1
     counts = np.diff(inside[at], axis=0, prepend=0)
-    here = np.searchsorted(cutoffs, plan.ranks) + 1
-    before = np.searchsorted(cutoffs, plan.ranks - 1, side="right")
+    here = np.searchsorted(cutoffs, ranks) + 1
+    before = np.searchsorted(cutoffs, ranks - 1, side="right")
     drawn = np.argmax(inside[here] - inside[before], axis=1).astype(np.uint8)
-    return with_judge(plan, judge, ends, counts, drawn)
+    return with_judge(plan, judge, ends, counts, (ranks, drawn))
 
 
 def _read(ranking: Ranking, judge: Judge, folder: Path, progress: Progress) -> Slices:

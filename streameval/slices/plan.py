@@ -12,6 +12,7 @@ from streameval.curve import Curve
 from streameval.curve.label_error import CONFIDENCE
 from streameval.errors import InputError
 from streameval.methods import Method, changed, grid_of, own_parameters
+from streameval.methods.stages import refuse_stages
 from streameval.metrics.bounded import metrics
 from streameval.progress import Progress, silent
 from streameval.rankings.ranking import Ranking
@@ -52,6 +53,7 @@ def draw_by_slices(ranking: Ranking, by: str, method: Method, seed: int, progres
     if method.looks > 1:
         why = "a plan by slices is made for one look"
         raise InputError(f"looks does not go with slices: {why}", "leave out looks, or slices")
+    refuse_stages(method, "slices", ("batches", "adaptive", "judge-sample"))
     if method.confidence is None:  # its default would be that of every slice, and not of all together
         method = changed(method, confidence=CONFIDENCE)
     description = ranking.description()

@@ -13,7 +13,7 @@
     issues.parquet               every row and rank that is not as it should be
     curve.parquet, envelope.parquet, metrics.parquet, evaluation.json, report.html
     slice_….parquet              of a plan by slices (see `streameval.slices`, `streameval.slices.files`)
-    judge_counts.parquet         of a plan with a judge (see `streameval.methods.judge`)
+    judge_….parquet              of a plan with a judge (`streameval.methods.judge`, `streameval.study.judge_sample`)
     study.duckdb                 all of it for SQL, for other programs: nothing here reads it
     .lock                        held by the command that changes the study
 
@@ -53,14 +53,13 @@ PUBLISHED = ("plan.parquet", "plan.json", *RESULTS, "report.html", "study.duckdb
 
 def published(plan: Plan) -> list[str]:
     """Files of a study that others need."""
-    judged = ["judge_counts.parquet"] if plan.judge_counts is not None else []
-    sliced = ["slice_counts.parquet", *SLICE_FILES] if plan.slices else []
-    return [*judged, *sliced, *PUBLISHED]
+    sliced = SLICE_FILES if plan.slices else ()
+    return [*(f"{name}.parquet" for name in plan.side_tables), *sliced, *PUBLISHED]
 
 
 def result_files(folder: Path, plan: Plan) -> list[Path]:
     """Files that `evaluate` writes."""
-    planned = ("plan.parquet", "plan.json", "slice_counts.parquet", "judge_counts.parquet")
+    planned = ("plan.parquet", "plan.json", *(f"{name}.parquet" for name in plan.side_tables))
     return [folder / name for name in published(plan) if name not in planned]
 
 
@@ -143,9 +142,8 @@ class Study:
                     f"{self.folder} holds labels but no plan.json", "restore it, or plan into another folder"
                 )
             atomic.write_all(plan_files(self.folder, plan, "plan"))
-            for name, table in (("slice_counts", plan.marks), ("judge_counts", plan.judge_counts)):
-                if table is None:
-                    (self.folder / f"{name}.parquet").unlink(missing_ok=True)  # of a plan that it replaced
+            for name in {"slice_counts", "judge_counts", "judge_sample"} - plan.side_tables.keys():
+                (self.folder / f"{name}.parquet").unlink(missing_ok=True)  # of a plan that it replaced
             return True
 
     def grow_plan(self, plan: Plan) -> None:

@@ -1,7 +1,8 @@
 """A plan as two files: plan.parquet, its table, and plan.json, all else; the JSON is written last.
 
 A plan by slices has a third, slice_counts.parquet: how many items of each slice are among the first items of the list;
-one with a judge has judge_counts.parquet: how many items of each block are in each class.
+one with a judge has judge_counts.parquet: how many items of each block are in each class; one whose judge answers for a
+sample, or that may grow where its labels say, has judge_sample.parquet: the ranks, and their classes.
 """
 
 from __future__ import annotations
@@ -31,12 +32,8 @@ def read_plan(folder: Path) -> Plan:
     path = folder / "plan.json"
     try:
         header = read_json(path, _RESTORE)
-        sliced = "slices" in header["notes"]
-        marks = read_table(folder / "slice_counts.parquet", _RESTORE, **_RANKS).table if sliced else None
-        judged = "judge" in header["notes"]
-        counts = read_table(folder / "judge_counts.parquet", _RESTORE, items=pa.int64()).table if judged else None
         known = {key: header[key] for key in _PLAN_KEYS}
-        plan = Plan(table=_ranks(folder, header), marks=marks, judge_counts=counts, **known)
+        plan = Plan(table=_ranks(folder, header), **_side_tables(folder, header), **known)
         _refuse_invented(plan)
     except FileNotFoundError as error:
         raise StudyError(
@@ -53,6 +50,27 @@ def read_plan(folder: Path) -> Plan:
             "one of them was changed; restore both (plans/ has those that it grew from), or plan into a new folder",
         )
     return plan
+
+
+def _side_tables(folder: Path, header: Mapping[str, Any]) -> dict[str, pa.Table]:
+    """Tables that a plan has beside its own, as its notes say."""
+    notes, judge = header["notes"], header["notes"].get("judge", {})
+    wanted = {
+        "marks": ("slice_counts", "slices" in notes, _RANKS),
+        "judge_counts": ("judge_counts", "judge" in notes and judge.get("answered", True), {"items": pa.int64()}),
+        "judge_sample": ("judge_sample", "sample" in judge or "reserve" in judge, _RANKS),
+    }
+    found = {}
+    for field, (name, there, columns) in wanted.items():
+        if there:
+            own, former = (
+                read_table(folder / f"{name}.parquet", _RESTORE, **columns),
+                folder / "plans" / f"{name}.parquet",
+            )
+            if own.facts.get("plan_id") != header["plan_id"] and former.exists():  # growing it was interrupted
+                own = read_table(former, _RESTORE, folder, **columns)
+            found[field] = own.table
+    return found
 
 
 def _ranks(folder: Path, header: Mapping[str, Any]) -> pa.Table:
@@ -83,9 +101,8 @@ def plan_files(folder: Path, plan: Plan, name: str) -> dict[Path, atomic.Writer]
     """Both files of a plan; the JSON last, because it makes the study."""
     header = {"plan_id": plan.plan_id, **plan.header(), "location": dict(plan.location), "version": __version__}
     tags = {"plan_id": plan.plan_id}
-    counts = {"slice_counts.parquet": plan.marks, "judge_counts.parquet": plan.judge_counts}
     return {
-        **{folder / key: atomic.parquet(table, tags) for key, table in counts.items() if table is not None},
+        **{folder / f"{key}.parquet": atomic.parquet(table, tags) for key, table in plan.side_tables.items()},
         folder / f"{name}.parquet": atomic.parquet(plan.table, tags),
         folder / f"{name}.json": atomic.json_object(header),
     }

@@ -15,6 +15,7 @@ from streameval.labelling.controls import read_controls
 from streameval.labelling.exports import NO_QUESTION, Question
 from streameval.labelling.names import ANSWERS, says
 from streameval.labelling.options import TaskOptions
+from streameval.methods import method_of
 from streameval.stores.transfer import copied
 from streameval.study import Study
 from streameval.study.judging import last_judging, tally_stored
@@ -25,6 +26,7 @@ from streameval.typing import Int64Array
 # are what a spreadsheet shows in full, and any program holds exactly.
 _FIRST, _RANGE = 10**9, 15 * 10**8
 _FIRST_EXTRA = _FIRST + _RANGE  # beyond those of planned items, however far a plan grows
+FIRST_JUDGED = 5 * 10**9  # what a judge is asked is nobody's task
 _PLACES = np.uint64(0x7365_7461_736B_0001)  # keeps the places of extra tasks apart from every other draw of a seed
 
 EXTRA_TASKS = pa.schema(
@@ -46,11 +48,13 @@ class Tasks:
         table: `se_study`, `se_task`, then the items' columns, in the order in which people see them.
         left_out: Columns left out because they give the answer away.
         extra: Every task beyond one per item that was ever exported: columns of `EXTRA_TASKS`.
+        batches: Of a plan with batches: the row of `table` with which each of them ends.
     """
 
     table: pa.Table
     left_out: tuple[str, ...]
     extra: pa.Table
+    batches: tuple[int, ...] = ()
 
 
 def question_of(options: TaskOptions) -> Question:
@@ -83,6 +87,11 @@ def task_numbers(plan: Plan, first: int | None = None) -> Int64Array:
     return numbers
 
 
+def first_judged(plan: Plan) -> int:
+    """Least number of what the judge of a plan is asked."""
+    return _own(plan, FIRST_JUDGED)
+
+
 def _own(plan: Plan, first: int) -> int:
     """A place of the study's own in a range of task numbers; a plan that has grown keeps that of the first."""
     return first + int(plan.study_ids[-1], 16) % _RANGE
@@ -97,7 +106,7 @@ def make_tasks(folder: Study, plan: Plan, table: pa.Table, named: set[str], opti
     """
     if options.repeats > table.num_rows:
         raise InputError(f"repeats is {options.repeats:,}, above the {table.num_rows:,} tasks that there are")
-    names, left_out = _columns(plan, table, named)
+    names, left_out = shown_to_people(plan, table, named)
     ours = np.asarray(table.column("se_task").to_numpy())
     shown = table.select(["rank", "se_task", *names]).take(pa.array(np.argsort(ours)))
     if options.remaining:
@@ -111,10 +120,21 @@ def make_tasks(folder: Study, plan: Plan, table: pa.Table, named: set[str], opti
             more.append(extra.controls(read_controls(place, names, table.schema)))
     tasks = _mixed(shown.drop_columns(["rank"]), [one for one in more if one.num_rows], plan.seed)
     study = pa.array([plan.plan_id] * tasks.num_rows, pa.string())
-    return Tasks(tasks.add_column(0, "se_study", study), left_out, extra.table)
+    return Tasks(tasks.add_column(0, "se_study", study), left_out, extra.table, _ends(plan, shown, tasks))
 
 
-def _columns(plan: Plan, table: pa.Table, named: set[str]) -> tuple[list[str], tuple[str, ...]]:
+def _ends(plan: Plan, shown: pa.Table, tasks: pa.Table) -> tuple[int, ...]:
+    """Row of an export with which each batch ends; none where there are no batches."""
+    if method_of(plan).batches == 1:
+        return ()
+    at = np.searchsorted(plan.ranks, shown.column("rank").to_numpy())
+    last = np.cumsum(np.bincount(plan.table.column("batch").to_numpy()[at])[1:])
+    row = np.flatnonzero(np.isin(tasks.column("se_task").to_numpy(), shown.column("se_task").to_numpy())) + 1
+    return tuple(int(row[n - 1]) if n else 0 for n in last.tolist())
+
+
+def shown_to_people(plan: Plan, table: pa.Table, named: set[str]) -> tuple[list[str], tuple[str, ...]]:
+    """Columns of the items that are shown, and those that are not, because they give the answer away."""
     ours = {"rank", "stratum", "weight", "se_task"} | ({"score"} if plan.ranking.get("score") else set())
     items = [name for name in table.column_names if name not in ours]
     judge = plan.notes.get("judge", {}).get("column")  # who sees what it says would be swayed by it

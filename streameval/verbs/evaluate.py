@@ -20,6 +20,7 @@ from streameval.labelling.reading import read_votes
 from streameval.labelling.rules import refuse_grades, vote_rule
 from streameval.labelling.tally import Tallied
 from streameval.labelling.votes import Votes
+from streameval.methods.judge import awaits_judge
 from streameval.metrics.bounded import metrics
 from streameval.options import split
 from streameval.reporting.page import render
@@ -75,6 +76,9 @@ def evaluate(
 def _evaluated(folder: Study, sources: list[Any], misses: int, columns: LabelColumns, judging: Judging) -> Evaluation:
     """Store the labels, compute, and write every result."""
     plan = folder.plan()
+    if awaits_judge(plan):
+        raise InputError(f"{folder.folder}: its judge has not answered, and nobody may label before it has",
+                         "give its answers with --judge-labels FILE")  # fmt: skip
     refuse_misses(plan, misses)
     read_as = as_read(plan, judging)
     items = folder.items(plan)

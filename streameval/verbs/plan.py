@@ -11,7 +11,7 @@ from typing import Any
 
 from streameval.errors import InputError, OutsideError, StudyError
 from streameval.methods import create, refuse_alpha_with_budget
-from streameval.methods.judge import Judge
+from streameval.methods.judge import Judge, asked
 from streameval.progress import Progress, silent
 from streameval.rankings import open_ranking
 from streameval.rankings.ranking import Ranking
@@ -52,7 +52,9 @@ def plan(
         judge: Column that says of every item whether it is positive: 0/1, a boolean or a probability, null where it has
             no answer. It may be wrong anywhere: only the width of the bounds depends on it. It is read once, here, so
             that it cannot depend on labels that come later.
-        judge_classes: Thresholds that put probabilities into classes, at most 6, by default 0.5.
+        judge_classes: Thresholds that put probabilities into classes, at most 6, by default 0.5. With the parameter
+            `judge_sample` of loguniform there is no column: `select` hands out the items, `freeze_judge` takes the
+            answers.
         progress (callable(done, total)): Rows read, of a list in slices: nothing is read of any other.
         **parameters: Of the method (`streameval.methods`).
 
@@ -64,9 +66,9 @@ def plan(
     """
     folder = planned_study(study)
     before, known = _planned(folder), known_seed(folder, seed)
-    if judge is None and judge_classes is not None:
-        raise InputError("classes of a judge, and no judge", "name its column")
-    judges = None if judge is None else Judge.of(judge, judge_classes)
+    if parameters.get("judge_sample") is not None and judge is not None:
+        raise InputError("a judge is a column, or is asked about a sample", "leave out judge, or judge-sample")
+    judges = _judge(judge if parameters.get("judge_sample") is None else "judge", judge_classes)
     how = Drawing(method, fresh_seed() if known is None else known, by, judges)
     drawn, _ = draw(ranking, how, options, parameters, progress)
     with folder.planning():
@@ -77,6 +79,13 @@ def plan(
             )
         folder.save_plan(drawn)
     return drawn
+
+
+def _judge(column: str | None, classes: str | Sequence[float] | None) -> Judge | None:
+    """The judge that answers in a column; None where there is none."""
+    if column is None and classes is not None:
+        raise InputError("classes of a judge, and no judge", "name its column")
+    return None if column is None else Judge.of(column, classes)
 
 
 def planned_study(study: str | os.PathLike[str]) -> Study:
@@ -137,8 +146,10 @@ def draw(
     chosen = create(how.method, parameters)
     opened = open_ranking(ranking, options)
     if how.by is not None:
-        if how.judge is not None:
+        if how.judge is not None and chosen.judge_sample is None:
             raise InputError("a judge does not go with slices", "leave out judge, or by")
         return draw_by_slices(opened, how.by, chosen, how.seed, progress), opened
     drawn = replace(chosen.plan(opened.n_items, how.seed), ranking=opened.description(), location=located(opened))
-    return drawn if how.judge is None else judged(opened, drawn, how.judge, progress), opened
+    if how.judge is None:
+        return drawn, opened
+    return asked(drawn, how.judge) if chosen.judge_sample else judged(opened, drawn, how.judge, progress), opened

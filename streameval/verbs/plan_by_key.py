@@ -16,6 +16,7 @@ from streameval.labelling.options import LabelColumns
 from streameval.labelling.reading import read_votes
 from streameval.labelling.votes import Votes
 from streameval.methods import DrawsIndependently, create, refuse_alpha_with_budget
+from streameval.methods.stages import refuse_stages
 from streameval.progress import Progress, silent
 from streameval.rankings import open_ranking
 from streameval.rankings.draw_by_key import draw_by_key
@@ -101,6 +102,7 @@ def plan_by_key(
         )
     if chosen.looks > 1:
         raise InputError("a plan that was drawn by key cannot be enlarged", "leave out looks")
+    refuse_stages(chosen, "draws by key", ("adaptive", "judge-sample"))
     folder = planned_study(study)
     shared = known_seed(folder, seed)
     if shared is None:

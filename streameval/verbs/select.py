@@ -16,7 +16,7 @@ from streameval.errors import InputError, StudyError, did_you_mean
 from streameval.labelling.exports import format_of
 from streameval.labelling.options import TaskOptions
 from streameval.methods import grid_of
-from streameval.methods.judge import judge_of
+from streameval.methods.judge import awaits_judge, judge_of
 from streameval.notebook import Tabular, facts, head
 from streameval.options import split
 from streameval.order.checkpoints import Scans, forget
@@ -25,7 +25,7 @@ from streameval.progress import Progress, silent
 from streameval.rankings import open_planned
 from streameval.rankings.ranking import Fetched, Ranking
 from streameval.stores import atomic
-from streameval.study import Study
+from streameval.study import Study, judge_sample
 from streameval.study.tasks import make_tasks, question_of, task_numbers
 from streameval.study.weights import with_weight
 from streameval.types import Plan
@@ -51,6 +51,7 @@ class Selection(Tabular):
         tasks: Tasks exported.
         files: Files of the export.
         source: Where the ranking lies, and its fingerprint.
+        batches: Of a plan with batches: the row of the export with which each of them ends.
     """
 
     table: pa.Table
@@ -60,6 +61,7 @@ class Selection(Tabular):
     tasks: int = 0
     files: tuple[Path, ...] = ()
     source: Mapping[str, Any] = field(default_factory=dict)
+    batches: tuple[int, ...] = ()
 
     def __repr__(self) -> str:
         exported = f", {self.tasks:,} tasks in {self.files[0].name!r}" if self.files else ""
@@ -79,6 +81,7 @@ def select(
     ranking: Any = None,
     columns: Sequence[str] | None = None,
     export: str | os.PathLike[str] | None = None,
+    export_judge: str | os.PathLike[str] | None = None,
     engine: Engine | str = "local",
     progress: Progress = silent,
     **tasks: Any,
@@ -106,6 +109,11 @@ def select(
     """
     folder = Study(Path(study))
     plan = folder.plan()
+    if export_judge is not None:
+        return _for_judge(folder, plan, (ranking, columns, engine, progress), Path(export_judge), tasks)
+    if awaits_judge(plan):
+        raise InputError(f"{folder.folder}: its judge has not answered, and nobody may label before it has",
+                         f"select {folder.folder} --export-judge FILE, then evaluate --judge-labels FILE")  # fmt: skip
     form = format_of(os.fspath(export)) if export is not None else None
     (asked,) = split([TaskOptions], tasks, "select")
     if export is None and (given := [name for name, value in tasks.items() if value]):
@@ -132,13 +140,39 @@ def select(
     exported = form.files(made.table, Path(export), question_of(asked))
     atomic.write_all(folder.extra_task_files(made.extra))
     atomic.write_out(exported, hint="people may have filled it in, so it is never replaced: export to another name")
-    return Selection(table, fetched, before is not None, made.left_out, made.table.num_rows, tuple(exported), source)
+    return Selection(table, fetched, before is not None, made.left_out, made.table.num_rows, tuple(exported), source,
+                     made.batches)  # fmt: skip
+
+
+def _for_judge(
+    folder: Study,
+    plan: Plan,
+    how: tuple[Any, Sequence[str] | None, Engine | str, Progress],
+    export: Path,
+    tasks: Mapping[str, Any],
+) -> Selection:
+    """Fetch what a judge is asked about, and write it as tasks."""
+    ranking, columns, engine, progress = how
+    form = format_of(os.fspath(export))
+    if plan.judge_sample is None:
+        raise InputError(f"{folder.folder}: its plan has no sample for a judge", "plan with --judge-sample 200000")
+    (asked,) = split([TaskOptions], tasks, "select")
+    if given := [name for name in ("remaining", "repeats", "controls") if tasks.get(name)]:
+        raise InputError(f"{given[0]} is for people, and this is for a judge", f"leave out {given[0]}")
+    opened, scans = planned_ranking(folder, plan, ranking, engine)
+    view = judge_sample.view(plan)
+    fetched = opened.fetch(view.ranks, shown_columns(plan, opened, columns), progress, None, scans)
+    table, left_out = judge_sample.tasks(folder, plan, fetched.table, set(columns or ()))
+    exported = form.files(table, export, question_of(asked))
+    atomic.write_out(exported, hint="answers may be in it, so it is never replaced: export to another name")
+    source = {"source": plan.location["source"], "fingerprint": plan.ranking["fingerprint"]}
+    return Selection(fetched.table, fetched, False, left_out, table.num_rows, tuple(exported), source)
 
 
 def _refuse_other_judge(plan: Plan, items: pa.Table) -> None:
     """Refuse a judge that says other things by now than it did when the list was planned."""
     judge = judge_of(plan)
-    if judge is None or judge.column not in items.column_names:
+    if judge is None or plan.judge_sample is not None or judge.column not in items.column_names:
         return
     now = judge.codes(items.column(judge.column), "the planned items")
     differ = np.flatnonzero(now != plan.table.column("judge_class").to_numpy())

@@ -261,6 +261,21 @@ def null_count_that_lies() -> Damaged:
     return file, _with_footer(file, change)
 
 
+def null_count_below_zero() -> Damaged:
+    def change(footer: Struct) -> None:
+        _column(footer, 1, 1).get(layout.STATISTICS).put(3, I64, -(2**31))
+
+    file = _file(compression="gzip")
+    return file, _with_footer(file, change)
+
+
+def text_no_longer_utf8() -> Damaged:
+    """Nothing else is said of it."""
+    file = _file(**_PLAIN, write_statistics=False)
+    at = file.raw.index("é".encode(), _data_page(_chunk(file, b"text", 0)).at)
+    return file, _with_bytes(file, at, b"\xff")
+
+
 def _pages_exchanged(name: bytes, table: pa.Table | None = None, **how: Any) -> Damaged:
     """The first two pages of a column chunk; their checksums go with them."""
     file = _file(table, **_PLAIN, **_PAGED, write_page_checksum=True, **how)
@@ -316,6 +331,8 @@ DAMAGED = (
     path_of_another_column,
     integer_of_two_signs,
     null_count_that_lies,
+    null_count_below_zero,
+    text_no_longer_utf8,
     decimal_of_two_scales,
     decimal_without_its_type,
     logical_type_of_no_kind,

@@ -18,6 +18,7 @@ from streameval.text import short
 
 if TYPE_CHECKING:
     from streameval.slices.files import SliceResult
+    from streameval.types import Plan
 
 
 @flags_of(LabelColumns, Judging, panel=LABELS)
@@ -26,6 +27,7 @@ class LabelFlags(Flags):
 
 
 _LABELS = LabelFlags()
+Sources = Annotated[list[str] | None, Parameter(consume_multiple=True, negative_iterable="")]
 
 # what a terminal shows of metrics.parquet
 _OVERALL = (("average_precision", "positives"), ("roc_auc", ""), ("max_f1", ""), ("r_precision", ""))
@@ -37,7 +39,8 @@ _TROUBLE = ("missing", "undecided", "skipped", "doubled", "contradictory", "unti
 def evaluate(
     study: Path,
     *,
-    labels: Annotated[list[str] | None, Parameter(consume_multiple=True, negative_iterable="")] = None,
+    labels: Sources = None,
+    judge_labels: Sources = None,
     how: LabelFlags = _LABELS,
     misses: Whole = 0,
     publish: str | None = None,
@@ -53,6 +56,8 @@ def evaluate(
         labels: Label tables (Parquet, CSV, TSV, JSON, JSONL), exports of Label Studio and Prodigy, or
             duckdb:FILE#QUERY, sqlite:///FILE#QUERY, postgresql://...#QUERY; each row is a vote, and what was given
             before adds nothing.
+        judge_labels: What the judge of a plan with --judge-sample said, in the same formats. It is frozen before there
+            are labels; items without an answer are a class of their own.
         misses: Positives that the ranking never returned.
         publish: Folder or object store (s3://bucket/folder) to copy the results to, their manifest.json last.
     """
@@ -72,6 +77,11 @@ def evaluate(
     if batch.dry_run:
         _rehearse(study, labels or [], publish, output)
         return
+    if judge_labels:
+        frozen = _freeze(study, judge_labels, how)
+        if not labels and not Study(study).labels.sources():
+            output.say({"study": str(study), "plan_id": frozen[0].plan_id, **frozen[1]}, frozen[2])
+            return
     with Study(study).changing():
         with stage("evaluate", output) as told:
             found = verb(study, labels=labels or [], misses=misses, **how.given())
@@ -119,6 +129,20 @@ def evaluate(
         result["published"] = copied(lambda: copy(study, publish), output)
         lines.append(f"Published: {publish}")
     output.say(result, lines)
+
+
+def _freeze(study: Path, sources: list[str], how: LabelFlags) -> tuple[Plan, dict[str, Any], list[str]]:
+    """Freeze what the judge said; the plan, its facts and how they are told."""
+    from streameval.methods.judge import counts_of
+    from streameval.verbs.freeze_judge import freeze_judge
+
+    columns = {name: value for name, value in how.given().items() if name in ("on", "label")}
+    plan = freeze_judge(study, sources, **columns)
+    counts = counts_of(plan)
+    said = ", ".join(f"{name}: {items:,}" for name, items in counts.items() if items)
+    head = f"The judge's answers are frozen ({sum(counts.values()):,} items; {said})."
+    following = f"Next: streameval select {shlex.quote(str(study))} --export tasks.csv"
+    return plan, {"judge": counts, "next": following.removeprefix("Next: ")}, [head, following]
 
 
 def _rehearse(study: Path, labels: list[str], publish: str | None, output: Output) -> None:

@@ -46,6 +46,8 @@ def plan(
     Example: streameval plan ranking/ --study my-study --score confidence
     Example: streameval plan ranking/ --study my-study --by country
     Example: streameval plan ranking/ --study my-study --judge llm_says --judge-accuracy 0.9
+    Example: streameval plan ranking/ --study my-study --judge-sample 200000 --judge-accuracy 0.9
+    Example: streameval plan ranking/ --study my-study --batches 4
     Example: streameval plan --study my-study --labels-more 2000
     Example: streameval plan v2/ --study v2 --seed 7 --reuse v1.csv --on id --labels-unseen-by-model yes
 
@@ -60,6 +62,7 @@ def plan(
         judge: Column that says of every item whether it is positive: 0/1, a boolean or a probability. It may be wrong
             anywhere, and the bounds hold all the same: the better it is, the narrower they are.
         judge_classes: Thresholds that put a judge's probabilities into classes, as in 0.05,0.5,0.95 (default 0.5).
+            --judge-sample asks a judge about a random part instead of reading a column.
     """
     judged = {"judge": judge, "judge_classes": judge_classes}
     if judge is not None and (growth.given() or reuse.given()):
@@ -72,7 +75,7 @@ def plan(
         if (seed, parameters, flags) != (None, MethodFlags(), RankingFlags()):
             raise InputError(
                 "a study is enlarged as it was planned: other options would say nothing",
-                "leave out all but --labels-more or --half-width",
+                "leave out all but --labels-more, --half-width or --continue",
             )
         enlarge_study(ranking, study, growth, output)
         return
@@ -95,14 +98,15 @@ def plan(
             made = verb(list(ranking), study, method=method, seed=seed, options=flags.options(), by=by, progress=bar,
                         **judged, **parameters.given())  # fmt: skip
         labels = made.table.num_rows
-        size = sum(path.stat().st_size for path in _files(study, by, judge))
+        files = _files(study, made)
+        size = sum(path.stat().st_size for path in files)
         told |= {"rows": labels, "bytes": size, "labels": labels, "n_items": made.n_items}
     replaced = before is not None and made.plan_id not in before.study_ids
     result = {"study": str(study), "plan_id": made.plan_id, "labels": labels,
               "already_there": before is not None and not replaced, "replaced": replaced,
               "doubt": made.location.get("doubt"), **made.header()}  # fmt: skip
     read = {"source": made.location["source"], "n_items": made.n_items, **made.ranking}
-    record(study, "plan", read, _files(study, by, judge), output)
+    record(study, "plan", read, files, output)
     lines = [
         f"{method}: {labels:,} of {made.n_items:,} items to label ({labels / made.n_items:.2%})"
         + (", as planned before" if result["already_there"] else ""),
@@ -116,6 +120,7 @@ def plan(
         lines.append(
             f"The last {unknown:,} ranks stay unknown (0 to {unknown:,} positives); --tail closed labels a last window."
         )
+    lines += _stages(made)
     if judge is not None:
         lines.append(f"Items by what '{judge}' says: {_classes(made)}. People should not see its answers.")
     same = f"--seed {made.seed}" + ("" if by is None else f" --by {shlex.quote(by)}")
@@ -140,7 +145,7 @@ def _rehearse(
     drawing = Drawing(method, fresh_seed() if known is None else known, by)
     with progress("reading slices", output) as bar:
         drawn, opened = draw(list(ranking), drawing, flags.options(), parameters.given(), bar)
-    facts = rehearsed(of_plan(drawn), opened.forecast(drawn.ranks, opened.columns()), _files(study, by))
+    facts = rehearsed(of_plan(drawn), opened.forecast(drawn.ranks, opened.columns()), _files(study, drawn))
     head = f"{method}: {drawn.table.num_rows:,} of {drawn.n_items:,} items would be planned"
     head += "" if given is not None else f" (--seed {drawing.seed} plans just these)"
     output.say(facts, [f"{head}; to select them:", *lines_of(facts)])
@@ -171,7 +176,19 @@ def _largest(made: Plan) -> str:
     return ", ".join([*said, *([f"and {len(names) - _SHOWN:,} more"] if len(names) > _SHOWN else [])])
 
 
-def _files(study: Path, by: str | None, judge: str | None = None) -> list[Path]:
-    counted = [study / "slice_counts.parquet"] if by is not None else []
-    counted += [study / "judge_counts.parquet"] if judge is not None else []
-    return [*counted, study / "plan.parquet", study / "plan.json"]
+def _stages(made: Plan) -> list[str]:
+    """In which stages the labelling goes, where it has any."""
+    from streameval.methods import method_of
+
+    method, said = method_of(made), []
+    if method.batches > 1:
+        said.append(f"The tasks come in {method.batches} batches: evaluate whenever one is answered.")
+    if method.adaptive:
+        said.append("This is the first batch; once it is answered and evaluated, `plan --continue` adds the second.")
+    if made.judge_sample is not None and method.judge_sample is not None:
+        said.append(f"A judge is asked about {made.judge_sample.num_rows:,} items first, and people after it.")
+    return said
+
+
+def _files(study: Path, made: Plan) -> list[Path]:
+    return [*(study / f"{name}.parquet" for name in made.side_tables), study / "plan.parquet", study / "plan.json"]

@@ -13,6 +13,7 @@ from streameval.cli.forecasts import lines_of, of_plan, rehearsed
 from streameval.cli.options import EngineFlags, Flags, flags_of
 from streameval.cli.output import Output, progress
 from streameval.cli.panels import TASKS
+from streameval.errors import InputError
 from streameval.labelling.options import TaskOptions
 
 if TYPE_CHECKING:
@@ -33,6 +34,7 @@ def select(
     *,
     columns: str | None = None,
     export: Path | None = None,
+    export_judge: Path | None = None,
     tasks: TaskFlags = _TASKS,
     engine: EngineFlags = EngineFlags(),
     batch: Batch = Batch(),
@@ -41,18 +43,22 @@ def select(
     """Fetch exactly the planned items, and write them as tasks for people.
 
     Example: streameval select my-study --export tasks.csv
+    Example: streameval select my-study --export-judge judge.csv
 
     Args:
         study: Folder of the study.
         columns: The items' columns to carry, separated by commas (default: all; an export leaves scores and labels
             out).
         export: Task file; its ending says the format: .csv, .jsonl (Prodigy), .label-studio.json, .html (an offline
-            page).
+            page). Tasks of a plan with --batches come batch by batch.
+        export_judge: The same for the judge of a plan with --judge-sample; it answers first.
     """
     from streameval.labelling.exports import format_of
     from streameval.verbs.select import forecast
     from streameval.verbs.select import select as verb
 
+    if export is not None and export_judge is not None:
+        raise InputError("tasks are exported for people or for a judge, who answers first", "leave out one of them")
     names = [name.strip() for name in columns.split(",")] if columns else None
     if batch.dry_run:
         plan, what = forecast(study, columns=names)
@@ -61,17 +67,19 @@ def select(
         return
     with stage("select", output) as told:
         with progress("reading pages", output) as bar:
-            made = verb(study, columns=names, export=export, engine=engine.create(), progress=bar, **tasks.given())
+            made = verb(study, columns=names, export=export, export_judge=export_judge, engine=engine.create(),
+                        progress=bar, **tasks.given())  # fmt: skip
         facts = _facts(made)
         rows, size = facts["rows_read"] + facts["rows_scanned"], facts["bytes_read"]
         told |= facts | ({"rows": 0, "bytes": 0} if made.already else {"rows": rows, "bytes": size})
         for fallback in made.fetched.fallbacks:
             output.event("fallback", **asdict(fallback))
     read = {name: facts[name] for name in ("rows_read", "rows_scanned", "row_groups_read", "pages_read", "bytes_read")}
-    written = [study / "selection.parquet", *made.files]
+    kept = study / ("selection.parquet" if export_judge is None else "judge_items.parquet")
+    written = [kept, *made.files]
     record(study, "select", {**made.source, **read, **engine.facts()}, written, output)
     fate = "used that were fetched before into" if made.already else "fetched into"
-    lines = [f"{made.table.num_rows:,} items {fate} {study / 'selection.parquet'}"]
+    lines = [f"{made.table.num_rows:,} items {fate} {kept}"]
     if made.fetched.tied_ranks:
         lines.append(
             f"{made.fetched.tied_ranks:,} of them share their score with another item: the tie rule orders them."
@@ -80,16 +88,20 @@ def select(
         lines.append(f"{made.fetched.equal_keys:,} items among those compared have no key of their own (--key).")
     if made.fetched.missing_scores:
         lines.append(f"{made.fetched.missing_scores:,} items have no score: they come last.")
-    back = shlex.quote(str(export or "labels.csv"))
-    if export is not None:
-        form = format_of(str(export))
+    back, shown = shlex.quote(str(export or export_judge or "labels.csv")), export or export_judge
+    if shown is not None:
+        form = format_of(str(shown))
         back = form.back or back
         lines.append(f"{_exported(made.tasks, made.files)}, shuffled: {form.how}.")
+        if made.batches:
+            rows = ", ".join(f"{row:,}" for row in made.batches)
+            lines.append(f"Batches end with tasks {rows}: evaluate whenever one is answered.")
         lines += [f"Left out of the tasks: {', '.join(made.left_out)} (--columns names what to keep)."] * bool(
             made.left_out
         )
-    lines.append(f"Next: streameval evaluate {shlex.quote(str(study))} --labels {back}")
-    output.say({"study": str(study), "export": str(export) if export else None, **facts}, lines)
+    flag = "--labels" if export_judge is None else "--judge-labels"
+    lines.append(f"Next: streameval evaluate {shlex.quote(str(study))} {flag} {back}")
+    output.say({"study": str(study), "export": str(shown) if shown else None, **facts}, lines)
 
 
 def _facts(made: Selection) -> dict[str, Any]:
@@ -108,6 +120,7 @@ def _facts(made: Selection) -> dict[str, Any]:
         "left_out": list(made.left_out),
         "tasks": made.tasks,
         "files": [str(path) for path in made.files],
+        "batches": list(made.batches),
     }
 
 

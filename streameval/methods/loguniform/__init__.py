@@ -18,13 +18,24 @@ from streameval.curve import Curve
 from streameval.curve.envelope import Points, close
 from streameval.errors import InputError
 from streameval.methods import Look, Sampled, check_items
-from streameval.methods.checks.monotonicity import assumptions, warnings
-from streameval.methods.judge import agreement, judge_of, without_judge
-from streameval.methods.loguniform import fixed_counts
-from streameval.methods.loguniform.design import Blocks, blocks, look_density, look_share, whole
+from streameval.methods.checks.monotonicity import assumptions
+from streameval.methods.judge import agreement, judge_of, with_classes, without_judge
+from streameval.methods.loguniform import adaptive, draws, fixed_counts
+from streameval.methods.loguniform.counts import counts, labelled_head
+from streameval.methods.loguniform.design import (
+    Blocks,
+    batch_share,
+    blocks,
+    judged_density,
+    look_density,
+    look_share,
+    whole,
+    with_judged,
+)
+from streameval.methods.loguniform.findings import findings
 from streameval.methods.loguniform.forecasts import Expected, affordable_c, median, smallest_c
 from streameval.options import option
-from streameval.types import Labels, Plan
+from streameval.types import Claim, Labels, Plan
 from streameval.typing import BoolArray, FloatArray, Int64Array
 
 _GRID = 3  # the curve's table shows the end of every third block
@@ -49,6 +60,9 @@ class LogUniform(Sampled):
 
     budget: int | None = option(None, "Labels to spend on average, instead of --alpha: how many are drawn is random.")
     looks: int = option(1, "How often the plan may be evaluated and enlarged.")
+    batches: int = option(1, "How many batches the tasks come in: bounds narrow whenever one is answered.")
+    adaptive: bool = option(False, "Plan a first quarter; plan --continue then puts the rest where it is needed.")
+    judge_sample: int | None = option(None, "Ask a judge about so many items (select --export-judge).")
     judge_accuracy: float | None = option(None, "Share of items on which a judge is expected to be right.")
 
     def __post_init__(self) -> None:
@@ -56,11 +70,17 @@ class LogUniform(Sampled):
         super().__post_init__()
         if not 1 <= self.looks <= 64:
             raise InputError(f"looks is {self.looks}, outside 1..64", "one is enough unless labels decide about more")
-        if self.judge_accuracy is not None:
-            if not 0 <= self.judge_accuracy <= 1:
-                raise InputError(f"judge-accuracy is {self.judge_accuracy}, outside [0, 1]", "0.9 is right on 90 %")
-            if self.looks > 1:
-                raise InputError("a judge does not go with looks", "leave out looks, or the judge")
+        if not 1 <= self.batches <= 64:
+            raise InputError(f"batches is {self.batches}, outside 1..64", "4 tells bounds after every quarter")
+        if self.judge_accuracy is not None and not 0 <= self.judge_accuracy <= 1:
+            raise InputError(f"judge-accuracy is {self.judge_accuracy}, outside [0, 1]", "0.9 is right on 90 %")
+        if self.judge_sample is not None and self.judge_sample < 1:
+            raise InputError(f"judge-sample is {self.judge_sample:,} items", "200000 is much")
+        asked = {"looks": self.looks > 1, "batches": self.batches > 1, "adaptive": self.adaptive}
+        if len(given := [name for name, there in asked.items() if there]) > 1:
+            raise InputError(f"{given[0]} does not go with {given[1]}", "leave out one of them")
+        if self.looks > 1 and (self.judge_accuracy is not None or self.judge_sample is not None):
+            raise InputError("a judge does not go with looks", "leave out looks, or the judge; batches go with it")
 
     def plan(self, n_items: int, seed: int = 0) -> Plan:
         """Draw the ranks to label.
@@ -69,9 +89,15 @@ class LogUniform(Sampled):
             Plan: Columns of its own: `stratum_last` int64, the last rank of the block of ranks that are drawn alike
                 (`stratum` numbers these), and `probability` float64, with which each of them is drawn. With several
                 looks also `look` int32, the first look whose plan holds the rank, and `batch` int32, the plan by which
-                it came in.
+                it came in; with batches, `batch` alone: that of the tasks.
         """
-        return self.drawn(n_items, seed, _draw(self._blocks(n_items), seed))
+        design = self._blocks(n_items)
+        density = None if self.judge_sample is None else judged_density(design, self.judge_sample)
+        rank, judged = draws.draw(design if density is None else with_judged(design, density), seed)
+        plan = self.drawn(n_items, seed, rank)
+        if judged is None:
+            return plan
+        return replace(plan, judge_sample=pa.table({"rank": judged})).with_notes(judge_density=density)
 
     def rates(self, n_items: int) -> tuple[Int64Array, FloatArray]:
         """Last rank of each block, and the probability with which each rank of it is drawn."""
@@ -80,16 +106,27 @@ class LogUniform(Sampled):
 
     def drawn(self, n_items: int, seed: int, rank: Int64Array) -> Plan:
         """Make a plan of the ranks that were drawn at `rates`."""
-        design = self._blocks(n_items)
-        table = _table(design, rank)
-        notes: dict[str, Any] = {"density": self._density(n_items), "strata": int(design.ends.size)}
-        ours = {"looks": 1, "judge_accuracy": None}  # left out where they say nothing: earlier plans have them not
-        parameters = {key: value for key, value in self.__dict__.items() if ours.get(key, ...) != value}
+        density = self._density(check_items(n_items))
+        design = blocks(n_items, density)
+        notes: dict[str, Any] = {"density": density, "strata": int(design.ends.size)}
+        plan = Plan(self.name, self._parameters(), n_items, seed, draws.table(design, rank), notes=notes)
+        if self.adaptive:
+            first = self._at_look(plan, 1)
+            return replace(plan, table=draws.table(first, rank[draws.kept(rank, seed, design, first)]))
         if self.looks > 1:
-            ones = pa.array(np.ones(table.num_rows, dtype=np.int32))
-            table = table.append_column("look", ones).append_column("batch", ones)
-            notes["look"] = 1
-        return Plan(self.name, parameters, n_items, seed, table, notes=notes)
+            ones = pa.array(np.ones(rank.size, dtype=np.int32))
+            table = plan.table.append_column("look", ones).append_column("batch", ones)
+            return replace(plan, table=table).with_notes(look=1)
+        if self.batches > 1:
+            nested = [self._at_look(plan, batch) for batch in range(1, self.batches + 1)]
+            batch = pa.array(draws.batch_of(rank, seed, nested))
+            return replace(plan, table=plan.table.append_column("batch", batch))
+        return plan
+
+    def _parameters(self) -> dict[str, Any]:
+        """As a plan keeps them: those that say nothing are left out, for earlier plans have them not."""
+        ours = {"looks": 1, "batches": 1, "adaptive": False, "judge_sample": None, "judge_accuracy": None}
+        return {key: value for key, value in self.__dict__.items() if ours.get(key, ...) != value}
 
     def weights(self, plan: Plan) -> FloatArray:
         """Inverse of the probability of each planned rank, at whatever look the plan has grown to."""
@@ -113,22 +150,54 @@ class LogUniform(Sampled):
         batch[old] = plan.table.column("batch").to_numpy()
         batch[~old] = batch[old].max() + 1
         first = np.array([came[one] for one in rank.tolist()], np.int32)
-        table = _table(design, rank).append_column("look", pa.array(first)).append_column("batch", pa.array(batch))
-        return replace(plan, table=table).with_notes(look=look)
+        table = draws.table(design, rank).append_column("look", pa.array(first))
+        return replace(plan, table=table.append_column("batch", pa.array(batch))).with_notes(look=look)
+
+    def reserve(self, plan: Plan) -> tuple[Int64Array, Int64Array]:
+        """Ends of the blocks of a plan, and the ranks that it holds; of an adaptive one, all that it may hold."""
+        design = blocks(plan.n_items, float(plan.notes["density"]))
+        if not self.adaptive:
+            return design.ends, plan.ranks
+        if plan.judge_sample is None or "judge_density" not in plan.notes:
+            return design.ends, draws.draw(design, plan.seed)[0]
+        judged = plan.judge_sample.column("rank").to_numpy()
+        chained = with_judged(design, float(plan.notes["judge_density"]))
+        return design.ends, draws.labelled_of(chained, judged, plan.seed)
+
+    def continued(self, plan: Plan, labels: Labels) -> Plan:
+        """Add to the first batch of an adaptive plan what its labels say is needed (`adaptive.densities`)."""
+        most, of = float(plan.notes["density"]), self._expected(plan)
+        design = blocks(plan.n_items, most)
+        (_, n, k, _), _ = counts(plan, labels, np.ones(plan.table.num_rows, bool), design.items, of.prior)
+        plan = plan.with_notes(densities=adaptive.runs(design.ends, adaptive.densities(design.ends, most, n, k, of)))
+        rank, now = self.reserve(plan)[1], self._at_look(plan, 1)
+        rank = rank[draws.kept(rank, plan.seed, design, now)]
+        batch = np.where(np.isin(rank, plan.ranks), 1, 2).astype(np.int32)
+        return with_classes(replace(plan, table=draws.table(now, rank).append_column("batch", pa.array(batch))))
 
     def _drawn_at(self, plan: Plan, look: int) -> Int64Array:
         """What a look draws beside the earlier ones: the union of independent draws is one."""
         now = self._at_look(plan, look)
         if look == 1:
-            return _draw(now, plan.seed)
+            return draws.draw(now, plan.seed)[0]
         before = self._at_look(plan, look - 1).rate
         left = 1 - before
         more = np.divide(now.rate - before, left, out=np.zeros(left.size), where=left > 0)
-        return _draw(Blocks(now.ends, more), plan.seed ^ (look << 48))
+        return draws.draw(Blocks(now.ends, more), plan.seed ^ (look << 48))[0]
 
     def _at_look(self, plan: Plan, look: int) -> Blocks:
+        """The design at a look, after a batch of the tasks, or of the batches of an adaptive plan."""
         first = float(plan.notes["density"])
-        return blocks(plan.n_items, first, look_density(first, look))
+        design = blocks(plan.n_items, first)
+        if self.adaptive:
+            kept = plan.notes.get("densities")
+            c = adaptive.FIRST * first if kept is None else adaptive.of_runs(design.ends, kept)
+        else:
+            c = look_density(first, look) if self.batches == 1 else first * look / self.batches
+        now = blocks(plan.n_items, first, c)
+        if plan.judge_counts is None or "judge_density" not in plan.notes:
+            return now
+        return replace(now, judged=with_judged(design, float(plan.notes["judge_density"])).judged)
 
     def _look(self, n_items: int, first: float, look: int) -> Look:
         design = blocks(n_items, first, look_density(first, look))
@@ -167,7 +236,7 @@ class LogUniform(Sampled):
         points, grid = self._points(plan, labels)
         envelope = close(plan.n_items, points, labels.rank, labels.label)
         claim = self.claim_of(plan, labels)
-        head = _labelled_head(plan)
+        head = labelled_head(plan)
         contradictions = assumptions(labels, head)
         judged = self._judged(plan, labels)
         curve = Curve(
@@ -182,7 +251,13 @@ class LogUniform(Sampled):
                 **judged,
             },
         )
-        return curve if claim.coverage == "exact" else curve.with_findings(self._findings(curve, labels.about))
+        return curve if claim.coverage == "exact" else curve.with_findings(findings(self, curve, labels.about))
+
+    def claim_of(self, plan: Plan, labels: Labels) -> Claim:
+        """As ever, but that the first batch of an adaptive plan is no whole draw, and a look at it would cost one."""
+        claim = super().claim_of(plan, labels)
+        first = self.adaptive and "densities" not in plan.notes and claim.coverage != "exact"
+        return replace(claim, coverage="none", confidence=None) if first else claim
 
     def _blocks(self, n_items: int) -> Blocks:
         return blocks(n_items, self._density(check_items(n_items)))
@@ -190,18 +265,29 @@ class LogUniform(Sampled):
     def _density(self, n_items: int) -> float:
         if self.budget is not None:
             return affordable_c(n_items, self.budget)
-        delta = look_share(1 - self.confidence, 1, self.looks)
-        return smallest_c(n_items, self.alpha, delta, self.min_precision, self.judge_accuracy)
+        share = self._share(1 if self.batches == 1 else self.batches)
+        return smallest_c(n_items, self.alpha, share, self.min_precision, self.judge_accuracy, self.judge_sample)
+
+    def _share(self, look: int) -> float:
+        """Share of δ of a look, or of what is told after a batch."""
+        delta = 1 - self.confidence
+        return look_share(delta, look, self.looks) if self.batches == 1 else batch_share(delta, look, self.batches)
 
     def _points(self, plan: Plan, labels: Labels) -> tuple[Points, Int64Array]:
         """Bounds at ends of blocks, and the ranks that the curve's table shows.
 
-        The bands of all looks so far are intersected, each from the ranks of its own plan and for its share of δ.
+        The bands of all looks so far are intersected, each from the ranks of its own plan and for its share of δ. So
+        are those of batches of tasks; one of which there is no label yet would add nothing.
         """
         if fixed_counts.made(plan):
             return fixed_counts.points(plan, labels, self.confidence, self.min_precision, self.looks)
-        came = plan.table.column("look").to_numpy() if self.looks > 1 else np.ones(plan.table.num_rows)
-        found = [self._band(plan, labels, look, came <= look) for look in range(1, plan.look + 1)]
+        came, last = np.ones(plan.table.num_rows), plan.look
+        if self.looks > 1:
+            came = plan.table.column("look").to_numpy()
+        elif self.batches > 1:
+            came = plan.table.column("batch").to_numpy()
+            last = int(came[labels.known].max(initial=1))
+        found = [self._band(plan, labels, look, came <= look) for look in range(1, last + 1)]
         ends = found[0].rank
         lower = np.max([one.lower for one in found], axis=0)
         upper = np.min([one.upper for one in found], axis=0)
@@ -211,22 +297,16 @@ class LogUniform(Sampled):
         """The band of one look."""
         from streameval.kernels.martingale import bounds
 
-        design, judge = self._at_look(plan, look), judge_of(plan)
-        of = Expected.of(self.min_precision, None if judge is None else self.judge_accuracy or _JUDGE_ACCURACY)
-        classes, prior, own = 1, of.prior, np.zeros(plan.table.num_rows, np.int64)
-        items = design.items
-        if judge is not None and plan.judge_counts is not None:
-            classes, prior, own = judge.classes, judge.prior, plan.table.column("judge_class").to_numpy()
-            items = plan.judge_counts.column("items").to_numpy()
-        cell, shape = plan.table.column("stratum").to_numpy() * classes + own, (design.ends.size, classes)
-        n, k_low, k_high = (
-            np.bincount(cell[chosen], minlength=design.ends.size * classes).astype(np.float64).reshape(shape)
-            for chosen in (drawn, drawn & (labels.label == 1), drawn & (labels.label != 0))
-        )
-        delta = look_share(1 - self.confidence, look, self.looks)
-        counted = items.astype(np.float64).reshape(shape)
-        found = bounds(design.rate, counted, n, (k_low, k_high), prior, (of.mixture(design), delta))
+        design, of = self._at_look(plan, look), self._expected(plan)
+        (items, n, k_low, k_high), prior = counts(plan, labels, drawn, design.items, of.prior)
+        mu = adaptive.mixture(plan.n_items, float(plan.notes["density"]), of) if self.adaptive else of.mixture(design)
+        found = bounds(design.phases, items, n, (k_low, k_high), prior, (mu, self._share(look)))
         return Points(design.ends, *whole(design, *found))
+
+    def _expected(self, plan: Plan) -> Expected:
+        """The list that the plan was made for."""
+        judge = judge_of(plan)
+        return Expected.of(self.min_precision, None if judge is None else self.judge_accuracy or _JUDGE_ACCURACY)
 
     def _judged(self, plan: Plan, labels: Labels) -> dict[str, Any]:
         """How a judge fared, and the half-width of the same labels without it: a figure, never a bound to choose."""
@@ -234,56 +314,6 @@ class LogUniform(Sampled):
             return {}
         without = self.curve(without_judge(plan), labels).half_width().alpha
         return {"judge": {**agreement(plan, labels), "half_width_without": without}}
-
-    def _findings(self, curve: Curve, about: str) -> tuple[str, ...]:
-        if curve.claim.coverage == "none":
-            return (
-                "The ranking was made by a model that has seen labels reused here: where it put those items depends on "
-                "their labels, so the draw is none of chance and the bounds promise nothing.",
-            )
-        if not curve.envelope.consistent:
-            return self.contradicted("The band contradicts itself")
-        return (
-            f"With probability {self.confidence:g}, {about} lies inside the bounds at every rank at once"
-            + (f" and at all {self.looks} looks" if self.looks > 1 else "")
-            + ", whatever the list.",
-            *_judge_sentence(curve),
-            *warnings(curve.diagnostics["assumptions"]),
-        )
-
-
-def _judge_sentence(curve: Curve) -> tuple[str, ...]:
-    """How often the judge agrees with people, and what it saved."""
-    found = curve.diagnostics.get("judge")
-    if found is None or found["share"] is None:
-        return ()
-    reached, without = curve.half_width().alpha, found["half_width_without"]
-    told = f"The judge '{found['column']}' agrees with {found['share']:.1%} of {found['labels']:,} labels."
-    if not 0 < reached < without:
-        return (f"{told} The bounds are no narrower for it.",)
-    more = f"to reach that without it takes about {(without / reached) ** 2:.1f} times the labels"
-    return (f"{told} Without it, these labels give a half-width of {without:.2%} instead of {reached:.2%}; {more}.",)
-
-
-def _draw(design: Blocks, seed: int) -> Int64Array:
-    from streameval.kernels.draw import draw_independent
-    from streameval.kernels.jit import interpreted
-
-    with interpreted(design.ends.size + design.labels):
-        return draw_independent(design.ends, design.rate, np.uint64(seed % 2**64))
-
-
-def _table(design: Blocks, rank: Int64Array) -> pa.Table:
-    """`rank`, `stratum`, `stratum_last`, `probability`."""
-    block = np.searchsorted(design.ends, rank).astype(np.int32)
-    last, rate = design.ends[block], design.rate[block]
-    return pa.table({"rank": rank, "stratum": block, "stratum_last": last, "probability": rate})
-
-
-def _labelled_head(plan: Plan) -> int:
-    """Last rank up to which every rank is planned."""
-    gaps = np.flatnonzero(plan.ranks != np.arange(1, plan.ranks.size + 1))
-    return int(gaps[0]) if gaps.size else plan.ranks.size
 
 
 METHOD = LogUniform

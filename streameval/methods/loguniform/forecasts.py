@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from streameval.errors import InputError
-from streameval.methods.loguniform.design import Blocks, blocks, half_width, mixture, whole
+from streameval.methods.loguniform.design import Blocks, blocks, half_width, judged_density, mixture, whole, with_judged
 from streameval.methods.loguniform.expected import expected_bounds
 from streameval.typing import FloatArray
 
@@ -60,10 +60,11 @@ def noise_free(design: Blocks, delta: float, of: Expected) -> float:
     """Half-width where every block finds just what it is expected to."""
     from streameval.kernels.martingale import bounds
 
-    items = design.items[:, None] * of.share
-    drawn = items * design.rate[:, None]
+    width, judged, rate = design.phases
+    items = (width * judged)[:, None] * of.share
+    drawn = items * rate[:, None]
     found = drawn * of.precision
-    at_ends = bounds(design.rate, items, drawn, (found, found), of.prior, (of.mixture(design), delta))
+    at_ends = bounds(design.phases, items, drawn, (found, found), of.prior, (of.mixture(design), delta))
     return half_width(design, (drawn.sum(axis=1), found.sum(axis=1)), at_ends)
 
 
@@ -95,11 +96,12 @@ def simulate(design: Blocks, delta: float, of: Expected, runs: int, seed: int = 
             items[:, g] = random.binomial(left, share)
             left = left - items[:, g]
         items[:, -1] = left
-        drawn = random.binomial(items, design.rate[:, None])
+        seen = items if design.judged is None else random.binomial(items, design.judged[:, None])
+        drawn = random.binomial(seen, design.phases[2][:, None])
         found = random.binomial(drawn, of.precision)
         y = np.cumsum((found + random.binomial(items - drawn, of.precision)).sum(axis=1))
         one = found.astype(np.float64)
-        low, high = bounds(design.rate, items.astype(np.float64), drawn.astype(np.float64), (one, one), of.prior,
+        low, high = bounds(design.phases, seen.astype(np.float64), drawn.astype(np.float64), (one, one), of.prior,
                            (mu, delta))  # fmt: skip
         low, high = whole(design, low, high)
         missed += bool(np.any((y < low) | (y > high)))
@@ -108,8 +110,10 @@ def simulate(design: Blocks, delta: float, of: Expected, runs: int, seed: int = 
 
 
 @functools.lru_cache(maxsize=64)  # every replicate of a simulation asks for the same plan
-def smallest_c(n_items: int, alpha: float, delta: float, precision: float, accuracy: float | None = None) -> float:
-    """About the smallest density whose median half-width is within alpha."""
+def smallest_c(
+    n_items: int, alpha: float, delta: float, precision: float, accuracy: float | None = None, sample: int | None = None
+) -> float:
+    """About the smallest density whose median half-width is within alpha; a judge answers for `sample` items or all."""
     if alpha < 1e-7:  # every item, and squares would vanish
         return 4.0 * max(2, n_items)
     guess = 7.2 * (1 - precision + 0.02) / precision / alpha**2
@@ -118,8 +122,11 @@ def smallest_c(n_items: int, alpha: float, delta: float, precision: float, accur
     of = Expected.of(precision, accuracy)
     c = _least_density(n_items, alpha, guess, lambda c: noise_free(blocks(n_items, c), delta, of))
     for runs in RUNS:  # with a good judge noise rules, and a formula would not do
-        if blocks(n_items, c).labels < n_items:
-            c *= (float(np.median(simulate(blocks(n_items, c), delta, of, runs)[0])) / alpha) ** 2
+        design = blocks(n_items, c)
+        if design.labels < n_items:
+            if sample is not None:
+                design = with_judged(design, judged_density(design, max(sample, design.labels)))
+            c *= (float(np.median(simulate(design, delta, of, runs)[0])) / alpha) ** 2
     return min(c, 4.0 * max(2, n_items))
 
 

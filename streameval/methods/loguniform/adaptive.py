@@ -1,0 +1,75 @@
+"""How many labels the second batch takes of each block, from the labels that the first has above it.
+
+A rate may depend on who was drawn, and on what was answered, at lower ranks, and on nothing else: then the martingale
+of `streameval.kernels.martingale` is one with the rates of both batches together, and the bounds hold at the full
+confidence, for no look was paid for. The labels of the block itself, or those further down, would break it.
+"""
+
+from __future__ import annotations
+
+import math
+from itertools import groupby
+
+import numpy as np
+
+from streameval.methods.loguniform.design import blocks, spaced
+from streameval.methods.loguniform.forecasts import Expected
+from streameval.typing import FloatArray, Int64Array
+
+FIRST = 0.25  # density of the first batch, as a share of the most
+_STEPS = 4  # densities between the least and the most, an octave
+_LOG_ODDS = 7.2  # of bounds at δ = .05: what a half-width of √(variance · LOG_ODDS / c) is made of
+
+
+def densities(ends: Int64Array, most: float, drawn: FloatArray, found: FloatArray, planned: Expected) -> FloatArray:
+    """Density of each block, between `FIRST` and 1 times `most`.
+
+    It is what would have been planned for the precision of the last e-fold of labels above the block, less a standard
+    error, and for the variance of labels given what the judge said, plus one.
+
+    Args:
+        drawn, found (float64 arrays, shape (blocks, classes)): Labels of the first batch, and positives among them;
+            what is missing counts as negative.
+        planned: The list that `most` was planned for.
+    """
+    n, k = (np.concatenate([np.zeros((1, one.shape[1])), np.cumsum(one, axis=0)]) for one in (drawn, found))
+    start = np.concatenate([[0], ends[:-1]])
+    last = np.arange(ends.size)  # cumulative counts of the blocks before
+    first = np.minimum(np.searchsorted(ends, start / math.e, side="right"), last)
+    n, k = n[last] - n[first], k[last] - k[first]
+    labels = n.sum(axis=1)
+    p = (k.sum(axis=1) + 1) / (labels + 2)
+    p = np.maximum(p - np.sqrt(p * (1 - p) / (labels + 2)), 0.01)
+    q = (k + 1) / (n + 2)
+    share = n / np.maximum(labels, 1)[:, None]
+    within = (share * q * (1 - q)).sum(axis=1)
+    within = np.minimum(p * (1 - p), within + np.sqrt(within * (1 - within) / (labels + 2)))
+    own = planned.share @ planned.precision, planned.share @ (planned.precision * (1 - planned.precision))
+    ratio = _needed(p, within) / _needed(*(np.array([float(one)]) for one in own))
+    steps = np.ceil(np.log2(np.clip(ratio, FIRST, 1)) * _STEPS - 1e-9) / _STEPS
+    return np.asarray(most * np.where(labels > 0, 2.0**steps, 1.0))
+
+
+def _needed(precision: FloatArray, variance: FloatArray) -> FloatArray:
+    """Density at which √(variance · L/c) + L/2c is the same share of precision, up to a factor."""
+    root = np.sqrt(_LOG_ODDS * variance)
+    inverse = (np.sqrt(root**2 + 2 * _LOG_ODDS * 0.08 * precision) - root) / _LOG_ODDS
+    return np.asarray(1 / inverse**2)
+
+
+def mixture(n_items: int, most: float, of: Expected) -> FloatArray:
+    """The mu of the mixture (equal weights): for the least that the second batch may add, and for the most."""
+    least, all_ = of.mixture(blocks(n_items, most, FIRST * most)), of.mixture(blocks(n_items, most))
+    return spaced(float(least[0]), float(max(least[-1], all_[-1])))
+
+
+def runs(ends: Int64Array, density: FloatArray) -> list[list[float]]:
+    """Densities as plan.json keeps them: the last rank of each run of blocks, and its density."""
+    pairs = zip(ends.tolist(), density.tolist(), strict=True)
+    return [[[end for end, _ in run][-1], c] for c, run in groupby(pairs, key=lambda pair: pair[1])]
+
+
+def of_runs(ends: Int64Array, kept: list[list[float]]) -> FloatArray:
+    """Density of each block again."""
+    last = np.array([end for end, _ in kept])
+    return np.array([c for _, c in kept])[np.searchsorted(last, ends)]

@@ -1,0 +1,60 @@
+"""Which ranks of a design are drawn, and which of these come first: draws that are nested, each at its own rate.
+
+A rank that was drawn at the rate π is kept at the rate π' < π where a number of its own, uniform on [0, 1) and
+independent of all others, is below π'/π. So the same numbers give nested draws, and each is one of independent ranks.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+
+from streameval.methods.loguniform.design import Blocks
+from streameval.typing import BoolArray, FloatArray, Int32Array, Int64Array
+
+_JUDGED, _LABELLED, _EARLY = (np.uint64(0x6A75_6467_6500_0000 + i) for i in range(3))  # one stream for each purpose
+
+
+def draw(design: Blocks, seed: int) -> tuple[Int64Array, Int64Array | None]:
+    """Draw the ranks to label, and those that a judge answers for, where it does not for all."""
+    from streameval.kernels.draw import draw_independent
+    from streameval.kernels.jit import interpreted
+
+    number = np.uint64(seed % 2**64)
+    if design.judged is None:
+        with interpreted(design.ends.size + design.labels):
+            return draw_independent(design.ends, design.rate, number), None
+    judged = draw_independent(design.ends, design.judged, number ^ _JUDGED)
+    return labelled_of(design, judged, seed), judged
+
+
+def labelled_of(design: Blocks, judged: Int64Array, seed: int) -> Int64Array:
+    """Of ranks that a judge answers for, those that people label."""
+    at = np.searchsorted(design.ends, judged)
+    return judged[_numbers(judged, seed, _LABELLED) < design.phases[2][at]]
+
+
+def kept(rank: Int64Array, seed: int, whole: Blocks, part: Blocks) -> BoolArray:
+    """Which ranks of a draw belong to a part of it, whose rates are lower."""
+    at = np.searchsorted(whole.ends, rank)
+    share: FloatArray = part.rate / whole.rate
+    return np.asarray(_numbers(rank, seed, _EARLY) < share[at])
+
+
+def batch_of(rank: Int64Array, seed: int, designs: list[Blocks]) -> Int32Array:
+    """Number of the first of nested designs, the last of which is the whole, that holds each rank; from 1."""
+    held = [kept(rank, seed, designs[-1], one) for one in designs]
+    return np.asarray(1 + np.argmax(held, axis=0), np.int32)
+
+
+def table(design: Blocks, rank: Int64Array) -> pa.Table:
+    """`rank`, `stratum`, `stratum_last`, `probability`."""
+    block = np.searchsorted(design.ends, rank).astype(np.int32)
+    last, rate = design.ends[block], design.rate[block]
+    return pa.table({"rank": rank, "stratum": block, "stratum_last": last, "probability": rate})
+
+
+def _numbers(rank: Int64Array, seed: int, purpose: np.uint64) -> FloatArray:
+    from streameval.kernels.draw import mix64, uniforms
+
+    return uniforms(rank, np.uint64(mix64(np.uint64(seed % 2**64) ^ purpose)))

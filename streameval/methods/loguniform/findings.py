@@ -1,0 +1,44 @@
+"""What a curve of `loguniform` says of itself, in sentences."""
+
+from __future__ import annotations
+
+from streameval.curve import Curve
+from streameval.methods import Sampled
+from streameval.methods.checks.monotonicity import warnings
+
+
+def findings(method: Sampled, curve: Curve, about: str) -> tuple[str, ...]:
+    """What the bounds promise, how a judge fared, and what speaks against the labels."""
+    if curve.claim.coverage == "none" and method.adaptive:
+        return (
+            "This is the first batch of an adaptive plan, and its bounds promise nothing yet: `plan --continue` adds "
+            "the second, and the bounds of both hold with the whole confidence.",
+        )
+    if curve.claim.coverage == "none":
+        return (
+            "The ranking was made by a model that has seen labels reused here: where it put those items depends on "
+            "their labels, so the draw is none of chance and the bounds promise nothing.",
+        )
+    if not curve.envelope.consistent:
+        return method.contradicted("The band contradicts itself")
+    return (
+        f"With probability {method.confidence:g}, {about} lies inside the bounds at every rank at once"
+        + (f" and at all {method.looks} looks" if method.looks > 1 else "")
+        + (f" and after each of {method.batches} batches" if method.batches > 1 else "")
+        + ", whatever the list.",
+        *_judge_sentence(curve),
+        *warnings(curve.diagnostics["assumptions"]),
+    )
+
+
+def _judge_sentence(curve: Curve) -> tuple[str, ...]:
+    """How often the judge agrees with people, and what it saved."""
+    found = curve.diagnostics.get("judge")
+    if found is None or found["share"] is None:
+        return ()
+    reached, without = curve.half_width().alpha, found["half_width_without"]
+    told = f"The judge '{found['column']}' agrees with {found['share']:.1%} of {found['labels']:,} labels."
+    if not 0 < reached < without:
+        return (f"{told} The bounds are no narrower for it.",)
+    more = f"to reach that without it takes about {(without / reached) ** 2:.1f} times the labels"
+    return (f"{told} Without it, these labels give a half-width of {without:.2%} instead of {reached:.2%}; {more}.",)

@@ -1,0 +1,102 @@
+"""What a judge is asked about, and its answers, which are frozen before there are labels.
+
+A plan whose judge answers for a sample has judge_sample.parquet: the ranks. `select` fetches their items into
+judge_items.parquet. With its answers, the study's plan grows: judge_sample.parquet then has `judge` (a probability;
+null where there is no answer) and `judge_class` too, judge_counts.parquet counts them by block, and the plan's id
+covers all of it. The tasks of people are made from the plan that has grown: nobody labels before the judge answered.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from streameval.errors import InputError, StudyError
+from streameval.labelling.match_items import Items
+from streameval.labelling.options import LabelColumns
+from streameval.labelling.reading import read_votes
+from streameval.labelling.votes import Votes
+from streameval.parquet.own_tables import read_table
+from streameval.stores import atomic
+from streameval.stores.transfer import copied
+from streameval.study import Study
+from streameval.study.tasks import first_judged, shown_to_people, task_numbers
+from streameval.types import Plan
+from streameval.typing import FloatArray
+
+
+def view(plan: Plan) -> Plan:
+    """A plan of the ranks that its judge is asked about."""
+    if plan.judge_sample is None:
+        raise ValueError("no judge was asked")
+    return replace(plan, table=plan.judge_sample.select(["rank"])).with_notes(grown_from=list(plan.study_ids))
+
+
+def tasks(folder: Study, plan: Plan, items: pa.Table, named: set[str]) -> tuple[pa.Table, tuple[str, ...]]:
+    """Keep the items that a judge is asked about, and make its tasks of them.
+
+    Args:
+        items: As they were fetched: `rank`, then their columns.
+        named: Columns that are shown although they look like an answer.
+
+    Returns:
+        table: `se_study`, `se_task`, the items' columns, in the order of a seeded shuffle.
+        left_out: Columns that give the answer away.
+    """
+    table = items.add_column(1, "se_task", pa.array(task_numbers(view(plan), first_judged(plan))))
+    names, left_out = shown_to_people(plan, table, named)
+    with folder.changing():
+        atomic.write_all({folder.folder / "judge_items.parquet": atomic.parquet(table, {"plan_id": plan.plan_id})})
+    shown = table.select(["se_task", *names]).take(pa.array(np.argsort(table.column("se_task").to_numpy())))
+    return shown.add_column(0, "se_study", pa.array([plan.plan_id] * shown.num_rows, pa.string())), left_out
+
+
+def read_answers(folder: Study, plan: Plan, sources: Sequence[Any], columns: LabelColumns) -> FloatArray:
+    """What a judge said of each rank of the sample, float64; NaN where it has no answer.
+
+    Raises:
+        InputError: A source that cannot be read, rows about items that it was not asked about, or two answers to one.
+        StudyError: Tasks of another study.
+    """
+    path = folder.folder / "judge_items.parquet"
+    items = Items(read_table(path, "run `streameval select --export-judge` again").table) if path.exists() else Items()
+    asked = view(plan)
+    said = np.full(asked.ranks.size, np.nan)
+    for source in sources:
+        with copied(source) as place:
+            votes = read_votes(place, asked, items, columns)
+        _refuse_strangers(votes)
+        table = votes.table.filter(pa.array([state == "answer" for state in votes.table.column("state").to_pylist()]))
+        at, value = np.searchsorted(asked.ranks, table.column("rank").to_numpy()), table.column("value").to_numpy()
+        before = said[at]
+        said[at] = value
+        differ = np.flatnonzero((said[at] != value) | (~np.isnan(before) & (before != value)))
+        if differ.size:
+            row = table.column("row")[int(differ[0])].as_py()
+            raise InputError(f"{votes.source}: row {row:,} has a second answer to an item, and another one",
+                             "give each item one answer")  # fmt: skip
+    return said
+
+
+def _refuse_strangers(votes: Votes) -> None:
+    strange = votes.table.column("state").to_pylist().count("unknown") + sum(votes.unlisted.values())
+    if votes.unplanned or strange:
+        raise InputError(
+            f"{votes.source}: {votes.unplanned + strange:,} rows are about items that the judge was not asked about",
+            "give the answers to what `select --export-judge` wrote, and nothing else",
+        )
+
+
+def refuse_other_answers(folder: Study, plan: Plan, said: FloatArray) -> None:
+    """Refuse answers that differ from those that were frozen."""
+    before = plan.judge_sample.column("judge").to_numpy(zero_copy_only=False) if plan.judge_sample is not None else said
+    differ = int(np.sum(~np.isclose(before, said, rtol=0, atol=0, equal_nan=True)))
+    if differ:
+        raise StudyError(
+            f"{folder.folder}: its judge has answered already, and {differ:,} of these answers are others",
+            "another judge is another study: plan into a new folder",
+        )

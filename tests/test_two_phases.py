@@ -1,0 +1,186 @@
+"""Two phases, batches, and a second batch that looks at the first: exact by enumeration, and each at its rate."""
+
+from itertools import pairwise, product
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from streameval.kernels.martingale import bounds, evidence
+from streameval.methods import create
+from streameval.methods.judge import Judge, judged_in_order
+from streameval.methods.loguniform.adaptive import FIRST, densities, of_runs, runs
+from streameval.methods.loguniform.design import blocks, with_judged
+from streameval.methods.loguniform.draws import batch_of, draw, kept
+from streameval.methods.loguniform.forecasts import Expected
+from streameval.types import Labels
+
+MU = np.array([0.05, 0.4, 2.0])
+
+
+def counted(chosen, ends, judge, classes):
+    out = np.zeros((len(ends), classes))
+    np.add.at(out, (np.searchsorted(ends, np.flatnonzero(chosen) + 1), judge[chosen]), 1.0)
+    return out
+
+
+@pytest.mark.parametrize("classes", [1, 2])
+@pytest.mark.parametrize(
+    ("ends", "judged", "rate"),
+    [([1, 2, 4], [1, 0.7, 0.5], [1, 0.6, 0.3]), ([2, 3, 5], [0.8, 0.4, 0.3], [0.5, 1.0, 0.2]), ([4], [0.2], [0.3])],
+)
+def test_the_mean_of_two_phases_is_one_for_every_list_and_judge(ends, judged, rate, classes):
+    """exp(μY + S) over everything that both draws can come to: 0 not judged, 1 judged, 2 drawn too."""
+    n, ends, judged, rate = ends[-1], np.array(ends), np.array(judged, float), np.array(rate, float)
+    at, width, prior = np.searchsorted(ends, np.arange(1, n + 1)), np.diff(ends, prepend=0) * 1.0, np.full(classes, 0.3)
+    chances = np.array([1 - judged, judged * (1 - rate), judged * rate])[:, at]
+    draws = [np.array(one) for one in product(range(3), repeat=n)]
+    draws = [(one, p) for one in draws if (p := float(np.prod(chances[one, np.arange(n)]))) > 0]
+    for judge in [np.array(one) for one in product(range(classes), repeat=n)][::3]:
+        for truth in product([0, 1], repeat=n):
+            v, mean = np.array(truth, bool), np.zeros((ends.size, MU.size))
+            for one, p in draws:
+                items, drawn = counted(one > 0, ends, judge, classes), counted(one == 2, ends, judge, classes)
+                found = counted((one == 2) & v, ends, judge, classes)
+                gain = evidence((width, judged, rate), items, drawn, (found, found), prior, MU)
+                mean += p * np.exp(MU * np.cumsum(v)[ends - 1][:, None] + gain)
+            assert np.abs(mean - 1).max() < 1e-12
+
+
+@settings(max_examples=80, deadline=None)
+@given(n=st.integers(1, 8), seed=st.integers(0, 2**32), classes=st.integers(1, 2))
+def test_missing_labels_of_two_phases_are_the_worst_of_their_completions(n, seed, classes):
+    rng = np.random.default_rng(seed)
+    ends, judged, rate = np.arange(1, n + 1), rng.uniform(0.1, 1, n), rng.uniform(0.05, 1, n)
+    judged[0] = rate[0] = 1
+    judge, seen = rng.integers(0, classes, n), rng.random(n) < np.maximum(judged, 0.6)
+    drawn_at = seen & (rng.random(n) < np.maximum(rate, 0.6))
+    seen[0] = drawn_at[0] = True
+    value, missing = rng.random(n) < 0.5, drawn_at & (rng.random(n) < 0.5)
+    items, drawn = counted(seen, ends, judge, classes), counted(drawn_at, ends, judge, classes)
+    low, high = (counted(drawn_at & one, ends, judge, classes) for one in (value & ~missing, value | missing))
+    phases, rest = (np.ones(n), judged, rate), (np.full(classes, 0.5), (np.array([0.1, 0.9, 3.0]), 0.3))
+    wide = bounds(phases, items, drawn, (low, high), *rest)
+    for some in product([False, True], repeat=int(missing.sum())):
+        filled = value.copy()
+        filled[missing] = some
+        found = counted(drawn_at & filled, ends, judge, classes)
+        narrow = bounds(phases, items, drawn, (found, found), *rest)
+        assert np.all(wide[0] <= narrow[0] + 1e-9)
+        assert np.all(wide[1] >= narrow[1] - 1e-9)
+
+
+def by_block(chosen, ends):
+    return counted(chosen, ends, np.zeros(chosen.size, int), 1)
+
+
+@pytest.mark.parametrize("ends", [[1, 2, 4, 5], [1, 2, 3, 4, 5]])
+def test_the_mean_of_an_adaptive_plan_is_one_for_every_list(ends):
+    """Everything that both batches can come to, rates by the production rule: 0 not drawn, 1 first, 2 second batch."""
+    n, ends, most, looked = ends[-1], np.array(ends), 3.0, set()
+    at, width, middle = np.searchsorted(ends, np.arange(1, n + 1)), np.diff(ends, prepend=0) * 1.0, ends * 1.0
+    first, every = np.minimum(1, FIRST * most / middle), [np.array(one) for one in product(range(3), repeat=n)]
+    for truth in product([0, 1], repeat=n):
+        v, mean, whole = np.array(truth, bool), np.zeros((ends.size, MU.size)), 0.0
+        for one in every:
+            counts = by_block(one == 1, ends), by_block((one == 1) & v, ends)
+            rate = np.minimum(1, densities(ends, most, *counts, Expected.of(0.3)) / middle)
+            looked.add(tuple(rate))
+            chances = np.array([1 - rate, first, rate - first])[:, at]
+            p = float(np.prod(chances[one, np.arange(n)]))
+            if p > 0:
+                drawn, found = by_block(one > 0, ends), by_block((one > 0) & v, ends)
+                gain = evidence((width, np.ones(ends.size), rate), width[:, None], drawn, (found, found),
+                                np.array([0.5]), MU)  # fmt: skip
+                mean += p * np.exp(MU * np.cumsum(v)[ends - 1][:, None] + gain)
+                whole += p
+        assert whole == pytest.approx(1, abs=1e-12)
+        assert np.abs(mean - 1).max() < 1e-12
+    assert len(looked) > 3  # the rule did look at labels
+
+
+def test_labels_at_or_below_a_block_do_not_move_its_density():
+    rng, design = np.random.default_rng(4), blocks(50_000, 80.0)
+    drawn = rng.binomial(design.items, design.rate * FIRST)[:, None] * 1.0
+    found = rng.binomial(drawn.astype(int), np.linspace(0.99, 0.6, design.ends.size)[:, None]) * 1.0
+    whole = densities(design.ends, 80.0, drawn, found, Expected.of(0.5))
+    assert np.unique(whole).size > 3
+    assert np.array_equal(of_runs(design.ends, runs(design.ends, whole)), whole)
+    for j in range(0, design.ends.size, 37):
+        other, fewer = found.copy(), drawn.copy()
+        other[j:], fewer[j:] = drawn[j:] - found[j:], 0
+        assert np.array_equal(densities(design.ends, 80.0, drawn, other, Expected.of(0.5))[: j + 1], whole[: j + 1])
+        emptied = densities(design.ends, 80.0, fewer, np.minimum(found, fewer), Expected.of(0.5))
+        assert np.array_equal(emptied[: j + 1], whole[: j + 1])
+
+
+def test_each_rank_is_judged_labelled_and_early_by_itself_at_its_rates():
+    """20,000 seeds on four ranks: every joint outcome as often as its probabilities say (χ², p = 1e-4)."""
+    design = with_judged(blocks(4, 2.0), 3.0)
+    design = type(design)(np.array([1, 2, 4]), np.array([1.0, 0.5, 0.3]), np.array([1.0, 0.8, 0.6]))
+    parts = [type(design)(design.ends, design.rate * share) for share in ([1, 0.5, 0.25], [1, 0.75, 0.5], [1, 1, 1])]
+    at, counts, seeds = np.array([0, 1, 2, 2]), {}, 20_000
+    for seed in range(seeds):
+        rank, judged = draw(design, seed)
+        state = np.zeros(4, int)
+        state[judged - 1] = 1
+        state[rank - 1] = 1 + batch_of(rank, seed, parts)  # 2, 3, 4: the batch from which on it is there
+        counts[tuple(state)] = counts.get(tuple(state), 0) + 1
+    steps = np.diff([part.rate for part in parts], axis=0, prepend=0)
+    chances = np.array([1 - design.judged, design.judged - design.rate, *steps])[:, at]
+    expected = {one: seeds * p for one in product(range(5), repeat=4)
+                if (p := float(np.prod(chances[np.array(one), np.arange(4)]))) > 1e-15}  # fmt: skip
+    assert counts.keys() <= expected.keys()
+    assert len(expected) == 125
+    chi = sum((counts.get(one, 0) - n) ** 2 / n for one, n in expected.items())
+    assert chi < 190  # 124 degrees of freedom
+
+
+def test_parts_of_a_draw_are_nested():
+    whole = blocks(100_000, 60.0)
+    rank, _ = draw(whole, 5)
+    held = [kept(rank, 5, whole, blocks(100_000, 60.0, 60.0 * share)) for share in (0.25, 0.5, 0.75, 1)]
+    assert all(np.all(a <= b) for a, b in pairwise(held))
+    assert held[-1].all()
+    assert held[0].sum() == pytest.approx(blocks(100_000, 60.0, 15.0).labels, abs=5 * np.sqrt(rank.size))
+
+
+def truths():
+    rng, n = np.random.default_rng(8), 8_000
+    return {
+        "flat": (rng.random(n) < 0.6).astype(np.int8),
+        "falling": (rng.random(n) < np.geomspace(0.99, 0.3, n)).astype(np.int8),
+        "blocks": (np.arange(n) // 400 % 2 == 0).astype(np.int8),
+    }
+
+
+@pytest.mark.parametrize("shape", ["flat", "falling", "blocks"])
+@pytest.mark.parametrize(
+    "how", [{"batches": 3}, {"judge_sample": 2_000}, {"judge_sample": 2_000, "batches": 2}, {"adaptive": True},
+            {"adaptive": True, "judge_sample": 2_000}]
+)  # fmt: skip
+def test_the_truth_is_held_at_every_rank(shape, how):
+    """30 draws by rank, judged by a binomial test at 1e-4; with batches, after each and half-way through the next."""
+    from math import comb
+
+    v, delta, runs_, missed = truths()[shape], 0.3, 30, 0
+    y, method = np.concatenate([[0], np.cumsum(v)]), create("loguniform", {"budget": 500, "confidence": 0.7, **how})
+    said = np.where(np.random.default_rng(3).random(v.size) < 0.9, v, 1 - v).astype(np.uint8)
+    ends = method.rates(v.size)[0]
+    for seed in range(runs_):
+        plan = method.plan(v.size, seed)
+        if "judge_sample" in how:
+            plan = judged_in_order(plan, Judge("j"), ends, said)
+        if "adaptive" in how:
+            plan = method.continued(plan, Labels.of(plan, v[plan.ranks - 1]))
+        label, wrong = v[plan.ranks - 1], False
+        batch = plan.table.column("batch").to_numpy() if "batches" in how else np.ones(label.size)
+        for reached in np.arange(1, batch.max() + 0.5, 0.5):
+            half = np.random.default_rng(seed).random(label.size) < (reached % 1)
+            there = (batch <= reached) | ((batch <= reached + 1) & half)
+            envelope = method.curve(plan, Labels.of(plan, np.where(there, label, -1))).envelope
+            wrong |= bool(np.any((envelope.lower > y[envelope.rank]) | (y[envelope.rank] > envelope.upper)))
+        missed += wrong
+    tail = sum(comb(runs_, k) * delta**k * (1 - delta) ** (runs_ - k) for k in range(missed, runs_ + 1))
+    assert tail > 1e-4
