@@ -11,8 +11,6 @@ from streameval.cli.output import Output, columns
 if TYPE_CHECKING:
     from streameval.study.comparison import Comparison, Side
 
-_SHOWN = ("precision_at", "precision_at_recall", "rank_at_recall", "average_precision", "roc_auc", "precision_at_score")
-
 
 def compare(
     a: Path,
@@ -32,7 +30,7 @@ def compare(
         a, b: Folders of the studies, or of what exact wrote.
         confidence: Probability that all bounds hold together.
         out: Folder for curves.parquet and differences.parquet.
-        plot: Picture of both curves and of their difference (.svg, .png or .html).
+        plot: Picture of both curves and of their difference (.svg, .png), or a report with the numbers too (.html).
         overwrite: Replace files that are there and differ.
     """
     from streameval.reporting.comparison import claim_sentence, save_comparison, verdict
@@ -66,19 +64,12 @@ def _described(side: Side) -> dict[str, Any]:
 
 
 def _lines(found: Comparison, rows: list[dict[str, Any]], verdict: str) -> list[str]:
-    lines = [
-        f"{name}: {side.name} ({side.method}, {side.curve.n_items:,} items, {side.labels:,} labels)"
-        for name, side in (("a", found.a), ("b", found.b))
-    ]
-    shown = [row for row in rows if row["metric"] in _SHOWN]
+    from streameval.reporting.comparison import SHOWN, difference_number, sides
+
+    shown = [row for row in rows if row["metric"] in SHOWN]
     cells = [
-        [f"{row['metric']} {row['argument']}".strip(), *(_number(row[key]) for key in ("a", "b", "lower", "upper")),
-         row["higher"] or "-"] for row in shown
+        [f"{row['metric']} {row['argument']}".strip(),
+         *(difference_number(row[key], "-") for key in ("a", "b", "lower", "upper")), row["higher"] or "-"]
+        for row in shown
     ]  # fmt: skip
-    return [*lines, "", verdict, "", *columns(["", "a", "b", "a - b at least", "at most", "higher"], cells)]
-
-
-def _number(value: float | None) -> str:
-    if value is None:
-        return "-"
-    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4f}"
+    return [*sides(found), "", verdict, "", *columns(["", "a", "b", "a - b at least", "at most", "higher"], cells)]
