@@ -332,8 +332,8 @@ def test_the_page_of_a_comparison_is_whole_without_scripts(studies, tmp_path, ca
     assert "<script" not in page
     assert "prefers-color-scheme:dark" in page
     command = re.search("<code>streameval (.*?)</code>", page)[1]
-    assert command == f"report {good} {noisy} --out both.html"
+    assert command == f"report {good} {noisy} --out curves.html"
     with chdir(tmp_path):
-        assert run(shlex.split(html.unescape(command).replace("both.html", "all.html"))) == 0
+        assert run(shlex.split(html.unescape(command))) == 0
     shown = [row for row in said["differences"] if row["metric"] == "precision_at"]
     assert f"precision at {int(shown[0]['argument']):,}" in page

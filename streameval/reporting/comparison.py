@@ -112,7 +112,7 @@ def page(found: Comparison) -> str:
     main, every = ([[name, *cells] for name, (shown, *cells) in rows if shown or whole] for whole in (False, True))
     about = "Share of positives among the first k items, and the difference. The tables hold the main numbers."
     label = html.escape(f"Chart: precision by rank of {names[0]} and {names[1]}. {about}")
-    command = f"streameval report {shlex.join([found.a.name, found.b.name])} --out both.html"
+    command = f"streameval report {shlex.join([found.a.name, found.b.name])} --out curves.html"
     return frame(f"streameval: {title}", [
         f"<main><h1>{_text(title)}</h1>",
         *(f"<p class='soft'>{_text(line)}</p>" for line in sides(found)),
