@@ -7,12 +7,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from streameval.curve import areas, points, targets
+from streameval.curve import Curve, areas, points, targets
 from streameval.curve import at_cutoff as cutoffs
 from streameval.curve import first_k as tops
 from streameval.curve.envelope import Points, close
 from streameval.curve.extremes import Extremes
 from streameval.kernels.harmonic import harmonic_difference, precision_sum
+from streameval.metrics.bounded import metrics
+from streameval.types import Claim
 
 NAN = float("nan")
 
@@ -136,6 +138,32 @@ def test_every_bound_is_sharp(n, seed, misses):
         values = values[~np.isnan(values)]
         expected = (values.min(), values.max()) if values.size else (NAN, NAN)
         assert bounds(extremes) == pytest.approx(expected, rel=1e-12, nan_ok=True), (name, misses, envelope)
+
+
+@settings(max_examples=40, deadline=None)
+@given(n=st.integers(1, 8), seed=st.integers(0, 2**32), few=st.sampled_from([0, 0, 1, 3]), more=st.integers(1, 6))
+def test_every_bound_is_sharp_where_misses_are_bounded(n, seed, few, more):
+    """Over every list and every number of misses from `few` to `few + more`."""
+    envelope, walks = allowed(n, np.random.default_rng(seed))
+    curve = Curve(n, envelope, np.array([n]), Claim("simultaneous", 0.95, "")).with_misses(few, few + more)
+    for name, (bounds, naive) in WHOLE.items():
+        values = np.array([naive(v, m) for v in walks for m in range(few, few + more + 1)])
+        values = values[~np.isnan(values)]
+        expected = (values.min(), values.max()) if values.size else (NAN, NAN)
+        found = bounds(curve.extremes()[0], few + more) if bounds is points.r_precision else curve.over_misses(bounds)
+        assert found == pytest.approx(expected, rel=1e-12, nan_ok=True), (name, few, more, envelope)
+    rows = {(row["metric"], row["argument"]): row for row in metrics(curve).to_pylist()}
+    for name in ("breakeven", "r_precision", "reciprocal_rank"):
+        low, high = (rows[name, ""][side] for side in ("lower", "upper"))
+        values = np.array([WHOLE[name][1](v, m) for v in walks for m in range(few, few + more + 1)])
+        assert (low, high) == pytest.approx((np.nanmin(values), np.nanmax(values)), rel=1e-12)
+    for rank in range(1, n + 1):
+        sums = walks[:, :rank].sum(axis=1)
+        for beta in (0.5, 1.0):
+            f = [(1 + beta**2) * y / (rank + beta**2 * (v.sum() + m)) for v, y in zip(walks, sums, strict=True)
+                 for m in (few, few + more)]  # fmt: skip
+            found = curve.f_measure(rank, beta)
+            assert (found.lower, found.upper) == pytest.approx((min(f), max(f)), rel=1e-12)
 
 
 def naive_top(v, m, k):

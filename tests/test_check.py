@@ -2,6 +2,7 @@
 
 import itertools
 import json
+from dataclasses import replace
 
 import duckdb
 import numpy as np
@@ -18,8 +19,8 @@ from streameval.order.by_score import by_score
 from streameval.order.count_at_score import count_at_score
 from streameval.rows import open_rows
 from streameval.rows.options import RankingOptions
-from streameval.types import Labels
-from streameval.verbs.check import check
+from streameval.types import Claim, Labels
+from streameval.verbs.check import Checks, check
 
 N = 3_000
 SCORES = {
@@ -130,6 +131,20 @@ def test_gates_end_with_their_status(tmp_path, capsys):
     page = (tmp_path / "page.md").read_text()
     assert page.count("### ") == 3
     assert "| precision@4 > .75 | 0.75 | 0.75 | fail |" in page
+
+
+def test_a_gate_is_as_good_as_its_worst_check_and_reads_its_study_once(tmp_path, monkeypatch, capsys):
+    study, reads = exact_study(tmp_path, np.array([1, 1, 0, 1, 0, 0, 1, 0])), []
+    read = streameval.Study.evaluation
+    monkeypatch.setattr(streameval.Study, "evaluation", lambda self: reads.append(1) or read(self))
+    assert run(["check", str(study), "precision@4 >= .5"]) == 0
+    assert len(reads) == 1
+    one = check(study, ["precision@4 >= .5"]).checked[0]
+    for outcomes in itertools.product(("pass", "fail", "inconclusive"), repeat=3):
+        gate = Checks(tuple(replace(one, outcome=outcome) for outcome in outcomes), Claim("exact", 1.0, "nothing"), "")
+        worst = next(each for each in ("fail", "inconclusive", "pass") if each in outcomes)
+        assert gate.outcome == worst
+        assert gate.table.column("outcome").to_pylist() == list(outcomes)
 
 
 def test_bounds_that_promise_nothing_are_inconclusive(tmp_path, one_ranking):

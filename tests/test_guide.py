@@ -11,6 +11,7 @@ import subprocess
 import sys
 import tempfile
 import tomllib
+from contextlib import contextmanager
 from pathlib import Path
 
 import duckdb
@@ -113,7 +114,7 @@ def test_defaults_are_those_of_options(code, tmp_path, monkeypatch):
 
 def test_every_block_is_of_a_kind_that_is_tested():
     kinds = {language for name, language, _ in BLOCKS if name not in GENERATED}
-    assert kinds <= {"console", "sh", "python", "sql", "pycon", "toml"}
+    assert kinds <= {"console", "sh", "python", "sql", "pycon", "toml", "yaml"}
     assert len(QUERIES) == 2
 
 
@@ -143,6 +144,77 @@ def test_every_public_function_has_an_example_that_is_run():
     without = [name for name in streameval.__all__
                if inspect.isfunction(getattr(streameval, name)) and f"streameval.{name}(" not in text]  # fmt: skip
     assert without == []
+
+
+def recipe(language, word):
+    (code,) = [code for page, of, code in BLOCKS if page == "recipes.md" and of == language and word in code]
+    return code
+
+
+def test_a_warehouse_and_a_lake_hold_every_metric_once(workplace):
+    names = {}
+    exec(recipe("python", "to_warehouse"), names)
+    rows = streameval.Study("my-study").evaluation().metrics.num_rows
+    for _ in range(2):
+        names["to_warehouse"]("my-study", "warehouse.duckdb")
+        names["to_lake"]("my-study", "lake")
+    with duckdb.connect("warehouse.duckdb", read_only=True) as db:
+        for table in ("quality", "read_parquet('lake/*/*.parquet')"):
+            found = db.execute(f"SELECT count(*), any_value(confidence), count(study) FROM {table}").fetchall()
+            assert found == [(rows, 0.95, rows)]
+
+
+class Tracker:
+    """MLflow's functions, where it is not installed."""
+
+    def __init__(self):
+        self.tags, self.params, self.metrics, self.artifacts = {}, {}, {}, []
+
+    @contextmanager
+    def start_run(self, run_name=None):
+        yield
+
+    def set_tags(self, tags):
+        self.tags |= tags
+
+    def log_params(self, params):
+        self.params |= params
+
+    def log_metrics(self, metrics):
+        assert all(isinstance(value, float) and re.fullmatch(r"[\w./ -]+", name) for name, value in metrics.items())
+        self.metrics |= metrics
+
+    def log_artifact(self, local_path):
+        self.artifacts.append(Path(local_path).name)
+
+
+def test_a_tracker_gets_bounds_and_the_claim(workplace, monkeypatch):
+    tracker = Tracker()
+    monkeypatch.setitem(sys.modules, "mlflow", tracker)
+    names = {}
+    exec(recipe("python", "mlflow"), names)
+    names["track"]("my-study")
+    curve = streameval.Study("my-study").evaluation().curve
+    sides = tuple(tracker.metrics[f"precision_at/1000/{side}"] for side in ("lower", "estimate", "upper"))
+    assert sides == curve.precision_at(1000)
+    assert tracker.tags["streameval.coverage"] == "simultaneous"
+    assert tracker.tags["streameval.assumes"] == curve.claim.assumes
+    assert tracker.artifacts == ["report.html"]
+
+
+def test_a_ci_job_is_stopped_by_what_is_not_proven(workplace):
+    rows = streameval.Study("my-study").evaluation().label_table.select(["rank", "label"])
+    pa.csv.write_csv(rows, "labels.csv")
+    lines = recipe("yaml", "check").partition("run: |\n")[2]
+    script = "\n".join(line.strip() for line in lines.splitlines())
+    path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
+    for change, status in (((), 0), ((".9", ".999"), 4), ((".9", ".97"), 5), ((".9", ".97"), 0)):
+        code = script.replace(*change) if change else script
+        code += " || [ $? -eq 5 ]" if (change, status) == ((".9", ".97"), 0) else ""
+        env = {**os.environ, "PATH": path, "GITHUB_STEP_SUMMARY": str(workplace / "summary.md")}
+        done = subprocess.run(["bash", "-e", "-c", code], env=env, capture_output=True, text=True, check=False)
+        assert done.returncode == status, done.stderr
+    assert (workplace / "summary.md").read_text().count("### my-study") == 4
 
 
 def test_guide_lists_topics_and_shows_one(capsys):

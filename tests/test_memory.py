@@ -30,6 +30,7 @@ def study(tmp_path_factory):
     label = (chance.random(n) < 0.3).astype(np.int8)
     table = pa.table({"id": np.arange(n), "conf": chance.random(n), "label": label})
     pq.write_table(table, home / "list.parquet", row_group_size=250_000)
+    pq.write_table(table, home / "whole.parquet", row_group_size=n)
     options = streameval.RankingOptions(score="conf", memory=0.1)
     streameval.plan(str(home / "list.parquet"), home / "study", method="uniform", budget=20, options=options)
     streameval.select(home / "study")
@@ -51,6 +52,21 @@ def test_a_small_limit_of_memory_is_kept_but_for_the_program_itself(study, argum
     done = subprocess.run([sys.executable, "-c", CHILD, *arguments], cwd=study, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert int(done.stderr.split("VmHWM:")[1].split()[0]) < PROGRAM + 100_000
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="the system does not say what a process took")
+@pytest.mark.parametrize(("order", "least"), [(["--score", "conf"], "0.185"), ([], "0.062")], ids=["score", "stored"])
+def test_a_row_group_that_memory_cannot_hold_is_refused_with_the_least_that_works(study, order, least):
+    exact = ["exact", "whole.parquet", "--label", "label", *order, "--memory"]
+    told = subprocess.run([sys.executable, "-c", CHILD, *exact, "0.05"], cwd=study, capture_output=True, text=True)
+    assert told.returncode == 2
+    first = (
+        "streameval: 0.05 GB of memory cannot hold a row group of 2,000,000 rows and what is counted. Hint: the least"
+    )
+    assert told.stderr.splitlines()[0] == f"{first} that works is --memory {least}"
+    done = subprocess.run([sys.executable, "-c", CHILD, *exact, least], cwd=study, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert int(done.stderr.split("VmHWM:")[1].split()[0]) < PROGRAM + 1e6 * float(least)
 
 
 @pytest.mark.parametrize(

@@ -111,8 +111,14 @@ def test_metrics_and_macros_agree(study):
 
 
 @settings(max_examples=16)
-@given(n=st.integers(1, 40), seed=st.integers(0, 2**32), misses=st.sampled_from([0, 0, 1, 3, 20]), scores=st.booleans())
-def test_any_envelope_is_answered_alike(n, seed, misses, scores, tmp_path_factory):
+@given(
+    n=st.integers(1, 40),
+    seed=st.integers(0, 2**32),
+    misses=st.sampled_from([0, 0, 1, 3, 20]),
+    more=st.sampled_from([0, 0, 1, 30]),
+    scores=st.booleans(),
+)
+def test_any_envelope_is_answered_alike(n, seed, misses, more, scores, tmp_path_factory):
     from streameval.study.database.session import Session
     from streameval.study.database.writer import database
 
@@ -127,11 +133,12 @@ def test_any_envelope_is_answered_alike(n, seed, misses, scores, tmp_path_factor
     envelope = close(n, points, known + 1, truth[known])
     score = pa.table({"rank": np.arange(1, n + 1), "score": np.sort(rng.random(n))[::-1]}) if scores else None
     grid = np.unique(np.append(rng.integers(1, n + 1, 3), n))
-    curve = Curve(n, envelope, grid, Claim("simultaneous", 0.95, ""), score=score, misses=misses)
+    curve = Curve(n, envelope, grid, Claim("simultaneous", 0.95, ""), score=score).with_misses(misses, misses + more)
     curve = curve.with_score(curve.table.select(["rank", "score"])) if scores else curve
     facts = {
         "n_items": [n],
         "misses": [misses],
+        "misses_upper": [misses + more],
         "positives_lower": envelope.lower[-1:],
         "positives_upper": envelope.upper[-1:],
         "proves": [curve.proves],

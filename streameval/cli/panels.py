@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 _NAMES = ["Labels", "Tasks", "Growing a study", "Drawing the same items again", "Running"]
 RANKING = Group("Ranking", sort_key=(0,))
+MANY = Group("Many rankings", sort_key=(0, 1))
 LABELS, TASKS, GROWTH, REUSE, RUNNING = (Group(name, sort_key=(2, i)) for i, name in enumerate(_NAMES))
 _asked: list[str] = []  # the method that the command names, if it names one
 

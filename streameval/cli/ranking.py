@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from streameval.cli.options import Flags, flags_of
-from streameval.cli.panels import RANKING
+from streameval.cli.panels import MANY, RANKING
+from streameval.queries.options import PerRanking
 from streameval.rows.options import RankingOptions
 
 
@@ -23,3 +24,8 @@ class RankingFlags(ListFlags):
 @flags_of(RankingOptions, panel=RANKING, without=["nan"])
 class ScoredFlags(ListFlags):
     """What describes a list whose every item has a score, or that is stored in its order."""
+
+
+@flags_of(PerRanking, panel=MANY)
+class ManyFlags(Flags):
+    """How a list of many rankings is evaluated."""

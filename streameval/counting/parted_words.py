@@ -16,7 +16,7 @@ import numpy as np
 from streameval.kernels import words as kernels
 from streameval.kernels.words import Words
 from streameval.order.first_bins import FirstStage, first_stage
-from streameval.stores.scratch import ScratchFile
+from streameval.stores.scratch import ScratchFile, Spill
 from streameval.typing import Int64Array, UInt8Array, UInt32Array, UInt64Array
 
 _RANGE_ROWS = 1 << 17  # of a range: what is sorted in the second-level cache
@@ -97,37 +97,23 @@ class KeyRanges:
 
 
 class WordStore:
-    """Words that wait: in memory up to a limit, and beyond it in a file.
+    """Words that wait, in memory up to a limit of bytes, and beyond it in a file; `n_items` of them will come.
 
-    Args:
-        memory: Bytes that may be held.
-        n_items: How many words will come: their room on the disk is reserved before the first.
-        shift: See `KeyRanges`.
+    Their `shift` is that of `KeyRanges`.
     """
 
     def __init__(self, file: ScratchFile, memory: float, n_items: int, shift: int = 0) -> None:
-        self._file, self._memory, self._lock = file, memory, threading.Lock()
-        self._held: list[Words] = []
         self._type = word_type(shift)
-        beyond = self._type.itemsize * n_items - int(memory)
-        if beyond > 0:
-            file.reserve(beyond)
+        self._spill = Spill(file, memory, self._type.itemsize * n_items)
 
     def keep(self, words: Words) -> int:
-        """Keep words, from any thread; returns a number by which they are found again: below 0 in memory."""
-        with self._lock:
-            if words.nbytes <= self._memory:
-                self._memory -= words.nbytes
-                self._held.append(words)
-                return -len(self._held)
-        return self._file.append(words.data)
+        """Keep words, from any thread; returns a number by which they are found again."""
+        return self._spill.keep(words.data)
 
     def read(self, number: int, first: int, last: int) -> Words:
         """Some of the words that were kept under a number."""
-        if number < 0:
-            return self._held[-number - 1][first:last]
         size = self._type.itemsize
-        return np.frombuffer(self._file.read(number + size * first, size * (last - first)), self._type)
+        return np.frombuffer(self._spill.read(number, size * first, size * last), self._type)
 
 
 @dataclass

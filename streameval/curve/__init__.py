@@ -16,7 +16,7 @@ from streameval import notebook
 from streameval.curve.at_cutoff import METRICS, Known, bounds_at, f_bounds
 from streameval.curve.at_score import known_scores, ranks_at_score
 from streameval.curve.envelope import Envelope
-from streameval.curve.estimate import Bounds, estimate
+from streameval.curve.estimate import Bounds, HalfWidth, estimate
 from streameval.curve.extremes import Extremes
 from streameval.curve.targets import rank_at_precision, rank_at_recall, target
 from streameval.errors import InputError
@@ -26,19 +26,6 @@ from streameval.typing import FloatArray, Int64Array
 _PRECISION = ("precision_lower", "precision", "precision_upper")
 Basis = Literal["bounds", "labels at hand", "none"]
 """What estimates are made of: the middle of the bounds, or the labels at hand; or there are none."""
-
-
-@dataclass(frozen=True)
-class HalfWidth:
-    """How far the estimate can be from the truth, relatively.
-
-    Attributes:
-        alpha: Largest (hi − lo)/(hi + lo) over every rank of the part it was taken over; 0 where all is known.
-        rank: Where it is reached.
-    """
-
-    alpha: float
-    rank: int
 
 
 @dataclass(frozen=True)
@@ -54,6 +41,7 @@ class Curve(notebook.Tabular):
         columns: `rank` and the method's own columns (PAULA: its raw bracket), at some of the cutoffs.
         score: `rank`, `score` at planned ranks, where the order has a score.
         misses: Positives that the ranking never returned: they count in recall and F.
+        misses_upper: Where their number is not known: its upper bound, and `misses` is the lower one.
         basis: What estimates are made of; they are null where it is "none".
         center: Other bounds, in whose middle the estimates lie: with missing labels like those at hand, say. None:
             `envelope`.
@@ -68,6 +56,7 @@ class Curve(notebook.Tabular):
     columns: pa.Table | None = None
     score: pa.Table | None = None
     misses: int = 0
+    misses_upper: int | None = None
     basis: Basis = "bounds"
     center: Envelope | None = None
 
@@ -117,7 +106,7 @@ class Curve(notebook.Tabular):
         return pa.table(found)
 
     def _bounds(self, ranks: Int64Array) -> dict[str, tuple[FloatArray, FloatArray]]:
-        known = Known.of(self.envelope, self.misses, ranks)
+        known = self.known(ranks)
         shares = {name: bounds_at(known, name) for name in ("precision", "recall", "f1")}
         return {"yield": self.envelope.at(ranks), **shares}
 
@@ -144,7 +133,7 @@ class Curve(notebook.Tabular):
         ranks = self._inside([rank])
 
         def bounds(curve: Curve) -> tuple[float, float]:
-            (lower,), (upper,) = f_bounds(Known.of(curve.envelope, curve.misses, ranks), beta)
+            (lower,), (upper,) = f_bounds(curve.known(ranks), beta)
             return float(lower), float(upper)
 
         return self._estimated(bounds)
@@ -208,7 +197,7 @@ class Curve(notebook.Tabular):
         ends = self._inside([max(1, first), max(1, last)])
         kinks = self.envelope.kinks
         ranks = np.unique(np.concatenate([ends, kinks[(kinks > ends[0]) & (kinks < ends[1])]]))
-        known = Known.of(self.envelope, self.misses, ranks)
+        known = self.known(ranks)
         found = {"yield": self.envelope.at(ranks)} | {name: bounds_at(known, name) for name in METRICS}
         return {name: (float(np.min(low)), float(np.max(high))) for name, (low, high) in found.items()}
 
@@ -220,7 +209,26 @@ class Curve(notebook.Tabular):
     def _at_target(self, question: Callable[[Extremes, Fraction], tuple[float, float]], share: Fraction) -> Bounds:
         if not self.proves:
             return Bounds(*[np.nan] * 3)
-        return self._estimated(lambda curve: question(Extremes.of(curve.envelope, curve.misses), share))
+        return self._estimated(lambda curve: curve.over_misses(lambda extremes: question(extremes, share)))
+
+    def known(self, ranks: npt.ArrayLike) -> Known:
+        """What is known of some cutoffs."""
+        return Known.of(self.envelope, self.misses, ranks, self.misses_upper)
+
+    def extremes(self) -> tuple[Extremes, ...]:
+        """The lists that the bounds allow, with the fewest misses and with the most; once where these are known."""
+        ends = (self.misses,) if self.misses_upper is None else (self.misses, self.misses_upper)
+        return tuple(Extremes.of(self.envelope, misses) for misses in ends)
+
+    @property
+    def misses_text(self) -> str:
+        """The number of misses, or its bounds."""
+        return f"{self.misses:,}" + ("" if self.misses_upper is None else f" to {self.misses_upper:,}")
+
+    def over_misses(self, question: Callable[[Extremes], tuple[float, float]]) -> tuple[float, float]:
+        """Bounds on what never falls, or never rises, as misses are added: those at both ends of their number."""
+        low, high = zip(*(question(one) for one in self.extremes()), strict=True)
+        return float(np.fmin.reduce(low)), float(np.fmax.reduce(high))
 
     def _estimated(self, bounds: Callable[[Curve], tuple[float, float]]) -> Bounds:
         """Bounds of this curve, with the estimate from the one that has it."""
@@ -268,9 +276,9 @@ class Curve(notebook.Tabular):
         """Return the same curve with sentences."""
         return replace(self, findings=findings)
 
-    def with_misses(self, misses: int) -> Curve:
-        """Return the same curve for a list that missed some positives."""
-        return replace(self, misses=misses)
+    def with_misses(self, misses: int, misses_upper: int | None = None) -> Curve:
+        """Return the same curve for a list that missed some positives: so many, or up to `misses_upper`."""
+        return replace(self, misses=misses, misses_upper=None if misses_upper == misses else misses_upper)
 
     def with_score(self, score: pa.Table) -> Curve:
         """Return the same curve with the scores of planned ranks."""

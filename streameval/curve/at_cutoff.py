@@ -99,8 +99,8 @@ class Metric:
     Attributes:
         value (callable(Cutoffs) -> float64 array): NaN where it is undefined.
         better ({"large", "small"}): With one more positive before the cutoff it is no worse, whether or not there is
-            one fewer behind it; with one more behind it, no better. So its bounds are its values at two corners, and
-            those over orders of tied items its values with positives last and first.
+            one fewer behind it; with one more behind it, or one more miss, no better. So its bounds are its values at
+            two corners, and those over orders of tied items its values with positives last and first.
         in_yield ({"linear", "curved"}): As a function of Y(r) at given F. The expectation of one that is linear over
             orders of tied items is its value at the expected Y(r).
 
@@ -115,11 +115,14 @@ class Metric:
     def __post_init__(self) -> None:
         """Check the laws."""
         for misses in (0.0, 2.0):
-            good = self._of_small_lists(misses) * (1.0 if self.better == "large" else -1.0)
+            sign = 1.0 if self.better == "large" else -1.0
+            good, missing_more = (self._of_small_lists(more) * sign for more in (misses, misses + 1.0))
             before, behind = np.diff(good, axis=1), np.diff(good, axis=2)
             moved = good[:, 1:, 1:] - good[:, :-1, :-1]
             if min(np.nanmin(before), -np.nanmax(behind), np.nanmin(moved)) < -_ROUNDING:
                 raise ValueError(f"metric {self.value.__name__} is not better where it is {self.better}")
+            if np.nanmax(missing_more - good) > _ROUNDING:
+                raise ValueError(f"metric {self.value.__name__} is better with more misses")
             if self.in_yield == "linear" and np.nanmax(np.abs(np.diff(before, axis=1))) > _ROUNDING:
                 raise ValueError(f"metric {self.value.__name__} is not linear in the yield at its cutoff")
 
@@ -152,6 +155,7 @@ class Known:
     Attributes:
         rank, lower, upper (float64 arrays, shape (k,)): r, and bounds on Y(r).
         total_lower, total_upper: Bounds on F = Y(N).
+        misses, misses_upper: Bounds on M.
     """
 
     rank: FloatArray
@@ -161,24 +165,26 @@ class Known:
     total_upper: float
     n_items: float
     misses: float
+    misses_upper: float
 
     @staticmethod
-    def of(envelope: Envelope, misses: int, rank: npt.ArrayLike) -> Known:
-        """Look the bounds up."""
+    def of(envelope: Envelope, misses: int, rank: npt.ArrayLike, misses_upper: int | None = None) -> Known:
+        """Look the bounds up; `misses_upper` is None where the number of misses is known."""
         ranks = np.asarray(rank, dtype=np.int64)
         lower, upper = envelope.at(ranks)
         ends = float(envelope.lower[-1]), float(envelope.upper[-1])
-        return Known(ranks.astype(np.float64), lower, upper, *ends, float(envelope.rank[-1]), float(misses))
+        missed = float(misses), float(misses if misses_upper is None else misses_upper)
+        return Known(ranks.astype(np.float64), lower, upper, *ends, float(envelope.rank[-1]), *missed)
 
     @property
     def worst(self) -> Cutoffs:
-        """The least before each cutoff, and the most after it."""
+        """The least before each cutoff, the most after it, and the most misses."""
         many = np.minimum(self.total_upper, self.lower + self.n_items - self.rank)
-        return Cutoffs(self.rank, self.lower, many, self.n_items, self.misses)
+        return Cutoffs(self.rank, self.lower, many, self.n_items, self.misses_upper)
 
     @property
     def best(self) -> Cutoffs:
-        """The most before each cutoff, and the least after it."""
+        """The most before each cutoff, the least after it, and the fewest misses."""
         few = np.maximum(self.total_lower, self.upper)
         return Cutoffs(self.rank, self.upper, few, self.n_items, self.misses)
 

@@ -1,7 +1,8 @@
-"""One value for two bounds: the one whose worst relative error is least."""
+"""One value for two bounds: the one whose worst relative error is least; and how wide they are."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -20,6 +21,19 @@ class Bounds(NamedTuple):
     def of(lower: float, upper: float) -> Bounds:
         """Put the estimate between two bounds."""
         return Bounds(lower, between(lower, upper), upper)
+
+
+@dataclass(frozen=True)
+class HalfWidth:
+    """How far the estimate can be from the truth, relatively.
+
+    Attributes:
+        alpha: Largest (hi − lo)/(hi + lo) over every rank of the part it was taken over; 0 where all is known.
+        rank: Where it is reached.
+    """
+
+    alpha: float
+    rank: int
 
 
 def estimate(lower: FloatArray, upper: FloatArray) -> FloatArray:

@@ -77,23 +77,25 @@ def crossing(falling: Callable[[float], float], rising: Callable[[float], float]
     return min(max(falling(found), rising(found)) for found in (max(low, first - 1), first))
 
 
-def r_precision(extremes: Extremes) -> Interval:
-    """Bounds on p(P), or Y(N)/P where P > N, over lists with P > 0.
+def r_precision(extremes: Extremes, misses_upper: float | None = None) -> Interval:
+    """Bounds on p(P), or Y(N)/P where P > N, over lists with P > 0 and misses up to `misses_upper`, by default known.
 
-    With r = P and F = P − M, max(Ylo(r), F − (N − r))/r and min(Yhi(r), F)/r are made of rising and falling
-    quotients between kinks: the extremes are at kinks, at crossings, or at the ends of the search.
+    For a given P it is least where misses are most, so that F = max(Flo, P − Mhi), and largest where they are fewest.
+    With r = P, max(Ylo(r), F − (N − r))/r and min(Yhi(r), F)/r are made of rising and falling quotients between kinks:
+    the extremes are at kinks, at crossings, or at the ends of the search. (It is not monotone in M, unlike all else.)
     """
-    least, most = extremes.span
+    n_items, late, early = extremes.n_items, extremes.late, extremes.early
+    few, many = extremes.misses, extremes.misses if misses_upper is None else misses_upper
+    least, most = max(late.total + few, 1.0), early.total + many
     if most < least:
         return UNDEFINED
-    n_items, misses = extremes.n_items, extremes.misses
-    late, early = extremes.late, extremes.early
-    kinks = np.concatenate([late.starts[1] - misses, late.ends[1] - misses, (late.positives + n_items - misses) / 2])
-    found = whole_near(np.append(kinks, n_items - misses), least, most)
-    r = np.minimum(found + misses, n_items)
-    low = np.maximum(late.at(r), found - (n_items - r)) / np.maximum(found + misses, 1.0)
-    kinks = np.concatenate([early.starts[1] - misses, early.ends[1] - misses, early.positives, [n_items - misses]])
-    found = whole_near(kinks, least, most)
-    r = np.minimum(found + misses, n_items)
-    high = np.minimum(early.at(r), found) / np.maximum(found + misses, 1.0)
+    kinks = np.concatenate([late.starts[1], late.ends[1], (late.positives + n_items + many) / 2,
+                            late.positives + n_items - late.total, [n_items, late.total + many]])  # fmt: skip
+    positives = whole_near(kinks, least, most)
+    found, r = np.maximum(late.total, positives - many), np.minimum(positives, n_items)
+    low = np.maximum(late.at(r), found - (n_items - r)) / positives
+    kinks = np.concatenate([early.starts[1], early.ends[1], early.positives + few, [n_items, early.total + few]])
+    positives = whole_near(kinks, least, most)
+    found, r = np.minimum(early.total, positives - few), np.minimum(positives, n_items)
+    high = np.minimum(early.at(r), found) / positives
     return float(np.min(low)), float(np.max(high))

@@ -16,7 +16,8 @@ def stored_curve(facts: Mapping[str, Any], envelope: pa.Table, curve: pa.Table) 
     """Make a curve of its tables and of what evaluation.json says of it.
 
     Args:
-        facts: `n_items`, `claim`, `diagnostics`, `findings`; `estimates` and `misses` where they are unusual.
+        facts: `n_items`, `claim`, `diagnostics`, `findings`; `estimates`, `misses`, `misses_upper` where they are
+            unusual.
         envelope, curve: See `Curve.envelope_table` and `Curve.table`.
     """
     return Curve(
@@ -30,4 +31,5 @@ def stored_curve(facts: Mapping[str, Any], envelope: pa.Table, curve: pa.Table) 
         findings=tuple(facts["findings"]),
         score=curve.select(["rank", "score"]) if "score" in curve.column_names else None,
         misses=facts.get("misses", 0),
+        misses_upper=facts.get("misses_upper"),
     )

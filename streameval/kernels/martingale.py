@@ -82,10 +82,9 @@ def best_stake(y: float, rate: float, q: float) -> tuple[float, float]:
 
 
 @kernel
-def _log_positive(rate: float, mu: float, q: float) -> float:
-    """Log of f at the best stake, without cancellation; rate < 1."""
-    y = -math.expm1(-mu) / rate
-    stake, root = best_stake(y, rate, q)
+def _log_positive(mu: float, at: tuple[float, float, float], stake: float, root: float) -> float:
+    """Log of f at the best stake for (y, π, q), without cancellation; π < 1."""
+    y, rate, q = at
     if y * (1 + rate * q) < 1:
         return math.log1p((1 - rate) * stake - y)
     return math.log(2 * y * q / (root + y * (1 + rate * q) - 1)) - mu
@@ -96,12 +95,13 @@ def _gain(rate: float, mu: float, q: float, untaken: float, negative: float, pos
     """Sum of s over the ranks of a class in a block, at the best stake for a prediction q."""
     if rate >= 1:
         return -mu * positive  # counted, whatever the stake
-    stake = best_stake(-math.expm1(-mu) / rate, rate, q)[0]
+    y = -math.expm1(-mu) / rate
+    stake, root = best_stake(y, rate, q)
     gain = untaken * math.log1p(-rate * stake)
     if negative > 0:
         gain += negative * math.log1p((1 - rate) * stake)
     if positive > 0:
-        gain += positive * _log_positive(rate, mu, q)
+        gain += positive * _log_positive(mu, (y, rate, q), stake, root)
     return gain
 
 
@@ -119,36 +119,29 @@ def _gain_at(rate: float, mu: float, stake: float, untaken: float, negative: flo
 
 
 @kernel
-def _classes(
+def _least_gain(
     rate: float,
     theta: tuple[float, float, float],
-    q: tuple[FloatArray, FloatArray],
-    items: FloatArray,
-    drawn: FloatArray,
-    most: FloatArray,
+    q: tuple[float, float],
+    untaken: float,
+    negative: float,
+    positive: float,
 ) -> float:
-    """Least sum of s over the classes of a block, with predictions in an interval.
+    """Least sum of s over the ranks of a class in a block, for predictions in an interval.
 
     Args:
         theta: What a positive weighs, and the least and the most that it may, for the stakes.
     """
-    total, (weight, least, largest) = 0.0, theta
-    for g in range(items.size):
-        if items[g] == 0:
-            continue
-        counts = items[g] - drawn[g], drawn[g] - most[g], most[g]
-        if least == largest:
-            gain = _gain(rate, weight, q[1][g], *counts)
-            if q[0][g] < q[1][g]:
-                gain = min(gain, _gain(rate, weight, q[0][g], *counts))
-        elif rate >= 1:
-            gain = -weight * most[g]
-        else:
-            low = best_stake(-math.expm1(-least) / rate, rate, q[0][g])[0]
-            high = best_stake(-math.expm1(-largest) / rate, rate, q[1][g])[0]
-            gain = min(_gain_at(rate, weight, low, *counts), _gain_at(rate, weight, high, *counts))
-        total += gain
-    return total
+    weight, least, most = theta
+    if least == most:
+        gain = _gain(rate, weight, q[1], untaken, negative, positive)
+        return min(gain, _gain(rate, weight, q[0], untaken, negative, positive)) if q[0] < q[1] else gain
+    if rate >= 1:
+        return -weight * positive
+    low = best_stake(-math.expm1(-least) / rate, rate, q[0])[0]
+    high = best_stake(-math.expm1(-most) / rate, rate, q[1])[0]
+    gain = _gain_at(rate, weight, low, untaken, negative, positive)
+    return min(gain, _gain_at(rate, weight, high, untaken, negative, positive))
 
 
 @kernel
@@ -173,15 +166,19 @@ def _chained(
         p_low, p_high = p_low + shares[g] * q[0][g], p_high + shares[g] * q[1][g]
     p_low, p_high = p_low / of_all, p_high / of_all
     y, total = -math.expm1(-mu) / judged, np.inf
-    stakes = best_stake(y, judged, p_low)[0], best_stake(y, judged, p_high)[0]
+    low, high = best_stake(y, judged, p_low), best_stake(y, judged, p_high)
+    stakes = low[0], high[0]
     weights = (
-        math.log1p((1 - judged) * stakes[0]) - _log_positive(judged, mu, p_low),
-        math.log1p((1 - judged) * stakes[1]) - _log_positive(judged, mu, p_high),
+        math.log1p((1 - judged) * low[0]) - _log_positive(mu, (y, judged, p_low), *low),
+        math.log1p((1 - judged) * high[0]) - _log_positive(mu, (y, judged, p_high), *high),
     )
     for i in range(1 if p_low == p_high else 2):
         gain = (width - taken) * math.log1p(-judged * stakes[i]) + taken * math.log1p((1 - judged) * stakes[i])
         theta = weights[i], min(weights), max(weights)
-        total = min(total, gain + _classes(rate, theta, q, *counts))
+        for g in range(shares.size):
+            items, drawn, most = counts[0][g], counts[1][g], counts[2][g]
+            gain += _least_gain(rate, theta, (q[0][g], q[1][g]), items - drawn, drawn - most, most)
+        total = min(total, gain)
     return total
 
 
@@ -215,13 +212,18 @@ def evidence(
         end += width[j]
         for g in range(prior.size):
             q[0][g], q[1][g] = low[g] / weight[g], high[g] / weight[g]
-        counts = items[j], drawn[j], found[1][j]
         for m in range(mu.size):
             total[j, m] = total[j - 1, m] if j else 0.0
-            if judged[j] >= 1:
-                total[j, m] += _classes(rate[j], (mu[m], mu[m], mu[m]), q, *counts)
-            else:
+        if judged[j] < 1:
+            counts = items[j], drawn[j], found[1][j]
+            for m in range(mu.size):
                 total[j, m] += _chained((width[j], judged[j], rate[j]), mu[m], shares, q, counts)
+        for g in range(prior.size if judged[j] >= 1 else 0):
+            untaken, most = items[j, g] - drawn[j, g], found[1][j, g]
+            interval = q[0][g], q[1][g]
+            for m in range(mu.size if items[j, g] > 0 else 0):
+                theta = mu[m], mu[m], mu[m]
+                total[j, m] += _least_gain(rate[j], theta, interval, untaken, drawn[j, g] - most, most)
         for g in range(prior.size):  # what the plan predicts keeps its weight
             shares[g] = (shares[g] - 1) * start / end + 1 + items[j, g]
             decay = start / end * math.exp(-drawn[j, g] / MEMORY)
@@ -257,11 +259,11 @@ def mixture_root(mu: FloatArray, total: FloatArray, threshold: float) -> float:
 
 
 @kernel
-def _roots(mu: FloatArray, total: FloatArray, threshold: float) -> FloatArray:
-    """`mixture_root` of each row."""
+def mixture_roots(mu: FloatArray, total: FloatArray, threshold: FloatArray) -> FloatArray:
+    """`mixture_root` of each row of `total`."""
     out = np.empty(total.shape[0])
-    for j in range(out.size):
-        out[j] = mixture_root(mu, total[j], threshold)
+    for i in range(out.size):
+        out[i] = mixture_root(mu, total[i], threshold[i])
     return out
 
 
@@ -280,7 +282,7 @@ def bounds(
         mixture: The μ, of equal weights, and δ.
     """
     mu, delta = mixture
-    threshold = math.log(2 / delta) + math.log(mu.size)
+    threshold = np.full(blocks[0].size, math.log(2 / delta) + math.log(mu.size))
     above = evidence(blocks, items, drawn, found, prior, mu)
     below = evidence(blocks, items, drawn, (drawn - found[1], drawn - found[0]), 1 - prior, mu)
-    return np.cumsum(blocks[0]) - _roots(mu, below, threshold), _roots(mu, above, threshold)
+    return np.cumsum(blocks[0]) - mixture_roots(mu, below, threshold), mixture_roots(mu, above, threshold)

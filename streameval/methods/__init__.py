@@ -148,6 +148,16 @@ class Sequential(Protocol):
         ...
 
 
+@runtime_checkable
+class Multiplies(Protocol):
+    """A method whose evidence about one rank multiplies with that of other lists (`streameval.curve.runs`)."""
+
+    def evidence_at(
+        self, plan: Plan, labels: Labels, rank: int, mu: FloatArray
+    ) -> tuple[FloatArray, FloatArray] | None:
+        """S(μ) with E exp(μ·Y(rank) + S(μ)) ≤ 1 over the draw, and the same of negatives; None of such a plan."""
+
+
 def available() -> dict[str, type[Method]]:
     """Every method that plans by name, in alphabetical order."""
     return {name: method for name, method in _all(tuple(__path__)).items() if method.planned}

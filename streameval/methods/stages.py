@@ -23,9 +23,8 @@ def refuse_stages(method: Method, beside: str, names: Sequence[str]) -> None:
     given = {
         "batches": method.batches > 1,
         "adaptive": method.adaptive,
-        "judge_sample": method.judge_sample is not None,
+        "judge-sample": method.judge_sample is not None,
     }
     for name in names:
         if given[name]:
-            shown = name.replace("_", "-")
-            raise InputError(f"{shown} does not go with {beside}", f"leave out {shown}, or {beside}")
+            raise InputError(f"{name} does not go with {beside}", f"leave out {name}, or {beside}")

@@ -10,7 +10,7 @@ import pyarrow as pa
 from streameval.curve import Curve, areas, points, targets
 from streameval.curve import first_k as tops
 from streameval.curve.areas import Interval
-from streameval.curve.at_cutoff import METRICS, Known, bounds_at
+from streameval.curve.at_cutoff import METRICS, bounds_at
 from streameval.curve.estimate import between
 from streameval.curve.extremes import Extremes
 from streameval.metrics import BETAS, ELEVEN, PRECISIONS, RECALLS, Row, cutoffs, table, text
@@ -46,8 +46,18 @@ def metrics(curve: Curve) -> pa.Table:
 def _rows_of(curve: Curve) -> list[Row]:
     rows = list(_at_cutoffs(curve))
     if curve.proves:
-        rows += _of_the_list(Extremes.of(curve.envelope, curve.misses), curve)
+        ends = [list(_of_the_list(extremes, curve)) for extremes in curve.extremes()]
+        rows += [_over_misses(pair) for pair in zip(*ends, strict=True)]
     return rows
+
+
+def _over_misses(pair: tuple[Row, ...]) -> Row:
+    """Bounds with the fewest and with the most misses: no metric but R-precision turns between them."""
+    metric, argument = pair[-1][:2]
+    if len(pair) == 1 or metric == "max_f1_rank":  # the choice that is best where misses are most
+        return pair[-1]
+    low, high = (float(side.reduce([row[at] for row in pair])) for side, at in ((np.fmin, 2), (np.fmax, 4)))
+    return _row(metric, argument, (low, high))
 
 
 def _estimated(row: Row, estimate: float) -> Row:
@@ -62,7 +72,7 @@ def _row(metric: str, argument: str, bounds: Interval) -> Row:
 
 def _at_cutoffs(curve: Curve) -> Iterator[Row]:
     ranks = cutoffs(curve.n_items)
-    known = Known.of(curve.envelope, curve.misses, ranks)
+    known = curve.known(ranks)
     yield from _rows("precision", bounds_at(known, "precision"), ranks)
     yield from _rows("yield", (known.lower, known.upper), ranks)
     for name in METRICS:
@@ -84,7 +94,7 @@ def _of_the_list(extremes: Extremes, curve: Curve) -> Iterator[Row]:
     yield _row("roc_auc", "", areas.roc_auc(extremes))
     for beta in BETAS:
         yield _row(f"max_f{beta:g}", "", points.max_f(extremes, beta))
-    rank = points.best_f(curve.envelope, curve.misses, 1.0)
+    rank = points.best_f(curve.envelope, int(extremes.misses), 1.0)
     yield (
         "max_f1_rank",
         "",
@@ -93,7 +103,8 @@ def _of_the_list(extremes: Extremes, curve: Curve) -> Iterator[Row]:
         np.nan,
     )  # a choice, not a bound on where the largest F1 is
     yield _row("breakeven", "", points.breakeven(extremes))
-    yield _row("r_precision", "", points.r_precision(extremes))
+    fewest = extremes if curve.misses_upper is None else curve.extremes()[0]
+    yield _row("r_precision", "", points.r_precision(fewest, curve.misses_upper))
     yield _row("reciprocal_rank", "", points.reciprocal_rank(extremes))
     yield from _at_tops(extremes, cutoffs(curve.n_items))
     yield from _at_targets(extremes)

@@ -30,7 +30,7 @@ from streameval.parquet.footers import check_column
 from streameval.progress import Progress, silent
 from streameval.rows import Rows
 from streameval.rows.options import RankingOptions
-from streameval.rows.units import Unit
+from streameval.rows.units import Unit, readers
 from streameval.typing import Int64Array, UInt64Array
 
 _BYTES_PER_ROW = 48  # of a row group that is being decoded
@@ -148,7 +148,7 @@ class ByScore:
         largest = max(unit.rows for unit in self.units)
         each = _BYTES_PER_ROW * largest
         memory = self.options.memory * 1e9
-        threads = int((memory - self.budget(n_wanted)) // each)
+        threads = readers(self.units, _BYTES_PER_ROW, memory - self.budget(n_wanted))
         if threads < 1:
             least = max(2 * each, each + least_memory(n_wanted))
             raise InputError(

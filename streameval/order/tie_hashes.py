@@ -24,9 +24,9 @@ def check_key(kind: pa.DataType, name: str, where: str) -> None:
         raise InputError(f"{where}: key column '{name}' is {kind}", "a key is made of integers, floats or strings")
 
 
-def key_hashes(keys: pa.Table) -> UInt64Array:
+def key_hashes(keys: pa.Table, seed: np.uint64 = SEED) -> UInt64Array:
     """Tie hashes of rows with key columns (`streameval.kernels.tie_hash` has the specification)."""
-    state = np.full(keys.num_rows, SEED, np.uint64)
+    state = np.full(keys.num_rows, seed, np.uint64)
     for column in keys.columns:
         array = column.combine_chunks()
         if isinstance(array, pa.ChunkedArray):  # no chunk at all, or more text than one chunk can hold

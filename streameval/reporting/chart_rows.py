@@ -10,9 +10,9 @@ import numpy as np
 import pyarrow as pa
 
 from streameval.curve import Curve
-from streameval.curve.at_cutoff import Known, bounds_at
+from streameval.curve.at_cutoff import bounds_at
 from streameval.curve.estimate import between
-from streameval.curve.extremes import Extremes, Walk
+from streameval.curve.extremes import Walk
 from streameval.curve.targets import interpolated_precision
 from streameval.typing import FloatArray, Int64Array
 
@@ -61,10 +61,10 @@ def by_recall(curve: Curve) -> Rows:
     """
     if not curve.proves:
         return _estimates(curve, "recall", "precision")
-    extremes = Extremes.of(curve.envelope, curve.misses)
-    rows = []
+    rows, extremes = [], curve.extremes()
     for recall in (Fraction(i, _RECALLS) for i in range(_RECALLS + 1)):
-        low, high = interpolated_precision(extremes, recall)
+        ends = [interpolated_precision(one, recall) for one in extremes]
+        low, high = min(low for low, _ in ends), max(high for _, high in ends)
         if not np.isnan(low):
             rows.append(_row("recall", float(recall), low, high))
     return _with_estimates(rows, curve, by_recall)
@@ -78,7 +78,7 @@ def by_false_positive_rate(curve: Curve) -> Rows:
     """
     if not curve.proves:
         return _estimates(curve, "rate", "recall")
-    known = Known.of(curve.envelope, curve.misses, thinned(curve.n_items, curve.grid))
+    known = curve.known(thinned(curve.n_items, curve.grid))
     recalls, rates = bounds_at(known, "recall"), bounds_at(known, "false_positive_rate")
     if any(np.isnan(side).any() for side in (*recalls, *rates)):
         return []
@@ -96,7 +96,7 @@ def by_yield(curve: Curve) -> Rows:
     """Precision where so many positives (`found`) have been seen: j over the rank of the j-th, with bounds."""
     if not curve.proves:
         return _estimates(curve, "found", "precision")
-    extremes = Extremes.of(curve.envelope, curve.misses)
+    extremes = curve.extremes()[0]
     if extremes.early.total < 1:
         return []
     found = np.unique(np.rint(np.geomspace(1, extremes.early.total, 300)))
@@ -134,7 +134,7 @@ def local_shares(labels: pa.Table, n_items: int) -> Rows:
 def _estimates(curve: Curve, x: str, y: str) -> Rows:
     ranks = thinned(curve.n_items, curve.grid)
     table = curve.at(ranks).select(["yield", "precision", "recall"]).to_pylist()
-    known = Known.of(curve.envelope, curve.misses, ranks)
+    known = curve.known(ranks)
     rates = bounds_at(known, "false_positive_rate")
     rows = []
     for row, low, high in zip(table, *(side.tolist() for side in rates), strict=True):

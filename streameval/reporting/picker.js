@@ -41,7 +41,7 @@ function triple(lower, upper) {
 function atRank(s, k, beta) {
   const i = before(s.rank, k), j = Math.min(i + 1, s.last);
   const low = Math.max(s.lower[i], s.lower[j] - (s.rank[j] - k)), high = Math.min(s.upper[j], s.upper[i] + (k - s.rank[i]));
-  const worst = Math.min(s.upper[s.last], low + s.n - k) + s.misses, best = Math.max(s.lower[s.last], high) + s.misses;
+  const worst = Math.min(s.upper[s.last], low + s.n - k) + s.most, best = Math.max(s.lower[s.last], high) + s.misses;
   const square = beta * beta;
   return {
     precision_at: triple(low / k, high / k),
@@ -71,9 +71,17 @@ function rankAtPrecision(s, num) {
   return triple(deepest("late"), deepest("early"));
 }
 
+// over both ends of the number of misses
 function rankAtRecall(s, num) {
-  const m = big(s.misses), n = big(s.n), most = big(Math.ceil(s.upper[s.last]));
-  const floor = big(Math.floor(s.lower[s.last])), least = s.misses === 0 && floor < 1n ? 1n : floor;
+  const few = rankAtRecallOf(s, num, s.misses);
+  if (s.most === s.misses) return few;
+  const many = rankAtRecallOf(s, num, s.most), known = (a, b) => a === null ? b : a;
+  return triple(known(few.lower, many.lower), known(many.upper, few.upper));
+}
+
+function rankAtRecallOf(s, num, misses) {
+  const m = big(misses), n = big(s.n), most = big(Math.ceil(s.upper[s.last]));
+  const floor = big(Math.floor(s.lower[s.last])), least = misses === 0 && floor < 1n ? 1n : floor;
   if (least > most) return {lower: null, estimate: null, upper: null};
   const wanted = found => { const j = up(num * (found + m), DEN); return j < 1n ? 1n : j; };
   const largest = (...values) => values.reduce((a, b) => a > b ? a : b);

@@ -56,6 +56,7 @@ def pack(curve: Curve, most: int) -> dict[str, Any]:
     envelope = thin(curve.envelope, most)
     packed: dict[str, Any] = {
         "misses": curve.misses,
+        "most": curve.misses if curve.misses_upper is None else curve.misses_upper,
         "proves": curve.proves,
         "estimated": curve.central is curve,
         "rank": _runs(envelope.rank, "differences"),

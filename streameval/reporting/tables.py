@@ -145,7 +145,7 @@ def provenance(study: Shown) -> str:
     claim = evaluation.curve.claim
     facts |= {
         "items": evaluation.curve.n_items,
-        "misses": evaluation.curve.misses,
+        "misses": evaluation.curve.misses_text,
         "evaluation": evaluation.evaluation_id,
     }
     facts |= {"version": evaluation.summary["version"], "coverage": claim.coverage, "confidence": claim.confidence}

@@ -47,6 +47,11 @@ class ScratchFile:
         if self._file is not None:
             self._file.close()
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing was ever written."""
+        return self._end == 0
+
     def reserve(self, size: int) -> None:
         """Have room for so many bytes."""
         with self._outside():
@@ -77,3 +82,33 @@ class ScratchFile:
             yield
         except OSError as error:
             raise outside_trouble(error, self._path.parent) or error from error
+
+
+class Spill:
+    """Bytes that wait: in memory up to a limit, and beyond it in a file.
+
+    Args:
+        memory: Bytes that may be held.
+        size: How many are expected: room on the disk for those beyond is reserved before the first.
+    """
+
+    def __init__(self, file: ScratchFile, memory: float, size: int = 0) -> None:
+        self._file, self._memory, self._lock = file, memory, threading.Lock()
+        self._held: list[memoryview] = []
+        if size > memory:
+            file.reserve(size - int(memory))
+
+    def keep(self, content: memoryview) -> int:
+        """Keep bytes, from any thread; returns a number by which they are found again: below 0 in memory."""
+        with self._lock:
+            if content.nbytes <= self._memory:
+                self._memory -= content.nbytes
+                self._held.append(content.cast("B"))
+                return -len(self._held)
+        return self._file.append(content)
+
+    def read(self, number: int, first: int, last: int) -> bytes | memoryview:
+        """Some of the bytes that were kept under a number."""
+        if number < 0:
+            return self._held[-number - 1][first:last]
+        return self._file.read(number + first, last - first)

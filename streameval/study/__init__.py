@@ -246,6 +246,8 @@ class Study:
         """
         try:
             summary = self.summary()
+            if summary.get("per"):
+                raise StudyError(f"{self.folder}: holds results of many rankings", "report, sql and compare read these")
             results = read_results(self.folder, summary)
             self._refuse_stale(summary)
             return results

@@ -95,8 +95,9 @@ class Cut(Tabular):
             ranks 1..rank; None where undefined.
         claim: What the bounds promise.
         asked (mapping of str to str): The target as typed: precision, recall, rank, score or f_beta; and `misses`,
-            where any were given.
+            `misses_from` and `apply`, where they were given.
         estimates ({"bounds", "labels at hand", "none"}): What estimates are made of (`streameval.curve.Curve`).
+        proof: Of a threshold that was applied to another list: the cut of the list that the study is about.
     """
 
     rank: int
@@ -108,6 +109,7 @@ class Cut(Tabular):
     evaluation_id: str
     study: Path
     estimates: Basis
+    proof: Cut | None = None
     _ranking: Any = None
 
     def __repr__(self) -> str:
@@ -141,6 +143,7 @@ class Cut(Tabular):
             **self.holds,
             "estimates": self.estimates,
             "claim": self.claim.as_dict(),
+            **({} if self.proof is None else {"proof": self.proof.as_dict()}),
         }
 
     def write(self, out: str | os.PathLike[str], *, order: str = "storage", progress: Progress = silent) -> Written:
@@ -235,7 +238,7 @@ def _names(target: Target) -> set[str]:
 def _identity(cut: Cut, target: Target) -> dict[str, Any]:
     """What makes two cuts the same, to the last byte of their items."""
     return {
-        **{key: value for key, value in cut.as_dict().items() if key != "study"},
+        **{key: value for key, value in cut.as_dict().items() if key not in ("study", "proof")},
         "rows": cut.rank,
         "order": target.order,
         "plan_id": cut.plan.plan_id,
@@ -245,7 +248,7 @@ def _identity(cut: Cut, target: Target) -> dict[str, Any]:
 
 
 def _manifest(cut: Cut, target: Target, made: Written) -> dict[str, Any]:
-    asked = [part for name, value in cut.asked.items() for part in (f"--{name}", value)]
+    asked = [part for name, value in cut.asked.items() for part in (f"--{name.replace('_', '-')}", value)]
     if "f_beta" in cut.asked:
         asked = ["--f1", *asked[2:]]
     study = os.fspath(cut.study.resolve())

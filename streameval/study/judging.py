@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from streameval.curve import Curve, HalfWidth
+from streameval.curve import Curve
+from streameval.curve.estimate import HalfWidth
 from streameval.curve.label_error import CONFIDENCE, widen
 from streameval.errors import InputError
 from streameval.labelling.answers import suggestion
@@ -29,6 +30,17 @@ def as_read(plan: Plan, judging: Judging) -> Plan:
     read = replace(plan, parameters={**plan.parameters, "assume": judging.assume})
     method_of(read)
     return read
+
+
+def at_confidence(plan: Plan, confidence: float) -> Plan:
+    """Return the plan as its labels are read with another confidence: only `delta` of its bounds is another.
+
+    The draw and all that tunes the bounds were fixed by the plan, so that the claim stays true of any confidence that
+    no label has decided. A method that has none is left as it is.
+    """
+    if method_of(plan).confidence is None:
+        return plan
+    return replace(plan, parameters={**plan.parameters, "confidence": confidence})
 
 
 def last_judging(folder: Study) -> Judging:
@@ -102,8 +114,8 @@ def half_width_of(plan: Plan, curve: Curve, missing: int, label_error: float) ->
     Labels for half of the planned half-width, relative to those for the whole of it, are those for half of what was
     reached: which precision the list keeps changes both alike. No such forecast is made of slices, where planned labels
     are missing, of a plan that has grown beyond what it was first made for, of bounds that the plan was not made for,
-    of a judge, and with a label error, whose part of the width no number of labels takes away. That part is widest at
-    the first ranks, so that the half-width at the last, `all_items`, is given too.
+    of a judge, of bounds that share δ with misses, and with a label error, whose part of the width no number of labels
+    takes away. That part is widest at the first ranks, so that the half-width at the last, `all_items`, is given too.
     """
     widest = curve.half_width()
     method = method_of(plan)
@@ -114,7 +126,8 @@ def half_width_of(plan: Plan, curve: Curve, missing: int, label_error: float) ->
         width["all_items"] = _half_width_at(curve, curve.n_items).alpha
     otherwise = plan.parameters.get("assume") == "independent"
     parted = plan.marks is not None or plan.judge_counts is not None
-    unforeseen = parted or plan.grown or missing or label_error or otherwise
+    shared = curve.misses_upper is not None
+    unforeseen = parted or plan.grown or missing or label_error or otherwise or shared
     if unforeseen or widest.alpha == 0 or curve.claim.coverage in ("exact", "none"):
         return width
     try:

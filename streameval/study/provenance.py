@@ -30,14 +30,37 @@ def commands(plan: Plan, summary: Mapping[str, Any], study: str = "STUDY") -> li
     chosen = {
         key: value for key, value in plan.parameters.items() if key != "alpha" or not plan.parameters.get("budget")
     }
-    drawn = {"draw_by": ",".join(plan.draw_by) or None}
+    drawn = {"draw_by": ",".join(plan.draw_by) or None, **_judge(plan)}
     labels = [str(one["source"]) for one in summary.get("sources", [])]
     evaluate = ["streameval", "evaluate", study, *(["--labels", *labels] if labels else [])]
     return [
         _planned(plan, study, {"method": plan.method, "seed": plan.seed, **chosen, **drawn}),
+        *(_asked(study) if plan.parameters.get("judge_sample") else []),
+        *([_continued(study)] if plan.parameters.get("adaptive") else []),
         shlex.join(["streameval", "select", study]),
         shlex.join([*evaluate, *_options(_judged(summary))]),
     ]
+
+
+def _judge(plan: Plan) -> dict[str, Any]:
+    """Options of `plan` that give it its judge."""
+    said = plan.notes.get("judge")
+    if said is None:
+        return {}
+    classes = {"judge_classes": ",".join(f"{one:g}" for one in said["thresholds"])}
+    return classes if plan.parameters.get("judge_sample") else {"judge": said["column"], **classes}
+
+
+def _asked(study: str) -> list[str]:
+    """Commands that ask a judge about its sample."""
+    return [
+        shlex.join(["streameval", "select", study, "--export-judge", "judge.csv"]),
+        shlex.join(["streameval", "evaluate", study, "--judge-labels", "judge.csv"]),
+    ]
+
+
+def _continued(study: str) -> str:
+    return shlex.join(["streameval", "plan", "--study", study, "--continue"])
 
 
 def way_out(plan: Plan, summary: Mapping[str, Any], study: str) -> str:
@@ -47,6 +70,8 @@ def way_out(plan: Plan, summary: Mapping[str, Any], study: str) -> str:
     if plan.method == "paula" and not read_so and not any(one.get("contradicts_independent") for one in tested):
         again = commands(plan, {**summary, "sources": [], "assume": "independent"}, study)[-1]
         return f"`{again}` reads bounds that allow for label noise from the same labels"
+    if plan.parameters.get("adaptive"):
+        return f"`{_continued(study)}` adds the second batch"
     new = f"{study.rstrip('/')}-loguniform"
     return f"`{_planned(plan, new, {'method': 'loguniform'})}` plans labels whose bounds hold for any list"
 
@@ -66,6 +91,8 @@ def _planned(plan: Plan, study: str, how: Mapping[str, Any]) -> str:
 def _judged(summary: Mapping[str, Any]) -> dict[str, Any]:
     """Options of `evaluate` that are not as they are by default."""
     how = {key: summary.get(key) for key in ("misses", "vote", "prefer", "label_error", "assume")}
+    if "misses_from" in summary:
+        how = {**how, "misses": None, "misses_from": summary["misses_from"]["study"]}
     how["prefer"] = ",".join(how["prefer"] or [])
     return {key: value for key, value in how.items() if value and value != "majority"}
 
@@ -75,5 +102,5 @@ def _options(values: Mapping[str, Any]) -> list[str]:
         text
         for key, value in values.items()
         if value is not None
-        for text in (f"--{key.replace('_', '-')}", str(value))
+        for text in (f"--{key.replace('_', '-')}", *([] if value is True else [str(value)]))
     ]

@@ -115,8 +115,8 @@ def result_writers(
     }
 
 
-def evaluation_id(plan: Plan, labels: Labels, misses: int = 0, label_error: float = 0.0) -> str:
-    """Sixteen hex digits: the hash of plan, labels, misses, label error rate and version."""
+def evaluation_id(plan: Plan, labels: Labels, misses: int | str = 0, label_error: float = 0.0) -> str:
+    """Sixteen hex digits: the hash of plan, labels, misses (or their bounds), label error rate and version."""
     digest = hashlib.sha256(f"{plan.plan_id}\0{__version__}\0{misses}\0{label_error!r}\0".encode())
     digest.update(f"{labels.about}\0{labels.why}\0".encode())
     for values in (labels.label, labels.votes, labels.positive_votes):

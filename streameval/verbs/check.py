@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from fractions import Fraction
@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
+import pyarrow as pa
 
 from streameval.curve import Curve
 from streameval.curve.at_cutoff import METRICS
@@ -25,8 +26,10 @@ from streameval.curve.targets import (
     target,
 )
 from streameval.errors import InputError, did_you_mean
+from streameval.notebook import Tabular
 from streameval.study import Study
 from streameval.study.result_files import Evaluation
+from streameval.types import Claim
 
 Outcome = Literal["pass", "fail", "inconclusive"]
 _PARTS = (
@@ -74,7 +77,39 @@ class Checked:
         return {"check": self.check, **bounds, "outcome": self.outcome, "labels": self.labels}
 
 
-def check(study: str | os.PathLike[str], checks: Sequence[str]) -> list[Checked]:
+@dataclass(frozen=True)
+class Checks(Tabular):
+    """What a gate says.
+
+    Attributes:
+        checked: Every check, in the order given.
+        claim: What the bounds promise, and so the outcomes.
+        why: Why these bounds promise nothing; empty where they are bounds.
+    """
+
+    checked: tuple[Checked, ...]
+    claim: Claim
+    why: str
+
+    def __iter__(self) -> Iterator[Checked]:
+        return iter(self.checked)
+
+    @property
+    def outcome(self) -> Outcome:
+        """The worst of all: one check that fails makes a gate fail, and else an inconclusive one decides."""
+        outcomes: dict[Outcome, None] = {one.outcome: None for one in self.checked}
+        worst: tuple[Outcome, ...] = ("fail", "inconclusive")
+        return next((one for one in worst if one in outcomes), "pass")
+
+    @property
+    def table(self) -> pa.Table:
+        """`check`, `lower`, `upper`, `outcome`, `labels`."""
+        kinds = [("check", pa.string()), ("lower", pa.float64()), ("upper", pa.float64()), ("outcome", pa.string()),
+                 ("labels", pa.int64())]  # fmt: skip
+        return pa.Table.from_pylist([one.as_dict() for one in self.checked], schema=pa.schema(kinds))
+
+
+def check(study: str | os.PathLike[str], checks: Sequence[str]) -> Checks:
     """Hold an evaluated study against conditions; all outcomes hold together, as its bounds do.
 
     Args:
@@ -90,7 +125,9 @@ def check(study: str | os.PathLike[str], checks: Sequence[str]) -> list[Checked]
         raise InputError("nothing is checked", _FORM)
     evaluation = Study(Path(study)).evaluation()
     labelled = int(evaluation.summary.get("account", {}).get("labelled", 0))
-    return [_checked(one, evaluation, labelled) for one in checks]
+    curve = evaluation.curve
+    why = "" if curve.proves else next(iter(curve.findings), "The bounds contradict each other.")
+    return Checks(tuple(_checked(one, evaluation, labelled) for one in checks), curve.claim, why)
 
 
 def _checked(text: str, evaluation: Evaluation, labelled: int) -> Checked:
@@ -145,7 +182,7 @@ def _bounds(text: str, evaluation: Evaluation, asked: tuple[str, str, str]) -> t
                 f"check '{text}': there is no {metric} at a {'precision' if kind == 'p' else 'recall'}", _FORM
             )
         share = target(cutoff, "precision" if kind == "p" else "recall")
-        return question(Extremes.of(curve.envelope, curve.misses), share) if curve.proves else (np.nan, np.nan)
+        return curve.over_misses(lambda extremes: question(extremes, share)) if curve.proves else (np.nan, np.nan)
     if metric not in METRICS and metric != "yield":
         raise InputError(
             f"check '{text}': there is no metric '{metric}' of a cutoff", did_you_mean(metric, [*METRICS, "yield"])

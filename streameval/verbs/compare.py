@@ -18,17 +18,23 @@ from streameval.methods import create
 from streameval.study import Study
 from streameval.study.comparison import Comparison, Side, alike, differences, subtract
 from streameval.study.judging import curve_of
+from streameval.study.rankings_comparison import RankingsComparison, compare_rankings
+from streameval.study.rankings_files import is_many
 from streameval.study.result_files import Evaluation
 from streameval.types import STRENGTH, TRUTH, Claim, Plan
 
 
-def compare(a: str | os.PathLike[str], b: str | os.PathLike[str], *, confidence: float = 0.95) -> Comparison:
-    """Compare two evaluated studies or exact results, of the same items or not.
+def compare(
+    a: str | os.PathLike[str], b: str | os.PathLike[str], *, confidence: float = 0.95
+) -> Comparison | RankingsComparison:
+    """Compare two evaluated studies or exact results, of the same items or not; or two results of many rankings.
 
     Each side's curve is computed anew at 1 − δ/2 (1 − δ where the other promises nothing by chance, or is exact), so
     that with probability ≥ 1 − δ the bounds of both hold, whatever one draw or list has to do with the other. Two
     orders of the same items, judged alike, have the same number of positives, on which the bounds of both are brought
     to bear.
+
+    Results of many rankings are compared on the rankings that both have, one by one (`RankingsComparison`).
 
     Args:
         confidence: 1 − δ, in (0, 1).
@@ -41,6 +47,11 @@ def compare(a: str | os.PathLike[str], b: str | os.PathLike[str], *, confidence:
         raise InputError(f"confidence is {confidence}, outside (0, 1)", "0.95 is usual")
     if Path(a).resolve() == Path(b).resolve():
         raise InputError(f"{a} would be compared with itself", "give two studies")
+    many = [is_many(Path(path)) for path in (a, b)]
+    if all(many):
+        return compare_rankings(Path(a), Path(b), confidence)
+    if any(many):
+        raise InputError(f"{(a, b)[many.index(True)]} holds many rankings, the other one", "compare like with like")
     read = [_read(path) for path in (a, b)]
     chances = sum(_by_chance(evaluation) for _, _, evaluation in read)
     share = 1 - (1 - confidence) / max(1, chances)
@@ -96,6 +107,9 @@ def _side(name: str, plan: Plan | None, evaluation: Evaluation, share: float) ->
         return Side(name, "exact", ranking, labelled, evaluation.curve, judged, evaluation.metrics)
     parameters = dict(evaluation.summary["parameters"])
     curve = evaluation.curve
+    if curve.misses_upper is not None:
+        raise StudyError(f"{name}: another study bounds its misses, and would need a share of the confidence",
+                         "evaluate both with --misses, or without")  # fmt: skip
     if _by_chance(evaluation):
         if create(plan.method, parameters).level is None:
             raise StudyError(f"{name}: method {plan.method} has no confidence to share")

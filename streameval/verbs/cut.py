@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Mapping
+from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
 from numbers import Integral
@@ -14,14 +15,19 @@ from typing import Any
 import pyarrow as pa
 
 from streameval.curve import Curve
-from streameval.curve.extremes import Extremes
 from streameval.curve.points import best_f
 from streameval.curve.targets import best_precision, parse_share, rank_at_precision, rank_at_recall
 from streameval.errors import InputError, StudyError, check_misses
+from streameval.labelling.options import Judging
 from streameval.rankings import open_planned
+from streameval.slices.plan import refuse_misses
 from streameval.study import Study
+from streameval.study.apply_cut import apply_cut
 from streameval.study.cut_files import Cut
+from streameval.study.judging import as_read, curve_of
+from streameval.study.missed import rest_of, sharing, with_rest
 from streameval.study.provenance import way_out
+from streameval.study.result_files import Evaluation
 from streameval.types import Plan
 
 Share = str | float | Decimal | Fraction
@@ -36,7 +42,9 @@ def cut(
     score: Any = None,
     f_beta: float | None = None,
     misses: int | None = None,
+    misses_from: str | os.PathLike[str] | None = None,
     ranking: Any = None,
+    apply: Any = None,
 ) -> Cut:
     """Find a cutoff that an evaluated study proves: the deepest of a precision, the first of a recall, or a given one.
 
@@ -48,14 +56,18 @@ def cut(
         rank: int, in 1..N.
         score: Keep every item of this score or better: they are counted, by one scan of the scores.
         f_beta: β ≥ 0: the rank whose proven F_β is the largest.
-        misses: Positives that the ranking never returned; by default what `evaluate` was given.
+        misses, misses_from: Positives that the ranking never returned, or an evaluated study of all that it never
+            returned; by default what `evaluate` was given.
         ranking: The ranking that was planned, where it lies in memory.
+        apply: Another list with the same score: the cut is then of its items that score at least as well as the last
+            one above the cutoff. Nothing is proven of them; `Cut.proof` is what holds of the study's own list.
 
     Returns:
         Cut: `Cut.write` writes its items.
 
     Raises:
-        InputError: None or several of the three; one out of range; one that no rank is proven to reach (says what is).
+        InputError: None or several of the targets; one out of range; one that no rank is proven to reach (says what
+            is); a list that a threshold cannot be applied to.
         StudyError: No results; bounds that prove nothing; a ranking that is not the planned one.
     """
     targets = {"precision": precision, "recall": recall, "rank": rank, "score": score, "f_beta": f_beta}
@@ -67,12 +79,15 @@ def cut(
     folder = Study(Path(study))
     plan, evaluation = folder.plan(), folder.evaluation()
     curve = evaluation.curve if misses is None else evaluation.curve.with_misses(misses)
+    if misses_from is not None:
+        curve = _beside(plan, evaluation, Path(misses_from), misses)
+        asked["misses_from"] = os.fspath(misses_from)
     _refuse_unproven(curve, folder.folder, plan, evaluation.summary)
     chosen = _at_score(plan, score, ranking) if score is not None else _chosen(curve, asked)
     if misses is not None:
         asked["misses"] = misses
     at = curve.at([chosen]).to_pylist()[0]
-    return Cut(
+    found = Cut(
         rank=chosen,
         score=_score(plan, at, ranking),
         holds={name: value for name, value in at.items() if name not in ("rank", "score")},
@@ -84,6 +99,19 @@ def cut(
         estimates=curve.basis,
         _ranking=ranking,
     )
+    return found if apply is None else apply_cut(found, apply)
+
+
+def _beside(plan: Plan, evaluation: Evaluation, folder: Path, misses: int | None) -> Curve:
+    """The curve of an evaluation, with half of δ kept for a study of what was never returned."""
+    if misses is not None:
+        raise InputError("misses were given as a number and as a study", "give one of them")
+    rest = rest_of(folder, plan)
+    refuse_misses(plan, 1)
+    summary, stored = evaluation.summary, evaluation.curve
+    read_as = sharing(as_read(plan, Judging(assume=summary.get("assume"))), rest)
+    curve = curve_of(read_as, evaluation.labels, float(summary["label_error"]))
+    return replace(with_rest(curve, plan, rest), score=stored.score, center=stored.center, basis=stored.basis)
 
 
 def _refuse_unproven(curve: Curve, folder: Path, plan: Plan, summary: Mapping[str, Any]) -> None:
@@ -142,7 +170,7 @@ def _at_score(plan: Plan, score: Any, ranking: Any) -> int:
 
 
 def _deepest(curve: Curve, precision: Share) -> int:
-    deepest, _ = rank_at_precision(Extremes.of(curve.envelope, curve.misses), parse_share(precision, "precision"))
+    deepest, _ = rank_at_precision(curve.extremes()[0], parse_share(precision, "precision"))
     if not deepest:
         rank, best = best_precision(curve.envelope)
         raise InputError(
@@ -155,7 +183,7 @@ def _deepest(curve: Curve, precision: Share) -> int:
 def _best(curve: Curve, beta: float) -> int:
     if not 0 <= beta < math.inf:
         raise InputError(f"beta is {beta}", "it is a weight of 0 or more; 1 weighs precision and recall alike")
-    found = best_f(curve.envelope, curve.misses, beta)
+    found = best_f(curve.envelope, curve.misses if curve.misses_upper is None else curve.misses_upper, beta)
     if found is None:
         raise InputError("no positive is proven to be in this list, so no F is above 0")
     return found
@@ -163,14 +191,14 @@ def _best(curve: Curve, beta: float) -> int:
 
 def _first(curve: Curve, recall: Share) -> int:
     share = parse_share(recall, "recall")
-    _, last = rank_at_recall(Extremes.of(curve.envelope, curve.misses), share)
+    _, last = curve.over_misses(lambda extremes: rank_at_recall(extremes, share))
     if math.isnan(last):
         raise InputError("the list has no positives, so it has no recall")
     if math.isinf(last):
         best = curve.at([curve.n_items]).column("recall_lower")[0].as_py() or 0.0
         raise InputError(
             f"no rank is proven to have recall {recall}",
-            f"all {curve.n_items:,} items are proven to have {best:.6g}, with {curve.misses:,} misses",
+            f"all {curve.n_items:,} items are proven to have {best:.6g}, with {curve.misses_text} misses",
         )
     return int(last)
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from streameval import __version__
 from streameval.curve import Curve
 from streameval.curve.label_error import check_label_error
-from streameval.errors import InputError, check_misses
+from streameval.errors import InputError, StudyError, check_misses
 from streameval.labelling.issues import KINDS, place_of
 from streameval.labelling.match_items import Items
 from streameval.labelling.options import Judging, LabelColumns
@@ -28,6 +28,7 @@ from streameval.slices.plan import refuse_misses, slice_results
 from streameval.stores.transfer import copied
 from streameval.study import Study
 from streameval.study.judging import as_read, half_width_of, slice_curves, tally_stored, whole_curve
+from streameval.study.missed import Rest, rest_of, sharing, with_rest
 from streameval.study.missing import completed
 from streameval.study.result_files import Evaluation, evaluation_id
 from streameval.study.vote_store import Given, rows_of
@@ -41,6 +42,7 @@ def evaluate(
     *,
     labels: Sequence[Any] | Any = (),
     misses: int = 0,
+    misses_from: str | os.PathLike[str] | None = None,
     **options: Any,
 ) -> Evaluation:
     """Evaluate a study with all labels it has been given so far.
@@ -51,6 +53,8 @@ def evaluate(
             PyCapsule protocol. Each row is a vote. A source given before adds nothing; with none, the labels stored
             before are evaluated.
         misses: Positives that the ranking never returned: they count in recall, F, average precision and AUC.
+        misses_from: An evaluated study of the items that were never returned: misses are then bounded by its labels,
+            and both studies share δ.
         options: `on`, `label`, `annotator`, `time`, `source`: columns (`streameval.labelling.options.LabelColumns`).
             `vote`, `prefer`, `label_error`, `assume`, `strict`: see `Judging` there.
 
@@ -67,22 +71,40 @@ def evaluate(
     columns, judging = split((LabelColumns, Judging), options, "evaluate")
     check_label_error(judging.label_error)
     vote_rule(judging.vote)
+    if misses and misses_from is not None:
+        raise InputError("misses were given as a number and as a study", "give one of them")
     folder = Study(Path(study))
-    sources = [labels] if _is_one(labels) else list(labels)
     with folder.changing():
-        return _evaluated(folder, sources, misses, columns, judging)
+        plan = folder.plan()
+        if "per" in plan.notes:
+            raise StudyError(f"{folder.folder}: is a study of many rankings", "evaluate it with evaluate_rankings")
+        rest = None if misses_from is None else rest_of(Path(misses_from), plan)
+        refuse_misses(plan, misses or int(rest is not None))
+        return _evaluated(folder, plan, sources_of(labels), rest or misses, (columns, judging))
 
 
-def _evaluated(folder: Study, sources: list[Any], misses: int, columns: LabelColumns, judging: Judging) -> Evaluation:
-    """Store the labels, compute, and write every result."""
-    plan = folder.plan()
-    if awaits_judge(plan):
-        raise InputError(f"{folder.folder}: its judge has not answered, and nobody may label before it has",
-                         "give its answers with --judge-labels FILE")  # fmt: skip
-    refuse_misses(plan, misses)
-    read_as = as_read(plan, judging)
-    items = folder.items(plan)
-    read = _read(sources, plan, items, columns)
+def sources_of(labels: Sequence[Any] | Any) -> list[Any]:
+    """The sources that were given, one or several."""
+    return [labels] if _is_one(labels) else list(labels)
+
+
+@dataclass(frozen=True)
+class TakenIn:
+    """Labels of a study after those that were given now came in.
+
+    Attributes:
+        given: What is said of each source that was given now.
+        new: By id of such a source: whether it was new to the study.
+    """
+
+    tallied: Tallied
+    given: list[dict[str, Any]]
+    new: dict[str, bool]
+
+
+def take_in(folder: Study, plan: Plan, sources: list[Any], columns: LabelColumns, judging: Judging) -> TakenIn:
+    """Store labels, and count all that the study has; errors as in `evaluate`."""
+    read = _read(sources, plan, folder.items(plan), columns)
     whole = folder.labels.with_new(read)
     refuse_grades(rows_of(whole), vote_rule(judging.vote))
     if whole:
@@ -93,13 +115,6 @@ def _evaluated(folder: Study, sources: list[Any], misses: int, columns: LabelCol
     stored = folder.labels.sources()
     if not stored:
         raise InputError(f"{folder.folder}: no labels yet", "give them with --labels FILE")
-    tallied = tally_stored(folder, plan, judging, stored)
-    thresholds = folder.thresholds(plan)
-    curve, parts = _curves(plan, read_as, tallied, judging.label_error)
-    curve = curve.with_misses(misses)
-    slices = slice_results(plan, tallied.labels, parts, thresholds)
-    if thresholds is not None:
-        curve = curve.with_score(thresholds)
     given = [
         {
             **votes.facts(),
@@ -109,13 +124,35 @@ def _evaluated(folder: Study, sources: list[Any], misses: int, columns: LabelCol
         }
         for votes in read
     ]
-    summary = {**_summary(read_as, tallied, curve, judging), "study": plan.plan_id}
+    return TakenIn(tally_stored(folder, plan, judging, stored), given, new)
+
+
+def _evaluated(
+    folder: Study, plan: Plan, sources: list[Any], missed: Rest | int, how: tuple[LabelColumns, Judging]
+) -> Evaluation:
+    """Store the labels, compute, and write every result."""
+    if awaits_judge(plan):
+        raise InputError(f"{folder.folder}: its judge has not answered, and nobody may label before it has",
+                         "give its answers with --judge-labels FILE")  # fmt: skip
+    columns, judging = how
+    rest, known = (None, missed) if isinstance(missed, int) else (missed, 0)
+    read_as = sharing(as_read(plan, judging), rest)
+    taken = take_in(folder, plan, sources, columns, judging)
+    tallied, thresholds = taken.tallied, folder.thresholds(plan)
+    curve, parts = _curves(plan, read_as, tallied, judging.label_error)
+    curve = curve.with_misses(known) if rest is None else with_rest(curve, plan, rest)
+    slices = slice_results(plan, tallied.labels, parts, thresholds)
+    if thresholds is not None:
+        curve = curve.with_score(thresholds)
+    summary = {**_summary(as_read(plan, judging), tallied, curve, judging), "study": plan.plan_id}
+    summary |= {} if rest is None else rest.facts(curve)
     said = {"by": plan.by, "slices": [one.facts() for one in slices]} if slices else {}
     said["votes"] = folder.labels.state()
-    summary |= {"agreement": tallied.agreement.as_dict(), "sources": given, **said}
+    summary |= {"agreement": tallied.agreement.as_dict(), "sources": taken.given, **said}
     table = with_weight(tallied.labels.table, plan, 4)
     identity = summary["evaluation_id"]
-    evaluation = Evaluation(identity, table, curve, curve.table, metrics(curve), summary, tallied.issues, slices, new)
+    found = (metrics(curve), summary, tallied.issues, slices, taken.new)
+    evaluation = Evaluation(identity, table, curve, curve.table, *found)
     folder.save_evaluation(
         evaluation, render(folder.folder.resolve().name, plan, evaluation), database_of(folder, plan, evaluation)
     )
@@ -183,8 +220,9 @@ def _is_one(labels: Any) -> bool:
 
 
 def _summary(plan: Plan, tallied: Tallied, curve: Curve, judging: Judging) -> dict[str, Any]:
+    missed = curve.misses if curve.misses_upper is None else curve.misses_text
     return {
-        "evaluation_id": evaluation_id(plan, tallied.labels, curve.misses, judging.label_error),
+        "evaluation_id": evaluation_id(plan, tallied.labels, missed, judging.label_error),
         "version": __version__,
         "n_items": plan.n_items,
         "misses": curve.misses,

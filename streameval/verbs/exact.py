@@ -2,48 +2,50 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 import pyarrow as pa
 
-from streameval import __version__
 from streameval.counting import Summed
 from streameval.counting.block_sums import UnorderedError
 from streameval.counting.by_score import Limits, sum_by_score
 from streameval.counting.in_stored_order import slide, sum_in_stored_order
 from streameval.counting.labelled_rows import LabelledRows, labelled_rows
-from streameval.counting.lookups import Places
 from streameval.counting.scans import LabelledScans
-from streameval.curve import Curve
-from streameval.curve.envelope import Points, lift
 from streameval.engines import Engine, engine_of
 from streameval.errors import InputError, check_misses
-from streameval.methods.checks.sliding import Sliding, WindowResult, smallest_window
+from streameval.methods.checks.sliding import Sliding
 from streameval.metrics import cutoffs
-from streameval.metrics.exact import Counted, metrics
+from streameval.options import split
 from streameval.progress import Progress, silent
+from streameval.queries.evaluate import Opened, evaluate_rankings
+from streameval.queries.options import PerRanking
 from streameval.rankings import open_ranking
 from streameval.rankings.ranking import Ranking
 from streameval.reporting.page import render
+from streameval.reporting.rankings_page import render as render_rankings
 from streameval.rows.options import RankingOptions
+from streameval.rows.units import readers
 from streameval.stores.scratch import ScratchFile
 from streameval.stores.temporary import temporary_folder
 from streameval.stores.transfer import copied
 from streameval.study import Study
-from streameval.study.result_files import NO_LABELS, Evaluation, save_exact
-from streameval.types import Claim
+from streameval.study.exact_results import curve_of, evaluation_of
+from streameval.study.rankings_files import RankingsEvaluation, collected, identity_of, results, save
+from streameval.study.result_files import Evaluation, save_exact
 from streameval.typing import Int64Array
+from streameval.verbs.sql import rankings_writer
 from streameval.verbs.sql import writer as database_of
 
 _EVERY_RANK = 10_000
 _RATIO = 1.001
 _BASE_MEMORY = 0.35  # of --memory: decoded units and what sums need beside the counters
+_BYTES_PER_ROW = {False: 20, True: 60}  # of a unit at work and of those that wait, by whether it has scores
 
 
 @dataclass(frozen=True)
@@ -81,6 +83,7 @@ class Windows:
 NO_WINDOWS = Windows()
 
 
+@overload
 def exact(
     ranking: Any,
     *,
@@ -94,8 +97,35 @@ def exact(
     options: RankingOptions | None = None,
     engine: Engine | str = "local",
     progress: Progress = silent,
-) -> Evaluation:
-    """Evaluate a list whose every item has a label.
+) -> Evaluation: ...
+@overload
+def exact(
+    ranking: Any,
+    *,
+    label: str,
+    per: str | Sequence[str],
+    out: str | os.PathLike[str] | None = None,
+    options: RankingOptions | None = None,
+    progress: Progress = silent,
+    **many: Any,
+) -> RankingsEvaluation: ...
+def exact(
+    ranking: Any,
+    *,
+    label: str,
+    labels: Any = None,
+    on: str | None = None,
+    misses: int = 0,
+    tolerance: float = 0.0,
+    windows: Windows = NO_WINDOWS,
+    out: str | os.PathLike[str] | None = None,
+    options: RankingOptions | None = None,
+    engine: Engine | str = "local",
+    progress: Progress = silent,
+    per: str | Sequence[str] | None = None,
+    **many: Any,
+) -> Evaluation | RankingsEvaluation:
+    """Evaluate a list whose every item has a label; with `per`, many lists at once.
 
     Args:
         ranking: As for `plan`. With a score its rows may lie in any order: they are counted, not sorted.
@@ -112,16 +142,31 @@ def exact(
             study.duckdb.
         engine (Engine or {"local", "spark"}): What reads the list; the same comes of it, byte for byte. Labels beside
             the list, and windows, are read on this machine only.
+        per: Columns that name the ranking of a row, such as a query's, where the list holds many rankings.
+        **many: Of a list of many rankings: `at`, `gain`, `no_positives`, `item`, `ties`, `positives`
+            (`streameval.queries.options.PerRanking`).
 
     Returns:
-        Evaluation: Its curve has coverage "exact": at its cutoffs, lower and upper differ only where tied items leave
-            the order open; between two cutoffs they are what the yields there allow. Where a tolerance was given, and
-            scores were counted in bins that still hold several, it is "simultaneous" with probability 1: the truth
-            lies between lower and upper.
+        RankingsEvaluation: With `per`: a row for each ranking, which is read into memory unless `out` is given, and
+            their means; the folder receives rankings.parquet, metrics.parquet, by_size.parquet, histograms.parquet,
+            evaluation.json, report.html and study.duckdb.
+        Evaluation: Without. Its curve has coverage "exact": at its cutoffs, lower and upper differ only where tied
+            items leave the order open; between two cutoffs they are what the yields there allow. Where a tolerance was
+            given, and scores were counted in bins that still hold several, it is "simultaneous" with probability 1: the
+            truth lies between lower and upper.
 
     Raises:
         InputError: A label that is missing or not 0/1, a score that is missing, negative misses; names the place.
     """
+    if per is not None or many:
+        (asked,) = split((PerRanking,), {"per": per or (), **many}, "exact")
+        plain = (labels, on, misses, tolerance, windows, engine) == (None, None, 0, 0.0, NO_WINDOWS, "local")
+        if not asked.per or not plain:
+            raise InputError(*_MANY)
+        tables: list[pa.Table] = []
+        sink = collected(tables)
+        means = exact_per(ranking, label, asked, out=out, options=options, opened=sink, progress=progress)
+        return means if out is not None else replace(means, rankings=pa.concat_tables(tables))
     misses = check_misses(misses)
     if not 0 <= tolerance < 1:
         raise InputError(f"tolerance is {tolerance:g}, outside [0, 1)", "it is a width, such as 1e-6")
@@ -137,6 +182,37 @@ def exact(
         folder = Path(out)
         save_exact(folder, found, render(folder.resolve().name, None, found), database_of(Study(folder), None, found))
     return found
+
+
+_MANY = (
+    "options of many rankings go with per, and not with labels, on, misses, tolerance, windows or an engine",
+    "name the columns of a ranking with per (--per); labels are a column of the list, and positives that were never "
+    "returned a table (positives)",
+)
+
+
+def exact_per(
+    ranking: Any,
+    label: str,
+    asked: PerRanking,
+    *,
+    out: str | os.PathLike[str] | None,
+    options: RankingOptions | None,
+    opened: Opened,
+    progress: Progress = silent,
+) -> RankingsEvaluation:
+    """Evaluate many rankings as `exact` does; without `out`, `opened` receives the rows of each."""
+    source = open_ranking(ranking, options or RankingOptions())
+    description = source.description()
+    identity = identity_of(source.fingerprint, label, asked, description)
+
+    def run(rows: Opened) -> RankingsEvaluation:
+        return results(identity, evaluate_rankings(source, label, asked, rows, progress), description)
+
+    if out is None:
+        return run(opened)
+    folder = Path(out)
+    return save(folder, identity, run, lambda found: render_rankings(folder.resolve().name, found), rankings_writer)
 
 
 def _refuse_apart(labels: Any, sliding: Sliding | None) -> None:
@@ -157,8 +233,9 @@ def _evaluated(truth: Truth, limits: Limits, misses: int, sliding: Sliding | Non
                              "store it sorted, or ask for no windows")  # fmt: skip
         slide(truth.rows, sliding, truth.scans.threads)
     truth.ranking.rows.check_unchanged()
-    curve = _curve(summed, ranks, misses)
-    return _evaluation(truth, summed, curve, sliding.result() if sliding else ())
+    curve = curve_of(summed, ranks, misses)
+    windows = sliding.result() if sliding else ()
+    return evaluation_of(truth.ranking.description(), truth.rows.label, summed, curve, windows)
 
 
 def curve_cutoffs(n_items: int) -> Int64Array:
@@ -182,8 +259,26 @@ def _open(
         columns = LabelColumns(on=external[1], label=label)
         with copied(external[0]) as place:
             rows = replace(rows, joined_labels=join_labels(place, columns, rows.n_items, keys, external[2]))
-    threads = options.threads or os.cpu_count() or 1
-    return Truth(ranking, engine.labelled(rows, threads), options.memory * 1e9 * (1 - _BASE_MEMORY))
+    threads, room = _readers(rows, options)
+    return Truth(ranking, engine.labelled(rows, threads), options.memory * 1e9 - room)
+
+
+def _readers(rows: LabelledRows, options: RankingOptions) -> tuple[int, float]:
+    """As many threads as the memory allows, and bytes for what they decode.
+
+    Raises:
+        InputError: The memory does not hold one unit and what is counted.
+    """
+    memory, each = options.memory * 1e9, _BYTES_PER_ROW[rows.order is not None]
+    largest = max(unit.rows for unit in rows.units)
+    room = max(_BASE_MEMORY * memory, float(each * largest))
+    if room > (1 - _BASE_MEMORY) * memory:
+        least = np.ceil(each * largest / (1 - _BASE_MEMORY) / 1e6) / 1e3
+        raise InputError(
+            f"{options.memory:g} GB of memory cannot hold a row group of {largest:,} rows and what is counted",
+            f"the least that works is --memory {least:g}",
+        )
+    return min(options.threads or os.cpu_count() or 1, max(1, readers(rows.units, each, room))), room
 
 
 def _sum(truth: Truth, ranks: Int64Array, limits: Limits, progress: Progress) -> Summed:
@@ -196,80 +291,3 @@ def _sum(truth: Truth, ranks: Int64Array, limits: Limits, progress: Progress) ->
         except UnorderedError:
             pass  # statistics allow for it, but it is not: count scores instead
     return sum_by_score(truth.scans, ranks, order.scores, replace(limits, span=order.span), progress)
-
-
-def _curve(summed: Summed, ranks: Int64Array, misses: int) -> Curve:
-    start, found, size, positives = (summed.totals.cut[:, i] for i in range(4))
-    inside = ranks - start
-    late = found + np.maximum(0, inside - (size - positives))
-    early = found + np.minimum(positives, inside)
-    points = Points(ranks, late.astype(np.float64), early.astype(np.float64))
-    claim = Claim("exact", None, "every item has a label") if summed.unresolved is None else _BINNED
-    return Curve(
-        n_items=summed.totals.n_items,
-        envelope=lift(summed.totals.n_items, points),
-        grid=ranks,
-        claim=claim,
-        score=summed.scores,
-        misses=misses,
-    )
-
-
-def _evaluation(truth: Truth, summed: Summed, curve: Curve, windows: Sequence[WindowResult]) -> Evaluation:
-    margin = summed.unresolved.grouped if summed.unresolved else (0.0, 0.0)
-    places = Places(summed.totals, summed.read_groups)
-    order = "known" if summed.unresolved is None else "binned" if summed.unresolved.wide else "pure bins"
-    rows = metrics(Counted(places, curve.envelope, curve.misses, summed.score_at, margin, order))
-    table, totals = curve.table, summed.totals
-    description = truth.ranking.description()
-    identity = _identity(description, truth.rows.label, rows, curve)
-    summary: dict[str, Any] = {
-        "evaluation_id": identity,
-        "study": None,
-        "version": __version__,
-        "n_items": curve.n_items,
-        "positives": totals.positives,
-        "misses": curve.misses,
-        "method": "exact",
-        "parameters": {"label": truth.rows.label},
-        "ranking": description,
-        "how": summed.how,
-        "ties": _ties(summed),
-        "brackets": {
-            "average_precision": summed.unresolved.average_precision if summed.unresolved else 0.0,
-            "roc_auc": summed.unresolved.roc_auc if summed.unresolved else 0.0,
-        },
-        "claim": curve.claim.as_dict(),
-        "findings": [],
-        "diagnostics": {
-            "windows": [result.as_dict() for result in windows],
-            "smallest_window": smallest_window(windows),
-        },
-        "half_width": {**_half_width(curve), "labels_for_half": None},
-        "account": {"planned": curve.n_items, "labelled": curve.n_items},
-        "sources": [],
-    }
-    return Evaluation(identity, NO_LABELS, curve, table, rows, summary)
-
-
-_BINNED = Claim(
-    "simultaneous", 1.0, "nothing: every item has a label, and items whose scores fall into one bin may be in any order"
-)
-
-
-def _ties(summed: Summed) -> str:
-    """Whether items of one score leave the order open: bins of several scores do not tell."""
-    if summed.unresolved is None:
-        return "open" if summed.totals.mixed else "none that matter"
-    return "open" if summed.unresolved.ties else "not told apart from bins"
-
-
-def _half_width(curve: Curve) -> dict[str, Any]:
-    return {"alpha": 0.0, "rank": curve.n_items} if curve.claim.coverage == "exact" else asdict(curve.half_width())
-
-
-def _identity(description: dict[str, Any], label: str, rows: pa.Table, curve: Curve) -> str:
-    digest = hashlib.sha256(f"exact\0{__version__}\0{description}\0{label}\0{curve.misses}\0".encode())
-    for values in (curve.envelope.lower, curve.envelope.upper, rows.column("lower").to_numpy(zero_copy_only=False)):
-        digest.update(np.ascontiguousarray(values).tobytes())
-    return digest.hexdigest()[:16]

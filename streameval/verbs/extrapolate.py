@@ -29,7 +29,7 @@ def extrapolate_study(
         to: R_T in (0, 1).
         ranks: Cutoffs to extrapolate from; by default the powers of ten below N.
         population: Items that the ranking was drawn from; by default its items and the misses that `evaluate` was told
-            of.
+            of, or all items of the study that bounds them.
 
     Returns:
         table: `rank` int64; `recall`, `precision` estimated there; `extrapolated_lower`, `extrapolated`,
@@ -42,13 +42,13 @@ def extrapolate_study(
         InputError: A target outside (0, 1), a rank outside 1..N, a population too small.
         StudyError: No results, or bounds that contradict themselves.
     """
-    curve = Study(Path(study)).evaluation().curve
-    least = curve.n_items + curve.misses
+    evaluation = Study(Path(study)).evaluation()
+    curve, rest = evaluation.curve, evaluation.summary.get("misses_from")
+    least = curve.n_items + (curve.misses if rest is None else int(rest["n_items"]))
     everything = least if population is None else population
     if everything < least:
-        raise InputError(
-            f"a population of {everything:,} cannot hold {curve.n_items:,} items and {curve.misses:,} misses"
-        )
+        other = f"{curve.misses:,} misses" if rest is None else f"{rest['n_items']:,} that it never returned"
+        raise InputError(f"a population of {everything:,} cannot hold {curve.n_items:,} items and {other}")
     if not curve.envelope.consistent:
         raise StudyError(f"{study}: its bounds contradict themselves", "see the findings of `streameval evaluate`")
     chosen = np.asarray(cutoffs(curve.n_items)[:-1] if ranks is None else ranks, dtype=np.int64)
@@ -64,8 +64,9 @@ _SCHEMA = pa.schema([("rank", pa.int64()), *((name, pa.float64()) for name in _F
 def _row(curve: Curve, rank: int, to: float, population: int) -> dict[str, float | bool | None]:
     bounded = curve.at([rank, curve.n_items])
     low, estimates, high = (bounded.column(name).to_pylist() for name in ("yield_lower", "yield", "yield_upper"))
-    positives = None if estimates[1] is None else estimates[1] + curve.misses
-    bounds = interval(Counts(rank, (low[0], high[0]), (low[1] + curve.misses, high[1] + curve.misses), population), to)
+    few, many = curve.misses, curve.misses if curve.misses_upper is None else curve.misses_upper
+    positives = None if estimates[1] is None else estimates[1] + (few + many) / 2
+    bounds = interval(Counts(rank, (low[0], high[0]), (low[1] + few, high[1] + many), population), to)
     row: dict[str, float | bool | None] = {
         "rank": rank,
         "recall": estimates[0] / positives if positives else None,

@@ -65,14 +65,14 @@ def plan(
             is there.
     """
     folder = planned_study(study)
-    before, known = _planned(folder), known_seed(folder, seed)
+    before, known = planned_ids(folder), known_seed(folder, seed)
     if parameters.get("judge_sample") is not None and judge is not None:
         raise InputError("a judge is a column, or is asked about a sample", "leave out judge, or judge-sample")
     judges = _judge(judge if parameters.get("judge_sample") is None else "judge", judge_classes)
     how = Drawing(method, fresh_seed() if known is None else known, by, judges)
     drawn, _ = draw(ranking, how, options, parameters, progress)
     with folder.planning():
-        now = _planned(folder)
+        now = planned_ids(folder)
         if now != before and drawn.plan_id not in now:
             raise OutsideError(
                 f"{folder.folder}: another command has planned it meanwhile", "run the same command again"
@@ -95,7 +95,7 @@ def planned_study(study: str | os.PathLike[str]) -> Study:
     return Study(Path(study))
 
 
-def _planned(study: Study) -> tuple[str, ...]:
+def planned_ids(study: Study) -> tuple[str, ...]:
     """Ids of the plan that a study holds; none where there is none that can be read."""
     try:
         return study.plan().study_ids if study.exists else ()

@@ -13,12 +13,17 @@ import pyarrow as pa
 
 from streameval.curve import Curve
 from streameval.reporting.sentences import band_meaning
+from streameval.rows import open_rows
+from streameval.rows.options import RankingOptions
 from streameval.slices.files import slice_tables
 from streameval.stores.temporary import temporary_folder
 from streameval.study import Study
+from streameval.study.database.rankings import SAMPLE_TABLES, plain_database, rankings_database
 from streameval.study.database.session import Session
 from streameval.study.database.writer import database
 from streameval.study.provenance import commands
+from streameval.study.rankings_files import RANKINGS, RankingsEvaluation, is_many, read_results
+from streameval.study.rankings_sample import RankingsSample, is_sample, read_sample
 from streameval.study.result_files import Evaluation
 from streameval.types import Plan
 
@@ -37,7 +42,8 @@ def sql(
             the macros precision_at(k), recall_at(k), yield_at(k), f_measure(k, beta), rank_at_precision(x),
             rank_at_recall(x), threshold_at(k), and the aggregate weighted_mean(x, weight). Of a plan by slices also
             slices, slice_curve, slice_envelope, slice_metrics, slice_counts, and the same macros of one slice:
-            slice_precision_at(s, k) …
+            slice_precision_at(s, k) … Of many rankings (`exact` with `per`): rankings, metrics, by_size, histograms,
+            provenance, and no macros.
         files (mapping of name to path): Files that the query may read besides, each under its name.
         memory: GB that the query may take, its answer included.
 
@@ -65,13 +71,32 @@ def connect(
     anything.
     """
     folder = Study(Path(study))
-    evaluation = folder.evaluation()
-    plan = folder.plan() if folder.exists else None
     with temporary_folder("streameval-sql") as room:
         path = room / "study.duckdb"
-        writer(folder, plan, evaluation)(str(path))
+        _writer(folder)(str(path))
         with Session(path, files, memory) as session:
             yield session
+
+
+def _writer(folder: Study) -> Callable[[str], None]:
+    """Give the writer of the database of whatever a folder holds."""
+    if is_sample(folder.folder):
+        return sample_writer(read_sample(folder.folder))
+    if is_many(folder.folder):
+        return rankings_writer(read_results(folder.folder), folder.folder / RANKINGS)
+    evaluation = folder.evaluation()
+    return writer(folder, folder.plan() if folder.exists else None, evaluation)
+
+
+def rankings_writer(found: RankingsEvaluation, rankings: Path) -> Callable[[str], None]:
+    """Give the writer of `study.duckdb` of many rankings, whose rows are in a file."""
+    tables = {"metrics": found.metrics, "by_size": found.by_size, "histograms": found.histograms}
+    return rankings_database(open_rows(str(rankings), RankingOptions()), tables, found.summary)
+
+
+def sample_writer(found: RankingsSample) -> Callable[[str], None]:
+    """Give the writer of `study.duckdb` of rankings that were drawn."""
+    return plain_database(lambda: found.tables, SAMPLE_TABLES)
 
 
 def writer(folder: Study, plan: Plan | None, evaluation: Evaluation) -> Callable[[str], None]:
@@ -110,6 +135,7 @@ def _slices(plan: Plan | None, evaluation: Evaluation) -> dict[str, pa.Table]:
 
 _BOUNDED = {
     "misses": pa.int64(),
+    "misses_upper": pa.int64(),
     "positives_lower": pa.float64(),
     "positives_upper": pa.float64(),
     "coverage": pa.string(),
@@ -124,7 +150,9 @@ _BOUNDED = {
 def _bounded(curve: Curve) -> dict[str, Any]:
     """The facts of a list that macros need besides its envelope, and the claim of its bounds."""
     e = curve.envelope
-    ends = {"misses": curve.misses, "positives_lower": e.lower[-1], "positives_upper": e.upper[-1]}
+    most = curve.misses if curve.misses_upper is None else curve.misses_upper
+    ends = {"misses": curve.misses, "misses_upper": most}
+    ends |= {"positives_lower": e.lower[-1], "positives_upper": e.upper[-1]}
     return {**ends, **curve.claim.as_dict(), "proves": curve.proves}
 
 

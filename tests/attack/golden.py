@@ -270,9 +270,9 @@ def null_count_below_zero() -> Damaged:
 
 
 def text_no_longer_utf8() -> Damaged:
-    """Nothing else is said of it."""
-    file = _file(**_PLAIN, write_statistics=False)
-    at = file.raw.index("é".encode(), _data_page(_chunk(file, b"text", 0)).at)
+    """It is still within its statistics."""
+    file = _file(**_PLAIN)
+    at = file.raw.rindex("é".encode(), 0, _data_page(_chunk(file, b"text", 0)).end)
     return file, _with_bytes(file, at, b"\xff")
 
 

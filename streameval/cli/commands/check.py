@@ -25,31 +25,22 @@ def check(study: Path, *checks: str, summary: Path | None = None, output: Output
         summary: File to add the outcome to, as Markdown: the summary page of a CI job, say.
     """
     from streameval.reporting.sentences import band_meaning
-    from streameval.study import Study
     from streameval.verbs.check import check as verb
 
     found = verb(study, checks)
-    curve = Study(study).evaluation().curve
-    claim = curve.claim
-    outcome = _worst([one.outcome for one in found])
+    claim, outcome = found.claim, found.outcome
     cells = [
         [one.check, *(_number(side) for side in (one.lower, one.upper)), one.outcome, _needed(one)] for one in found
     ]
     head = ["check", "lower", "upper", "outcome", "labels that may decide"]
     meaning = band_meaning(claim)
-    said = f"{meaning[0].upper()}{meaning[1:]}; assumed: {claim.assumes}. {claim.caution}".rstrip()
-    if not curve.proves and curve.findings:
-        said = curve.findings[0]
+    said = found.why or f"{meaning[0].upper()}{meaning[1:]}; assumed: {claim.assumes}. {claim.caution}".rstrip()
     if summary is not None:
         _append(summary, f"{study}: {outcome}", [head, *cells], said)
     result: dict[str, Any] = {"study": str(study), "outcome": outcome, "checks": [one.as_dict() for one in found],
-                              "claim": claim.as_dict(), "why": "" if curve.proves else said}  # fmt: skip
+                              "claim": claim.as_dict(), "why": found.why}  # fmt: skip
     output.say(result, [*columns(head, cells), said, "", outcome])
     return {"pass": EXIT_DONE, "fail": EXIT_FAILS, "inconclusive": EXIT_INCONCLUSIVE}[outcome]
-
-
-def _worst(outcomes: list[str]) -> str:
-    return next((one for one in ("fail", "inconclusive") if one in outcomes), "pass")
 
 
 def _number(value: float) -> str:

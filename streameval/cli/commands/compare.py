@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 from streameval.cli.options import Switch, existing
 from streameval.cli.output import Output, columns
+from streameval.errors import InputError
 
 if TYPE_CHECKING:
     from streameval.study.comparison import Comparison, Side
+    from streameval.study.rankings_comparison import RankingsComparison
 
 
 def compare(
@@ -24,6 +26,8 @@ def compare(
 ) -> None:
     """Compare two evaluated studies or exact results: every difference with bounds, and whether it is established.
 
+    Of two results of many rankings (exact --per): the means of the differences on the rankings that both have.
+
     Example: streameval compare old-model new-model --plot both.html
 
     Args:
@@ -36,11 +40,15 @@ def compare(
     from streameval.reporting.comparison import claim_sentence, save_comparison, verdict
     from streameval.reporting.sentences import estimate_sentence
     from streameval.reporting.simulation import kind_of
+    from streameval.study.rankings_comparison import RankingsComparison
     from streameval.verbs.compare import compare as verb
 
     if plot is not None:
         kind_of(plot)  # refused before the work, not after
     found = verb(a, b, confidence=confidence)
+    if isinstance(found, RankingsComparison):
+        _say_rankings(found, (out, plot), output)
+        return
     save_comparison(found, out, plot, existing(overwrite))
     output.event("compare", a=str(a), b=str(b), coverage=found.claim.coverage)
     rows = found.differences.to_pylist()
@@ -73,3 +81,33 @@ def _lines(found: Comparison, rows: list[dict[str, Any]], verdict: str) -> list[
         for row in shown
     ]  # fmt: skip
     return [*sides(found), "", verdict, "", *columns(["", "a", "b", "a - b at least", "at most", "higher"], cells)]
+
+
+def _say_rankings(found: RankingsComparison, files: tuple[Path | None, Path | None], output: Output) -> None:
+    from streameval.reporting.comparison import difference_number
+
+    if files != (None, None):
+        raise InputError("--out and --plot are for curves", "--json prints every difference of many rankings")
+    rows = found.differences.to_pylist()
+    only = (("a", found.only_a), ("b", found.only_b))
+    alone = "".join(f" {count:,} of {name} alone are left out." for name, count in only if count)
+    cells = [
+        [f"{row['metric']} {row['argument']}".strip(), *(difference_number(row[key], "-") for key in _PAIRED),
+         row["higher"] or "-", f"{row['a_higher'] or 0:,}", f"{row['b_higher'] or 0:,}"] for row in rows
+    ]  # fmt: skip
+    head = ["", "a", "b", "a - b", "normal from", "to", "higher", "a wins", "b wins"]
+    lines = [f"a: {found.a}", f"b: {found.b}", f"{found.rankings:,} rankings are in both.{alone}", "",
+             *columns(head, cells), "", _paired(found.confidence)]  # fmt: skip
+    shown = {"a": found.a, "b": found.b, "rankings": found.rankings, "only_a": found.only_a, "only_b": found.only_b}
+    output.say({**shown, "confidence": found.confidence, "differences": rows}, lines)
+
+
+_PAIRED = ("a", "b", "estimate", "normal_lower", "normal_upper")
+
+
+def _paired(confidence: float) -> str:
+    return (
+        "Means and differences are exact for these rankings; one is called higher where it is so in every order of "
+        f"tied items. The normal interval (paired differences, {confidence:g}) is about many more rankings, if these "
+        "were drawn at random from them: an approximation."
+    )

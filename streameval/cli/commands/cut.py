@@ -26,6 +26,8 @@ def cut(
     out: str | None = None,
     order: Literal["storage", "rank"] = "storage",
     misses: Whole | None = None,
+    misses_from: Path | None = None,
+    apply: str | None = None,
     batch: Batch = Batch(),
     output: Output = Output(),
 ) -> None:
@@ -44,11 +46,15 @@ def cut(
             a manifest. Where this same cut is already, nothing is written.
         order: Order of the items there; in rank order each has its rank.
         misses: Positives that the ranking never returned (default: what evaluate was given).
+        misses_from: Evaluated study of the items that were never returned, which bounds them.
+        apply: Another list with the same score: keep its items above the threshold. What is proven stays that of the
+            list that the study is about.
     """
     from streameval.verbs.cut import cut as verb
 
     f_beta = 1.0 if f1 else None
-    found = verb(study, precision=precision, recall=recall, rank=rank, score=score, f_beta=f_beta, misses=misses)
+    found = verb(study, precision=precision, recall=recall, rank=rank, score=score, f_beta=f_beta, misses=misses,
+                 misses_from=misses_from, apply=apply)  # fmt: skip
     if batch.dry_run:
         _rehearse(found, out, order, output)
         return
@@ -85,7 +91,20 @@ def _rehearse(found: Cut, out: str | None, order: str, output: Output) -> None:
 
 
 def _proven(found: Cut) -> list[str]:
-    """What is known of the items above the cutoff."""
+    """What is known of the items above the cutoff; of another list only how many they are."""
+    if found.proof is None:
+        return _known(found)
+    place = found.asked["apply"]
+    return [
+        f"The first {found.rank:,} of {found.plan.n_items:,} items of {place}: those of score {found.score} or better",
+        f"Nothing is proven of {place}: plan and label a study of it to know. What follows holds of the list that "
+        f"{found.study} is about, where the threshold is from.",
+        "",
+        *_known(found.proof),
+    ]
+
+
+def _known(found: Cut) -> list[str]:
     from streameval.reporting.sentences import band_meaning, estimate_sentence
 
     rows = [

@@ -10,9 +10,11 @@ from cyclopts import Parameter
 
 from streameval.cli.batch import Batch, copied, job, record, stage
 from streameval.cli.forecasts import lines_of, of_plan, rehearsed
+from streameval.cli.many import evaluate_per, is_of_many
 from streameval.cli.options import Flags, Whole, flags_of
 from streameval.cli.output import Output, columns
 from streameval.cli.panels import LABELS
+from streameval.errors import InputError
 from streameval.labelling.options import Judging, LabelColumns
 from streameval.text import short
 
@@ -43,6 +45,7 @@ def evaluate(
     judge_labels: Sources = None,
     how: LabelFlags = _LABELS,
     misses: Whole = 0,
+    misses_from: Path | None = None,
     publish: str | None = None,
     batch: Batch = Batch(),
     output: Output = Output(),
@@ -59,6 +62,8 @@ def evaluate(
         judge_labels: What the judge of a plan with --judge-sample said, in the same formats. It is frozen before there
             are labels; items without an answer are a class of their own.
         misses: Positives that the ranking never returned.
+        misses_from: Evaluated study of the items that were never returned: misses are bounded by its labels, and both
+            share the confidence.
         publish: Folder or object store (s3://bucket/folder) to copy the results to, their manifest.json last.
     """
     from streameval.cli.picture import picture
@@ -77,6 +82,11 @@ def evaluate(
     if batch.dry_run:
         _rehearse(study, labels or [], publish, output)
         return
+    if is_of_many(study):
+        if misses or publish is not None:
+            raise InputError("--misses and --publish are for studies of one ranking", "leave them out")
+        evaluate_per(study, labels or [], how.given(), output)
+        return
     if judge_labels:
         frozen = _freeze(study, judge_labels, how)
         if not labels and not Study(study).labels.sources():
@@ -84,7 +94,7 @@ def evaluate(
             return
     with Study(study).changing():
         with stage("evaluate", output) as told:
-            found = verb(study, labels=labels or [], misses=misses, **how.given())
+            found = verb(study, labels=labels or [], misses=misses, misses_from=misses_from, **how.given())
             sources = _sources(labels or [], found.summary["sources"])
             sizes = [one["bytes"] for one in sources if one["bytes"] is not None]
             told |= {"rows": sum(one["rows"] for one in sources), "bytes": sum(sizes) if sizes else None}

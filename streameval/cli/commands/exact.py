@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from streameval.cli.batch import Batch, copied, job, record, stage
+from streameval.cli.exact_per import exact_per
 from streameval.cli.forecasts import lines_of, rehearsed
 from streameval.cli.options import EngineFlags, Whole
 from streameval.cli.output import Output, columns, progress
-from streameval.cli.ranking import ScoredFlags
+from streameval.cli.ranking import ManyFlags, ScoredFlags
 from streameval.errors import InputError
 
 # what a terminal shows of metrics.parquet
@@ -34,6 +35,7 @@ def exact(
     out: Path | None = None,
     publish: str | None = None,
     flags: ScoredFlags = ScoredFlags(),
+    many: ManyFlags = ManyFlags(),
     engine: EngineFlags = EngineFlags(),
     batch: Batch = Batch(),
     output: Output = Output(),
@@ -42,6 +44,7 @@ def exact(
 
     Example: streameval exact ranking/ --label is_correct --score confidence --out results
     Example: streameval exact ranking/ --label is_correct --out results --engine spark --spark-remote sc://spark:15002
+    Example: streameval exact runs/ --per query --label grade --score score --item document --at 10,100 --out results
 
     Args:
         ranking: Parquet files, folders or globs; their stored order is the ranking, best first, without --score. With
@@ -66,6 +69,11 @@ def exact(
 
     if publish is not None and out is None:
         raise InputError("--publish copies the files of a folder", "name the folder with --out DIR")
+    if many != ManyFlags():
+        given = (labels, on, misses, tolerance, window, publish, batch.dry_run, engine)
+        alone = given == (None, None, 0, 0.0, None, None, False, EngineFlags())
+        exact_per(ranking, label, many if alone else None, flags, out, output)
+        return
     if batch.dry_run:
         _rehearse((ranking, flags), label, labels, (out, publish), output)
         return

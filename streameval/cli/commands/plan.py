@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from streameval.cli.batch import Batch, job, record, stage
 from streameval.cli.forecasts import lines_of, of_plan, rehearsed
+from streameval.cli.many import plan_per
 from streameval.cli.methods import MethodFlags, MethodName
 from streameval.cli.options import Whole
 from streameval.cli.output import Output, progress
@@ -32,6 +33,8 @@ def plan(
     method: MethodName = "loguniform",
     seed: Whole | None = None,
     by: str | None = None,
+    per: str | None = None,
+    rankings: Whole | None = None,
     judge: str | None = None,
     judge_classes: str | None = None,
     growth: GrowthFlags = GrowthFlags(),
@@ -46,6 +49,7 @@ def plan(
     Example: streameval plan ranking/ --study my-study --score confidence
     Example: streameval plan ranking/ --study my-study --by country
     Example: streameval plan ranking/ --study my-study --judge llm_says --judge-accuracy 0.9
+    Example: streameval plan runs/ --study my-study --score score --per query --rankings 2000 --at 10
     Example: streameval plan ranking/ --study my-study --judge-sample 200000 --judge-accuracy 0.9
     Example: streameval plan ranking/ --study my-study --batches 4
     Example: streameval plan --study my-study --labels-more 2000
@@ -59,11 +63,21 @@ def plan(
         seed: Seed of the draw and of the shuffle of tasks (default: a fresh one for every new study). It is printed and
             kept in plan.json. Draws by key (--draw-by, --reuse) need one: the same for every version.
         by: Column whose values are slices (country, language, source): each gets ranks, a curve and metrics of its own.
+        per: Columns that name the ranking of a row, separated by commas (a query, a user): rankings are drawn, and the
+            first --at items of each (default 10) labelled, to bound means over all rankings.
+        rankings: How many to draw with --per (default 1,000).
         judge: Column that says of every item whether it is positive: 0/1, a boolean or a probability. It may be wrong
             anywhere, and the bounds hold all the same: the better it is, the narrower they are.
         judge_classes: Thresholds that put a judge's probabilities into classes, as in 0.05,0.5,0.95 (default 0.5).
             --judge-sample asks a judge about a random part instead of reading a column.
     """
+    if per is not None or rankings is not None:
+        alone = (by, judge, method, batch.dry_run) == (None, None, "loguniform", False)
+        if per is None or not alone or growth.given() or reuse.given():
+            raise InputError("--per and --rankings draw rankings, which no other way of planning does",
+                             "leave out --by, --judge, --method, --dry-run and what enlarges or reuses")  # fmt: skip
+        plan_per(ranking, study, (per, rankings, seed), parameters.given(), flags, output)
+        return
     judged = {"judge": judge, "judge_classes": judge_classes}
     if judge is not None and (growth.given() or reuse.given()):
         raise InputError("a judge is read when a list is planned afresh", "leave out --judge, or all else")

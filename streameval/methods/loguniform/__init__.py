@@ -34,6 +34,7 @@ from streameval.methods.loguniform.design import (
 )
 from streameval.methods.loguniform.findings import findings
 from streameval.methods.loguniform.forecasts import Expected, affordable_c, median, smallest_c
+from streameval.methods.loguniform.one_rank import Evidence, evidence_at
 from streameval.options import option
 from streameval.types import Claim, Labels, Plan
 from streameval.typing import BoolArray, FloatArray, Int64Array
@@ -176,14 +177,9 @@ class LogUniform(Sampled):
         return with_classes(replace(plan, table=draws.table(now, rank).append_column("batch", pa.array(batch))))
 
     def _drawn_at(self, plan: Plan, look: int) -> Int64Array:
-        """What a look draws beside the earlier ones: the union of independent draws is one."""
-        now = self._at_look(plan, look)
-        if look == 1:
-            return draws.draw(now, plan.seed)[0]
-        before = self._at_look(plan, look - 1).rate
-        left = 1 - before
-        more = np.divide(now.rate - before, left, out=np.zeros(left.size), where=left > 0)
-        return draws.draw(Blocks(now.ends, more), plan.seed ^ (look << 48))[0]
+        """What a look draws beside the earlier ones."""
+        before = None if look == 1 else self._at_look(plan, look - 1)
+        return draws.added(self._at_look(plan, look), before, plan.seed, look)
 
     def _at_look(self, plan: Plan, look: int) -> Blocks:
         """The design at a look, after a batch of the tasks, or of the batches of an adaptive plan."""
@@ -237,7 +233,6 @@ class LogUniform(Sampled):
         envelope = close(plan.n_items, points, labels.rank, labels.label)
         claim = self.claim_of(plan, labels)
         head = labelled_head(plan)
-        contradictions = assumptions(labels, head)
         judged = self._judged(plan, labels)
         curve = Curve(
             n_items=plan.n_items,
@@ -247,7 +242,7 @@ class LogUniform(Sampled):
             diagnostics={
                 "consistent": envelope.consistent,
                 "labelled_head": head,
-                "assumptions": contradictions,
+                "assumptions": assumptions(labels, head),
                 **judged,
             },
         )
@@ -258,6 +253,13 @@ class LogUniform(Sampled):
         claim = super().claim_of(plan, labels)
         first = self.adaptive and "densities" not in plan.notes and claim.coverage != "exact"
         return replace(claim, coverage="none", confidence=None) if first else claim
+
+    def evidence_at(self, plan: Plan, labels: Labels, rank: int, mu: FloatArray) -> Evidence | None:
+        """See `Multiplies`; `one_rank` says of which plans there is such evidence."""
+        in_parts = self.looks > 1 or self.batches > 1 or self.adaptive or self.judge_sample is not None
+        if in_parts or plan.marks is not None or fixed_counts.made(plan):
+            return None
+        return evidence_at(self._at_look(plan, 1), labels, (rank, mu), Expected.of(self.min_precision).prior)
 
     def _blocks(self, n_items: int) -> Blocks:
         return blocks(n_items, self._density(check_items(n_items)))

@@ -58,3 +58,12 @@ def _numbers(rank: Int64Array, seed: int, purpose: np.uint64) -> FloatArray:
     from streameval.kernels.draw import mix64, uniforms
 
     return uniforms(rank, np.uint64(mix64(np.uint64(seed % 2**64) ^ purpose)))
+
+
+def added(now: Blocks, before: Blocks | None, seed: int, look: int) -> Int64Array:
+    """What a look draws beside the one before, None of the first: the union of independent draws is one."""
+    if before is None:
+        return draw(now, seed)[0]
+    left = 1 - before.rate
+    more = np.divide(now.rate - before.rate, left, out=np.zeros(left.size), where=left > 0)
+    return draw(Blocks(now.ends, more), seed ^ (look << 48))[0]

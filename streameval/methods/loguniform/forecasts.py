@@ -18,7 +18,7 @@ from streameval.methods.loguniform.expected import expected_bounds
 from streameval.typing import FloatArray
 
 LEAST_VARIANCE = 0.02  # of a label, where the precision that is planned for leaves less
-RUNS = 9, 15, 41  # simulated for a median: twice where to look, then what stands
+RUNS = 7, 31  # simulated for a median: where to look, then what stands
 
 
 @dataclass(frozen=True)

@@ -59,17 +59,17 @@ _WEIGHTED_MEAN_SAYS = (
     "x. No bounds: those of label are precision_at(k)."
 )
 
-# one row: r, bounds on Y(r), N, M, bounds on F = Y(N); none outside 1..N
+# one row: r, bounds on Y(r), N, bounds on M, bounds on F = Y(N); none outside 1..N
 _KNOWN = """(
-    SELECT se_k::DOUBLE AS se_r, se_n::DOUBLE AS se_n, se_m::DOUBLE AS se_m, se_least, se_most,
+    SELECT se_k::DOUBLE AS se_r, se_n::DOUBLE AS se_n, se_m::DOUBLE AS se_m, se_mm::DOUBLE AS se_mm, se_least, se_most,
            greatest(se_lo, se_lo2 - (se_b - se_k)) AS se_low, least(se_hi2, se_hi + (se_k - se_a)) AS se_high
     FROM (SELECT (k)::BIGINT AS se_k WHERE (k)::BIGINT = (k)) AS se_asked
     ASOF JOIN (SELECT rank, next_rank, yield_lower, yield_upper, next_yield_lower, next_yield_upper
                FROM envelope) AS se_step(se_a, se_b, se_lo, se_hi, se_lo2, se_hi2) ON se_k >= se_a
-    CROSS JOIN (SELECT n_items, misses, positives_lower, positives_upper
-                FROM provenance) AS se_list(se_n, se_m, se_least, se_most)
+    CROSS JOIN (SELECT n_items, misses, misses_upper, positives_lower, positives_upper
+                FROM provenance) AS se_list(se_n, se_m, se_mm, se_least, se_most)
     WHERE se_k BETWEEN 1 AND se_n) AS se_known"""
-_WORST = "(least(se_most, se_low + se_n - se_r) + se_m)"  # positives in all, where recall is least
+_WORST = "(least(se_most, se_low + se_n - se_r) + se_mm)"  # positives in all, where recall is least
 _BEST = "(greatest(se_least, se_high) + se_m)"
 _SQUARE = "((beta)::DOUBLE * (beta)::DOUBLE)"
 
@@ -229,8 +229,16 @@ def _at_score(kind: str) -> list[Macro]:
                   f"SELECT unnest({share}) FROM {within}")]  # fmt: skip
 
 
-def macros(score: str) -> list[Macro]:
-    """Every macro, for a curve whose score is "float", "double", "other" or "none"."""
+# where misses are bounded: the first rank with the fewest of them, and the last with the most
+_REACHED_BY_MOST = _REACHED.replace("misses::", "misses_upper::").replace("misses = 0", "misses_upper = 0")
+_REACHED_BETWEEN = f"""(
+    SELECT min(se_low) AS se_low, max(se_high) AS se_high
+    FROM (SELECT se_low, se_high FROM {_REACHED} UNION ALL SELECT se_low, se_high FROM {_REACHED_BY_MOST}) AS se_ends
+    HAVING count(*) > 0) AS se_found"""
+
+
+def macros(score: str, missed: str = "known") -> list[Macro]:
+    """Every macro, for a curve whose score is "float", "double", "other" or "none" and misses "known" or "bounded"."""
     above = f"(1.0::DOUBLE + {_SQUARE})"
     f_low, f_high = (f"{above} * {y} / (se_r + {_SQUARE} * {p})" for y, p in (("se_low", _WORST), ("se_high", _BEST)))
     return [
@@ -242,7 +250,7 @@ def macros(score: str) -> list[Macro]:
                  "k, beta"),
         _at_target("rank_at_precision", _DEEPEST,
                    "Deepest rank whose precision is at least x; lower is the rank at which the claim has it."),
-        _at_target("rank_at_recall", _REACHED,
+        _at_target("rank_at_recall", _REACHED if missed == "known" else _REACHED_BETWEEN,
                    "First rank whose recall is at least x; by upper the claim has it reached."),
         _threshold(score),
         *_at_score(score),
@@ -253,7 +261,9 @@ _NO_ESTIMATES = """CREATE MACRO se_triple(se_low, se_high) AS struct_pack(
     lower := se_low, estimate := NULL::DOUBLE, upper := se_high)"""
 
 
-def statements(score: str, slices: str = "absent", basis: str = "bounds", caution: str = "") -> list[str]:
+def statements(
+    score: str, slices: str = "absent", basis: str = "bounds", caution: str = "", missed: str = "known"
+) -> list[str]:
     """What creates all macros, in order.
 
     Args:
@@ -262,8 +272,9 @@ def statements(score: str, slices: str = "absent", basis: str = "bounds", cautio
         basis: What estimates are made of (`streameval.curve.Basis`); macros know those that are the middle of the
             bounds.
         caution: What every comment says besides.
+        missed ({"known", "bounded"}): What is known of the number of misses.
     """
-    asked = [*macros(score), *([] if slices == "absent" else map(_of_slice, macros(slices)))]
+    asked = [*macros(score, missed), *([] if slices == "absent" else map(_of_slice, macros(slices)))]
     triple = _TRIPLE if basis == "bounds" else _NO_ESTIMATES
     weighted = [_WEIGHTED_MEAN, f"COMMENT ON MACRO weighted_mean IS '{_WEIGHTED_MEAN_SAYS}'"]
     return [triple, *weighted, *(one for macro in asked for one in macro.statements(caution))]

@@ -13,7 +13,7 @@ from streameval.labelling.duckdb_session import literal, quote, unique_names
 from streameval.study.database.comments import BOUNDS, TABLES, comment_of
 from streameval.study.database.macros import statements
 
-_STORAGE = "v1.2.0"
+STORAGE = "v1.2.0"
 
 
 def database(tables: Mapping[str, pa.Table], caution: str = "") -> Callable[[str], None]:
@@ -32,13 +32,14 @@ def database(tables: Mapping[str, pa.Table], caution: str = "") -> Callable[[str
         os.unlink(path) if os.path.exists(path) else None
         try:
             with duckdb.connect() as connection:
-                connection.execute(f"ATTACH {literal(path)} AS study (STORAGE_VERSION '{_STORAGE}')")
+                connection.execute(f"ATTACH {literal(path)} AS study (STORAGE_VERSION '{STORAGE}')")
                 connection.execute("USE study")
                 for name, table in tables.items():
                     _add(connection, name, table, caution if name in BOUNDS else "")
                 slices = _kind(tables["slice_curve"]) if "slice_curve" in tables else "absent"
-                basis = tables["provenance"].column("estimates")[0].as_py()
-                for statement in statements(_kind(tables["curve"]), slices, basis, caution):
+                (about,) = tables["provenance"].select(["estimates", "misses", "misses_upper"]).to_pylist()
+                missed = "known" if about["misses"] == about["misses_upper"] else "bounded"
+                for statement in statements(_kind(tables["curve"]), slices, about["estimates"], caution, missed):
                     connection.execute(statement)
                 connection.execute("USE memory")
                 connection.execute("DETACH study")

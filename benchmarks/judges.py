@@ -1,0 +1,215 @@
+"""Judges that are wrong in every way, judges of real lists, and plans whose second batch looks at the first.
+
+    python -m benchmarks.judges [--draws 200] [--real-draws 400] [--runs 40] [--readme]
+
+Draws are of ranks, and the whole curve is compared with the truth at every rank; the adaptive plans are drawn by counts
+of blocks, on lists of independent labels. Real lists are those of ../shared/data; their judges never saw the labels
+that they are scored by: the first of five annotators, another system's score, and frequencies by score of other items.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from benchmarks.coverage import binomial_tail
+from benchmarks.readme import markdown, write_section
+from streameval.kernels.martingale import bounds
+from streameval.methods import create
+from streameval.methods.judge import Judge, judged_in_order
+from streameval.methods.loguniform import adaptive
+from streameval.methods.loguniform.design import blocks, half_width, whole
+from streameval.methods.loguniform.forecasts import Expected, smallest_c
+from streameval.methods.replicates import replicate
+from streameval.types import Labels
+
+REAL = Path(__file__).resolve().parents[2] / "shared" / "data"
+N, LABELS, DELTA = 100_000, 560, 0.05  # c is about 60
+Bits = npt.NDArray[np.int8]
+Maker = Callable[[Bits, np.random.Generator], Bits]
+
+LISTS: dict[str, Callable[[npt.NDArray[np.float64], np.random.Generator], npt.NDArray[Any]]] = {
+    "independent": lambda x, rng: rng.random(x.size) < 0.5,
+    "falling": lambda x, rng: rng.random(x.size) < 0.95 - 0.8 * x,
+    "blocks of 500": lambda x, rng: (x * x.size).astype(int) // 500 % 2 == 0,
+    "ones, then zeros": lambda x, rng: x < 0.5,
+    "zeros, then ones": lambda x, rng: x >= 0.5,
+    "all zeros": lambda x, rng: np.zeros(x.size),
+}
+JUDGES: dict[str, Maker] = {
+    "right on 90 %": lambda v, rng: np.where(rng.random(v.size) < 0.9, v, 1 - v),
+    "always wrong": lambda v, rng: 1 - v,
+    "perfect": lambda v, rng: v,
+    "constant": lambda v, rng: np.ones_like(v),
+    "a coin": lambda v, rng: rng.integers(0, 2, v.size).astype(np.int8),
+    "right, then inverted": lambda v, rng: np.where(np.arange(v.size) < v.size / 2, v, 1 - v),
+    "right to N/20, then a coin": lambda v, rng: np.where(
+        np.arange(v.size) < v.size / 20, v, rng.integers(0, 2, v.size)
+    ),
+    "perfect but for four blocks": lambda v, rng: np.where(np.arange(v.size) % (v.size // 4) < 300, 1, v),
+    "errors rising with rank": lambda v, rng: np.where(rng.random(v.size) < np.linspace(0, 0.6, v.size), 1 - v, v),
+}
+PAIRS = [("independent", judge) for judge in JUDGES] + [(name, "right on 90 %") for name in list(LISTS)[1:]]
+SETTINGS: dict[str, dict[str, Any]] = {
+    "a column": {},
+    "a sample of 15,000": {"judge_sample": 15_000},
+    "a column, 5 % of positives missing": {},
+    "a column, four batches": {"batches": 4},
+    "a column, adaptive": {"adaptive": True},
+}
+
+
+def adversarial(setting: str, draws: int) -> list[int]:
+    """Draws of each pair of `PAIRS` whose bounds fail at some rank."""
+    rng, x, missed = np.random.default_rng(1), np.arange(1, N + 1) / N, []
+    method = create(
+        "loguniform", {"budget": LABELS, "confidence": 1 - DELTA, "judge_accuracy": 0.9, **SETTINGS[setting]}
+    )
+    ends = method.rates(N)[0]
+    for shape, kind in PAIRS:
+        truth = LISTS[shape](x, rng).astype(np.int8)
+        codes = JUDGES[kind](truth, rng).astype(np.uint8)
+        total, wrong = np.concatenate([[0], np.cumsum(truth, dtype=np.int64)]), 0
+        for seed in range(draws):
+            plan = judged_in_order(method.plan(N, seed), Judge("j"), ends, codes)
+            if method.adaptive:
+                plan = method.continued(plan, Labels.of(plan, truth[plan.ranks - 1]))
+            label = truth[plan.ranks - 1].copy()
+            if "missing" in setting:
+                label[(label == 1) & (rng.random(label.size) < 0.05)] = -1
+            envelope = method.curve(plan, Labels.of(plan, label)).envelope
+            y = total[envelope.rank]
+            wrong += bool(np.any((envelope.lower > y) | (y > envelope.upper)))
+        missed.append(wrong)
+    return missed
+
+
+def real() -> Iterator[tuple[str, str, Bits, Judge, npt.NDArray[np.uint8]]]:
+    """A list's name, its judge in words, its labels, the judge and what it says of each item."""
+    one = pq.read_table(REAL / "ppdb_human.parquet")
+    first = np.array([float(said.split(",")[0]) >= 3 for said in one.column("judgments").to_pylist()], np.uint8)
+    yield "ppdb_human", "the first of five annotators", _labels(one), Judge("j"), first
+    one = pq.read_table(REAL / "clef_tar2017_amc.parquet")
+    other = Judge("j", (0.05, 0.2, 0.5, 0.8))
+    said = one.column("score_uwaterloo").to_numpy()
+    codes = other.codes(pa.chunked_array([np.where(said < 0, np.nan, said)]), "clef")  # -1: it did not rank the item
+    yield "clef_tar2017_amc", "another system's score", _labels(one), other, codes
+    for name in ("skin_logreg", "nyt10_reside"):
+        one = pq.read_table(REAL / f"{name}.parquet")
+        odd = one.column("item_id").to_numpy() % 2 == 1
+        yield name, "frequencies by score of the other half", _labels(one)[odd], *_by_score(_labels(one), odd)
+
+
+def _labels(table: Any) -> Bits:
+    return np.asarray(table.column("label").to_numpy(), np.int8)
+
+
+def _by_score(truth: Bits, scored: npt.NDArray[np.bool_]) -> tuple[Judge, npt.NDArray[np.uint8]]:
+    """What the items of the other half have for labels in the same hundredth of the list."""
+    part = np.arange(truth.size) * 100 // truth.size
+    said = np.bincount(part[~scored], truth[~scored], 100) / np.bincount(part[~scored], minlength=100)
+    judge = Judge("j", (0.05, 0.25, 0.5, 0.75, 0.95))
+    return judge, np.searchsorted(np.array(judge.thresholds), said[part[scored]], side="right").astype(np.uint8)
+
+
+SHAPES: dict[str, Callable[[npt.NDArray[np.float64]], npt.NDArray[np.float64]]] = {
+    "constant .5": lambda x: 0 * x + 0.5,
+    "constant .7": lambda x: 0 * x + 0.7,
+    "constant .9": lambda x: 0 * x + 0.9,
+    ".97 falling to .5 in ln r": lambda x: np.interp(np.log(x), [np.log(1e-7), 0], [0.97, 0.5]),
+    ".95, from N/100 down to .5": lambda x: np.interp(np.log(x), [np.log(0.01), 0], [0.95, 0.5]),
+    ".95, .5 beyond N/1000": lambda x: np.where(x < 1e-3, 0.95, 0.5),
+}
+
+
+def second_batches(
+    shape: str, runs: int, n_items: int = 10**7, alpha: float = 0.0812
+) -> dict[str, tuple[float, float, int]]:
+    """Of the fixed plan and of the adaptive one: median half-width, mean labels, runs that missed."""
+    c, of, rng = smallest_c(n_items, alpha, DELTA, 0.5), Expected.of(0.5), np.random.default_rng(2)
+    design, first = blocks(n_items, c), blocks(n_items, c, adaptive.FIRST * c)
+    p = SHAPES[shape]((design.ends - design.items / 2) / n_items)
+    found: dict[str, list[tuple[float, int, bool]]] = {"fixed": [], "adaptive": []}
+    for _ in range(runs):
+        positive = rng.binomial(design.items, p)
+        y, early = np.cumsum(positive), rng.binomial(positive, first.rate)
+        drawn = early + rng.binomial(design.items - positive, first.rate)
+        wanted = adaptive.densities(design.ends, c, drawn[:, None] * 1.0, early[:, None] * 1.0, of)
+        for name, density in (("fixed", np.full(design.ends.size, c)), ("adaptive", wanted)):
+            now = blocks(n_items, c, density)
+            more = np.divide(now.rate - first.rate, 1 - first.rate, out=np.zeros(first.rate.size), where=first.rate < 1)
+            k = early + rng.binomial(positive - early, more)
+            n = k + drawn - early + rng.binomial(design.items - positive - (drawn - early), more)
+            mu = adaptive.mixture(n_items, c, of) if name == "adaptive" else of.mixture(design)
+            one = k[:, None] * 1.0
+            low, high = whole(now, *bounds(now.phases, design.items[:, None] * 1.0, n[:, None] * 1.0, (one, one),
+                                           of.prior, (mu, DELTA)))  # fmt: skip
+            wide = half_width(now, (n * 1.0, k * 1.0), (low, high))
+            found[name].append((wide, int(n.sum()), bool(np.any((y < low) | (y > high)))))
+    return {name: (float(np.median([w for w, _, _ in rows])), float(np.mean([n for _, n, _ in rows])),
+                   sum(miss for _, _, miss in rows)) for name, rows in found.items()}  # fmt: skip
+
+
+_ADAPTIVE = ["list", "fixed", "labels", "adaptive", "labels", "missed"]
+_REAL = ["list", "judge", "right", "labels", "half-width without", "with", "missed without", "with"]
+_WRONG = ["judge", "missed in all", "worst pair"]
+
+
+def main() -> None:
+    """Print the three tables."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--draws", type=int, default=200, help="of each adversarial pair")
+    parser.add_argument("--real-draws", type=int, default=400)
+    parser.add_argument("--runs", type=int, default=40, help="of each list of adaptive plans")
+    parser.add_argument("--readme", action="store_true")
+    options = parser.parse_args()
+    tables = []
+    for title, head, rows in (
+        ("Half-width 8.12 %, planned for .5, 10⁷ items:", _ADAPTIVE, _adaptive),
+        ("Real lists, 1,500 labels on average:", _REAL, _real),
+        (f"{len(PAIRS)} pairs of list and judge, {N:,} items, {LABELS} labels, every rank:", _WRONG, _adversarial),
+    ):
+        made = []
+        for cells in rows(options):
+            print("  ".join(f"{cell:>13}" for cell in cells), flush=True)
+            made.append(cells)
+        tables.append(f"{title}\n\n{markdown(head, made)}")
+    if options.readme:
+        write_section("judges", "\n\n".join(tables))
+
+
+def _adaptive(options: argparse.Namespace) -> Iterator[list[str]]:
+    for shape in SHAPES:
+        found = second_batches(shape, options.runs)
+        cells = [text for wide, labels, _ in found.values() for text in (f"{wide:.2%}", f"{labels:,.0f}")]
+        yield [shape, *cells, f"{found['adaptive'][2]} of {options.runs}"]
+
+
+def _real(options: argparse.Namespace) -> Iterator[list[str]]:
+    for name, who, truth, judge, codes in real():
+        method = create("loguniform", {"budget": 1_500, "judge_accuracy": 0.9})
+        both = [replicate(method, truth, options.real_draws, 0, answers) for answers in (None, (judge, codes))]
+        right = np.mean((judge.prior[codes] >= 0.5) == (truth == 1))
+        widths = [f"{np.median(one.half_widths):.1%}" for one in both]
+        missed = [f"{one.count - one.held} of {one.count}" for one in both]
+        yield [name, who, f"{right:.1%}", f"{both[1].labels:,}", *widths, *missed]
+
+
+def _adversarial(options: argparse.Namespace) -> Iterator[list[str]]:
+    for setting in SETTINGS:
+        missed = adversarial(setting, options.draws)
+        worst = int(np.argmax(missed))
+        tail = binomial_tail(options.draws, missed[worst], DELTA)
+        said = f"{missed[worst]} of {options.draws} (p = {tail:.2g}): {', '.join(PAIRS[worst])}"
+        yield [setting, f"{sum(missed)} of {options.draws * len(PAIRS):,}", said]
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,75 @@
+"""`streameval exact --per`: many rankings at once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from streameval.cli.batch import record, stage
+from streameval.cli.output import Output, columns, progress
+from streameval.cli.ranking import ManyFlags, ScoredFlags
+from streameval.errors import InputError
+from streameval.queries.options import PerRanking
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+def exact_per(
+    ranking: Sequence[str],
+    label: str,
+    many: ManyFlags | None,
+    flags: ScoredFlags,
+    out: Path | None,
+    output: Output,
+) -> None:
+    """Evaluate many rankings, and print their means; `many` is None where options were given that do not go with it."""
+    asked = PerRanking(**many.given()) if many is not None else PerRanking()
+    if not asked.per:
+        raise InputError(
+            "options of many rankings go with --per, and not with --labels, --on, --misses, --tolerance, --window, "
+            "--engine, --publish or --dry-run",
+            "name the columns of a ranking with --per; positives that were never returned are a table (--positives)",
+        )
+    from streameval.reporting.rankings_page import claim_sentence, headline
+    from streameval.study.rankings_files import FILES
+    from streameval.verbs.exact import exact_per as verb
+
+    def opened(schema: pa.Schema) -> Any:
+        return lambda table: None  # rows of rankings are for --out
+
+    with stage("exact", output) as told:
+        with progress("items", output) as bar:
+            found = verb(list(ranking), label, asked, out=out, options=flags.options(), opened=opened, progress=bar)
+        summary = found.summary
+        told |= {"rows": summary["n_items"], **{name: summary[name] for name in ("rankings", "positives", "how")}}
+    if out is not None:
+        read = {"source": list(ranking), "n_items": summary["n_items"], **summary["ranking"], "label": label}
+        record(out, "exact", read, [out / name for name in FILES], output)
+    lines = [headline(summary), claim_sentence(summary), "", *_table(found.metrics.to_pylist(), summary)]
+    lines += [f"Report: {out / 'report.html'}"] if out else []
+    output.say({**summary, "metrics": found.metrics.to_pylist(), "report": str(out / "report.html") if out else None},
+               lines)  # fmt: skip
+
+
+def _table(rows: list[dict[str, Any]], summary: Any) -> list[str]:
+    """A line for each mean, beside it what the order of tied items leaves open, and the other mean."""
+    half = len(rows) // 2
+    others = rows[half:]
+    head, sides = ["", "mean"], ["estimate"]
+    if any(row["lower"] != row["upper"] for row in rows):
+        head, sides = [*head, "worst order", "best order"], [*sides, "lower", "upper"]
+    beside = bool(summary["without_positives"])
+    if beside:
+        head.append(f"--no-positives {others[0]['no_positives']}")
+    cells = [
+        [f"{row['metric']} {row['argument']}".strip(), *(_cell(row[side]) for side in sides),
+         *([_cell(other["estimate"])] if beside else [])]
+        for row, other in zip(rows[:half], others, strict=True)
+    ]  # fmt: skip
+    return columns(head, cells)
+
+
+def _cell(value: float | None) -> str:
+    return "undefined" if value is None else f"{value:.6g}"

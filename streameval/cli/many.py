@@ -1,0 +1,83 @@
+"""Studies of many rankings: `plan --per`, and `evaluate` of what it planned."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from streameval.cli.batch import record, stage
+from streameval.cli.output import Output, columns, progress
+from streameval.cli.planning import next_stop
+from streameval.cli.ranking import RankingFlags
+from streameval.errors import InputError
+
+
+def plan_per(
+    ranking: Sequence[str],
+    study: Path,
+    drawing: tuple[str, int | None, int | None],
+    parameters: dict[str, Any],
+    flags: RankingFlags,
+    output: Output,
+) -> None:
+    """Draw rankings, plan the first items of each, and say how many labels that takes."""
+    from streameval.study import Study
+    from streameval.verbs.plan_rankings import plan_rankings
+
+    per, rankings, seed = drawing
+    if strangers := sorted(set(parameters) - {"at", "confidence"}):
+        raise InputError(f"--per draws rankings, and {strangers[0]} has no meaning there",
+                         "it goes with --rankings, --at and --confidence")  # fmt: skip
+    given = {**parameters, **({} if rankings is None else {"rankings": rankings})}
+    with stage("plan", output) as told:
+        with progress("rows", output) as bar:
+            made = plan_rankings(
+                list(ranking), study, per=per, seed=seed, options=flags.options(), progress=bar, **given
+            )
+        told |= {"rows": made.n_items, "labels": made.table.num_rows}
+    record(study, "plan", {"source": made.location["source"], "n_items": made.n_items, **made.ranking},
+           [study / "plan.parquet", study / "plan.json"], output)  # fmt: skip
+    drawn, total, at = made.parameters["rankings"], made.notes["rankings"], made.parameters["at"]
+    labels = made.table.num_rows
+    lines = [
+        f"{drawn:,} of {total:,} rankings by {per}, the first {at:,} items of each: {labels:,} items to label",
+        f"Seed {made.seed}, kept in plan.json: --seed {made.seed} --per {shlex.quote(per)} plans the same again.",
+        next_stop(Study(study), made),
+    ]
+    output.say({"study": str(study), "plan_id": made.plan_id, "labels": labels, **made.header()}, lines)
+
+
+def is_of_many(study: Path) -> bool:
+    """Whether a study was planned by `plan --per`."""
+    from streameval.errors import StudyError
+    from streameval.study import Study
+
+    try:
+        return "per" in Study(study).plan().notes
+    except StudyError:
+        return False
+
+
+def evaluate_per(study: Path, labels: list[str], given: dict[str, Any], output: Output) -> None:
+    """Evaluate drawn rankings, and print the bounds on their means."""
+    from streameval.reporting.rankings_page import NORMAL, UNKNOWN, sample_sentence
+    from streameval.study.rankings_sample import SAMPLE_FILES
+    from streameval.verbs.evaluate_rankings import evaluate_rankings
+
+    with stage("evaluate", output) as told:
+        found = evaluate_rankings(study, labels=labels, **given)
+        told |= {"evaluation_id": found.evaluation_id, **found.summary["account"]}
+    read = {"study": found.summary["study"], "evaluation_id": found.evaluation_id, "labels": found.summary["sources"]}
+    record(study, "evaluate", read, [study / name for name in SAMPLE_FILES], output)
+    rows = found.metrics.to_pylist()
+    sides = ("lower", "estimate", "upper", "normal_lower", "normal_upper")
+    cells = [
+        [f"{row['metric']} {row['argument']}", *("-" if row[side] is None else f"{row[side]:.4f}" for side in sides)]
+        for row in rows
+    ]
+    head = ["", "lower", "estimate", "upper", "normal from", "to"]
+    lines = [sample_sentence(found.summary), "", *columns(head, cells), "", NORMAL, UNKNOWN,
+             f"Report: {study / 'report.html'}"]  # fmt: skip
+    output.say({**found.summary, "metrics": rows, "report": str(study / "report.html")}, lines)

@@ -1,0 +1,25 @@
+"""Discounts of ranks in the discounted cumulative gain."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from streameval.kernels.jit import kernel
+from streameval.typing import FloatArray
+
+
+@kernel
+def discount(table: FloatArray, rank: int) -> float:
+    """1/log2(rank + 1), from a table where it reaches."""
+    return table[rank - 1] if rank <= table.size else 1.0 / math.log2(rank + 1.0)
+
+
+@kernel
+def discounts(count: int) -> FloatArray:
+    """1/log2(rank + 1) for ranks 1..count."""
+    out = np.empty(count)
+    for i in range(count):
+        out[i] = 1.0 / math.log2(i + 2.0)
+    return out

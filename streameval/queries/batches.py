@@ -1,0 +1,218 @@
+"""Rows of many rankings as they are stored: which ranking, its score as an order key, its label."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+import pyarrow as pa
+
+from streameval.counting.labelled_rows import LabelledRows
+from streameval.errors import InputError, did_you_mean
+from streameval.kernels.ranking_metrics import GRADES
+from streameval.kernels.tie_hash import SEED
+from streameval.order.scores import ScoreOrder
+from streameval.order.tie_hashes import check_key, key_hashes
+from streameval.queries.options import PerRanking
+from streameval.rankings.ranking import Ranking
+from streameval.rows.units import Unit
+from streameval.typing import AnyArray, Int64Array, UInt8Array, UInt64Array
+
+_SECOND_SEED = SEED ^ np.uint64(0x5851F42D4C957F2D)
+NOTHING = np.empty(0, np.uint64)
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Some rows.
+
+    Attributes:
+        low, high (uint64 arrays): What tells rankings apart: the value of the one column of integers that names them,
+            and `high` is empty; else 128 bits of hash of all columns that do. Two rankings of 2^40 share these with a
+            probability below 1e-14.
+        keys (uint64 array): Order keys of the scores, the best has the smallest.
+        labels (uint8 array): Grades; those marked `NEVER` are of items that a ranking never returned.
+        items (uint64 array): Hashes of what names the items; empty where nothing does.
+        table: Columns that are carried along: those of the ranking's name, unless it is an integer, and of the item's,
+            where it breaks ties.
+    """
+
+    low: UInt64Array = field(repr=False)
+    high: UInt64Array = field(repr=False)
+    keys: UInt64Array = field(repr=False)
+    labels: UInt8Array = field(repr=False)
+    items: UInt64Array = field(repr=False)
+    table: pa.Table = field(repr=False)
+
+    @property
+    def rows(self) -> int:
+        """How many."""
+        return int(self.low.size)
+
+    def cut(self, first: int, last: int) -> Batch:
+        """Consecutive rows; nothing is copied."""
+        wide, named = self.high.size > 0, self.items.size > 0
+        at = slice(first, last)
+        return Batch(self.low[at], self.high[at] if wide else NOTHING, self.keys[at], self.labels[at],
+                     self.items[at] if named else NOTHING, self.table.slice(first, last - first))  # fmt: skip
+
+    def starts(self) -> Int64Array:
+        """Rows whose ranking is not that of the row before; the first row always."""
+        new = np.ones(self.rows, np.bool_)
+        np.not_equal(self.low[1:], self.low[:-1], out=new[1:])
+        if self.high.size:
+            new[1:] |= self.high[1:] != self.high[:-1]
+        return np.flatnonzero(new)
+
+    @staticmethod
+    def joined(parts: Sequence[Batch]) -> Batch:
+        """Rows of several batches, one after another."""
+        if len(parts) == 1:
+            return parts[0]
+        arrays = {name: np.concatenate([getattr(part, name) for part in parts]) for name in _ARRAYS}
+        return Batch(**arrays, table=pa.concat_tables([part.table for part in parts]))
+
+
+_ARRAYS = ("low", "high", "keys", "labels", "items")
+
+
+@dataclass(frozen=True)
+class ManyRows:
+    """Rows of many rankings, as they are stored.
+
+    Args:
+        rows: Their labels and scores.
+        names: Type of each column that names a ranking.
+    """
+
+    rows: LabelledRows
+    options: PerRanking
+    names: pa.Schema
+    fingerprint: str
+
+    @staticmethod
+    def of(ranking: Ranking, label: str, options: PerRanking) -> ManyRows:
+        """Open them; an `InputError` names a column that is missing, or cannot name a ranking or item."""
+        known = ranking.columns()
+        asked = (*options.per, label, *([options.item] if options.item else []))
+        for name in asked:
+            if name not in known:
+                raise InputError(f"the ranking has no column '{name}'", did_you_mean(name, known))
+        for name in (*options.per, *([options.item] if options.item else [])):
+            for place, kind in ranking.rows.types(name):
+                check_key(kind, name, place)
+        names = pa.schema([(name, _plain(ranking.rows.types(name)[0][1])) for name in options.per])
+        order = ranking.order
+        if order is None:
+            return ManyRows(LabelledRows(ranking.rows.units(label), label), options, names, ranking.fingerprint)
+        scores = order.order
+        if options.ties == "trec_eval" and scores.kind != "decimal":
+            scores = ScoreOrder("float32", scores.ascending)
+        return ManyRows(LabelledRows(order.units, label, order.score, scores), options, names, ranking.fingerprint)
+
+    @staticmethod
+    def unlabelled(ranking: Ranking, options: PerRanking) -> ManyRows:
+        """Open rows of which no label is read."""
+        return ManyRows.of(ranking, options.per[0], options)
+
+    @property
+    def whole(self) -> bool:
+        """Whether one column of integers names the rankings."""
+        return len(self.names) == 1 and pa.types.is_integer(self.names.types[0])
+
+    @property
+    def carried(self) -> tuple[str, ...]:
+        """Columns that go with the rows."""
+        item = (self.options.item,) if self.options.ties == "trec_eval" and self.options.item else ()
+        return (*(() if self.whole else self.options.per), *item)
+
+    def read(self, unit: Unit) -> Batch:
+        """Decode one unit; an `InputError` names the place of a name, score or label that cannot be used."""
+        per, item = self.options.per, self.options.item
+        table = unit.read(list(dict.fromkeys([*per, *([item] if item else [])])))
+        low, high = self.identities(table.select(list(per)), unit.place)
+        items = NOTHING
+        if item is not None:
+            if table.column(item).null_count:
+                raise InputError(f"{unit.place}: {table.column(item).null_count:,} items have no {item} (null)")
+            items = key_hashes(table.select([item]))
+        labels = grades(unit.read([self.rows.label]).column(0), self.rows.label, unit.place)
+        if self.rows.order is None:
+            keys = np.arange(unit.first_position, unit.first_position + unit.rows).astype(np.uint64)
+        else:
+            keys = self._keys(unit)
+        return Batch(low, high, keys, labels, items, self._carried(table))
+
+    def _keys(self, unit: Unit) -> UInt64Array:
+        """Order keys of the scores; trec_eval reads scores as 32-bit floats, and these are its ties."""
+        order, score = self.rows.order, self.rows.score
+        if order is None or score is None or self.options.ties != "trec_eval" or order.kind == "decimal":
+            return self.rows.keys(unit)
+        keys = order.keys(unit.read([score]).column(0).cast(pa.float32(), safe=False))
+        self.rows.check(unit, keys)
+        return keys.key
+
+    def _carried(self, table: pa.Table) -> pa.Table:
+        if not self.carried:
+            return pa.table({})
+        columns = []
+        for name in self.carried:
+            column = table.column(name)
+            column = column.cast(self.names.field(name).type) if name in self.names.names else _as_text(column)
+            columns.append(column)
+        return pa.table(columns, names=list(self.carried)).combine_chunks()
+
+    def identities(self, names: pa.Table, place: str) -> tuple[UInt64Array, UInt64Array]:
+        """What tells the rankings of rows apart; see `Batch`."""
+        for name in names.column_names:
+            if names.column(name).null_count:
+                raise InputError(f"{place}: {names.column(name).null_count:,} rows have no {name} (null)",
+                                 "every row belongs to a ranking")  # fmt: skip
+        if self.whole:
+            return names.column(0).cast(self.names.types[0]).to_numpy().astype(np.int64).view(np.uint64), NOTHING
+        return key_hashes(names), key_hashes(names, _SECOND_SEED)
+
+    def named(self, batch: Batch, rows: Int64Array) -> list[pa.Array]:
+        """Values of the columns that name the rankings of some rows."""
+        if self.whole:
+            return [pa.array(batch.low[rows].view(np.int64)).cast(self.names.types[0], safe=False)]
+        taken = batch.table.select(list(self.options.per)).take(pa.array(rows))
+        return [column.combine_chunks() for column in taken.columns]
+
+    def without_names(self, batch: Batch) -> Batch:
+        """Leave out a table that is no longer needed."""
+        return replace(batch, table=pa.table({}))
+
+
+def grades(column: pa.ChunkedArray, name: str, place: str) -> UInt8Array:
+    """Labels as whole numbers below `GRADES`; an `InputError` names the place of the first that is none."""
+    if column.null_count:
+        row = int(np.argmax(column.is_null().to_numpy()))
+        raise InputError(f"{place}, row {row:,}: {column.null_count:,} labels are missing",
+                         "an exact evaluation needs the label of every item")  # fmt: skip
+    kind = column.type
+    if pa.types.is_boolean(kind):
+        return np.asarray(column.cast(pa.uint8()).to_numpy(), dtype=np.uint8)
+    if not (pa.types.is_integer(kind) or pa.types.is_floating(kind)):
+        raise InputError(f"{place}: column '{name}' is {kind}, no number and no boolean")
+    values: AnyArray = column.to_numpy()
+    with np.errstate(invalid="ignore"):
+        narrow = values.astype(np.uint8)
+        odd = (narrow >= GRADES) | (narrow != values)
+    if np.any(odd):
+        row = int(np.argmax(odd))
+        raise InputError(f"{place}, row {row:,}: label {values[row]} is no whole number from 0 to {GRADES - 1}",
+                         f"{int(odd.sum()):,} rows here have such labels")  # fmt: skip
+    return narrow
+
+
+def _plain(kind: pa.DataType) -> pa.DataType:
+    """Type of a name as it is written."""
+    plain = kind.value_type if pa.types.is_dictionary(kind) else kind
+    text = (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view)
+    return pa.large_string() if any(test(plain) for test in text) else plain
+
+
+def _as_text(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    return column.cast(pa.large_string())

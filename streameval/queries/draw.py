@@ -1,0 +1,177 @@
+"""Rankings drawn at random from a list that holds many, and where the first items of each are stored."""
+
+from __future__ import annotations
+
+import os
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+
+import numpy as np
+import pyarrow as pa
+
+from streameval.counting.labelled_rows import in_order
+from streameval.errors import InputError
+from streameval.kernels.draw import mix64
+from streameval.kernels.tie_hash import position_hashes
+from streameval.progress import Progress
+from streameval.queries.batches import ManyRows
+from streameval.queries.options import PerRanking
+from streameval.rankings.ranking import Ranking
+from streameval.rows.units import Unit
+from streameval.typing import Int64Array, UInt64Array
+
+_STREAM = np.uint64(0x72616E6B696E6773)  # "rankings": no other draw of the same seed is alike
+_MOST_ROWS = 1 << 22
+
+
+@dataclass(frozen=True)
+class DrawnRankings:
+    """Rankings that were drawn, uniformly and without replacement.
+
+    Attributes:
+        total: Rankings that the list holds.
+        names: Of each that was drawn, in the order of the draw.
+        number (int64 array): Of each item to label: which of the rankings it is in.
+        place (int64 array): Its place there, from 1.
+        position (int64 array): Where it is stored, ascending.
+    """
+
+    total: int
+    names: list[str]
+    number: Int64Array = field(repr=False)
+    place: Int64Array = field(repr=False)
+    position: Int64Array = field(repr=False)
+
+
+def draw_rankings(
+    ranking: Ranking, per: tuple[str, ...], how: tuple[int, int, int], progress: Progress
+) -> DrawnRankings:
+    """Draw rankings, and find the first items of each.
+
+    Args:
+        per: Columns that name the ranking of a row.
+        how: How many rankings, how many items of each, and the seed. Items of equal score are ordered by the tie hash
+            of their stored position.
+
+    Raises:
+        InputError: Fewer rankings than are to be drawn; more than memory can tell apart; names or scores that are null.
+    """
+    count, items, seed = how
+    rows = ManyRows.unlabelled(ranking, PerRanking(per=per))
+    threads = ranking.options.threads or os.cpu_count() or 1
+    total = 2 * rows.rows.n_items
+    with ThreadPoolExecutor(threads) as pool:
+        known, done = np.empty(0, np.uint64), 0
+        waiting: list[UInt64Array] = []
+        for own, n in in_order(
+            pool, lambda unit: (np.unique(_numbers(rows, unit)), unit.rows), rows.rows.units, threads + 1
+        ):
+            waiting.append(own)
+            if sum(one.size for one in waiting) > max(1 << 20, known.size):
+                known, waiting = np.unique(np.concatenate([known, *waiting])), []
+                _refuse_many(known.nbytes, ranking.options.memory)
+            done += n
+            progress(done, total)
+        known = np.unique(np.concatenate([known, *waiting]))
+        if known.size < count:
+            raise InputError(f"the list holds {known.size:,} rankings, and {count:,} were to be drawn",
+                             f"--rankings {known.size} labels the first items of all")  # fmt: skip
+        chosen = _drawn(known, count, np.uint64(seed))
+        top = _Top(chosen, items)
+        for found in in_order(pool, lambda unit: (top.rows_of(rows, unit), unit.rows), rows.rows.units, threads + 1):
+            top.add(found[0])
+            done += found[1]
+            progress(done, total)
+    number, place, position = top.result()
+    order = np.argsort(position)
+    first = np.sort(position[place == 1])
+    named = ranking.rows.take(first, list(per)).table
+    texts = [
+        " ".join(str(value) for value in row)
+        for row in zip(*(named.column(name).to_pylist() for name in per), strict=True)
+    ]
+    names = [""] * count
+    for text, at in zip(texts, number[order][np.searchsorted(position[order], first)].tolist(), strict=True):
+        names[at] = text
+    return DrawnRankings(int(known.size), names, number[order], place[order], position[order])
+
+
+def _numbers(rows: ManyRows, unit: Unit) -> UInt64Array:
+    """What tells the rankings of rows apart, in 64 bits: two of 10^7 names are alike with probability 3e-6."""
+    return rows.identities(unit.read(list(rows.options.per)), unit.place)[0]
+
+
+def _refuse_many(size: int, memory: float) -> None:
+    if 4 * size > memory * 1e9:
+        raise InputError(f"the list holds more than {size // 8:,} rankings, too many for the memory allowed",
+                         "give more with --memory")  # fmt: skip
+
+
+def _drawn(known: UInt64Array, count: int, seed: np.uint64) -> UInt64Array:
+    """Rankings whose hash with the seed is smallest, in this order: a uniform draw without replacement."""
+    salt = mix64(seed ^ _STREAM)
+    key = np.empty(known.size, np.uint64)
+    _hashes(known, salt, key)
+    return known[np.argsort(key, kind="stable")[:count]]
+
+
+def _hashes(known: UInt64Array, salt: np.uint64, out: UInt64Array) -> None:
+    from streameval.kernels.tie_hash import add_words
+
+    out[:] = salt
+    add_words(out, known)
+    add_words(out, np.full(known.size, salt))
+
+
+class _Top:
+    """The first items of some rankings, so far."""
+
+    def __init__(self, chosen: UInt64Array, items: int) -> None:
+        self._order = np.argsort(chosen)
+        self._chosen, self._items = chosen[self._order], items
+        self._held: list[tuple[Int64Array, UInt64Array, Int64Array]] = []
+        self._rows = 0
+
+    def rows_of(self, rows: ManyRows, unit: Unit) -> tuple[Int64Array, UInt64Array, Int64Array]:
+        """Rows of a unit that are in a ranking that was drawn: its number, their key and position."""
+        numbers = _numbers(rows, unit)
+        at = np.minimum(np.searchsorted(self._chosen, numbers), self._chosen.size - 1)
+        inside = np.flatnonzero(self._chosen[at] == numbers)
+        position = inside + unit.first_position
+        if rows.rows.order is None:
+            return self._order[at[inside]], position.astype(np.uint64), position
+        return self._order[at[inside]], rows.rows.keys(unit)[inside], position
+
+    def add(self, found: tuple[Int64Array, UInt64Array, Int64Array]) -> None:
+        """Take in rows."""
+        self._held.append(found)
+        self._rows += found[0].size
+        if self._rows > _MOST_ROWS:
+            number, key, _, position = self._first()
+            self._held, self._rows = [(number, key, position)], 0
+
+    def _first(self) -> tuple[Int64Array, UInt64Array, Int64Array, Int64Array]:
+        number, key, position = (np.concatenate(one) for one in zip(*self._held, strict=True))
+        order = np.lexsort((position, position_hashes(position), key, number))
+        number, key, position = number[order], key[order], position[order]
+        starts = np.flatnonzero(np.append(True, number[1:] != number[:-1]))
+        place = np.arange(number.size) - np.repeat(starts, np.diff(np.append(starts, number.size))) + 1
+        kept = place <= self._items
+        return number[kept], key[kept], place[kept], position[kept]
+
+    def result(self) -> tuple[Int64Array, Int64Array, Int64Array]:
+        """Number of its ranking, place and position of each item."""
+        number, _, place, position = self._first()
+        return number, place, position
+
+
+def plan_table(drawn: DrawnRankings) -> pa.Table:
+    """The table of a plan: `rank` is the stored row, from 1; `stratum` the ranking, in the order of the draw."""
+    return pa.table(
+        {
+            "rank": drawn.position + 1,
+            "stratum": drawn.number.astype(np.int32),
+            "place": drawn.place,
+            "ranking": pa.array([drawn.names[at] for at in drawn.number.tolist()], pa.string()),
+        }
+    )

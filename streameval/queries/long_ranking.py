@@ -1,0 +1,124 @@
+"""One ranking that memory does not hold: parted by score, and measured range by range, the best first."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from streameval.counting.parted_words import KeyRanges
+from streameval.errors import InputError
+from streameval.kernels.ranking_metrics import AT_CUTOFF, GRADES, STATE, WHOLE, add_items, add_tied, finish
+from streameval.kernels.segments import NEVER, sort_segment
+from streameval.queries.batches import Batch, ManyRows
+from streameval.queries.measured import Measure, Measured
+from streameval.stores.scratch import Spill
+from streameval.typing import Int64Array, UInt8Array, UInt64Array
+
+_RECORD = np.dtype([("key", "u8"), ("label", "u1")])
+_NOTHING = np.empty(0, np.uint64)
+_SAMPLE = 1 << 16
+
+
+def measure_long(
+    pieces: Callable[[], Iterator[Batch]], rows: ManyRows, measure: Measure, spill: Spill, most_rows: int
+) -> Measured:
+    """Measure a ranking of more than `most_rows` rows; `pieces` gives them, as often as it is asked."""
+    if rows.options.item is not None:
+        raise InputError(
+            "a ranking is too long for --memory to compare its items with each other", "give more, or leave --item out"
+        )
+    counts, negatives, size = np.zeros(GRADES, np.int64), 0, 0
+    names = None
+    for batch in pieces():
+        names = names or rows.named(batch, np.array([0]))
+        counts += np.bincount(batch.labels & ~NEVER, minlength=GRADES)
+        returned = batch.labels < NEVER
+        negatives += int(np.sum(batch.labels[returned] == 0))
+        size += int(returned.sum())
+    out, state = np.zeros((1, WHOLE + AT_CUTOFF * measure.cuts.size, 3)), np.zeros(STATE)
+    relevant = int(counts[1:].sum())
+    length = _Length(spill, most_rows)
+    for keys, labels, histogram in length.ranges(_items(pieces)):
+        if histogram is not None:
+            add_tied(histogram, relevant, state, measure.cuts, measure.tables, out[0])
+        else:
+            add_items(keys, labels, relevant, state, measure.cuts, measure.tables, out[0])
+    finish(counts, negatives, state, measure.cuts, measure.tables, out[0])
+    found = size - negatives
+    return measure.measured(np.array([[size, found, relevant - found]]), out, names or [])
+
+
+def _items(pieces: Callable[[], Iterator[Batch]]) -> Callable[[], Iterator[tuple[UInt64Array, UInt8Array]]]:
+    def items() -> Iterator[tuple[UInt64Array, UInt8Array]]:
+        for batch in pieces():
+            returned = batch.labels < NEVER
+            yield batch.keys[returned], batch.labels[returned]
+
+    return items
+
+
+Items = Callable[[], Iterable[tuple[UInt64Array, UInt8Array]]]
+# sorted items; or the grades of items that all have one score
+Range = tuple[UInt64Array, UInt8Array, Int64Array | None]
+
+
+@dataclass(frozen=True)
+class _Length:
+    """Parts a long ranking by score."""
+
+    spill: Spill
+    most_rows: int
+
+    def ranges(self, items: Items) -> Iterator[Range]:
+        """Items in the order of their keys: ranges that hold their ties whole."""
+        low, high, size = (1 << 64) - 1, 0, 0
+        for keys, _ in items():
+            if keys.size:
+                low, high, size = min(low, int(keys.min())), max(high, int(keys.max())), size + keys.size
+        if size == 0:
+            return
+        if size <= self.most_rows:
+            yield _sorted(items())
+        elif low == high:
+            histogram = np.zeros(GRADES, np.int64)
+            for _, labels in items():
+                histogram += np.bincount(labels, minlength=GRADES)
+            yield _NOTHING, np.empty(0, np.uint8), histogram
+        else:
+            step = max(1, size // _SAMPLE)
+            sample = np.concatenate([np.array([low, high], np.uint64), *(keys[::step] for keys, _ in items())])
+            for part in self._parted(items, KeyRanges.of(sample, size, self.most_rows)):
+                yield from self.ranges(part)
+
+    def _parted(self, items: Items, by: KeyRanges) -> list[Items]:
+        kept: list[tuple[int, Int64Array]] = []
+        count = int(by.part[-1]) + 1
+        for keys, labels in items():
+            part = by.part[by.stage.place(keys, _NOTHING, 0, np.empty(keys.size, np.uint32))]
+            order = np.argsort(part, kind="stable")
+            records = np.empty(keys.size, _RECORD)
+            records["key"], records["label"] = keys[order], labels[order]
+            edges = np.concatenate([[0], np.cumsum(np.bincount(part, minlength=count))])
+            kept.append((self.spill.keep(records.view(np.uint8).data), edges))
+
+        def of(part: int) -> Items:
+            def items_of() -> Iterator[tuple[UInt64Array, UInt8Array]]:
+                for number, edges in kept:
+                    first, last = int(edges[part]), int(edges[part + 1])
+                    if first < last:
+                        size = _RECORD.itemsize
+                        records = np.frombuffer(self.spill.read(number, first * size, last * size), _RECORD)
+                        yield records["key"].copy(), records["label"].copy()
+
+            return items_of
+
+        return [of(part) for part in range(count)]
+
+
+def _sorted(items: Iterable[tuple[UInt64Array, UInt8Array]]) -> Range:
+    parts = list(items)
+    keys, labels = (np.concatenate([part[i] for part in parts]) for i in range(2))
+    sort_segment(keys, labels, np.empty_like(keys), np.empty_like(labels))
+    return keys, labels, None

@@ -1,0 +1,170 @@
+"""What comes of some rankings: their metrics, as rows of rankings.parquet, and what is summed of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+import pyarrow as pa
+
+from streameval.errors import InputError
+from streameval.kernels import ranking_metrics as one
+from streameval.kernels.discounts import discounts
+from streameval.kernels.segments import measure, repeated
+from streameval.queries.batches import Batch, ManyRows
+from streameval.queries.sums import Sums
+from streameval.typing import FloatArray, Int64Array, UInt8Array, UInt64Array
+
+MOST = 1 << 15  # rankings measured at once
+WHOLE = ("average_precision", "reciprocal_rank", "ndcg", "r_precision", "bpref", "roc_auc")
+AT_CUTOFF = ("average_precision_at", "precision_at", "recall_at", "reciprocal_rank_at", "ndcg_at", "success_at")
+SIDES = ("worst", "expected", "best")
+_DISCOUNTS = 1 << 16
+
+
+def metric_names(cuts: Sequence[int]) -> list[tuple[str, str]]:
+    """Name and cutoff of every metric, in the order of the kernel's; the cutoff is empty where there is none."""
+    return [*((name, "") for name in WHOLE), *((name, str(k)) for k in cuts for name in AT_CUTOFF)]
+
+
+def column_names(cuts: Sequence[int]) -> list[str]:
+    """Columns of the metrics in rankings.parquet: worst, expected and best of each."""
+    found = []
+    for name, k in metric_names(cuts):
+        column = f"{name}_{k}" if k else name
+        found += [f"{column}_worst", column, f"{column}_best"]
+    return found
+
+
+@dataclass(frozen=True)
+class Rankings:
+    """Some rankings, whose rows lie one after another.
+
+    Attributes:
+        keys, labels, items: Of their rows; see `Batch`.
+        starts (int64 array, shape (rankings + 1,)): First row of each.
+        missed (int64 array, shape (rankings + 1,)): First of each among `never`.
+        never (uint8 array): Grades of items that were never returned.
+        names: Values of the columns that name each.
+    """
+
+    keys: UInt64Array
+    labels: UInt8Array
+    items: UInt64Array
+    starts: Int64Array
+    missed: Int64Array
+    never: UInt8Array
+    names: list[pa.Array]
+
+    def cut(self, first: int, last: int) -> Rankings:
+        """Some of the rankings; nothing is copied."""
+        begin, end = int(self.starts[first]), int(self.starts[last])
+        gone, left = int(self.missed[first]), int(self.missed[last])
+        return Rankings(self.keys[begin:end], self.labels[begin:end], self.items[begin:end],
+                        self.starts[first : last + 1] - begin, self.missed[first : last + 1] - gone,
+                        self.never[gone:left], [name.slice(first, last - first) for name in self.names])  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Measured:
+    """Metrics of some rankings.
+
+    Attributes:
+        facts (int64 array, shape (rankings, 3)): Items, positives among them, positives never returned.
+        values (float64 array, shape (rankings, metrics, 3)): NaN where a metric is undefined.
+        table: A row for each ranking; see `schema_of`.
+    """
+
+    facts: Int64Array = field(repr=False)
+    values: FloatArray = field(repr=False)
+    sums: Sums = field(repr=False)
+    table: pa.Table = field(repr=False)
+
+
+class Measure:
+    """Measures rankings, from any thread."""
+
+    def __init__(self, rows: ManyRows) -> None:
+        self._rows, options = rows, rows.options
+        self.cuts = np.array(options.cutoffs, np.int64)
+        grade = np.arange(one.GRADES, dtype=np.float64)
+        self.gain = grade if options.gain == "linear" else 2.0**grade - 1.0
+
+    @cached_property
+    def tables(self) -> tuple[FloatArray, FloatArray]:
+        """Gain of each grade, and discounts of the first ranks."""
+        return self.gain, discounts(_DISCOUNTS)
+
+    @property
+    def schema(self) -> pa.Schema:
+        """Schema of rankings.parquet."""
+        counts = [(name, pa.int64()) for name in ("items", "positives", "misses")]
+        metrics = [(name, pa.float64()) for name in column_names(self._rows.options.cutoffs)]
+        taken = {name for name, _ in (*counts, *metrics)} & set(self._rows.options.per)
+        if taken:
+            raise InputError(f"--per {taken.pop()}: a column of rankings.parquet has that name", "rename the column")
+        return pa.schema([*self._rows.names, *counts, *metrics])
+
+    def __call__(self, rankings: Rankings) -> Measured:
+        """Measure them; an `InputError` where one holds an item twice."""
+        n = rankings.starts.size - 1
+        if rankings.items.size:
+            self._refuse_repeated(rankings)
+        facts = np.empty((n, 3), np.int64)
+        values = np.zeros((n, one.WHOLE + one.AT_CUTOFF * self.cuts.size, 3))
+        missed = (rankings.missed, rankings.never)
+        measure(rankings.keys, rankings.labels, rankings.starts, missed, self.cuts, self.tables, facts, values)
+        return self.measured(facts, values, rankings.names)
+
+    def measured(self, facts: Int64Array, values: FloatArray, names: list[pa.Array]) -> Measured:
+        """Make a table of what the kernels found."""
+        if self._rows.options.ties == "scikit-learn":
+            values[:, one.AP] = values[:, one.GROUPED, one.EXPECTED, None]
+            averaged = [one.AUC, one.NDCG, *range(one.WHOLE + one.NDCG_AT, values.shape[1], one.AT_CUTOFF)]
+            values[:, averaged] = values[:, averaged, one.EXPECTED, None]
+        values = np.delete(values, one.GROUPED, axis=1)
+        columns = np.ascontiguousarray(values.reshape(facts.shape[0], -1).T)
+        lacking = bool(((facts[:, 1] + facts[:, 2] == 0) | (facts[:, 0] == facts[:, 1])).any())
+        arrays = [pa.array(column, mask=np.isnan(column) if lacking else None) for column in columns]
+        counts = [pa.array(column) for column in np.ascontiguousarray(facts.T)]
+        table = pa.Table.from_arrays([*names, *counts, *arrays], schema=self.schema)
+        return Measured(facts, values, Sums.of(facts, values), table)
+
+    def _refuse_repeated(self, rankings: Rankings) -> None:
+        many, rows, first = repeated(rankings.items.copy(), rankings.starts)
+        if many:
+            options = self._rows.options
+            name = ", ".join(f"{per}={column[first]}" for per, column in zip(options.per, rankings.names, strict=True))
+            more = " and more" if many < rankings.starts.size - 1 else ""
+            raise InputError(
+                f"{many:,} rankings{more} hold an item more than once: {rows:,} rows too many (first: {name})",
+                f"one score for each {options.item} of a ranking",
+            )
+
+    def adjacent(self, batch: Batch, starts: Int64Array) -> Rankings:
+        """Make rankings of rows that lie together; `starts` are the first rows of each."""
+        names = self._rows.named(batch, starts)
+        edges = np.append(starts, batch.rows)
+        nothing = np.zeros(starts.size + 1, np.int64)
+        never = np.empty(0, np.uint8)
+        plain = Rankings(batch.keys, batch.labels, batch.items, edges, nothing, never, names)
+        if self._rows.options.ties != "trec_eval":
+            return plain
+        return self.in_order_of_items(plain, batch.table.column(self._item()))
+
+    def _item(self) -> str:
+        return str(self._rows.options.item)
+
+    def in_order_of_items(self, rankings: Rankings, items: pa.ChunkedArray) -> Rankings:
+        """Give every row a key of its own: by score, and items of one score by name, the largest first."""
+        import pyarrow.compute as pc
+
+        rank = np.empty(len(items), np.int64)
+        rank[pc.sort_indices(items, sort_keys=[("", "descending")]).to_numpy()] = np.arange(len(items))
+        number = np.repeat(np.arange(rankings.starts.size - 1), np.diff(rankings.starts))
+        order = np.lexsort((rank, rankings.keys, number))
+        keys = np.arange(order.size).astype(np.uint64)
+        found = (rankings.starts, rankings.missed, rankings.never, rankings.names)
+        return Rankings(keys, rankings.labels[order], rankings.items, *found)

@@ -1,0 +1,67 @@
+"""What is kept of all rankings: sums of their metrics without rounding, so that no order of adding changes a mean."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from streameval.kernels.segments import HALF, UNIT, add_up
+from streameval.typing import FloatArray, Int64Array
+
+SIZES = 20  # decimal digits of the number of items, and a list without any
+BINS = 20
+
+
+@dataclass(frozen=True)
+class Sums:
+    """Sums over rankings; see `kernels.segments.add_up`.
+
+    Attributes:
+        rankings, without: How many, and how many of them have no positive.
+        items, positives, misses: In all of them.
+    """
+
+    rankings: int
+    without: int
+    items: int
+    positives: int
+    misses: int
+    total: Int64Array = field(repr=False)
+    defined: Int64Array = field(repr=False)
+    sizes: Int64Array = field(repr=False)
+    by_size: FloatArray = field(repr=False)
+    bins: Int64Array = field(repr=False)
+
+    @staticmethod
+    def nothing(metrics: int) -> Sums:
+        """Of no ranking."""
+        pair = np.zeros((metrics, 3, 2), np.int64), np.zeros((metrics, 3, 2), np.int64)
+        sizes = np.zeros((SIZES, 2), np.int64), np.zeros((SIZES, metrics))
+        return Sums(0, 0, 0, 0, 0, *pair, *sizes, np.zeros((metrics, BINS), np.int64))
+
+    @staticmethod
+    def of(facts: Int64Array, values: FloatArray) -> Sums:
+        """Of some rankings; see `kernels.segments.measure`."""
+        empty = Sums.nothing(values.shape[1])
+        add_up(facts, values, (empty.total, empty.defined), (empty.sizes, empty.by_size), empty.bins)
+        items, positives, misses = (int(column.sum()) for column in facts.T)
+        without = int(empty.sizes[:, 1].sum())
+        return Sums(facts.shape[0], without, items, positives, misses, *(getattr(empty, name) for name in _ARRAYS))
+
+    def plus(self, other: Sums) -> Sums:
+        """Of these rankings and others."""
+        return Sums(*(getattr(self, name) + getattr(other, name) for name in (*_COUNTS, *_ARRAYS)))
+
+    def sum(self, metric: int, side: int) -> float:
+        """Sum of a metric over all rankings where it is defined: what is 0 without a positive adds nothing."""
+        high, low = (int(half) for half in self.total[metric, side])
+        return ((high << HALF) + low) / UNIT
+
+    def count(self, metric: int) -> int:
+        """Rankings where a metric is defined."""
+        return int(self.defined[metric, 0, 0])
+
+
+_COUNTS = ("rankings", "without", "items", "positives", "misses")
+_ARRAYS = ("total", "defined", "sizes", "by_size", "bins")

@@ -1,0 +1,106 @@
+"""A history of days as sentences, as a picture, and as a page without scripts."""
+
+from __future__ import annotations
+
+import html
+from importlib import resources
+from typing import Any
+
+from streameval.notebook import table
+from streameval.reporting.charts import BAND, LINE, MARK, Spec, number, picture
+from streameval.reporting.sentences import counted
+from streameval.study.history import History
+from streameval.types import TRUTH
+
+_SHOWN = 60  # days in the table of the page, the last ones
+COLUMNS = ("day", "labels", "rank", "lower", "estimate", "upper", "outcome", "named")
+
+
+def sentences(history: History) -> list[str]:
+    """What is claimed, what was named, and how the last day stands."""
+    settings, about = history.settings, history.settings.question.get("about", TRUTH)
+    whose = "the truth" if about == TRUTH else "what the annotators of each day would say"
+    said = [
+        f"With probability {settings.confidence:.6g}, {whose} lies inside all bounds of this history, and every fall "
+        "or rise of the mean that it names is true, however many days it gets and however often one looks; assumed: "
+        "only that the items drawn each day are the ones that were labelled.",
+        *_changes(history),
+    ]
+    if history.rows:
+        last = history.rows[-1]
+        days = sum(row["day"] >= last["run_since"] for row in history.rows)
+        said.append(
+            f"Since {last['run_since']} ({counted(days, 'day')}), mean precision {settings.cutoff} lies between "
+            f" {last['run_lower']:.4f} and {last['run_upper']:.4f}."
+        )
+    return said
+
+
+def _changes(history: History) -> list[str]:
+    """Every change that was named, with the days of its two runs."""
+    said, since = [], None
+    for row in history.rows:
+        since = since or row["run_since"]
+        if row["change"] is not None:
+            said.append(
+                f"Established on {row['day']}: mean precision {history.settings.cutoff} "
+                f"{_VERBS[row['change']]} from between {row['before_lower']:.4f} and {row['before_upper']:.4f} "
+                f"(since {since}) to between {row['after_lower']:.4f} and {row['after_upper']:.4f} "
+                f"(since {row['run_since']})."
+            )
+        since = row["run_since"]
+    return said or ["No change of mean precision is established."]
+
+
+_VERBS = {"fall": "fell", "rise": "rose"}
+
+
+def cells(history: History, most: int) -> list[list[str]]:
+    """The last days as text, by `COLUMNS`."""
+    return [
+        [str(row["day"]), f"{row['labels']:,}", f"{row['rank']:,}",
+         *("unknown" if row[side] is None or row[side] != row[side] else f"{row[side]:.4f}"
+           for side in ("precision_lower", "precision", "precision_upper")),
+         row["outcome"] or "", row["change"] or ""]
+        for row in history.rows[-most:]
+    ]  # fmt: skip
+
+
+def figure(history: History) -> Spec:
+    """Draw the precision of every day with its bounds, and over them those of the run that it belongs to."""
+    rows: list[dict[str, Any]] = []
+    for row in history.rows:
+        known = ("precision_lower", "precision", "precision_upper", "run_lower", "run_upper")
+        rounded = {key: None if row[key] is None or row[key] != row[key] else round(row[key], 5) for key in known}
+        rows.append({"day": f"{row['day']}T00:00:00", "change": row["change"], **rounded})
+    x = {"field": "day", "type": "temporal", "title": None}
+    scale = {"scale": {"zero": False}, "title": "precision"}
+    level = {"x": x, "y": number("precision_lower", **scale), "y2": {"field": "precision_upper"}}
+    run = {"x": x, "y": number("run_lower", **scale), "y2": {"field": "run_upper"}}
+    layers: list[Spec] = [
+        {"mark": {"type": "area", "color": BAND, "opacity": 0.25}, "encoding": level},
+        {"mark": {"type": "area", "color": BAND, "opacity": 0.5}, "encoding": run},
+        {"mark": {"type": "line", "color": LINE, "strokeWidth": 1}, "encoding": {"x": x, "y": number("precision")}},
+        {"transform": [{"filter": "isValid(datum.change)"}], "encoding": {"x": x},
+         "mark": {"type": "rule", "color": MARK, "strokeDash": [4, 3]}},
+    ]  # fmt: skip
+    if history.settings.precision is not None:
+        wanted = {"y": {"datum": float(history.settings.precision)}}
+        layers.append({"data": {"values": [{}]}, "mark": {"type": "rule", "color": MARK}, "encoding": wanted})
+    return {"data": {"values": rows}, "width": 760, "height": 280, "layer": layers}
+
+
+def render(history: History) -> str:
+    """Draw the page of a history: its sentences, a picture, and the last days."""
+    title = html.escape(f"Precision {history.settings.cutoff}, day by day")
+    style = (resources.files("streameval.reporting") / "page.css").read_text(encoding="utf-8")
+    said = "".join(f"<p>{html.escape(one)}</p>" for one in sentences(history))
+    drawn = picture(figure(history), "svg").decode()
+    days = table(f"The last {_SHOWN} days" if len(history.rows) > _SHOWN else "", COLUMNS, cells(history, _SHOWN)[::-1])
+    caption = "Light: bounds on each day. Dark: on the mean of days since the last change. Dashed: a change was named."
+    return (
+        '<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><meta http-equiv="Content-Security-Policy" '
+        "content=\"default-src 'none'; style-src 'unsafe-inline'\"><meta name=\"viewport\" "
+        f'content="width=device-width"><title>{title}</title><style>{style}</style></head><body><h1>{title}</h1>{said}'
+        f'<div class="chart">{drawn}</div><p class="soft">{caption}</p><div class="scroll">{days}</div></body></html>\n'
+    )

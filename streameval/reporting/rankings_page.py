@@ -1,0 +1,199 @@
+"""The report of many rankings: their means, how they are distributed, and who does badly."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Sequence
+from importlib import resources
+from typing import Any
+
+from streameval.reporting.charts import POLICY
+from streameval.reporting.tables import table
+from streameval.study.rankings_files import RankingsEvaluation
+from streameval.study.rankings_sample import RankingsSample
+from streameval.text import printable
+from streameval.types import TRUTH
+
+_WIDTH, _HEIGHT = 280, 90
+_PICTURED = ("average_precision", "reciprocal_rank", "ndcg", "roc_auc")
+
+
+def render(name: str, found: RankingsEvaluation) -> str:
+    """Draw one page, without scripts."""
+    summary = found.summary
+    body = [
+        f"<h1>Rankings of {_text(name)}</h1>",
+        f"<p class='soft'>{_text(headline(summary))}</p>",
+        f'<p class="verdict">{_text(claim_sentence(summary))}</p>',
+        "<h2>Means</h2>",
+        _means(found),
+        *_distributions(found),
+        "<h2>By number of items</h2>",
+        _sizes(found),
+        *_lowest(summary),
+        "<h2>Provenance</h2>",
+        _provenance(summary),
+    ]
+    return _page(name, found.evaluation_id, body)
+
+
+def render_sample(name: str, found: RankingsSample) -> str:
+    """Draw the page of rankings that were drawn."""
+    rows = found.metrics.to_pylist()
+    sides = ("lower", "estimate", "upper", "normal_lower", "normal_upper")
+    cells = [[f"{row['metric']} {row['argument']}", *(number(row[side]) for side in sides)] for row in rows]
+    head = ["metric", "lower", "estimate", "upper", "normal from", "to"]
+    body = [
+        f"<h1>Rankings of {_text(name)}</h1>",
+        f'<p class="verdict">{_text(sample_sentence(found.summary))}</p>',
+        "<h2>Means</h2>",
+        table(head, cells),
+        f"<p class='soft'>{_text(NORMAL)} {_text(UNKNOWN)}</p>",
+        "<h2>Labels</h2>",
+        table(["", ""], [[key, f"{value:,}"] for key, value in found.summary["account"].items()]),
+        "<h2>Provenance</h2>",
+        _provenance(found.summary),
+    ]
+    return _page(name, found.evaluation_id, body)
+
+
+def sample_sentence(summary: Any) -> str:
+    """What the bounds of drawn rankings claim."""
+    claim, account = summary["claim"], summary["account"]
+    said = f"{account['labelled']:,} of {account['planned']:,} labels, of {summary['parameters']['rankings']:,} of "
+    said += f"{summary['rankings']:,} rankings."
+    if claim["coverage"] == "exact":
+        return f"Every ranking is labelled down to item {summary['parameters']['at']}: these means are exact. ({said})"
+    caution = "" if claim["about"] == TRUTH else f" This is no claim about the truth: {claim['why']}."
+    return (
+        f"With probability {claim['confidence']:g}, all of these means over all rankings lie inside their bounds, "
+        f"whatever the rankings are. ({said}){caution}"
+    )
+
+
+NORMAL = (
+    "The normal interval is that of each mean alone, and an approximation: where most rankings are 0 it misses far "
+    "more often than it says."
+)
+UNKNOWN = (
+    "Average precision, recall and nDCG depend on items below the first k, of which these labels say nothing: they are "
+    "not claimed."
+)
+
+
+def _page(name: str, identity: str, body: Sequence[str]) -> str:
+    style = (resources.files("streameval.reporting") / "page.css").read_text(encoding="utf-8")
+    return (
+        '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">'
+        f'<meta name="streameval-evaluation" content="{identity}"><link rel="icon" href="data:,">'
+        f"<title>streameval: {_text(name)}</title><style>{style}</style></head><body><main>\n"
+        + "\n".join(body)
+        + "\n</main></body></html>\n"
+    )
+
+
+def headline(summary: dict[str, Any] | Any) -> str:
+    """How many rankings, items and positives."""
+    said = (
+        f"{summary['rankings']:,} rankings by {', '.join(summary['per'])}, {summary['n_items']:,} items, "
+        f"{summary['positives']:,} of them positive ({summary['how']})."
+    )
+    return said + (f" {summary['misses']:,} positives were never returned." if summary["misses"] else "")
+
+
+def claim_sentence(summary: Any) -> str:
+    """What the means are."""
+    without, policy = summary["without_positives"], summary["parameters"]["no_positives"]
+    said = "Every item has a label: the means are exact, between the worst and the best order of tied items."
+    if without:
+        kept = "count as 0" if policy == "zero" else "are left out"
+        said += f" {without:,} rankings have no positive: in the means they {kept}."
+    return said
+
+
+def _means(found: RankingsEvaluation) -> str:
+    rows = found.metrics.to_pylist()
+    other = {(row["metric"], row["argument"]): row for row in rows[len(rows) // 2 :]}
+    policy = rows[-1]["no_positives"]
+    cells = [
+        [f"{row['metric']} {row['argument']}".strip(), *(number(row[end]) for end in ("estimate", "lower", "upper")),
+         number(other[row["metric"], row["argument"]]["estimate"])]
+        for row in rows[: len(rows) // 2]
+    ]  # fmt: skip
+    return table(["metric", "mean", "worst order", "best order", f"without positives: {policy}"], cells)
+
+
+def _distributions(found: RankingsEvaluation) -> list[str]:
+    drawn = []
+    by_metric: dict[str, list[tuple[float, int]]] = {}
+    for row in found.histograms.to_pylist():
+        if row["metric"] in _PICTURED:
+            by_metric.setdefault(row["metric"], []).append((row["at_least"], row["rankings"]))
+    for name, bars in by_metric.items():
+        if any(count for _, count in bars):
+            drawn.append(f"<figure><figcaption>{_text(name)}</figcaption>{_bars(name, bars)}</figure>")
+    if not drawn:
+        return []
+    said = "How many rankings with a positive have each metric in each twentieth of 0 to 1."
+    return ["<h2>Distributions</h2>", f"<p class='soft'>{said}</p><div class='small'>{''.join(drawn)}</div>"]
+
+
+def _bars(name: str, bars: Sequence[tuple[float, int]]) -> str:
+    most, width = max(count for _, count in bars), _WIDTH / len(bars)
+    drawn = "".join(
+        f'<rect x="{i * width + 1:.1f}" y="{_HEIGHT * (1 - count / most):.1f}" width="{width - 2:.1f}" '
+        f'height="{_HEIGHT * count / most:.1f}"><title>from {low:g}: {count:,}</title></rect>'
+        for i, (low, count) in enumerate(bars)
+    )
+    ticks = "".join(
+        f'<text x="{_WIDTH * at:.0f}" y="{_HEIGHT + 12}" text-anchor="{anchor}">{at:g}</text>'
+        for at, anchor in ((0, "start"), (0.5, "middle"), (1, "end"))
+    )
+    label = _text(f"Chart: {name} of rankings, at most {most:,} in one bar. The table of means holds its mean.")
+    return (
+        f'<svg role="img" aria-label="{label}" viewBox="0 -4 {_WIDTH} {_HEIGHT + 20}" width="{_WIDTH}" font-size="10" '
+        f'font-family="sans-serif" fill="currentColor"><g fill="#2f6db0">{drawn}</g>{ticks}</svg>'
+    )
+
+
+def _sizes(found: RankingsEvaluation) -> str:
+    names = [name for name in found.by_size.column_names if name.startswith("mean_")][:6]
+    head = ["items", "rankings", "without a positive", *names]
+    rows = [
+        [_range(row["items_from"], row["items_to"]), f"{row['rankings']:,}", f"{row['without_positives']:,}",
+         *(number(row[name]) for name in names)]
+        for row in found.by_size.to_pylist()
+    ]  # fmt: skip
+    return f"<p class='soft'>Means over rankings with a positive.</p>{table(head, rows)}"
+
+
+def _range(first: int, last: int) -> str:
+    return f"{first:,}" if first == last else f"{first:,} to {last:,}"
+
+
+def _lowest(summary: Any) -> list[str]:
+    rows = summary["lowest"]
+    if not rows:
+        return []
+    cells = [[printable(str(row[name])) if name in summary["per"] else number(row[name]) for name in rows[0]]
+             for row in rows]  # fmt: skip
+    return ["<h2>Lowest average precision</h2>", table(list(rows[0]), cells)]
+
+
+def _provenance(summary: Any) -> str:
+    said = {"evaluation": summary["evaluation_id"], "version": summary["version"], **summary["parameters"]}
+    said |= {f"ranking {key}": value for key, value in summary["ranking"].items()}
+    return table(["", ""], [[name, printable(str(value))] for name, value in said.items()])
+
+
+def number(value: float | int | None) -> str:
+    """A count, or a share with six digits; a dash where there is none."""
+    if value is None:
+        return "-"
+    return f"{value:,}" if isinstance(value, int) else f"{value:.6f}"
+
+
+def _text(value: object) -> str:
+    return html.escape(printable(str(value)))

@@ -1,0 +1,102 @@
+"""What `exact` says of one list: its curve, its metrics, and an account of how they came to be."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from streameval import __version__
+from streameval.counting import Summed
+from streameval.counting.lookups import Places
+from streameval.curve import Curve
+from streameval.curve.envelope import Points, lift
+from streameval.methods.checks.sliding import WindowResult, smallest_window
+from streameval.metrics.exact import Counted, metrics
+from streameval.study.result_files import NO_LABELS, Evaluation
+from streameval.types import Claim
+from streameval.typing import Int64Array
+
+
+def curve_of(summed: Summed, ranks: Int64Array, misses: int) -> Curve:
+    """The yield at ranks, with tied items in the worst and the best order."""
+    start, found, size, positives = (summed.totals.cut[:, i] for i in range(4))
+    inside = ranks - start
+    late = found + np.maximum(0, inside - (size - positives))
+    early = found + np.minimum(positives, inside)
+    points = Points(ranks, late.astype(np.float64), early.astype(np.float64))
+    claim = Claim("exact", None, "every item has a label") if summed.unresolved is None else _BINNED
+    return Curve(
+        n_items=summed.totals.n_items,
+        envelope=lift(summed.totals.n_items, points),
+        grid=ranks,
+        claim=claim,
+        score=summed.scores,
+        misses=misses,
+    )
+
+
+def evaluation_of(
+    description: dict[str, Any], label: str, summed: Summed, curve: Curve, windows: Sequence[WindowResult]
+) -> Evaluation:
+    """Every result of a list; `description` says which it is, `label` is its column of labels."""
+    margin = summed.unresolved.grouped if summed.unresolved else (0.0, 0.0)
+    places = Places(summed.totals, summed.read_groups)
+    order = "known" if summed.unresolved is None else "binned" if summed.unresolved.wide else "pure bins"
+    rows = metrics(Counted(places, curve.envelope, curve.misses, summed.score_at, margin, order))
+    table, totals = curve.table, summed.totals
+    identity = _identity(description, label, rows, curve)
+    summary: dict[str, Any] = {
+        "evaluation_id": identity,
+        "study": None,
+        "version": __version__,
+        "n_items": curve.n_items,
+        "positives": totals.positives,
+        "misses": curve.misses,
+        "method": "exact",
+        "parameters": {"label": label},
+        "ranking": description,
+        "how": summed.how,
+        "ties": _ties(summed),
+        "brackets": {
+            "average_precision": summed.unresolved.average_precision if summed.unresolved else 0.0,
+            "roc_auc": summed.unresolved.roc_auc if summed.unresolved else 0.0,
+        },
+        "claim": curve.claim.as_dict(),
+        "findings": [],
+        "diagnostics": {
+            "windows": [result.as_dict() for result in windows],
+            "smallest_window": smallest_window(windows),
+        },
+        "half_width": {**_half_width(curve), "labels_for_half": None},
+        "account": {"planned": curve.n_items, "labelled": curve.n_items},
+        "sources": [],
+    }
+    return Evaluation(identity, NO_LABELS, curve, table, rows, summary)
+
+
+_BINNED = Claim(
+    "simultaneous", 1.0, "nothing: every item has a label, and items whose scores fall into one bin may be in any order"
+)
+
+
+def _ties(summed: Summed) -> str:
+    """Whether items of one score leave the order open: bins of several scores do not tell."""
+    if summed.unresolved is None:
+        return "open" if summed.totals.mixed else "none that matter"
+    return "open" if summed.unresolved.ties else "not told apart from bins"
+
+
+def _half_width(curve: Curve) -> dict[str, Any]:
+    return {"alpha": 0.0, "rank": curve.n_items} if curve.claim.coverage == "exact" else asdict(curve.half_width())
+
+
+def _identity(description: dict[str, Any], label: str, rows: pa.Table, curve: Curve) -> str:
+    digest = hashlib.sha256(f"exact\0{__version__}\0{description}\0{label}\0{curve.misses}\0".encode())
+    for values in (curve.envelope.lower, curve.envelope.upper, rows.column("lower").to_numpy(zero_copy_only=False)):
+        digest.update(np.ascontiguousarray(values).tobytes())
+    return digest.hexdigest()[:16]

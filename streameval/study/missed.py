@@ -1,0 +1,115 @@
+"""Misses, bounded by labels of what a ranking never returned: a study of those items, the elusion test of reviews.
+
+The items that were never returned are a list too. A study of it bounds how many of them are positive; the bounds of the
+ranking and those of the rest share δ, so that all that counts misses holds with what the ranking's own bounds claim.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from streameval.curve import Curve
+from streameval.curve.label_error import CONFIDENCE
+from streameval.errors import StudyError
+from streameval.labelling.options import Judging
+from streameval.methods import method_of
+from streameval.study import Study
+from streameval.study.judging import as_read, at_confidence, curve_of
+from streameval.study.result_files import Evaluation
+from streameval.types import TRUTH, Claim, Plan
+
+
+@dataclass(frozen=True)
+class Rest:
+    """An evaluated study of the items that a ranking never returned.
+
+    Attributes:
+        plan: None where every item of the rest has a label and none was planned (`exact`).
+        judging: How its labels were judged.
+    """
+
+    folder: Path
+    plan: Plan | None
+    evaluation: Evaluation
+    judging: Judging
+
+    @property
+    def exact(self) -> bool:
+        """Whether the misses are counted."""
+        return self.evaluation.curve.claim.coverage == "exact"
+
+    def facts(self, curve: Curve) -> dict[str, Any]:
+        """What evaluation.json keeps of it beside the bounds of a curve that it gave misses to."""
+        of = {"study": str(self.folder), "evaluation_id": self.evaluation.evaluation_id}
+        return {"misses_upper": curve.misses_upper, "misses_from": {**of, "n_items": self.evaluation.curve.n_items}}
+
+
+def rest_of(folder: Path, plan: Plan) -> Rest:
+    """Open the study of the rest of a planned ranking.
+
+    Raises:
+        StudyError: It has no results or its bounds promise nothing; or it is of the ranking itself.
+    """
+    study = Study(folder)
+    evaluation = study.evaluation()
+    claim, own = evaluation.curve.claim, study.plan() if study.exists else None
+    if not evaluation.curve.proves or claim.coverage == "conditional":
+        raise StudyError(f"{folder}: its bounds hold with no probability", "label the rest by loguniform or uniform")
+    if own is not None and own.ranking.get("fingerprint") == plan.ranking.get("fingerprint"):
+        raise StudyError(f"{folder}: is of the ranking itself", "misses are among the items that it never returned")
+    summary = evaluation.summary
+    judging = Judging(label_error=float(summary.get("label_error", 0.0)), assume=summary.get("assume"))
+    return Rest(folder, own, evaluation, judging)
+
+
+def sharing(plan: Plan, rest: Rest | None) -> Plan:
+    """The plan as it is read beside a rest: with half of δ, unless the misses are counted."""
+    level = method_of(plan).level
+    if rest is None or rest.exact or level is None:
+        return plan
+    return at_confidence(plan, 1 - (1 - level) / 2)
+
+
+def with_rest(curve: Curve, plan: Plan, rest: Rest) -> Curve:
+    """Give a curve, of a plan that was read by `sharing`, the misses among the rest.
+
+    Args:
+        plan: As it was made.
+    """
+    level = method_of(plan).level or CONFIDENCE
+    share = 1 - level if curve.claim.coverage == "exact" or method_of(plan).level is None else (1 - level) / 2
+    few, many = _misses(rest, 1 - share)
+    claim = _claim(curve.claim, rest, level)
+    said = (
+        f"Of {rest.evaluation.curve.n_items:,} items that were never returned, {few:,} to {many:,} are positive by the "
+        f"labels of {rest.folder}: recall, F and all that counts them holds with the rest of the bounds at once"
+        f"{'' if claim.confidence is None else f', with probability {claim.confidence:g}'}."
+    )
+    return replace(curve.with_misses(few, many), claim=claim, findings=(*curve.findings, said))
+
+
+def _misses(rest: Rest, confidence: float) -> tuple[int, int]:
+    """Bounds on the positives of the rest, with the rest's share of δ."""
+    curve = rest.evaluation.curve
+    if not rest.exact and rest.plan is not None:
+        plan = as_read(at_confidence(rest.plan, confidence), rest.judging)
+        curve = curve_of(plan, rest.evaluation.labels, rest.judging.label_error)
+    low, high = (float(side[0]) for side in curve.envelope.at([curve.n_items]))
+    return int(np.ceil(low)), int(np.floor(high))
+
+
+def _claim(own: Claim, rest: Rest, level: float) -> Claim:
+    """The claim of both together: the weaker one, under the assumptions of both."""
+    other = rest.evaluation.curve.claim
+    where = f"that the items of {rest.folder} are all that the ranking never returned"
+    assumes = [own.assumes, *([] if rest.exact else [f"of {rest.folder}: {other.assumes}"]), where]
+    about, why = (own.about, own.why) if own.about != TRUTH else (other.about, other.why)
+    coverage, confidence = own.coverage, own.confidence
+    if not rest.exact and coverage != "none":
+        coverage = "simultaneous" if coverage == "exact" else coverage
+        confidence = level
+    return Claim(coverage, confidence, "; ".join(assumes), about, why)

@@ -1,0 +1,167 @@
+"""Two systems on the same rankings: the difference of every mean, and of every ranking."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from streameval.errors import InputError, StudyError
+from streameval.metrics import ROUNDING
+from streameval.notebook import Tabular
+from streameval.order.tie_hashes import key_hashes
+from streameval.queries.measured import metric_names
+from streameval.rows import Rows, open_rows
+from streameval.rows.options import RankingOptions
+from streameval.study.rankings_files import RANKINGS, RankingsEvaluation, read_results
+from streameval.typing import FloatArray, Int64Array, UInt64Array
+
+_DIFFERENCES = pa.schema(
+    [(name, pa.string()) for name in ("metric", "argument")]
+    + [(name, pa.float64()) for name in ("a", "b", "lower", "estimate", "upper")]
+    + [("higher", pa.string())]
+    + [(name, pa.int64()) for name in ("rankings", "a_higher", "b_higher")]
+    + [(name, pa.float64()) for name in ("normal_lower", "normal_upper")]
+)
+
+
+@dataclass(frozen=True)
+class RankingsComparison(Tabular):
+    """Two results of many rankings side by side, on the rankings that both have.
+
+    Attributes:
+        a, b: Folders.
+        rankings: That both have.
+        only_a, only_b: That one has alone: they are left out.
+        confidence: Of the normal interval.
+        differences: Of every mean that both have: `metric`, `argument`, means `a` and `b`, `lower`, `estimate`, `upper`
+            of a − b with tied items in every order, `higher` "a", "b" or null where tied items leave the sign open; how
+            many `rankings` it is over, and in how many a or b is higher; `normal_lower`, `normal_upper`: the normal
+            interval of the mean paired difference, as if the rankings had been drawn at random from many more.
+    """
+
+    a: str
+    b: str
+    rankings: int
+    only_a: int
+    only_b: int
+    confidence: float
+    differences: pa.Table = field(repr=False)
+
+    @property
+    def table(self) -> pa.Table:
+        """The differences."""
+        return self.differences
+
+
+def compare_rankings(a: Path, b: Path, confidence: float) -> RankingsComparison:
+    """Compare two results of many rankings; an `InputError` where they share no ranking or are not of one kind."""
+    sides = [_Side.of(path) for path in (a, b)]
+    left, right = sides
+    if left.per != right.per:
+        raise InputError(f"{a} is per {', '.join(left.per)}, {b} per {', '.join(right.per)}", "compare like with like")
+    left.refuse_other(right)
+    first, second = _shared(left.names(), right.names())
+    if not first.size:
+        raise InputError(f"{a} and {b} have no ranking in common", "compare two systems on the same queries")
+    rows = []
+    for name, k in metric_names(sorted(set(left.cuts) & set(right.cuts))):
+        values = [side.values(f"{name}_{k}" if k else name) for side in sides]
+        rows.append(_row(name, k, values, (first, second), confidence))
+    table = pa.Table.from_pylist(rows, schema=_DIFFERENCES)
+    only = left.size - first.size, right.size - first.size
+    return RankingsComparison(str(a), str(b), int(first.size), *only, confidence, table)
+
+
+@dataclass(frozen=True)
+class _Side:
+    path: Path
+    results: RankingsEvaluation
+    rows: Rows
+
+    @staticmethod
+    def of(path: Path) -> _Side:
+        results, rows = read_results(path), open_rows(str(path / RANKINGS), RankingOptions())
+        if rows.n_rows != results.summary["rankings"]:
+            raise StudyError(f"{path / RANKINGS}: is of another evaluation than the rest", "run exact again")
+        return _Side(path, results, rows)
+
+    @property
+    def per(self) -> list[str]:
+        return list(self.results.summary["per"])
+
+    @property
+    def cuts(self) -> list[int]:
+        return list(self.results.summary["parameters"]["at"])
+
+    @property
+    def size(self) -> int:
+        return self.rows.n_rows
+
+    def refuse_other(self, other: _Side) -> None:
+        """Refuse metrics that do not mean the same on both sides."""
+        for name in ("gain", "ties"):
+            own, theirs = (side.results.summary["parameters"][name] for side in (self, other))
+            if own != theirs:
+                raise InputError(f"{self.path} was evaluated with --{name} {own}, {other.path} with {theirs}",
+                                 "evaluate both alike")  # fmt: skip
+
+    def names(self) -> UInt64Array:
+        """Hash of what names each ranking, 128 bits in two columns."""
+        parts = [
+            np.stack([key_hashes(table), key_hashes(table, np.uint64(1))], axis=1) for table in self._read(self.per)
+        ]
+        return np.concatenate(parts)
+
+    def values(self, column: str) -> FloatArray:
+        """Worst, expected and best value of each ranking, shape (rankings, 3); NaN where it is undefined."""
+        names = [f"{column}_worst", column, f"{column}_best"]
+        parts = [np.stack([one.to_numpy() for one in table.columns], axis=1) for table in self._read(names)]
+        return np.concatenate(parts)
+
+    def _read(self, names: list[str]) -> Iterator[pa.Table]:
+        for unit in self.rows.units(names[0]):
+            yield unit.read(names).select(names)
+
+
+def _shared(a: UInt64Array, b: UInt64Array) -> tuple[Int64Array, Int64Array]:
+    """Rows of the same rankings, in both."""
+    pair = np.dtype([("low", "u8"), ("high", "u8")])
+    left, right = (np.ascontiguousarray(one).view(pair).ravel() for one in (a, b))
+    _, first, second = np.intersect1d(left, right, assume_unique=True, return_indices=True)
+    return first, second
+
+
+def _row(
+    name: str, argument: str, sides: list[FloatArray], shared: tuple[Int64Array, Int64Array], confidence: float
+) -> dict[str, Any]:
+    from statistics import NormalDist
+
+    a, b = (values[rows] for values, rows in zip(sides, shared, strict=True))
+    if name == "roc_auc":
+        known = ~(np.isnan(a[:, 1]) | np.isnan(b[:, 1]))
+        a, b = a[known], b[known]
+    a, b = np.nan_to_num(a), np.nan_to_num(b)  # without a positive: 0, as in the means
+    said: dict[str, Any] = {"metric": f"mean_{name}", "argument": argument, "rankings": a.shape[0]}
+    if not a.shape[0]:
+        return said
+    mean_a, mean_b = (math.fsum(side[:, 1].tolist()) / side.shape[0] for side in (a, b))
+    lower, upper = (math.fsum((a[:, i] - b[:, 2 - i]).tolist()) / a.shape[0] for i in (0, 2))
+    pairs = a[:, 1] - b[:, 1]
+    pairs = np.where(np.abs(pairs) <= ROUNDING * np.maximum(a[:, 1], b[:, 1]), 0.0, pairs)
+    middle = min(max(math.fsum(pairs.tolist()) / pairs.size, lower), upper)
+    spread = float(pairs.std(ddof=1)) / math.sqrt(pairs.size) if pairs.size > 1 else math.nan
+    half = NormalDist().inv_cdf(0.5 + confidence / 2) * spread
+    normal = (None, None) if math.isnan(half) else (middle - half, middle + half)
+    rounding = ROUNDING * max(mean_a, mean_b)
+    return {
+        **said, "a": mean_a, "b": mean_b, "lower": lower, "estimate": middle, "upper": upper,
+        "higher": "a" if lower > rounding else "b" if upper < -rounding else None,
+        "a_higher": int(np.sum(pairs > 0)), "b_higher": int(np.sum(pairs < 0)),
+        "normal_lower": normal[0], "normal_upper": normal[1],
+    }  # fmt: skip

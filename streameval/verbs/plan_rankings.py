@@ -1,0 +1,77 @@
+"""Plan rankings: of a list that holds many, draw some, and label the first items of each."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from streameval.errors import InputError, OutsideError, did_you_mean
+from streameval.methods.top_items import TopItems
+from streameval.progress import Progress, silent
+from streameval.queries.draw import draw_rankings, plan_table
+from streameval.rankings import open_ranking
+from streameval.rows.options import RankingOptions
+from streameval.types import Plan
+from streameval.verbs.plan import fresh_seed, known_seed, planned_ids, planned_study
+
+
+def plan_rankings(
+    ranking: Any,
+    study: str | os.PathLike[str],
+    *,
+    per: str | Sequence[str],
+    rankings: int = 1_000,
+    at: int = 10,
+    confidence: float = 0.95,
+    seed: int | None = None,
+    options: RankingOptions | None = None,
+    progress: Progress = silent,
+) -> Plan:
+    """Draw rankings uniformly from a list that holds many, and plan the first `at` items of each to be labelled.
+
+    `select` and exports work as with any study; `evaluate_rankings` bounds means over all rankings.
+
+    Args:
+        ranking, study, seed, options: As for `plan`. The score orders each ranking; without one, the stored order does.
+            Items of one score are ordered by a hash of their stored position.
+        per: Columns that name the ranking of a row.
+        rankings: How many to draw, without replacement.
+        at: Items of each, from its first on.
+        confidence: With which the bounds on all means hold together.
+
+    Returns:
+        Plan: Its ranks are stored rows, from 1.
+
+    Raises:
+        InputError: Fewer rankings than are to be drawn, names or scores that are null, a column that is not there.
+        StudyError: The folder holds a different plan, of which something was made.
+    """
+    names = tuple(one.strip() for one in per.split(",")) if isinstance(per, str) else tuple(per)
+    method = TopItems(confidence, rankings, at)
+    asked = options or RankingOptions()
+    folder = planned_study(study)
+    before, known = planned_ids(folder), known_seed(folder, seed)
+    chosen = fresh_seed() if known is None else known
+    opened = open_ranking(ranking, asked)
+    for name in names or ("",):
+        if name not in opened.columns():
+            raise InputError(f"the ranking has no column '{name}'", did_you_mean(name, opened.columns()))
+    drawn = draw_rankings(opened, names, (rankings, at, chosen), progress)
+    opened.rows.check_unchanged()
+    # items are found where they are stored: to open the list again needs no score
+    stored = open_ranking(ranking, replace(asked, score=None, ascending=False, key=(), nan="refuse"))
+    notes = {"per": list(names), "rankings": drawn.total, "score": asked.score, "ascending": asked.ascending}
+    made = Plan(
+        method.name, vars(method), opened.n_items, chosen, plan_table(drawn), stored.description(), notes,
+        stored.location(),
+    )  # fmt: skip
+    with folder.planning():
+        now = planned_ids(folder)
+        if now != before and made.plan_id not in now:
+            raise OutsideError(
+                f"{folder.folder}: another command has planned it meanwhile", "run the same command again"
+            )
+        folder.save_plan(made)
+    return made

@@ -1,0 +1,86 @@
+"""The threshold of a study, applied to another list: what falls above it there, and that nothing is proven of it."""
+
+import json
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from test_check import SCORES, N, study_of
+
+import streameval
+from streameval.cli import run
+from streameval.errors import InputError
+
+
+def other_list(folder, score):
+    folder.mkdir(parents=True)
+    for at, rows in enumerate(np.array_split(np.random.default_rng(1).permutation(score.size), 2)):
+        pq.write_table(pa.table({"id": rows, "conf": score[rows]}), folder / f"{at}.parquet", row_group_size=200)
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("kind", "ascending"),
+    [("float32, quantised", False), ("float64", True), ("half tied", False), ("int16", False)],
+)
+def test_a_threshold_falls_in_another_list_where_a_full_count_says(tmp_path, kind, ascending):
+    study, _, _ = study_of(tmp_path, SCORES[kind](np.random.default_rng(8)), ascending=ascending)
+    score = SCORES[kind](np.random.default_rng(9))[: N // 2]
+    other = other_list(tmp_path / "other", score)
+    own = pq.read_table(tmp_path / "list").column("conf").to_numpy()
+    best = np.sort(own) if ascending else np.sort(own)[::-1]
+    for rank in (1, 40, 1_000, N - 1):
+        count = int(np.sum(score <= best[rank - 1] if ascending else score >= best[rank - 1]))
+        if count:
+            cut = streameval.cut(study, rank=rank, apply=str(other))
+            assert cut.rank == count
+        else:
+            with pytest.raises(InputError, match="no item has score"):
+                streameval.cut(study, rank=rank, apply=str(other))
+    assert streameval.cut(study, rank=40, apply=pq.read_table(other)).plan.n_items == score.size
+
+
+def test_the_command_keeps_the_items_above_it_and_says_what_is_proven(tmp_path, capsys):
+    study, _, _ = study_of(tmp_path, SCORES["float64"](np.random.default_rng(8)))
+    score = SCORES["float64"](np.random.default_rng(9))
+    other = other_list(tmp_path / "other", score)
+    command = ["cut", str(study), "--precision", "0.6", "--apply", str(other)]
+    assert run(command) == 0
+    told = capsys.readouterr().out
+    assert f"Nothing is proven of {other}" in told
+    assert run([*command, "--out", str(tmp_path / "kept"), "--json"]) == 0
+    said = json.loads(capsys.readouterr().out)
+    assert said["rows"] == said["rank"] == int(np.sum(score >= said["score"]))
+    assert pq.read_table(tmp_path / "kept").column("conf").to_numpy().min() >= said["score"]
+    assert said["claim"]["coverage"] == "none"
+    assert said["precision_lower"] is None
+    own = streameval.cut(study, precision=0.6)
+    assert (said["proof"]["rank"], said["proof"]["precision_lower"]) == (own.rank, own.holds["precision_lower"])
+    assert said["proof"]["precision_lower"] >= 0.6
+    manifest = json.loads((tmp_path / "kept" / "_manifest.json").read_text())
+    assert f"--precision 0.6 --apply {other}" in manifest["command"]
+    assert run([*command, "--out", str(tmp_path / "kept"), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["already_there"]
+    assert run([*command, "--out", str(tmp_path / "more"), "--dry-run"]) == 0
+
+
+def test_lists_that_a_threshold_cannot_be_applied_to_are_refused(tmp_path, capsys):
+    study, _, _ = study_of(tmp_path, SCORES["float64"](np.random.default_rng(8)))
+    pq.write_table(pa.table({"id": [1], "score": [0.5]}), tmp_path / "named.parquet")
+    pq.write_table(pa.table({"id": [1], "conf": [-1.0]}), tmp_path / "below.parquet")
+    for other, said in (
+        ("named.parquet", "conf"),
+        ("below.parquet", "no item has score"),
+        ("list", "is the list that the study is about"),
+        ("nowhere", "nowhere"),
+    ):
+        assert run(["cut", str(study), "--rank", "100", "--apply", str(tmp_path / other)]) == 2
+        told = capsys.readouterr().err
+        assert said in told
+        assert told.count("\n") == 1
+    stored = tmp_path / "stored"
+    plan = streameval.plan(str(tmp_path / "list" / "0.parquet"), stored, seed=1, alpha=0.3)
+    streameval.evaluate(stored, labels=pa.table({"rank": plan.ranks, "label": np.ones(plan.ranks.size, int)}))
+    assert run(["cut", str(stored), "--rank", "10", "--apply", str(tmp_path / "below.parquet")]) == 2
+    assert "no score is known at rank 10" in capsys.readouterr().err

@@ -1,0 +1,127 @@
+"""Results of many rankings in files: the command, SQL, the report, and two systems side by side."""
+
+import json
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+import pytest
+
+import streameval
+from streameval import InputError, RankingOptions, StudyError
+from streameval.cli import run
+from streameval.study.rankings_files import FILES
+
+
+def runs(seed=0, bias=0.0):
+    rng = np.random.default_rng(seed)
+    truth = np.random.default_rng(99).random(1_200) < 0.15
+    query = np.repeat(np.arange(60), 20)
+    score = np.round(rng.random(1_200) + bias * truth, 2)
+    return pa.table({"query": [f"<q{one}>" for one in query], "doc": [f"d{i}" for i in range(1_200)], "score": score,
+                     "label": (truth & (query % 9 > 0)).astype(int)}).take(rng.permutation(1_200))  # fmt: skip
+
+
+@pytest.fixture
+def two(tmp_path):
+    """Results of two systems on the same queries."""
+    for name, bias in (("old", 0.0), ("new", 0.8)):
+        pq.write_table(runs(len(name), bias), tmp_path / f"{name}.parquet")
+        arguments = ["--per", "query", "--label", "label", "--score", "score", "--item", "doc", "--at", "1,5"]
+        assert run(["exact", str(tmp_path / f"{name}.parquet"), *arguments, "--out", str(tmp_path / name)]) == 0
+    return tmp_path
+
+
+def test_the_command_writes_every_file_and_says_the_means(two, capsys):
+    capsys.readouterr()
+    assert run(["exact", str(two / "old.parquet"), "--per", "query", "--label", "label", "--score", "score"]) == 0
+    out = capsys.readouterr().out
+    assert "60 rankings by query, 1,200 items" in out
+    without = 60 - len(set(pc.unique(runs().filter(pc.field("label") > 0).column("query")).to_pylist()))
+    assert f"{without} rankings have no positive: in the means they count as 0." in out
+    assert all((two / "old" / name).exists() for name in FILES)
+    found = streameval.exact(
+        two / "old.parquet", label="label", per="query", at=[1, 5], options=RankingOptions("score")
+    )
+    metrics = pq.read_table(two / "old" / "metrics.parquet").replace_schema_metadata(None)
+    assert metrics.equals(found.metrics)
+    rankings = pq.read_table(two / "old" / "rankings.parquet").replace_schema_metadata(None)
+    assert rankings.sort_by("query").equals(found.rankings.sort_by("query"))
+    mean = np.nan_to_num(rankings.column("ndcg_at_5").to_numpy()).mean()
+    assert found.mean("ndcg_at", 5) == pytest.approx(mean, rel=1e-14)
+    sizes = found.by_size.to_pylist()
+    assert [(row["items_from"], row["items_to"], row["rankings"]) for row in sizes] == [(10, 99, 60)]
+    bars = [row["rankings"] for row in found.histograms.to_pylist() if row["metric"] == "average_precision"]
+    assert sum(bars) == 60 - without
+    lowest = found.summary["lowest"]
+    assert lowest[0]["average_precision"] == min(one for one in rankings.column("average_precision").to_pylist() if one)
+
+
+def test_json_is_one_object(two, capsys):
+    capsys.readouterr()
+    arguments = ["exact", str(two / "old.parquet"), "--per", "query", "--label", "label", "--score", "score", "--json"]
+    assert run(arguments) == 0
+    said = json.loads(capsys.readouterr().out)
+    assert said["rankings"] == 60
+    assert said["metrics"][0]["metric"] == "mean_average_precision"
+
+
+def test_sql_and_report_read_the_files(two, capsys):
+    (row,) = streameval.sql(two / "old", "SELECT count(*) AS n, avg(success_at_5) AS mean FROM rankings").to_pylist()
+    assert row["n"] == 60
+    assert row["mean"] == pytest.approx(streameval.sql(
+        two / "old", "SELECT estimate FROM metrics WHERE metric = 'mean_success_at' AND argument = '5'"
+    ).column(0)[0].as_py())  # fmt: skip
+    drawn = (two / "old" / "report.html").read_text()
+    (two / "old" / "report.html").unlink()
+    assert run(["report", str(two / "old")]) == 0
+    assert (two / "old" / "report.html").read_text() == drawn
+    assert "<q" not in drawn
+    assert "mean_average_precision" in drawn
+    assert "Lowest average precision" in drawn
+
+
+def test_compare_pairs_the_same_queries(two, capsys):
+    found = streameval.compare(two / "old", two / "new", confidence=0.9)
+    assert (found.rankings, found.only_a, found.only_b) == (60, 0, 0)
+    rows = {(row["metric"], row["argument"]): row for row in found.differences.to_pylist()}
+    a, b = (pq.read_table(two / name / "rankings.parquet").sort_by("query") for name in ("old", "new"))
+    pairs = [np.nan_to_num(side.column("ndcg_at_5").to_numpy()) for side in (a, b)]
+    gap, row = pairs[0] - pairs[1], rows["mean_ndcg_at", "5"]
+    assert row["estimate"] == pytest.approx(gap.mean(), rel=1e-12)
+    assert row["normal_upper"] - row["estimate"] == pytest.approx(1.6448536 * gap.std(ddof=1) / np.sqrt(60), rel=1e-6)
+    assert (row["higher"], row["a_higher"], row["b_higher"]) == ("b", int((gap > 0).sum()), int((gap < 0).sum()))
+    worst = np.nan_to_num(a.column("ndcg_at_5_worst").to_numpy()) - np.nan_to_num(b.column("ndcg_at_5_best").to_numpy())
+    assert row["lower"] == pytest.approx(worst.mean(), rel=1e-12)
+    capsys.readouterr()
+    assert run(["compare", str(two / "old"), str(two / "new")]) == 0
+    assert "one is called higher where it is so in every order of tied items" in " ".join(
+        capsys.readouterr().out.split()
+    )
+
+
+def test_what_does_not_go_together_is_one_line(two):
+    other = two / "queries.parquet"
+    pq.write_table(pa.table({"query": ["x", "x"], "score": [1.0, 2], "label": [0, 1]}), other)
+    options = {"label": "label", "options": RankingOptions("score")}
+    streameval.exact(other, per="query", out=two / "alone", **options)
+    streameval.exact(other, per="query", out=two / "exponential", gain="exponential", **options)
+    streameval.exact(other, out=two / "one", **options)
+    for names, said in ((("old", "alone"), "no ranking in common"), (("alone", "exponential"), "--gain"),
+                        (("old", "one"), "like with like")):  # fmt: skip
+        with pytest.raises(InputError, match=said):
+            streameval.compare(*(two / name for name in names))
+    with pytest.raises(StudyError, match="holds results of many rankings"):
+        streameval.Study(two / "old").evaluation()
+    with pytest.raises(StudyError, match="is no result of many rankings"):
+        streameval.exact(other, per="query", out=two / "one", **options)
+    with pytest.raises(StudyError, match=r"was not written by exact|many rankings"):
+        streameval.exact(other, out=two / "old", **options)
+    assert run(["exact", str(other), "--label", "label", "--at", "3"]) == 2
+
+
+def test_a_mixed_set_of_files_is_refused(two):
+    (two / "old" / "metrics.parquet").write_bytes((two / "new" / "metrics.parquet").read_bytes())
+    with pytest.raises(StudyError, match="is of another evaluation"):
+        streameval.sql(two / "old", "SELECT 1")

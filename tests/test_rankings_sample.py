@@ -1,0 +1,187 @@
+"""Means over all rankings from labels of a few: the martingale against enumeration, and the journey."""
+
+import itertools
+import math
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv as csv
+import pyarrow.parquet as pq
+import pytest
+
+import streameval
+from streameval import InputError, RankingOptions, StudyError
+from streameval.cli import run
+from streameval.kernels.without_replacement import lower_bound, refused, stakes_for
+
+POPULATIONS = [(0, 0, 0, 1), (0, 0, 0, 0, 0.5, 1), (0, 1, 1, 1, 1), (0.2, 0.3, 0.9, 0.9, 1, 0), (0, 0, 0, 0, 0, 1)]
+
+
+@pytest.mark.parametrize("population", POPULATIONS, ids=str)
+@pytest.mark.parametrize("delta", [0.5, 0.1])
+def test_the_bound_misses_no_more_than_it_may_over_every_order_of_the_draw(population, delta):
+    mean, size = np.mean(population), len(population)
+    for n in range(1, size + 1):
+        orders = [np.array(one[:n], float) for one in itertools.permutations(population)]
+        missed = np.mean([lower_bound(one, float(size), delta) > mean + 1e-12 for one in orders])
+        assert missed <= delta
+        never = [refused(one, float(size), mean - 1e-9, stakes_for(n, delta), delta) for one in orders]
+        assert n == size or not all(never)
+
+
+def test_the_martingale_has_expectation_one():
+    population, stakes, size = (0.0, 0.0, 0.3, 1.0, 0.8), stakes_for(4, 0.1), 5
+    mean = sum(population) / size
+    total = 0.0
+    for order in itertools.permutations(population):
+        wealth, seen = np.ones(stakes.size), 0.0
+        for t, value in enumerate(order[:4]):
+            expected = (size * mean - seen) / (size - t)
+            if expected > 1e-12:
+                wealth *= 1 + np.minimum(stakes, 0.75 / expected) * (value - expected)
+            seen += value
+        total += wealth.mean()
+    assert total / math.factorial(size) == pytest.approx(1, abs=1e-12)
+
+
+def test_the_bound_rises_in_every_draw_so_that_missing_labels_only_widen():
+    rng = np.random.default_rng(5)
+    for _ in range(60):
+        drawn = np.round(rng.random(rng.integers(1, 30)) ** 3, 2)
+        size, lowered = float(drawn.size + rng.integers(0, 50)), drawn.copy()
+        lowered[rng.integers(0, drawn.size)] *= rng.random()
+        assert lower_bound(lowered, size, 0.05) <= lower_bound(drawn, size, 0.05) + 1e-12
+
+
+def test_bounds_hold_on_skewed_populations_where_the_normal_interval_does_not():
+    rng, size, n, delta, runs = np.random.default_rng(11), 20_000, 300, 0.1, 250
+    population = np.where(rng.random(size) < 0.004, rng.random(size), 0.0)
+    mean, missed, normal = population.mean(), 0, 0
+    for _ in range(runs):
+        drawn = population[rng.choice(size, n, replace=False)]
+        low, high = lower_bound(drawn, size, delta / 2), 1 - lower_bound(1 - drawn, size, delta / 2)
+        half = 1.645 * drawn.std(ddof=1) / math.sqrt(n)
+        missed += not low <= mean <= high
+        normal += not drawn.mean() - half <= mean <= drawn.mean() + half
+    assert missed <= 42  # binomial: more than 42 of 250 at 10 % happens once in 2,000 times
+    assert normal > 60
+
+
+def test_all_numbers_drawn_are_a_bound_without_room():
+    assert lower_bound(np.array([0.25, 1.0, 0.0, 0.75]), 4.0, 1e-6) == pytest.approx(0.5, abs=1e-12)
+
+
+@pytest.fixture
+def home(tmp_path, monkeypatch):
+    """A list of 400 rankings, most of which have no positive among their first items."""
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(2)
+    query = np.repeat(np.arange(400), rng.integers(1, 30, 400))
+    good = (rng.random(query.size) < 0.3) & (query % 3 == 0)
+    table = pa.table({"query": [f"q{one}" for one in query], "user": query, "id": np.arange(query.size),
+                      "score": np.round(rng.random(query.size), 2), "truth": good.astype(int)})  # fmt: skip
+    pq.write_table(table.take(rng.permutation(query.size)), "runs.parquet")
+    return tmp_path
+
+
+def labelled(source, target, share=1.0):
+    """Answer the tasks by the truth; leave the rest blank."""
+    truth = dict(zip(*pq.read_table("runs.parquet", columns=["id", "truth"]).to_pydict().values(), strict=True))
+    tasks = csv.read_csv(source)
+    ids = tasks.column("id").to_pylist()
+    answers = [truth[one] if i < share * len(ids) else None for i, one in enumerate(ids)]
+    csv.write_csv(tasks.drop_columns("label").append_column("label", pa.array(answers)), target)
+
+
+def test_the_journey(home, capsys):
+    plan = ["plan", "runs.parquet", "--study", "st", "--score", "score", "--per", "query", "--at", "5"]
+    assert run([*plan, "--rankings", "120", "--seed", "4"]) == 0
+    assert "120 of 400 rankings by query, the first 5 items of each" in capsys.readouterr().out
+    assert run(["select", "st", "--export", "tasks.csv"]) == 0
+    labelled("tasks.csv", "done.csv")
+    labelled("tasks.csv", "half.csv", 0.5)
+    capsys.readouterr()
+    assert run(["evaluate", "st", "--labels", "half.csv"]) == 0
+    half = {row["metric"]: row for row in pq.read_table("st/metrics.parquet").to_pylist()}
+    assert run(["evaluate", "st", "--labels", "done.csv"]) == 0
+    out = " ".join(capsys.readouterr().out.split())
+    assert "With probability 0.95, all of these means over all rankings lie inside their bounds" in out
+    assert "Average precision, recall and nDCG depend on items below the first k" in out
+    rows = {row["metric"]: row for row in pq.read_table("st/metrics.parquet").to_pylist()}
+    drawn = pq.read_table("st/rankings.parquet")
+    exact = streameval.exact("runs.parquet", label="truth", per="query", at=[5], options=RankingOptions("score"))
+    for name in ("precision_at", "success_at", "reciprocal_rank_at"):
+        row = rows[f"mean_{name}"]
+        assert row["lower"] <= exact.mean(name, 5) <= row["upper"]
+        assert row["estimate"] == pytest.approx(np.mean(drawn.column(f"{name}_5_lower").to_numpy()))
+        assert half[f"mean_{name}"]["lower"] <= row["lower"] < row["upper"] <= half[f"mean_{name}"]["upper"]
+        assert half[f"mean_{name}"]["estimate"] is None
+    assert streameval.sql("st", "SELECT count(*) AS n FROM rankings").column("n")[0].as_py() == 120
+    page = (home / "st" / "report.html").read_text()
+    assert run(["report", "st"]) == 0
+    assert (home / "st" / "report.html").read_text() == page
+
+
+def test_the_first_items_are_those_of_each_ranking_by_score(home):
+    table = pq.read_table("runs.parquet")
+    plan = streameval.plan_rankings(
+        table, "st", per="user", rankings=400, at=3, options=RankingOptions("score"), seed=1
+    )
+    rows = table.take(plan.ranks - 1).append_column("place", plan.table.column("place")).to_pylist()
+    by_user = {}
+    for row in table.to_pylist():
+        by_user.setdefault(row["user"], []).append(row["score"])
+    for row in rows:
+        scores = sorted(by_user[row["user"]], reverse=True)
+        assert row["score"] == scores[row["place"] - 1]
+    assert len(rows) == sum(min(3, len(scores)) for scores in by_user.values())
+    chosen = streameval.select("st", ranking=table).table
+    truth = chosen.select(["rank"]).append_column("label", chosen.column("truth"))
+    found = streameval.evaluate_rankings("st", labels=truth)
+    exact = streameval.exact(table, label="truth", per="user", at=[3], options=RankingOptions("score"))
+    for row in found.metrics.to_pylist():
+        assert row["lower"] == row["estimate"] == row["upper"]
+        assert row["coverage"] == "exact"
+    low, high = (exact.metrics.filter(pa.compute.equal(exact.metrics.column("metric"), "mean_success_at")).column(end)
+                 [0].as_py() for end in ("lower", "upper"))  # fmt: skip
+    assert low - 1e-12 <= found.metrics.column("estimate")[1].as_py() <= high + 1e-12
+
+
+def test_every_ranking_is_drawn_equally_often(home):
+    table, times = pq.read_table("runs.parquet"), np.zeros(400)
+    for seed in range(60):
+        plan = streameval.plan_rankings(table, f"st{seed}", per="user", rankings=100, at=1, seed=seed,
+                                        options=RankingOptions("score"))  # fmt: skip
+        users = table.column("user").to_numpy()[plan.ranks - 1]
+        assert np.unique(users).size == 100
+        times[users] += 1
+    expected = 60 * 100 / 400
+    chi = float(((times - expected) ** 2 / (expected * 0.75)).sum())
+    assert 280 < chi < 520  # 399 degrees of freedom, 4 standard deviations
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [({"per": "q"}, "no column 'q'"), ({"per": "user", "rankings": 401}, "the list holds 400 rankings"),
+     ({"per": "user", "rankings": 0}, "rankings is 0, below 1"), ({"per": "user", "at": 0}, "at is 0, below 1"),
+     ({"per": "user", "confidence": 1.0}, "confidence is 1.0")],
+)  # fmt: skip
+def test_bad_plans_are_one_line(home, options, said):
+    with pytest.raises(InputError, match=said):
+        streameval.plan_rankings("runs.parquet", "st", **options)
+
+
+def test_what_is_not_known_is_refused(home):
+    streameval.plan_rankings("runs.parquet", "st", per="query", rankings=50, at=2, options=RankingOptions("score"))
+    chosen = streameval.select("st").table
+    with pytest.raises(StudyError, match="evaluate it with evaluate_rankings"):
+        streameval.evaluate("st", labels=chosen, label="truth")
+    with pytest.raises(InputError, match="label-error and assume"):
+        streameval.evaluate_rankings("st", labels=chosen, label="truth", label_error=0.1)
+    assert run(["evaluate", "st", "--misses", "3"]) == 2
+    assert run(["plan", "runs.parquet", "--study", "x", "--per", "query", "--alpha", "0.1"]) == 2
+    assert run(["plan", "runs.parquet", "--study", "x", "--rankings", "3"]) == 2
+    assert run(["cut", "st", "--precision", "0.9"]) == 2
+    streameval.plan("runs.parquet", "one", budget=10)
+    with pytest.raises(StudyError, match="is a study of one ranking"):
+        streameval.evaluate_rankings("one", labels=chosen)

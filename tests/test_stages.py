@@ -1,0 +1,321 @@
+"""Studies in stages, by the command line: batches while labelling goes on, a judge for a sample, an adaptive plan."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.csv as csv
+import pyarrow.parquet as pq
+import pytest
+
+import streameval
+from streameval.cli import run
+from streameval.errors import InputError, StudyError
+from streameval.labelling.reading import read_votes
+from streameval.methods import method_of
+from streameval.study import Study
+
+N = 6_000
+RNG = np.random.default_rng(21)
+TRUTH = (RNG.random(N) < np.linspace(0.98, 0.6, N)).astype(np.int8)
+SAID = np.where(RNG.random(N) < 0.9, TRUTH, 1 - TRUTH) * 0.8 + 0.1
+ITEMS = [f"item {r + 1}" for r in range(N)]
+
+
+@pytest.fixture(autouse=True)
+def files(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    half = np.where(np.arange(N) % 2, "a", "b")
+    pq.write_table(pa.table({"item": ITEMS, "said": SAID, "half": half, "truth": TRUTH}), "list.parquet")
+    pq.write_table(pa.table({"rank": np.arange(1, N + 1), "label": TRUTH}), "truth.parquet")
+
+
+def planned(*more, study="s"):
+    return run(["plan", "list.parquet", "--study", study, "--seed", "4", "--budget", "600", *more])
+
+
+def answer(tasks, to, said, last=None):
+    """Fill in the column `label` of a task file, as far as a row."""
+    table = csv.read_csv(tasks)
+    by_item = dict(zip(ITEMS, said, strict=True))
+    answers = [by_item[item] if last is None or i < last else None
+               for i, item in enumerate(table.column("item").to_pylist())]  # fmt: skip
+    csv.write_csv(table.set_column(table.column_names.index("label"), "label", pa.array(answers)), to)
+
+
+def curve(study="s"):
+    return Study(Path(study)).evaluation().curve
+
+
+def held(found):
+    low, high = found.envelope.at(np.arange(1, N + 1))
+    return bool(np.all((low <= np.cumsum(TRUTH)) & (np.cumsum(TRUTH) <= high)))
+
+
+def told(capsys, *arguments):
+    """The one line of a refusal."""
+    capsys.readouterr()
+    assert run([*arguments]) == 2, arguments
+    said = capsys.readouterr().err
+    assert said.count("\n") == 1
+    return said
+
+
+def test_bounds_narrow_after_every_batch_while_labelling_goes_on(capsys):
+    assert planned("--batches", "4") == 0
+    assert planned(study="plain") == 0
+    for study in ("s", "plain"):
+        assert run(["select", study, "--export", f"{study}.csv"]) == 0
+    assert "Batches end with tasks" in capsys.readouterr().out
+    assert run(["select", "s", "--export", "again.csv", "--json"]) == 0
+    ends = json.loads(capsys.readouterr().out.splitlines()[-1])["batches"]
+    plan = Study(Path("s")).plan()
+    batch = dict(zip(plan.ranks.tolist(), plan.table.column("batch").to_pylist(), strict=True))
+    order = [batch[int(item.split()[1])] for item in csv.read_csv("s.csv").column("item").to_pylist()]
+    assert order == sorted(order)
+    assert ends == np.cumsum(np.bincount(order)[1:]).tolist()
+    widths, plain = [], []
+    for done in ends:
+        for study, into in (("s", widths), ("plain", plain)):
+            answer(f"{study}.csv", "done.csv", TRUTH, done)
+            assert run(["evaluate", study, "--labels", "done.csv"]) == 0
+            into.append(curve(study).half_width().alpha)
+        assert held(curve())
+    assert widths == sorted(widths, reverse=True)
+    assert widths[0] < 0.5 * plain[0]  # without batches, what nobody answered yet counts as unknown
+    assert widths[1] < 0.6 * plain[1]
+    assert "and after each of 4 batches, whatever the list" in curve().findings[0]
+    assert run(["cut", "s", "--precision", "0.7", "--out", "best"]) == 0
+    assert run(["plan", "--study", "s", "--labels-more", "100"]) == 2  # it was not planned for growing
+
+
+def asked(*more):
+    assert planned("--judge-sample", "2500", "--judge-accuracy", "0.9", *more) == 0
+    assert run(["select", "s", "--export-judge", "judge.csv"]) == 0
+    answer("judge.csv", "said.csv", SAID)
+
+
+def test_the_journey_with_a_judge_who_is_asked_about_a_sample(capsys):
+    asked("--judge-classes", "0.3,0.7")
+    out = capsys.readouterr().out
+    assert "A judge is asked about" in out
+    assert "Next: streameval evaluate s --judge-labels judge.csv" in out
+    before = Study(Path("s")).plan()
+    shown = csv.read_csv("judge.csv")
+    assert shown.num_rows == before.judge_sample.num_rows > 4 * before.table.num_rows
+    assert set(before.ranks) <= set(before.judge_sample.column("rank").to_numpy())
+    assert run(["evaluate", "s", "--judge-labels", "said.csv"]) == 0
+    assert "The judge's answers are frozen" in capsys.readouterr().out
+    plan = Study(Path("s")).plan()
+    assert plan.plan_id != before.plan_id
+    assert np.array_equal(plan.ranks, before.ranks)
+    sample = plan.judge_sample.column("rank").to_numpy()
+    naive = np.where(SAID[sample - 1] >= 0.7, 2, 0)
+    assert plan.judge_sample.column("judge_class").to_pylist() == naive.tolist()
+    assert plan.judge_counts.column("items").to_numpy().sum() == sample.size
+    assert run(["evaluate", "s", "--judge-labels", "said.csv"]) == 0  # the same again changes nothing
+    assert Study(Path("s")).plan().plan_id == plan.plan_id
+    assert run(["select", "s", "--export", "tasks.csv"]) == 0
+    assert csv.read_csv("tasks.csv").num_rows == plan.table.num_rows
+    answer("tasks.csv", "labels.csv", TRUTH)
+    assert run(["evaluate", "s", "--labels", "labels.csv", "--publish", "out"]) == 0
+    judge = Study(Path("s")).summary()["diagnostics"]["judge"]
+    same = (SAID > 0.5) == TRUTH
+    assert judge["share"] == pytest.approx(same[plan.ranks - 1].mean())
+    assert curve().half_width().alpha < 0.9 * judge["half_width_without"]
+    assert held(curve())
+    assert Study(Path("out")).evaluation().evaluation_id == Study(Path("s")).evaluation().evaluation_id
+    assert run(["report", "s"]) == 0
+
+
+def test_a_judge_may_leave_items_out_and_answer_by_rank_in_any_source(capsys):
+    asked()
+    rank = Study(Path("s")).plan().judge_sample.column("rank").to_numpy()
+    said = pa.array(SAID[rank - 1], mask=np.arange(rank.size) % 3 == 0)
+    pq.write_table(pa.table({"rank": rank, "said": said}), "said.parquet")
+    assert run(["evaluate", "s", "--judge-labels", "said.parquet", "--label", "said", "--json"]) == 0
+    counts = json.loads(capsys.readouterr().out.splitlines()[-1])["judge"]
+    assert counts["no answer"] == -(-rank.size // 3)
+    assert run(["select", "s"]) == 0
+    assert run(["evaluate", "s", "--labels", "truth.parquet"]) == 0
+    assert held(curve())
+
+
+def test_bad_input_of_a_judge_is_one_line(capsys):
+    asked()
+    capsys.readouterr()
+    assert "nobody may label before it has" in told(capsys, "select", "s", "--export", "tasks.csv")
+    assert "nobody may label before it has" in told(capsys, "evaluate", "s", "--labels", "truth.parquet")
+    for source, says in (("truth.parquet", "about items that the judge was not asked about"),
+                         ("odd.csv", "the judge's answers: judge column 'judge' has 1.4")):  # fmt: skip
+        answer("judge.csv", "odd.csv", SAID + 0.5)
+        assert says in told(capsys, "evaluate", "s", "--judge-labels", source)
+    rank = Study(Path("s")).plan().judge_sample.column("rank").to_pylist()
+    pq.write_table(pa.table({"rank": [*rank, rank[7]], "label": [0.0] * len(rank) + [1.0]}), "twice.parquet")
+    assert "has a second answer" in told(capsys, "evaluate", "s", "--judge-labels", "twice.parquet")
+    assert "is for people" in told(capsys, "select", "s", "--export-judge", "j.csv", "--remaining")
+    assert not Study(Path("s")).labels.sources()
+    assert run(["evaluate", "s", "--judge-labels", "said.csv"]) == 0
+    answer("judge.csv", "other.csv", 1 - SAID)
+    assert "has answered already, and" in told(capsys, "evaluate", "s", "--judge-labels", "other.csv")
+    assert run(["select", "s"]) == 0
+    assert "no row is a label of a planned item" in told(capsys, "evaluate", "s", "--labels", "said.csv")
+    assert planned(study="plain") == 0
+    assert "has no sample for a judge" in told(capsys, "evaluate", "plain", "--judge-labels", "said.csv")
+    assert "has no sample for a judge" in told(capsys, "select", "plain", "--export-judge", "j.csv")
+    for more, says in [
+        (["--judge-sample", "100"], "judge-sample is 100, below the"),
+        (["--judge-sample", "2500", "--judge", "said"], "a judge is a column, or is asked about a sample"),
+        (["--judge-sample", "2500", "--judge-classes", ".1,.2,.3,.4,.5,.6,.7"], "9 classes of a judge"),
+        (["--judge-sample", "2500", "--judge-classes", "1.5"], "judge-classes are 1.5"),
+    ]:
+        line = told(capsys, "plan", "list.parquet", "--study", "x", "--budget", "600", *more)
+        assert says in line
+
+
+def test_labels_that_are_there_before_the_judge_are_refused():
+    asked()
+    study = Study(Path("s"))
+    votes = read_votes(pa.table({"rank": study.plan().ranks[:5], "label": [1] * 5}), study.plan())
+    study.labels.add([votes])
+    with pytest.raises(InputError, match="there are labels already, and its judge may have seen them"):
+        streameval.freeze_judge("s", "said.csv")
+
+
+def test_the_second_batch_goes_where_the_first_says(capsys):
+    assert planned("--adaptive") == 0
+    assert planned(study="fixed") == 0
+    first, fixed = (Study(Path(name)).plan() for name in ("s", "fixed"))
+    assert first.table.num_rows < 0.45 * fixed.table.num_rows
+    assert "tasks of its first batch are open" in told(capsys, "plan", "--study", "s", "--continue")
+    assert run(["select", "s", "--export", "tasks.csv"]) == 0
+    answer("tasks.csv", "part.csv", TRUTH, first.table.num_rows - 1)
+    assert run(["evaluate", "s", "--labels", "part.csv"]) == 0
+    assert "1 of the" in told(capsys, "plan", "--study", "s", "--continue")
+    answer("tasks.csv", "labels.csv", TRUTH)
+    assert run(["evaluate", "s", "--labels", "labels.csv"]) == 0
+    out = capsys.readouterr().out
+    assert curve().claim.coverage == "none"
+    assert "This is the first batch of an adaptive plan" in curve().findings[0]
+    assert "Next: `streameval plan --study s --continue` adds the second batch" in out
+    assert run(["cut", "s", "--precision", "0.5", "--out", "best"]) == 2
+    assert run(["plan", "--study", "s", "--continue"]) == 0
+    grown = Study(Path("s")).plan()
+    assert set(first.ranks) <= set(grown.ranks) <= set(fixed.ranks)
+    assert grown.table.num_rows < 0.8 * fixed.table.num_rows  # the list is better than .5
+    assert run(["plan", "--study", "s", "--continue"]) == 0
+    assert Study(Path("s")).plan().plan_id == grown.plan_id
+    assert run(["select", "s"]) == 0
+    assert run(["evaluate", "s", "--labels", "truth.parquet"]) == 0
+    assert (curve().claim.coverage, held(curve())) == ("simultaneous", True)
+    assert "has no second batch" in told(capsys, "plan", "--study", "fixed", "--continue")
+
+
+@pytest.mark.parametrize("judge", [["--judge", "said"], ["--judge-sample", "2500"]])
+def test_an_adaptive_plan_with_a_judge(judge):
+    assert planned("--adaptive", *judge, "--judge-accuracy", "0.9") == 0
+    if "--judge-sample" in judge:
+        assert run(["select", "s", "--export-judge", "judge.csv"]) == 0
+        answer("judge.csv", "said.csv", SAID)
+        assert run(["evaluate", "s", "--judge-labels", "said.csv"]) == 0
+    assert run(["evaluate", "s", "--labels", "truth.parquet"]) == 0
+    assert run(["plan", "--study", "s", "--continue"]) == 0
+    assert run(["select", "s"]) == 0
+    assert run(["evaluate", "s", "--labels", "truth.parquet"]) == 0
+    plan = Study(Path("s")).plan()
+    assert plan.table.column("judge_class").to_pylist() == (SAID[plan.ranks - 1] > 0.5).astype(int).tolist()
+    assert curve().claim.coverage == "simultaneous"
+    assert held(curve())
+
+
+def test_growing_that_was_interrupted_is_the_plan_before(monkeypatch):
+    from streameval.stores import atomic
+
+    asked()
+    before, write = Study(Path("s")).plan(), atomic.write_all
+
+    def stopped(files, *more):
+        write({path: writer for path, writer in files.items() if path.name != "plan.json"}, *more)
+        if any(path == Path("s/plan.json") for path in files):
+            raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(atomic, "write_all", stopped)
+        with pytest.raises(KeyboardInterrupt):
+            streameval.freeze_judge("s", "said.csv")
+    assert Study(Path("s")).plan().plan_id == before.plan_id
+    streameval.freeze_judge("s", "said.csv")
+    assert Study(Path("s")).plan().study_ids[-1] == before.plan_id
+
+
+# what goes with what: 0 works, else what the one line says
+BESIDE = {
+    ("--looks", "3"): {"--judge": "does not go with looks", "--judge-sample": "does not go with looks",
+                       "--batches": "looks does not go with batches", "--adaptive": "looks does not go with adaptive"},
+    ("--by", "half"): {"--judge": "does not go with slices", "--judge-sample": "judge-sample does not go with slices",
+                       "--batches": "batches does not go with slices", "--adaptive": "adaptive does not go with"},
+    ("--draw-by", "item"): {"--judge": "planned afresh", "--judge-sample": "does not go with draws by key",
+                            "--batches": 0, "--adaptive": "adaptive does not go with draws by key"},
+    ("--method", "paula"): {"--judge": "has no use", "--judge-sample": "has no parameter", "--batches": "no parameter",
+                            "--adaptive": "no parameter"},
+    ("--batches", "2"): {"--judge": 0, "--judge-sample": 0, "--adaptive": "batches does not go with adaptive"},
+}  # fmt: skip
+VALUES = {"--judge": ["said"], "--judge-sample": ["2500"], "--batches": ["2"], "--adaptive": []}
+
+
+@pytest.mark.parametrize("beside", BESIDE, ids=" ".join)
+def test_what_goes_with_what(beside, capsys):
+    for flag, says in BESIDE[beside].items():
+        study = f"x{flag}"
+        budget = ["--alpha", "0.3"] if "paula" in beside else ["--budget", "600"]
+        status = run(["plan", "list.parquet", "--study", study, "--seed", "4", *budget, *beside, flag, *VALUES[flag]])
+        said = capsys.readouterr().err
+        assert status == (0 if says == 0 else 2), (beside, flag, said)
+        assert (not said) if says == 0 else (says in said and said.count("\n") == 1), said
+
+
+@pytest.mark.parametrize("stage", [["--judge", "said"], ["--batches", "2"], ["--judge-sample", "2500"]])
+def test_each_stage_goes_with_the_rest_of_the_journey(stage, capsys):
+    """Missing labels, errors of labels, several annotators, compare, cut, report, SQL."""
+    assert planned(*stage) == 0
+    if "--judge-sample" in stage:
+        assert run(["select", "s", "--export-judge", "judge.csv"]) == 0
+        answer("judge.csv", "said.csv", SAID)
+        assert run(["evaluate", "s", "--judge-labels", "said.csv"]) == 0
+    assert run(["select", "s"]) == 0
+    ranks = Study(Path("s")).plan().ranks
+    label = pa.array(TRUTH[ranks - 1], mask=np.arange(ranks.size) % 40 == 39)
+    for who in ("ann", "bob"):
+        pq.write_table(pa.table({"rank": ranks, "label": label, "annotator": [who] * ranks.size}), f"{who}.parquet")
+    assert run(["evaluate", "s", "--labels", "ann.parquet", "bob.parquet"]) == 0
+    assert held(curve())
+    narrow = curve().half_width().alpha
+    assert run(["evaluate", "s", "--label-error", "0.02"]) == 0
+    assert curve().half_width().alpha > narrow
+    assert run(["evaluate", "s"]) == 0
+    assert run(["cut", "s", "--precision", "0.5", "--out", "best"]) == 0
+    assert run(["report", "s"]) == 0
+    capsys.readouterr()
+    assert run(["sql", "s", "SELECT count(*) AS n FROM plan", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out.splitlines()[-1])["rows"] == [{"n": ranks.size}]
+    assert planned(study="t") == run(["select", "t"]) == run(["evaluate", "t", "--labels", "truth.parquet"]) == 0
+    assert run(["compare", "s", "t"]) == 0
+    assert run(["labels", "s"]) == 0
+    assert run(["check", "s", "precision@1000 >= .5"]) == 0
+    assert method_of(Study(Path("s")).plan()).name == "loguniform"
+    assert pc.sum(Study(Path("s")).evaluation().label_table.column("votes")).as_py() == 2 * (
+        ranks.size - ranks.size // 40
+    )
+
+
+def test_a_judge_for_a_plan_that_is_begun_is_refused(capsys):
+    """A judge that comes after the labels might have seen them: there is none for old plans."""
+    assert planned() == 0
+    assert run(["evaluate", "s", "--labels", "truth.parquet"]) == 0
+    capsys.readouterr()
+    assert "holds a different plan" in told(capsys, "plan", "list.parquet", "--study", "s", "--seed", "4",
+                                            "--budget", "600", "--judge", "said")  # fmt: skip
+    with pytest.raises(StudyError, match="has no sample for a judge"):
+        streameval.freeze_judge("s", "truth.parquet")
