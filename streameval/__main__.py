@@ -17,6 +17,7 @@ from functools import partial
 from typing import Any, NoReturn
 
 from streameval.process import interrupts
+from streameval.process.probes import refuse_probes
 
 _STATUS = 130
 _ONCE = "interrupted; what was complete is kept, nothing half-written was left behind"
@@ -26,6 +27,7 @@ _TWICE = "interrupted twice; temporary files may have been left behind"
 def main() -> NoReturn:
     """Run a command, and leave with the exit status: 0 done, 1 defect, 2 input, 3 outside, 130 interrupted."""
     _hear(partial(_end, _ONCE))
+    refuse_probes()
     from streameval.cli import run
 
     sys.unraisablehook = _again(sys.unraisablehook)

@@ -1,6 +1,10 @@
 """Comparing two studies: the truth inside every bound, shared confidence, equal thresholds, what cannot be compared."""
 
+import html
 import json
+import re
+import shlex
+from contextlib import chdir
 
 import numpy as np
 import pyarrow as pa
@@ -314,3 +318,22 @@ def test_labels_that_disagree_about_one_list_establish_nothing(tmp_path):
     assert found.excluded
     assert found.curves.column("higher").null_count == found.curves.num_rows
     assert "their labels disagree" in verdict(found)
+
+
+def test_the_page_of_a_comparison_is_whole_without_scripts(studies, tmp_path, capsys):
+    good, noisy, _ = studies
+    path = tmp_path / "both.html"
+    assert run(["compare", str(good), str(noisy), "--plot", str(path), "--json"]) == 0
+    said, page = json.loads(capsys.readouterr().out), path.read_text()
+    assert f"<h1>{good.name} and {noisy.name} compared</h1>" in page
+    assert html.escape(said["verdict"]) in page
+    assert f">a: {good.name}</text>" in page  # the legend of the picture
+    assert page.count("<svg") == 1
+    assert "<script" not in page
+    assert "prefers-color-scheme:dark" in page
+    command = re.search("<code>streameval (.*?)</code>", page)[1]
+    assert command == f"report {good} {noisy} --out curves.html"
+    with chdir(tmp_path):
+        assert run(shlex.split(html.unescape(command))) == 0
+    shown = [row for row in said["differences"] if row["metric"] == "precision_at"]
+    assert f"precision at {int(shown[0]['argument']):,}" in page

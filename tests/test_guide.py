@@ -219,7 +219,13 @@ def test_a_ci_job_is_stopped_by_what_is_not_proven(workplace):
 
 def test_guide_lists_topics_and_shows_one(capsys):
     assert run(["guide"]) == 0
-    assert "methods" in capsys.readouterr().out
+    listed = capsys.readouterr().out
+    assert "methods" in listed
+    assert "digits      A worked example" in listed
+    assert run(["guide", "digits"]) == 0
+    notebook = capsys.readouterr().out
+    assert Path(re.search("`jupyter lab (.*?)`", notebook)[1].strip("'")).is_file()
+    assert "```python" in notebook
     assert run(["guide", "sql"]) == 0
     assert capsys.readouterr().out == PAGES["sql.md"]
     assert run(["guide", "nothing"]) == 2

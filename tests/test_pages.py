@@ -60,7 +60,10 @@ def pick(data, n):
 def test_pages_give_what_whole_files_give(data, table, options):
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "r.parquet"
-        pq.write_table(table, path, **options)
+        try:
+            pq.write_table(table, path, **options)
+        except pa.ArrowNotImplementedError:
+            reject()  # Arrow 22 writes no lists of fixed size within structs that are null
         found = check(path, pick(data, table.num_rows), threads=1)
         if options["write_page_index"]:
             assert found.fallbacks == ()

@@ -8,7 +8,6 @@ import numpy as np
 import pyarrow as pa
 
 from streameval.errors import InputError
-from streameval.order.count_at_score import as_score
 from streameval.typing import Int64Array
 
 
@@ -21,6 +20,8 @@ def ranks_at_score(table: pa.Table | None, score: Any, n_items: int) -> tuple[in
     Raises:
         InputError: No score is known, or `score` is none of its type.
     """
+    from streameval.order.count_at_score import as_score  # only here: curves need nothing of how scores are counted
+
     if table is None:
         raise InputError(
             "no score of this list is known",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 
@@ -24,15 +25,10 @@ def mix64(value: np.uint64) -> np.uint64:
     return z ^ (z >> _S31)
 
 
-@kernel
 def draws(seed: np.uint64, count: int) -> UInt64Array:
     """The first `count` 64-bit numbers of a seed's stream: number i is mix64(mix64(seed) + (i + 1)·golden)."""
-    out = np.empty(count, dtype=np.uint64)
-    state = mix64(seed)
-    for i in range(count):
-        state = state + _STEP
-        out[i] = mix64(state)
-    return out
+    mix: Callable[[UInt64Array], UInt64Array] = mix64.py_func  # type: ignore[assignment]  # of all numbers of an array
+    return mix(mix(np.array([seed])) + _STEP * np.arange(1, count + 1, dtype=np.uint64))
 
 
 @kernel

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import functools
-import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import CodeType
 from typing import Any, Generic, ParamSpec, TypeVar
+
+import numpy as np
 
 from streameval.process.interrupts import held
 
@@ -16,7 +18,8 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 _LOCK = threading.RLock()
-_MOST = 150_000  # bytes that are interpreted in 0.3 s; to import numba and load kernels takes 0.5 s
+_MOST = 0.4  # seconds in plain Python, in all; to import numba and load kernels takes 0.5, to compile one a second
+_STEP = 2e-6  # at most
 
 
 class Kernel(Generic[P, R]):
@@ -55,25 +58,30 @@ class _Thread(threading.local):
 
 
 _thread = _Thread()
-_read = [0]  # bytes that were read by interpreted kernels
+_spent = [0.0]  # seconds
 
 
 @contextmanager
-def interpreted(size: int) -> Iterator[None]:
-    """Run kernels as plain Python where little is read: to open one file needs no compiled code.
+def interpreted(steps: int) -> Iterator[None]:
+    """Run kernels as plain Python where there is little to do: most commands on small lists need no compiled code.
+
+    Only for kernels that give the same either way, to the last bit.
 
     Args:
-        size: Bytes that will be read. Once much was read so, or numba is there anyway, kernels are compiled.
+        steps: About how many there are at most: a byte of a footer is one, and so is a drawn rank. Where they would
+            take too long, or others have, kernels are compiled.
     """
-    if "numba" in sys.modules or _thread.interprets or _read[0] + size > _MOST:
+    if _thread.interprets or _spent[0] + steps * _STEP > _MOST:
         yield
         return
-    _read[0] += size
+    began = time.thread_time()
     _thread.interprets = True
     try:
-        yield
+        with np.errstate(over="ignore"):  # compiled, whole numbers of 64 bits wrap without a word
+            yield
     finally:
         _thread.interprets = False
+        _spent[0] += time.thread_time() - began
 
 
 def _names(code: CodeType) -> set[str]:

@@ -160,9 +160,12 @@ def _chained(
         counts: Judged, drawn, and most positives of each class.
     """
     width, judged, rate = block
-    taken, of_all = counts[0].sum(), shares.sum()
+    taken, of_all, p_low, p_high = 0.0, 0.0, 0.0, 0.0
+    for g in range(shares.size):
+        taken, of_all = taken + counts[0][g], of_all + shares[g]
+        p_low, p_high = p_low + shares[g] * q[0][g], p_high + shares[g] * q[1][g]
+    p_low, p_high = p_low / of_all, p_high / of_all
     y, total = -math.expm1(-mu) / judged, np.inf
-    p_low, p_high = (shares * q[0]).sum() / of_all, (shares * q[1]).sum() / of_all
     low, high = best_stake(y, judged, p_low), best_stake(y, judged, p_high)
     stakes = low[0], high[0]
     weights = (
@@ -200,20 +203,24 @@ def evidence(
     """
     width, judged, rate = blocks
     total = np.zeros((rate.size, mu.size))
-    weight, low, high = np.full(prior.size, PRIOR), PRIOR * prior, PRIOR * prior
-    shares = np.ones(prior.size)
+    weight, low, high, shares = np.empty(prior.size), np.empty(prior.size), np.empty(prior.size), np.empty(prior.size)
+    q = np.empty(prior.size), np.empty(prior.size)
+    for g in range(prior.size):  # number by number: operations on arrays take seconds to compile
+        weight[g], low[g], high[g], shares[g] = PRIOR, PRIOR * prior[g], PRIOR * prior[g], 1.0
     start = end = 0.0
     for j in range(rate.size):
         end += width[j]
-        if j:
-            total[j] = total[j - 1]
+        for g in range(prior.size):
+            q[0][g], q[1][g] = low[g] / weight[g], high[g] / weight[g]
+        for m in range(mu.size):
+            total[j, m] = total[j - 1, m] if j else 0.0
         if judged[j] < 1:
-            q, counts = (low / weight, high / weight), (items[j], drawn[j], found[1][j])
+            counts = items[j], drawn[j], found[1][j]
             for m in range(mu.size):
                 total[j, m] += _chained((width[j], judged[j], rate[j]), mu[m], shares, q, counts)
         for g in range(prior.size if judged[j] >= 1 else 0):
             untaken, most = items[j, g] - drawn[j, g], found[1][j, g]
-            interval = low[g] / weight[g], high[g] / weight[g]
+            interval = q[0][g], q[1][g]
             for m in range(mu.size if items[j, g] > 0 else 0):
                 theta = mu[m], mu[m], mu[m]
                 total[j, m] += _least_gain(rate[j], theta, interval, untaken, drawn[j, g] - most, most)
@@ -260,7 +267,6 @@ def mixture_roots(mu: FloatArray, total: FloatArray, threshold: FloatArray) -> F
     return out
 
 
-@kernel
 def bounds(
     blocks: tuple[FloatArray, FloatArray, FloatArray],
     items: FloatArray,
@@ -276,13 +282,7 @@ def bounds(
         mixture: The μ, of equal weights, and δ.
     """
     mu, delta = mixture
-    threshold = math.log(2 / delta) + math.log(mu.size)
+    threshold = np.full(blocks[0].size, math.log(2 / delta) + math.log(mu.size))
     above = evidence(blocks, items, drawn, found, prior, mu)
     below = evidence(blocks, items, drawn, (drawn - found[1], drawn - found[0]), 1 - prior, mu)
-    low, high = np.empty(blocks[0].size), np.empty(blocks[0].size)
-    end = 0.0
-    for j in range(low.size):
-        end += blocks[0][j]
-        high[j] = mixture_root(mu, above[j], threshold)
-        low[j] = end - mixture_root(mu, below[j], threshold)
-    return low, high
+    return np.cumsum(blocks[0]) - mixture_roots(mu, below, threshold), mixture_roots(mu, above, threshold)

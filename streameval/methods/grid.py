@@ -94,13 +94,14 @@ def geometric_grid(n_items: int, epsilon: Fraction, head: int) -> GeometricGrid:
     (276, 354, 3492, 103)
     """
     ratio = 1 + epsilon
+    grown, whole = ratio.numerator, ratio.denominator
     low = high = _ONE
     index, first_index, last_index = 0, -1, -1
     head_end, m = 0, 0
     points: list[int] = []
     while True:
         ceiling = _ceiling(low, high, ratio, index)
-        if first_index < 0 and _floor_of_scaled(low, high, ratio, index, _UNIT) >= head:
+        if first_index < 0 and ceiling >= head and _floor_of_scaled(low, high, ratio, index, _UNIT) >= head:
             # for integers r̃ and N: (1+ε)^j ≥ r̃ is ⌊(1+ε)^j⌋ ≥ r̃, and (1+ε)^j ≤ N is g_j ≤ N
             first_index, head_end = index, ceiling
             m = _floor_of_scaled(low, high, ratio, index, epsilon) - 1
@@ -111,7 +112,7 @@ def geometric_grid(n_items: int, epsilon: Fraction, head: int) -> GeometricGrid:
             last_index = index
             if first_index >= 0:
                 points.append(ceiling)
-        low, high = low * ratio.numerator // ratio.denominator, -(-high * ratio.numerator // ratio.denominator)
+        low, high = low * grown // whole, -(-high * grown // whole)
         index += 1
         if index > _MAX_POWERS:
             raise InputError(
@@ -123,7 +124,7 @@ def geometric_grid(n_items: int, epsilon: Fraction, head: int) -> GeometricGrid:
 
 def _ceiling(low: int, high: int, ratio: Fraction, index: int) -> int:
     """⌈ratio^index⌉ from an interval that holds it, or exactly where the interval straddles an integer."""
-    below, above = -(-low // _ONE), -(-high // _ONE)
+    below, above = -(-low >> _BITS), -(-high >> _BITS)
     if below == above:
         return below
     exact = ratio**index

@@ -11,6 +11,7 @@ import numpy as np
 from streameval.errors import InputError
 from streameval.kernels import page_header as headers
 from streameval.kernels import parquet as kernels
+from streameval.kernels.jit import interpreted
 from streameval.parquet.chunks import Chunk, OpenFile
 from streameval.parquet.layout import CORRUPT
 from streameval.parquet.schema import BYTE_ARRAY
@@ -63,7 +64,8 @@ def check_bytes(chunk: Chunk, raw: memoryview, index: Sequence[memoryview]) -> C
     view, room, values = np.frombuffer(raw, np.uint8), 256, int(chunk.facts[kernels.VALUES])
     while True:
         pages = np.empty((room, headers.N_HEADER + 2), np.int64)
-        count = int(headers.page_headers(view, values, pages))
+        with interpreted(8 * room):
+            count = int(headers.page_headers(view, values, pages))
         if count <= room:
             break
         room *= 16

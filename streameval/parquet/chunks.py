@@ -11,6 +11,7 @@ import numpy as np
 
 from streameval.errors import InputError, outside_trouble
 from streameval.kernels import parquet as kernels
+from streameval.kernels.jit import interpreted
 from streameval.parquet.footers import Footer
 from streameval.parquet.layout import CORRUPT, read_columns
 from streameval.parquet.schema import Leaf
@@ -182,6 +183,12 @@ class OpenFile:
             columns: Top-level fields.
         """
         raw = self.footer(footer)
+        with interpreted(2 * len(raw)):
+            return self._chunks(footer, raw, groups, columns)
+
+    def _chunks(
+        self, footer: Footer, raw: bytes, groups: Sequence[int], columns: Sequence[str]
+    ) -> list[list[list[Chunk]]]:
         of_column = {column.name: column.leaves for column in read_columns(self.path, raw)}
         wanted = np.array(sorted({leaf.index for name in columns for leaf in of_column[name]}), dtype=np.int64)
         facts = np.empty((len(groups), wanted.size, kernels.N_FACTS), dtype=np.int64)

@@ -6,6 +6,7 @@ import numpy as np
 import pyarrow as pa
 
 from streameval.kernels.codecs import lz4_size
+from streameval.kernels.jit import interpreted
 from streameval.kernels.thrift import varint
 from streameval.parquet.chunks import UnfitError
 
@@ -42,7 +43,8 @@ def _size(codec: int, body: memoryview, size: int) -> int:
     if codec == _LZ4:
         return int(lz4_size(raw))
     if codec == _SNAPPY:
-        told, at = varint(raw[:10], 0)
+        with interpreted(10):
+            told, at = varint(raw[:10], 0)
         return int(told) if at > 0 else -1
     if codec == _GZIP:
         return int.from_bytes(body[-4:], "little") if size < 1 << 32 else -1

@@ -17,6 +17,7 @@ import pyarrow.parquet as pq
 from streameval.errors import InputError, outside_trouble
 from streameval.kernels import page_header as headers
 from streameval.kernels import parquet as kernels
+from streameval.kernels.jit import interpreted
 from streameval.kernels.page_index import places
 from streameval.parquet import texts
 from streameval.parquet.check_values import all_hold, check_values
@@ -33,6 +34,7 @@ from streameval.typing import Int64Array
 _BATCH = 1 << 23
 # memory taken while a page is decoded, in its decompressed bytes: as read, as copied, decompressed, as Arrow
 _COPIES = 4
+_HEADER = 100  # bytes of a page's header, or so
 
 
 def read_pages(found: Sequence[Pages], limit: int) -> tuple[list[pa.Array], int]:
@@ -67,7 +69,8 @@ def read_pages(found: Sequence[Pages], limit: int) -> tuple[list[pa.Array], int]
         table, at, begin = _decode(runs), [], 0
         _check_values(runs, table.column(0))
         for pages in batch:
-            at.append(places(pages.places, pages.wanted, begin))
+            with interpreted(len(pages.wanted) // 4 + len(pages.places)):
+                at.append(places(pages.places, pages.wanted, begin))
             begin += pages.n_rows
         taken += _take(table.column(0), np.concatenate(at))
     return taken, n_bytes
@@ -132,7 +135,8 @@ def _run(pages: Pages, raw: Iterator[memoryview], limit: int) -> Run:
 
 def _check(chunk: Chunk, at: int, page: memoryview, header: Int64Array) -> int:
     """Read a page's header and hold its bytes against its checksum, if it has one; the header's length."""
-    length = int(headers.page_header(np.frombuffer(page, np.uint8), header))
+    with interpreted(_HEADER):
+        length = int(headers.page_header(np.frombuffer(page, np.uint8), header))
     body = page[length : length + int(header[headers.PAGE_COMPRESSED])]
     if length < 0 or len(body) < header[headers.PAGE_COMPRESSED]:
         raise InputError(f"{chunk.place}: there is no page at {at:,} of the file", CORRUPT)

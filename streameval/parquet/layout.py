@@ -15,6 +15,7 @@ import pyarrow.parquet as pq
 
 from streameval.errors import InputError
 from streameval.kernels import parquet as kernels
+from streameval.kernels.jit import interpreted
 from streameval.kernels.thrift import list_head, zigzag
 from streameval.parquet.schema import Column, Leaf, columns_of
 from streameval.parquet.writing import MAGIC, ending
@@ -54,13 +55,17 @@ def read_columns(path: str, raw: bytes) -> tuple[Column, ...]:
 
 def schema_bytes(raw: bytes) -> bytes:
     """The list of schema elements, as a footer holds it; empty where there is none."""
-    begin, end = kernels.find_field(np.frombuffer(raw, np.uint8), 2)
-    return raw[begin:end] if begin >= 0 else b""
+    return _field(raw, 2)
 
 
 def key_values(raw: bytes) -> bytes:
     """The list of key-value pairs, as a footer holds it; empty where there is none."""
-    begin, end = kernels.find_field(np.frombuffer(raw, np.uint8), 5)
+    return _field(raw, 5)
+
+
+def _field(raw: bytes, number: int) -> bytes:
+    with interpreted(len(raw)):
+        begin, end = kernels.find_field(np.frombuffer(raw, np.uint8), number)
     return raw[begin:end] if begin >= 0 else b""
 
 

@@ -11,6 +11,7 @@ import pyarrow as pa
 from streameval.errors import InputError
 from streameval.kernels import page_header as headers
 from streameval.kernels import parquet as kernels
+from streameval.kernels.jit import interpreted
 from streameval.kernels.page_index import column_index
 from streameval.typing import Int64Array
 
@@ -97,7 +98,9 @@ def of_pages(raw: memoryview, first: Int64Array, rows: Int64Array, where: str) -
         InputError: The bytes are none, or of another number of pages.
     """
     found = np.empty((len(first), kernels.N_STATED), dtype=np.int64)
-    if column_index(np.frombuffer(raw, np.uint8), found) < 0:
+    with interpreted(len(raw)):
+        read = column_index(np.frombuffer(raw, np.uint8), found)
+    if read < 0:
         raise InputError(f"{where}: its column index cannot be read, or is not of its {len(first):,} pages", RESTORE)
     return StatedOfPages("the statistics in its column index", first, rows, raw, found)
 

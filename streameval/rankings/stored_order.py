@@ -9,7 +9,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from streameval.errors import StreamevalError
-from streameval.kernels.jit import interpreted
 from streameval.labelling.names import SCORES, says
 from streameval.rankings.ranking import Ranking
 
@@ -36,8 +35,7 @@ def order_doubt(ranking: Ranking) -> str:
         return ""
     positions = np.unique(np.linspace(0, ranking.n_items - 1, _LOOKED_AT).astype(np.int64))
     try:
-        with interpreted(ranking.rows.forecast(positions, names[:_MOST_COLUMNS]).bytes):
-            table = ranking.rows.take(positions, names[:_MOST_COLUMNS]).table
+        table = ranking.rows.take(positions, names[:_MOST_COLUMNS]).table
     except StreamevalError:
         return ""
     steps = {

@@ -1,23 +1,31 @@
-"""What a comparison says, in sentences and as a picture."""
+"""What a comparison says, in sentences, as a picture and as a page."""
 
 from __future__ import annotations
 
+import html
+import shlex
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-from streameval.reporting.charts import ZERO, Spec, chart_file, number, rank_axis
+from streameval.reporting.charts import ZERO, Spec, chart_file, number, picture, rank_axis, spec
+from streameval.reporting.page import frame
 from streameval.reporting.sentences import band_meaning
 from streameval.reporting.simulation import kind_of
+from streameval.reporting.tables import table
 from streameval.stores import atomic
 from streameval.study.comparison import Comparison
+from streameval.text import printable
 
 _POINTS = 700
 _ABOUT = (
     "This is about these two lists of items; whether the models that made them would differ so on other items, it does "
     "not say."
 )
-_COLOURS = {"a": "#2f6db0", "b": "#b4532a"}
+_COLOURS = "#2f6db0", "#a2410f"
+# metrics that the terminal shows, and the page before all of them
+SHOWN = ("precision_at", "precision_at_recall", "rank_at_recall", "average_precision", "roc_auc", "precision_at_score")
 
 
 def verdict(found: Comparison) -> str:
@@ -90,23 +98,87 @@ def save_comparison(found: Comparison, out: Path | None, plot: Path | None, exis
         files[out / "curves.parquet"] = atomic.parquet(found.curves, facts)
         files[out / "differences.parquet"] = atomic.parquet(found.differences, facts)
     if plot is not None:
-        files[plot] = chart_file(figure(found), kind_of(plot))
+        kind = kind_of(plot)
+        files[plot] = atomic.text(page(found)) if kind == "html" else chart_file(figure(found), kind)
     atomic.write_out(files, existing)
+
+
+def page(found: Comparison) -> str:
+    """Draw the report of a comparison: what is established, both curves, and every difference. It has no scripts."""
+    names, still = _names(found), picture(spec(figure(found)), "svg").decode()
+    title = f"{names[0]} and {names[1]} compared"
+    rows = [(_metric(row), [row["metric"] in SHOWN, *_cells(found, row)]) for row in found.differences.to_pylist()]
+    head = ("metric", "a", "b", "a − b at least", "at most", "higher")
+    main, every = ([[name, *cells] for name, (shown, *cells) in rows if shown or whole] for whole in (False, True))
+    about = "Share of positives among the first k items, and the difference. The tables hold the main numbers."
+    label = html.escape(f"Chart: precision by rank of {names[0]} and {names[1]}. {about}")
+    command = f"streameval report {shlex.join([found.a.name, found.b.name])} --out curves.html"
+    return frame(f"streameval: {title}", [
+        f"<main><h1>{_text(title)}</h1>",
+        *(f"<p class='soft'>{_text(line)}</p>" for line in sides(found)),
+        f"<p class='verdict'>{_text(verdict(found))}</p>",
+        f"<p class='soft'>To see all curves of both: <code>{_text(command)}</code></p>",
+        f"<section><h2>Precision by rank</h2><p class='soft'>{_text(about)} {_text(claim_sentence(found))}</p>",
+        f"<div class='chart' role='img' aria-label='{label}'>{still}</div></section>",
+        f"<h2>Differences</h2>{table(head, main, label='Differences')}",
+        f"<details><summary>All differences</summary>{table(head, every, label='All differences')}</details></main>",
+    ])  # fmt: skip
+
+
+def sides(found: Comparison) -> list[str]:
+    """What is compared, a line each."""
+    return [
+        f"{name}: {side.name} ({side.method}, {side.curve.n_items:,} items, {side.labels:,} labels)"
+        for name, side in (("a", found.a), ("b", found.b))
+    ]
+
+
+def _names(found: Comparison) -> list[str]:
+    """The studies' names, or their folders where these are named alike."""
+    folders = [found.a.name, found.b.name]
+    names = [Path(folder).name or folder for folder in folders]
+    return [printable(one) for one in (names if names[0] != names[1] else folders)]
+
+
+def _labels(found: Comparison) -> dict[str, str]:
+    return {side: f"{side}: {name}" for side, name in zip("ab", _names(found), strict=True)}
+
+
+def _text(value: str) -> str:
+    return html.escape(printable(value))
+
+
+def _metric(row: dict[str, Any]) -> str:
+    argument = f"{int(row['argument']):,}" if row["argument"].isdigit() else row["argument"]
+    return f"{row['metric'].replace('_', ' ')} {argument}".strip()
+
+
+def _cells(found: Comparison, row: dict[str, Any]) -> list[str]:
+    names = _labels(found)
+    return [*(difference_number(row[key], "–") for key in ("a", "b", "lower", "upper")), names.get(row["higher"], "–")]
+
+
+def difference_number(value: float | None, nothing: str) -> str:
+    """A value as people read it."""
+    if value is None:
+        return nothing
+    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4f}"
 
 
 def figure(found: Comparison) -> Spec:
     """Draw both curves with their bands, and the band of their difference below."""
     ranks = found.curves.column("rank").to_numpy()
     wanted = np.unique(np.rint(np.geomspace(1, ranks[-1], _POINTS)).astype(np.int64))
+    names = _labels(found)
     rows = found.curves.take(np.unique(np.searchsorted(ranks, wanted))).to_pylist()
     curves = [
-        {"rank": row["rank"], "list": name, "low": round(row[f"precision_{name}_lower"], 5),
+        {"rank": row["rank"], "list": named, "low": round(row[f"precision_{name}_lower"], 5),
          "precision": _short(row[f"precision_{name}"]), "high": round(row[f"precision_{name}_upper"], 5)}
-        for row in rows for name in ("a", "b")
+        for row in rows for name, named in names.items()
     ]  # fmt: skip
     x = rank_axis(1, int(ranks[-1])).x()
-    colour = {"field": "list", "type": "nominal",
-              "scale": {"domain": list(_COLOURS), "range": list(_COLOURS.values())}}  # fmt: skip
+    colour = {"field": "list", "type": "nominal", "title": None, "legend": {"orient": "top", "labelLimit": 300},
+              "scale": {"domain": list(names.values()), "range": list(_COLOURS)}}  # fmt: skip
     band = {"x": x, "color": colour, "y": number("low", title="precision"), "y2": {"field": "high"}}
     line = {"x": x, "color": colour, "y": number("precision")}
     top = {"data": {"values": curves}, "width": 640, "height": 260,

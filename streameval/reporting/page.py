@@ -51,15 +51,14 @@ def page(shown: Sequence[Shown]) -> str:
     body += [_section(drawn["labels"])] if "labels" in drawn else []
     body += [_details(study, len(shown) > 1) for study in shown]
     charts = {figure.name: spec(figure.chart) for figure in [*drawn.values(), *small]}
+    script = _SCRIPT.format(bundle=bundle(), charts=zipped(charts), studies=packed.text, picker=_resource("picker.js"))
+    return frame(title, [*body, "</main>"], script, " ".join(study.evaluation.evaluation_id for study in shown))
+
+
+def frame(title: str, body: Sequence[str], script: str = "", evaluation: str = "") -> str:
+    """Make a page of its parts: one file, which loads nothing, light or dark, on a screen or on paper."""
     return _PAGE.format(
-        title=_text(title),
-        evaluation=" ".join(study.evaluation.evaluation_id for study in shown),
-        style=_resource("page.css"),
-        bundle=bundle(),
-        body="\n".join([*body, "</main>"]),
-        charts=zipped(charts),
-        studies=packed.text,
-        picker=_resource("picker.js"),
+        title=_text(title), evaluation=evaluation, style=_resource("page.css"), script=script, body="\n".join(body)
     )
 
 
@@ -68,14 +67,15 @@ _PAGE = """<!DOCTYPE html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
 <meta http-equiv="Content-Security-Policy" content=\"""" + POLICY + """\">
 <meta name="streameval-evaluation" content="{evaluation}"><link rel="icon" href="data:,">
-<title>{title}</title><style>{style}</style><script type="module">{bundle}
-{{const CHARTS = "{charts}";
-const STUDIES = "{studies}";
-{picker}}}</script>
-<noscript><style>section:has(.chart:empty), .picker {{display: none}}</style></noscript></head><body>
+<title>{title}</title><style>{style}</style>{script}</head><body>
 {body}
 </body></html>
 """  # fmt: skip
+_SCRIPT = """<script type="module">{bundle}
+{{const CHARTS = "{charts}";
+const STUDIES = "{studies}";
+{picker}}}</script>
+<noscript><style>section:has(.chart:empty), .picker {{display: none}}</style></noscript>"""
 
 
 def _resource(name: str) -> str:

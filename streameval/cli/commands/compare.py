@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     from streameval.study.comparison import Comparison, Side
     from streameval.study.rankings_comparison import RankingsComparison
 
-_SHOWN = ("precision_at", "precision_at_recall", "rank_at_recall", "average_precision", "roc_auc", "precision_at_score")
-
 
 def compare(
     a: Path,
@@ -36,7 +34,7 @@ def compare(
         a, b: Folders of the studies, or of what exact wrote.
         confidence: Probability that all bounds hold together.
         out: Folder for curves.parquet and differences.parquet.
-        plot: Picture of both curves and of their difference (.svg, .png or .html).
+        plot: Picture of both curves and of their difference (.svg, .png), or a report with the numbers too (.html).
         overwrite: Replace files that are there and differ.
     """
     from streameval.reporting.comparison import claim_sentence, save_comparison, verdict
@@ -74,33 +72,28 @@ def _described(side: Side) -> dict[str, Any]:
 
 
 def _lines(found: Comparison, rows: list[dict[str, Any]], verdict: str) -> list[str]:
-    lines = [
-        f"{name}: {side.name} ({side.method}, {side.curve.n_items:,} items, {side.labels:,} labels)"
-        for name, side in (("a", found.a), ("b", found.b))
-    ]
-    shown = [row for row in rows if row["metric"] in _SHOWN]
+    from streameval.reporting.comparison import SHOWN, difference_number, sides
+
+    shown = [row for row in rows if row["metric"] in SHOWN]
     cells = [
-        [f"{row['metric']} {row['argument']}".strip(), *(_number(row[key]) for key in ("a", "b", "lower", "upper")),
-         row["higher"] or "-"] for row in shown
+        [f"{row['metric']} {row['argument']}".strip(),
+         *(difference_number(row[key], "-") for key in ("a", "b", "lower", "upper")), row["higher"] or "-"]
+        for row in shown
     ]  # fmt: skip
-    return [*lines, "", verdict, "", *columns(["", "a", "b", "a - b at least", "at most", "higher"], cells)]
-
-
-def _number(value: float | None) -> str:
-    if value is None:
-        return "-"
-    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4f}"
+    return [*sides(found), "", verdict, "", *columns(["", "a", "b", "a - b at least", "at most", "higher"], cells)]
 
 
 def _say_rankings(found: RankingsComparison, files: tuple[Path | None, Path | None], output: Output) -> None:
+    from streameval.reporting.comparison import difference_number
+
     if files != (None, None):
         raise InputError("--out and --plot are for curves", "--json prints every difference of many rankings")
     rows = found.differences.to_pylist()
     only = (("a", found.only_a), ("b", found.only_b))
     alone = "".join(f" {count:,} of {name} alone are left out." for name, count in only if count)
     cells = [
-        [f"{row['metric']} {row['argument']}".strip(), *(_number(row[key]) for key in _PAIRED), row["higher"] or "-",
-         f"{row['a_higher'] or 0:,}", f"{row['b_higher'] or 0:,}"] for row in rows
+        [f"{row['metric']} {row['argument']}".strip(), *(difference_number(row[key], "-") for key in _PAIRED),
+         row["higher"] or "-", f"{row['a_higher'] or 0:,}", f"{row['b_higher'] or 0:,}"] for row in rows
     ]  # fmt: skip
     head = ["", "a", "b", "a - b", "normal from", "to", "higher", "a wins", "b wins"]
     lines = [f"a: {found.a}", f"b: {found.b}", f"{found.rankings:,} rankings are in both.{alone}", "",

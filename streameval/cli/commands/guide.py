@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
+import shlex
 import sys
 from importlib import resources
+from importlib.resources.abc import Traversable
 
 from streameval.cli.output import Drawn, Output
 from streameval.errors import InputError
@@ -19,10 +22,12 @@ def guide(topic: str | None = None, output: Output = _PLAIN) -> None:
     Args:
         topic: Name of a guide, as the list has it.
     """
+    files = sorted((resources.files("streameval") / "guide").iterdir(), key=lambda file: file.name)
     pages = {
-        page.name.removesuffix(".md"): page.read_text(encoding="utf-8")
-        for page in sorted((resources.files("streameval") / "guide").iterdir(), key=lambda page: page.name)
-        if page.name.endswith(".md")
+        file.name.removesuffix(ending): read(file)
+        for file in files
+        for ending, read in ((".md", _page), (".ipynb", _notebook))
+        if file.name.endswith(ending)
     }
     if topic is None:
         titles = {name: text.partition("\n")[0].removeprefix("# ") for name, text in pages.items()}
@@ -33,6 +38,20 @@ def guide(topic: str | None = None, output: Output = _PLAIN) -> None:
         raise InputError(f"no guide '{topic}'", f"there are {', '.join(pages)}")
     lines = [Drawn(_drawn(pages[topic]))] if sys.stdout.isatty() else pages[topic].splitlines()
     output.say({"topic": topic, "text": pages[topic]}, lines)
+
+
+def _page(file: Traversable) -> str:
+    return file.read_text(encoding="utf-8")
+
+
+def _notebook(file: Traversable) -> str:
+    """What a notebook is about, how it is opened, and its cells without what they printed."""
+    cells = json.loads(_page(file))["cells"]
+    text = ["".join(cell["source"]) for cell in cells]
+    said = [one if cell["cell_type"] == "markdown" else f"```python\n{one}\n```"
+            for cell, one in zip(cells, text, strict=True)]  # fmt: skip
+    how = f"A notebook, to be opened in Jupyter or an editor: `jupyter lab {shlex.quote(str(file))}`."
+    return "\n\n".join([said[0], how, *said[1:]])
 
 
 def _drawn(text: str) -> str:

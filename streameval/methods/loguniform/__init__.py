@@ -208,8 +208,9 @@ class LogUniform(Sampled):
         With several looks `looks` has one entry each: `look`, `labels` in all, `half_width`.
         """
         density = self._density(check_items(n_items))
-        looks = [self._look(n_items, density, look) for look in range(1, self.looks + 1)]
-        labels = looks[0].labels
+        asked = self.budget is None and self.looks == 1  # what was asked for need not be forecast
+        looks = [] if asked else [self._look(n_items, density, look) for look in range(1, self.looks + 1)]
+        labels = blocks(n_items, density).labels
         reached = self.alpha if self.budget is None else looks[0].half_width
         whole = labels == n_items
         return {

@@ -63,16 +63,18 @@ def blocks(n_items: int, first_c: float, c: float | FloatArray | None = None) ->
     They follow from whole numbers and from sums, products and quotients of floats alone, which are the same on every
     system.
     """
+    from streameval.kernels.jit import interpreted
     from streameval.kernels.martingale import fill_blocks
 
     offset = max(0.0, min(OFFSET * first_c, first_c - LEAST_HEAD))
     head, growth = max(1, int(first_c - offset)), max(BLOCK_LABELS / first_c, 1 / MAX_FOLD_BLOCKS)
     folds = math.log1p(n_items / (first_c + 1))
     guess = np.empty(int(min(n_items, 64 + 2 * first_c + 1.5 * folds / min(growth, 0.5))), np.int64)
-    count = fill_blocks(int(n_items), head, offset, growth, guess)
-    if count > guess.size:
-        guess = np.empty(count, np.int64)
-        fill_blocks(int(n_items), head, offset, growth, guess)
+    with interpreted(guess.size // 6):
+        count = fill_blocks(int(n_items), head, offset, growth, guess)
+        if count > guess.size:
+            guess = np.empty(count, np.int64)
+            fill_blocks(int(n_items), head, offset, growth, guess)
     ends = guess[:count].copy()
     rate = np.minimum(1.0, (first_c if c is None else c) / (_middle(ends) + offset))
     rate[0] = 1.0

@@ -18,10 +18,12 @@ _JUDGED, _LABELLED, _EARLY = (np.uint64(0x6A75_6467_6500_0000 + i) for i in rang
 def draw(design: Blocks, seed: int) -> tuple[Int64Array, Int64Array | None]:
     """Draw the ranks to label, and those that a judge answers for, where it does not for all."""
     from streameval.kernels.draw import draw_independent
+    from streameval.kernels.jit import interpreted
 
     number = np.uint64(seed % 2**64)
     if design.judged is None:
-        return draw_independent(design.ends, design.rate, number), None
+        with interpreted(design.ends.size + design.labels):
+            return draw_independent(design.ends, design.rate, number), None
     judged = draw_independent(design.ends, design.judged, number ^ _JUDGED)
     return labelled_of(design, judged, seed), judged
 

@@ -14,6 +14,7 @@ import numpy as np
 
 from streameval.errors import InputError
 from streameval.methods.loguniform.design import Blocks, blocks, half_width, judged_density, mixture, whole, with_judged
+from streameval.methods.loguniform.expected import expected_bounds
 from streameval.typing import FloatArray
 
 LEAST_VARIANCE = 0.02  # of a label, where the precision that is planned for leaves less
@@ -74,7 +75,9 @@ def median(design: Blocks, delta: float, precision: float) -> float:
     relative width is larger: about 1 + g·width times the noise-free one. Simulated (10⁵, 10⁷ and 2·10⁹ items, 40 runs a
     cell, half-widths of 4 to 16 %).
     """
-    width = noise_free(design, delta, Expected.of(precision))
+    at_ends = expected_bounds(design, precision, (Expected.of(precision).mixture(design), delta))
+    labels = design.items * design.rate
+    width = half_width(design, (labels, labels * precision), at_ends)
     g = np.interp(1 / max(1 - precision, 0.03), [1, 2, 3.333, 10, 20, 33], [0.2, 0.55, 1.2, 3.6, 5.4, 7.0])
     return min(1.0, width * (1 + float(g) * width))
 

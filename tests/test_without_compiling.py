@@ -1,0 +1,105 @@
+"""Little work is done without compiled code, and comes to the same to the last bit."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from streameval.kernels import jit
+from streameval.kernels.draw import draw_independent, draws, mix64
+from streameval.kernels.martingale import bounds, fill_blocks
+from streameval.methods.loguniform.design import blocks
+from streameval.methods.loguniform.expected import expected_bounds
+from streameval.methods.loguniform.forecasts import Expected
+from streameval.rankings import open_ranking
+from streameval.rows.options import RankingOptions
+
+# what is loaded when a command ends
+LOADED = """
+import atexit, sys
+atexit.register(lambda: print("loaded:", *(name for name in ("numba", "pandas", "scipy") if name in sys.modules)))
+from streameval.__main__ import main
+main()
+"""
+
+
+def loaded(*arguments):
+    done = subprocess.run(
+        [sys.executable, "-c", LOADED, *map(str, arguments)], capture_output=True, text=True, check=True
+    )
+    return done.stdout.rpartition("loaded:")[2].split()
+
+
+@pytest.fixture(scope="module")
+def items(tmp_path_factory):
+    path = tmp_path_factory.mktemp("items") / "items.parquet"
+    rng = np.random.default_rng(3)
+    score = np.sort(rng.random(20_000))[::-1]
+    table = pa.table({"item": np.arange(20_000), "score": score, "text": [f"text {i}" for i in range(20_000)],
+                      "good": (rng.random(20_000) < score).astype(np.int8)})  # fmt: skip
+    pq.write_table(table, path, write_page_index=True, data_page_size=4_000)
+    return path
+
+
+def test_cost_plan_and_select_load_neither_numba_nor_pandas_nor_scipy(items, tmp_path):
+    assert loaded("cost", "--items", 10**9, "--alpha", 0.08) == []
+    assert loaded("plan", items, "--study", tmp_path / "s", "--budget", 2_000) == []
+    assert loaded("select", tmp_path / "s", "--export", tmp_path / "tasks.csv") == []
+    assert loaded("exact", items, "--label", "good") == ["numba"]
+
+
+@settings(max_examples=60, deadline=None)
+@given(n=st.integers(1, 10**9), c=st.floats(1.1, 300), seed=st.integers(0, 2**64 - 1))
+def test_blocks_and_draws_are_the_same_to_the_last_bit(n, c, seed):
+    with jit.interpreted(0):
+        plain = blocks(n, c)
+        drawn = draw_independent(plain.ends, plain.rate, np.uint64(seed))
+    ends = np.empty_like(plain.ends)
+    offset = max(0.0, min(0.75 * c, c - 40))
+    assert fill_blocks(n, max(1, int(c - offset)), offset, max(0.7 / c, 1 / 4000), ends) == ends.size
+    assert np.array_equal(ends, plain.ends)
+    assert np.array_equal(draw_independent(plain.ends, plain.rate, np.uint64(seed)), drawn)
+
+
+def test_numbers_of_a_stream_are_those_of_its_definition():
+    state, found = int(mix64(np.uint64(7))), draws(np.uint64(7), 50)
+    for i in range(50):
+        state = (state + 0x9E3779B97F4A7C15) % 2**64
+        assert found[i] == mix64(np.uint64(state))
+
+
+def test_pages_are_found_the_same_way(items, monkeypatch):
+    ranks = np.arange(1, 20_001, 37)
+
+    def taken(most):
+        monkeypatch.setattr(jit, "_MOST", most)
+        return open_ranking(str(items), RankingOptions()).fetch(ranks, ["item", "score", "text"])
+
+    plain, compiled = taken(float("inf")), taken(-1.0)
+    assert plain.table.equals(compiled.table)
+    assert (plain.pages_read, plain.bytes_read) == (compiled.pages_read, compiled.bytes_read)
+
+
+def test_much_is_compiled_whatever_was_done_before():
+    with jit.interpreted(10**9):
+        assert not jit._thread.interprets
+    with jit.interpreted(1):
+        assert jit._thread.interprets == (jit._spent[0] <= jit._MOST)
+
+
+@pytest.mark.parametrize("precision", [0.02, 0.5, 0.9, 1.0])
+@pytest.mark.parametrize(("n", "c"), [(1, 3.0), (1_000, 600.0), (10**6, 40.0), (10**9, 300.0)])
+def test_the_forecast_is_what_the_bounds_of_expected_labels_are(n, c, precision):
+    design, of = blocks(n, c), Expected.of(precision)
+    items = design.phases[0][:, None] * of.share
+    drawn = items * design.rate[:, None]
+    found = drawn * precision
+    setting = of.mixture(design), 0.05
+    exact = bounds(design.phases, items, drawn, (found, found), of.prior, setting)
+    for mine, theirs in zip(expected_bounds(design, precision, setting), exact, strict=True):
+        assert mine == pytest.approx(theirs, rel=1e-7, abs=1e-9 * n)
