@@ -20,7 +20,7 @@ from streameval.process import interrupts
 from streameval.process.probes import refuse_probes
 
 _STATUS = 130
-_ONCE = "interrupted; nothing half-written was left behind"
+_ONCE = "interrupted; what was complete is kept, nothing half-written was left behind"
 _TWICE = "interrupted twice; temporary files may have been left behind"
 
 

@@ -57,6 +57,12 @@ def test_every_score_is_counted_and_bounded_as_a_full_count_says(tmp_path, kind,
     order = by_score(open_rows(str(tmp_path / "list"), how), how)
     curve = found.curve
     scores = np.unique(score)
+    for one in scores if scores.size <= 200 else ():  # every score of a quantised list
+        typed = repr(float(one)) if score.dtype.kind == "f" else str(one)
+        count = int(np.sum(score <= one if ascending else score >= one))
+        first, last = curve.rank_at_score(typed)
+        assert count_at_score(order, typed) == count
+        assert first <= count <= last
     asked = [*scores[:: max(1, scores.size // 12)].tolist(), float(scores[0]) - 1, float(scores[-1]) + 1, 0.705, 0.7]
     for one in asked:
         typed = repr(float(np.float32(one))) if score.dtype == np.float32 else repr(one)
@@ -75,6 +81,30 @@ def test_every_score_is_counted_and_bounded_as_a_full_count_says(tmp_path, kind,
             ((rank, share),) = db.execute(f"SELECT rank_at_score({typed}), precision_at_score({typed})").fetchall()
         assert (rank["lower"], rank["upper"]) == (first, last)
         assert (share["lower"], share["upper"]) == curve.between(first, last)["precision"]
+
+
+@pytest.mark.slow
+def test_ten_million_items_are_counted_at_every_score(tmp_path):
+    """256 scores, a third of the items tied in one of them, in files of which some hold few scores."""
+    rng, n = np.random.default_rng(4), 10**7
+    level = np.where(rng.random(n) < 1 / 3, 128, rng.integers(0, 256, n))
+    level[: n // 2] = np.sort(level[: n // 2])
+    score = (level / 255).astype(np.float32)
+    (tmp_path / "list").mkdir()
+    for at, part in enumerate(np.array_split(score, 8)):
+        pq.write_table(pa.table({"conf": part}), tmp_path / "list" / f"{at}.parquet", row_group_size=250_000)
+    how = RankingOptions(score="conf")
+    order = by_score(open_rows(str(tmp_path / "list"), how), how)
+    plan = streameval.plan(str(tmp_path / "list"), tmp_path / "study", seed=1, budget=2_000, options=how)
+    streameval.select(tmp_path / "study")
+    labels = pa.table({"rank": plan.ranks, "label": np.ones(plan.ranks.size, np.int8)})
+    curve = streameval.evaluate(tmp_path / "study", labels=labels).curve
+    counts = np.cumsum(np.bincount(level, minlength=256)[::-1])[::-1]
+    for value, count in zip(np.arange(256) / 255, counts.tolist(), strict=True):
+        typed = repr(float(np.float32(value)))
+        assert count_at_score(order, typed) == count
+        first, last = curve.rank_at_score(typed)
+        assert first <= count <= last
 
 
 def test_the_command_asks_at_a_score_and_cuts_there(tmp_path, capsys):

@@ -110,7 +110,7 @@ def python(code):
 def test_an_interrupt_among_the_first_imports_is_one_line(number):
     done = python(EARLY.format(signal=number, arguments=["cost"]))
     assert (done.returncode, done.stdout) == (130, "")
-    assert done.stderr == "streameval: interrupted; nothing half-written was left behind\n"
+    assert done.stderr == "streameval: interrupted; what was complete is kept, nothing half-written was left behind\n"
     done = python(EARLY.format(signal=number, arguments=["cost", "--log", "json"]))
     assert done.stderr.startswith('{"event": "error", "kind": "interrupted"')
 

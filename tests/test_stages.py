@@ -310,6 +310,16 @@ def test_each_stage_goes_with_the_rest_of_the_journey(stage, capsys):
     )
 
 
+@pytest.mark.parametrize("how", [["--adaptive"], ["--batches", "3"], ["--judge-sample", "2500"]])
+def test_simulate_runs_every_stage_with_a_judge_and_without(how, capsys):
+    assert run(["simulate", "list.parquet", "--label", "truth", "--methods", "loguniform", "--judge", "said",
+                "--budget", "600", "--replicates", "8", "--json", *how]) == 0  # fmt: skip
+    rows = json.loads(capsys.readouterr().out)["methods"]
+    assert [row["replicates"] for row in rows] == [8, 8]
+    assert rows[1]["half_width"] < rows[0]["half_width"] or "--adaptive" in how
+    assert all(row["held"] >= 6 for row in rows)
+
+
 def test_a_judge_for_a_plan_that_is_begun_is_refused(capsys):
     """A judge that comes after the labels might have seen them: there is none for old plans."""
     assert planned() == 0

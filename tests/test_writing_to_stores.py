@@ -248,7 +248,7 @@ def test_an_interrupted_cut_leaves_nothing(lake, study, path):
         lake.reset({"path": path, "method": "PUT", "signal": signal.SIGINT, "pid": process.pid, "last": 1})
         message = process.communicate("go\n", timeout=60)[1]
     assert process.returncode == 130
-    assert message == "streameval: interrupted; nothing half-written was left behind\n"
+    assert message == "streameval: interrupted; what was complete is kept, nothing half-written was left behind\n"
     assert objects(lake) == {}
     assert lake.open_uploads == []
 
@@ -271,7 +271,7 @@ def test_what_a_killed_cut_left_is_removed_by_the_next(lake, study, tmp_path, pa
     remote.pop("_manifest.json")
     local = {one.name: one.read_bytes() for one in (tmp_path / "best").iterdir() if one.suffix == ".parquet"}
     assert remote == local
-    assert client(lake).get_file_info(f"lake/best/{UNFINISHED}").type.name in ("NotFound", "Directory")  # a marker
+    assert client(lake).get_file_info(f"lake/best/{UNFINISHED}").type.name == "NotFound"  # not even a marker
 
 
 def test_what_a_killed_cut_left_is_told_from_what_others_put_there(lake, study):

@@ -31,7 +31,7 @@ from streameval.process.interrupts import heard
 from streameval.text import printable
 from streameval.text.credentials import without_secrets
 
-_INTERRUPTED = "interrupted; nothing half-written was left behind"
+_INTERRUPTED = "interrupted; what was complete is kept, nothing half-written was left behind"
 
 app = App(
     name="streameval",

@@ -9,7 +9,8 @@ from streameval.kernels.jit import kernel
 from streameval.kernels.ranking_metrics import EXPECTED, GRADES, STATE, add_items, finish
 from streameval.typing import FloatArray, Int64Array, UInt8Array, UInt64Array
 
-_RUN = 32
+_RUN = 128
+_SIGN = np.uint64(1 << 63)
 HALF = 31  # a sum of whole numbers is kept as two, of so many bits and of the rest: no rounding, in any order
 UNIT = 2.0**62
 NEVER = np.uint8(128)  # marks, in a label, an item that was never returned
@@ -134,7 +135,8 @@ def repeated(items: UInt64Array, starts: Int64Array) -> tuple[int, int, int]:
 def sort_segment(keys: UInt64Array, labels: UInt8Array, keys2: UInt64Array, labels2: UInt8Array) -> None:
     """Sort items by key, unless they are sorted; the other two arrays are room, as long.
 
-    Runs of 32 by counting, for each item, the keys that are smaller, which needs no branch; then by merging runs.
+    Runs of `_RUN` by counting, for each item, the keys that are smaller: signed numbers without a branch are compared
+    several at a time. Then runs are merged.
     """
     n = keys.size
     wrong = 0
@@ -142,15 +144,19 @@ def sort_segment(keys: UInt64Array, labels: UInt8Array, keys2: UInt64Array, labe
         wrong += keys[i] < keys[i - 1]
     if wrong == 0:
         return
+    signed, taken = np.empty(_RUN, np.int64), np.empty(_RUN, np.int64)
     for first in range(0, n, _RUN):
-        last = min(first + _RUN, n)
-        for i in range(first, last):
-            key, place = keys[i], first
-            for j in range(first, i):
-                place += int(np.int64(keys[j] <= key))
-            for j in range(i + 1, last):
-                place += int(np.int64(keys[j] < key))
-            keys2[place], labels2[place] = key, labels[i]
+        count = min(_RUN, n - first)
+        for i in range(count):
+            signed[i] = np.int64(keys[first + i] ^ _SIGN)
+            taken[i] = 0
+        for i in range(count):
+            key, smaller = signed[i], 0
+            for j in range(count):
+                smaller += int(np.int64(signed[j] < key))
+            place = first + smaller + taken[smaller]
+            taken[smaller] += 1
+            keys2[place], labels2[place] = keys[first + i], labels[first + i]
     width, inside = _RUN, 1  # where the runs are now: 1 in the spare arrays
     while width < n:
         if inside:

@@ -42,7 +42,8 @@ def one_line_errors(source: str) -> Iterator[None]:
     try:
         yield
     except duckdb.Error as error:
-        raise outside_trouble(error) or InputError(f"{source}: {_first_line(error)}") from error
+        hint = "correct it there, or give the labels as a table of one row a label (CSV, Parquet)"
+        raise outside_trouble(error) or InputError(f"{source}: cannot be read ({_first_line(error)})", hint) from error
 
 
 def _first_line(error: BaseException) -> str:

@@ -89,13 +89,17 @@ class Judge:
                 f"{place}: judge column '{self.column}' is {kind}", "a judge says 0 or 1, or a probability"
             )
         said = values.cast(pa.float64(), safe=False).to_numpy()  # null becomes NaN
-        with np.errstate(invalid="ignore"):
+        odd = np.empty(0, np.int64)
+        if np.fmin.reduce(said, initial=0) < 0 or np.fmax.reduce(said, initial=1) > 1:
             odd = np.flatnonzero((said < 0) | (said > 1))
         if odd.size:
             raise InputError(f"{place}: judge column '{self.column}' has {said[odd[0]]:g} in row {odd[0]:,}",
                              "a judge says 0 or 1, or a probability")  # fmt: skip
-        found = np.searchsorted(np.array(self.thresholds), said, side="right")
-        return np.where(np.isnan(said), self.classes - 1, found).astype(np.uint8)
+        found = np.zeros(said.size, np.uint8)
+        for least in self.thresholds:  # few: quicker than a search for each value
+            found += said >= least
+        found[np.isnan(said)] = self.classes - 1
+        return found
 
 
 def judge_of(plan: Plan) -> Judge | None:

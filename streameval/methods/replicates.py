@@ -12,6 +12,7 @@ import pyarrow as pa
 from streameval.curve import Curve
 from streameval.methods import DrawsIndependently, Method
 from streameval.methods.judge import Judge, judged_in_order
+from streameval.methods.stages import LooksAtFirst
 from streameval.notebook import Tabular
 from streameval.types import Labels
 from streameval.typing import FloatArray, Int8Array, Int64Array, UInt8Array
@@ -95,6 +96,8 @@ def replicate(
         plan = method.plan(truth.size, seed + i)
         if answers is not None and isinstance(method, DrawsIndependently):
             plan = judged_in_order(plan, answers[0], method.rates(truth.size)[0], answers[1])
+        if isinstance(method, LooksAtFirst) and method.adaptive:
+            plan = method.continued(plan, Labels.of(plan, truth[plan.ranks - 1]))
         curve = method.curve(plan, Labels.of(plan, truth[plan.ranks - 1]))
         held += _holds(curve, total)
         inside.append(_share_inside(curve, total, plan.ranks, method.claimed))

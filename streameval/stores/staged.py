@@ -23,7 +23,7 @@ from streameval.stores.clients import connect_for_writing, root_of
 from streameval.stores.listing import kind_of, walk
 from streameval.stores.objects import ObjectStore
 from streameval.stores.temporary import temporary_folder
-from streameval.stores.transfer import get, put, remove
+from streameval.stores.transfer import get, put, remove, remove_folder
 from streameval.stores.trouble import with_retries
 
 UNFINISHED = "_unfinished"
@@ -158,8 +158,9 @@ def clear(place: str, last: str) -> None:
 
 
 def remove_unfinished(place: str) -> None:
-    """Remove the copies under temporary names."""
+    """Remove the copies under temporary names, and their folder, of which S3 would keep an empty object."""
     _each(remove, walk(f"{place}/{UNFINISHED}"))
+    remove_folder(f"{place}/{UNFINISHED}")
 
 
 def names_in(place: str) -> set[str]:

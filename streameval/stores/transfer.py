@@ -66,6 +66,17 @@ def remove(path: str) -> None:
     with_retries(path, delete)
 
 
+def remove_folder(path: str) -> None:
+    """Remove a folder of a store with all that is in it, and the empty object that marks it."""
+    store = cast(ObjectStore, store_of(path))
+
+    def delete() -> None:
+        with suppress(FileNotFoundError):
+            store.filesystem.delete_dir(store.key(path))
+
+    with_retries(path, delete)
+
+
 @contextmanager
 def copied(source: Any) -> Iterator[Any]:
     """Copy a source that lies on an object store to this machine for a while; any other is taken as it is.

@@ -102,7 +102,7 @@ def plan_by_key(
         )
     if chosen.looks > 1:
         raise InputError("a plan that was drawn by key cannot be enlarged", "leave out looks")
-    refuse_stages(chosen, "draws by key", ("adaptive", "judge_sample"))
+    refuse_stages(chosen, "draws by key", ("adaptive", "judge-sample"))
     folder = planned_study(study)
     shared = known_seed(folder, seed)
     if shared is None:

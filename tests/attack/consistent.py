@@ -294,8 +294,6 @@ def _physical(values: pa.Array, element: Struct) -> list[Any]:
         return [None if one is None else int(one.scaleb(kind.scale)) for one in values.to_pylist()]
     if pa.types.is_string(kind) or pa.types.is_large_string(kind):
         return pc.cast(values, pa.large_binary()).to_pylist()
-    if pa.types.is_date32(kind):
-        return pc.cast(values, pa.int32()).to_pylist()
     if pa.types.is_temporal(kind):
-        return pc.cast(values, pa.int64()).to_pylist()
+        return values.view(pa.int32() if kind.bit_width == 32 else pa.int64()).to_pylist()
     return values.to_pylist()

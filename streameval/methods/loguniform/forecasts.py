@@ -18,7 +18,7 @@ from streameval.methods.loguniform.expected import expected_bounds
 from streameval.typing import FloatArray
 
 LEAST_VARIANCE = 0.02  # of a label, where the precision that is planned for leaves less
-RUNS = 7, 31  # simulated for a median: where to look, then what stands
+RUNS = 9, 15, 41  # simulated for a median: twice where to look, then what stands
 
 
 @dataclass(frozen=True)
@@ -121,12 +121,14 @@ def smallest_c(
         return _least_density(n_items, alpha, guess, lambda c: median(blocks(n_items, c), delta, precision))
     of = Expected.of(precision, accuracy)
     c = _least_density(n_items, alpha, guess, lambda c: noise_free(blocks(n_items, c), delta, of))
+    fall = noise_free(blocks(n_items, c), delta, of) / max(noise_free(blocks(n_items, 1.1 * c), delta, of), 1e-12)
+    power = float(np.clip(math.log(1.1) / max(math.log(fall), 1e-9), 1, 2))  # with a good judge widths fall faster
     for runs in RUNS:  # with a good judge noise rules, and a formula would not do
         design = blocks(n_items, c)
         if design.labels < n_items:
             if sample is not None:
                 design = with_judged(design, judged_density(design, max(sample, design.labels)))
-            c *= (float(np.median(simulate(design, delta, of, runs)[0])) / alpha) ** 2
+            c *= (float(np.median(simulate(design, delta, of, runs)[0])) / alpha) ** power
     return min(c, 4.0 * max(2, n_items))
 
 

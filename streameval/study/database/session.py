@@ -180,4 +180,5 @@ def _refusal(error: duckdb.Error, where: str) -> Exception:
         return InputError(f"{where} reads or writes files, which is not allowed", "name files with --with NAME=PATH")
     if isinstance(error, duckdb.OutOfMemoryException):
         return InputError(f"{where} takes more memory than it may", "ask for less at a time, or give --memory GB")
-    return outside_trouble(error) or InputError(" ".join(text.split())[:400])
+    said = " ".join(text.split())[:400]
+    return outside_trouble(error) or InputError(f"{where} cannot be run: {said}", "SHOW TABLES lists what there is")
