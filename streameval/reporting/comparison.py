@@ -110,7 +110,7 @@ def page(found: Comparison) -> str:
     rows = [(_metric(row), [row["metric"] in SHOWN, *_cells(found, row)]) for row in found.differences.to_pylist()]
     head = ("metric", "a", "b", "a − b at least", "at most", "higher")
     main, every = ([[name, *cells] for name, (shown, *cells) in rows if shown or whole] for whole in (False, True))
-    about = "Share of positives among the first k items, and the difference. The tables hold the main numbers."
+    about = "Share of positives among the first k items."
     label = html.escape(f"Chart: precision by rank of {names[0]} and {names[1]}. {about}")
     command = f"streameval report {shlex.join([found.a.name, found.b.name])} --out curves.html"
     return frame(f"streameval: {title}", [
