@@ -55,6 +55,8 @@ def exact_per(
 
 def _table(rows: list[dict[str, Any]], summary: Any) -> list[str]:
     """A line for each mean, beside it what the order of tied items leaves open, and the other mean."""
+    from streameval.reporting.rankings_page import NO_POSITIVES
+
     half = len(rows) // 2
     others = rows[half:]
     head, sides = ["", "mean"], ["estimate"]
@@ -62,7 +64,7 @@ def _table(rows: list[dict[str, Any]], summary: Any) -> list[str]:
         head, sides = [*head, "worst order", "best order"], [*sides, "lower", "upper"]
     beside = bool(summary["without_positives"])
     if beside:
-        head.append(f"--no-positives {others[0]['no_positives']}")
+        head.append(NO_POSITIVES[others[0]["no_positives"]])
     cells = [
         [f"{row['metric']} {row['argument']}".strip(), *(_cell(row[side]) for side in sides),
          *([_cell(other["estimate"])] if beside else [])]

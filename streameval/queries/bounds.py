@@ -37,7 +37,7 @@ def bounds_on_means(plan: Plan, labels: Labels) -> Sampled:
     With probability `confidence` all bounds hold together, whatever the rankings and labels are, and whyever labels
     are missing: each metric has its share of what is left. `estimate` is the mean of the rankings that were drawn,
     where no label is missing; `normal_lower` and `normal_upper` are the normal interval of each mean by itself, which
-    promises nothing of skewed values.
+    promises nothing of skewed values; it is cut off at the least and largest value that the metric can have.
     """
     confidence, k = float(plan.parameters["confidence"]), int(plan.parameters["at"])
     count, total = int(plan.parameters["rankings"]), int(plan.notes["rankings"])
@@ -62,8 +62,9 @@ def bounds_on_means(plan: Plan, labels: Labels) -> Sampled:
         if count > 1:
             half = NormalDist().inv_cdf(0.5 + confidence / 2) * float(ends[0][m].std(ddof=1)) / math.sqrt(count)
             half *= math.sqrt(1 - count / total)
-        known = {"estimate": mean, "normal_lower": mean - half, "normal_upper": mean + half}
-        known = {key: value for key, value in known.items() if whole and not math.isnan(value)}
+        normal = {"normal_lower": max(mean - half, 0.0), "normal_upper": min(mean + half, scale)}
+        known = {"estimate": mean, **({} if math.isnan(half) else normal)}
+        known = known if whole else {}
         coverage = "exact" if whole and count == total else "simultaneous"
         if coverage == "exact":
             own = {"lower": mean, "upper": mean}

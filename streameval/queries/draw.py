@@ -12,7 +12,7 @@ import pyarrow as pa
 from streameval.counting.labelled_rows import in_order
 from streameval.errors import InputError
 from streameval.kernels.draw import mix64
-from streameval.kernels.tie_hash import position_hashes
+from streameval.kernels.tie_hash import add_words, position_hashes
 from streameval.progress import Progress
 from streameval.queries.batches import ManyRows
 from streameval.queries.options import PerRanking
@@ -116,8 +116,6 @@ def _drawn(known: UInt64Array, count: int, seed: np.uint64) -> UInt64Array:
 
 
 def _hashes(known: UInt64Array, salt: np.uint64, out: UInt64Array) -> None:
-    from streameval.kernels.tie_hash import add_words
-
     out[:] = salt
     add_words(out, known)
     add_words(out, np.full(known.size, salt))
