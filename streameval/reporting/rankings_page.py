@@ -102,7 +102,7 @@ def headline(summary: dict[str, Any] | Any) -> str:
     )
     if summary["misses"]:
         said += f" {summary['misses']:,} positives were never returned."
-    if summary["positives_left_out"]:
+    if summary.get("positives_left_out"):
         said += (
             f" {summary['positives_left_out']:,} rows of the table of positives were left out: the ranking returned "
             "their item, or they are there twice."
@@ -191,7 +191,7 @@ def _sizes(found: RankingsEvaluation) -> str:
         for row in found.by_size.to_pylist()
     ]  # fmt: skip
     said = "Means over the rankings with a positive, by the number of items returned. by_size.parquet has every metric."
-    return f"<p class='soft'>{said}</p><div class='scroll'>{table(head, rows)}</div>"
+    return f"<p class='soft'>{said}</p>{table(head, rows)}"
 
 
 def _range(first: int, last: int) -> str:
