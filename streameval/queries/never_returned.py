@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pyarrow as pa
 
-from streameval.errors import InputError, did_you_mean
+from streameval.errors import InputError, NoRowsError, did_you_mean
 from streameval.kernels.segments import NEVER
 from streameval.order.tie_hashes import key_hashes
 from streameval.queries.batches import NOTHING, Batch, ManyRows, grades, plain_type
@@ -29,7 +29,10 @@ def never_returned(rows: ManyRows) -> tuple[ManyRows, list[Batch]]:
     given as it is; without names they are refused (InputError), as is a table that cannot be used.
     """
     options, given = rows.options, rows.options.positives
-    opened = open_ranking(os.fspath(given) if isinstance(given, os.PathLike) else given, RankingOptions())
+    try:
+        opened = open_ranking(os.fspath(given) if isinstance(given, os.PathLike) else given, RankingOptions())
+    except NoRowsError:  # every positive was returned
+        return rows, []
     known = opened.columns()
     for name in options.per:
         if name not in known:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from operator import attrgetter
@@ -15,7 +16,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from streameval import __version__
-from streameval.errors import InputError, StudyError, did_you_mean
+from streameval.errors import InputError, NoRowsError, StudyError, did_you_mean
 from streameval.notebook import Tabular, facts
 from streameval.parquet.own_tables import read_table
 from streameval.queries.evaluate import Found, Opened, Sink
@@ -85,7 +86,8 @@ def identity_of(fingerprint: str, label: str, options: Any, description: Mapping
     """Sixteen hex digits: the hash of the rows, the options and the version."""
     said = {name: value for name, value in vars(options).items() if name != "positives"}
     if options.positives is not None:
-        said["positives"] = open_rows(options.positives, RankingOptions()).fingerprint
+        with suppress(NoRowsError):  # as if there were no table
+            said["positives"] = open_rows(options.positives, RankingOptions()).fingerprint
     text = json.dumps([__version__, fingerprint, label, said, dict(description)], sort_keys=True, default=str)
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
