@@ -140,6 +140,9 @@ def test_the_first_items_are_those_of_each_ranking_by_score(home):
     truth = chosen.select(["rank"]).append_column("label", chosen.column("truth"))
     found = streameval.evaluate_rankings("st", labels=truth)
     exact = streameval.exact(table, label="truth", per="user", at=[3], options=RankingOptions("score"))
+    assert sorted(found.rankings.column("user").to_pylist()) == sorted(set(table.column("user").to_pylist()))
+    for row in found.rankings.to_pylist():
+        assert row["items"] == min(3, len(by_user[row["user"]]))
     for row in found.metrics.to_pylist():
         assert row["lower"] == row["estimate"] == row["upper"]
         assert row["coverage"] == "exact"
