@@ -1,9 +1,8 @@
 """Log-uniform sampling with a simultaneous band: no assumption but the draw.
 
-Labels are drawn at random with density about c/r, so that every e-fold of ranks gets as many, and the relative error is
-the same at every scale. Every rank is drawn by itself, independently of all others, and the head is labelled whole. The
-band and the proof of its coverage are in `streameval.kernels.martingale`. Plans that were made before draws were
-independent are read as they were planned (`fixed_counts`).
+Labels are drawn with density about c/r, so that every e-fold of ranks gets as many, and the relative error is the same
+at every scale. Every rank is drawn independently of all others, and the head is labelled whole. The band and the proof
+of its coverage are in `streameval.kernels.martingale`. Older plans are read as they were planned (`fixed_counts`).
 """
 
 from __future__ import annotations
