@@ -31,7 +31,7 @@ def sentences(history: History) -> list[str]:
         days = sum(row["day"] >= last["run_since"] for row in history.rows)
         said.append(
             f"Since {last['run_since']} ({counted(days, 'day')}), mean precision {settings.cutoff} lies between "
-            f" {last['run_lower']:.4f} and {last['run_upper']:.4f}."
+            f"{last['run_lower']:.4f} and {last['run_upper']:.4f}."
         )
     return said
 
