@@ -278,3 +278,12 @@ def test_f1_is_shown_where_it_is_asked_for_and_rows_have_one_name(tmp_path, caps
     assert told[0] == told[1]
     assert run(["at", str(study), "--score", "0.25", "--count"]) == 0
     assert f"{int(np.sum(score >= 0.25)):,}" in capsys.readouterr().out
+
+
+def test_what_is_no_study_is_said_to_be_none(tmp_path, capsys):
+    (tmp_path / "list.parquet").write_bytes(b"")
+    for command in (["check"], ["monitor", "--at-rank", "5", "--day", "2026-01-01"]):
+        for place, said in (("list.parquet", "list.parquet: is a file, and no folder"), ("nowhere", "no such f")):
+            extra = ["precision@5 >= .3"] if command[0] == "check" else []
+            assert run([command[0], str(tmp_path / place), *extra, *command[1:]]) == 2
+            assert said in capsys.readouterr().err
