@@ -14,8 +14,8 @@ import streameval
 from streameval.cli import run
 from streameval.errors import InputError, StudyError
 from streameval.methods import create
-from streameval.study.missed import Rest, rest_of, sharing, with_rest
 from streameval.rows.options import RankingOptions
+from streameval.study.missed import Rest, rest_of, sharing, with_rest
 from streameval.types import Labels
 
 N, REST = 2_000, 30_000

@@ -33,7 +33,7 @@ def monitor(
         studies: Folders of evaluated studies, in the order of their days; one that the history has adds nothing.
         at_score: Cutoff: every item of this score or better; they are counted, by one scan of each list.
         at_rank: Cutoff: the first so many items.
-        precision: To keep, as .9 or 90%: each day passes, fails (exit status 4 if it is the last one) or is inconclusive.
+        precision: To keep, as .9 or 90%: each day passes, fails (exit status 4 if it is the last) or is inconclusive.
         confidence: Of all bounds and changes together, whenever one looks (default .95).
         day: Day of a single study (default: the date in its folder's name).
         allow: What may differ between days, such as vote or score; may be repeated.
