@@ -329,7 +329,11 @@ def task_file(study, tmp_path, name, part, **columns):
     plan = Study(study).plan()
     task = Study(study).selection(plan).column("se_task").to_pylist()[part]
     table = {"se_study": plan.plan_id, **columns}
-    rows = {"se_task": task, "label": [one % 2 for one in task], **{key: [one] * len(task) for key, one in table.items()}}
+    rows = {
+        "se_task": task,
+        "label": [one % 2 for one in task],
+        **{key: [one] * len(task) for key, one in table.items()},
+    }
     pq.write_table(pa.table(rows), tmp_path / name)
     return tmp_path / name
 
