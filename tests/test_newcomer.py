@@ -29,7 +29,7 @@ MISTAKES = {
     "evaluate done --log yaml": "yaml",
     "cost": "--items",
     "cost --items -5": "-5",
-    "guide recipes": "recipes",
+    "guide cooking": "cooking",
     # the ranking
     "plan missing.parquet --study s": "missing.parquet",
     "plan 'miss*.parquet' --study s": "miss*.parquet",

@@ -192,7 +192,7 @@ def create(name: str, parameters: dict[str, Any] | None = None) -> Method:
     accepted = parameter_names(known[name])
     for key in given:
         if key not in accepted:
-            owners = [other for other, method in known.items() if key in parameter_names(method)]
+            owners = [other for other, method in available().items() if key in parameter_names(method)]
             hint = " or ".join(f"--method {owner}" for owner in owners) or did_you_mean(key, accepted)
             raise InputError(f"method {name} has no parameter '{key}'", hint)
         _check_type(known[name], key, given[key])
