@@ -64,7 +64,7 @@ def test_a_sample_of_more_items_than_there_are_is_all_of_them(capsys):
     assert planned("--judge-sample", "5000") == 0
     assert "These are all there are: --judge-sample 5,000 asks for more." in capsys.readouterr().out
     assert planned("--judge-sample", "0") == 2
-    assert "at least as many as people label" in capsys.readouterr().err
+    assert "ask about more items than people label" in capsys.readouterr().err
 
 
 def test_a_judge_in_words_is_told_which_values_are_understood(capsys):

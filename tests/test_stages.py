@@ -77,10 +77,8 @@ def test_bounds_narrow_after_every_batch_while_labelling_goes_on(capsys):
     assert order == sorted(order)
     assert ends == np.cumsum(np.bincount(order)[1:]).tolist()
     widths, plain = [], []
-    for batch, done in enumerate(ends):
-        if batch == 2:
-            continue
-        for study, into in (("s", widths), ("plain", plain))[: 1 + (batch < 2)]:
+    for i, done in enumerate(ends):
+        for study, into in (("s", widths), ("plain", plain))[: 2 if i < 2 else 1]:
             answer(f"{study}.csv", "done.csv", TRUTH, done)
             assert run(["evaluate", study, "--labels", "done.csv"]) == 0
             into.append(curve(study).half_width().alpha)
