@@ -203,6 +203,8 @@ def _stages(made: Plan) -> list[str]:
         said.append("This is the first batch; once it is answered and evaluated, `plan --continue` adds the second.")
     if made.judge_sample is not None and method.judge_sample is not None:
         said.append(f"A judge is asked about {made.judge_sample.num_rows:,} items first, and people after it.")
+        if method.judge_sample > made.n_items:
+            said.append(f"These are all there are: --judge-sample {method.judge_sample:,} asks for more.")
     return said
 
 
