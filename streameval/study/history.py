@@ -105,10 +105,9 @@ class History(Tabular):
     Attributes:
         table: `day`; `study`, `plan_id`, `evaluation_id`, `seed`; `n_items`, `rank` (the cutoff), `labels`;
             `precision_lower`, `precision`, `precision_upper`; `outcome` against the precision to keep; `run_since`:
-            the first day of the
-            current run, with bounds `run_lower`, `run_upper` on its mean precision; `change` ("fall" or "rise") where
-            one was named that day, from before to after `run_since`, with `before_…` and `after_…`; `positives`,
-            `negatives`: the evidence by which later days are compared with this one.
+            the first day of the current run, with bounds `run_lower`, `run_upper` on its mean precision; `change`
+            ("fall" or "rise") where one was named that day, from before to after `run_since`, with `before_…` and
+            `after_…`; `positives`, `negatives`: the evidence by which later days are compared with this one.
     """
 
     settings: Settings
