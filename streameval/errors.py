@@ -4,6 +4,7 @@
 
     StreamevalError (ValueError)
     ├── InputError     what was given cannot be used             exit status 2
+    │   └── NoRowsError    because it has no rows
     ├── StudyError     the files of a study do not fit together  exit status 2
     └── OutsideError   disk, memory, network: worth a retry      exit status 3
 
@@ -63,6 +64,10 @@ class StreamevalError(ValueError):
 
 class InputError(StreamevalError):
     """What was given (a path, a parameter, a table, a label) cannot be used."""
+
+
+class NoRowsError(InputError):
+    """A table that can be used, but for having no rows."""
 
 
 class StudyError(StreamevalError):

@@ -84,3 +84,14 @@ def test_lists_that_a_threshold_cannot_be_applied_to_are_refused(tmp_path, capsy
     streameval.evaluate(stored, labels=pa.table({"rank": plan.ranks, "label": np.ones(plan.ranks.size, int)}))
     assert run(["cut", str(stored), "--rank", "10", "--apply", str(tmp_path / "below.parquet")]) == 2
     assert "no score is known at rank 10" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("asked", [{"rank": 40}, {"precision": 0.6}, {"f_beta": 1.0}])
+def test_bounds_of_a_tied_threshold_are_those_of_all_items_that_it_keeps(tmp_path, asked):
+    """Half of both lists have one score: a cut at a rank among them keeps some, its score keeps all."""
+    score = np.where(np.arange(N) % 2, 0.7, 0.2)
+    study, found, _ = study_of(tmp_path, score)
+    other = other_list(tmp_path / "other", score[: N // 2])
+    proof = streameval.cut(study, **asked, apply=str(other)).proof
+    assert proof.rank == int(np.sum(score >= proof.score))
+    assert proof.holds["precision_lower"] == found.curve.precision_at(proof.rank).lower

@@ -20,7 +20,7 @@ from streameval.order.count_at_score import count_at_score
 from streameval.rows import open_rows
 from streameval.rows.options import RankingOptions
 from streameval.types import Claim, Labels
-from streameval.verbs.check import Checks, check
+from streameval.verbs.check import Checks, _checked, check
 
 N = 3_000
 SCORES = {
@@ -114,7 +114,7 @@ def test_the_command_asks_at_a_score_and_cuts_there(tmp_path, capsys):
     assert run(["at", str(study), "--score", "0.25", "--count", "--json"]) == 0
     rows = json.loads(capsys.readouterr().out)["found"]
     assert (rows[0]["metric"], rows[0]["lower"], rows[0]["upper"]) == ("rank_at_score", count, count)
-    assert rows[1]["metric"] == "precision_at"
+    assert rows[1]["metric"] == "precision_at_score"
     assert run(["cut", str(study), "--score", "0.25", "--out", str(tmp_path / "kept")]) == 0
     kept = pq.read_table(tmp_path / "kept").column("conf").to_numpy()
     assert kept.size == count
@@ -248,3 +248,42 @@ def test_how_many_labels_may_decide_is_a_forecast_that_holds_up(tmp_path, one_ra
             assert found.outcome == "inconclusive"
             labels = found.labels
     assert found.outcome == "pass"
+
+
+def test_no_item_of_a_score_passes_nothing(tmp_path, capsys):
+    """A cutoff of no items has no precision; one that may be empty is inconclusive."""
+    score = SCORES["float64"](np.random.default_rng(8))
+    study, found, _ = study_of(tmp_path, score)
+    for metric in ("precision", "recall", "f1", "yield"):
+        assert run(["check", str(study), f"{metric}@s999 >= 0"]) == 2
+        told = capsys.readouterr().err
+        assert "no item has score 999 or a better one" in told
+        assert told.count("\n") == 1
+    later = replace(found.curve, score=found.curve.score.slice(1))  # the best score is not known
+    assert later.rank_at_score(1.5)[0] == 0 < later.rank_at_score(1.5)[1]
+    doubtful = replace(found, curve=later)
+    assert _checked("precision@s1.5 >= 0", doubtful, 100).outcome == "inconclusive"
+    assert _checked("precision@s0.1 >= 0", doubtful, 100).outcome == "pass"
+
+
+def test_f1_is_shown_where_it_is_asked_for_and_rows_have_one_name(tmp_path, capsys):
+    score = SCORES["float64"](np.random.default_rng(8))
+    study, _, _ = study_of(tmp_path, score)
+    assert run(["cut", str(study), "--f1"]) == 0
+    assert "\nf1 " in capsys.readouterr().out
+    told = []
+    for count in ([], ["--count"]):
+        assert run(["at", str(study), "--score", "0.25", *count, "--json"]) == 0
+        told.append([row["metric"] for row in json.loads(capsys.readouterr().out)["found"]])
+    assert told[0] == told[1]
+    assert run(["at", str(study), "--score", "0.25", "--count"]) == 0
+    assert f"{int(np.sum(score >= 0.25)):,}" in capsys.readouterr().out
+
+
+def test_what_is_no_study_is_said_to_be_none(tmp_path, capsys):
+    (tmp_path / "list.parquet").write_bytes(b"")
+    for command in (["check"], ["monitor", "--at-rank", "5", "--day", "2026-01-01"]):
+        for place, said in (("list.parquet", "list.parquet: is a file, and no folder"), ("nowhere", "no such f")):
+            extra = ["precision@5 >= .3"] if command[0] == "check" else []
+            assert run([command[0], str(tmp_path / place), *extra, *command[1:]]) == 2
+            assert said in capsys.readouterr().err

@@ -14,6 +14,7 @@ import streameval
 from streameval.cli import run
 from streameval.errors import InputError, StudyError
 from streameval.methods import create
+from streameval.rows.options import RankingOptions
 from streameval.study.missed import Rest, rest_of, sharing, with_rest
 from streameval.types import Labels
 
@@ -154,3 +155,27 @@ def with_labels(evaluation, labels):
     known = {name: np.asarray(labels.column(name)) for name in ("rank", "label")}
     ones = np.ones(known["rank"].size, np.int64)
     return replace(evaluation, label_table=pa.table({**known, "votes": ones, "positive_votes": ones}))
+
+
+def test_a_rest_of_the_rankings_own_items_is_refused_and_one_probability_is_told(tmp_path, capsys):
+    """By the keys that both selections hold; a rest of other items says one probability, of all together."""
+    for name, items in (("main", range(400)), ("inside", range(100, 700)), ("beyond", range(400, 900))):
+        made = pa.table({"id": items, "conf": np.random.default_rng(1).random(len(items))})
+        pq.write_table(made, tmp_path / f"{name}.parquet")
+        how = RankingOptions(score="conf", key=("id",))
+        plan = streameval.plan(str(tmp_path / f"{name}.parquet"), tmp_path / name, budget=200, options=how)
+        streameval.select(tmp_path / name)
+        streameval.evaluate(tmp_path / name, labels=pa.table({"rank": plan.ranks, "label": plan.ranks % 2}))
+    ids = [set(streameval.Study(tmp_path / name).selection(streameval.Study(tmp_path / name).plan())["id"].to_pylist())
+           for name in ("main", "inside")]  # fmt: skip
+    for command in (["evaluate"], ["cut", "--recall", ".1"]):
+        asked = [command[0], str(tmp_path / "main"), *command[1:], "--misses-from"]
+        assert run([*asked, str(tmp_path / "inside")]) == 2
+        told = capsys.readouterr().err
+        assert f"{len(ids[0] & ids[1]):,} of its labelled items are items of {tmp_path / 'main'} too, by id" in told
+        assert told.count("\n") == 1
+        assert run([*asked, str(tmp_path / "beyond")]) == 0
+        told = capsys.readouterr().out
+        assert "0.975" not in told
+        assert "probability 0.95" in told
+    assert "of either list: only that what was drawn of both" in told

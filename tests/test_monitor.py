@@ -143,8 +143,7 @@ def test_levels_are_those_of_the_study_at_the_share_of_its_day(days):
 
 def test_other_methods_and_labels_that_may_be_wrong_bring_their_levels_alone(days, tmp_path):
     root, made = days
-    folder = tmp_path / "2026-02-01"
-    shutil.copytree(made[0][0], folder)
+    folder = shutil.copytree(made[1][0], tmp_path / "2026-02-01")
     streameval.evaluate(folder, label_error=0.02)
     history = streameval.monitor([made[0][0], folder], at_score=0.5, allow=["label_error"])
     assert history.rows[1]["positives"] is None
@@ -205,3 +204,67 @@ def test_pictures_are_no_bounds_to_watch(tmp_path, one_ranking):
     streameval.evaluate(study)
     with pytest.raises(StreamevalError, match="hold with no probability"):
         streameval.monitor(study, at_rank=100)
+
+
+def pooled(root, day, seed=None, **planned):
+    """A study of a list of some 300 items, half of them positive."""
+    folder = root / str(START + timedelta(days=day))
+    truth = np.random.default_rng(day).random(300 + day) < 0.5
+    plan = streameval.plan(pa.table({"id": np.arange(300 + day)}), folder, seed=seed, budget=120, **planned)
+    streameval.evaluate(folder, labels=pa.table({"rank": plan.ranks, "label": truth[plan.ranks - 1]}))
+    return folder
+
+
+def test_a_draw_counts_once(tmp_path, capsys):
+    """One seed draws the same ranks each day, and evidence that is repeated proves nothing more."""
+    first, again, other = pooled(tmp_path, 0, seed=7), pooled(tmp_path, 1, seed=7), pooled(tmp_path, 2)
+    out = tmp_path / "history.parquet"
+    assert run(["monitor", str(first), "--at-rank", "100", "--out", str(out)]) == 0
+    for arguments, said in (
+        ([str(again)], "was drawn with seed 7, as that of 2026-01-01"),
+        ([str(first), "--day", "2026-02-01"], "its plan is the one that the history has for 2026-01-01"),
+    ):
+        assert run(["monitor", *arguments, "--out", str(out)]) == 2
+        told = capsys.readouterr().err
+        assert said in told
+        assert told.count("\n") == 1
+    assert run(["monitor", str(other), "--out", str(out)]) == 0
+    assert pq.read_table(out).column("seed").to_pylist()[0] == "7"
+    with pytest.raises(StreamevalError, match="seed 7"):
+        streameval.monitor([first, again], at_rank=100)
+
+
+def test_draws_by_key_are_not_pooled(tmp_path):
+    """They share one seed by design, so each day brings its own bounds alone."""
+    folders = []
+    for day in (1, 2):
+        folders.append(tmp_path / f"2026-01-0{day}")
+        by = streameval.ByKey(("id",))
+        plan = streameval.plan_by_key(pa.table({"id": np.arange(300)}), folders[-1], by, seed=7, budget=120 + day).plan
+        streameval.evaluate(folders[-1], labels=pa.table({"rank": plan.ranks, "label": plan.ranks % 2}))
+    rows = streameval.monitor(folders, at_rank=100).rows
+    assert [(row["positives"], row["seed"]) for row in rows] == [(None, None)] * 2
+
+
+def test_days_that_are_fully_labelled_may_share_a_seed(tmp_path):
+    folders = []
+    for day in (1, 2):
+        folders.append(tmp_path / f"2026-01-0{day}")
+        plan = streameval.plan(pa.table({"id": np.arange(20 + day)}), folders[-1], seed=7, budget=20 + day)
+        streameval.evaluate(folders[-1], labels=pa.table({"rank": plan.ranks, "label": plan.ranks % 2}))
+    assert len(streameval.monitor(folders, at_rank=10).rows) == 2
+
+
+def test_one_day_is_told_once_and_an_earlier_day_again_is_no_alarm(tmp_path, capsys):
+    calm, fallen = pooled(tmp_path, 0), pooled(tmp_path, 1)
+    out = tmp_path / "history.parquet"
+    asked = ["--out", str(out)]
+    assert run(["monitor", str(calm), "--at-rank", "100", "--precision", "99%", *asked]) == 4
+    told = capsys.readouterr().out
+    assert "history.html: 1 day\n" in told
+    assert "between  " not in told
+    (row,) = pq.read_table(out).to_pylist()
+    assert row["precision_lower"] <= row["run_lower"] <= row["run_upper"] <= row["precision_upper"]
+    assert run(["monitor", str(fallen), "--precision", ".990", *asked]) == 4
+    assert run(["monitor", str(calm), *asked]) == 0
+    assert run(["monitor", str(fallen), *asked]) == 4

@@ -25,7 +25,8 @@ TREC = Path(__file__).parent / "recorded" / "trec_eval.json"
 
 def many(table, score="score", **options):
     """Rows by ranking, and the evaluation."""
-    found = streameval.exact(table, label="label", options=RankingOptions(score=score), **{"per": ["q"], **options})
+    options = {"per": ["q"], "options": RankingOptions(score=score), **options}
+    found = streameval.exact(table, label="label", **options)
     return {row["q"]: row for row in found.rankings.to_pylist()}, found
 
 
@@ -227,6 +228,10 @@ BAD = [
     ({}, {"misses": 3}, "options of many rankings go with per"),
     ({}, {"engine": "spark"}, "options of many rankings go with per"),
     ({"items": [1, 2]}, {"per": ["items"]}, "a column of rankings.parquet has that name"),
+    ({}, {"at": ","}, "at names no cutoff"),
+    ({}, {"at": 2.5}, "at is '2.5', no whole number"),
+    ({}, {"options": RankingOptions("score", key=("item",))}, "key (item) breaks ties of one ranking"),
+    ({}, {"options": RankingOptions("score", nan="last")}, "nan is 'last', which is for one ranking"),
 ]
 
 
@@ -239,9 +244,26 @@ def test_bad_input_is_one_line(change, options, said):
     assert "\n" not in str(caught.value)
 
 
-def test_positives_that_cannot_be(tmp_path):
-    table = pa.table({"q": [1, 1], "score": [1.0, 2], "label": [0, 1]})
-    for given, said in (({"x": [1]}, "no column 'q'"), ({"q": ["a"]}, "a"), ({"q": [1], "label": [0]}, "labels are 0")):
-        pq.write_table(pa.table(given), tmp_path / "never.parquet")
-        with pytest.raises(InputError, match=said):
-            many(table, positives=tmp_path / "never.parquet")
+@pytest.mark.parametrize("ties", ["all", "trec_eval", "scikit-learn"])
+def test_what_is_said_of_tied_items_is_what_was_done(ties):
+    from streameval.reporting.rankings_page import claim_sentence
+
+    table = pa.table({"q": [1, 1], "score": [1.0, 1], "label": [0, 1], "item": ["a", "b"]})
+    rows, found = many(table, ties=ties, item="item")
+    spread = rows[1]["reciprocal_rank_worst"] < rows[1]["reciprocal_rank_best"]
+    assert spread == ("between the worst and the best order" in claim_sentence(found.summary))
+    assert ("stored position" in found.summary["ranking"]["tie_rule"]) is False
+    with pytest.raises(InputError, match="there is no mean of 'recal_at_10'"):
+        found.mean("recal_at", 10)
+
+
+def test_means_by_size_are_summed_as_the_means_are():
+    table = runs(3)
+    rows, found = many(table, no_positives="skip")
+    small = [q for q, row in rows.items() if row["items"] < 10**2]
+    assert len(small) == len(rows)
+    (size,) = found.by_size.to_pylist()
+    for row in found.metrics.to_pylist():
+        name = f"{row['metric']}_{row['argument']}".rstrip("_")
+        if row["no_positives"] == "skip" and row["metric"] != "mean_roc_auc":
+            assert size[name] == pytest.approx(row["estimate"], rel=1e-15)

@@ -121,6 +121,52 @@ def test_what_does_not_go_together_is_one_line(two):
     assert run(["exact", str(other), "--label", "label", "--at", "3"]) == 2
 
 
+def compared(tmp_path, capsys, tables, **options):
+    """Compare two small results; what the command says, on one line."""
+    given = {name: options.get(name, {}) for name in "ab"}
+    for name, table in zip("ab", tables, strict=True):
+        streameval.exact(pa.table(table), per="q", label="label", at=[2], out=tmp_path / name,
+                         options=RankingOptions("score"), **given[name])  # fmt: skip
+    capsys.readouterr()
+    status = run(["compare", str(tmp_path / "a"), str(tmp_path / "b")])
+    said = capsys.readouterr()
+    return status, " ".join((said.out + said.err).split())
+
+
+GOOD = {"q": [1, 1, 2, 2, 3, 3], "score": [2.0, 1] * 3, "label": [1, 0, 1, 0, 0, 0]}
+BETTER = {**GOOD, "label": [1, 1, 1, 0, 0, 0]}
+
+
+def test_rankings_with_other_positives_are_counted_and_decide_nothing(tmp_path, capsys):
+    status, said = compared(tmp_path, capsys, (GOOD, BETTER))
+    assert status == 0
+    assert "In 1 rankings a and b count another number of positives" in said
+    rows = {row["metric"]: row for row in streameval.compare(tmp_path / "a", tmp_path / "b").differences.to_pylist()}
+    assert [rows[name]["higher"] for name in ("mean_recall_at", "mean_average_precision")] == [None, None]
+    assert rows["mean_precision_at"]["higher"] == "b"
+
+
+def test_a_comparison_follows_the_rule_of_both_results(tmp_path, capsys):
+    skip = {"no_positives": "skip"}
+    status, said = compared(tmp_path, capsys, (GOOD, GOOD), a=skip)
+    assert status == 2
+    assert "--no-positives skip" in said
+    status, said = compared(tmp_path, capsys, (GOOD, pa.table(GOOD).slice(2)), a=skip, b=skip)
+    assert status == 0
+    assert "1 that a alone has are left out, which favours b." in said
+    rows = streameval.compare(tmp_path / "a", tmp_path / "b").differences.to_pylist()
+    assert [(row["rankings"], row["a"]) for row in rows if row["metric"] == "mean_precision_at"] == [(1, 0.5)]
+
+
+def test_the_table_by_size_has_chosen_columns(two):
+    page = (two / "old" / "report.html").read_text()
+    table = page[page.index("By number of items") :]
+    for name in ("mean_average_precision", "mean_ndcg_at_5", "mean_recall_at_5"):
+        assert f'<th scope="col">{name}</th>' in table
+    assert "Means over the rankings with a positive" in table
+    assert 'class="scroll' in table
+
+
 def test_a_mixed_set_of_files_is_refused(two):
     (two / "old" / "metrics.parquet").write_bytes((two / "new" / "metrics.parquet").read_bytes())
     with pytest.raises(StudyError, match="is of another evaluation"):

@@ -2,6 +2,7 @@
 
 import itertools
 import math
+import re
 
 import numpy as np
 import pyarrow as pa
@@ -139,6 +140,9 @@ def test_the_first_items_are_those_of_each_ranking_by_score(home):
     truth = chosen.select(["rank"]).append_column("label", chosen.column("truth"))
     found = streameval.evaluate_rankings("st", labels=truth)
     exact = streameval.exact(table, label="truth", per="user", at=[3], options=RankingOptions("score"))
+    assert sorted(found.rankings.column("user").to_pylist()) == sorted(set(table.column("user").to_pylist()))
+    for row in found.rankings.to_pylist():
+        assert row["items"] == min(3, len(by_user[row["user"]]))
     for row in found.metrics.to_pylist():
         assert row["lower"] == row["estimate"] == row["upper"]
         assert row["coverage"] == "exact"
@@ -164,7 +168,9 @@ def test_every_ranking_is_drawn_equally_often(home):
     ("options", "said"),
     [({"per": "q"}, "no column 'q'"), ({"per": "user", "rankings": 401}, "the list holds 400 rankings"),
      ({"per": "user", "rankings": 0}, "rankings is 0, below 1"), ({"per": "user", "at": 0}, "at is 0, below 1"),
-     ({"per": "user", "confidence": 1.0}, "confidence is 1.0")],
+     ({"per": "user", "confidence": 1.0}, "confidence is 1.0"), ({"per": "user", "at": 2.5}, "at is 2.5, no whole"),
+     ({"per": "user", "at": "1,10"}, "at is '1,10', no whole"), ({"per": "user", "rankings": 1.5}, "rankings is 1.5"),
+     ({"per": "user", "options": RankingOptions("score", key=("id",))}, "key .id. breaks ties of one ranking")],
 )  # fmt: skip
 def test_bad_plans_are_one_line(home, options, said):
     with pytest.raises(InputError, match=said):
@@ -185,3 +191,45 @@ def test_what_is_not_known_is_refused(home):
     streameval.plan("runs.parquet", "one", budget=10)
     with pytest.raises(StudyError, match="is a study of one ranking"):
         streameval.evaluate_rankings("one", labels=chosen)
+
+
+def test_commas_that_part_no_thousands_are_refused(home, capsys):
+    plan = ["plan", "runs.parquet", "--study", "st", "--per", "user", "--rankings", "50"]
+    for text in ("1,10", "1,0000", ",1", "10,"):
+        assert run([*plan, "--at", text]) == 2
+        assert f"'{text}' is no whole number" in capsys.readouterr().err
+    assert run(["plan", "runs.parquet", "--study", "one", "--budget", "1,000"]) == 0
+
+
+def test_the_line_that_plans_the_same_again_does(home, capsys):
+    assert run(["plan", "runs.parquet", "--study", "st", "--score", "score", "--ascending", "--per", "user,query",
+                "--rankings", "30", "--at", "2"]) == 0  # fmt: skip
+    said = " ".join(capsys.readouterr().out.split())
+    recipe = said.split("kept in plan.json: ")[1].split(" plans the same again")[0]
+    assert run(["plan", "runs.parquet", "--study", "again", *recipe.split()]) == 0
+    assert pq.read_table("st/plan.parquet").to_pylist() == pq.read_table("again/plan.parquet").to_pylist()
+
+
+def test_who_labels_sees_no_grades(home, capsys):
+    table = pq.read_table("runs.parquet").rename_columns(["query", "user", "id", "score", "grade"])
+    pq.write_table(table.append_column("qrels", table.column("grade")), "graded.parquet")
+    assert run(["plan", "graded.parquet", "--study", "st", "--score", "score", "--per", "user", "--rankings", "9"]) == 0
+    assert run(["select", "st", "--export", "tasks.csv"]) == 0
+    assert not {"grade", "qrels", "score"} & set(csv.read_csv("tasks.csv").column_names)
+
+
+def test_what_does_not_go_with_per_is_named(home, capsys):
+    assert run(["plan", "runs.parquet", "--study", "st", "--per", "user", "--by", "query"]) == 2
+    assert "does not go with --by" in capsys.readouterr().err
+    with pytest.raises(InputError, match="plan_rankings"):
+        streameval.plan("runs.parquet", "st", per="user")
+    assert run(["plan", "--help"]) == 0
+    assert "how many of each ranking to label" in " ".join(re.sub("[│╭╰─╮╯]", " ", capsys.readouterr().out).split())
+
+
+def test_the_normal_interval_stays_where_the_metric_can_be(home):
+    items = pa.table({"user": np.repeat(np.arange(20), 2), "good": [1, 1] * 9 + [0] * 22})
+    streameval.plan_rankings(items, "st", per="user", rankings=3, at=2, seed=3)
+    chosen = streameval.select("st", ranking=items).table
+    for row in streameval.evaluate_rankings("st", labels=chosen, label="good").metrics.to_pylist():
+        assert 0 <= row["normal_lower"] <= row["normal_upper"] <= (1 if row["metric"] != "mean_dcg_at" else 2)

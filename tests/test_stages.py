@@ -77,8 +77,8 @@ def test_bounds_narrow_after_every_batch_while_labelling_goes_on(capsys):
     assert order == sorted(order)
     assert ends == np.cumsum(np.bincount(order)[1:]).tolist()
     widths, plain = [], []
-    for done in ends:
-        for study, into in (("s", widths), ("plain", plain)):
+    for i, done in enumerate(ends):
+        for study, into in (("s", widths), ("plain", plain))[: 2 if i < 2 else 1]:
             answer(f"{study}.csv", "done.csv", TRUTH, done)
             assert run(["evaluate", study, "--labels", "done.csv"]) == 0
             into.append(curve(study).half_width().alpha)

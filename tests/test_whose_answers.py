@@ -322,3 +322,41 @@ def test_files_of_one_person_are_one_source(study):
     for part in (ranks[:half], ranks[half:]):
         claim = claim_of(folder, votes_of(part, truth[part - 1], annotator="anna"))
     assert claim.about == "the truth"
+
+
+def task_file(study, tmp_path, name, part, **columns):
+    """A file of this study's tasks, with answers to some of them."""
+    plan = Study(study).plan()
+    task = Study(study).selection(plan).column("se_task").to_pylist()[part]
+    table = {"se_study": plan.plan_id, **columns}
+    rows = {
+        "se_task": task,
+        "label": [one % 2 for one in task],
+        **{key: [one] * len(task) for key, one in table.items()},
+    }
+    pq.write_table(pa.table(rows), tmp_path / name)
+    return tmp_path / name
+
+
+@pytest.mark.parametrize(
+    ("second", "columns", "about"),
+    [(slice(300, 500), {}, TRUTH), (slice(299, 500), {}, ABOUT), (slice(300, 500), {"source": "llm"}, ABOUT),
+     (slice(300, 500), {"annotator": "ben"}, ABOUT)],
+    ids=["other items", "a shared item", "a source", "a name"],
+)  # fmt: skip
+def test_task_files_that_share_no_item_and_name_nobody_are_one_source(study, tmp_path, second, columns, about):
+    folder = study[0]
+    streameval.select(folder)
+    claim_of(folder, task_file(folder, tmp_path, "tasks1.parquet", slice(0, 300)))
+    claim = claim_of(folder, task_file(folder, tmp_path, "tasks2.parquet", second, **columns))
+    assert claim.about == about
+    assert (claim.why == "") == (about == TRUTH)
+    if not columns and about == TRUTH:  # whoever prefers one of them says that they are two
+        assert claim_of(folder, (), prefer=["tasks2", "tasks1"]).about == ABOUT
+
+
+def test_a_table_of_strangers_is_no_part_of_the_task_files(study, tmp_path):
+    folder, ranks, _ = study
+    streameval.select(folder)
+    claim_of(folder, task_file(folder, tmp_path, "tasks1.parquet", slice(0, 300)))
+    assert claim_of(folder, votes_of(ranks[300:500], np.ones(200, int))).about == ABOUT

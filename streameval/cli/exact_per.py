@@ -19,19 +19,22 @@ if TYPE_CHECKING:
 def exact_per(
     ranking: Sequence[str],
     label: str,
-    many: ManyFlags | None,
+    asked: tuple[ManyFlags, list[str]],
     flags: ScoredFlags,
     out: Path | None,
     output: Output,
 ) -> None:
-    """Evaluate many rankings, and print their means; `many` is None where options were given that do not go with it."""
-    asked = PerRanking(**many.given()) if many is not None else PerRanking()
-    if not asked.per:
-        raise InputError(
-            "options of many rankings go with --per, and not with --labels, --on, --misses, --tolerance, --window, "
-            "--engine, --publish or --dry-run",
-            "name the columns of a ranking with --per; positives that were never returned are a table (--positives)",
-        )
+    """Evaluate many rankings, and print their means; what is asked for: their options, and flags of one ranking."""
+    many, strangers = asked
+    options = PerRanking(**many.given())
+    if not options.per:
+        own = [name for name, value in many.given().items() if value != getattr(ManyFlags(), name)]
+        raise InputError(f"--{own[0].replace('_', '-')} is of many rankings, and goes with --per",
+                         "name the columns of a ranking with --per")  # fmt: skip
+    if strangers:
+        raise InputError(f"{', '.join(strangers)} is for one ranking, and does not go with --per",
+                         "labels are a column of the list, positives that were never returned a table (--positives)"
+                         )  # fmt: skip
     from streameval.reporting.rankings_page import claim_sentence, headline
     from streameval.study.rankings_files import FILES
     from streameval.verbs.exact import exact_per as verb
@@ -41,7 +44,7 @@ def exact_per(
 
     with stage("exact", output) as told:
         with progress("items", output) as bar:
-            found = verb(list(ranking), label, asked, out=out, options=flags.options(), opened=opened, progress=bar)
+            found = verb(list(ranking), label, options, out=out, options=flags.options(), opened=opened, progress=bar)
         summary = found.summary
         told |= {"rows": summary["n_items"], **{name: summary[name] for name in ("rankings", "positives", "how")}}
     if out is not None:
@@ -55,6 +58,8 @@ def exact_per(
 
 def _table(rows: list[dict[str, Any]], summary: Any) -> list[str]:
     """A line for each mean, beside it what the order of tied items leaves open, and the other mean."""
+    from streameval.reporting.rankings_page import NO_POSITIVES
+
     half = len(rows) // 2
     others = rows[half:]
     head, sides = ["", "mean"], ["estimate"]
@@ -62,7 +67,7 @@ def _table(rows: list[dict[str, Any]], summary: Any) -> list[str]:
         head, sides = [*head, "worst order", "best order"], [*sides, "lower", "upper"]
     beside = bool(summary["without_positives"])
     if beside:
-        head.append(f"--no-positives {others[0]['no_positives']}")
+        head.append(NO_POSITIVES[others[0]["no_positives"]])
     cells = [
         [f"{row['metric']} {row['argument']}".strip(), *(_cell(row[side]) for side in sides),
          *([_cell(other["estimate"])] if beside else [])]

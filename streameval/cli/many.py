@@ -5,13 +5,16 @@ from __future__ import annotations
 import shlex
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from streameval.cli.batch import record, stage
 from streameval.cli.output import Output, columns, progress
 from streameval.cli.planning import next_stop
 from streameval.cli.ranking import RankingFlags
 from streameval.errors import InputError
+
+if TYPE_CHECKING:
+    from streameval.types import Plan
 
 
 def plan_per(
@@ -28,7 +31,7 @@ def plan_per(
 
     per, rankings, seed = drawing
     if strangers := sorted(set(parameters) - {"at", "confidence"}):
-        raise InputError(f"--per draws rankings, and {strangers[0]} has no meaning there",
+        raise InputError(f"--per draws rankings, and --{strangers[0].replace('_', '-')} has no meaning there",
                          "it goes with --rankings, --at and --confidence")  # fmt: skip
     given = {**parameters, **({} if rankings is None else {"rankings": rankings})}
     with stage("plan", output) as told:
@@ -43,10 +46,20 @@ def plan_per(
     labels = made.table.num_rows
     lines = [
         f"{drawn:,} of {total:,} rankings by {per}, the first {at:,} items of each: {labels:,} items to label",
-        f"Seed {made.seed}, kept in plan.json: --seed {made.seed} --per {shlex.quote(per)} plans the same again.",
+        f"Seed {made.seed}, kept in plan.json: {_recipe(made, per, flags)} plans the same again.",
         next_stop(Study(study), made),
     ]
     output.say({"study": str(study), "plan_id": made.plan_id, "labels": labels, **made.header()}, lines)
+
+
+def _recipe(made: Plan, per: str, flags: RankingFlags) -> str:
+    """Flags that plan the same again."""
+    options = flags.options()
+    said = {"seed": made.seed, "per": per, "rankings": made.parameters["rankings"], "at": made.parameters["at"],
+            "confidence": made.parameters["confidence"] if made.parameters["confidence"] != 0.95 else None,
+            "score": options.score, "where": options.where, "file-order": options.file_order}  # fmt: skip
+    parts = [f"--{name} {shlex.quote(str(value))}" for name, value in said.items() if value is not None]
+    return " ".join([*parts, *(["--ascending"] if options.ascending else [])])
 
 
 def is_of_many(study: Path) -> bool:

@@ -20,9 +20,14 @@ if TYPE_CHECKING:
     from streameval.stores.atomic import Existing
 
 
+_THOUSANDS = re.compile(r"[+-]?\d{1,3}(,\d{3})+")
+
+
 def whole(kind: Any, tokens: Sequence[Any]) -> int:
-    """Read a whole number: 2000000, 2_000_000, 2,000,000 and 2e6 are one; 2.5 is refused, not rounded."""
-    text = tokens[0].value.replace("_", "").replace(",", "")
+    """Read a whole number: 2000000, 2_000_000, 2,000,000 and 2e6 are one; 2.5 and 1,10 are refused."""
+    text = tokens[0].value.replace("_", "")
+    if _THOUSANDS.fullmatch(text):
+        text = text.replace(",", "")
     try:
         value = Decimal(text)
     except InvalidOperation:

@@ -4,6 +4,10 @@ Day.  On day j a list is ranked and cut at rank r_j, which the list fixes before
 give S_j(λ) with E exp(λ p_j + S_j(λ)) ≤ 1 over the draw, given all earlier days; p_j = Y(r_j)/r_j is the precision of
 that day (`streameval.kernels.martingale` at μ = λ/r_j). The list of a day may depend on the labels of earlier days.
 
+Assumption.  Given all earlier days, the draw of day j is a fresh one: one seed for two days would draw the same ranks,
+and evidence that is repeated must not be multiplied. `streameval.verbs.monitor` refuses a seed, or a study, that
+another day has.
+
 Theorem.  With probability at least 1 − δ, for all days a ≤ b at once, the mean of p_a … p_b lies inside the bounds of
 `Days.means`.
 
@@ -20,7 +24,8 @@ A change is named on day b where the bounds on two neighbouring runs, from the d
 c to b, exclude each other. All runs are bounded at once, so that all such statements are true with the same
 probability: looking every day, at every c, costs nothing more.
 
-A day without such evidence (another method, or labels that may be wrong) brings the bounds on its own precision, of
+A day without such evidence (another method, labels that may be wrong, or a draw by key, which versions of a list share)
+brings the bounds on its own precision, of
 which the same may be said with a δ of their own: S = 0, and its bound is added as a constant.
 """
 

@@ -21,12 +21,14 @@ The lower bound is the upper bound on the negatives, for the other half of δ.
 
 Two phases.  Where a judge has answered for a random sample only, rank r is judged with probability π' and, if it is
 judged, drawn with probability π, independently. Phase 1 bets by the theorem with π' in place of π and on all classes
-together: a judged rank leaves log e' − θv, θ = log(e'/f'), another one log(1 − π'D'). Phase 2 is the theorem again, on
+together: a judged rank adds log e' − θv, with v = 1 if its item is positive and 0 if not, and θ = log(e'/f'); a rank
+that is not judged adds log(1 − π'D'). Phase 2 is the theorem again, on
 the judged ranks and with θ in place of μ. Given that r is judged, E exp(θv + s) = 1, so that the sum of both has the
 mean (1−π')(1−π'D') + π'e'e^{−θv}, which is 1 for a negative and e^{−μ} for a positive, as before: no δ is split. What
 the judge says of an item may depend on the item, and on which lower ranks were judged; on nothing else that is random.
 
-Stakes.  D affects the width only. For a label that is positive with probability q, E s is largest at
+Stakes.  D is the stake: it affects the width only. For a label that is positive with probability q, the mean of s over
+the draw and the label, E s, is largest at
 
     b = 1 − y(1−πq),  R = √(b² + 4(1−π)yq),  D = 2yq/(b+R) if b > 0, else (R−b)/(2(1−π)).
 
@@ -34,11 +36,12 @@ q is that of the class of the item, from labels of earlier blocks: the share of 
 of the class, none of them far above in the list (beside `PRIOR` labels of what the plan predicts). So the variance that
 rules the width is the one within classes, and lists whose precision changes cost little more than others.
 
-Missing labels.  The true labels complete the missing ones in some way, and the bound is taken over all completions,
-whatever the reason they are missing. s falls where a negative becomes a positive, so a block's own missing labels count
-as positive. Those of earlier blocks leave q in an interval; D rises in q, and s is concave in D (a sum of logarithms of
-linear functions), so that its least value is at one of the two ends. In phase 1 that holds of D' too, and s is concave
-in both together (ε' = 1 − e^{−θ} is convex in D'), so that the least value is at a vertex of the box.
+Missing labels.  A missing label is 0 or 1, and nothing is assumed about why it is missing: the upper bound is the
+largest over all ways to fill in the missing labels, so that s is taken at its least. As f < e, that is where a block's
+own missing labels are positive. Missing labels of earlier blocks put q into an interval, and D, which rises in q, into
+one. s is concave in D (a sum of logarithms of linear functions), so that it is least at an end of this interval. In
+phase 1, D' is in an interval too; s is concave in D and D' together (ε' = 1 − e^{−θ} is convex in D'), so that it is
+least at a corner of the rectangle.
 """
 
 from __future__ import annotations

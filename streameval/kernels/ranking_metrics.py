@@ -18,7 +18,8 @@ from streameval.kernels.jit import kernel
 from streameval.typing import FloatArray, Int64Array, UInt8Array, UInt64Array
 
 GRADES = 128  # labels are below it
-# metrics of a whole ranking, and those of each cutoff after them
+# rows of what is measured: the metrics of a whole ranking, then those of each cutoff; GROUPED is average precision with
+# each group of tied items as one threshold (scikit-learn's), which `queries.measured` takes for AP or leaves out
 AP, RR, NDCG, R_PRECISION, BPREF, AUC, GROUPED = range(7)
 WHOLE = 7
 AP_AT, P_AT, R_AT, RR_AT, NDCG_AT, SUCCESS_AT = range(6)
@@ -26,6 +27,7 @@ AT_CUTOFF = 6
 WORST, EXPECTED, BEST = range(3)
 # what is carried along a ranking: items and positives so far, next cutoff, then sums, those of tied items by order
 ITEMS, FOUND, NEXT, COMMON, DCG, ABOVE, PAIRS, TIED = range(8)
+# sums over groups of tied items are kept three times, by order, and the one of GROUPED once
 _AP, _DCG, _ABOVE, _PAIRS = (TIED + 3 * i for i in range(4))
 _GROUPED = TIED + 12
 STATE = TIED + 13

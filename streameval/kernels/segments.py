@@ -235,7 +235,7 @@ def add_up(
     facts: Int64Array,
     values: FloatArray,
     sums: tuple[Int64Array, Int64Array],
-    by_size: tuple[Int64Array, FloatArray],
+    by_size: tuple[Int64Array, Int64Array],
     bins: Int64Array,
 ) -> None:
     """Sum metrics over rankings; what is undefined adds nothing.
@@ -245,7 +245,7 @@ def add_up(
         sums (pair of int64 arrays, shape (metrics, 3, 2)): Receive the sums in units of 1/UNIT, in two halves; and how
             many are defined.
         by_size (pair): By decimal digits of the number of items, 0 of a list without any: rankings and those without a
-            positive, int64, shape (sizes, 2); and sums of expected values, float64, shape (sizes, metrics).
+            positive, int64, shape (sizes, 2); and sums of expected values, int64, shape (sizes, metrics, 2), as `sums`.
         bins (int64 array, shape (metrics, bins)): Receives how many of the rankings with a positive have an expected
             value in each bin of equal width of [0, 1].
     """
@@ -264,7 +264,9 @@ def add_up(
                 whole = np.int64(values[r, m, o] * UNIT)
                 total[m, o, 0] += whole >> HALF
                 total[m, o, 1] += whole & ((1 << HALF) - 1)
+                if o == EXPECTED:
+                    by_size[1][size, m, 0] += whole >> HALF
+                    by_size[1][size, m, 1] += whole & ((1 << HALF) - 1)
             defined[m, 0, 0] += 1
-            by_size[1][size, m] += values[r, m, EXPECTED]
             if relevant > 0:
                 bins[m, min(np.int64(values[r, m, EXPECTED] * bins.shape[1]), bins.shape[1] - 1)] += 1

@@ -3,7 +3,8 @@
 Bounds are about the labels that items have, or would have been given. These are called the truth only where nobody
 disputes them. The rule: a claim is about "what the annotators would say" where
 
-- the labels that count come from more than one source (what a column `source` says, else the file's name), or
+- the labels that count come from more than one source (what a column `source` says, else the file's name; files of this
+  study's tasks that name nobody and share no item are the parts of one), or
 - any two answers to one item differ, of one rank among `--prefer` or of sources that both gave labels, whether or not
   the rule counts both, or
 - a repeated task got another answer, or a control item a wrong one.
@@ -121,9 +122,23 @@ def _sources(rows: pa.Table, labelled: Int64Array) -> list[tuple[str, int]]:
     people = pc.unique(voted.column("annotator"))
     if len(people) == 1 and people[0].as_py() and voted.column("source").null_count == voted.num_rows:
         return [(people[0].as_py(), len(labelled))]  # one person, whose files are not sources of their own
+    if len(labelled) and _parts_of_one(rows):
+        return [(", ".join(pc.unique(voted.column("origin")).to_pylist()), len(labelled))]
     counted = voted.group_by("origin").aggregate([("rank", "count_distinct")])
     pairs = zip(counted.column("origin").to_pylist(), counted.column("rank_count_distinct").to_pylist(), strict=True)
     return sorted(pairs, key=lambda one: (-one[1], one[0]))
+
+
+def _parts_of_one(rows: pa.Table) -> bool:
+    """Whether all answers fill in tasks of this study, name nobody, and answer each item in one file only.
+
+    Whether one table or several hold the tasks of one study says nothing of who answered them.
+    """
+    answers = rows.filter(pc.and_(pc.equal(rows.column("state"), "answer"), pc.is_valid(rows.column("rank"))))
+    named = pc.any(pc.not_equal(pc.fill_null(answers.column("voter"), "?"), "")).as_py()
+    first = answers.filter(pc.invert(pc.is_in(answers.column("fate"), value_set=pa.array(["repeat", "control"]))))
+    files = first.group_by("rank").aggregate([("origin", "count_distinct")]).column("origin_count_distinct")
+    return not named and (pc.max(files).as_py() or 0) <= 1
 
 
 def _between_votes(counts: Counts, rate: Rate) -> Dispute:

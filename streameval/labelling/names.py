@@ -10,6 +10,7 @@ SCORES = {"score", "scores", "confidence", "probability", "prob", "similarity"}
 ANSWERS = SCORES | {
     "label", "labels", "y", "truth", "gold", "target", "class", "judgment", "judgments", "judgement", "judgements",
     "relevance", "relevant", "correct", "positive", "vote", "votes", "annotation", "rating", "rank", "stratum",
+    "grade", "grades", "gain", "gains", "qrel", "qrels",
 }  # fmt: skip
 
 

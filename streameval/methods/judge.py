@@ -86,7 +86,8 @@ class Judge:
         kind = values.type
         if not (pa.types.is_boolean(kind) or pa.types.is_integer(kind) or pa.types.is_floating(kind)):
             raise InputError(
-                f"{place}: judge column '{self.column}' is {kind}", "a judge says 0 or 1, or a probability"
+                f"{place}: judge column '{self.column}' is {kind}",
+                "a judge says 0 or 1, a boolean, or a probability: write 'yes' as 1 and 'no' as 0",
             )
         said = values.cast(pa.float64(), safe=False).to_numpy()  # null becomes NaN
         odd = np.empty(0, np.int64)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+import numpy as np
+
 from streameval.curve import Curve
 from streameval.errors import InputError, StudyError
 from streameval.methods import Method, check_confidence
@@ -32,6 +34,9 @@ class TopItems(Method):
     def __post_init__(self) -> None:
         """Check every parameter."""
         check_confidence(self.confidence)
+        for name, value in (("rankings", self.rankings), ("at", self.at)):
+            if isinstance(value, bool) or not isinstance(value, int | np.integer):
+                raise InputError(f"{name} is {value!r}, no whole number", "give one number, such as 10")
         if self.rankings < 1:
             raise InputError(f"rankings is {self.rankings}, below 1", "draw at least one")
         if self.at < 1:

@@ -107,7 +107,7 @@ def read_job(job: ReadJob, limit: int) -> DecodedRows:
         values, way = read_column(located, limit, counts)
         made[name] = pa.chunked_array(values, wide_type(located[0].footer.schema.field(name).type))
         check_text(made[name], name, ((part.place, int(row)) for part in job.parts for row in part.rows))
-        ways = ways + way
+        ways += way
     for name in job.columns:
         if name not in made:
             made[name] = _partition_key(job, name)

@@ -16,6 +16,7 @@ from streameval.order.scores import ScoreOrder
 from streameval.order.tie_hashes import check_key, key_hashes
 from streameval.queries.options import PerRanking
 from streameval.rankings.ranking import Ranking
+from streameval.rows.options import RankingOptions
 from streameval.rows.units import Unit
 from streameval.typing import AnyArray, Int64Array, UInt8Array, UInt64Array
 
@@ -65,6 +66,11 @@ class Batch:
             new[1:] |= self.high[1:] != self.high[:-1]
         return np.flatnonzero(new)
 
+    def taken(self, rows: Int64Array) -> Batch:
+        """Some rows, ascending."""
+        arrays = {name: own[rows] if (own := getattr(self, name)).size else own for name in _ARRAYS}
+        return Batch(**arrays, table=self.table.take(pa.array(rows)) if self.table.num_columns else self.table)
+
     @staticmethod
     def joined(parts: Sequence[Batch]) -> Batch:
         """Rows of several batches, one after another."""
@@ -84,16 +90,21 @@ class ManyRows:
     Args:
         rows: Their labels and scores.
         names: Type of each column that names a ranking.
+        item: Type of the column that names the item.
+        ungraded: Whether labels above 1 are refused, because positives that were never returned have no grade.
     """
 
     rows: LabelledRows
     options: PerRanking
     names: pa.Schema
     fingerprint: str
+    item: pa.DataType | None = None
+    ungraded: bool = False
 
     @staticmethod
     def of(ranking: Ranking, label: str, options: PerRanking) -> ManyRows:
         """Open them; an `InputError` names a column that is missing, or cannot name a ranking or item."""
+        _refuse_unused(ranking.options)
         known = ranking.columns()
         asked = (*options.per, label, *([options.item] if options.item else []))
         for name in asked:
@@ -102,14 +113,16 @@ class ManyRows:
         for name in (*options.per, *([options.item] if options.item else [])):
             for place, kind in ranking.rows.types(name):
                 check_key(kind, name, place)
-        names = pa.schema([(name, _plain(ranking.rows.types(name)[0][1])) for name in options.per])
+        names = pa.schema([(name, plain_type(ranking.rows.types(name)[0][1])) for name in options.per])
+        item = plain_type(ranking.rows.types(options.item)[0][1]) if options.item else None
         order = ranking.order
         if order is None:
-            return ManyRows(LabelledRows(ranking.rows.units(label), label), options, names, ranking.fingerprint)
+            return ManyRows(LabelledRows(ranking.rows.units(label), label), options, names, ranking.fingerprint, item)
         scores = order.order
         if options.ties == "trec_eval" and scores.kind != "decimal":
             scores = ScoreOrder("float32", scores.ascending)
-        return ManyRows(LabelledRows(order.units, label, order.score, scores), options, names, ranking.fingerprint)
+        labelled = LabelledRows(order.units, label, order.score, scores)
+        return ManyRows(labelled, options, names, ranking.fingerprint, item)
 
     @staticmethod
     def unlabelled(ranking: Ranking, options: PerRanking) -> ManyRows:
@@ -138,6 +151,9 @@ class ManyRows:
                 raise InputError(f"{unit.place}: {table.column(item).null_count:,} items have no {item} (null)")
             items = key_hashes(table.select([item]))
         labels = grades(unit.read([self.rows.label]).column(0), self.rows.label, unit.place)
+        if self.ungraded and labels.size and labels.max() > 1:
+            raise InputError(f"{unit.place}: labels go up to {labels.max()}, and the table of positives has no grades",
+                             f"give it a column '{self.rows.label}', as the list has")  # fmt: skip
         if self.rows.order is None:
             keys = np.arange(unit.first_position, unit.first_position + unit.rows).astype(np.uint64)
         else:
@@ -185,6 +201,16 @@ class ManyRows:
         return replace(batch, table=pa.table({}))
 
 
+def _refuse_unused(options: RankingOptions) -> None:
+    """Refuse what describes the order of one ranking and would be passed over."""
+    if options.key:
+        raise InputError(f"key ({', '.join(options.key)}) breaks ties of one ranking, and not of many",
+                         "leave it out; exact orders tied items by name with ties 'trec_eval' and an item")  # fmt: skip
+    if options.nan != "refuse":
+        raise InputError(f"nan is '{options.nan}', which is for one ranking: of many, every item needs a score",
+                         "leave it out, and give such items the lowest score")  # fmt: skip
+
+
 def grades(column: pa.ChunkedArray, name: str, place: str) -> UInt8Array:
     """Labels as whole numbers below `GRADES`; an `InputError` names the place of the first that is none."""
     if column.null_count:
@@ -207,7 +233,7 @@ def grades(column: pa.ChunkedArray, name: str, place: str) -> UInt8Array:
     return narrow
 
 
-def _plain(kind: pa.DataType) -> pa.DataType:
+def plain_type(kind: pa.DataType) -> pa.DataType:
     """Type of a name as it is written."""
     plain = kind.value_type if pa.types.is_dictionary(kind) else kind
     text = (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view)

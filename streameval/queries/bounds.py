@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from dataclasses import dataclass, field
 from statistics import NormalDist
@@ -22,7 +23,7 @@ class Sampled:
     """What labels say of the rankings that were drawn, and of all.
 
     Attributes:
-        rankings: `ranking` (its name), `items` (labelled or not, k at most), `labelled`, and each metric between
+        rankings: The columns that name it, `items` (labelled or not, k at most), `labelled`, and each metric between
             `…_lower` and `…_upper`: they differ where labels are missing.
         metrics: Means over all rankings; see `bounds_on_means`.
     """
@@ -37,16 +38,16 @@ def bounds_on_means(plan: Plan, labels: Labels) -> Sampled:
     With probability `confidence` all bounds hold together, whatever the rankings and labels are, and whyever labels
     are missing: each metric has its share of what is left. `estimate` is the mean of the rankings that were drawn,
     where no label is missing; `normal_lower` and `normal_upper` are the normal interval of each mean by itself, which
-    promises nothing of skewed values.
+    promises nothing of skewed values; it is cut off at the least and largest value that the metric can have.
     """
     confidence, k = float(plan.parameters["confidence"]), int(plan.parameters["at"])
     count, total = int(plan.parameters["rankings"]), int(plan.notes["rankings"])
     number, place = (plan.table.column(name).to_numpy() for name in ("stratum", "place"))
     ends = [_values(number, place, np.where(labels.known, labels.label, missing), count, k) for missing in (0, 1)]
-    names = [""] * count
-    for at, name in zip(number.tolist(), plan.table.column("ranking").to_pylist(), strict=True):
-        names[at] = name
-    columns = {"ranking": names, "items": np.bincount(number, minlength=count),
+    first = np.unique(number, return_index=True)[1]
+    names = [json.loads(name) for name in plan.table.column("ranking").take(pa.array(first)).to_pylist()]
+    columns = {**dict(zip(plan.notes["per"], zip(*names, strict=True), strict=True)),
+               "items": np.bincount(number, minlength=count),
                "labelled": np.bincount(number[labels.known], minlength=count)}  # fmt: skip
     for m, name in enumerate(METRICS):
         columns |= {f"{name}_{k}_lower": ends[0][m], f"{name}_{k}_upper": ends[1][m]}
@@ -62,8 +63,9 @@ def bounds_on_means(plan: Plan, labels: Labels) -> Sampled:
         if count > 1:
             half = NormalDist().inv_cdf(0.5 + confidence / 2) * float(ends[0][m].std(ddof=1)) / math.sqrt(count)
             half *= math.sqrt(1 - count / total)
-        known = {"estimate": mean, "normal_lower": mean - half, "normal_upper": mean + half}
-        known = {key: value for key, value in known.items() if whole and not math.isnan(value)}
+        normal = {"normal_lower": max(mean - half, 0.0), "normal_upper": min(mean + half, scale)}
+        known = {"estimate": mean, **({} if math.isnan(half) else normal)}
+        known = known if whole else {}
         coverage = "exact" if whole and count == total else "simultaneous"
         if coverage == "exact":
             own = {"lower": mean, "upper": mean}

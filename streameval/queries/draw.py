@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -12,7 +13,7 @@ import pyarrow as pa
 from streameval.counting.labelled_rows import in_order
 from streameval.errors import InputError
 from streameval.kernels.draw import mix64
-from streameval.kernels.tie_hash import position_hashes
+from streameval.kernels.tie_hash import add_words, position_hashes
 from streameval.progress import Progress
 from streameval.queries.batches import ManyRows
 from streameval.queries.options import PerRanking
@@ -30,7 +31,7 @@ class DrawnRankings:
 
     Attributes:
         total: Rankings that the list holds.
-        names: Of each that was drawn, in the order of the draw.
+        names: Of each that was drawn, in the order of the draw: values of the columns that name it, as a JSON list.
         number (int64 array): Of each item to label: which of the rankings it is in.
         place (int64 array): Its place there, from 1.
         position (int64 array): Where it is stored, ascending.
@@ -87,7 +88,7 @@ def draw_rankings(
     first = np.sort(position[place == 1])
     named = ranking.rows.take(first, list(per)).table
     texts = [
-        " ".join(str(value) for value in row)
+        json.dumps(row, default=str, ensure_ascii=False)
         for row in zip(*(named.column(name).to_pylist() for name in per), strict=True)
     ]
     names = [""] * count
@@ -116,8 +117,6 @@ def _drawn(known: UInt64Array, count: int, seed: np.uint64) -> UInt64Array:
 
 
 def _hashes(known: UInt64Array, salt: np.uint64, out: UInt64Array) -> None:
-    from streameval.kernels.tie_hash import add_words
-
     out[:] = salt
     add_words(out, known)
     add_words(out, np.full(known.size, salt))
@@ -166,7 +165,7 @@ class _Top:
 
 
 def plan_table(drawn: DrawnRankings) -> pa.Table:
-    """The table of a plan: `rank` is the stored row, from 1; `stratum` the ranking, in the order of the draw."""
+    """The table of a plan: `rank` is the stored row, from 1; `stratum` the ranking, `ranking` its name."""
     return pa.table(
         {
             "rank": drawn.position + 1,

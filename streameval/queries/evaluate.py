@@ -5,23 +5,20 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from streameval.errors import InputError, did_you_mean
-from streameval.kernels.segments import NEVER
+from streameval.errors import InputError
 from streameval.progress import Progress
 from streameval.queries.adjacent import ApartError, adjacent
-from streameval.queries.batches import NOTHING, Batch, ManyRows, grades
+from streameval.queries.batches import Batch, ManyRows
 from streameval.queries.measured import Measure, Measured
+from streameval.queries.never_returned import never_returned
 from streameval.queries.options import PerRanking
 from streameval.queries.scattered import Room, scattered
 from streameval.queries.sums import Sums
-from streameval.rankings import open_ranking
 from streameval.rankings.ranking import Ranking
-from streameval.rows.options import RankingOptions
 from streameval.stores.scratch import ScratchFile, Spill
 from streameval.stores.temporary import temporary_folder
 
@@ -37,12 +34,14 @@ class Found:
 
     Attributes:
         how: How they were read, for people.
+        returned: Rows of the table of positives that were left out, for the ranking returned their item.
         worst: Up to `LOWEST` rankings with a positive, of the lowest average precision; as rankings.parquet has them.
     """
 
     rows: ManyRows
     sums: Sums
     how: str
+    returned: int
     worst: pa.Table = field(repr=False)
 
 
@@ -54,10 +53,12 @@ def evaluate_rankings(ranking: Ranking, label: str, options: PerRanking, opened:
     rows = ManyRows.of(ranking, label, options)
     if not rows.rows.n_items and options.positives is None:
         raise InputError("the ranking has no rows")
-    measure = Measure(rows)
     threads = ranking.options.threads or os.cpu_count() or 1
     memory = ranking.options.memory * 1e9 * (1 - _BASE_MEMORY)
-    beside = _positives(rows, options) if options.positives is not None else []
+    beside: list[Batch] = []
+    if options.positives is not None:
+        rows, beside = never_returned(rows)
+    measure = Measure(rows)
     told = _Told(rows.rows.n_items, progress)
     if not beside:
         try:
@@ -87,14 +88,15 @@ class _Told:
 
 
 def _collected(rows: ManyRows, parts: Iterator[Measured], sink: Sink, how: str) -> Found:
-    sums, lowest = None, None
+    sums, lowest, returned = None, None, 0
     for part in parts:
+        returned += part.returned
         sums = part.sums if sums is None else sums.plus(part.sums)
         lowest = _lowest(lowest, part)
         sink(part.table)
     if sums is None or lowest is None:
         raise InputError("there is no ranking")
-    return Found(rows, sums, how, lowest)
+    return Found(rows, sums, how, returned, lowest)
 
 
 def _lowest(known: pa.Table | None, part: Measured) -> pa.Table:
@@ -108,36 +110,3 @@ def _lowest(known: pa.Table | None, part: Measured) -> pa.Table:
     value = both.column("average_precision").to_numpy()
     size = both.column("positives").to_numpy() + both.column("misses").to_numpy()
     return both.take(pa.array(np.lexsort((-size, value))[:LOWEST]))
-
-
-def _positives(rows: ManyRows, options: PerRanking) -> list[Batch]:
-    """Items that rankings never returned; an `InputError` where the table cannot be used."""
-    opened = open_ranking(_source(options.positives), RankingOptions())
-    known, place = opened.columns(), "the table of positives"
-    for name in options.per:
-        if name not in known:
-            raise InputError(f"{place} has no column '{name}'", did_you_mean(name, known))
-    label = rows.rows.label if rows.rows.label in known else None
-    found = []
-    for unit in opened.rows.units(options.per[0]):
-        names = unit.read(list(options.per))
-        try:
-            names = pa.table([names.column(one.name).cast(one.type) for one in rows.names], schema=rows.names)
-        except pa.ArrowException as error:
-            raise InputError(f"{unit.place}: {' '.join(str(error).split())}") from None
-        low, high = rows.identities(names, unit.place)
-        grade = (
-            np.ones(unit.rows, np.uint8) if label is None else grades(unit.read([label]).column(0), label, unit.place)
-        )
-        if np.any(grade == 0):
-            raise InputError(f"{unit.place}: {int(np.sum(grade == 0)):,} labels are 0", "it is a table of positives")
-        items = np.zeros(unit.rows, np.uint64) if options.item else NOTHING
-        carried = {name: names.column(name) if name in names.column_names else
-                   pa.array([""] * unit.rows, pa.large_string()) for name in rows.carried}  # fmt: skip
-        table = pa.table(carried) if carried else pa.table({})
-        found.append(Batch(low, high, np.zeros(unit.rows, np.uint64), grade | NEVER, items, table))
-    return found
-
-
-def _source(given: Any) -> Any:
-    return os.fspath(given) if isinstance(given, os.PathLike) else given

@@ -74,13 +74,15 @@ class Measured:
     Attributes:
         facts (int64 array, shape (rankings, 3)): Items, positives among them, positives never returned.
         values (float64 array, shape (rankings, metrics, 3)): NaN where a metric is undefined.
-        table: A row for each ranking; see `schema_of`.
+        table: A row for each ranking; see `Measure.schema`.
+        returned: Rows of the table of positives that were left out; see `never_returned.left_out`.
     """
 
     facts: Int64Array = field(repr=False)
     values: FloatArray = field(repr=False)
     sums: Sums = field(repr=False)
     table: pa.Table = field(repr=False)
+    returned: int = 0
 
 
 class Measure:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -42,10 +43,9 @@ class PerRanking:
         check_words(self)
         for name in ("per", "at"):
             value = getattr(self, name)
-            if isinstance(value, str | int):
-                object.__setattr__(self, name, tuple(one.strip() for one in str(value).split(",") if one.strip()))
-            else:
-                object.__setattr__(self, name, tuple(str(one) for one in value))
+            given = value if isinstance(value, Iterable) and not isinstance(value, str) else str(value).split(",")
+            texts = (str(one).strip() for one in given)
+            object.__setattr__(self, name, tuple(one for one in texts if one))
         if len(set(self.per)) < len(self.per):
             raise InputError(f"per names a column twice: {', '.join(self.per)}")
         if self.ties == "trec_eval" and self.item is None:
@@ -69,6 +69,8 @@ def cutoffs_of(at: tuple[str, ...]) -> tuple[int, ...]:
         if int(one) > 10**9:
             raise InputError(f"at is {one}, above 1,000,000,000")
         found.add(int(one))
+    if not found:
+        raise InputError("at names no cutoff", "such as --at 1,10,100")
     if len(found) > _MOST_CUTOFFS:
         raise InputError(f"at names {len(found)} cutoffs", f"give {_MOST_CUTOFFS} at most")
     return tuple(sorted(found))

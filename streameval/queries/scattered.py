@@ -9,7 +9,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import pairwise
 
@@ -22,6 +22,7 @@ from streameval.kernels.segments import gather, parts_of, place_rows
 from streameval.queries.batches import NOTHING, Batch, ManyRows
 from streameval.queries.long_ranking import measure_long
 from streameval.queries.measured import MOST, Measure, Measured, Rankings
+from streameval.queries.never_returned import left_out
 from streameval.stores.scratch import Spill
 from streameval.typing import AnyArray, Int64Array, UInt64Array
 
@@ -205,6 +206,12 @@ def _is_one(parts: Parts, part: int) -> bool:
 def _of_part(batch: Batch, rows: ManyRows, measure: Measure) -> Iterator[Measured]:
     which, first = np.empty(batch.rows, np.int64), np.empty(batch.rows, np.int64)
     count = gather(batch.low, batch.high, which, first)
+    gone = left_out(batch, which)
+    if gone.any():  # what is left of its ranking has the item
+        found = _of_part(batch.taken(np.flatnonzero(~gone)), rows, measure)
+        yield replace(next(found), returned=int(gone.sum()))
+        yield from found
+        return
     starts, missed = np.zeros(count + 1, np.int64), np.zeros(count + 1, np.int64)
     order = np.empty(batch.rows, np.int64)
     place_rows(which, batch.labels, starts, missed, order)

@@ -30,14 +30,14 @@ class Sums:
     total: Int64Array = field(repr=False)
     defined: Int64Array = field(repr=False)
     sizes: Int64Array = field(repr=False)
-    by_size: FloatArray = field(repr=False)
+    by_size: Int64Array = field(repr=False)
     bins: Int64Array = field(repr=False)
 
     @staticmethod
     def nothing(metrics: int) -> Sums:
         """Of no ranking."""
         pair = np.zeros((metrics, 3, 2), np.int64), np.zeros((metrics, 3, 2), np.int64)
-        sizes = np.zeros((SIZES, 2), np.int64), np.zeros((SIZES, metrics))
+        sizes = np.zeros((SIZES, 2), np.int64), np.zeros((SIZES, metrics, 2), np.int64)
         return Sums(0, 0, 0, 0, 0, *pair, *sizes, np.zeros((metrics, BINS), np.int64))
 
     @staticmethod
@@ -55,12 +55,20 @@ class Sums:
 
     def sum(self, metric: int, side: int) -> float:
         """Sum of a metric over all rankings where it is defined: what is 0 without a positive adds nothing."""
-        high, low = (int(half) for half in self.total[metric, side])
-        return ((high << HALF) + low) / UNIT
+        return _joined(self.total[metric, side])
+
+    def of_size(self, digits: int, metric: int) -> float:
+        """The same sum, of expected values, over the rankings whose number of items has so many digits."""
+        return _joined(self.by_size[digits, metric])
 
     def count(self, metric: int) -> int:
         """Rankings where a metric is defined."""
         return int(self.defined[metric, 0, 0])
+
+
+def _joined(halves: Int64Array) -> float:
+    high, low = (int(half) for half in halves)
+    return ((high << HALF) + low) / UNIT
 
 
 _COUNTS = ("rankings", "without", "items", "positives", "misses")

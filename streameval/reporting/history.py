@@ -23,7 +23,7 @@ def sentences(history: History) -> list[str]:
     said = [
         f"With probability {settings.confidence:.6g}, {whose} lies inside all bounds of this history, and every fall "
         "or rise of the mean that it names is true, however many days it gets and however often one looks; assumed: "
-        "only that the items drawn each day are the ones that were labelled.",
+        "only that each day was drawn afresh, and the items drawn are the ones that were labelled.",
         *_changes(history),
     ]
     if history.rows:
@@ -31,7 +31,7 @@ def sentences(history: History) -> list[str]:
         days = sum(row["day"] >= last["run_since"] for row in history.rows)
         said.append(
             f"Since {last['run_since']} ({counted(days, 'day')}), mean precision {settings.cutoff} lies between "
-            f" {last['run_lower']:.4f} and {last['run_upper']:.4f}."
+            f"{last['run_lower']:.4f} and {last['run_upper']:.4f}."
         )
     return said
 

@@ -100,17 +100,35 @@ def headline(summary: dict[str, Any] | Any) -> str:
         f"{summary['rankings']:,} rankings by {', '.join(summary['per'])}, {summary['n_items']:,} items, "
         f"{summary['positives']:,} of them positive ({summary['how']})."
     )
-    return said + (f" {summary['misses']:,} positives were never returned." if summary["misses"] else "")
+    if summary["misses"]:
+        said += f" {summary['misses']:,} positives were never returned."
+    if summary.get("positives_left_out"):
+        said += (
+            f" {summary['positives_left_out']:,} rows of the table of positives were left out: the ranking returned "
+            "their item, or they are there twice."
+        )
+    return said
+
+
+_TIES = {
+    "all": "between the worst and the best order of tied items",
+    "trec_eval": "with tied items in the order of trec_eval",
+    "scikit-learn": "with the values of scikit-learn for average precision, AUC and nDCG, and all others between the "
+    "worst and the best order of tied items",
+}
 
 
 def claim_sentence(summary: Any) -> str:
     """What the means are."""
     without, policy = summary["without_positives"], summary["parameters"]["no_positives"]
-    said = "Every item has a label: the means are exact, between the worst and the best order of tied items."
+    said = f"Every item has a label: the means are exact, {_TIES[summary['parameters']['ties']]}."
     if without:
         kept = "count as 0" if policy == "zero" else "are left out"
         said += f" {without:,} rankings have no positive: in the means they {kept}."
     return said
+
+
+NO_POSITIVES = {"zero": "rankings without a positive as 0", "skip": "only rankings with a positive"}
 
 
 def _means(found: RankingsEvaluation) -> str:
@@ -122,7 +140,7 @@ def _means(found: RankingsEvaluation) -> str:
          number(other[row["metric"], row["argument"]]["estimate"])]
         for row in rows[: len(rows) // 2]
     ]  # fmt: skip
-    return table(["metric", "mean", "worst order", "best order", f"without positives: {policy}"], cells)
+    return table(["metric", "mean", "worst order", "best order", f"mean, {NO_POSITIVES[policy]}"], cells)
 
 
 def _distributions(found: RankingsEvaluation) -> list[str]:
@@ -158,15 +176,22 @@ def _bars(name: str, bars: Sequence[tuple[float, int]]) -> str:
     )
 
 
+_WHOLE = ("average_precision", "reciprocal_rank", "ndcg")
+_AT_LAST = ("precision_at", "recall_at", "ndcg_at")  # at the deepest cutoff, where short rankings fall short
+
+
 def _sizes(found: RankingsEvaluation) -> str:
-    names = [name for name in found.by_size.column_names if name.startswith("mean_")][:6]
+    last = max(found.summary["parameters"]["at"])
+    metrics = [*_WHOLE, *(f"{name}_{last}" for name in _AT_LAST)]
+    names = [f"mean_{name}" for name in metrics]
     head = ["items", "rankings", "without a positive", *names]
     rows = [
         [_range(row["items_from"], row["items_to"]), f"{row['rankings']:,}", f"{row['without_positives']:,}",
          *(number(row[name]) for name in names)]
         for row in found.by_size.to_pylist()
     ]  # fmt: skip
-    return f"<p class='soft'>Means over rankings with a positive.</p>{table(head, rows)}"
+    said = "Means over the rankings with a positive, by the number of items returned. by_size.parquet has every metric."
+    return f"<p class='soft'>{said}</p>{table(head, rows)}"
 
 
 def _range(first: int, last: int) -> str:

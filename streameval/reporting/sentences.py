@@ -141,6 +141,8 @@ def half_width_sentence(found: Evaluation) -> str:
     if not account["labelled"]:
         return "No planned item has a label yet: the bounds are those of any list at all."
     text = width_reached(half)
+    if half["alpha"] >= 1 and "all_items" not in half:
+        text = f"{text[:-1]}, and is at most {found.curve.precision_at(half['rank']).upper:.2%}."
     missing = account["planned"] - account["labelled"]
     if missing:
         text += f" {missing:,} planned labels are missing, which can only widen it."
@@ -151,6 +153,8 @@ def half_width_sentence(found: Evaluation) -> str:
 
 def width_reached(half: Mapping[str, Any]) -> str:
     """How far the bounds are apart, at which rank."""
+    if half["alpha"] >= 1 and "all_items" not in half:
+        return f"No positive is proven among the first {half['rank']:,} items: precision there may be 0."
     if "all_items" not in half:
         where = ", where it is widest" if half.get("widest", True) else ""
         return f"Half-width reached: {half['alpha']:.2%} of precision, at rank {half['rank']:,}{where}."

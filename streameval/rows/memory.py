@@ -13,7 +13,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from streameval.errors import InputError, did_you_mean
+from streameval.errors import InputError, NoRowsError, did_you_mean
 from streameval.progress import Progress, silent
 from streameval.rows import Rows, Taken
 from streameval.rows.options import RankingOptions
@@ -103,7 +103,7 @@ class _Opener:
         if table is None:
             raise InputError(f"a {type(source).__module__}.{type(source).__name__} is no ranking")
         if table.num_rows == 0:
-            raise InputError("the table has no rows", "a ranking needs at least one item")
+            raise NoRowsError("the table has no rows", "a ranking needs at least one item")
         if options.where is not None:
             raise InputError("--where chooses files by partition", "filter the table before it is given")
         return TableRows(table)

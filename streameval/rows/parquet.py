@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from streameval.errors import InputError, did_you_mean
+from streameval.errors import InputError, NoRowsError, did_you_mean
 from streameval.parquet.account import Forecast, total
 from streameval.parquet.files import DataFile, list_files
 from streameval.parquet.footers import Footer, common_schema, fingerprint, read_footers, refuse_changed
@@ -272,7 +272,7 @@ class _Opener:
         rows = ParquetRows(places, options, tuple(files))
         _ = rows.schema  # files that do not go together are refused now
         if rows.n_rows == 0:
-            raise InputError(f"{rows.name}: no rows in {len(files):,} file(s)", "a ranking needs at least one item")
+            raise NoRowsError(f"{rows.name}: no rows in {len(files):,} file(s)", "a ranking needs at least one item")
         return rows
 
 

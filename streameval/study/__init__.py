@@ -252,6 +252,8 @@ class Study:
             self._refuse_stale(summary)
             return results
         except FileNotFoundError as error:
+            if not self.folder.exists():
+                raise StudyError(f"{self.folder}: no such folder", "make a study with `streameval plan`") from error
             raise StudyError(f"{error.filename}: no results yet", "run `streameval evaluate`") from error
         except StudyError:
             raise

@@ -31,6 +31,7 @@ SCHEMA = pa.schema(
         ("study", pa.string()),
         ("plan_id", pa.string()),
         ("evaluation_id", pa.string()),
+        ("seed", pa.string()),
         *((name, pa.int64()) for name in ("n_items", "rank", "labels")),
         *((name, pa.float64()) for name in ("precision_lower", "precision", "precision_upper")),
         ("outcome", pa.string()),
@@ -52,6 +53,7 @@ class Day:
         day: The day.
         study: Its folder, as given.
         plan_id, evaluation_id: Of the study.
+        seed: Of its draw, which no other day may have; None where nothing was drawn by a seed of its own.
         n_items, rank, labels: Items of the list, its cutoff, and labels of the study.
         level: Bounds on precision at the cutoff, with the day's own share of δ.
         evidence: S of positives and of negatives at `STAKES`; None where the method has no such evidence.
@@ -61,6 +63,7 @@ class Day:
     study: str
     plan_id: str
     evaluation_id: str
+    seed: str | None
     n_items: int
     rank: int
     labels: int
@@ -100,11 +103,11 @@ class History(Tabular):
     """Days in order.
 
     Attributes:
-        table: `day`; `study`, `plan_id`, `evaluation_id`; `n_items`, `rank` (the cutoff), `labels`; `precision_lower`,
-            `precision`, `precision_upper`; `outcome` against the precision to keep; `run_since`: the first day of the
-            current run, with bounds `run_lower`, `run_upper` on its mean precision; `change` ("fall" or "rise") where
-            one was named that day, from before to after `run_since`, with `before_…` and `after_…`; `positives`,
-            `negatives`: the evidence by which later days are compared with this one.
+        table: `day`; `study`, `plan_id`, `evaluation_id`, `seed`; `n_items`, `rank` (the cutoff), `labels`;
+            `precision_lower`, `precision`, `precision_upper`; `outcome` against the precision to keep; `run_since`:
+            the first day of the current run, with bounds `run_lower`, `run_upper` on its mean precision; `change`
+            ("fall" or "rise") where one was named that day, from before to after `run_since`, with `before_…` and
+            `after_…`; `positives`, `negatives`: the evidence by which later days are compared with this one.
     """
 
     settings: Settings
@@ -142,7 +145,11 @@ class History(Tabular):
             for name, bounds in (("before", change.before), ("after", change.after)):
                 rows[-1] |= {f"{name}_lower": bounds.lower, f"{name}_upper": bounds.upper}
         low, high = days.means(np.array([since]), np.array([len(rows)]), self.delta)
-        rows[-1] |= {"run_since": dates[since - 1], "run_lower": float(low[0]), "run_upper": float(high[0])}
+        sides = float(low[0]), float(high[0])
+        if since == len(rows):  # of a run of one day, the mean is the level: both bounds hold at once
+            both = max(sides[0], rows[-1]["precision_lower"]), min(sides[1], rows[-1]["precision_upper"])
+            sides = both if both[0] <= both[1] else sides
+        rows[-1] |= {"run_since": dates[since - 1], "run_lower": sides[0], "run_upper": sides[1]}
         return History(self.settings, pa.Table.from_pylist(rows, schema=SCHEMA))
 
     def _outcome(self, level: Bounds) -> str | None:

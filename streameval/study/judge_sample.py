@@ -94,9 +94,15 @@ def _refuse_strangers(votes: Votes) -> None:
 def refuse_other_answers(folder: Study, plan: Plan, said: FloatArray) -> None:
     """Refuse answers that differ from those that were frozen."""
     before = plan.judge_sample.column("judge").to_numpy(zero_copy_only=False) if plan.judge_sample is not None else said
-    differ = int(np.sum(~np.isclose(before, said, rtol=0, atol=0, equal_nan=True)))
-    if differ:
+    then, now = ~np.isnan(before), ~np.isnan(said)
+    changes = {
+        "had no answer then": now & ~then,
+        "have none now": then & ~now,
+        "have another": then & now & (before != said),
+    }
+    found = [f"{int(np.sum(items)):,} items {what}" for what, items in changes.items() if np.any(items)]
+    if found:
         raise StudyError(
-            f"{folder.folder}: its judge has answered already, and {differ:,} of these answers are others",
-            "another judge is another study: plan into a new folder",
+            f"{folder.folder}: its judge has answered already, and its answers are frozen: {', '.join(found)}",
+            "give the answers that were frozen; another judge is another study: plan into a new folder",
         )

@@ -114,8 +114,9 @@ def half_width_of(plan: Plan, curve: Curve, missing: int, label_error: float) ->
     Labels for half of the planned half-width, relative to those for the whole of it, are those for half of what was
     reached: which precision the list keeps changes both alike. No such forecast is made of slices, where planned labels
     are missing, of a plan that has grown beyond what it was first made for, of bounds that the plan was not made for,
-    of a judge, of bounds that share δ with misses, and with a label error, whose part of the width no number of labels
-    takes away. That part is widest at the first ranks, so that the half-width at the last, `all_items`, is given too.
+    of a judge, of bounds that share δ with misses, where no positive is proven at the widest rank, and with a label
+    error, whose part of the width no number of labels takes away. That part is widest at the first ranks, so that the
+    half-width at the last, `all_items`, is given too.
     """
     widest = curve.half_width()
     method = method_of(plan)
@@ -128,7 +129,7 @@ def half_width_of(plan: Plan, curve: Curve, missing: int, label_error: float) ->
     parted = plan.marks is not None or plan.judge_counts is not None
     shared = curve.misses_upper is not None
     unforeseen = parted or plan.grown or missing or label_error or otherwise or shared
-    if unforeseen or widest.alpha == 0 or curve.claim.coverage in ("exact", "none"):
+    if unforeseen or widest.alpha in (0, 1) or curve.claim.coverage in ("exact", "none"):
         return width
     try:
         halved = method.with_alpha(method.cost(plan.n_items)["accuracy"] / 2)

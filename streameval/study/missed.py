@@ -16,11 +16,13 @@ from streameval.curve import Curve
 from streameval.curve.label_error import CONFIDENCE
 from streameval.errors import StudyError
 from streameval.labelling.options import Judging
-from streameval.methods import method_of
+from streameval.methods import ASSUMES_THE_DRAW, method_of
 from streameval.study import Study
 from streameval.study.judging import as_read, at_confidence, curve_of
 from streameval.study.result_files import Evaluation
 from streameval.types import TRUTH, Claim, Plan
+
+ASSUMES_BOTH_DRAWS = "nothing of either list: only that what was drawn of both, at random, is what was labelled"
 
 
 @dataclass(frozen=True)
@@ -66,6 +68,22 @@ def rest_of(folder: Path, plan: Plan) -> Rest:
     return Rest(folder, own, evaluation, judging)
 
 
+def refuse_overlap(study: Study, plan: Plan, rest: Rest) -> None:
+    """Refuse a rest that holds items of the ranking, by what both selections know of their keys (`StudyError`)."""
+    if rest.plan is None:
+        return
+    key = plan.ranking.get("key") or rest.plan.ranking.get("key") or ()
+    selected = study.selection(plan), Study(rest.folder).selection(rest.plan)
+    if not key or any(one is None or not {*key} <= {*one.column_names} for one in selected):
+        return
+    mine, theirs = (set(zip(*(one.column(name).to_pylist() for name in key), strict=True)) for one in selected if one)
+    if shared := len(mine & theirs):
+        raise StudyError(
+            f"{rest.folder}: {shared:,} of its labelled items are items of {study.folder} too, by {', '.join(key)}",
+            "misses are among the items that the ranking never returned: leave its own out of the rest",
+        )
+
+
 def sharing(plan: Plan, rest: Rest | None) -> Plan:
     """The plan as it is read beside a rest: with half of δ, unless the misses are counted."""
     level = method_of(plan).level
@@ -87,9 +105,13 @@ def with_rest(curve: Curve, plan: Plan, rest: Rest) -> Curve:
     said = (
         f"Of {rest.evaluation.curve.n_items:,} items that were never returned, {few:,} to {many:,} are positive by the "
         f"labels of {rest.folder}: recall, F and all that counts them holds with the rest of the bounds at once"
-        f"{'' if claim.confidence is None else f', with probability {claim.confidence:g}'}."
     )
-    return replace(curve.with_misses(few, many), claim=claim, findings=(*curve.findings, said))
+    own, both = curve.claim.confidence, claim.confidence
+    told = curve.findings
+    if own is not None and both is not None:  # half of δ is an inner matter: one probability is told, that of it all
+        told = tuple(one.replace(f"probability {own:g}", f"probability {both:g}") for one in told)
+    said += "." if own is not None or both is None else f", with probability {both:g}."
+    return replace(curve.with_misses(few, many), claim=claim, findings=(*told, said))
 
 
 def _misses(rest: Rest, confidence: float) -> tuple[int, int]:
@@ -106,10 +128,12 @@ def _claim(own: Claim, rest: Rest, level: float) -> Claim:
     """The claim of both together: the weaker one, under the assumptions of both."""
     other = rest.evaluation.curve.claim
     where = f"that the items of {rest.folder} are all that the ranking never returned"
-    assumes = [own.assumes, *([] if rest.exact else [f"of {rest.folder}: {other.assumes}"]), where]
+    alike = own.assumes == other.assumes == ASSUMES_THE_DRAW
+    each = own.assumes if rest.exact else f"{own.assumes}; of {rest.folder}: {other.assumes}"
+    assumes = f"{ASSUMES_BOTH_DRAWS if alike else each}; and {where}"
     about, why = (own.about, own.why) if own.about != TRUTH else (other.about, other.why)
     coverage, confidence = own.coverage, own.confidence
     if not rest.exact and coverage != "none":
         coverage = "simultaneous" if coverage == "exact" else coverage
         confidence = level
-    return Claim(coverage, confidence, "; ".join(assumes), about, why)
+    return Claim(coverage, confidence, assumes, about, why)

@@ -36,11 +36,14 @@ class RankingsComparison(Tabular):
 
     Attributes:
         a, b: Folders.
-        rankings: That both have.
-        only_a, only_b: That one has alone: they are left out.
+        rankings: That both have; with `no_positives` "skip", those of them with a positive on both sides.
+        only_a, only_b: That one has alone: they are left out, which favours the other.
+        unlike: How many of the shared have another number of positives, returned or not, on the other side: what is
+            divided by it cannot be compared, and neither side is called higher in it.
         confidence: Of the normal interval.
         differences: Of every mean that both have: `metric`, `argument`, means `a` and `b`, `lower`, `estimate`, `upper`
-            of a − b with tied items in every order, `higher` "a", "b" or null where tied items leave the sign open; how
+            of a − b with tied items in every order, `higher` "a", "b" or null where tied items leave the sign open (or
+            `unlike` is above 0, but for precision, success and reciprocal rank); how
             many `rankings` it is over, and in how many a or b is higher; `normal_lower`, `normal_upper`: the normal
             interval of the mean paired difference, as if the rankings had been drawn at random from many more.
     """
@@ -50,6 +53,7 @@ class RankingsComparison(Tabular):
     rankings: int
     only_a: int
     only_b: int
+    unlike: int
     confidence: float
     differences: pa.Table = field(repr=False)
 
@@ -69,13 +73,22 @@ def compare_rankings(a: Path, b: Path, confidence: float) -> RankingsComparison:
     first, second = _shared(left.names(), right.names())
     if not first.size:
         raise InputError(f"{a} and {b} have no ranking in common", "compare two systems on the same queries")
+    relevant = [side.positives()[rows] for side, rows in zip(sides, (first, second), strict=True)]
+    unlike = int(np.sum(relevant[0] != relevant[1]))
+    if left.policy == "skip":
+        kept = (relevant[0] > 0) & (relevant[1] > 0)
+        first, second = first[kept], second[kept]
     rows = []
     for name, k in metric_names(sorted(set(left.cuts) & set(right.cuts))):
         values = [side.values(f"{name}_{k}" if k else name) for side in sides]
-        rows.append(_row(name, k, values, (first, second), confidence))
+        row = _row(name, k, values, (first, second), confidence)
+        rows.append({**row, "higher": None} if unlike and not name.startswith(_WITHOUT_ALL_POSITIVES) else row)
     table = pa.Table.from_pylist(rows, schema=_DIFFERENCES)
-    only = left.size - first.size, right.size - first.size
-    return RankingsComparison(str(a), str(b), int(first.size), *only, confidence, table)
+    only = left.size - relevant[0].size, right.size - relevant[0].size
+    return RankingsComparison(str(a), str(b), int(first.size), *only, unlike, confidence, table)
+
+
+_WITHOUT_ALL_POSITIVES = ("precision_at", "success_at", "reciprocal_rank")  # they depend on the items returned alone
 
 
 @dataclass(frozen=True)
@@ -105,11 +118,21 @@ class _Side:
 
     def refuse_other(self, other: _Side) -> None:
         """Refuse metrics that do not mean the same on both sides."""
-        for name in ("gain", "ties"):
+        for name in ("gain", "ties", "no_positives"):
             own, theirs = (side.results.summary["parameters"][name] for side in (self, other))
             if own != theirs:
-                raise InputError(f"{self.path} was evaluated with --{name} {own}, {other.path} with {theirs}",
+                flag = f"--{name.replace('_', '-')}"
+                raise InputError(f"{self.path} was evaluated with {flag} {own}, {other.path} with {theirs}",
                                  "evaluate both alike")  # fmt: skip
+
+    @property
+    def policy(self) -> str:
+        return str(self.results.summary["parameters"]["no_positives"])
+
+    def positives(self) -> Int64Array:
+        """Positives of each ranking, those included that it never returned."""
+        parts = [sum(column.to_numpy() for column in table.columns) for table in self._read(["positives", "misses"])]
+        return np.concatenate(parts)
 
     def names(self) -> UInt64Array:
         """Hash of what names each ranking, 128 bits in two columns."""
@@ -146,7 +169,10 @@ def _row(
     if name == "roc_auc":
         known = ~(np.isnan(a[:, 1]) | np.isnan(b[:, 1]))
         a, b = a[known], b[known]
-    a, b = np.nan_to_num(a), np.nan_to_num(b)  # without a positive: 0, as in the means
+    a, b = (
+        np.nan_to_num(a),
+        np.nan_to_num(b),
+    )  # without a positive: 0, as in the means; where they leave such out, none is here
     said: dict[str, Any] = {"metric": f"mean_{name}", "argument": argument, "rankings": a.shape[0]}
     if not a.shape[0]:
         return said

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from operator import attrgetter
@@ -15,7 +16,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from streameval import __version__
-from streameval.errors import StudyError
+from streameval.errors import InputError, NoRowsError, StudyError, did_you_mean
 from streameval.notebook import Tabular, facts
 from streameval.parquet.own_tables import read_table
 from streameval.queries.evaluate import Found, Opened, Sink
@@ -31,6 +32,11 @@ RANKINGS = "rankings.parquet"
 _OWN = ("metrics", "by_size", "histograms")
 TABLES = tuple(f"{name}.parquet" for name in _OWN)
 FILES = (RANKINGS, *TABLES, "report.html", "study.duckdb", "evaluation.json")
+TIE_RULES = {
+    "all": "every order of tied items",
+    "trec_eval": "tied items by name as text, the largest first; scores as 32-bit floats",
+    "scikit-learn": "average precision at thresholds; AUC and nDCG: the mean over all orders; others: every order",
+}
 _GROUP = 1 << 16  # rankings of a row group
 
 
@@ -67,7 +73,9 @@ class RankingsEvaluation(Tabular):
         for row in self.metrics.to_pylist():
             if (row["metric"], row["argument"]) == (f"mean_{metric}", argument):
                 return None if row["estimate"] is None else float(row["estimate"])
-        raise KeyError(f"mean_{metric} {argument}".strip())
+        known = dict.fromkeys(_column(row["metric"], row["argument"]) for row in self.metrics.to_pylist())
+        hint = did_you_mean(_column(f"mean_{metric}", argument), known).replace("mean_", "")
+        raise InputError(f"there is no mean of '{_column(metric, argument)}'", hint)
 
     def _repr_html_(self) -> str:
         said = {"rankings": f"{self.summary['rankings']:,}", "items": f"{self.summary['n_items']:,}"}
@@ -78,7 +86,8 @@ def identity_of(fingerprint: str, label: str, options: Any, description: Mapping
     """Sixteen hex digits: the hash of the rows, the options and the version."""
     said = {name: value for name, value in vars(options).items() if name != "positives"}
     if options.positives is not None:
-        said["positives"] = open_rows(options.positives, RankingOptions()).fingerprint
+        with suppress(NoRowsError):  # as if there were no table
+            said["positives"] = open_rows(options.positives, RankingOptions()).fingerprint
     text = json.dumps([__version__, fingerprint, label, said, dict(description)], sort_keys=True, default=str)
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
@@ -98,9 +107,10 @@ def results(identity: str, found: Found, description: Mapping[str, Any]) -> Rank
         "n_items": sums.items,
         "positives": sums.positives,
         "misses": sums.misses,
+        "positives_left_out": found.returned,
         "parameters": {"label": found.rows.rows.label, "at": list(options.cutoffs), "gain": options.gain,
                        "no_positives": options.no_positives, "ties": options.ties, "item": options.item},
-        "ranking": dict(description),
+        "ranking": {**description, "tie_rule": TIE_RULES[options.ties]},
         "how": found.how,
         "lowest": found.worst.select(shown).to_pylist(),
     }  # fmt: skip
@@ -138,19 +148,15 @@ def _by_size(sums: Sums, names: Sequence[tuple[str, str]]) -> pa.Table:
     for digits, (count, without) in enumerate(sums.sizes.tolist()):
         if count:
             first, last = (10 ** (digits - 1), 10**digits - 1) if digits else (0, 0)
-            over = {name: count - without if name != "roc_auc" else None for name, _ in names}
-            own = {_column(*name): _over(sums.by_size[digits, m], over[name[0]]) for m, name in enumerate(names)
-                   if name[0] != "roc_auc"}  # fmt: skip
+            known = count - without
+            own = {f"mean_{_column(*name)}": sums.of_size(digits, m) / known if known else None
+                   for m, name in enumerate(names) if name[0] != "roc_auc"}  # fmt: skip
             rows.append({"items_from": first, "items_to": last, "rankings": count, "without_positives": without, **own})
     return pa.Table.from_pylist(rows)
 
 
 def _column(name: str, argument: str) -> str:
-    return f"mean_{name}_{argument}" if argument else f"mean_{name}"
-
-
-def _over(total: float, count: int | None) -> float | None:
-    return float(total) / count if count else None
+    return f"{name}_{argument}" if argument else name
 
 
 def _histograms(sums: Sums, names: Sequence[tuple[str, str]]) -> pa.Table:

@@ -28,8 +28,8 @@ class RankingsSample(Tabular):
         metrics: Means over all rankings: `metric`, `argument`, `lower`, `estimate` (null while labels are missing),
             `upper`, `coverage`, `rankings` (how many the mean is over), and `normal_lower`, `normal_upper`: the normal
             interval of that mean alone, which promises nothing where most rankings are 0.
-        rankings: Those that were drawn, in the order of the draw: `ranking`, `items`, `labelled`, and each metric
-            between `…_lower` and `…_upper`, which differ where labels are missing.
+        rankings: Those that were drawn, in the order of the draw: the columns that name it, `items`, `labelled`, and
+            each metric between `…_lower` and `…_upper`, which differ where labels are missing.
         label_table: `rank` (stored row, from 1), `label`, `votes`, `positive_votes`.
         issues: See `streameval.labelling.issues`.
         summary: What evaluation.json and `--json` say.

@@ -58,7 +58,7 @@ class Checked:
         check: As typed.
         lower, upper: Bounds on the metric; NaN where it is undefined.
         outcome: "pass" where all that the bounds allow meets it, "fail" where nothing does; else "inconclusive", and so
-            it is wherever the bounds promise nothing.
+            it is wherever the bounds promise nothing, or perhaps no item has the score of the cutoff.
         labels: About how many labels in all would decide it (a forecast); None where that cannot be said, or nothing
             needs deciding.
     """
@@ -133,10 +133,11 @@ def check(study: str | os.PathLike[str], checks: Sequence[str]) -> Checks:
 def _checked(text: str, evaluation: Evaluation, labelled: int) -> Checked:
     metric, kind, cutoff, operator, wanted = _parsed(text)
     lower, upper = _bounds(text, evaluation, (metric, kind, cutoff))
-    outcome = _outcome(lower, upper, operator, wanted) if evaluation.curve.proves else "inconclusive"
+    unsure = not evaluation.curve.proves or (kind == "s" and not evaluation.curve.rank_at_score(cutoff)[0])
+    outcome = "inconclusive" if unsure else _outcome(lower, upper, operator, wanted)
     missing = int(evaluation.summary.get("account", {}).get("missing", 0))
     needed = None
-    if outcome == "inconclusive" and evaluation.curve.proves and not missing:
+    if outcome == "inconclusive" and not unsure and not missing:
         needed = _labels_needed((lower, upper), wanted, labelled, evaluation.curve.n_items)
     return Checked(text, lower, upper, outcome, needed)
 
@@ -188,6 +189,10 @@ def _bounds(text: str, evaluation: Evaluation, asked: tuple[str, str, str]) -> t
             f"check '{text}': there is no metric '{metric}' of a cutoff", did_you_mean(metric, [*METRICS, "yield"])
         )
     first, last = curve.rank_at_score(cutoff) if kind == "s" else _rank(text, cutoff, curve)
+    if not last:
+        raise InputError(
+            f"check '{text}': no item has score {cutoff} or a better one", "`streameval at` says which scores there are"
+        )
     return curve.between(first, last)[metric]
 
 

@@ -25,7 +25,7 @@ from streameval.study import Study
 from streameval.study.apply_cut import apply_cut
 from streameval.study.cut_files import Cut
 from streameval.study.judging import as_read, curve_of
-from streameval.study.missed import rest_of, sharing, with_rest
+from streameval.study.missed import refuse_overlap, rest_of, sharing, with_rest
 from streameval.study.provenance import way_out
 from streameval.study.result_files import Evaluation
 from streameval.types import Plan
@@ -60,7 +60,8 @@ def cut(
             returned; by default what `evaluate` was given.
         ranking: The ranking that was planned, where it lies in memory.
         apply: Another list with the same score: the cut is then of its items that score at least as well as the last
-            one above the cutoff. Nothing is proven of them; `Cut.proof` is what holds of the study's own list.
+            one above the cutoff. Nothing is proven of them; `Cut.proof` is what holds of the items of that score or
+            better in the study's own list, ties of it included.
 
     Returns:
         Cut: `Cut.write` writes its items.
@@ -80,16 +81,21 @@ def cut(
     plan, evaluation = folder.plan(), folder.evaluation()
     curve = evaluation.curve if misses is None else evaluation.curve.with_misses(misses)
     if misses_from is not None:
-        curve = _beside(plan, evaluation, Path(misses_from), misses)
+        curve = _beside(folder, plan, evaluation, Path(misses_from), misses)
         asked["misses_from"] = os.fspath(misses_from)
     _refuse_unproven(curve, folder.folder, plan, evaluation.summary)
     chosen = _at_score(plan, score, ranking) if score is not None else _chosen(curve, asked)
     if misses is not None:
         asked["misses"] = misses
     at = curve.at([chosen]).to_pylist()[0]
+    threshold = _score(plan, at, ranking)
+    if apply is not None and score is None and threshold is not None:  # a threshold keeps all items of its score
+        first, last = curve.rank_at_score(threshold) if curve.score is not None else (0, plan.n_items)
+        chosen = first if first == last else _at_score(plan, threshold, ranking)
+        at = curve.at([chosen]).to_pylist()[0]
     found = Cut(
         rank=chosen,
-        score=_score(plan, at, ranking),
+        score=threshold,
         holds={name: value for name, value in at.items() if name not in ("rank", "score")},
         claim=curve.claim,
         asked={name: str(value) for name, value in asked.items()},
@@ -102,11 +108,12 @@ def cut(
     return found if apply is None else apply_cut(found, apply)
 
 
-def _beside(plan: Plan, evaluation: Evaluation, folder: Path, misses: int | None) -> Curve:
+def _beside(study: Study, plan: Plan, evaluation: Evaluation, folder: Path, misses: int | None) -> Curve:
     """The curve of an evaluation, with half of δ kept for a study of what was never returned."""
     if misses is not None:
         raise InputError("misses were given as a number and as a study", "give one of them")
     rest = rest_of(folder, plan)
+    refuse_overlap(study, plan, rest)
     refuse_misses(plan, 1)
     summary, stored = evaluation.summary, evaluation.curve
     read_as = sharing(as_read(plan, Judging(assume=summary.get("assume"))), rest)

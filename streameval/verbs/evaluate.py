@@ -28,7 +28,7 @@ from streameval.slices.plan import refuse_misses, slice_results
 from streameval.stores.transfer import copied
 from streameval.study import Study
 from streameval.study.judging import as_read, half_width_of, slice_curves, tally_stored, whole_curve
-from streameval.study.missed import Rest, rest_of, sharing, with_rest
+from streameval.study.missed import Rest, refuse_overlap, rest_of, sharing, with_rest
 from streameval.study.missing import completed
 from streameval.study.result_files import Evaluation, evaluation_id
 from streameval.study.vote_store import Given, rows_of
@@ -79,6 +79,8 @@ def evaluate(
         if "per" in plan.notes:
             raise StudyError(f"{folder.folder}: is a study of many rankings", "evaluate it with evaluate_rankings")
         rest = None if misses_from is None else rest_of(Path(misses_from), plan)
+        if rest is not None:
+            refuse_overlap(folder, plan, rest)
         refuse_misses(plan, misses or int(rest is not None))
         return _evaluated(folder, plan, sources_of(labels), rest or misses, (columns, judging))
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
 from streameval.errors import InputError, StudyError
@@ -34,7 +35,8 @@ def freeze_judge(study: str | os.PathLike[str], labels: Sequence[Any] | Any, **o
 
     Raises:
         InputError: A source that cannot be read, answers outside [0, 1], two answers to one item, or about items that
-            the judge was not asked about; or there are labels already, which the judge might have seen.
+            the judge was not asked about; fewer than half of the items have an answer; or there are labels already,
+            which the judge might have seen.
         StudyError: The plan has no sample for a judge, or it has answered already, otherwise.
     """
     folder = Study(Path(study))
@@ -53,6 +55,11 @@ def freeze_judge(study: str | os.PathLike[str], labels: Sequence[Any] | Any, **o
         if folder.labels.sources():
             raise InputError(f"{study}: there are labels already, and its judge may have seen them",
                              "a judge answers first: plan into a new folder")  # fmt: skip
+        missing = int(np.sum(np.isnan(said)))
+        if 2 * missing > said.size:
+            raise InputError(f"{study}: its judge answered {said.size - missing:,} of {said.size:,} items, fewer than "
+                             "half, and none can be added once the answers are frozen",
+                             "give all of its answers at once; --judge-labels takes several files")  # fmt: skip
         frozen = answered(plan, method.reserve(plan)[0], codes, said).with_notes(grown_from=list(plan.study_ids))
         folder.grow_plan(frozen)
         return frozen

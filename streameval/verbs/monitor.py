@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import date
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -51,7 +52,7 @@ def monitor(
         studies: Folders of evaluated studies, in the order of their days. One that the history holds adds nothing.
         at_score: The cutoff: every item of this score or better; they are counted, by one scan of each list.
         at_rank: The cutoff: the first so many items.
-        precision: To keep: every day passes, fails or is inconclusive.
+        precision: To keep, as .9 or 90%: every day passes, fails or is inconclusive.
         confidence: By default .95.
         day: Day of a single study, as in 2026-11-22; by default the date in the name of its folder.
         allow: What may differ between days, of score, ascending, vote, prefer, label_error, assume and about.
@@ -63,18 +64,17 @@ def monitor(
 
     Raises:
         InputError: No cutoff or two, no day, a day before the last one, a cutoff outside a list.
-        StudyError: A study whose bounds promise nothing, or that asks another question; another study of a day.
+        StudyError: A study whose bounds promise nothing, or that asks another question; another study of a day; a
+            study, or a seed, that another day has.
     """
     folders = [studies] if isinstance(studies, str | os.PathLike) else list(studies)
     if not folders:
         raise InputError("no study is given")
     given = {"at_score": None if at_score is None else str(at_score), "at_rank": at_rank, "confidence": confidence,
-             "precision": None if precision is None else str(precision)}  # fmt: skip
-    if precision is not None:
-        target(precision, "precision")
+             "precision": None if precision is None else _share(precision)}  # fmt: skip
     if confidence is not None:
         check_confidence(confidence)
-    days = _days(folders, day)
+    days = days_of(folders, day)
     if out is None:
         return _with_studies(_begun(given), days, allow)
     path = Path(out)
@@ -102,7 +102,17 @@ def _same(path: Path, before: History, given: Mapping[str, Any]) -> History:
     return before
 
 
-def _days(folders: Sequence[str | os.PathLike[str]], day: date | str | None) -> list[tuple[date, str]]:
+def _share(precision: Any) -> str:
+    """A precision as a decimal: 90% and .90 are 0.9."""
+    text = str(precision).strip()
+    number = text.removesuffix("%")
+    if number != text and re.fullmatch(r"\d*\.?\d+", number):
+        text = str(Decimal(number) / 100)
+    return f"{float(target(text, 'precision')):.12g}"
+
+
+def days_of(folders: Sequence[str | os.PathLike[str]], day: date | str | None) -> list[tuple[date, str]]:
+    """The day of each study: the one that was given, or the last date in its path."""
     if day is not None and len(folders) > 1:
         raise InputError(f"one day was given for {len(folders)} studies", "leave it out where folders are named by day")
     return [(_day_of(os.fspath(folder), day), os.fspath(folder)) for folder in folders]
@@ -144,10 +154,35 @@ def _with_study(history: History, day: date, folder: str, allow: Sequence[str]) 
         other = "another evaluation of this plan" if known[day]["plan_id"] == plan.plan_id else known[day]["study"]
         raise StudyError(f"{folder}: the history has {other} for {day}", "a day counts once, as it was first seen")
     if known and day < max(known):
-        raise InputError(f"{folder}: is of {day}, and the history has {max(known)}", "give days in their order")
+        raise InputError(
+            f"{folder}: is of {day}, and the history has {max(known)}",
+            "give days in their order; a day that was forgotten needs a new history (--out FILE)",
+        )
+    _refuse_again(history, folder, plan, evaluation)
     settings = _asked(history, folder, _question(plan, evaluation), allow)
     history = replace(history, settings=settings)
     return history.with_day(_read(history, day, folder, plan, evaluation))
+
+
+def _refuse_again(history: History, folder: str, plan: Plan, evaluation: Evaluation) -> None:
+    """Refuse a study, or a draw, that the history has: the same evidence would count twice."""
+    seed = _seed(plan, evaluation)
+    for row in history.rows:
+        if row["plan_id"] in plan.study_ids:
+            raise StudyError(
+                f"{folder}: its plan is the one that the history has for {row['day']}",
+                "a study counts once; every day is planned anew, without --seed",
+            )
+        if seed is not None and row["seed"] == seed:
+            raise StudyError(
+                f"{folder}: was drawn with seed {seed}, as that of {row['day']}, so its draw is not a fresh one",
+                "plan without --seed, and with no seed in streameval.toml",
+            )
+
+
+def _seed(plan: Plan, evaluation: Evaluation) -> str | None:
+    """Seed of a draw; None where no chance is left, or versions share a draw by key and are not pooled."""
+    return None if evaluation.curve.claim.coverage == "exact" or plan.draw_by else str(plan.seed)
 
 
 def _question(plan: Plan, evaluation: Evaluation) -> dict[str, Any]:
@@ -183,8 +218,8 @@ def _read(history: History, day: date, folder: str, plan: Plan, evaluation: Eval
     number = len(history.rows) + 1
     level = _level(plan, evaluation, rank, 1 - float(share_of(history.delta, number)))
     labels = int(evaluation.summary["account"]["labelled"])
-    return Day(day, folder, plan.plan_id, evaluation.evaluation_id, plan.n_items, rank, labels, level,
-               _evidence(plan, evaluation, rank))  # fmt: skip
+    return Day(day, folder, plan.plan_id, evaluation.evaluation_id, _seed(plan, evaluation), plan.n_items, rank, labels,
+               level, _evidence(plan, evaluation, rank))  # fmt: skip
 
 
 def _counted(folder: str, curve: Curve, score: Any) -> int:
@@ -204,11 +239,11 @@ def _level(plan: Plan, evaluation: Evaluation, rank: int, confidence: float) -> 
 
 
 def _evidence(plan: Plan, evaluation: Evaluation, rank: int) -> tuple[FloatArray, FloatArray] | None:
-    """S of `streameval.curve.runs`; None where the method has none, or labels may be wrong."""
+    """S of `streameval.curve.runs`; None where the method has none, labels may be wrong, or draws share keys."""
     if evaluation.curve.claim.coverage == "exact":
         share = evaluation.curve.precision_at(rank).lower
         return -STAKES * share, -STAKES * (1 - share)
     method = method_of(plan)
-    if evaluation.summary["label_error"] or not isinstance(method, Multiplies):
+    if evaluation.summary["label_error"] or plan.draw_by or not isinstance(method, Multiplies):
         return None
     return method.evidence_at(plan, evaluation.labels, rank, STAKES / rank)

@@ -64,6 +64,8 @@ def plan(
         OutsideError: Another command has planned this study otherwise meanwhile: it was told that its plan
             is there.
     """
+    if "per" in parameters:
+        raise InputError("plan is of one ranking", "plan_rankings draws from a list that holds many (per)")
     folder = planned_study(study)
     before, known = planned_ids(folder), known_seed(folder, seed)
     if parameters.get("judge_sample") is not None and judge is not None:

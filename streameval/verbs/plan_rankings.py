@@ -58,6 +58,8 @@ def plan_rankings(
     for name in names or ("",):
         if name not in opened.columns():
             raise InputError(f"the ranking has no column '{name}'", did_you_mean(name, opened.columns()))
+        if name in ("items", "labelled"):
+            raise InputError(f"per is {name}: a column of rankings.parquet has that name", "rename the column")
     drawn = draw_rankings(opened, names, (rankings, at, chosen), progress)
     opened.rows.check_unchanged()
     # items are found where they are stored: to open the list again needs no score

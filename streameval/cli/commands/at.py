@@ -83,13 +83,14 @@ def _at_score(curve: Curve, score: str, span: tuple[int, int]) -> list[dict[str,
     """Rank of the cutoff at a score, which lies in `span`, and what is known of it wherever that is."""
     first, last = span
     rows = [_row("rank_at_score", score, (first, first if first == last else None, last))]
-    if last == 0:
+    if first == 0:  # perhaps it keeps no item
         return rows
-    if first == last:
-        return rows + _at_rank(curve, first, 1.0)
     known = curve.between(first, last)
-    shown = ("precision", "recall", "yield", "f1")
-    return rows + [_row(f"{name}_at_score", score, (known[name][0], None, known[name][1])) for name in shown]
+    shown = {"precision": curve.precision_at, "recall": curve.recall_at, "yield": curve.yield_at, "f1": curve.f_measure}
+    for name, at_rank in shown.items():
+        bounds = at_rank(first) if first == last else (known[name][0], None, known[name][1])
+        rows.append(_row(f"{name}_at_score", score, bounds))
+    return rows
 
 
 def _row(metric: str, argument: str, bounds: tuple[Any, Any, Any]) -> dict[str, Any]:
@@ -102,4 +103,4 @@ def _text(value: Any) -> str:
         return "unknown"
     if isinstance(value, float):
         return f"{value:,.1f}".removesuffix(".0") if abs(value) >= 1000 else f"{value:.6g}"
-    return str(value)
+    return f"{value:,}" if isinstance(value, int) else str(value)

@@ -48,7 +48,7 @@ def _number(value: float) -> str:
 
 
 def _needed(one: Checked) -> str:
-    return "" if one.labels is None else f"about {one.labels:,}"
+    return "" if one.labels is None else f"about {one.labels:,} in all"
 
 
 def _append(path: Path, title: str, rows: list[list[str]], said: str) -> None:

@@ -89,8 +89,14 @@ def _say_rankings(found: RankingsComparison, files: tuple[Path | None, Path | No
     if files != (None, None):
         raise InputError("--out and --plot are for curves", "--json prints every difference of many rankings")
     rows = found.differences.to_pylist()
-    only = (("a", found.only_a), ("b", found.only_b))
-    alone = "".join(f" {count:,} of {name} alone are left out." for name, count in only if count)
+    only = (("a", found.only_a, "b"), ("b", found.only_b, "a"))
+    alone = "".join(f" {count:,} that {name} alone has are left out, which favours {other}."
+                    for name, count, other in only if count)  # fmt: skip
+    if found.unlike:
+        alone += (
+            f" In {found.unlike:,} rankings a and b count another number of positives, so that only precision, success "
+            "and reciprocal rank can be compared: evaluate both with one table of --positives."
+        )
     cells = [
         [f"{row['metric']} {row['argument']}".strip(), *(difference_number(row[key], "-") for key in _PAIRED),
          row["higher"] or "-", f"{row['a_higher'] or 0:,}", f"{row['b_higher'] or 0:,}"] for row in rows
@@ -98,7 +104,8 @@ def _say_rankings(found: RankingsComparison, files: tuple[Path | None, Path | No
     head = ["", "a", "b", "a - b", "normal from", "to", "higher", "a wins", "b wins"]
     lines = [f"a: {found.a}", f"b: {found.b}", f"{found.rankings:,} rankings are in both.{alone}", "",
              *columns(head, cells), "", _paired(found.confidence)]  # fmt: skip
-    shown = {"a": found.a, "b": found.b, "rankings": found.rankings, "only_a": found.only_a, "only_b": found.only_b}
+    shown = {"a": found.a, "b": found.b, "rankings": found.rankings, "only_a": found.only_a, "only_b": found.only_b,
+             "unlike": found.unlike}  # fmt: skip
     output.say({**shown, "confidence": found.confidence, "differences": rows}, lines)
 
 

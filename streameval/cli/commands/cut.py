@@ -97,8 +97,8 @@ def _proven(found: Cut) -> list[str]:
     place = found.asked["apply"]
     return [
         f"The first {found.rank:,} of {found.plan.n_items:,} items of {place}: those of score {found.score} or better",
-        f"Nothing is proven of {place}: plan and label a study of it to know. What follows holds of the list that "
-        f"{found.study} is about, where the threshold is from.",
+        f"Nothing is proven of {place}: plan and label a study of it to know. What follows holds of the items of that "
+        f"score or better in the list that {found.study} is about.",
         "",
         *_known(found.proof),
     ]
@@ -109,7 +109,8 @@ def _known(found: Cut) -> list[str]:
 
     rows = [
         [name, *(_number(found.holds[key], form) for key in (f"{name}_lower", name, f"{name}_upper"))]
-        for name, form in (("precision", ".4f"), ("recall", ".4f"), ("yield", ",.0f"))
+        for name, form in (("precision", ".4f"), ("recall", ".4f"), ("f1", ".4f"), ("yield", ",.0f"))
+        if name != "f1" or "f_beta" in found.asked
     ]
     at = "" if found.score is None else f", score {found.score}"
     meaning = band_meaning(found.claim)

@@ -151,8 +151,16 @@ def _freeze(study: Path, sources: list[str], how: LabelFlags) -> tuple[Plan, dic
     counts = counts_of(plan)
     said = ", ".join(f"{name}: {items:,}" for name, items in counts.items() if items)
     head = f"The judge's answers are frozen ({sum(counts.values()):,} items; {said})."
+    missing = counts.get("no answer", 0)
+    warning = (
+        f"{missing / sum(counts.values()):.1%} of the items have no answer: they stay a class of their own for good."
+    )
     following = f"Next: streameval select {shlex.quote(str(study))} --export tasks.csv"
-    return plan, {"judge": counts, "next": following.removeprefix("Next: ")}, [head, following]
+    return (
+        plan,
+        {"judge": counts, "next": following.removeprefix("Next: ")},
+        [head, *[warning] * bool(missing), following],
+    )
 
 
 def _rehearse(study: Path, labels: list[str], publish: str | None, output: Output) -> None:

@@ -70,9 +70,9 @@ def exact(
     if publish is not None and out is None:
         raise InputError("--publish copies the files of a folder", "name the folder with --out DIR")
     if many != ManyFlags():
-        given = (labels, on, misses, tolerance, window, publish, batch.dry_run, engine)
-        alone = given == (None, None, 0, 0.0, None, None, False, EngineFlags())
-        exact_per(ranking, label, many if alone else None, flags, out, output)
+        others = {"--labels": labels, "--on": on, "--misses": misses, "--tolerance": tolerance, "--window": window,
+                  "--publish": publish, "--dry-run": batch.dry_run, "--engine": engine != EngineFlags()}  # fmt: skip
+        exact_per(ranking, label, (many, [name for name, given in others.items() if given]), flags, out, output)
         return
     if batch.dry_run:
         _rehearse((ranking, flags), label, labels, (out, publish), output)

@@ -33,13 +33,15 @@ def monitor(
         studies: Folders of evaluated studies, in the order of their days; one that the history has adds nothing.
         at_score: Cutoff: every item of this score or better; they are counted, by one scan of each list.
         at_rank: Cutoff: the first so many items.
-        precision: To keep: each day passes, fails (exit status 4 if it is the last one) or is inconclusive.
+        precision: To keep, as .9 or 90%: each day passes, fails (exit status 4 if it is the last) or is inconclusive.
         confidence: Of all bounds and changes together, whenever one looks (default .95).
         day: Day of a single study (default: the date in its folder's name).
         allow: What may differ between days, such as vote or score; may be repeated.
         out: history.parquet, to append to; history.html is beside it. What it was begun with need not be given again.
     """
     from streameval.reporting.history import COLUMNS, cells, sentences
+    from streameval.reporting.sentences import counted
+    from streameval.verbs.monitor import days_of
     from streameval.verbs.monitor import monitor as verb
 
     found = verb(studies, at_score=at_score, at_rank=at_rank, precision=precision, confidence=confidence, day=day,
@@ -50,7 +52,9 @@ def monitor(
             for row in found.table.select(kept).to_pylist()]  # fmt: skip
     lines = [*columns(COLUMNS, cells(found, _SHOWN)), "", *said]
     if out is not None:
-        lines.append(f"{out} and {out.with_suffix('.html')}: {found.table.num_rows:,} days")
+        lines.append(f"{out} and {out.with_suffix('.html')}: {counted(found.table.num_rows, 'day')}")
     output.say({"settings": found.settings.as_dict(), "days": rows, "said": said}, lines)
     last = rows[-1]
+    if str(max(days_of(studies, day))[0]) != last["day"]:
+        return EXIT_DONE  # earlier days again: the last one was judged by its own run
     return EXIT_FAILS if last["outcome"] == "fail" or last["change"] == "fall" else EXIT_DONE

@@ -72,10 +72,12 @@ def plan(
             --judge-sample asks a judge about a random part instead of reading a column.
     """
     if per is not None or rankings is not None:
-        alone = (by, judge, method, batch.dry_run) == (None, None, "loguniform", False)
-        if per is None or not alone or growth.given() or reuse.given():
-            raise InputError("--per and --rankings draw rankings, which no other way of planning does",
-                             "leave out --by, --judge, --method, --dry-run and what enlarges or reuses")  # fmt: skip
+        if per is None:
+            raise InputError("--rankings draws rankings", "name the columns that tell them apart with --per")
+        others = {"by": by, "judge": judge, "judge_classes": judge_classes, "method": method != "loguniform",
+                  "dry_run": batch.dry_run, **growth.given(), **reuse.given()}  # fmt: skip
+        if strangers := [f"--{name.replace('_', '-')}" for name, given in others.items() if given]:
+            raise InputError(f"--per draws rankings, and does not go with {', '.join(strangers)}", "leave it out")
         plan_per(ranking, study, (per, rankings, seed), parameters.given(), flags, output)
         return
     judged = {"judge": judge, "judge_classes": judge_classes}
@@ -201,6 +203,8 @@ def _stages(made: Plan) -> list[str]:
         said.append("This is the first batch; once it is answered and evaluated, `plan --continue` adds the second.")
     if made.judge_sample is not None and method.judge_sample is not None:
         said.append(f"A judge is asked about {made.judge_sample.num_rows:,} items first, and people after it.")
+        if method.judge_sample > made.n_items:
+            said.append(f"These are all there are: --judge-sample {method.judge_sample:,} asks for more.")
     return said
 
 

@@ -84,6 +84,10 @@ def select(
         lines.append(
             f"{made.fetched.tied_ranks:,} of them share their score with another item: the tie rule orders them."
         )
+        if 2 * made.fetched.tied_ranks > made.table.num_rows:
+            lines.append(
+                "Inside a run of equal scores the curve is of that order: another tie rule gives another curve."
+            )
     if made.fetched.equal_keys:
         lines.append(f"{made.fetched.equal_keys:,} items among those compared have no key of their own (--key).")
     if made.fetched.missing_scores:

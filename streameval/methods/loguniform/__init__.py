@@ -75,7 +75,7 @@ class LogUniform(Sampled):
         if self.judge_accuracy is not None and not 0 <= self.judge_accuracy <= 1:
             raise InputError(f"judge-accuracy is {self.judge_accuracy}, outside [0, 1]", "0.9 is right on 90 %")
         if self.judge_sample is not None and self.judge_sample < 1:
-            raise InputError(f"judge-sample is {self.judge_sample:,} items", "200000 is much")
+            raise InputError(f"judge-sample is {self.judge_sample:,} items", "ask about more items than people label")
         asked = {"looks": self.looks > 1, "batches": self.batches > 1, "adaptive": self.adaptive}
         if len(given := [name for name, there in asked.items() if there]) > 1:
             raise InputError(f"{given[0]} does not go with {given[1]}", "leave out one of them")

@@ -51,7 +51,10 @@ def densities(ends: Int64Array, most: float, drawn: FloatArray, found: FloatArra
 
 
 def _needed(precision: FloatArray, variance: FloatArray) -> FloatArray:
-    """Density at which √(variance · L/c) + L/2c is the same share of precision, up to a factor."""
+    """Density c at which √(variance · L/c) + L/2c is .08 of precision, with L = `_LOG_ODDS`.
+
+    .08 is about the default half-width; only the ratio of two such densities is used, and it depends on .08 little.
+    """
     root = np.sqrt(_LOG_ODDS * variance)
     inverse = (np.sqrt(root**2 + 2 * _LOG_ODDS * 0.08 * precision) - root) / _LOG_ODDS
     return np.asarray(1 / inverse**2)

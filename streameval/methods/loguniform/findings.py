@@ -37,7 +37,8 @@ def _judge_sentence(curve: Curve) -> tuple[str, ...]:
     if found is None or found["share"] is None:
         return ()
     reached, without = curve.half_width().alpha, found["half_width_without"]
-    told = f"The judge '{found['column']}' agrees with {found['share']:.1%} of {found['labels']:,} labels."
+    who = "The judge" if found["column"] == "judge" else f"The judge '{found['column']}'"
+    told = f"{who} agrees with people on {found['share']:.1%} of {found['labels']:,} items."
     if not 0 < reached < without:
         return (f"{told} The bounds are no narrower for it.",)
     more = f"to reach that without it takes about {(without / reached) ** 2:.1f} times the labels"

@@ -52,7 +52,9 @@ class Uniform(Sampled):
     summary: ClassVar[str] = "uniformly random ranks, the baseline: for one rank (--at) or the whole curve"
     variants: ClassVar[tuple[dict[str, Any], ...]] = tuple({"interval": name} for name in INTERVALS)
 
-    at: int | None = option(None, "Estimate the precision of the first so many items only.")
+    at: int | None = option(
+        None, "Estimate the precision of the first so many items only. With --per: how many of each ranking to label."
+    )
     interval: Interval = option("hoeffding", "The interval that becomes the curve.")
 
     def __post_init__(self) -> None:

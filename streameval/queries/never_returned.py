@@ -1,0 +1,99 @@
+"""Positives that rankings never returned: a table beside the list, such as one of relevance judgements."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+
+import numpy as np
+import pyarrow as pa
+
+from streameval.errors import InputError, NoRowsError, did_you_mean
+from streameval.kernels.segments import NEVER
+from streameval.order.tie_hashes import key_hashes
+from streameval.queries.batches import NOTHING, Batch, ManyRows, grades, plain_type
+from streameval.rankings import open_ranking
+from streameval.rankings.ranking import Ranking
+from streameval.rows.options import RankingOptions
+from streameval.rows.units import Unit
+from streameval.typing import BoolArray, Int64Array, UInt64Array
+
+_PLACE = "the table of positives"
+_ODD = np.uint64(0x9E3779B97F4A7C15)
+
+
+def never_returned(rows: ManyRows) -> tuple[ManyRows, list[Batch]]:
+    """Read the table of positives: the list, to be read with what the table asks of it, and the items of the table.
+
+    Where the table names its items, rows of grade 0 are passed over, so that a table of relevance judgements can be
+    given as it is; without names they are refused (InputError), as is a table that cannot be used.
+    """
+    options, given = rows.options, rows.options.positives
+    try:
+        opened = open_ranking(os.fspath(given) if isinstance(given, os.PathLike) else given, RankingOptions())
+    except NoRowsError:  # every positive was returned
+        return rows, []
+    known = opened.columns()
+    for name in options.per:
+        if name not in known:
+            raise InputError(f"{_PLACE} has no column '{name}'", did_you_mean(name, known))
+    kinds = list(rows.names)
+    if options.item in known and rows.item is not None:
+        kinds.append(pa.field(str(options.item), rows.item))
+    for one in kinds:
+        _refuse_other_type(opened, one)
+    graded = rows.rows.label in known
+    found = [_read(rows, unit, kinds, graded) for unit in opened.rows.units(options.per[0])]
+    return replace(rows, ungraded=not graded and any(one.rows for one in found)), found
+
+
+def _refuse_other_type(opened: Ranking, wanted: pa.Field) -> None:
+    """Refuse a column whose values would be compared with those of another type."""
+    for place, kind in opened.rows.types(wanted.name):
+        own = plain_type(kind)
+        if own != wanted.type and not (pa.types.is_integer(own) and pa.types.is_integer(wanted.type)):
+            raise InputError(f"{place}: '{wanted.name}' is {kind}, and {wanted.type} in the list",
+                             "write both with one type")  # fmt: skip
+
+
+def _read(rows: ManyRows, unit: Unit, kinds: list[pa.Field], graded: bool) -> Batch:
+    table = unit.read([one.name for one in kinds])
+    try:
+        table = pa.table([table.column(one.name).cast(one.type) for one in kinds], schema=pa.schema(kinds))
+    except pa.ArrowException as error:
+        raise InputError(f"{unit.place}: {' '.join(str(error).split())}") from None
+    low, high = rows.identities(table.select(rows.names.names), unit.place)
+    label, items = rows.rows.label, NOTHING
+    grade = grades(unit.read([label]).column(0), label, unit.place) if graded else np.ones(unit.rows, np.uint8)
+    named = len(kinds) > len(rows.names)
+    if named:
+        item = table.select([str(rows.options.item)])
+        if item.column(0).null_count:
+            raise InputError(f"{unit.place}: {item.column(0).null_count:,} rows have no {rows.options.item} (null)")
+        items = key_hashes(item)
+    elif rows.options.item is not None:
+        items = np.zeros(unit.rows, np.uint64)
+    if not named and np.any(grade == 0):
+        raise InputError(f"{unit.place}: {int(np.sum(grade == 0)):,} labels are 0",
+                         "leave them out, or name the items with --item: they are passed over then")  # fmt: skip
+    carried = {name: table.column(name) if name in rows.names.names else pa.array([""] * unit.rows, pa.large_string())
+               for name in rows.carried}  # fmt: skip
+    batch = Batch(low, high, np.zeros(unit.rows, np.uint64), grade | NEVER, items, pa.table(carried))
+    return batch.taken(np.flatnonzero(grade)) if np.any(grade == 0) else batch
+
+
+def left_out(batch: Batch, which: Int64Array) -> BoolArray:
+    """Rows of the table of positives whose item the ranking returned, or that name it again.
+
+    Args:
+        which: Number of each row's ranking.
+    """
+    never = (batch.labels & NEVER) > 0
+    gone: BoolArray = np.zeros(batch.rows, np.bool_)
+    if batch.items.size and never.any() and batch.items[never].any():
+        pair: UInt64Array = batch.items + which.astype(np.uint64) * _ODD
+        known = np.isin(pair[never], pair[~never])
+        again = np.ones(known.size, np.bool_)
+        again[np.unique(pair[never], return_index=True)[1]] = False
+        gone[never] = known | again
+    return gone

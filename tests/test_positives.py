@@ -1,0 +1,61 @@
+"""Positives that rankings never returned: tables of relevance judgements, and what cannot be one."""
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import streameval
+from streameval import InputError, RankingOptions
+from streameval.cli import run
+
+RUNS = {"q": ["x", "x", "x", "y", "y"], "doc": ["a", "b", "c", "a", "d"], "score": [3.0, 2, 1, 2, 1],
+        "label": [1, 0, 2, 0, 0]}  # fmt: skip
+QRELS = {"q": ["x", "x", "x", "x", "y", "x"], "doc": ["a", "c", "e", "b", "e", "e"], "label": [1, 2, 1, 0, 1, 1]}
+
+
+def evaluated(tmp_path, positives, **options):
+    pq.write_table(pa.table(positives), tmp_path / "qrels.parquet")
+    found = streameval.exact(pa.table(RUNS), per="q", label="label", at=[2], positives=tmp_path / "qrels.parquet",
+                             options=RankingOptions("score"), **options)  # fmt: skip
+    return {row["q"]: row for row in found.rankings.to_pylist()}, found.summary
+
+
+@pytest.mark.parametrize("ties", ["all", "trec_eval"])
+def test_what_a_ranking_returned_is_no_miss(tmp_path, ties):
+    rows, summary = evaluated(tmp_path, QRELS, item="doc", ties=ties)
+    assert [(rows[q]["positives"], rows[q]["misses"]) for q in "xy"] == [(2, 1), (0, 1)]
+    assert rows["x"]["average_precision"] == pytest.approx((1 + 2 / 3) / 3)
+    assert summary["positives_left_out"] == 3  # a and c were returned, e is there twice
+
+
+def test_the_command_says_how_many_were_left_out(tmp_path, capsys):
+    pq.write_table(pa.table(RUNS), tmp_path / "runs.parquet")
+    pq.write_table(pa.table(QRELS), tmp_path / "qrels.parquet")
+    arguments = ["exact", str(tmp_path / "runs.parquet"), "--per", "q", "--label", "label", "--score", "score"]
+    arguments += ["--positives", str(tmp_path / "qrels.parquet")]
+    assert run([*arguments, "--item", "doc"]) == 0
+    assert "3 rows of the table of positives were left out" in " ".join(capsys.readouterr().out.split())
+    assert run(arguments) == 2
+    assert "1 labels are 0" in capsys.readouterr().err
+    assert run([*arguments[:-2], "--tolerance", "0.1"]) == 2
+    assert "--tolerance is for one ranking" in capsys.readouterr().err
+    assert run([*arguments[:2], "--label", "label", "--gain", "exponential"]) == 2
+    assert "--gain is of many rankings, and goes with --per" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("positives", "said"),
+    [({"x": [1]}, "no column 'q'"), ({"q": [1], "label": [1]}, "'q' is int64, and large_string in the list"),
+     ({"q": ["x"], "doc": [1], "label": [1]}, "'doc' is int64"), ({"q": ["x"]}, "has no grades"),
+     ({"q": ["x"], "doc": [None], "label": [1]}, "doc")],
+    ids=["no ranking", "other names", "other items", "no grades", "no item"],
+)  # fmt: skip
+def test_what_cannot_be_used_is_one_line(tmp_path, positives, said):
+    with pytest.raises(InputError, match=said) as caught:
+        evaluated(tmp_path, positives, item="doc")
+    assert "\n" not in str(caught.value)
+
+
+def test_an_empty_table_is_no_miss(tmp_path):
+    rows, summary = evaluated(tmp_path, pa.table(QRELS).slice(0, 0), item="doc")
+    assert (rows["x"]["misses"], summary["misses"], summary["rankings"]) == (0, 0, 2)

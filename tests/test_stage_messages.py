@@ -1,0 +1,106 @@
+"""What the command line says of a judge's sample, of ties and of bounds that prove nothing."""
+
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import streameval
+from streameval.cli import run
+from streameval.study import Study
+
+N = 2_000
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    score = np.repeat(np.arange(4.0), N // 4)
+    pq.write_table(pa.table({"item": np.arange(N), "score": score, "word": ["yes", "no"] * (N // 2)}), "list.parquet")
+
+
+def planned(*more):
+    return run(["plan", "list.parquet", "--study", "s", "--seed", "4", "--budget", "100", *more])
+
+
+def judged(where, values=0.25):
+    """A judge's answers to some of what it is asked."""
+    rank = Study(Path("s")).plan().judge_sample.column("rank").to_numpy()
+    pq.write_table(pa.table({"rank": rank, "label": np.full(rank.size, values)}).filter(where(rank)), "said.parquet")
+    return run(["evaluate", "s", "--judge-labels", "said.parquet"])
+
+
+def test_a_judge_who_answered_for_fewer_than_half_is_not_frozen(capsys):
+    assert planned("--judge-sample", "1000") == 0
+    assert run(["select", "s", "--export-judge", "judge.csv"]) == 0
+    before = Study(Path("s")).plan().plan_id
+    capsys.readouterr()
+    assert judged(lambda rank: pa.array(np.arange(rank.size) < 0.49 * rank.size)) == 2
+    said = capsys.readouterr().err
+    assert "fewer than half" in said
+    assert "--judge-labels takes several files" in said
+    assert Study(Path("s")).plan().plan_id == before
+    assert judged(lambda rank: pa.array(np.arange(rank.size) % 4 > 0)) == 0
+    assert "25.0% of the items have no answer: they stay a class of their own for good." in capsys.readouterr().out
+
+
+def test_answers_after_the_freeze_are_told_apart(capsys):
+    assert planned("--judge-sample", "1000") == 0
+    assert judged(lambda rank: pa.array(np.arange(rank.size) >= 3)) == 0
+    rank = Study(Path("s")).plan().judge_sample.column("rank").to_numpy()
+    capsys.readouterr()
+    said = np.full(rank.size, 0.25)
+    said[[5, 6]] = 0.75
+    assert judged(lambda rank: pa.array(np.ones(rank.size, bool)), said) == 2
+    told = capsys.readouterr().err
+    assert "3 items had no answer then, 2 items have another" in told
+    assert judged(lambda rank: pa.array(np.arange(rank.size) >= 4)) == 2
+    assert "are frozen: 1 items have none now" in capsys.readouterr().err
+
+
+def test_a_sample_of_more_items_than_there_are_is_all_of_them(capsys):
+    assert planned("--judge-sample", "5000") == 0
+    assert "These are all there are: --judge-sample 5,000 asks for more." in capsys.readouterr().out
+    assert planned("--judge-sample", "0") == 2
+    assert "ask about more items than people label" in capsys.readouterr().err
+
+
+def test_a_judge_in_words_is_told_which_values_are_understood(capsys):
+    assert planned("--judge", "word") == 2
+    assert "write 'yes' as 1 and 'no' as 0" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("score", "tied"), [("score", True), ("item", False)])
+def test_a_curve_inside_ties_is_said_to_be_of_the_order_of_the_tie_rule(score, tied, capsys):
+    assert planned("--score", score) == run(["select", "s"]) == 0
+    assert ("another tie rule gives another curve" in capsys.readouterr().out) == tied
+
+
+def test_a_judge_is_not_named_by_a_column_that_is_none(capsys):
+    assert planned("--judge-sample", "1000") == 0
+    assert judged(lambda rank: pa.array(np.ones(rank.size, bool))) == 0
+    ranks = Study(Path("s")).plan().ranks
+    found = streameval.evaluate("s", labels=pa.table({"rank": ranks, "label": ranks % 4 == 0}))
+    assert f"The judge agrees with people on {np.mean(ranks % 4 != 0):.1%} of {ranks.size:,} items." in str(
+        found.curve.findings
+    )
+
+
+def test_where_no_positive_is_proven_no_half_is_forecast(capsys):
+    assert planned() == run(["select", "s"]) == 0
+    ranks = Study(Path("s")).plan().ranks
+    pq.write_table(pa.table({"rank": ranks, "label": (ranks > N / 2).astype(np.int8)}), "labels.parquet")
+    assert run(["evaluate", "s", "--labels", "labels.parquet"]) == 0
+    told = capsys.readouterr().out
+    found = Study(Path("s")).evaluation()
+    half = found.summary["half_width"]
+    low, _, high = found.curve.precision_at(half["rank"])
+    assert (low, half["alpha"], half["labels_for_half"]) == (0, 1, None)
+    line = f"No positive is proven among the first {half['rank']:,} items: precision there may be 0"
+    assert f"{line}, and is at most {high:.2%}." in told
+    assert "Half-width reached" not in told
+    assert "Half of it would take" not in told
+    assert run(["labels", "s"]) == 0
+    assert f"{line}." in capsys.readouterr().out
