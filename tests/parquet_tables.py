@@ -68,6 +68,11 @@ def tables(draw, n_rows=(1, 120)):
     return pa.table(columns)
 
 
+def pages_of(rows):
+    """Options by which pyarrow ends a page after so many values: the size is looked at once a batch."""
+    return {"write_batch_size": rows, "data_page_size": 1}
+
+
 def _cuts_pages_by_rows():
     try:
         pq.write_table(pa.table({"a": [1]}), pa.BufferOutputStream(), max_rows_per_page=1)

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
+from parquet_tables import pages_of
 
 from streameval.cli import run
 from streameval.cli.batch import duration
@@ -51,7 +52,7 @@ def test_a_rehearsal_counts_pages_and_bytes(tmp_path, capsys):
     path = tmp_path / "r.parquet"
     n = 20_000
     table = pa.table({"id": range(n), "conf": [1 - i / n for i in range(n)]})
-    pq.write_table(table, path, max_rows_per_page=100, write_page_index=True, use_dictionary=False)
+    pq.write_table(table, path, write_page_index=True, use_dictionary=False, **pages_of(100))
     assert run(["plan", str(path), "--study", str(tmp_path / "s"), *SMALL]) == 0
     capsys.readouterr()
     assert run(["select", str(tmp_path / "s"), "--dry-run", "--json"]) == 0

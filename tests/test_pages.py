@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import HealthCheck, given, reject, settings
 from hypothesis import strategies as st
-from parquet_tables import tables, types, write_options
+from parquet_tables import pages_of, tables, types, write_options
 
 from streameval.cli import run
 from streameval.errors import InputError
@@ -108,7 +108,7 @@ def sorted_list(path, n=5000, score=None, **options):
     """Scores with ties; the item is its own rank."""
     score = np.sort(np.random.default_rng(3).integers(0, n // 3, n))[::-1] / 8 if score is None else score
     table = pa.table({"item": np.arange(1, n + 1), "conf": score, "text": [f"text {i}" * 3 for i in range(n)]})
-    defaults = {"row_group_size": 900, "max_rows_per_page": 50, "write_page_index": True, "use_dictionary": False}
+    defaults = {"row_group_size": 900, "write_page_index": True, "use_dictionary": False, **pages_of(50)}
     pq.write_table(table, path, **(defaults | options))
     return score
 
@@ -157,7 +157,7 @@ def test_an_index_that_lies_is_an_error_that_names_the_place(tmp_path, change, m
 def test_nested_pages_are_held_to_their_rows_too(tmp_path):
     path = tmp_path / "r.parquet"
     table = pa.table({"tags": [[i, i] * (i % 3) for i in range(1000)]})
-    pq.write_table(table, path, max_rows_per_page=50, write_batch_size=10, data_page_size=200, write_page_index=True)
+    pq.write_table(table, path, write_batch_size=10, data_page_size=200, write_page_index=True)
     _, _, index = offset_index(path, 0)
     assert len(index[1][1][1]) > 3
     lie(path, lambda pages: pages[2].update({3: (6, pages[2][3][1] + 1)}))
@@ -171,7 +171,7 @@ def test_checksums_are_verified(tmp_path, kind):
     table = pa.table({"tags": pa.array([[i] for i in range(4000)]) if kind == "whole" else pa.array(range(4000))})
     pq.write_table(
         table, path, write_page_index=kind == "index", write_page_checksum=True, use_dictionary=False,
-        compression="none", max_rows_per_page=500,
+        compression="none", **pages_of(500),
     )  # fmt: skip
     ranks = np.array([3, 1700])
     assert open_ranking(str(path)).fetch(ranks, ["tags"]).table.num_rows == 2
@@ -230,7 +230,7 @@ def test_real_lists_read_by_pages_and_by_row_groups_alike(real, tmp_path):
         found = []
         for index in (True, False):
             path = tmp_path / f"{name}-{index}.parquet"
-            pq.write_table(table, path, write_page_index=index, max_rows_per_page=500, row_group_size=50_000)
+            pq.write_table(table, path, write_page_index=index, **pages_of(500), row_group_size=50_000)
             found.append(check(path, ranks))
         assert found[0].table.equals(found[1].table)
         assert found[0].fallbacks == ()
@@ -254,7 +254,7 @@ def test_old_maps_are_read_by_pages(tmp_path):
     """Spark's old writer marks the group inside of a map, not only the map."""
     path = tmp_path / "r.parquet"
     table = pa.table({"m": pa.array([[("k", i)] * (i % 3) for i in range(500)], pa.map_(pa.string(), pa.int64()))})
-    pq.write_table(table, path, max_rows_per_page=50, write_page_index=True, store_schema=False)
+    pq.write_table(table, path, **pages_of(50), write_page_index=True, store_schema=False)
     raw = path.read_bytes()
     length = int.from_bytes(raw[-8:-4], "little")
     footer, _ = thrift.read_struct(raw[-8 - length : -8])
