@@ -6,6 +6,7 @@ import shutil
 import subprocess
 import sys
 
+import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -17,6 +18,8 @@ from streameval.stores import atomic
 
 SMALL = ["--method", "paula", "--epsilon", "0.1", "--window", "20"]
 BEYOND = str(2**63)
+# DuckDB 1 parses this statement, and our own guard refuses it
+REFUSED = "syntax error" if int(duckdb.__version__.split(".")[0]) > 1 else "is not allowed"
 
 
 @pytest.fixture(scope="module")
@@ -41,7 +44,7 @@ def home(one_ranking, tmp_path_factory):
         (("plan", "LIST", "--study", "new", "--seed", "1" + "0" * 20), "'100000000000000000000' is beyond 2^63"),
         (("select", "STUDY", "--export", "t.csv", "--repeats", "100000"), "repeats is 100,000, above the"),
         (("sql", "STUDY", "UPDATE EXTENSIONS"), "UPDATE is not allowed"),
-        (("sql", "STUDY", "EXPLAIN UPDATE EXTENSIONS"), "syntax error"),
+        (("sql", "STUDY", "EXPLAIN UPDATE EXTENSIONS"), REFUSED),
         (("plan", "s3://", "--study", "new"), "there is no bucket in it"),
         (("plan", "s3://key:word@bucket/x", "--study", "new"), "a name or secret before the bucket"),
     ],
