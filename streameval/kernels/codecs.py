@@ -9,6 +9,19 @@ from streameval.kernels.thrift import Bytes
 
 
 @kernel
+def _length(raw: Bytes, at: int, length: int) -> tuple[int, int]:
+    """A length, which goes on at `at` where it is 15, and the position after it; -1 where it does not end in time."""
+    more = 255 if length == 15 else 0
+    while more == 255:
+        if at >= raw.size:
+            return length, -1
+        more = int(np.int64(raw[at]))
+        length += more
+        at += 1
+    return length, at
+
+
+@kernel
 def lz4_size(raw: Bytes) -> int:
     """Bytes that a block of LZ4 decompresses to; -1 where it ends in the middle of a sequence.
 
@@ -19,26 +32,15 @@ def lz4_size(raw: Bytes) -> int:
         token = int(np.int64(raw[at]))
         at += 1
         literals, match = token >> 4, token & 15
-        if literals == 15:
-            more = 255
-            while more == 255:
-                if at >= raw.size:
-                    return -1
-                more = int(np.int64(raw[at]))
-                literals += more
-                at += 1
+        literals, at = _length(raw, at, literals)
+        if at < 0:
+            return -1
         at += literals
         size += literals
         if at >= raw.size:  # the last sequence has no match
             return size if at == raw.size else -1
-        at += 2
-        if match == 15:
-            more = 255
-            while more == 255:
-                if at >= raw.size:
-                    return -1
-                more = int(np.int64(raw[at]))
-                match += more
-                at += 1
+        match, at = _length(raw, at + 2, match)
+        if at < 0:
+            return -1
         size += match + 4
     return -1
