@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Callable, Mapping
 from typing import Any
 
-import duckdb
 import pyarrow as pa
 
-from streameval.errors import InputError, outside_trouble
 from streameval.labelling.duckdb_session import literal
 from streameval.rows import Rows
-from streameval.study.database.writer import STORAGE
+from streameval.study.database.writer import new_database
 
 TABLES = {
     "rankings": "One row per ranking: its name, items, positives, misses (positives that it never returned), and each "
@@ -63,24 +60,11 @@ def plain_database(given: Callable[[], Mapping[str, Any]], comments: Mapping[str
     """Give the writer of a DuckDB file of some tables, or readers of them, each with a comment."""
 
     def write(path: str) -> None:
-        os.unlink(path) if os.path.exists(path) else None
-        try:
-            with duckdb.connect() as connection:
-                connection.execute(f"ATTACH {literal(path)} AS study (STORAGE_VERSION '{STORAGE}')")
-                connection.execute("USE study")
-                for name, rows in given().items():
-                    connection.register("se_given", rows)
-                    connection.execute(f"CREATE TABLE {name} AS SELECT * FROM se_given")
-                    connection.unregister("se_given")
-                    connection.execute(f"COMMENT ON TABLE {name} IS {literal(comments[name])}")
-                connection.execute("USE memory")
-                connection.execute("DETACH study")
-        except duckdb.Error as error:
-            raise outside_trouble(error, "study.duckdb") or InputError(
-                f"study.duckdb cannot be written ({error})"
-            ) from error
-        finally:
-            if os.path.exists(f"{path}.wal"):
-                os.unlink(f"{path}.wal")
+        with new_database(path) as connection:
+            for name, rows in given().items():
+                connection.register("se_given", rows)
+                connection.execute(f"CREATE TABLE {name} AS SELECT * FROM se_given")
+                connection.unregister("se_given")
+                connection.execute(f"COMMENT ON TABLE {name} IS {literal(comments[name])}")
 
     return write

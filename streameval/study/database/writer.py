@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 
 import duckdb
 import pyarrow as pa
@@ -13,7 +14,7 @@ from streameval.labelling.duckdb_session import literal, quote, unique_names
 from streameval.study.database.comments import BOUNDS, TABLES, comment_of
 from streameval.study.database.macros import statements
 
-STORAGE = "v1.2.0"
+_STORAGE = "v1.2.0"
 
 
 def database(tables: Mapping[str, pa.Table], caution: str = "") -> Callable[[str], None]:
@@ -29,29 +30,36 @@ def database(tables: Mapping[str, pa.Table], caution: str = "") -> Callable[[str
     """
 
     def write(path: str) -> None:
-        os.unlink(path) if os.path.exists(path) else None
-        try:
-            with duckdb.connect() as connection:
-                connection.execute(f"ATTACH {literal(path)} AS study (STORAGE_VERSION '{STORAGE}')")
-                connection.execute("USE study")
-                for name, table in tables.items():
-                    _add(connection, name, table, caution if name in BOUNDS else "")
-                slices = _kind(tables["slice_curve"]) if "slice_curve" in tables else "absent"
-                (about,) = tables["provenance"].select(["estimates", "misses", "misses_upper"]).to_pylist()
-                missed = "known" if about["misses"] == about["misses_upper"] else "bounded"
-                for statement in statements(_kind(tables["curve"]), slices, about["estimates"], caution, missed):
-                    connection.execute(statement)
-                connection.execute("USE memory")
-                connection.execute("DETACH study")
-        except duckdb.Error as error:
-            raise outside_trouble(error, "study.duckdb") or InputError(
-                f"study.duckdb cannot be written ({error})"
-            ) from error
-        finally:
-            if os.path.exists(f"{path}.wal"):
-                os.unlink(f"{path}.wal")
+        with new_database(path) as connection:
+            for name, table in tables.items():
+                _add(connection, name, table, caution if name in BOUNDS else "")
+            slices = _kind(tables["slice_curve"]) if "slice_curve" in tables else "absent"
+            (about,) = tables["provenance"].select(["estimates", "misses", "misses_upper"]).to_pylist()
+            missed = "known" if about["misses"] == about["misses_upper"] else "bounded"
+            for statement in statements(_kind(tables["curve"]), slices, about["estimates"], caution, missed):
+                connection.execute(statement)
 
     return write
+
+
+@contextmanager
+def new_database(path: str) -> Iterator[duckdb.DuckDBPyConnection]:
+    """Write a DuckDB file, which is whole when the block ends; what is there is replaced."""
+    os.unlink(path) if os.path.exists(path) else None
+    try:
+        with duckdb.connect() as connection:
+            connection.execute(f"ATTACH {literal(path)} AS study (STORAGE_VERSION '{_STORAGE}')")
+            connection.execute("USE study")
+            yield connection
+            connection.execute("USE memory")
+            connection.execute("DETACH study")
+    except duckdb.Error as error:
+        raise outside_trouble(error, "study.duckdb") or InputError(
+            f"study.duckdb cannot be written ({error})"
+        ) from error
+    finally:
+        if os.path.exists(f"{path}.wal"):
+            os.unlink(f"{path}.wal")
 
 
 def _kind(curve: pa.Table) -> str:
