@@ -73,13 +73,7 @@ def plan(
     judges = _judge(judge if parameters.get("judge_sample") is None else "judge", judge_classes)
     how = Drawing(method, fresh_seed() if known is None else known, by, judges)
     drawn, _ = draw(ranking, how, options, parameters, progress)
-    with folder.planning():
-        now = planned_ids(folder)
-        if now != before and drawn.plan_id not in now:
-            raise OutsideError(
-                f"{folder.folder}: another command has planned it meanwhile", "run the same command again"
-            )
-        folder.save_plan(drawn)
+    save_unless_planned(folder, before, drawn)
     return drawn
 
 
@@ -95,6 +89,17 @@ def planned_study(study: str | os.PathLike[str]) -> Study:
     if not os.fspath(study):
         raise InputError("the study's name is empty", "name a folder; '.' is the current one")
     return Study(Path(study))
+
+
+def save_unless_planned(study: Study, before: tuple[str, ...], plan: Plan) -> None:
+    """Save a new plan, unless another command has planned otherwise since the study held the ids `before`."""
+    with study.planning():
+        now = planned_ids(study)
+        if now != before and plan.plan_id not in now:
+            raise OutsideError(
+                f"{study.folder}: another command has planned it meanwhile", "run the same command again"
+            )
+        study.save_plan(plan)
 
 
 def planned_ids(study: Study) -> tuple[str, ...]:

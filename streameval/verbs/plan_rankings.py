@@ -7,14 +7,14 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from streameval.errors import InputError, OutsideError, did_you_mean
+from streameval.errors import InputError, did_you_mean
 from streameval.methods.top_items import TopItems
 from streameval.progress import Progress, silent
 from streameval.queries.draw import draw_rankings, plan_table
 from streameval.rankings import open_ranking
 from streameval.rows.options import RankingOptions
 from streameval.types import Plan
-from streameval.verbs.plan import fresh_seed, known_seed, planned_ids, planned_study
+from streameval.verbs.plan import fresh_seed, known_seed, planned_ids, planned_study, save_unless_planned
 
 
 def plan_rankings(
@@ -69,11 +69,5 @@ def plan_rankings(
         method.name, vars(method), opened.n_items, chosen, plan_table(drawn), stored.description(), notes,
         stored.location(),
     )  # fmt: skip
-    with folder.planning():
-        now = planned_ids(folder)
-        if now != before and made.plan_id not in now:
-            raise OutsideError(
-                f"{folder.folder}: another command has planned it meanwhile", "run the same command again"
-            )
-        folder.save_plan(made)
+    save_unless_planned(folder, before, made)
     return made
