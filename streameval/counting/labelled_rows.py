@@ -182,18 +182,24 @@ def in_order(pool: Executor, work: Callable[[T], R], items: Iterable[T], ahead: 
             one.cancel()
 
 
-def _labels(column: pa.ChunkedArray, name: str, unit: Unit) -> UInt8Array:
-    """0/1 as bytes."""
+def label_numbers(column: pa.ChunkedArray, name: str, place: str, wanted: str) -> AnyArray:
+    """Labels as numbers, booleans as bytes; an `InputError` where one is missing, or the column is of another type."""
     if column.null_count:
         row = int(np.argmax(column.is_null().to_numpy()))
-        raise InputError(f"{unit.place}, row {row:,}: {column.null_count:,} labels are missing",
+        raise InputError(f"{place}, row {row:,}: {column.null_count:,} labels are missing",
                          "an exact evaluation needs the label of every item")  # fmt: skip
     kind = column.type
     if pa.types.is_boolean(kind):
         return np.asarray(column.cast(pa.uint8()).to_numpy(), dtype=np.uint8)
     if not (pa.types.is_integer(kind) or pa.types.is_floating(kind)):
-        raise InputError(f"{unit.place}: column '{name}' is {kind}, not 0/1 or a boolean")
+        raise InputError(f"{place}: column '{name}' is {kind}, {wanted}")
     values: AnyArray = column.to_numpy()
+    return values
+
+
+def _labels(column: pa.ChunkedArray, name: str, unit: Unit) -> UInt8Array:
+    """0/1 as bytes."""
+    values = label_numbers(column, name, unit.place, "not 0/1 or a boolean")
     with np.errstate(invalid="ignore"):
         narrow = values.view(np.uint8) if values.dtype.itemsize == 1 else values.astype(np.uint8)
     if values.dtype.itemsize == 1 and (not narrow.size or narrow.max() <= 1):

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import pyarrow as pa
 
-from streameval.counting.labelled_rows import LabelledRows
+from streameval.counting.labelled_rows import LabelledRows, label_numbers
 from streameval.errors import InputError, did_you_mean
 from streameval.kernels.ranking_metrics import GRADES
 from streameval.kernels.tie_hash import SEED
@@ -18,7 +18,7 @@ from streameval.queries.options import PerRanking
 from streameval.rankings.ranking import Ranking
 from streameval.rows.options import RankingOptions
 from streameval.rows.units import Unit
-from streameval.typing import AnyArray, Int64Array, UInt8Array, UInt64Array
+from streameval.typing import Int64Array, UInt8Array, UInt64Array
 
 _SECOND_SEED = SEED ^ np.uint64(0x5851F42D4C957F2D)
 NOTHING = np.empty(0, np.uint64)
@@ -213,16 +213,7 @@ def _refuse_unused(options: RankingOptions) -> None:
 
 def grades(column: pa.ChunkedArray, name: str, place: str) -> UInt8Array:
     """Labels as whole numbers below `GRADES`; an `InputError` names the place of the first that is none."""
-    if column.null_count:
-        row = int(np.argmax(column.is_null().to_numpy()))
-        raise InputError(f"{place}, row {row:,}: {column.null_count:,} labels are missing",
-                         "an exact evaluation needs the label of every item")  # fmt: skip
-    kind = column.type
-    if pa.types.is_boolean(kind):
-        return np.asarray(column.cast(pa.uint8()).to_numpy(), dtype=np.uint8)
-    if not (pa.types.is_integer(kind) or pa.types.is_floating(kind)):
-        raise InputError(f"{place}: column '{name}' is {kind}, no number and no boolean")
-    values: AnyArray = column.to_numpy()
+    values = label_numbers(column, name, place, "no number and no boolean")
     with np.errstate(invalid="ignore"):
         narrow = values.astype(np.uint8)
         odd = (narrow >= GRADES) | (narrow != values)
