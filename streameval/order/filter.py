@@ -24,6 +24,7 @@ class Buffers:
     """Arrays that one thread reuses from block to block."""
 
     keys: UInt64Array = field(default_factory=lambda: np.empty(BLOCK, np.uint64))
+    chosen: UInt64Array = field(default_factory=lambda: np.empty(BLOCK, np.uint64))
     rows: UInt32Array = field(default_factory=lambda: np.empty(BLOCK, np.uint32))
     bins: UInt32Array = field(default_factory=lambda: np.empty(BLOCK, np.uint32))
 
