@@ -113,7 +113,7 @@ class LabelledRows:
         """Decode rows `first` up to, and without, `last`."""
         parts = [self.read(unit) for unit in self.units if unit.first_position < last
                  and unit.first_position + unit.rows > first]  # fmt: skip
-        whole = _joined(parts)
+        whole = joined(parts)
         cut = slice(first - whole.before, last - whole.before)
         return RowRange(first, whole.labels[cut], None if whole.keys is None else whole.keys[cut])
 
@@ -159,7 +159,8 @@ class DecodedRows:
         return DecodedRows(self.unit, self.labels[first:last], scores, self.first + first)
 
 
-def _joined(parts: list[RowRange]) -> RowRange:
+def joined(parts: list[RowRange]) -> RowRange:
+    """Consecutive rows as one range."""
     if len(parts) == 1:
         return parts[0]
     keys = [part.keys for part in parts if part.keys is not None]

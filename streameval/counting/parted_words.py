@@ -46,14 +46,6 @@ class PartedRows:
         """All numbers as they are."""
         return b"".join([self.edges.tobytes(), self.facts.tobytes(), self.words.tobytes()])
 
-    @staticmethod
-    def unpacked(payload: bytes, ranges: KeyRanges) -> PartedRows:
-        """What was packed, of these ranges."""
-        count, end = ranges.count, 8 * (4 * ranges.count + 1)
-        edges = np.frombuffer(payload, np.int64, count + 1)
-        facts = np.frombuffer(payload, np.uint64, 3 * count, 8 * (count + 1)).reshape(3, count)
-        return PartedRows(edges, np.frombuffer(payload, word_type(ranges.shift), offset=end), facts)
-
 
 @dataclass(frozen=True)
 class KeyRanges:
@@ -87,24 +79,33 @@ class KeyRanges:
         """Ranges in all."""
         return 2 * (int(self.part[-1]) + 1)
 
+    @property
+    def word(self) -> np.dtype[Any]:
+        """Type of words."""
+        return word_type(self.shift)
+
+    def unpacked(self, payload: bytes) -> PartedRows:
+        """What was packed."""
+        count, end = self.count, 8 * (4 * self.count + 1)
+        edges = np.frombuffer(payload, np.int64, count + 1)
+        facts = np.frombuffer(payload, np.uint64, 3 * count, 8 * (count + 1)).reshape(3, count)
+        return PartedRows(edges, np.frombuffer(payload, self.word, offset=end), facts)
+
     def split(self, keys: UInt64Array, labels: UInt8Array) -> PartedRows:
         """Part some rows."""
         bins = self.stage.place(keys, _NOTHING, 0, np.empty(keys.size, np.uint32))
-        edges, words = np.zeros(self.count + 1, np.int64), np.empty(keys.size, word_type(self.shift))
+        edges, words = np.zeros(self.count + 1, np.int64), np.empty(keys.size, self.word)
         facts = np.empty((3, self.count), np.uint64)
         kernels.part_words((keys, labels, bins), self.part, np.uint64(self.shift), edges, words, facts)
         return PartedRows(edges, words, facts)
 
 
 class WordStore:
-    """Words that wait, in memory up to a limit of bytes, and beyond it in a file; `n_items` of them will come.
+    """Words of a type that wait; `n_items` of them will come, and `memory` bytes may be held."""
 
-    Their `shift` is that of `KeyRanges`.
-    """
-
-    def __init__(self, file: ScratchFile, memory: float, n_items: int, shift: int = 0) -> None:
-        self._type = word_type(shift)
-        self._spill = Spill(file, memory, self._type.itemsize * n_items)
+    def __init__(self, file: ScratchFile, memory: float, n_items: int, word: np.dtype[Any]) -> None:
+        self._type = word
+        self._spill = Spill(file, memory, word.itemsize * n_items)
 
     def keep(self, words: Words) -> int:
         """Keep words, from any thread; returns a number by which they are found again."""
