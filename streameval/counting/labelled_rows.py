@@ -9,6 +9,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Executor, Future
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TypeVar
 
 import numpy as np
@@ -56,7 +57,7 @@ class LabelledRows:
     order: ScoreOrder | None = None
     joined_labels: UInt8Array | None = None
 
-    @property
+    @cached_property
     def n_items(self) -> int:
         """Rows in all."""
         return sum(unit.rows for unit in self.units)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from streameval.kernels import page_header as headers
-from streameval.kernels.bits import append, count_bits, load, load_half, lowest
+from streameval.kernels.bits import append, count_bits, load, load_half, lowest, store
 from streameval.kernels.codecs import lz4
 from streameval.kernels.jit import kernel
 from streameval.kernels.thrift import Bytes, varint
@@ -181,8 +181,9 @@ def chunk_numbers(raw: Bytes, pages: Int64Array, told: Int64Array, room: Bytes, 
         size, begin = rows * told[WIDTH], row * told[WIDTH]
         if at < 0 or pages[i, headers.ENCODING] != PLAIN or at + size > body.size:
             return -1
-        here, there = out[begin : begin + size], body[at : at + size]
-        for byte in range(here.size):
-            here[byte] = there[byte]
+        for byte in range(0, size - 7, 8):
+            store(out, np.uint64(begin + byte), load(body, np.uint64(at + byte)))
+        for byte in range(size - size % 8, size):
+            out[begin + byte] = body[at + byte]
         row += rows
     return row
