@@ -60,38 +60,43 @@ def lz4(raw: Bytes, size: int, out: Bytes) -> int:
         token = np.uint64(raw[at])
         at += np.uint64(1)
         n = token >> np.uint64(4)
-        if n == _LONG:
-            n, at = _length(raw, at, n)
-        if at > end or n > end - at or n > top - to:
-            return -1
-        done = np.uint64(0)
-        if end - at >= n + _BYTE:
+        if n:
+            if n == _LONG:
+                n, at = _length(raw, at, n)
+            if at > end or n > end - at or n > top - to:
+                return -1
+            done = np.uint64(0)
+            if end - at >= n + _BYTE:
+                while done < n:
+                    store(out, to + done, load(raw, at + done))
+                    done += _BYTE
             while done < n:
-                store(out, to + done, load(raw, at + done))
-                done += _BYTE
-        while done < n:
-            out[to + done] = raw[at + done]
-            done += np.uint64(1)
-        at += n
-        to += n
-        if at == end:  # the last sequence has no match
-            return int(np.int64(to))
-        if end - at < np.uint64(2):
-            return -1
+                out[to + done] = raw[at + done]
+                done += np.uint64(1)
+            at += n
+            to += n
+        if end - at < np.uint64(3):  # the last sequence has no match, and another token follows each match
+            return int(np.int64(to)) if at == end else -1
         distance = np.uint64(raw[at]) | np.uint64(raw[at + np.uint64(1)]) << _BYTE
         at += np.uint64(2)
         n = token & _LONG
         if n == _LONG:
-            n, at = _length(raw, at, n)
+            n += np.uint64(raw[at])
+            at += np.uint64(1)
+            if n == _FULL + _LONG:
+                n, at = _length(raw, at, n)
         n += np.uint64(4)
         if at > end or distance == np.uint64(0) or distance > to or n > top - to:
             return -1
         begin, done = to - distance, np.uint64(0)
-        if n <= _TWO:
+        if n <= _FOUR:
             # most matches are short, and a branch by distance would be guessed wrongly too often
             near = min(distance, _BYTE)
             store(out, to, (load(out, begin) & _MASK[near]) * _TIMES[near])
-            store(out, to + _BYTE, load(out, to + _BYTE - (distance if distance > _BYTE else _BACK[near])))
+            begin = to - (distance if distance > _BYTE else _BACK[near])
+            store(out, to + _BYTE, load(out, begin + _BYTE))
+            store(out, to + _TWO, load(out, begin + _TWO))
+            store(out, to + _THREE, load(out, begin + _THREE))
         elif distance >= _FOUR:
             while done < n:
                 # all are read before one is written, so that they become moves of whole registers
