@@ -6,12 +6,13 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import cache
+from itertools import pairwise
 
 import numpy as np
 import pyarrow as pa
 
 from streameval.counting import Summed, Unresolved
-from streameval.counting.block_sums import BlockSums, sum_groups
+from streameval.counting.block_sums import BlockSums, block_edges, sum_groups
 from streameval.counting.counters import AllBins, Cells, SplitBins, free_bits, sample
 from streameval.counting.in_stored_order import Scores, as_keys, as_number, sum_in_order
 from streameval.counting.label_counts import BinCounts, LabelCounts, TiedGroups, joined
@@ -203,8 +204,7 @@ def _parts(pieces: Iterable[TiedGroups], cutoffs: Int64Array, index: _Index) -> 
         items += int(piece.sizes.sum())
         if items >= BLOCK:
             held = joined(waiting)
-            starts = before + np.cumsum(held.sizes) - held.sizes
-            full = int(np.searchsorted(starts, starts[-1] // BLOCK * BLOCK))
+            full = block_edges(before, np.cumsum(held.sizes) - held.sizes)[-2]
             yield from _sum(held, full, before, cutoffs, index)
             before += int(held.sizes[:full].sum())
             waiting = [held.cut(full, held.sizes.size)]
@@ -217,8 +217,8 @@ def _sum(piece: TiedGroups, count: int, before: int, cutoffs: Int64Array, index:
     """Sum the first groups of a piece, and note their keys."""
     key, sizes = piece.key[:count], piece.sizes[:count]
     ends = before + np.cumsum(sizes)
-    blocks = (ends - sizes) // BLOCK
-    index.block += key[np.flatnonzero(np.diff(blocks, prepend=-1))].tolist()
+    edges = block_edges(before, ends - before - sizes)
+    index.block += [int(key[a]) for a, b in pairwise(edges) if a < b]
     low, high = np.searchsorted(cutoffs, [before, int(ends[-1]) if count else before], side="right")
     index.cutoff.append(key[np.searchsorted(ends, cutoffs[low:high], side="left")])
     yield from sum_groups(before, sizes, piece.positives[:count], cutoffs)

@@ -244,7 +244,8 @@ def _where_f1_is_best(values: FloatArray, ranks: FloatArray, counted: Counted) -
 
 def _dcg(counted: Counted) -> Iterator[Row]:
     total, (start, found) = discounts(), counted.places.groups(0)
-    p = np.diff(found)
+    deep = int(np.searchsorted(start, DEEPEST_DCG)) + 1
+    start, p = start[:deep], np.diff(found[:deep])
     for k in (one for one in cutoffs(counted.totals.n_items).tolist() if one <= DEEPEST_DCG):
         first, last = np.minimum(start[:-1], k), np.minimum(start[1:], k)
         early = np.sum(total[np.minimum(start[:-1] + p, last)] - total[first])

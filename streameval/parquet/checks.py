@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -36,6 +36,7 @@ class Checked:
         size, uncompressed: Bytes of its pages, headers included, as stored and decompressed.
         dictionary: Bytes of its dictionary page; 0 without one.
         entries: The same decompressed.
+        pages (int64 array, shape (pages, N_HEADER + 2)): Their headers, where each begins, and where its body does.
         stated: What is said of its values: of all of them, and of pages.
     """
 
@@ -44,6 +45,7 @@ class Checked:
     uncompressed: int
     dictionary: int
     entries: int
+    pages: Int64Array = field(repr=False)
     stated: tuple[Stated | StatedOfPages, ...] = ()
 
     def placed(self, at: int) -> Place:
@@ -157,7 +159,7 @@ def _check(chunk: Chunk, pages: Int64Array, raw: memoryview | None, index: Seque
     header = int((pages[:, BODY] - pages[:, AT]).sum())
     end = int(pages[-1, BODY] + size[-1]) if len(pages) else 0
     dictionary = int(pages[0, BODY] + size[0]) if coded else 0
-    return Checked(chunk, end, int(plain.sum()) + header, dictionary, entries, _stated(chunk, data, raw, index))
+    return Checked(chunk, end, int(plain.sum()) + header, dictionary, entries, pages, _stated(chunk, data, raw, index))
 
 
 def _stated(
