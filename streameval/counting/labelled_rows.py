@@ -5,6 +5,7 @@ Memory is that of the few units being decoded, whatever the length of the list.
 
 from __future__ import annotations
 
+import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Executor, Future
@@ -84,7 +85,11 @@ class LabelledRows:
         """Decode the scores of one unit, as order keys."""
         if self.order is None or self.score is None:
             raise InputError("there is no score to order by")
-        keys = self.order.keys(unit.read([self.score]).column(0))
+        values = unit.numbers(self.score, _room(unit.rows), "any") if self.order.kind != "decimal" else None
+        if values is None:
+            keys = self.order.keys(unit.read([self.score]).column(0))
+        else:
+            keys = self.order.of_numpy(values, np.empty(unit.rows, np.uint64))
         self.check(unit, keys)
         return keys.key
 
@@ -141,6 +146,16 @@ def joined(parts: list[RowRange]) -> RowRange:
     keys = [part.keys for part in parts if part.keys is not None]
     labels = np.concatenate([part.labels for part in parts])
     return RowRange(parts[0].before, labels, np.concatenate(keys) if keys else None)
+
+
+_OWN = threading.local()
+
+
+def _room(size: int) -> UInt64Array:
+    """Room of a thread, since fresh memory would cost more than what is done in it."""
+    if getattr(_OWN, "room", np.empty(0)).size < size:
+        _OWN.room = np.empty(size, np.uint64)
+    return np.asarray(_OWN.room, dtype=np.uint64)
 
 
 def in_order(pool: Executor, work: Callable[[T], R], items: Iterable[T], ahead: int) -> Iterator[R]:

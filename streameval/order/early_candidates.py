@@ -212,7 +212,8 @@ class EarlyCandidates:
 
 def _alike(sample: Int64Array, counts: Int64Array) -> bool:
     """Whether both may be counts of rows drawn from one list: chi-squared of groups of about equal content."""
-    edges = np.unique(np.searchsorted(np.cumsum(sample), np.arange(_GROUPS) * (sample.sum() / _GROUPS), side="right"))
+    share = np.arange(1, _GROUPS) * (sample.sum() / _GROUPS)
+    edges = np.unique(np.append(0, np.searchsorted(np.cumsum(sample), share)))
     a, b = (np.add.reduceat(one, edges) for one in (sample, counts))
     ratio = np.sqrt(b.sum() / a.sum())
     return bool(np.sum((a * ratio - b / ratio) ** 2 / np.maximum(1, a + b)) < _ALIKE)

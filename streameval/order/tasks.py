@@ -111,8 +111,8 @@ class _FirstCounts:
 
     def add(self, number: int) -> None:
         unit = self.scan.units[number]
-        column = self.scan.column(unit)  # what can fail comes first: half a row group is never counted
-        for first_row, keys in self.scan.order.blocks(column, self.buffers.keys):
+        # what can fail comes first: half a row group is never counted
+        for first_row, keys in self.scan.blocks(unit, self.buffers.numbers(unit.rows), self.buffers.keys):
             self.missing += keys.missing
             self._count(keys.key, unit.first_position + first_row)
         self.done.append(number)
@@ -154,8 +154,8 @@ class _Filtered:
         """Bins and words of the selected rows of a row group, block by block."""
         unit = self.scan.units[number]
         hashes = self.stage_filter.hashes(unit)
-        column = self.scan.column(unit)  # what can fail comes first: half a row group is never counted
-        for first_row, keys in self.scan.order.blocks(column, self.buffers.keys):
+        # what can fail comes first: half a row group is never counted
+        for first_row, keys in self.scan.blocks(unit, self.buffers.numbers(unit.rows), self.buffers.keys):
             self.missing += keys.missing
             yield self.stage_filter.select(unit, first_row, keys, hashes, self.buffers)
         self.done.append(number)
