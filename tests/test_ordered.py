@@ -31,6 +31,7 @@ def evaluated(path, memory, words=None, **more):
     with pytest.MonkeyPatch.context() as patch:
         if words is not None:
             patch.setattr(scored, "_WORDS", words)
+            patch.setattr(scored, "_PILED_WORDS", words)
         options = streameval.RankingOptions(score="score", memory=memory)
         return streameval.exact(str(path), label="label", options=options, **more)
 

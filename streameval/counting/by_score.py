@@ -29,6 +29,7 @@ from streameval.typing import FloatArray, Int64Array, UInt64Array
 
 _FEW_CELLS = 1 << 20  # counters so near the processor that nothing is quicker
 _WORDS = 0.7  # of the memory: words of items, while some of them are sorted
+_PILED_WORDS = 0.85  # the same where piles of them are counted
 _SAMPLE_UNITS = 8
 _EVERY_KEY = (0, (1 << 64) - 1)
 _MOST_SCANS = 8
@@ -101,7 +102,7 @@ def _counted(
 
 
 def _piled(scans: LabelledScans, piles: Piles, some: Sample, limits: Limits, progress: Progress) -> PileCounts | None:
-    n_items, words = scans.rows.n_items, _WORDS * limits.memory
+    n_items, words = scans.rows.n_items, _PILED_WORDS * limits.memory
     beyond = limits.tolerance > 0 and piles.word.itemsize * n_items > words
     if beyond or not piles.suit(some, n_items):
         return None
