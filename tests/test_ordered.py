@@ -19,7 +19,7 @@ from streameval.counting.counters import Cells
 from streameval.counting.label_counts import joined
 from streameval.counting.labelled_rows import RowRange
 from streameval.counting.ordered_words import OrderedWords
-from streameval.counting.parted_words import KeyRanges, Parted, WordStore
+from streameval.counting.parted_words import KeyRanges, Parted, Pile, WordStore
 from streameval.counting.piled_words import OutsideError, PiledWords, Piles
 from streameval.kernels.words import sort_words
 from streameval.stores import scratch
@@ -147,6 +147,21 @@ def test_ranges_that_are_too_long_are_parted_again(data, most, held, shift, tmp_
             assert np.array_equal(found.rows(a, max(b, a + 1)).keys, np.sort(keys)[a : max(b, a + 1)])
             with pytest.raises(streameval.InputError, match="the list changed while it was read"):
                 OrderedWords.of(parted, n + 1, 0, 1)
+
+
+def test_a_score_that_many_items_share_is_soon_a_range_of_its_own(tmp_path, monkeypatch):
+    """Among so many others that to leave out one range of them at a time would never end."""
+    rng, times = np.random.default_rng(2), []
+    score = np.where(rng.random(60_000) < 0.5, 0.5, rng.random(60_000))
+    pq.write_table(pa.table({"score": score, "label": rng.integers(0, 2, score.size)}), tmp_path / "l")
+    whole = evaluated(tmp_path / "l", 2.0)
+    monkeypatch.setattr(scored, "rows_to_sort", lambda memory, threads: 5_000)
+    monkeypatch.setattr(ordered_words, "rows_to_sort", lambda memory, threads: 5_000)
+    plain = Pile.parted
+    monkeypatch.setattr(Pile, "parted", lambda *given: times.append(1) or plain(*given))
+    found = evaluated(tmp_path / "l", 2.0)
+    assert found.metrics.equals(whole.metrics)
+    assert len(times) < 10
 
 
 def in_order(rows):

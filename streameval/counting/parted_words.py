@@ -65,14 +65,17 @@ class KeyRanges:
     def of(sample: UInt64Array, n_items: int, most_rows: int, shift: int = 0) -> KeyRanges:
         """Make ranges from some keys: of up to `most_rows` items, if the others are like them.
 
-        The smallest and the largest key, where they differ, are in different ranges.
+        The smallest and the largest key, where they differ, are in different ranges, and a bin that is itself so long is
+        a range: parted again, all of it lies in one bin's width.
         """
         wanted = min(_MOST_PARTS, max(1, n_items // min(_RANGE_ROWS, max(1, most_rows // 4))))
         stage = first_stage(sample, _BINS, _BINS)
         bins = stage.place(sample, _NOTHING, 0, np.empty(sample.size, np.uint32))
         found = np.bincount(bins, minlength=stage.count)
-        before = np.cumsum(found) - found
-        return KeyRanges(stage, (before * wanted // sample.size + (before > 0)).astype(np.uint32), shift)
+        before, long = np.cumsum(found) - found, found * wanted > sample.size
+        place = before * wanted // sample.size + (before > 0)
+        begins = (place[1:] > place[:-1]) | long[1:] | long[:-1]
+        return KeyRanges(stage, np.append(0, np.cumsum(begins)).astype(np.uint32), shift)
 
     @property
     def count(self) -> int:
