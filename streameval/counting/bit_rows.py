@@ -46,9 +46,12 @@ class BitRows:
 
     def cut(self, first: int, last: int) -> BitRows:
         """Some of the rows; nothing is copied."""
-        a, b = np.searchsorted(self.ranks, [self.before + first, self.before + last], side="right")
-        return replace(self, before=self.before + first, size=last - first, first=self.first + first,
-                       ranks=self.ranks[a:b], keys=self.keys[a:b])  # fmt: skip
+        ranks, keys = self.ranks, self.keys
+        if ranks.size:
+            a, b = np.searchsorted(ranks, [self.before + first, self.before + last], side="right")
+            ranks, keys = ranks[a:b], keys[a:b]
+        labels, at = self.labels, self.first + first
+        return BitRows(self.before + first, last - first, labels, self.repeats, at, ranks, keys, self.ends)
 
 
 def read_bits(rows: LabelledRows, unit: Unit, cutoffs: Int64Array) -> BitRows:

@@ -101,7 +101,7 @@ def _reader(rows: Callable[[int, int], RowRange], totals: Totals) -> Callable[[i
         if found is None:
             return np.array([n]), np.array([p])
         if found.keys is None:
-            return np.ones(found.labels.size, np.int64), found.labels.astype(np.int64)
+            return np.broadcast_to(np.int64(1), found.labels.shape), found.labels
         starts = np.concatenate([[0], np.flatnonzero(found.keys[1:] != found.keys[:-1]) + 1])
         sizes = np.diff(np.append(starts, found.labels.size))
         positives = np.add.reduceat(found.labels.astype(np.int64), starts)

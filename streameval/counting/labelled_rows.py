@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Executor, Future
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import islice
 from typing import TypeVar
 
 import numpy as np
@@ -155,6 +156,19 @@ def in_order(pool: Executor, work: Callable[[T], R], items: Iterable[T], ahead: 
     finally:
         for one in waiting:
             one.cancel()
+
+
+def in_batches(
+    pool: Executor, work: Callable[[T], R], items: Iterable[T], ahead: int, size: int
+) -> Iterator[R]:
+    """Do what `in_order` does, `size` items at a time."""
+
+    def several(some: tuple[T, ...]) -> list[R]:
+        return [work(one) for one in some]
+
+    left = iter(items)
+    for done in in_order(pool, several, iter(lambda: tuple(islice(left, size)), ()), ahead):
+        yield from done
 
 
 def packed(labels: UInt8Array) -> UInt64Array:
