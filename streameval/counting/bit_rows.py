@@ -76,14 +76,14 @@ def read_bits(rows: LabelledRows, unit: Unit, cutoffs: Int64Array) -> BitRows:
     else:
         every = _keys(rows, rows.order, unit)
         tied[:] = 0
-        if (wrong := _repeats(every, False, tied)) < unit.rows:  # noqa: FBT003
+        if (wrong := _repeats(every, False, tied)) < unit.rows:
             raise UnorderedError(found.before + wrong + 1)
         keys = every[places]
     return replace(found, repeats=tied, ranks=ranks, keys=keys[:-2], ends=(int(keys[-2]), int(keys[-1])))
 
 
 def linked(units: Iterable[BitRows]) -> Iterator[BitRows]:
-    """Say of the first row of each unit whether it repeats the one before; raises `UnorderedError` where it is better."""
+    """Say of each unit's first row whether it repeats the one before; raises `UnorderedError` where it is better."""
     last: int | None = None
     for one in units:
         if one.repeats is not None and last is not None:

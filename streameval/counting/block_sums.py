@@ -50,9 +50,7 @@ class BlockSums:
         return not int(self.whole[exact.SEEN]) and not self.rest[0]
 
 
-def sum_bits(
-    before: int, size: int, bits: tuple[UInt64Array, UInt64Array | None], cutoffs: Int64Array
-) -> BlockSums:
+def sum_bits(before: int, size: int, bits: tuple[UInt64Array, UInt64Array | None], cutoffs: Int64Array) -> BlockSums:
     """Sum one block of items, as bits (`streameval.kernels.bits`).
 
     Args:

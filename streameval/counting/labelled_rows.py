@@ -158,9 +158,7 @@ def in_order(pool: Executor, work: Callable[[T], R], items: Iterable[T], ahead: 
             one.cancel()
 
 
-def in_batches(
-    pool: Executor, work: Callable[[T], R], items: Iterable[T], ahead: int, size: int
-) -> Iterator[R]:
+def in_batches(pool: Executor, work: Callable[[T], R], items: Iterable[T], ahead: int, size: int) -> Iterator[R]:
     """Do what `in_order` does, `size` items at a time."""
 
     def several(some: tuple[T, ...]) -> list[R]:

@@ -15,7 +15,7 @@ from streameval.typing import BoolArray, FloatArray, Int64Array
 
 # sizes and positives of the groups that begin in a block
 ReadGroups = Callable[[int], tuple[Int64Array, Int64Array]]
-_KEPT = 2  # blocks, of 16 bytes an item at most
+_KEPT = 1  # blocks, of 16 bytes an item at most
 SIDES = {"late": "ends", "early": "early"}
 
 
@@ -66,7 +66,8 @@ class Places:
         _, _, g = self._group_of(j)
         block = int(np.searchsorted(self.totals.start_yield, j, side="left")) - 1
         y, r = (side[g:] for side in self.ends(block, order))
-        return float(max(np.max(y / np.maximum(r, 1)), self._best_after[order][block + 1]))
+        precision = np.divide(y, r, out=np.zeros(y.size), where=r > 0)
+        return float(max(precision.max(), self._best_after[order][block + 1]))
 
     def best_from_rank(self, rank: int, order: str) -> float:
         """Return the highest precision at a rank or any after it."""

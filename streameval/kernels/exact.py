@@ -132,10 +132,10 @@ def add_far_labels(
         whole, real, corner: As there.
 
     With c the middle of 64 ranks and e the distance from it, 1/(c + e) is (1 − e/c + e²/c²)/c but for a part of
-    (e/c)³ ≤ (31.5/2^22)³ < 4.3·10⁻¹⁶. Sums over a word are whole numbers or quarters, hence exact. Twelve roundings turn
-    them into a word's part, five add up those of a stretch (each within 2⁻⁵³), and what is lost where stretches are added
-    is carried along: all of it is within 4.3·10⁻¹⁶ + 18 · 2⁻⁵³ < 2.5·10⁻¹⁵ of the truth at the worst, and as roundings
-    go both ways within 10⁻¹⁵.
+    (e/c)³ ≤ (31.5/2^22)³ < 4.3·10⁻¹⁶. Sums over a word are whole numbers or quarters, hence exact. Twelve roundings
+    turn them into a word's part, five add up those of a stretch (each within 2⁻⁵³), and what is lost where stretches
+    are added is carried along: all of it is within 4.3·10⁻¹⁶ + 18 · 2⁻⁵³ < 2.5·10⁻¹⁵ of the truth at the worst, and as
+    roundings go both ways within 10⁻¹⁵.
     """
     words, sums = given
     founds = np.zeros((rows + STRETCH - 1) // STRETCH + 1, np.int64)
@@ -278,8 +278,8 @@ def group_rows(
     """Find the groups of tied items; returns how many there are.
 
     Args:
-        labels, repeats (uint64 arrays): Bits (`streameval.kernels.bits`); the second are set where an item ties with the
-            one before it.
+        labels, repeats (uint64 arrays): Bits (`streameval.kernels.bits`); the second are set where an item ties with
+            the one before it.
         begin, end: The items; the first begins a group.
         starts, founds (int64 arrays, shape (groups + 1,) or longer): Receive the items, and the positives, before each
             group; and of all after the last.

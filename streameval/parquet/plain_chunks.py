@@ -148,7 +148,9 @@ def _plain(codec: int, pages: Int64Array, raw: memoryview) -> Iterator[tuple[UIn
         return
     for page in pages:
         begin, size = int(page[BODY]), int(page[headers.PAGE_COMPRESSED])
-        body = np.frombuffer(decompress(codec, raw[begin : begin + size], int(page[headers.PAGE_UNCOMPRESSED])), np.uint8)
+        body = np.frombuffer(
+            decompress(codec, raw[begin : begin + size], int(page[headers.PAGE_UNCOMPRESSED])), np.uint8
+        )
         alone = page[None].copy()
         alone[0, [BODY, headers.PAGE_COMPRESSED]] = 0, body.size
         yield body, alone
