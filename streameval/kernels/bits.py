@@ -149,10 +149,10 @@ def repeats(values: np.ndarray, falling: int, words: UInt64Array) -> int:
         before, equal, sound = values[first - 1 : first - 1 + here.size], flags[: here.size], 0
         if falling:
             for i in range(here.size):
-                sound += np.int32(here[i] <= before[i])
+                sound += int(np.int32(here[i] <= before[i]))
         else:
             for i in range(here.size):
-                sound += np.int32(here[i] >= before[i])
+                sound += int(np.int32(here[i] >= before[i]))
         if sound < here.size:
             i = 0
             while here[i] <= before[i] if falling else here[i] >= before[i]:

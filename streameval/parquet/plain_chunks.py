@@ -1,7 +1,7 @@
 """A column of a whole row group without a library: labels as bits, and plain numbers as they lie on their pages.
 
-Everything is checked as in `groups`. Where anything is unusual or amiss (nulls, other encodings, labels other than 0 and
-1, values that break a statement) nothing comes of it, and `groups` decodes the column, or says what is wrong.
+Everything is checked as in `groups`. Where anything is unusual or amiss (nulls, other encodings, labels other than 0
+and 1, values that break a statement) nothing comes of it, and `groups` decodes the column, or says what is wrong.
 """
 
 from __future__ import annotations
