@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from streameval.counting.block_sums import UnorderedError
-from streameval.counting.labelled_rows import LabelledRows
+from streameval.counting.labelled_rows import LabelledRows, own_room
 from streameval.errors import InputError
 from streameval.kernels.bits import copy_bits, repeats
 from streameval.order.scores import ScoreOrder
 from streameval.rows.units import Unit
 from streameval.typing import AnyArray, Int64Array, UInt64Array
 
-_KEPT_ROWS = 1 << 21  # rows whose numbers a thread keeps room for
 _FEW = 1 << 16
 
 
@@ -46,9 +44,12 @@ class BitRows:
 
     def cut(self, first: int, last: int) -> BitRows:
         """Some of the rows; nothing is copied."""
-        a, b = np.searchsorted(self.ranks, [self.before + first, self.before + last], side="right")
-        return replace(self, before=self.before + first, size=last - first, first=self.first + first,
-                       ranks=self.ranks[a:b], keys=self.keys[a:b])  # fmt: skip
+        ranks, keys = self.ranks, self.keys
+        if ranks.size:
+            a, b = np.searchsorted(ranks, [self.before + first, self.before + last], side="right")
+            ranks, keys = ranks[a:b], keys[a:b]
+        labels, at = self.labels, self.first + first
+        return BitRows(self.before + first, last - first, labels, self.repeats, at, ranks, keys, self.ends)
 
 
 def read_bits(rows: LabelledRows, unit: Unit, cutoffs: Int64Array) -> BitRows:
@@ -67,20 +68,20 @@ def read_bits(rows: LabelledRows, unit: Unit, cutoffs: Int64Array) -> BitRows:
     first, last = np.searchsorted(cutoffs, [found.before, found.before + unit.rows], side="right")
     ranks, tied = cutoffs[first:last], np.zeros(unit.rows // 64 + 2, np.uint64)
     places = np.concatenate([ranks - found.before - 1, [0, unit.rows - 1]])
-    values = unit.numbers(rows.score, _room(unit.rows)) if rows.order.kind != "decimal" else None
+    values = unit.numbers(rows.score, own_room(unit.rows)) if rows.order.kind != "decimal" else None
     if values is not None and _repeats(values, not rows.order.ascending, tied) == unit.rows:
         keys = rows.order.of_numpy(values[places], np.empty(places.size, np.uint64)).key
     else:
         every = _keys(rows, rows.order, unit)
         tied[:] = 0
-        if (wrong := _repeats(every, False, tied)) < unit.rows:  # noqa: FBT003
+        if (wrong := _repeats(every, False, tied)) < unit.rows:
             raise UnorderedError(found.before + wrong + 1)
         keys = every[places]
     return replace(found, repeats=tied, ranks=ranks, keys=keys[:-2], ends=(int(keys[-2]), int(keys[-1])))
 
 
 def linked(units: Iterable[BitRows]) -> Iterator[BitRows]:
-    """Say of the first row of each unit whether it repeats the one before; raises `UnorderedError` where it is better."""
+    """Say of each unit's first row whether it repeats the one before; raises `UnorderedError` where it is better."""
     last: int | None = None
     for one in units:
         if one.repeats is not None and last is not None:
@@ -122,19 +123,7 @@ def _repeats(values: AnyArray, falling: bool, tied: UInt64Array) -> int:
 def _keys(rows: LabelledRows, order: ScoreOrder, unit: Unit) -> UInt64Array:
     """Decode scores as order keys, in the thread's own room."""
     column = unit.read([rows.score or ""]).column(0)
-    for _, keys in order.blocks(column, _room(unit.rows)[: unit.rows]):
+    for _, keys in order.blocks(column, own_room(unit.rows)[: unit.rows]):
         rows.check(unit, keys)
         return keys.key
     raise InputError(f"{unit.place} holds no rows")
-
-
-_OWN = threading.local()
-
-
-def _room(size: int) -> UInt64Array:
-    """Room of a thread, since fresh memory would cost more than what is done in it."""
-    if size > _KEPT_ROWS:
-        return np.empty(size, np.uint64)
-    if getattr(_OWN, "room", np.empty(0)).size < size:
-        _OWN.room = np.empty(size, np.uint64)
-    return np.asarray(_OWN.room, dtype=np.uint64)

@@ -15,6 +15,7 @@ from streameval.typing import BoolArray, FloatArray, Int64Array
 
 # sizes and positives of the groups that begin in a block
 ReadGroups = Callable[[int], tuple[Int64Array, Int64Array]]
+_KEPT = 1  # blocks, of 16 bytes an item at most
 SIDES = {"late": "ends", "early": "early"}
 
 
@@ -29,12 +30,10 @@ class Places:
     def groups(self, block: int) -> tuple[Int64Array, Int64Array]:
         """(start, found) before each group of a block and at its end, counted from the list's start."""
         if block not in self._seen:
-            if len(self._seen) >= 4:
+            if len(self._seen) >= _KEPT:
                 self._seen.pop(next(iter(self._seen)))
-            sizes, positives = self.read_groups(block)
-            start = self.totals.start[block] + np.concatenate([[0], np.cumsum(sizes)])
-            found = self.totals.start_yield[block] + np.concatenate([[0], np.cumsum(positives)])
-            self._seen[block] = start, found
+            totals, (sizes, positives) = self.totals, self.read_groups(block)
+            self._seen[block] = _sums(totals.start[block], sizes), _sums(totals.start_yield[block], positives)
         return self._seen[block]
 
     def ends(self, block: int, order: str) -> tuple[Int64Array, Int64Array]:
@@ -67,7 +66,8 @@ class Places:
         _, _, g = self._group_of(j)
         block = int(np.searchsorted(self.totals.start_yield, j, side="left")) - 1
         y, r = (side[g:] for side in self.ends(block, order))
-        return float(max(np.max(y / np.maximum(r, 1)), self._best_after[order][block + 1]))
+        precision = np.divide(y, r, out=np.zeros(y.size), where=r > 0)
+        return float(max(precision.max(), self._best_after[order][block + 1]))
 
     def best_from_rank(self, rank: int, order: str) -> float:
         """Return the highest precision at a rank or any after it."""
@@ -120,6 +120,15 @@ class Places:
             np.maximum.at(own, block, points[:, 1] / points[:, 0])
             best[order] = np.maximum.accumulate(own[::-1])[::-1]
         return best
+
+
+def _sums(first: int, counts: Int64Array) -> Int64Array:
+    """What comes before each group, and in all, after `first`."""
+    sums = np.empty(counts.size + 1, np.int64)
+    sums[0] = 0
+    np.cumsum(counts, dtype=np.int64, out=sums[1:])
+    sums += first
+    return sums
 
 
 def _at_least(y: Int64Array, r: Int64Array, precision: Fraction) -> BoolArray:

@@ -65,8 +65,8 @@ class KeyRanges:
     def of(sample: UInt64Array, n_items: int, most_rows: int, shift: int = 0) -> KeyRanges:
         """Make ranges from some keys: of up to `most_rows` items, if the others are like them.
 
-        The smallest and the largest key, where they differ, are in different ranges, and a bin that is itself so long is
-        a range: parted again, all of it lies in one bin's width.
+        The smallest and the largest key, where they differ, are in different ranges. A bin that is as long by itself is
+        a range, so that few partings leave a key alone that many items share.
         """
         wanted = min(_MOST_PARTS, max(1, n_items // min(_RANGE_ROWS, max(1, most_rows // 4))))
         stage = first_stage(sample, _BINS, _BINS)

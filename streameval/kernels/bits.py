@@ -80,7 +80,7 @@ def append(words: UInt64Array, at: int, word: np.uint64, bits: int) -> None:
 def word_at(words: UInt64Array, at: int) -> np.uint64:
     """The 64 bits from bit `at` on."""
     first, shift = at >> 6, np.uint64(at & 63)
-    word = words[first] >> shift
+    word: np.uint64 = words[first] >> shift
     if at & 63 and first + 1 < words.size:
         word |= words[first + 1] << (np.uint64(WORD) - shift)
     return word
@@ -149,10 +149,10 @@ def repeats(values: np.ndarray, falling: int, words: UInt64Array) -> int:
         before, equal, sound = values[first - 1 : first - 1 + here.size], flags[: here.size], 0
         if falling:
             for i in range(here.size):
-                sound += np.int32(here[i] <= before[i])
+                sound += int(np.int32(here[i] <= before[i]))
         else:
             for i in range(here.size):
-                sound += np.int32(here[i] >= before[i])
+                sound += int(np.int32(here[i] >= before[i]))
         if sound < here.size:
             i = 0
             while here[i] <= before[i] if falling else here[i] >= before[i]:

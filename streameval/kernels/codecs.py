@@ -7,7 +7,6 @@ import numpy as np
 from streameval.kernels.bits import load, store
 from streameval.kernels.jit import kernel
 from streameval.kernels.thrift import Bytes
-from streameval.typing import UInt64Array
 
 SLACK = 32  # bytes after the decompressed ones: copies go by words, and write a little more than is asked for
 _FULL, _LONG, _BYTE = np.uint64(255), np.uint64(15), np.uint64(8)

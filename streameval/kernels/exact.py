@@ -67,6 +67,7 @@ def add_labels(
 # sums over the bits that are set in a byte of a word, the j-th of them at place e of the word: Σ 1, Σ e, Σ e² in one
 # number, and Σ je, Σ je² in another, each wide enough for a word's, times the bits before the byte
 _SUM_AT, _SQUARE_AT, _NTH_AT = np.uint64(12), np.uint64(30), np.uint64(16)
+_BYTE, _EIGHT, _ENTRIES = np.uint64(255), np.uint64(8), np.uint64(512)
 _COUNT, _SUM, _NTH = np.uint64((1 << 12) - 1), np.uint64((1 << 18) - 1), np.uint64((1 << 16) - 1)
 
 
@@ -76,7 +77,7 @@ def _byte_sums() -> UInt64Array:
     one, two = np.sum(bits * place, axis=2), np.sum(bits * place * place, axis=2)
     nth_one, nth_two = np.sum(bits * nth * place, axis=2), np.sum(bits * nth * place * place, axis=2)
     plain = np.sum(bits, axis=1) + (one << _SUM_AT) + (two << _SQUARE_AT)
-    return np.stack([plain, nth_one + (nth_two << _NTH_AT)], axis=2).astype(np.uint64)
+    return np.stack([plain, nth_one + (nth_two << _NTH_AT)], axis=2).astype(np.uint64).ravel()
 
 
 BYTE_SUMS = _byte_sums()
@@ -87,14 +88,17 @@ def word_sums(word: np.uint64, sums: UInt64Array) -> tuple[float, float, float, 
     """Σ 1, Σ e, Σ e², Σ j, Σ je, Σ je² over the bits that are set in a word, the j-th of them bit e + 31.5.
 
     Args:
-        sums (uint64 array, shape (8, 256, 2)): `BYTE_SUMS`.
+        sums (uint64 array, shape (8 · 256 · 2,)): `BYTE_SUMS`.
     """
-    plain, nth, times = np.uint64(0), np.uint64(0), np.uint64(0)
-    for byte in range(8):
-        at = np.int64(word >> np.uint64(8 * byte) & np.uint64(255))
-        times += (plain & _COUNT) * sums[byte, at, 0]
-        plain += sums[byte, at, 0]
-        nth += sums[byte, at, 1]
+    plain, nth, times, base = np.uint64(0), np.uint64(0), np.uint64(0), np.uint64(0)
+    for _ in range(8):
+        at = base + ((word & _BYTE) << _ONE)
+        own = sums[at]
+        times += (plain & _COUNT) * own
+        plain += own
+        nth += sums[at + _ONE]
+        word >>= _EIGHT
+        base += _ENTRIES
     n, one, two = np.float64(plain & _COUNT), np.float64(plain >> _SUM_AT & _SUM), np.float64(plain >> _SQUARE_AT)
     n_one = np.float64((times >> _SUM_AT & _SUM) + (nth & _NTH))
     n_two = np.float64((times >> _SQUARE_AT) + (nth >> _NTH_AT))
@@ -128,10 +132,10 @@ def add_far_labels(
         whole, real, corner: As there.
 
     With c the middle of 64 ranks and e the distance from it, 1/(c + e) is (1 − e/c + e²/c²)/c but for a part of
-    (e/c)³ ≤ (31.5/2^22)³ < 4.3·10⁻¹⁶. Sums over a word are whole numbers or quarters, hence exact. Twelve roundings turn
-    them into a word's part, five add up those of a stretch (each within 2⁻⁵³), and what is lost where stretches are added
-    is carried along: all of it is within 4.3·10⁻¹⁶ + 18 · 2⁻⁵³ < 2.5·10⁻¹⁵ of the truth at the worst, and as roundings
-    go both ways within 10⁻¹⁵.
+    (e/c)³ ≤ (31.5/2^22)³ < 4.3·10⁻¹⁶. Sums over a word are whole numbers or quarters, hence exact. Twelve roundings
+    turn them into a word's part, five add up those of a stretch (each within 2⁻⁵³), and what is lost where stretches
+    are added is carried along: all of it is within 4.3·10⁻¹⁶ + 18 · 2⁻⁵³ < 2.5·10⁻¹⁵ of the truth at the worst, and as
+    roundings go both ways within 10⁻¹⁵.
     """
     words, sums = given
     founds = np.zeros((rows + STRETCH - 1) // STRETCH + 1, np.int64)
@@ -274,8 +278,8 @@ def group_rows(
     """Find the groups of tied items; returns how many there are.
 
     Args:
-        labels, repeats (uint64 arrays): Bits (`streameval.kernels.bits`); the second are set where an item ties with the
-            one before it.
+        labels, repeats (uint64 arrays): Bits (`streameval.kernels.bits`); the second are set where an item ties with
+            the one before it.
         begin, end: The items; the first begins a group.
         starts, founds (int64 arrays, shape (groups + 1,) or longer): Receive the items, and the positives, before each
             group; and of all after the last.

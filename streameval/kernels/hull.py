@@ -69,7 +69,7 @@ def hull_of_labels(words: UInt64Array, rows: int, founds: Int64Array, corner: In
                 near -= 1
             for start in range(first, last, _SHORT):
                 piece = words[start // WORD] >> np.uint64(start % WORD) & lowest(min(_SHORT, last - start))
-                gained = count(piece)
+                gained = int(count(piece))
                 while coarse[near, 0] < start + gained:
                     near += 1
                 if gained > 0 and is_above(coarse, near, start + gained, found + gained):
@@ -78,8 +78,8 @@ def hull_of_labels(words: UInt64Array, rows: int, founds: Int64Array, corner: In
                         ends &= lowest(_SHORT - 1)  # its last run of positives goes on
                     while ends:
                         below = (ends - _ONE) & ~ends
-                        row = count(below)
-                        reached = found + count(piece & (below << _ONE | _ONE))
+                        row = int(count(below))
+                        reached = found + int(count(piece & (below << _ONE | _ONE)))
                         size = push_corner(corner, size, start + row + 1, reached)
                         ends &= ends - _ONE
                 found += gained

@@ -39,12 +39,11 @@ def _page(raw: Bytes, page: Int64Array, told: Int64Array, room: Bytes) -> tuple[
         return body, 0
     if page[headers.LEVELS] != RLE or body.size < 4:
         return body, -1
-    end = 4 + (np.int64(body[0]) | np.int64(body[1]) << 8 | np.int64(body[2]) << 16 | np.int64(body[3]) << 24)
-    at, left = 4, page[headers.PAGE_VALUES]
+    end = 4 + int(np.int64(load_half(body, np.uint64(0))))
+    at, left = 4, int(page[headers.PAGE_VALUES])
     while left > 0 and end <= body.size:
         head, at = varint(body[:end], at)
-        runs = np.int64(head >> _ONE)
-        packed = np.int64(head & _ONE)
+        runs, packed = int(np.int64(head >> _ONE)), int(np.int64(head & _ONE))
         # bit-packed levels come eight to a byte
         if at < 0 or runs <= 0 or at + (runs if packed else 1) > end:
             return body, -1
@@ -88,7 +87,7 @@ def _runs(raw: Bytes, at: int, rows: int, told: Int64Array, words: UInt64Array, 
     done = 0
     while done < rows:
         head, at = varint(raw, at)
-        runs = np.int64(head >> _ONE)
+        runs = int(np.int64(head >> _ONE))
         if at < 0 or runs <= 0:
             return -1
         if head & _ONE:
@@ -150,7 +149,7 @@ def chunk_bits(
         ones (int64 array, shape (pages,)): Receives how many values of each page are 1.
 
     Returns:
-        int: Values, with those before; -1 where some are neither 0 nor 1, or null, or otherwise encoded, or the page is damaged.
+        int: Values, with those before; -1 where some are not 0 or 1, or null, or otherwise encoded, or damaged.
     """
     for i in range(pages.shape[0]):
         body, at = _page(raw, pages[i], told, room)

@@ -244,12 +244,12 @@ def _where_f1_is_best(values: FloatArray, ranks: FloatArray, counted: Counted) -
 
 def _dcg(counted: Counted) -> Iterator[Row]:
     total, (start, found) = discounts(), counted.places.groups(0)
-    deep = int(np.searchsorted(start, DEEPEST_DCG)) + 1
-    start, p = start[:deep], np.diff(found[:deep])
     for k in (one for one in cutoffs(counted.totals.n_items).tolist() if one <= DEEPEST_DCG):
-        first, last = np.minimum(start[:-1], k), np.minimum(start[1:], k)
-        early = np.sum(total[np.minimum(start[:-1] + p, last)] - total[first])
-        late = np.sum(total[last] - total[np.minimum(start[1:] - p, last)])
+        deep = min(int(np.searchsorted(start, k)), start.size - 1)
+        p, first, end = np.diff(found[: deep + 1]), start[:deep], start[1 : deep + 1]
+        last = np.minimum(end, k)
+        early = np.sum(total[np.minimum(first + p, last)] - total[first])
+        late = np.sum(total[last] - total[np.minimum(end - p, last)])
         yield _row("dcg_at", str(k), float(late), float(early))
 
 

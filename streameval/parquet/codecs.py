@@ -34,7 +34,7 @@ def decompress(codec: int, body: memoryview, size: int) -> pa.Buffer | memoryvie
     if held != size:
         raise OSError(f"a page of {size:,} bytes decompresses to {held:,}" if held >= 0 else "a page is damaged")
     if codec == LZ4:
-        return memoryview(out)[:size]
+        return pa.py_buffer(out[:size])
     return pa.Codec(_CODECS[codec]).decompress(body, size) if codec else body
 
 

@@ -1,7 +1,7 @@
 """A column of a whole row group without a library: labels as bits, and plain numbers as they lie on their pages.
 
-Everything is checked as in `groups`. Where anything is unusual or amiss (nulls, other encodings, labels other than 0 and
-1, values that break a statement) nothing comes of it, and `groups` decodes the column, or says what is wrong.
+Everything is checked as in `groups`. Where anything is unusual or amiss (nulls, other encodings, labels other than 0
+and 1, values that break a statement) nothing comes of it, and `groups` decodes the column, or says what is wrong.
 """
 
 from __future__ import annotations
@@ -155,7 +155,9 @@ def _plain(codec: int, pages: Int64Array, raw: memoryview) -> Iterator[tuple[UIn
         return
     for page in pages:
         begin, size = int(page[BODY]), int(page[headers.PAGE_COMPRESSED])
-        body = np.frombuffer(decompress(codec, raw[begin : begin + size], int(page[headers.PAGE_UNCOMPRESSED])), np.uint8)
+        body = np.frombuffer(
+            decompress(codec, raw[begin : begin + size], int(page[headers.PAGE_UNCOMPRESSED])), np.uint8
+        )
         alone = page[None].copy()
         alone[0, [BODY, headers.PAGE_COMPRESSED]] = 0, body.size
         yield body, alone

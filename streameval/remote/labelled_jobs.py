@@ -173,7 +173,7 @@ class Summing:
             yield _block(number, packed(error))
 
     def _pieces(self, rows: LabelledRows, first: int, last: int) -> Iterator[BitRows]:
-        """Read the rows `first` up to, and without, `last`; those before show whether the first score ties with them."""
+        """Read the rows `first` up to, and without, `last`; the one before shows whether the first score ties."""
         for unit in linked(read_bits(rows, one, self.cutoffs) for one in rows.units):
             begin, end = max(0, first - unit.before), min(unit.size, last - unit.before)
             if begin < end:

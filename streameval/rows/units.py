@@ -37,11 +37,11 @@ class Unit(ABC):
     def read(self, columns: Sequence[str]) -> pa.Table:
         """Read the columns of all its rows; an `InputError` names the place where a file is damaged or changed."""
 
-    def bits(self, column: str) -> UInt64Array | None:  # noqa: ARG002
+    def bits(self, column: str) -> UInt64Array | None:
         """Read 0/1 or booleans as bits (`streameval.kernels.bits`); None: read the column."""
         return None
 
-    def numbers(self, column: str, room: UInt64Array, order: str = "sorted") -> AnyArray | None:  # noqa: ARG002
+    def numbers(self, column: str, room: UInt64Array, order: str = "sorted") -> AnyArray | None:
         """Read numbers, "sorted" or in "any" order, as they are stored, into `room`; None: read the column."""
         return None
 
