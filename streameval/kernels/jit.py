@@ -55,7 +55,7 @@ def kernel(function: Callable[P, R]) -> Kernel[P, R]:
 
 
 def vector_kernel(function: Callable[P, R]) -> Kernel[P, R]:
-    """The same, but that x / 0 is infinite or NaN, as in numpy: no error to check for lets a loop take several at once."""
+    """The same, but x / 0 is infinite or NaN, as in numpy: with no error to check for, loops take several at once."""
     return Kernel(function, "numpy")
 
 

@@ -56,6 +56,18 @@ class Blocks:
         """Ranks drawn, in expectation."""
         return round(float(np.sum(self.items * self.rate)))
 
+    def merged_from(self, size: int) -> Int64Array:
+        """Where larger blocks begin, each of `size` of these, or fewer at the end; the head stays as it is."""
+        return np.concatenate([[0], np.arange(1, self.ends.size, size)])
+
+    def merged(self, size: int) -> Blocks:
+        """The same in larger blocks, of as many labels."""
+        first = self.merged_from(size)
+        items = np.add.reduceat(self.items, first)
+        ends, rate = self.ends[np.append(first[1:], self.ends.size) - 1], np.add.reduceat(self.items * self.rate, first)
+        judged = None if self.judged is None else np.add.reduceat(self.items * self.judged, first) / items
+        return Blocks(ends, rate / items, judged)
+
 
 def blocks(n_items: int, first_c: float, c: float | FloatArray | None = None) -> Blocks:
     """Lay out the blocks of density `first_c`, to be drawn at density c, by default the same; of each, or of all.
