@@ -134,7 +134,8 @@ def second_batches(
 ) -> dict[str, tuple[float, float, int]]:
     """Of the fixed plan and of the adaptive one: median half-width, mean labels, runs that missed."""
     c, of, rng = smallest_c(n_items, alpha, DELTA, 0.5), Expected.of(0.5), np.random.default_rng(2)
-    design, first = blocks(n_items, c), blocks(n_items, c, adaptive.FIRST * c)
+    design = blocks(n_items, c)
+    first = blocks(n_items, c, adaptive.first(design.ends, c))
     p = SHAPES[shape]((design.ends - design.items / 2) / n_items)
     found: dict[str, list[tuple[float, int, bool]]] = {"fixed": [], "adaptive": []}
     for _ in range(runs):

@@ -186,10 +186,11 @@ class LogUniform(Sampled):
         design = blocks(plan.n_items, first)
         if self.adaptive:
             kept = plan.notes.get("densities")
-            c = adaptive.FIRST * first if kept is None else adaptive.of_runs(design.ends, kept)
+            each = adaptive.first(design.ends, first) if kept is None else adaptive.of_runs(design.ends, kept)
+            now = blocks(plan.n_items, first, each)
         else:
             c = look_density(first, look) if self.batches == 1 else first * look / self.batches
-        now = blocks(plan.n_items, first, c)
+            now = blocks(plan.n_items, first, c)
         if plan.judge_counts is None or "judge_density" not in plan.notes:
             return now
         return replace(now, judged=with_judged(design, float(plan.notes["judge_density"])).judged)
