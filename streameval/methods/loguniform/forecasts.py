@@ -27,8 +27,8 @@ from streameval.methods.loguniform.expected import expected_bounds
 from streameval.typing import FloatArray, Int64Array
 
 LEAST_VARIANCE = 0.02  # of a label, where the precision that is planned for leaves less
-RUNS = 9, 41  # simulated for a median: where to look, then what stands
-MERGED, PAIRED = 6, 3  # blocks of the design in one of most runs, and runs that are seen both ways
+MERGED = 6  # blocks of the design in one of most runs
+ROUGH, FINE = 10_000, 80_000  # blocks that are simulated for a median, in all runs: where to look, then what stands
 
 
 @dataclass(frozen=True)
@@ -103,15 +103,18 @@ def simulate(design: Blocks, delta: float, of: Expected, runs: int, seed: int = 
     return np.array(reached), missed
 
 
-def simulated_median(design: Blocks, delta: float, of: Expected, runs: int, seed: int = 0) -> float:
+def simulated_median(design: Blocks, delta: float, of: Expected, effort: int) -> float:
     """Median half-width of simulated runs, of which most are drawn in larger blocks and looked at only at their ends.
 
     How much wider the widest place of all is, is seen in a few runs of the blocks themselves, whose counts are then
     put together: about 1 %, and alike in all runs.
+
+    Args:
+        effort: Blocks to simulate.
     """
-    random, larger = np.random.RandomState(seed), design.merged(MERGED)
-    wider = []
-    for _ in range(PAIRED):
+    random, larger = np.random.RandomState(0), design.merged(MERGED)
+    runs, wider = int(np.clip(effort / larger.ends.size, 9, 401)), []
+    for _ in range(1 + runs // 20):
         counts = _draw(design, of, random)[2]
         whole_width = _reached(design, delta, of, counts)[1]
         together = [np.add.reduceat(one, design.merged_from(MERGED), axis=0) for one in counts]
@@ -169,12 +172,12 @@ def smallest_c(
     c = _least_density(n_items, alpha, guess, rough)
     fall = rough(c) / max(rough(1.1 * c), 1e-12)
     power = float(np.clip(math.log(1.1) / max(math.log(fall), 1e-9), 1, 2))  # with a good judge widths fall faster
-    for runs in RUNS:  # with a good judge noise rules, and a formula would not do
+    for effort in (ROUGH, FINE):  # with a good judge noise rules, and a formula would not do
         design = blocks(n_items, c)
         if design.labels < n_items:
             if sample is not None:
                 design = with_judged(design, judged_density(design, max(sample, design.labels)))
-            c *= (simulated_median(design, delta, of, runs) / alpha) ** power
+            c *= (simulated_median(design, delta, of, effort) / alpha) ** power
     return min(c, 4.0 * max(2, n_items))
 
 
