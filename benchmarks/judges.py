@@ -23,7 +23,8 @@ from benchmarks.coverage import binomial_tail
 from benchmarks.readme import markdown, write_section
 from streameval.kernels.martingale import bounds
 from streameval.methods import create
-from streameval.methods.judge import Judge, judged_in_order
+from streameval.methods.judge import judged_in_order
+from streameval.methods.judge_values import Judge
 from streameval.methods.loguniform import adaptive
 from streameval.methods.loguniform.design import blocks, half_width, whole
 from streameval.methods.loguniform.forecasts import Expected, smallest_c
@@ -66,19 +67,20 @@ SETTINGS: dict[str, dict[str, Any]] = {
 }
 
 
-def adversarial(setting: str, draws: int) -> list[int]:
-    """Draws of each pair of `PAIRS` whose bounds fail at some rank."""
-    rng, x, missed = np.random.default_rng(1), np.arange(1, N + 1) / N, []
-    method = create(
-        "loguniform", {"budget": LABELS, "confidence": 1 - DELTA, "judge_accuracy": 0.9, **SETTINGS[setting]}
-    )
-    ends = method.rates(N)[0]
+def adversarial(setting: str, draws: int, n_items: int = N, labels: int = LABELS, delta: float = DELTA) -> list[int]:
+    """Draws of each pair of `PAIRS` whose bounds fail at some rank; a judge answers for about a sixth of a list."""
+    rng, x, missed = np.random.default_rng(1), np.arange(1, n_items + 1) / n_items, []
+    options = {**SETTINGS[setting], "budget": labels, "confidence": 1 - delta, "judge_accuracy": 0.9}
+    if "judge_sample" in options:
+        options["judge_sample"] = int(options["judge_sample"] * n_items / N)
+    method = create("loguniform", options)
+    ends = method.rates(n_items)[0]
     for shape, kind in PAIRS:
         truth = LISTS[shape](x, rng).astype(np.int8)
         codes = JUDGES[kind](truth, rng).astype(np.uint8)
         total, wrong = np.concatenate([[0], np.cumsum(truth, dtype=np.int64)]), 0
         for seed in range(draws):
-            plan = judged_in_order(method.plan(N, seed), Judge("j"), ends, codes)
+            plan = judged_in_order(method.plan(n_items, seed), Judge("j"), ends, codes)
             if method.adaptive:
                 plan = method.continued(plan, Labels.of(plan, truth[plan.ranks - 1]))
             label = truth[plan.ranks - 1].copy()

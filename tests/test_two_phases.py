@@ -7,9 +7,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from benchmarks.coverage import binomial_tail
+from benchmarks.judges import PAIRS, adversarial
 from streameval.kernels.martingale import bounds, evidence
 from streameval.methods import create
-from streameval.methods.judge import Judge, judged_in_order
+from streameval.methods.judge import judged_in_order
+from streameval.methods.judge_values import Judge
 from streameval.methods.loguniform.adaptive import FIRST, densities, of_runs, runs
 from streameval.methods.loguniform.design import blocks, with_judged
 from streameval.methods.loguniform.draws import batch_of, draw, kept
@@ -184,3 +187,14 @@ def test_the_truth_is_held_at_every_rank(shape, how):
         missed += wrong
     tail = sum(comb(runs_, k) * delta**k * (1 - delta) ** (runs_ - k) for k in range(missed, runs_ + 1))
     assert tail > 1e-4
+
+
+@pytest.mark.parametrize("setting", ["a column", "a sample of 15,000, 5 % of positives missing"])
+def test_no_pair_of_list_and_judge_misses_too_often(setting):
+    """The benchmark's 14 pairs of lists and judges that are wrong in every way, at every rank of a shorter list."""
+    missed = adversarial(setting, 12, n_items=6_000, labels=250, delta=0.3)
+    draws, delta = 12 * len(PAIRS), 0.3
+    assert len(missed) == 14
+    assert binomial_tail(draws, sum(missed), delta) > 1e-4
+    assert all(binomial_tail(12, one, delta) > 1e-5 for one in missed)
+    assert sum(missed) > 0  # else no miss could be seen

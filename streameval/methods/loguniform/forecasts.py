@@ -8,7 +8,7 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -152,6 +152,23 @@ def _reached(
     labels = drawn.sum(axis=1), found.sum(axis=1)
     low, high = closed(design, labels, at_ends)
     return float(((high - low) / np.maximum(high + low, 1e-9)).max()), half_width(design, labels, at_ends), at_ends
+
+
+def expected_width(
+    design: Blocks, planned: Blocks, delta: float, precision: float, accuracy: float | None, sample: int | None
+) -> float:
+    """Half-width that the median run reaches at some look or batch, with a judge or without.
+
+    Args:
+        planned: The design of the plan, which decides of which ranks a judge is asked.
+        accuracy, sample: Of a judge, None where there is none, and of how many items it is asked, None where of all.
+    """
+    if accuracy is None:
+        return median(design, delta, precision)
+    if sample is not None:
+        density = judged_density(planned, max(sample, planned.labels))
+        design = replace(design, judged=with_judged(planned, density).judged)
+    return min(1.0, simulated_median(design, delta, Expected.of(precision, accuracy), ROUGH))
 
 
 @functools.lru_cache(maxsize=64)  # every replicate of a simulation asks for the same plan
