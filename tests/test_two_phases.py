@@ -74,13 +74,23 @@ def test_missing_labels_of_two_phases_are_the_worst_of_their_completions(n, seed
         assert np.all(wide[1] >= narrow[1] - 1e-9)
 
 
-def by_block(chosen, ends):
-    return counted(chosen, ends, np.zeros(chosen.size, int), 1)
-
-
-@pytest.mark.parametrize("ends", [[1, 2, 4, 5], [1, 2, 3, 4, 5]])
-def test_the_mean_of_an_adaptive_plan_is_one_for_every_list(ends):
+@pytest.mark.parametrize(
+    ("ends", "judge"),
+    [
+        ([1, 2, 4, 5], [0] * 5),
+        ([1, 2, 3, 4, 5], [0] * 5),
+        ([1, 2, 4, 5], [0, 1, 1, 0, 1]),
+        ([1, 3, 4, 5], [1, 0, 1, 2, 2]),
+    ],
+)
+def test_the_mean_of_an_adaptive_plan_is_one_for_every_list(ends, judge):
     """Everything that both batches can come to, rates by the production rule: 0 not drawn, 1 first, 2 second batch."""
+    judge, classes = np.array(judge), max(judge) + 1
+    of, prior = Expected.of(0.3, 0.8 if classes > 1 else None), np.linspace(0.3, 0.7, classes)
+
+    def by_block(chosen, ends):
+        return counted(chosen, ends, judge, classes)
+
     n, ends, most, looked = ends[-1], np.array(ends), 3.0, set()
     at, width, middle = np.searchsorted(ends, np.arange(1, n + 1)), np.diff(ends, prepend=0) * 1.0, ends * 1.0
     first, every = np.minimum(1, FIRST * most / middle), [np.array(one) for one in product(range(3), repeat=n)]
@@ -88,14 +98,14 @@ def test_the_mean_of_an_adaptive_plan_is_one_for_every_list(ends):
         v, mean, whole = np.array(truth, bool), np.zeros((ends.size, MU.size)), 0.0
         for one in every:
             counts = by_block(one == 1, ends), by_block((one == 1) & v, ends)
-            rate = np.minimum(1, densities(ends, most, *counts, Expected.of(0.3)) / middle)
+            rate = np.minimum(1, densities(ends, most, *counts, of) / middle)
             looked.add(tuple(rate))
             chances = np.array([1 - rate, first, rate - first])[:, at]
             p = float(np.prod(chances[one, np.arange(n)]))
             if p > 0:
                 drawn, found = by_block(one > 0, ends), by_block((one > 0) & v, ends)
-                gain = evidence((width, np.ones(ends.size), rate), width[:, None], drawn, (found, found),
-                                np.array([0.5]), MU)  # fmt: skip
+                items = by_block(np.ones(n, bool), ends)
+                gain = evidence((width, np.ones(ends.size), rate), items, drawn, (found, found), prior, MU)
                 mean += p * np.exp(MU * np.cumsum(v)[ends - 1][:, None] + gain)
                 whole += p
         assert whole == pytest.approx(1, abs=1e-12)
