@@ -112,6 +112,26 @@ def page_headers(raw: Bytes, values: int, out: Int64Array) -> int:
 
 
 @kernel
+def plain_pages(pages: Int64Array, compressed: int, totals: Int64Array) -> bool:
+    """Whether pages are one dictionary at most and then data pages of version 1, none with two sizes for one content.
+
+    Args:
+        pages (int64 array, shape (pages, N_HEADER + 2)): See `page_headers`.
+        compressed: 0: they are not.
+        totals (int64 array, shape (3,)): Receives bytes of the largest page decompressed, of all, and of their headers.
+    """
+    totals[:] = 0
+    for i in range(pages.shape[0]):
+        kind, plain = pages[i, PAGE_TYPE], pages[i, PAGE_UNCOMPRESSED]
+        if not (kind == 0 or (kind == 2 and i == 0)) or (not compressed and pages[i, PAGE_COMPRESSED] != plain):
+            return False
+        totals[0] = max(totals[0], plain)
+        totals[1] += plain
+        totals[2] += pages[i, N_HEADER + 1] - pages[i, N_HEADER]
+    return bool(pages.shape[0] > 0 and pages[-1, PAGE_TYPE] == 0)
+
+
+@kernel
 def count_rows(raw: Bytes, width: int, values: int) -> int:
     """Count the rows that begin among repetition levels: the levels that are 0.
 
