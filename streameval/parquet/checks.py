@@ -159,7 +159,8 @@ def _sizes(pages: Int64Array) -> tuple[int, int, int]:
 def _check_unusual(chunk: Chunk, pages: Int64Array) -> Int64Array:
     """Check pages of any kind; returns those that hold data."""
     kind, size, plain = (pages[:, i] for i in (headers.PAGE_TYPE, headers.PAGE_COMPRESSED, headers.PAGE_UNCOMPRESSED))
-    data, second = pages[(kind == DATA_PAGE) | (kind == DATA_PAGE_V2)], pages[kind == DATA_PAGE_V2]
+    data: Int64Array = pages[(kind == DATA_PAGE) | (kind == DATA_PAGE_V2)]
+    second = pages[kind == DATA_PAGE_V2]
     if np.any(kind > DATA_PAGE_V2) or np.any(kind[1:] == DICTIONARY_PAGE):
         raise InputError(f"{chunk.place}: it has a page where none belongs", CORRUPT)
     if not chunk.facts[kernels.CODEC] and np.any(size != plain):
