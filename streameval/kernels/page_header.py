@@ -10,7 +10,7 @@ import numpy as np
 
 from streameval.kernels.jit import kernel
 from streameval.kernels.parquet import ABSENT, N_STATED, statistics
-from streameval.kernels.thrift import STRUCT, Bytes, field, skip, varint, zigzag
+from streameval.kernels.thrift import I32, STRUCT, Bytes, field, skip, varint, zigzag
 from streameval.typing import Int64Array
 
 # entries of `page_header`
@@ -37,7 +37,7 @@ def _data_header(raw: Bytes, at: int, version: int, out: Int64Array) -> int:
             slot = LEVELS
         elif version == 2 and last in (5, 6):
             slot = DEFINITION_BYTES if last == 5 else REPETITION_BYTES
-        if slot >= 0 and kind in (4, 5, 6):
+        if slot >= 0 and kind == I32:
             out[slot], at = zigzag(raw, at)
         elif last == (8 if version == 2 else 5) and kind == STRUCT:
             at = statistics(raw, at, out[STATED:])
@@ -65,7 +65,7 @@ def page_header(raw: Bytes, out: Int64Array) -> int:
     out[:] = ABSENT
     last, kind, at = field(raw, 0, 0)
     while kind > 0 and at >= 0:
-        if 1 <= last <= 4 and kind in (4, 5, 6):
+        if 1 <= last <= 4 and kind == I32:
             out[last - 1], at = zigzag(raw, at)
         elif last in (5, 7) and kind == STRUCT:
             at = _data_header(raw, at, 1, out)
