@@ -16,6 +16,7 @@ from streameval.typing import Int64Array
 # entries of `page_header`
 PAGE_TYPE, PAGE_UNCOMPRESSED, PAGE_COMPRESSED, CRC, PAGE_VALUES, PAGE_ROWS, ENCODING, LEVELS = range(8)
 REPETITION_BYTES, DEFINITION_BYTES, PAGE_NULLS, STATED = range(8, 12)
+REPETITIONS = REPETITION_BYTES  # in version 1: their encoding
 N_HEADER = STATED + N_STATED
 
 
@@ -33,8 +34,8 @@ def _data_header(raw: Bytes, at: int, version: int, out: Int64Array) -> int:
             slot = PAGE_NULLS if last == 2 else PAGE_ROWS
         elif version == 2 and last == 4:
             slot = ENCODING
-        elif version == 1 and last == 3:
-            slot = LEVELS
+        elif version == 1 and last in (3, 4):
+            slot = LEVELS if last == 3 else REPETITIONS
         elif version == 2 and last in (5, 6):
             slot = DEFINITION_BYTES if last == 5 else REPETITION_BYTES
         if slot >= 0 and kind == I32:
@@ -55,9 +56,9 @@ def page_header(raw: Bytes, out: Int64Array) -> int:
         raw (uint8 array): May go on after the header.
         out (int64 array, shape (N_HEADER,)): Filled with page type, uncompressed and compressed size (header not
             included), CRC (as unsigned), values, rows (version 2 only), encoding of the values, encoding of the
-            definition levels (version 1 only), bytes of repetition and of definition levels and nulls (version 2 only),
-            from `STATED` on the page's statistics (columns of `streameval.kernels.parquet.statistics`); `ABSENT` where
-            the header does not say.
+            definition levels (version 1 only), bytes of repetition levels (in version 1 their encoding) and of
+            definition levels and nulls (version 2 only), from `STATED` on the page's statistics (columns of
+            `streameval.kernels.parquet.statistics`); `ABSENT` where the header does not say.
 
     Returns:
         int: Bytes of the header; -1 where there is none, or it goes on after `raw`.
