@@ -9,6 +9,8 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Executor, Future
 from dataclasses import dataclass
+from functools import cached_property
+from itertools import islice
 from typing import TypeVar
 
 import numpy as np
@@ -56,7 +58,7 @@ class LabelledRows:
     order: ScoreOrder | None = None
     joined_labels: UInt8Array | None = None
 
-    @property
+    @cached_property
     def n_items(self) -> int:
         """Rows in all."""
         return sum(unit.rows for unit in self.units)
@@ -69,7 +71,15 @@ class LabelledRows:
         """Decode the labels of one unit."""
         if self.joined_labels is not None:
             return np.asarray(self.joined_labels[unit.first_position : unit.first_position + unit.rows])
+        if (words := unit.bits(self.label)) is not None:
+            return np.unpackbits(words.view(np.uint8), count=unit.rows, bitorder="little")
         return _labels(unit.read([self.label]).column(0), self.label, unit)
+
+    def label_bits(self, unit: Unit) -> UInt64Array:
+        """Decode the labels of one unit as bits (`streameval.kernels.bits`)."""
+        if self.joined_labels is None and (words := unit.bits(self.label)) is not None:
+            return words
+        return packed(self.labels(unit))
 
     def keys(self, unit: Unit) -> UInt64Array:
         """Decode the scores of one unit, as order keys."""
@@ -90,13 +100,6 @@ class LabelledRows:
             raise InputError(
                 f"column '{self.score}' holds decimals", "cast it to float64 or int64 for an exact evaluation"
             )
-
-    def scored(self, unit: Unit) -> DecodedRows:
-        """Decode the labels and the scores of one unit; nothing is made of the scores yet."""
-        labels = self.labels(unit)
-        return DecodedRows(
-            unit, labels, None if self.score is None else unit.read([self.score]).column(0).combine_chunks()
-        )
 
     def stream(self, pool: Executor, ahead: int, units: Sequence[Unit] | None = None) -> Iterator[RowRange]:
         """Decode units in their order, `ahead` of them at a time."""
@@ -132,33 +135,6 @@ def labelled_rows(ranking: Ranking, label: str, place: str = "column") -> Labell
     return LabelledRows(ranking.rows.units(label if place == "column" else None), label)
 
 
-@dataclass(frozen=True)
-class DecodedRows:
-    """Rows as they were decoded.
-
-    Attributes:
-        unit: The unit they are from.
-        labels (uint8 array, shape (n,)): 0 or 1.
-        scores: As stored.
-        first: Their first row, counted within the unit.
-    """
-
-    unit: Unit
-    labels: UInt8Array
-    scores: pa.Array | None
-    first: int = 0
-
-    @property
-    def size(self) -> int:
-        """How many there are."""
-        return int(self.labels.size)
-
-    def cut(self, first: int, last: int) -> DecodedRows:
-        """Some of the rows; nothing is copied."""
-        scores = None if self.scores is None else self.scores.slice(first, last - first)
-        return DecodedRows(self.unit, self.labels[first:last], scores, self.first + first)
-
-
 def _joined(parts: list[RowRange]) -> RowRange:
     if len(parts) == 1:
         return parts[0]
@@ -180,6 +156,25 @@ def in_order(pool: Executor, work: Callable[[T], R], items: Iterable[T], ahead: 
     finally:
         for one in waiting:
             one.cancel()
+
+
+def in_batches(pool: Executor, work: Callable[[T], R], items: Iterable[T], ahead: int, size: int) -> Iterator[R]:
+    """Do what `in_order` does, `size` items at a time."""
+
+    def several(some: tuple[T, ...]) -> list[R]:
+        return [work(one) for one in some]
+
+    left = iter(items)
+    for done in in_order(pool, several, iter(lambda: tuple(islice(left, size)), ()), ahead):
+        yield from done
+
+
+def packed(labels: UInt8Array) -> UInt64Array:
+    """Bytes of 0 and 1 as bits (`streameval.kernels.bits`)."""
+    words = np.zeros(labels.size // 64 + 2, np.uint64)
+    bits = np.packbits(labels, bitorder="little")
+    words.view(np.uint8)[: bits.size] = bits
+    return words
 
 
 def label_numbers(column: pa.ChunkedArray, name: str, place: str, wanted: str) -> AnyArray:

@@ -8,16 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from itertools import chain, pairwise
+from itertools import pairwise
 
 import numpy as np
 import pyarrow as pa
 
+from streameval.counting.bit_rows import BitRows, linked, read_bits
 from streameval.counting.block_sums import BlockSums, UnorderedError
 from streameval.counting.blocks import blocks, sum_block
 from streameval.counting.counters import Cells, KeyBins, bin_counts, empty_bins
 from streameval.counting.label_counts import BinCounts, KeyCounts
-from streameval.counting.labelled_rows import DecodedRows, LabelledRows
+from streameval.counting.labelled_rows import LabelledRows
 from streameval.counting.parted_words import KeyRanges, Parted, PartedRows, word_type
 from streameval.errors import OutsideError
 from streameval.kernels.exact import BLOCK
@@ -165,21 +166,20 @@ class Summing:
         first, last, units = share
         check_seen(units)
         rows = replace(self.rows, units=units)
-        scored = rows.order is not None
-        before = int(scored and first > 0)
-        pieces = _between(rows, first * self.block - before, last * self.block)
-        previous: DecodedRows | None = None
-        if before:
-            head = next(pieces)
-            previous = head.cut(0, 1)
-            pieces = chain([head.cut(1, head.labels.size)], pieces)
-        room = np.empty(self.block if scored else 0, np.uint64)
-        for number, held in enumerate(blocks(pieces, self.block, previous), first):
-            try:
-                yield _block(number, packed(*sum_block(held, rows, self.cutoffs, room)))
-            except UnorderedError as error:
-                yield _block(number, packed(error))
-                return
+        number = first
+        try:
+            for held in blocks(self._pieces(rows, first * self.block, last * self.block), self.block):
+                yield _block(number, packed(*sum_block(held, self.cutoffs)))
+                number += 1
+        except UnorderedError as error:
+            yield _block(number, packed(error))
+
+    def _pieces(self, rows: LabelledRows, first: int, last: int) -> Iterator[BitRows]:
+        """Read the rows `first` up to, and without, `last`; the one before shows whether the first score ties."""
+        for unit in linked(read_bits(rows, one, self.cutoffs) for one in rows.units):
+            begin, end = max(0, first - unit.before), min(unit.size, last - unit.before)
+            if begin < end:
+                yield unit.cut(begin, end)
 
 
 @dataclass(frozen=True)
@@ -195,14 +195,6 @@ class Parting:
         for unit in share:
             words = self.ranges.split(self.rows.keys(unit), self.rows.labels(unit)).packed()
             yield pa.record_batch({"at": pa.array([unit.first_position], pa.int64()), "words": pa.array([words])})
-
-
-def _between(rows: LabelledRows, first: int, last: int) -> Iterator[DecodedRows]:
-    """Decode the rows `first` up to, and without, `last`."""
-    for unit in rows.units:
-        begin, end = max(0, first - unit.first_position), min(unit.rows, last - unit.first_position)
-        if begin < end:
-            yield rows.scored(unit).cut(begin, end)
 
 
 def _block(number: int, part: bytes) -> pa.RecordBatch:
