@@ -23,6 +23,7 @@ from streameval.stores.scratch import ScratchFile, Spill
 from streameval.stores.temporary import temporary_folder
 
 _BASE_MEMORY = 0.35  # of --memory: decoded units, and metrics on their way to the disk
+_SPILL = 0.65  # of the rest: rows that wait to be measured
 Sink = Callable[[pa.Table], None]
 # begins to take tables of rankings, from the first on, whatever it was given before
 Opened = Callable[[pa.Schema], Sink]
@@ -67,7 +68,7 @@ def evaluate_rankings(ranking: Ranking, label: str, options: PerRanking, opened:
         except ApartError:
             told = _Told(2 * rows.rows.n_items, progress)
     with temporary_folder("streameval-work") as folder, ScratchFile(folder / "rows") as file:
-        room = Room.of(Spill(file, memory / 3), threads, memory / 2)
+        room = Room.of(Spill(file, _SPILL * memory), threads, (1 - _SPILL) * memory)
         parts = scattered(rows, beside, measure, room, told.rows)
         found = _collected(rows, parts, opened(measure.schema), "parted by ranking")
         if not file.is_empty:
@@ -101,12 +102,16 @@ def _collected(rows: ManyRows, parts: Iterator[Measured], sink: Sink, how: str) 
 
 def _lowest(known: pa.Table | None, part: Measured) -> pa.Table:
     """The rankings of lowest average precision; of equal ones those with most positives."""
-    with_positives = np.flatnonzero(part.facts[:, 1] + part.facts[:, 2] > 0)
-    value, size = part.values[with_positives, 0, 1], part.facts[with_positives, 1:].sum(axis=1)
-    own = part.table.take(pa.array(with_positives[np.lexsort((-size, value))[:LOWEST]]))
-    if known is None:
-        return own
-    both = pa.concat_tables([known, own])
+    size, value = part.facts[:, 1:].sum(axis=1), part.values[:, 0, 1]
+    limit = 1.0 if known is None or known.num_rows < LOWEST else known.column("average_precision")[-1].as_py()
+    candidates = np.flatnonzero((size > 0) & (value <= limit))
+    if known is not None and not candidates.size:
+        return known
+    if candidates.size > LOWEST:
+        most = np.partition(value[candidates], LOWEST)[LOWEST]
+        candidates = candidates[value[candidates] <= most]
+    own = part.table.take(pa.array(candidates))
+    both = own if known is None else pa.concat_tables([known, own])
     value = both.column("average_precision").to_numpy()
     size = both.column("positives").to_numpy() + both.column("misses").to_numpy()
     return both.take(pa.array(np.lexsort((-size, value))[:LOWEST]))

@@ -13,6 +13,8 @@ from streameval.errors import InputError
 from streameval.kernels import ranking_metrics as one
 from streameval.kernels.discounts import discounts
 from streameval.kernels.segments import measure, repeated
+from streameval.kernels.tied_items import EXPECTED
+from streameval.kernels.words import Words
 from streameval.queries.batches import Batch, ManyRows
 from streameval.queries.sums import Sums
 from streameval.typing import FloatArray, Int64Array, UInt8Array, UInt64Array
@@ -50,7 +52,7 @@ class Rankings:
         names: Values of the columns that name each.
     """
 
-    keys: UInt64Array
+    keys: Words
     labels: UInt8Array
     items: UInt64Array
     starts: Int64Array
@@ -73,7 +75,8 @@ class Measured:
 
     Attributes:
         facts (int64 array, shape (rankings, 3)): Items, positives among them, positives never returned.
-        values (float64 array, shape (rankings, metrics, 3)): NaN where a metric is undefined.
+        values (float64 array, shape (rankings, metrics + 1, 3)): NaN where a metric is undefined; see
+            `kernels.segments.measure`.
         table: A row for each ranking; see `Measure.schema`.
         returned: Rows of the table of positives that were left out; see `never_returned.left_out`.
     """
@@ -115,7 +118,7 @@ class Measure:
         if rankings.items.size:
             self._refuse_repeated(rankings)
         facts = np.empty((n, 3), np.int64)
-        values = np.zeros((n, one.WHOLE + one.AT_CUTOFF * self.cuts.size, 3))
+        values = np.zeros((n, one.WHOLE + one.AT_CUTOFF * self.cuts.size + 1, 3))
         missed = (rankings.missed, rankings.never)
         measure(rankings.keys, rankings.labels, rankings.starts, missed, self.cuts, self.tables, facts, values)
         return self.measured(facts, values, rankings.names)
@@ -123,11 +126,10 @@ class Measure:
     def measured(self, facts: Int64Array, values: FloatArray, names: list[pa.Array]) -> Measured:
         """Make a table of what the kernels found."""
         if self._rows.options.ties == "scikit-learn":
-            values[:, one.AP] = values[:, one.GROUPED, one.EXPECTED, None]
-            averaged = [one.AUC, one.NDCG, *range(one.WHOLE + one.NDCG_AT, values.shape[1], one.AT_CUTOFF)]
-            values[:, averaged] = values[:, averaged, one.EXPECTED, None]
-        values = np.delete(values, one.GROUPED, axis=1)
-        columns = np.ascontiguousarray(values.reshape(facts.shape[0], -1).T)
+            values[:, one.AP] = values[:, one.GROUPED, EXPECTED, None]
+            averaged = [one.AUC, one.NDCG, *range(one.WHOLE + one.NDCG_AT, values.shape[1] - 1, one.AT_CUTOFF)]
+            values[:, averaged] = values[:, averaged, EXPECTED, None]
+        columns = np.ascontiguousarray(values.reshape(facts.shape[0], -1).T)[: -len(SIDES)]
         lacking = bool(((facts[:, 1] + facts[:, 2] == 0) | (facts[:, 0] == facts[:, 1])).any())
         arrays = [pa.array(column, mask=np.isnan(column) if lacking else None) for column in columns]
         counts = [pa.array(column) for column in np.ascontiguousarray(facts.T)]
