@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -92,12 +92,14 @@ class ManyRows:
 
     Args:
         rows: Their labels and scores.
+        n_items: How many there are.
         names: Type of each column that names a ranking.
         item: Type of the column that names the item.
         ungraded: Whether labels above 1 are refused, because positives that were never returned have no grade.
     """
 
     rows: LabelledRows
+    n_items: int
     options: PerRanking
     names: pa.Schema
     fingerprint: str
@@ -120,12 +122,13 @@ class ManyRows:
         item = plain_type(ranking.rows.types(options.item)[0][1]) if options.item else None
         order = ranking.order
         if order is None:
-            return ManyRows(LabelledRows(ranking.rows.units(label), label), options, names, ranking.fingerprint, item)
+            labelled = LabelledRows(ranking.rows.units(label), label)
+            return ManyRows(labelled, ranking.n_items, options, names, ranking.fingerprint, item)
         scores = order.order
         if options.ties == "trec_eval" and scores.kind != "decimal":
             scores = ScoreOrder("float32", scores.ascending)
         labelled = LabelledRows(order.units, label, order.score, scores)
-        return ManyRows(labelled, options, names, ranking.fingerprint, item)
+        return ManyRows(labelled, ranking.n_items, options, names, ranking.fingerprint, item)
 
     @staticmethod
     def unlabelled(ranking: Ranking, options: PerRanking) -> ManyRows:
@@ -163,8 +166,12 @@ class ManyRows:
     def key_type(self) -> np.dtype[Any]:
         """Type of the order keys: 32 bits where these hold every key."""
         order = self.rows.order
-        narrow = self.rows.n_items < 1 << 32 if order is None else order.kind == "float32"
+        narrow = self.n_items < 1 << 32 if order is None else order.kind == "float32"
         return np.dtype(np.uint32 if narrow else np.uint64)
+
+    def without_units(self) -> ManyRows:
+        """The same without its row groups and its table of positives: for workers, whose shares have their own."""
+        return replace(self, rows=replace(self.rows, units=()), options=replace(self.options, positives=None))
 
     def _keys(self, unit: Unit) -> Words:
         """Order keys of the scores; trec_eval reads scores as 32-bit floats, and these are its ties."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -24,6 +24,7 @@ WHOLE = ("average_precision", "reciprocal_rank", "ndcg", "r_precision", "bpref",
 AT_CUTOFF = ("average_precision_at", "precision_at", "recall_at", "reciprocal_rank_at", "ndcg_at", "success_at")
 SIDES = ("worst", "expected", "best")
 _DISCOUNTS = 1 << 16
+LOWEST = 20
 
 
 def metric_names(cuts: Sequence[int]) -> list[tuple[str, str]]:
@@ -86,6 +87,46 @@ class Measured:
     sums: Sums = field(repr=False)
     table: pa.Table = field(repr=False)
     returned: int = 0
+
+
+@dataclass(frozen=True)
+class Gathered:
+    """What is kept of some rankings, beside their rows: those of two shares of a list add up.
+
+    Attributes:
+        lowest: Up to `LOWEST` rankings with a positive, of the lowest average precision; of equal ones those with most
+            positives. As rankings.parquet has them.
+        returned: See `Measured`.
+    """
+
+    sums: Sums
+    lowest: pa.Table
+    returned: int
+
+    @staticmethod
+    def of(part: Measured) -> Gathered:
+        """Of rankings that were measured together."""
+        value, candidates = part.values[:, one.AP, EXPECTED], np.flatnonzero(part.facts[:, 1:].sum(axis=1))
+        if candidates.size > LOWEST:
+            most = np.partition(value[candidates], LOWEST)[LOWEST]
+            candidates = candidates[value[candidates] <= most]
+        return Gathered(part.sums, _first(part.table.take(pa.array(candidates))), part.returned)
+
+    def plus(self, other: Gathered) -> Gathered:
+        """Of these rankings and others."""
+        lowest = _first(pa.concat_tables([self.lowest, other.lowest]))
+        return Gathered(self.sums.plus(other.sums), lowest, self.returned + other.returned)
+
+
+def _first(rankings: pa.Table) -> pa.Table:
+    value = rankings.column("average_precision").to_numpy()
+    size = rankings.column("positives").to_numpy() + rankings.column("misses").to_numpy()
+    return rankings.take(pa.array(np.lexsort((-size, value))[:LOWEST]))
+
+
+def gathered(parts: Iterator[Measured]) -> Iterator[tuple[Gathered, pa.Table]]:
+    """What is kept of each, and the rows of its rankings."""
+    return ((Gathered.of(part), part.table) for part in parts)
 
 
 class Measure:

@@ -162,7 +162,7 @@ def scattered(
         beside: Items that rankings never returned.
         done (callable(rows)): Told of rows that were parted, and once more when they were measured.
     """
-    parts = _parts(rows.rows.n_items, np.uint64(1), room)
+    parts = _parts(rows.n_items, np.uint64(1), room)
     for batch in beside:
         parts.add(batch)
     with ThreadPoolExecutor(room.threads) as pool:
@@ -180,7 +180,7 @@ def _measured(
     parts: Parts, rows: ManyRows, measure: Measure, room: Room, done: Callable[[int], None]
 ) -> Iterator[Measured]:
     def one(part: int) -> list[Measured]:
-        return list(_of_part(parts.whole(part), parts.bits, rows, measure))
+        return list(measured_part(parts.whole(part), parts.bits, rows, measure))
 
     small = [part for part in np.flatnonzero(parts.sizes).tolist() if parts.sizes[part] <= room.most_rows]
     with ThreadPoolExecutor(room.threads) as pool:
@@ -212,12 +212,13 @@ def _is_one(parts: Parts, part: int) -> bool:
     return True
 
 
-def _of_part(batch: Batch, bits: int, rows: ManyRows, measure: Measure) -> Iterator[Measured]:
+def measured_part(batch: Batch, bits: int, rows: ManyRows, measure: Measure) -> Iterator[Measured]:
+    """Measure the rankings of a part, one of 2^bits, that memory holds."""
     which, first = np.empty(batch.rows, np.int32), np.empty(batch.rows, np.int32)
     count = gather(batch.low, batch.high, bits, which, first)
     gone = left_out(batch, which)
     if gone.any():  # what is left of its ranking has the item
-        found = _of_part(batch.taken(np.flatnonzero(~gone)), bits, rows, measure)
+        found = measured_part(batch.taken(np.flatnonzero(~gone)), bits, rows, measure)
         yield replace(next(found), returned=int(gone.sum()))
         yield from found
         return
