@@ -243,10 +243,11 @@ def test_how_many_labels_may_decide_is_a_forecast_that_holds_up(tmp_path, one_ra
         streameval.plan(str(folder), study, seed=4, budget=budget or labels)
         plan = streameval.Study(study).plan()
         streameval.evaluate(study, labels=pa.table({"rank": plan.ranks, "label": truth[plan.ranks - 1]}))
-        (found,) = check(study, [f"precision@5000 >= {true - 0.08:.6f}"])
+        (found,) = check(study, [f"precision@5000 >= {true - 0.15:.6f}"])
         if budget:
             assert found.outcome == "inconclusive"
             labels = found.labels
+            assert 150 < labels < 1_500
     assert found.outcome == "pass"
 
 

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from streameval.curve.envelope import Points, close
 from streameval.errors import InputError
 from streameval.kernels.draw import draws
-from streameval.kernels.fisher import fisher_rise
 from streameval.kernels.paula import bracket, window_sums
 from streameval.methods import available, changed, create, method_of
+from streameval.methods.checks.monotonicity import fisher_rise
 from streameval.methods.grid import geometric_grid
 from streameval.types import Labels
 
@@ -117,10 +117,22 @@ def test_kernels_agree_with_their_naive_twins():
         if k:
             y += int(gaps[k - 1]) * Fraction(int(sums[k]), 100)
         assert y * 100 == units
+
+
+def test_the_test_of_a_rise_is_fishers():
     from math import comb
+
+    from scipy.stats import hypergeom
 
     tail = sum(comb(7, k) * comb(9, 8 - k) for k in range(6, 8)) / comb(16, 8)
     assert fisher_rise(2, 9, 6, 7) == pytest.approx(tail, rel=1e-12)
+    rng = np.random.default_rng(5)
+    for size_a, size_b in rng.integers(1, 3_000, (200, 2)).tolist():
+        a, b = int(rng.integers(0, size_a + 1)), int(rng.integers(0, size_b + 1))
+        expected = hypergeom.sf(b - 1, size_a + size_b, a + b, size_b)
+        assert fisher_rise(a, size_a, b, size_b) == pytest.approx(expected, rel=1e-8, abs=1e-300)
+    for one in ((0, 5, 0, 5), (5, 5, 5, 5), (3, 3, 0, 4)):
+        assert fisher_rise(*one) == pytest.approx(1.0, rel=1e-14)
 
 
 def test_draws_are_golden():

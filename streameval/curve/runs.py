@@ -25,8 +25,8 @@ c to b, exclude each other. All runs are bounded at once, so that all such state
 probability: looking every day, at every c, costs nothing more.
 
 A day without such evidence (another method, labels that may be wrong, or a draw by key, which versions of a list share)
-brings the bounds on its own precision, of
-which the same may be said with a δ of their own: S = 0, and its bound is added as a constant.
+adds the bounds on its own precision instead, which hold with the half of the error probability that levels have: S = 0,
+and the bound is a constant.
 """
 
 from __future__ import annotations

@@ -32,9 +32,13 @@ def harmonic_difference(start: float, count: float) -> float:
     if count <= 0:
         return total
     low, high = start + 1.0, start + count + 1.0
+    a, b = low * low, high * high
+    c, d = a * a, b * b
     rest = 0.5 * count / (low * high)
-    for sign, weight, power in ((1.0, 12.0, 2), (-1.0, 120.0, 4), (1.0, 252.0, 6), (-1.0, 240.0, 8)):
-        rest += sign * (low**-power - high**-power) / weight
+    rest += (1.0 / a - 1.0 / b) / 12.0
+    rest -= (1.0 / c - 1.0 / d) / 120.0
+    rest += (1.0 / (a * c) - 1.0 / (b * d)) / 252.0
+    rest -= (1.0 / (c * c) - 1.0 / (d * d)) / 240.0
     return total + math.log1p(count / low) + rest
 
 

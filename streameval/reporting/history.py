@@ -73,8 +73,8 @@ def figure(history: History) -> Spec:
         known = ("precision_lower", "precision", "precision_upper", "run_lower", "run_upper")
         rounded = {key: None if row[key] is None or row[key] != row[key] else round(row[key], 5) for key in known}
         rows.append({"day": f"{row['day']}T00:00:00", "change": row["change"], **rounded})
-    x = {"field": "day", "type": "temporal", "title": None}
-    scale = {"scale": {"zero": False}, "title": "precision"}
+    x = {"field": "day", "type": "temporal", "title": None, "axis": {"format": "%-d %b %Y", "labelOverlap": True}}
+    scale = {"scale": {"zero": False}, "title": "precision", "axis": {"orient": "right"}}
     level = {"x": x, "y": number("precision_lower", **scale), "y2": {"field": "precision_upper"}}
     run = {"x": x, "y": number("run_lower", **scale), "y2": {"field": "run_upper"}}
     layers: list[Spec] = [
@@ -102,5 +102,6 @@ def render(history: History) -> str:
         '<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><meta http-equiv="Content-Security-Policy" '
         "content=\"default-src 'none'; style-src 'unsafe-inline'\"><meta name=\"viewport\" "
         f'content="width=device-width"><title>{title}</title><style>{style}</style></head><body><h1>{title}</h1>{said}'
-        f'<div class="chart">{drawn}</div><p class="soft">{caption}</p><div class="scroll">{days}</div></body></html>\n'
+        f'<div class="chart wide">{drawn}</div><p class="soft">{caption}</p><div class="scroll">{days}</div>'
+        "</body></html>\n"
     )

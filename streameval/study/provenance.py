@@ -76,6 +76,23 @@ def way_out(plan: Plan, summary: Mapping[str, Any], study: str) -> str:
     return f"`{_planned(plan, new, {'method': 'loguniform'})}` plans labels whose bounds hold for any list"
 
 
+def more_labels(plan: Plan, summary: Mapping[str, Any], study: str, labels: int) -> str:
+    """Where bounds are too wide: the command that leads to narrower ones, and what it does.
+
+    Args:
+        labels: How many in all are wanted.
+    """
+    account = summary["account"]
+    if account["labelled"] < account["planned"]:
+        again = shlex.join(["streameval", "select", study, "--remaining", "--export", "remaining.csv"])
+        return f"`{again}` writes the tasks that have no label yet"
+    if plan.look < plan.parameters.get("looks", 1):
+        further = str(labels - account["labelled"])
+        return f"`{shlex.join(['streameval', 'plan', '--study', study, '--labels-more', further])}` adds labels"
+    new = f"{study.rstrip('/')}-more"
+    return f"`{_planned(plan, new, {'method': 'loguniform', 'budget': labels})}` plans anew with so many labels"
+
+
 def _planned(plan: Plan, study: str, how: Mapping[str, Any]) -> str:
     """Command that plans the ranking of a plan, by its slices if it has any."""
     source = plan.location.get("source") or ["(a table in memory)"]

@@ -28,6 +28,7 @@ from streameval.curve.targets import (
 from streameval.errors import InputError, did_you_mean
 from streameval.notebook import Tabular
 from streameval.study import Study
+from streameval.study.provenance import more_labels, way_out
 from streameval.study.result_files import Evaluation
 from streameval.types import Claim
 
@@ -85,11 +86,13 @@ class Checks(Tabular):
         checked: Every check, in the order given.
         claim: What the bounds promise, and so the outcomes.
         why: Why these bounds promise nothing; empty where they are bounds.
+        next: The command that may decide what is inconclusive, and what it does; empty where there is none.
     """
 
     checked: tuple[Checked, ...]
     claim: Claim
     why: str
+    next: str = ""
 
     def __iter__(self) -> Iterator[Checked]:
         return iter(self.checked)
@@ -123,11 +126,25 @@ def check(study: str | os.PathLike[str], checks: Sequence[str]) -> Checks:
     """
     if not checks:
         raise InputError("nothing is checked", _FORM)
-    evaluation = Study(Path(study)).evaluation()
+    folder = Study(Path(study))
+    evaluation = folder.evaluation()
     labelled = int(evaluation.summary.get("account", {}).get("labelled", 0))
     curve = evaluation.curve
     why = "" if curve.proves else next(iter(curve.findings), "The bounds contradict each other.")
-    return Checks(tuple(_checked(one, evaluation, labelled) for one in checks), curve.claim, why)
+    found = tuple(_checked(one, evaluation, labelled) for one in checks)
+    return Checks(found, curve.claim, why, _next(folder, evaluation, found))
+
+
+def _next(study: Study, evaluation: Evaluation, checked: Sequence[Checked]) -> str:
+    """What to do about the checks that are inconclusive."""
+    if "account" not in evaluation.summary or all(one.outcome != "inconclusive" for one in checked):
+        return ""
+    summary, folder = evaluation.summary, str(study.folder)
+    if not evaluation.curve.proves:
+        return way_out(study.plan(), summary, folder)
+    labels = max((one.labels or 0 for one in checked), default=0)
+    missing = summary["account"]["planned"] - summary["account"]["labelled"]
+    return more_labels(study.plan(), summary, folder, labels) if labels or missing else ""
 
 
 def _checked(text: str, evaluation: Evaluation, labelled: int) -> Checked:

@@ -14,6 +14,7 @@ a valid p-value.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -81,28 +82,56 @@ def rise_test(rank: Int64Array, label: Int8Array, block: int) -> RiseTest:
     >>> rise_test(np.arange(1, 401), falls[::-1], block=50).beyond_noise
     True
     """
-    from streameval.kernels.fisher import scan_rises
-
     known = label >= 0
     rank, label = rank[known], label[known]
     if rank.size < 2 * block:
         return RiseTest(1.0, 0, 0, 0, 0, float("nan"), float("nan"))
-    starts = np.arange(0, rank.size - block + 1, block)
-    edges = np.append(starts, rank.size)
-    positive = np.add.reduceat(label.astype(np.int64), starts)
-    p_values, pairs = scan_rises(positive, np.diff(edges))
+    edges = [*range(0, rank.size - block + 1, block), int(rank.size)]
+    found = np.concatenate([[0], np.cumsum(label, dtype=np.int64)])[edges].tolist()
+    pairs = _adjacent_runs(len(edges) - 1)
+    p_values = [
+        fisher_rise(found[b] - found[a], edges[b] - edges[a], found[c] - found[b], edges[c] - edges[b])
+        for a, b, c in pairs
+    ]
     best = int(np.argmin(p_values))
-    first, run = (int(value) for value in pairs[best])
-    a, b, c = edges[first], edges[first + run], edges[first + 2 * run]
+    a, b, c = (edges[block] for block in pairs[best])
     return RiseTest(
-        p_value=float(min(1.0, p_values[best] * p_values.size)),
-        tests=int(p_values.size),
+        p_value=min(1.0, p_values[best] * len(pairs)),
+        tests=len(pairs),
         first_rank=int(rank[a]),
         middle_rank=int(rank[b - 1]),
         last_rank=int(rank[c - 1]),
         before=float(label[a:b].mean()),
         after=float(label[b:c].mean()),
     )
+
+
+def _adjacent_runs(blocks: int) -> list[tuple[int, int, int]]:
+    """Every pair of adjacent runs of 1, 2, 4 … blocks, by where the two begin and the second ends."""
+    pairs = []
+    run = 1
+    while 2 * run <= blocks:
+        pairs += [(a, a + run, a + 2 * run) for a in range(0, blocks - 2 * run + 1, max(1, run // 2))]
+        run *= 2
+    return pairs
+
+
+def fisher_rise(positive_a: int, size_a: int, positive_b: int, size_b: int) -> float:
+    """P(block B shows at least `positive_b` positives | the total), under one common probability.
+
+    Fisher's one-sided exact test: small where B, the later block, is too rich in positives to be chance. The tail is
+    that of a hypergeometric distribution, by the ratios of neighbouring terms.
+    """
+    total = positive_a + positive_b
+    k = np.arange(positive_b, min(total, size_b), dtype=np.float64)
+    ratios = (size_b - k) * (total - k) / ((k + 1.0) * (size_a - total + k + 1.0))
+    first = _log_choose(size_b, positive_b) + _log_choose(size_a, positive_a) - _log_choose(size_a + size_b, total)
+    terms = first + np.cumsum(np.log(ratios))
+    return min(1.0, math.exp(first) + float(np.sum(np.exp(terms))))
+
+
+def _log_choose(n: int, k: int) -> float:
+    return math.lgamma(n + 1.0) - math.lgamma(k + 1.0) - math.lgamma(n - k + 1.0)
 
 
 @dataclass(frozen=True)
@@ -137,8 +166,6 @@ def excess_test(rank: Int64Array, label: Int8Array, head: int, block: int = BLOC
     >>> excess_test(np.arange(1, 501), later, head=300).as_dict()["beyond_noise"]
     True
     """
-    from streameval.kernels.fisher import fisher_rise
-
     known = label[head:] >= 0
     later_rank, later = rank[head:][known], label[head:][known].astype(np.int64)
     if head < block or later.size < block or np.any(label[:head] < 0):

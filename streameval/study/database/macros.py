@@ -213,7 +213,9 @@ _AT_SPAN = """(
 def _at_score(kind: str) -> list[Macro]:
     """Rank and precision of the cutoff that keeps every item of score s and better; of no scores, nothing."""
     ranks = "Rank of the last item whose score is x or better: it lies between lower and upper; 0 is none of the items."
-    shares = "Share of positives among the items whose score is x or better, wherever that cutoff lies."
+    shares = (
+        "Share of positives among the items whose score is x or better, wherever that cutoff lies if it keeps an item."
+    )
     if kind == "none":
         nothing = "struct_pack(lower := NULL::DOUBLE, upper := NULL::DOUBLE)"
         table = f"SELECT unnest({nothing})"
