@@ -39,7 +39,11 @@ class Places:
     def ends(self, block: int, order: str) -> tuple[Int64Array, Int64Array]:
         """(Y, r) where the positives of each group of a block have come."""
         start, found = self.groups(block)
-        return found[1:], start[1:] if order == "late" else start[:-1] + np.diff(found)
+        if order == "late":
+            return found[1:], start[1:]
+        ranks = np.diff(found)
+        ranks += start[:-1]
+        return found[1:], ranks
 
     def group_at(self, rank: int) -> tuple[int, int, int, int]:
         """Ranks and positives before the group that holds a rank, its size, its positives."""
@@ -95,12 +99,13 @@ class Places:
         block = int(np.searchsorted(self.totals.start, rank, side="left")) - 1
         start, found = self.groups(block)
         whole = int(np.searchsorted(start, rank, side="left"))
-        starts, founds = start[:whole].copy(), found[:whole].copy()
-        starts, founds = np.append(starts, rank), np.append(founds, self.yield_at(rank, order))
+        starts, founds = np.append(start[:whole], rank), np.append(found[:whole], self.yield_at(rank, order))
         before, earlier = int(starts[0]), int(founds[0])
+        starts -= before
+        founds -= earlier
         sums = np.zeros(exact.REALS)
         corner = np.empty((2, exact.MOST_CORNERS, 2), np.int64)
-        exact.add_groups(starts - before, founds - earlier, before, np.zeros(exact.WHOLES, np.int64), sums, corner)
+        exact.add_groups(starts, founds, before, np.zeros(exact.WHOLES, np.int64), sums, corner)
         at = exact.EARLY_SUM if order == "early" else exact.LATE_SUM
         weighted, inverse = sums[exact.COMMON] + sums[at], sums[exact.COMMON + 1] + sums[at + 1]
         return float(self.totals.block_sum[order][block] + weighted + earlier * inverse)

@@ -29,6 +29,8 @@ _ODD = ~np.uint64(0x0000000100000001)
 @kernel
 def _page(raw: Bytes, page: Int64Array, told: Int64Array, room: Bytes) -> tuple[Bytes, int]:
     """A page's decompressed bytes, and where in them its values begin: -1 where they are damaged, or some are null."""
+    if page[headers.LEVELS] < 0 or page[headers.REPETITIONS] < 0:  # a header names them, even where there are none
+        return raw[:0], -1
     body = raw[page[headers.N_HEADER + 1] : page[headers.N_HEADER + 1] + page[headers.PAGE_COMPRESSED]]
     if told[IS_LZ4]:
         size = page[headers.PAGE_UNCOMPRESSED]

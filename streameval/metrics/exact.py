@@ -19,7 +19,7 @@ from streameval.curve.extremes import Extremes
 from streameval.curve.first_k import DEEPEST_DCG, discounts
 from streameval.curve.targets import wanted
 from streameval.metrics import BETAS, ELEVEN, PRECISIONS, RECALLS, Row, cutoffs, table, text
-from streameval.typing import FloatArray
+from streameval.typing import FloatArray, Int64Array
 
 _ORDERS = ("late", "early")
 _NAN = float("nan")
@@ -248,9 +248,17 @@ def _dcg(counted: Counted) -> Iterator[Row]:
         deep = min(int(np.searchsorted(start, k)), start.size - 1)
         p, first, end = np.diff(found[: deep + 1]), start[:deep], start[1 : deep + 1]
         last = np.minimum(end, k)
-        early = np.sum(total[np.minimum(first + p, last)] - total[first])
-        late = np.sum(total[last] - total[np.minimum(end - p, last)])
-        yield _row("dcg_at", str(k), float(late), float(early))
+        early, late = (
+            _gained(total, first, np.minimum(p + first, last)),
+            _gained(total, np.minimum(end - p, last), last),
+        )
+        yield _row("dcg_at", str(k), late, early)
+
+
+def _gained(total: FloatArray, after: Int64Array, upto: Int64Array) -> float:
+    gained = total[upto]
+    gained -= total[after]
+    return float(gained.sum())
 
 
 def _targets(counted: Counted) -> Iterator[Row]:
