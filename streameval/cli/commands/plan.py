@@ -68,7 +68,7 @@ def plan(
             first --at items of each (default 10) labelled, to bound means over all rankings.
         rankings: How many to draw with --per (default 1,000).
         cutoffs: With --per: cutoffs up to --at, separated by commas, whose means are bounded together (default --at).
-        judge: Column that says of every item whether it is positive: 0/1, a boolean or a probability. It may be wrong
+        judge: Column that says of every item whether it is positive: 0/1, yes/no or a probability. It may be wrong
             anywhere, and the bounds hold all the same: the better it is, the narrower they are.
         judge_classes: Thresholds that put a judge's probabilities into classes, as in 0.05,0.5,0.95 (default 0.5).
             --judge-sample asks a judge about a random part instead of reading a column.
