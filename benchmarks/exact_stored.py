@@ -64,6 +64,28 @@ def decode(dataset_of: Callable[[Context], Dataset], columns: list[str]) -> Call
     return prepare
 
 
+def decode_pyarrow(
+    dataset_of: Callable[[Context], Dataset], columns: list[str]
+) -> Callable[[Context], Callable[[], int]]:
+    """The same with pyarrow."""
+
+    def prepare(context: Context) -> Callable[[], int]:
+        from concurrent.futures import ThreadPoolExecutor
+
+        import pyarrow.parquet as pq
+
+        def rows(path: Any) -> int:
+            return min(int(pq.read_table(path, columns=[column], use_threads=False).num_rows) for column in columns)
+
+        def run() -> int:
+            with ThreadPoolExecutor(context.threads) as pool:
+                return sum(pool.map(rows, dataset_of(context).files))
+
+        return run
+
+    return prepare
+
+
 def scikit_learn(dataset_of: Callable[[Context], Dataset]) -> Callable[[Context], Callable[[], dict[str, float]]]:
     def prepare(context: Context) -> Callable[[], dict[str, float]]:
         import polars as pl
@@ -127,8 +149,10 @@ CASE = Case(
     runners={
         "streameval exact, ties by score": ours(_whole, "score"),
         "streameval exact, stored order is the ranking": ours(_whole, None),
-        "decode score and label": decode(_whole, ["score", "label"]),
-        "decode label": decode(_whole, ["label"]),
+        "decode score and label, Polars": decode(_whole, ["score", "label"]),
+        "decode score and label, pyarrow": decode_pyarrow(_whole, ["score", "label"]),
+        "decode label, Polars": decode(_whole, ["label"]),
+        "decode label, pyarrow": decode_pyarrow(_whole, ["label"]),
         "streameval exact, at the peers' size": ours(_peers, "score"),
         "DuckDB, groups and windows (AP, AUC)": duckdb_groups(_peers),
         "scikit-learn (AP, AUC)": scikit_learn(_peers),

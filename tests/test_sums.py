@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from streameval.counting import block_sums as sums
 from streameval.counting.block_sums import UnorderedError, sum_groups, sum_labels, sum_rows
+from streameval.counting.labelled_rows import packed
 from streameval.counting.totals import fold
 from streameval.errors import InputError
 from streameval.kernels import exact
@@ -178,7 +179,7 @@ def test_far_down_a_list_bits_sum_to_what_labels_do(seed, n, share, before):
     cutoffs = np.unique(before + np.random.default_rng(seed).integers(1, n + 1, 5))
     found = sum_labels(before, labels, cutoffs)
     twin = np.zeros(exact.WHOLES, np.int64), np.zeros(exact.REALS), np.empty((2, exact.MOST_CORNERS, 2), np.int64)
-    exact.add_labels(labels, before, *twin)
+    exact.add_labels(packed(labels), n, before, *twin)
     assert found.whole.tolist() == twin[0].tolist()
     assert np.array_equal(found.corner[0], twin[2][0, : twin[0][exact.EARLY]])
     ranks = np.flatnonzero(labels) + 1

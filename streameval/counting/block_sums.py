@@ -14,8 +14,11 @@ from itertools import pairwise
 
 import numpy as np
 
+from streameval.counting.labelled_rows import packed
 from streameval.errors import InputError
 from streameval.kernels import exact
+from streameval.kernels.bits import copy_bits, count_bits, counts_at
+from streameval.kernels.bits import repeats as set_repeats
 from streameval.kernels.exact import BLOCK
 from streameval.typing import FloatArray, Int64Array, UInt8Array, UInt64Array
 
@@ -48,39 +51,58 @@ class BlockSums:
         return not int(self.whole[exact.SEEN]) and not self.rest[0]
 
 
-def sum_labels(before: int, labels: UInt8Array, cutoffs: Int64Array) -> BlockSums:
-    """Sum one block of untied items.
+def sum_bits(before: int, size: int, bits: tuple[UInt64Array, UInt64Array | None], cutoffs: Int64Array) -> BlockSums:
+    """Sum one block of items, as bits (`streameval.kernels.bits`).
 
     Args:
         before: Ranks before the block.
-        labels (uint8 array, shape (n,), n ≤ BLOCK): 0 or 1, by rank.
+        size: Items, no more than BLOCK.
+        bits (pair of uint64 arrays): Labels; and where an item ties with the one before it, None where none may.
         cutoffs (int64 array, ascending): Ranks whose yield is wanted.
-
-    Raises:
-        InputError: A label that is neither 0 nor 1; names its rank.
     """
+    labels, repeats = bits
+    if repeats is None:
+        return _untied(before, labels, size, cutoffs)
+    n = exact.leading_ties(repeats, size)
+    lead = n, count_bits(labels, 0, n)
+    if n == size:
+        return _part(before + n, lead, np.zeros(1, np.int64), np.zeros(1, np.int64), (0, 0), cutoffs)
+    if not count_bits(repeats, n, size):  # nothing ties: all but the last, which may go on
+        own = labels
+        if n:
+            own = np.zeros(labels.size, np.uint64)
+            copy_bits(labels, n, size - n - 1, own, 0)
+        last = count_bits(labels, size - 1, size)
+        return replace(_untied(before + n, own, size - n - 1, cutoffs), lead=lead, rest=(1, last))
+    starts, founds = _scratch(size - n + 1)
+    groups = exact.group_rows(labels, repeats, n, size, starts, founds)
+    rest = int(starts[groups] - starts[groups - 1]), int(founds[groups] - founds[groups - 1])
+    return _part(before + n, lead, starts[:groups], founds[:groups], rest, cutoffs)
+
+
+def _untied(before: int, words: UInt64Array, size: int, cutoffs: Int64Array) -> BlockSums:
     whole, real, corner = _room()
     if before < exact.FAR_RANKS:
-        exact.add_labels(labels, before, whole, real, corner)
-        bad = bool(whole[exact.BAD])
-    elif not (bad := labels.max(initial=0) > 1):
-        bits = np.packbits(labels, bitorder="little"), exact.BYTE_SUMS
-        exact.add_far_labels(labels, bits, before, whole, real, corner)
-    if bad:
-        raise _bad_label(before, labels)
-    local = _inside(cutoffs, before, labels.size)
-    # counted from cutoff to cutoff, a register at a time: a running sum would take longer than all others together
-    kinds, edges = labels.view(np.bool_), [0, *local.tolist()]
-    found = np.cumsum([np.count_nonzero(kinds[a:b]) for a, b in pairwise(edges)], dtype=np.int64)
-    own = labels[local - 1].astype(np.int64)
-    cut = np.stack([local - 1, found - own, np.ones_like(local), own], axis=1)
+        exact.add_labels(words, size, before, whole, real, corner)
+    else:
+        exact.add_far_labels((words, exact.BYTE_SUMS), size, before, whole, real, corner)
+    local = _inside(cutoffs, before, size)
+    found = np.empty((2, local.size), np.int64)
+    counts_at(words, local - 1, found[0])
+    counts_at(words, local, found[1])
+    cut = np.stack([local - 1, found[0], np.ones_like(local), found[1] - found[0]], axis=1)
     return BlockSums((0, 0), before, (0, 0), whole, real, _hulls(whole, corner), cut)
+
+
+def sum_labels(before: int, labels: UInt8Array, cutoffs: Int64Array) -> BlockSums:
+    """Do what `sum_bits` does with untied items; an `InputError` names the rank of a label that is neither 0 nor 1."""
+    return sum_bits(before, labels.size, (_packed(before, labels), None), cutoffs)
 
 
 def sum_rows(
     before: int, keys: UInt64Array, labels: UInt8Array, previous: int | None, cutoffs: Int64Array
 ) -> BlockSums:
-    """Sum one block of items in order of their keys.
+    """Do what `sum_bits` does with items and their order keys.
 
     Args:
         before: Ranks before the block.
@@ -93,23 +115,30 @@ def sum_rows(
         UnorderedError: A key that is smaller than the one before it.
         InputError: A label that is neither 0 nor 1; names its rank.
     """
-    n, p = exact.leading_group(keys, labels, np.uint64(previous)) if previous is not None else (0, 0)
-    if n and labels[:n].max() > 1:
-        raise _bad_label(before, labels)
-    if n == keys.size:
-        return _part(before + n, (n, p), np.zeros(1, np.int64), np.zeros(1, np.int64), (0, 0), cutoffs)
-    if previous is not None and int(keys[n]) < previous:
-        raise UnorderedError(before + n + 1)
-    starts, founds = _scratch(keys.size - n + 1)
-    groups = exact.group_rows(keys[n:], labels[n:], starts, founds)
-    if groups < 0:
-        if labels.max() > 1:
-            raise _bad_label(before, labels)
-        raise UnorderedError(before + n + 2 + int(np.argmax(keys[n + 1 :] < keys[n:-1])))
-    rest = int(starts[groups] - starts[groups - 1]), int(founds[groups] - founds[groups - 1])
-    if groups == keys.size - n:  # nothing ties: all but the last, which may go on
-        return replace(sum_labels(before + n, labels[n:-1], cutoffs), lead=(n, p), rest=rest)
-    return _part(before + n, (n, p), starts[:groups], founds[:groups], rest, cutoffs)
+    words = _packed(before, labels)
+    repeats = np.zeros(words.size, np.uint64)
+    wrong = 0 if previous is not None and keys[0] < previous else set_repeats(keys, 0, repeats)
+    if wrong < keys.size:
+        raise UnorderedError(before + wrong + 1)
+    repeats[0] |= np.uint64(previous is not None and int(keys[0]) == previous)
+    return sum_bits(before, labels.size, (words, repeats), cutoffs)
+
+
+def _packed(before: int, labels: UInt8Array) -> UInt64Array:
+    if labels.max(initial=0) > 1:
+        at = int(np.argmax(labels > 1))
+        raise InputError(f"the label at rank {before + at + 1:,} is {labels[at]}, not 0 or 1")
+    return packed(labels)
+
+
+def block_edges(before: int, starts: Int64Array) -> list[int]:
+    """Which groups are the first of those that begin in a block, and the number of all; none may begin in some.
+
+    `starts` (int64 array, ascending) says how many ranks come before each group, after those `before` all.
+    """
+    last = int(starts[-1]) if starts.size else 0
+    ranks = np.arange(before // BLOCK + 1, (before + last) // BLOCK + 1) * BLOCK - before
+    return [0, *np.searchsorted(starts, ranks).tolist(), starts.size]
 
 
 def sum_groups(before: int, sizes: Int64Array, positives: Int64Array, cutoffs: Int64Array) -> Iterator[BlockSums]:
@@ -122,10 +151,9 @@ def sum_groups(before: int, sizes: Int64Array, positives: Int64Array, cutoffs: I
     """
     starts = np.concatenate([[0], np.cumsum(sizes)])
     founds = np.concatenate([[0], np.cumsum(positives)])
-    block = (before + starts[:-1]) // BLOCK
-    for run in np.split(np.arange(sizes.size), np.flatnonzero(np.diff(block)) + 1):
-        if run.size:
-            first, last = int(run[0]), int(run[-1])
+    for begin, end in pairwise(block_edges(before, starts[:-1])):
+        if begin < end:
+            first, last = begin, end - 1
             rest = int(sizes[last]), int(positives[last])
             own, mine = starts[first : last + 1] - starts[first], founds[first : last + 1] - founds[first]
             yield _part(before + int(starts[first]), (0, 0), own, mine, rest, cutoffs)
@@ -181,8 +209,3 @@ class UnorderedError(Exception):
     def __init__(self, rank: int) -> None:
         super().__init__(rank)
         self.rank = rank
-
-
-def _bad_label(before: int, labels: UInt8Array) -> InputError:
-    at = int(np.argmax(labels > 1))
-    return InputError(f"the label at rank {before + at + 1:,} is {labels[at]}, not 0 or 1")

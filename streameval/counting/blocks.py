@@ -8,9 +8,9 @@ from typing import Generic, Protocol, Self, TypeVar
 
 import numpy as np
 
-from streameval.counting.block_sums import BlockSums, sum_labels, sum_rows
-from streameval.counting.labelled_rows import DecodedRows, LabelledRows, RowRange
-from streameval.errors import InputError
+from streameval.counting.bit_rows import BitRows, joined
+from streameval.counting.block_sums import BlockSums, sum_bits, sum_labels, sum_rows
+from streameval.counting.labelled_rows import RowRange
 from streameval.typing import Int64Array, UInt64Array
 
 
@@ -59,46 +59,18 @@ def blocks(pieces: Iterable[P], size: int, last: P | None = None) -> Iterator[Bl
         yield Block(held, last)
 
 
-def sum_block(
-    held: Block[DecodedRows], rows: LabelledRows, cutoffs: Int64Array, room: UInt64Array
-) -> tuple[BlockSums, UInt64Array | None]:
-    """Return the sums of a block, and the order keys at the cutoffs in it; errors as in `LabelledScans.parts`.
-
-    `room` (uint64 array) receives keys: as long as a block, where there are scores.
-    """
-    return sum_range(_joined(held, rows, room), cutoffs)
+def sum_block(held: Block[BitRows], cutoffs: Int64Array) -> tuple[BlockSums, UInt64Array | None]:
+    """Return the sums of a block, and the order keys at the cutoffs in it."""
+    rows = joined(held.pieces)
+    return sum_bits(rows.before, rows.size, (rows.labels, rows.repeats), cutoffs), (
+        None if rows.repeats is None else rows.keys
+    )
 
 
 def sum_range(block: RowRange, cutoffs: Int64Array) -> tuple[BlockSums, UInt64Array | None]:
-    """Return the sums of a block, and the order keys at the cutoffs in it; errors as in `sum_labels` and `sum_rows`."""
+    """The same of bytes and keys; errors as in `sum_labels` and `sum_rows`."""
     if block.keys is None:
         return sum_labels(block.before, block.labels, cutoffs), None
     first, last = np.searchsorted(cutoffs, [block.before, block.before + block.keys.size], side="right")
     at_cutoffs = block.keys[cutoffs[first:last] - block.before - 1]
     return sum_rows(block.before, block.keys, block.labels, block.previous, cutoffs), at_cutoffs
-
-
-def _joined(held: Block[DecodedRows], rows: LabelledRows, room: UInt64Array) -> RowRange:
-    """One stretch, its order keys made in `room`: fresh memory would cost more than what is done in it."""
-    pieces = held.pieces
-    labels = pieces[0].labels if len(pieces) == 1 else np.concatenate([piece.labels for piece in pieces])
-    before = pieces[0].unit.first_position + pieces[0].first
-    if rows.order is None:
-        return RowRange(before, labels)
-    at = 0
-    for piece in pieces:
-        _keys_into(piece, rows, room[at : at + piece.size])
-        at += piece.size
-    previous = np.empty(1, np.uint64)
-    if held.last is not None:
-        _keys_into(held.last, rows, previous)
-    return RowRange(before, labels, room[:at], int(previous[0]) if held.last is not None else None)
-
-
-def _keys_into(piece: DecodedRows, rows: LabelledRows, out: UInt64Array) -> None:
-    if rows.order is None or piece.scores is None:
-        raise InputError("there is no score to order by")
-    for _, keys in rows.order.blocks(piece.scores, out):
-        rows.check(piece.unit, keys)
-        if not np.may_share_memory(keys.key, out):
-            out[:] = keys.key

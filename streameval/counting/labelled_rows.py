@@ -5,10 +5,13 @@ Memory is that of the few units being decoded, whatever the length of the list.
 
 from __future__ import annotations
 
+import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Executor, Future
 from dataclasses import dataclass
+from functools import cached_property
+from itertools import islice
 from typing import TypeVar
 
 import numpy as np
@@ -22,6 +25,7 @@ from streameval.typing import AnyArray, UInt8Array, UInt64Array
 
 T = TypeVar("T")
 R = TypeVar("R")
+_KEPT_ROWS = 1 << 21  # for whose numbers a thread keeps room
 
 
 @dataclass(frozen=True)
@@ -56,7 +60,7 @@ class LabelledRows:
     order: ScoreOrder | None = None
     joined_labels: UInt8Array | None = None
 
-    @property
+    @cached_property
     def n_items(self) -> int:
         """Rows in all."""
         return sum(unit.rows for unit in self.units)
@@ -69,13 +73,25 @@ class LabelledRows:
         """Decode the labels of one unit."""
         if self.joined_labels is not None:
             return np.asarray(self.joined_labels[unit.first_position : unit.first_position + unit.rows])
+        if (words := unit.bits(self.label)) is not None:
+            return np.unpackbits(words.view(np.uint8), count=unit.rows, bitorder="little")
         return _labels(unit.read([self.label]).column(0), self.label, unit)
+
+    def label_bits(self, unit: Unit) -> UInt64Array:
+        """Decode the labels of one unit as bits (`streameval.kernels.bits`)."""
+        if self.joined_labels is None and (words := unit.bits(self.label)) is not None:
+            return words
+        return packed(self.labels(unit))
 
     def keys(self, unit: Unit) -> UInt64Array:
         """Decode the scores of one unit, as order keys."""
         if self.order is None or self.score is None:
             raise InputError("there is no score to order by")
-        keys = self.order.keys(unit.read([self.score]).column(0))
+        values = unit.numbers(self.score, own_room(unit.rows), "any") if self.order.kind != "decimal" else None
+        if values is None:
+            keys = self.order.keys(unit.read([self.score]).column(0))
+        else:
+            keys = self.order.of_numpy(values, np.empty(unit.rows, np.uint64))
         self.check(unit, keys)
         return keys.key
 
@@ -90,13 +106,6 @@ class LabelledRows:
             raise InputError(
                 f"column '{self.score}' holds decimals", "cast it to float64 or int64 for an exact evaluation"
             )
-
-    def scored(self, unit: Unit) -> DecodedRows:
-        """Decode the labels and the scores of one unit; nothing is made of the scores yet."""
-        labels = self.labels(unit)
-        return DecodedRows(
-            unit, labels, None if self.score is None else unit.read([self.score]).column(0).combine_chunks()
-        )
 
     def stream(self, pool: Executor, ahead: int, units: Sequence[Unit] | None = None) -> Iterator[RowRange]:
         """Decode units in their order, `ahead` of them at a time."""
@@ -113,7 +122,7 @@ class LabelledRows:
         """Decode rows `first` up to, and without, `last`."""
         parts = [self.read(unit) for unit in self.units if unit.first_position < last
                  and unit.first_position + unit.rows > first]  # fmt: skip
-        whole = _joined(parts)
+        whole = joined(parts)
         cut = slice(first - whole.before, last - whole.before)
         return RowRange(first, whole.labels[cut], None if whole.keys is None else whole.keys[cut])
 
@@ -132,39 +141,25 @@ def labelled_rows(ranking: Ranking, label: str, place: str = "column") -> Labell
     return LabelledRows(ranking.rows.units(label if place == "column" else None), label)
 
 
-@dataclass(frozen=True)
-class DecodedRows:
-    """Rows as they were decoded.
-
-    Attributes:
-        unit: The unit they are from.
-        labels (uint8 array, shape (n,)): 0 or 1.
-        scores: As stored.
-        first: Their first row, counted within the unit.
-    """
-
-    unit: Unit
-    labels: UInt8Array
-    scores: pa.Array | None
-    first: int = 0
-
-    @property
-    def size(self) -> int:
-        """How many there are."""
-        return int(self.labels.size)
-
-    def cut(self, first: int, last: int) -> DecodedRows:
-        """Some of the rows; nothing is copied."""
-        scores = None if self.scores is None else self.scores.slice(first, last - first)
-        return DecodedRows(self.unit, self.labels[first:last], scores, self.first + first)
-
-
-def _joined(parts: list[RowRange]) -> RowRange:
+def joined(parts: list[RowRange]) -> RowRange:
+    """Consecutive rows as one range."""
     if len(parts) == 1:
         return parts[0]
     keys = [part.keys for part in parts if part.keys is not None]
     labels = np.concatenate([part.labels for part in parts])
     return RowRange(parts[0].before, labels, np.concatenate(keys) if keys else None)
+
+
+_OWN = threading.local()
+
+
+def own_room(size: int) -> UInt64Array:
+    """Room of a thread, since fresh memory would cost more than what is done in it."""
+    if size > _KEPT_ROWS:
+        return np.empty(size, np.uint64)
+    if getattr(_OWN, "room", np.empty(0)).size < size:
+        _OWN.room = np.empty(size, np.uint64)
+    return np.asarray(_OWN.room, dtype=np.uint64)
 
 
 def in_order(pool: Executor, work: Callable[[T], R], items: Iterable[T], ahead: int) -> Iterator[R]:
@@ -180,6 +175,25 @@ def in_order(pool: Executor, work: Callable[[T], R], items: Iterable[T], ahead: 
     finally:
         for one in waiting:
             one.cancel()
+
+
+def in_batches(pool: Executor, work: Callable[[T], R], items: Iterable[T], ahead: int, size: int) -> Iterator[R]:
+    """Do what `in_order` does, `size` items at a time."""
+
+    def several(some: tuple[T, ...]) -> list[R]:
+        return [work(one) for one in some]
+
+    left = iter(items)
+    for done in in_order(pool, several, iter(lambda: tuple(islice(left, size)), ()), ahead):
+        yield from done
+
+
+def packed(labels: UInt8Array) -> UInt64Array:
+    """Bytes of 0 and 1 as bits (`streameval.kernels.bits`)."""
+    words = np.zeros(labels.size // 64 + 2, np.uint64)
+    bits = np.packbits(labels, bitorder="little")
+    words.view(np.uint8)[: bits.size] = bits
+    return words
 
 
 def label_numbers(column: pa.ChunkedArray, name: str, place: str, wanted: str) -> AnyArray:

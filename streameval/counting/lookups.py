@@ -15,6 +15,7 @@ from streameval.typing import BoolArray, FloatArray, Int64Array
 
 # sizes and positives of the groups that begin in a block
 ReadGroups = Callable[[int], tuple[Int64Array, Int64Array]]
+_KEPT = 1  # blocks, of 16 bytes an item at most
 SIDES = {"late": "ends", "early": "early"}
 
 
@@ -29,18 +30,20 @@ class Places:
     def groups(self, block: int) -> tuple[Int64Array, Int64Array]:
         """(start, found) before each group of a block and at its end, counted from the list's start."""
         if block not in self._seen:
-            if len(self._seen) >= 4:
+            if len(self._seen) >= _KEPT:
                 self._seen.pop(next(iter(self._seen)))
-            sizes, positives = self.read_groups(block)
-            start = self.totals.start[block] + np.concatenate([[0], np.cumsum(sizes)])
-            found = self.totals.start_yield[block] + np.concatenate([[0], np.cumsum(positives)])
-            self._seen[block] = start, found
+            totals, (sizes, positives) = self.totals, self.read_groups(block)
+            self._seen[block] = _sums(totals.start[block], sizes), _sums(totals.start_yield[block], positives)
         return self._seen[block]
 
     def ends(self, block: int, order: str) -> tuple[Int64Array, Int64Array]:
         """(Y, r) where the positives of each group of a block have come."""
         start, found = self.groups(block)
-        return found[1:], start[1:] if order == "late" else start[:-1] + np.diff(found)
+        if order == "late":
+            return found[1:], start[1:]
+        ranks = np.diff(found)
+        ranks += start[:-1]
+        return found[1:], ranks
 
     def group_at(self, rank: int) -> tuple[int, int, int, int]:
         """Ranks and positives before the group that holds a rank, its size, its positives."""
@@ -67,7 +70,8 @@ class Places:
         _, _, g = self._group_of(j)
         block = int(np.searchsorted(self.totals.start_yield, j, side="left")) - 1
         y, r = (side[g:] for side in self.ends(block, order))
-        return float(max(np.max(y / np.maximum(r, 1)), self._best_after[order][block + 1]))
+        precision = np.divide(y, r, out=np.zeros(y.size), where=r > 0)
+        return float(max(precision.max(), self._best_after[order][block + 1]))
 
     def best_from_rank(self, rank: int, order: str) -> float:
         """Return the highest precision at a rank or any after it."""
@@ -95,12 +99,13 @@ class Places:
         block = int(np.searchsorted(self.totals.start, rank, side="left")) - 1
         start, found = self.groups(block)
         whole = int(np.searchsorted(start, rank, side="left"))
-        starts, founds = start[:whole].copy(), found[:whole].copy()
-        starts, founds = np.append(starts, rank), np.append(founds, self.yield_at(rank, order))
+        starts, founds = np.append(start[:whole], rank), np.append(found[:whole], self.yield_at(rank, order))
         before, earlier = int(starts[0]), int(founds[0])
+        starts -= before
+        founds -= earlier
         sums = np.zeros(exact.REALS)
         corner = np.empty((2, exact.MOST_CORNERS, 2), np.int64)
-        exact.add_groups(starts - before, founds - earlier, before, np.zeros(exact.WHOLES, np.int64), sums, corner)
+        exact.add_groups(starts, founds, before, np.zeros(exact.WHOLES, np.int64), sums, corner)
         at = exact.EARLY_SUM if order == "early" else exact.LATE_SUM
         weighted, inverse = sums[exact.COMMON] + sums[at], sums[exact.COMMON + 1] + sums[at + 1]
         return float(self.totals.block_sum[order][block] + weighted + earlier * inverse)
@@ -120,6 +125,15 @@ class Places:
             np.maximum.at(own, block, points[:, 1] / points[:, 0])
             best[order] = np.maximum.accumulate(own[::-1])[::-1]
         return best
+
+
+def _sums(first: int, counts: Int64Array) -> Int64Array:
+    """What comes before each group, and in all, after `first`."""
+    sums = np.empty(counts.size + 1, np.int64)
+    sums[0] = 0
+    np.cumsum(counts, dtype=np.int64, out=sums[1:])
+    sums += first
+    return sums
 
 
 def _at_least(y: Int64Array, r: Int64Array, precision: Fraction) -> BoolArray:

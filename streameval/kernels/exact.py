@@ -9,117 +9,157 @@ from __future__ import annotations
 
 import numpy as np
 
+from streameval.kernels.bits import WORD, count, lowest
 from streameval.kernels.harmonic import harmonic_difference, precision_sum
 from streameval.kernels.hull import STRETCH, hull_of_groups, hull_of_labels
 from streameval.kernels.jit import kernel
-from streameval.typing import FloatArray, Int64Array, UInt8Array, UInt64Array
+from streameval.typing import FloatArray, Int64Array, UInt64Array
 
 # ranks per block; the strictly concave chain of a block has fewer than 9,200 corners (one per primitive vector)
 BLOCK = 1 << 20
 MOST_CORNERS = 1 << 14
 # a block's whole numbers: rows summed, positives; sums of positives' ranks counted from the block's start, where the
-# order is immaterial and in mixed groups; corners of both hulls; 1 if an order is open; 1 if a label is not 0 or 1
-SEEN, POSITIVES, RANKS, EARLY_RANKS, LATE_RANKS, EARLY, ENDS, MIXED, BAD = range(9)
-WHOLES = 9
+# order is immaterial and in mixed groups; corners of both hulls; 1 if an order is open
+SEEN, POSITIVES, RANKS, EARLY_RANKS, LATE_RANKS, EARLY, ENDS, MIXED = range(8)
+WHOLES = 8
 # a block's real numbers, in pairs: Σ j/r and Σ 1/r over positives, j counted in the block, r the rank in the list
 COMMON, EARLY_SUM, LATE_SUM, EXPECTED_SUM, GROUPED_SUM = 0, 2, 4, 6, 8
 REALS = 10
 # from here on the series of `add_far_labels` is exact to the last bit
 FAR_RANKS = 1 << 22
+_ONE = np.uint64(1)
 _FEW = 16
 _FAR = 1000.0
 
 
 @kernel
-def add_labels(labels: UInt8Array, before: int, whole: Int64Array, real: FloatArray, corner: Int64Array) -> None:
+def add_labels(
+    words: UInt64Array, rows: int, before: int, whole: Int64Array, real: FloatArray, corner: Int64Array
+) -> None:
     """Sum untied items.
 
     Args:
-        labels (uint8 array, shape (n,)): 0 or 1, of consecutive ranks.
+        words (uint64 array): Labels of consecutive ranks (`streameval.kernels.bits`).
+        rows: How many.
         before: Ranks before the first.
         whole: int64 array, shape (WHOLES,), zero.
         real: float64 array, shape (REALS,), zero.
         corner (int64 array, shape (2, MOST_CORNERS, 2)): Its first half receives the hull of (ranks, positives).
     """
-    row = np.empty(STRETCH + 1, np.int32)
-    founds = np.zeros((labels.size + STRETCH - 1) // STRETCH + 1, np.int64)
-    found, ranks, odd = np.int64(0), np.int64(0), np.uint8(0)
-    weighted, inverse = 0.0, 0.0
-    for stretch in range(founds.size - 1):
-        first = stretch * STRETCH
-        # positives are put together first: what comes and goes as it likes is no branch to guess
-        m = np.int64(0)
-        for i in range(first, min(first + STRETCH, labels.size)):
-            row[m] = i
-            m += np.int64(labels[i] & np.uint8(1))
-            odd |= labels[i]
-        for j in range(m):
-            rank = np.int64(row[j]) + 1
+    founds = np.zeros((rows + STRETCH - 1) // STRETCH + 1, np.int64)
+    found, ranks, weighted, inverse = np.int64(0), np.int64(0), 0.0, 0.0
+    for i in range((rows + WORD - 1) // WORD):
+        word = words[i] & lowest(rows - WORD * i)
+        while word:
+            rank = WORD * i + count((word - _ONE) & ~word) + 1
+            word &= word - _ONE
             share = 1.0 / np.float64(before + rank)
-            weighted += np.float64(found + j + 1) * share
+            found += 1
+            weighted += np.float64(found) * share
             inverse += share
             ranks += rank
-        found += m
-        founds[stretch + 1] = found
-    whole[SEEN], whole[POSITIVES], whole[RANKS], whole[BAD] = labels.size, found, ranks, odd >> np.uint8(1)
+        founds[WORD * i // STRETCH + 1] = found
+    whole[SEEN], whole[POSITIVES], whole[RANKS] = rows, found, ranks
     real[COMMON], real[COMMON + 1] = weighted, inverse
-    if not whole[BAD]:
-        whole[EARLY] = hull_of_labels(labels, founds, corner[0])
+    whole[EARLY] = hull_of_labels(words, rows, founds, corner[0])
 
 
-def _byte_sums() -> FloatArray:
-    """Σ 1, Σ e, Σ e², Σ j, Σ je, Σ je² over the bits that are set in each byte, j-th of them bit e + 3.5."""
-    bits = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1, bitorder="little").astype(np.float64)
-    place, nth = np.arange(8) - 3.5, np.cumsum(bits, axis=1)
-    return np.stack([np.sum(bits * nth**a * place**b, axis=1) for a in (0, 1) for b in (0, 1, 2)], axis=1)
+# sums over the bits that are set in a byte of a word, the j-th of them at place e of the word: Σ 1, Σ e, Σ e² in one
+# number, and Σ je, Σ je² in another, each wide enough for a word's, times the bits before the byte
+_SUM_AT, _SQUARE_AT, _NTH_AT = np.uint64(12), np.uint64(30), np.uint64(16)
+_BYTE, _EIGHT, _ENTRIES = np.uint64(255), np.uint64(8), np.uint64(512)
+_COUNT, _SUM, _NTH = np.uint64((1 << 12) - 1), np.uint64((1 << 18) - 1), np.uint64((1 << 16) - 1)
+
+
+def _byte_sums() -> UInt64Array:
+    bits = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1, bitorder="little").astype(np.uint64)
+    nth, place = np.cumsum(bits, axis=1).astype(np.uint64), np.arange(64, dtype=np.uint64).reshape(8, 1, 8)
+    one, two = np.sum(bits * place, axis=2), np.sum(bits * place * place, axis=2)
+    nth_one, nth_two = np.sum(bits * nth * place, axis=2), np.sum(bits * nth * place * place, axis=2)
+    plain = np.sum(bits, axis=1) + (one << _SUM_AT) + (two << _SQUARE_AT)
+    return np.stack([plain, nth_one + (nth_two << _NTH_AT)], axis=2).astype(np.uint64).ravel()
 
 
 BYTE_SUMS = _byte_sums()
 
 
 @kernel
+def word_sums(word: np.uint64, sums: UInt64Array) -> tuple[float, float, float, float, float, float]:
+    """Σ 1, Σ e, Σ e², Σ j, Σ je, Σ je² over the bits that are set in a word, the j-th of them bit e + 31.5.
+
+    Args:
+        sums (uint64 array, shape (8 · 256 · 2,)): `BYTE_SUMS`.
+    """
+    plain, nth, times, base = np.uint64(0), np.uint64(0), np.uint64(0), np.uint64(0)
+    for _ in range(8):
+        at = base + ((word & _BYTE) << _ONE)
+        own = sums[at]
+        times += (plain & _COUNT) * own
+        plain += own
+        nth += sums[at + _ONE]
+        word >>= _EIGHT
+        base += _ENTRIES
+    n, one, two = np.float64(plain & _COUNT), np.float64(plain >> _SUM_AT & _SUM), np.float64(plain >> _SQUARE_AT)
+    n_one = np.float64((times >> _SUM_AT & _SUM) + (nth & _NTH))
+    n_two = np.float64((times >> _SQUARE_AT) + (nth >> _NTH_AT))
+    # from places to distances from the middle: these are whole numbers or quarters, and exact
+    each = 0.5 * n * (n + 1.0)
+    return (
+        n,
+        one - 31.5 * n,
+        two - 63.0 * one + 992.25 * n,
+        each,
+        n_one - 31.5 * each,
+        n_two - 63.0 * n_one + 992.25 * each,
+    )
+
+
+@kernel
 def add_far_labels(
-    labels: UInt8Array,
-    bits: tuple[UInt8Array, FloatArray],
+    given: tuple[UInt64Array, UInt64Array],
+    rows: int,
     before: int,
     whole: Int64Array,
     real: FloatArray,
     corner: Int64Array,
 ) -> None:
-    """Do what `add_labels` does, far down a list: eight items at a time.
+    """Do what `add_labels` does, far down a list: 64 items at a time.
 
     Args:
-        labels (uint8 array, shape (n,)): 0 or 1, of consecutive ranks.
-        bits (pair of arrays): The labels as bits, the first the lowest, uint8, shape (⌈n/8⌉,); and `BYTE_SUMS`.
+        given (pair of arrays): Words, and `BYTE_SUMS`.
+        rows: Labels in the words.
         before: Ranks before the first, `FAR_RANKS` or more.
         whole, real, corner: As there.
 
-    With c the middle of eight ranks and e the distance from it, 1/(c + e) is (1 − e/c + e²/c²)/c but for a part of
-    (e/c)³ ≤ (3.5/2^22)³ < 6·10⁻¹⁹. The sum of a stretch takes 40 roundings at most, and what is lost where stretches
-    are added up is carried along: all of it is within 41 · 2⁻⁵³ < 5·10⁻¹⁵ of the truth at the worst, and as roundings
-    go both ways within 10⁻¹⁵.
+    With c the middle of 64 ranks and e the distance from it, 1/(c + e) is (1 − e/c + e²/c²)/c but for a part of
+    (e/c)³ ≤ (31.5/2^22)³ < 4.3·10⁻¹⁶. Sums over a word are whole numbers or quarters, hence exact. Twelve roundings
+    turn them into a word's part, five add up those of a stretch (each within 2⁻⁵³), and what is lost where stretches
+    are added is carried along: all of it is within 4.3·10⁻¹⁶ + 18 · 2⁻⁵³ < 2.5·10⁻¹⁵ of the truth at the worst, and as
+    roundings go both ways within 10⁻¹⁵.
     """
-    packed, sums = bits
-    founds = np.zeros((labels.size + STRETCH - 1) // STRETCH + 1, np.int64)
+    words, sums = given
+    founds = np.zeros((rows + STRETCH - 1) // STRETCH + 1, np.int64)
     found, ranks, weighted, inverse, lost, lost1 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
     for stretch in range(founds.size - 1):
-        first, own, own1 = stretch * (STRETCH // 8), -lost, -lost1
-        for i in range(first, min(first + STRETCH // 8, packed.size)):
-            at = packed[i]
-            n, middle = sums[at, 0], 8.0 * i + 4.5
-            share = 1.0 / (before + middle)
-            here = share * (n - share * (sums[at, 1] - share * sums[at, 2]))
-            own += found * here + share * (sums[at, 3] - share * (sums[at, 4] - share * sums[at, 5]))
-            own1 += here
-            ranks += n * middle + sums[at, 1]
-            found += n
+        first, own, own1 = stretch * (STRETCH // WORD), -lost, -lost1
+        for i in range(first, min(first + STRETCH // WORD, (rows + WORD - 1) // WORD)):
+            word = words[i] & lowest(rows - WORD * i)
+            if word:
+                n, one, two, each, n_one, n_two = word_sums(word, sums)
+                middle = 64.0 * i + 32.5
+                share = 1.0 / (before + middle)
+                here = share * (n - share * (one - share * two))
+                own += found * here + share * (each - share * (n_one - share * n_two))
+                own1 += here
+                ranks += n * middle + one
+                found += n
         founds[stretch + 1] = np.int64(found)
         more, more1 = weighted + own, inverse + own1
         lost, lost1 = (more - weighted) - own, (more1 - inverse) - own1
         weighted, inverse = more, more1
-    whole[SEEN], whole[POSITIVES], whole[RANKS] = labels.size, np.int64(found), np.int64(ranks)
+    whole[SEEN], whole[POSITIVES], whole[RANKS] = rows, np.int64(found), np.int64(ranks)
     real[COMMON], real[COMMON + 1] = weighted, inverse
-    whole[EARLY] = hull_of_labels(labels, founds, corner[0])
+    whole[EARLY] = hull_of_labels(words, rows, founds, corner[0])
 
 
 @kernel
@@ -232,33 +272,41 @@ def add_groups(
 
 
 @kernel
-def group_rows(keys: UInt64Array, labels: UInt8Array, starts: Int64Array, founds: Int64Array) -> int:
-    """Find the groups of tied items; returns how many there are, or −1 where a label or the order is wrong.
+def group_rows(
+    labels: UInt64Array, repeats: UInt64Array, begin: int, end: int, starts: Int64Array, founds: Int64Array
+) -> int:
+    """Find the groups of tied items; returns how many there are.
 
     Args:
-        keys: uint64 array, shape (n,), n ≥ 1, not decreasing.
-        labels: uint8 array, shape (n,).
-        starts, founds (int64 arrays, shape (n + 1,) or longer): Receive the rows, and the positives, before each group;
-            and of all rows after the last.
+        labels, repeats (uint64 arrays): Bits (`streameval.kernels.bits`); the second are set where an item ties with
+            the one before it.
+        begin, end: The items; the first begins a group.
+        starts, founds (int64 arrays, shape (groups + 1,) or longer): Receive the items, and the positives, before each
+            group; and of all after the last.
     """
-    groups, found, odd = np.int64(1), np.int64(labels[0]), labels[0] >> np.uint8(1)
-    wrong = np.int64(0)
-    starts[0], founds[0] = 0, 0
-    for i in range(1, keys.size):
-        starts[groups], founds[groups] = i, found
-        groups += np.int64(keys[i] != keys[i - 1])
-        wrong |= np.int64(keys[i] < keys[i - 1])
-        odd |= labels[i] >> np.uint8(1)
-        found += np.int64(labels[i])
-    starts[groups], founds[groups] = keys.size, found
-    return -1 if wrong or odd else int(groups)
+    groups, found = 0, np.int64(0)
+    for i in range(begin // WORD, (end + WORD - 1) // WORD):
+        first = WORD * i
+        here = lowest(end - first)
+        if first < begin:
+            here &= ~lowest(begin - first)
+        word, fresh = labels[i] & here, ~repeats[i] & here
+        while fresh:
+            below = (fresh - _ONE) & ~fresh
+            starts[groups] = first + count(below) - begin
+            founds[groups] = found + count(word & below)
+            fresh &= fresh - _ONE
+            groups += 1
+        found += count(word)
+    starts[groups], founds[groups] = end - begin, found
+    return groups
 
 
 @kernel
-def leading_group(keys: UInt64Array, labels: UInt8Array, previous: np.uint64) -> tuple[int, int]:
-    """Items at the start that tie with the one before them, and the positives among them."""
-    n, p = 0, 0
-    while n < keys.size and keys[n] == previous:
-        p += int(labels[n])
-        n += 1
-    return n, p
+def leading_ties(repeats: UInt64Array, rows: int) -> int:
+    """Items at the start that tie with the one before them."""
+    for i in range((rows + WORD - 1) // WORD):
+        fresh = ~repeats[i] & lowest(rows - WORD * i)
+        if fresh:
+            return int(WORD * i + count((fresh - _ONE) & ~fresh))
+    return rows

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import numpy as np
 
+from streameval.kernels.bits import WORD, count, lowest, word_at
 from streameval.kernels.jit import kernel
-from streameval.typing import Int64Array, UInt8Array
+from streameval.typing import Int64Array, UInt64Array
 
 STRETCH = 256
 _SHORT = 16
+_ONE = np.uint64(1)
 
 
 @kernel
@@ -41,22 +43,23 @@ def is_above(corner: Int64Array, edge: int, rank: int, found: int) -> bool:
 
 
 @kernel
-def hull_of_labels(labels: UInt8Array, founds: Int64Array, corner: Int64Array) -> int:
+def hull_of_labels(words: UInt64Array, rows: int, founds: Int64Array, corner: Int64Array) -> int:
     """Hull of untied items; returns how many corners it has.
 
     Args:
-        labels: uint8 array, shape (n,).
+        words (uint64 array): Labels (`streameval.kernels.bits`).
+        rows: How many.
         founds (int64 array, shape (⌈n/STRETCH⌉ + 1,)): Positives up to the ends of stretches, from 0.
         corner (int64 array, shape (k, 2)): Receives (ranks, positives).
     """
     coarse = np.empty((founds.size, 2), np.int64)
     size = 0
     for i in range(1, founds.size):
-        size = push_corner(coarse, size, min(i * STRETCH, labels.size), founds[i])
+        size = push_corner(coarse, size, min(i * STRETCH, rows), founds[i])
     size, edge = 0, 0
     for i in range(founds.size - 1):
         first, found = i * STRETCH, founds[i]
-        last, gained = min(first + STRETCH, labels.size), founds[i + 1] - found
+        last, gained = min(first + STRETCH, rows), founds[i + 1] - found
         while coarse[edge, 0] < first + gained:
             edge += 1
         if gained > 0 and is_above(coarse, edge, first + gained, found + gained):
@@ -65,19 +68,21 @@ def hull_of_labels(labels: UInt8Array, founds: Int64Array, corner: Int64Array) -
             while near > 0 and coarse[near - 1, 0] >= first:
                 near -= 1
             for start in range(first, last, _SHORT):
-                end, reached = min(start + _SHORT, last), found
-                for row in range(start, end):
-                    reached += labels[row]
-                gained = reached - found
+                piece = words[start // WORD] >> np.uint64(start % WORD) & lowest(min(_SHORT, last - start))
+                gained = int(count(piece))
                 while coarse[near, 0] < start + gained:
                     near += 1
-                if gained > 0 and is_above(coarse, near, start + gained, reached):
-                    for row in range(start, end):
-                        found += labels[row]
-                        # the end of a run of positives
-                        if labels[row] == 1 and (row + 1 == labels.size or labels[row + 1] == 0):
-                            size = push_corner(corner, size, row + 1, found)
-                found = reached
+                if gained > 0 and is_above(coarse, near, start + gained, found + gained):
+                    ends, reached = piece & ~(piece >> _ONE), found
+                    if start + _SHORT < rows and word_at(words, start + _SHORT) & _ONE:
+                        ends &= lowest(_SHORT - 1)  # its last run of positives goes on
+                    while ends:
+                        below = (ends - _ONE) & ~ends
+                        row = int(count(below))
+                        reached = found + int(count(piece & (below << _ONE | _ONE)))
+                        size = push_corner(corner, size, start + row + 1, reached)
+                        ends &= ends - _ONE
+                found += gained
         elif gained > 0:
             size = push_corner(corner, size, last, founds[i + 1])
     return size

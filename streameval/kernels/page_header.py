@@ -10,12 +10,13 @@ import numpy as np
 
 from streameval.kernels.jit import kernel
 from streameval.kernels.parquet import ABSENT, N_STATED, statistics
-from streameval.kernels.thrift import STRUCT, Bytes, field, skip, varint, zigzag
+from streameval.kernels.thrift import I32, STRUCT, Bytes, field, skip, varint, zigzag
 from streameval.typing import Int64Array
 
 # entries of `page_header`
 PAGE_TYPE, PAGE_UNCOMPRESSED, PAGE_COMPRESSED, CRC, PAGE_VALUES, PAGE_ROWS, ENCODING, LEVELS = range(8)
 REPETITION_BYTES, DEFINITION_BYTES, PAGE_NULLS, STATED = range(8, 12)
+REPETITIONS = REPETITION_BYTES  # in version 1: their encoding
 N_HEADER = STATED + N_STATED
 
 
@@ -33,11 +34,11 @@ def _data_header(raw: Bytes, at: int, version: int, out: Int64Array) -> int:
             slot = PAGE_NULLS if last == 2 else PAGE_ROWS
         elif version == 2 and last == 4:
             slot = ENCODING
-        elif version == 1 and last == 3:
-            slot = LEVELS
+        elif version == 1 and last in (3, 4):
+            slot = LEVELS if last == 3 else REPETITIONS
         elif version == 2 and last in (5, 6):
             slot = DEFINITION_BYTES if last == 5 else REPETITION_BYTES
-        if slot >= 0 and kind in (4, 5, 6):
+        if slot >= 0 and kind == I32:
             out[slot], at = zigzag(raw, at)
         elif last == (8 if version == 2 else 5) and kind == STRUCT:
             at = statistics(raw, at, out[STATED:])
@@ -55,9 +56,9 @@ def page_header(raw: Bytes, out: Int64Array) -> int:
         raw (uint8 array): May go on after the header.
         out (int64 array, shape (N_HEADER,)): Filled with page type, uncompressed and compressed size (header not
             included), CRC (as unsigned), values, rows (version 2 only), encoding of the values, encoding of the
-            definition levels (version 1 only), bytes of repetition and of definition levels and nulls (version 2 only),
-            from `STATED` on the page's statistics (columns of `streameval.kernels.parquet.statistics`); `ABSENT` where
-            the header does not say.
+            definition levels (version 1 only), bytes of repetition levels (in version 1 their encoding) and of
+            definition levels and nulls (version 2 only), from `STATED` on the page's statistics (columns of
+            `streameval.kernels.parquet.statistics`); `ABSENT` where the header does not say.
 
     Returns:
         int: Bytes of the header; -1 where there is none, or it goes on after `raw`.
@@ -65,7 +66,7 @@ def page_header(raw: Bytes, out: Int64Array) -> int:
     out[:] = ABSENT
     last, kind, at = field(raw, 0, 0)
     while kind > 0 and at >= 0:
-        if 1 <= last <= 4 and kind in (4, 5, 6):
+        if 1 <= last <= 4 and kind == I32:
             out[last - 1], at = zigzag(raw, at)
         elif last in (5, 7) and kind == STRUCT:
             at = _data_header(raw, at, 1, out)
@@ -109,6 +110,26 @@ def page_headers(raw: Bytes, values: int, out: Int64Array) -> int:
         at += length + out[page, PAGE_COMPRESSED]
     room: int = out.shape[0]
     return room if held >= values else room + 1
+
+
+@kernel
+def plain_pages(pages: Int64Array, compressed: int, totals: Int64Array) -> bool:
+    """Whether pages are one dictionary at most and then data pages of version 1, none with two sizes for one content.
+
+    Args:
+        pages (int64 array, shape (pages, N_HEADER + 2)): See `page_headers`.
+        compressed: 0: they are not.
+        totals (int64 array, shape (3,)): Receives bytes of the largest page decompressed, of all, and of their headers.
+    """
+    totals[:] = 0
+    for i in range(pages.shape[0]):
+        kind, plain = pages[i, PAGE_TYPE], pages[i, PAGE_UNCOMPRESSED]
+        if not (kind == 0 or (kind == 2 and i == 0)) or (not compressed and pages[i, PAGE_COMPRESSED] != plain):
+            return False
+        totals[0] = max(totals[0], plain)
+        totals[1] += plain
+        totals[2] += pages[i, N_HEADER + 1] - pages[i, N_HEADER]
+    return bool(pages.shape[0] > 0 and pages[-1, PAGE_TYPE] == 0)
 
 
 @kernel

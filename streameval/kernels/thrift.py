@@ -13,7 +13,7 @@ from streameval.typing import UInt8Array
 
 Bytes = UInt8Array
 
-_BOOL_TRUE, _BOOL_FALSE, _BYTE, _DOUBLE, BINARY, LIST, _SET, STRUCT = 1, 2, 3, 7, 8, 9, 10, 12
+_BOOL_TRUE, _BOOL_FALSE, _BYTE, I32, _DOUBLE, BINARY, LIST, _SET, STRUCT = 1, 2, 3, 5, 7, 8, 9, 10, 12
 _DEEPEST = 32
 
 

@@ -19,7 +19,7 @@ from streameval.curve.extremes import Extremes
 from streameval.curve.first_k import DEEPEST_DCG, discounts
 from streameval.curve.targets import wanted
 from streameval.metrics import BETAS, ELEVEN, PRECISIONS, RECALLS, Row, cutoffs, table, text
-from streameval.typing import FloatArray
+from streameval.typing import FloatArray, Int64Array
 
 _ORDERS = ("late", "early")
 _NAN = float("nan")
@@ -244,12 +244,21 @@ def _where_f1_is_best(values: FloatArray, ranks: FloatArray, counted: Counted) -
 
 def _dcg(counted: Counted) -> Iterator[Row]:
     total, (start, found) = discounts(), counted.places.groups(0)
-    p = np.diff(found)
     for k in (one for one in cutoffs(counted.totals.n_items).tolist() if one <= DEEPEST_DCG):
-        first, last = np.minimum(start[:-1], k), np.minimum(start[1:], k)
-        early = np.sum(total[np.minimum(start[:-1] + p, last)] - total[first])
-        late = np.sum(total[last] - total[np.minimum(start[1:] - p, last)])
-        yield _row("dcg_at", str(k), float(late), float(early))
+        deep = min(int(np.searchsorted(start, k)), start.size - 1)
+        p, first, end = np.diff(found[: deep + 1]), start[:deep], start[1 : deep + 1]
+        last = np.minimum(end, k)
+        early, late = (
+            _gained(total, first, np.minimum(p + first, last)),
+            _gained(total, np.minimum(end - p, last), last),
+        )
+        yield _row("dcg_at", str(k), late, early)
+
+
+def _gained(total: FloatArray, after: Int64Array, upto: Int64Array) -> float:
+    gained = total[upto]
+    gained -= total[after]
+    return float(gained.sum())
 
 
 def _targets(counted: Counted) -> Iterator[Row]:

@@ -15,7 +15,7 @@ from streameval.errors import InputError
 from streameval.kernels import parquet as kernels
 from streameval.parquet.schema import BYTE_ARRAY, Leaf, leaves_of
 from streameval.parquet.statistics import NUMBERS, RESTORE, Stated, StatedOfPages, number_of, number_type
-from streameval.typing import Int64Array
+from streameval.typing import AnyArray, Int64Array
 
 _BOOLEAN, _FIXED = 0, 7
 
@@ -129,17 +129,44 @@ def _hold(
 
     The smallest and the largest number of each page become `known`.
     """
-    values, _, stored = numbers
-    if not pages.first.size or pages.rows.min() <= 0 or pages.told[:, kernels.STATED_NULLS].max() > 0:
+    if not pages.first.size or pages.rows.min() <= 0:
         return False
-    if (bounds := pages.bounds(stored)) is None:
-        return bool(pages.told[:, [kernels.LOW_AT, kernels.HIGH_AT]].max() < 0)
     begin = np.maximum(pages.first - first, 0)
     if (key := begin.tobytes()) not in known:
-        known[key] = np.minimum.reduceat(values, begin), np.maximum.reduceat(values, begin)
-    (low, high), (least, most) = known[key], bounds
+        known[key] = np.minimum.reduceat(numbers[0], begin), np.maximum.reduceat(numbers[0], begin)
+    return _ends_hold(pages, *known[key])
+
+
+def _ends_hold(pages: StatedOfPages, low: AnyArray, high: AnyArray) -> bool:
+    """The same of the smallest and the largest number of each page."""
+    if pages.told[:, kernels.STATED_NULLS].max(initial=-1) > 0:
+        return False
+    if (bounds := pages.bounds(low.dtype)) is None:
+        return bool(pages.told[:, [kernels.LOW_AT, kernels.HIGH_AT]].max() < 0)
     # where one of them is NaN, nothing is known here
-    return bool(np.all(low >= least) and np.all(high <= most))
+    return bool(np.all(low >= bounds[0]) and np.all(high <= bounds[1]))
+
+
+def pages_hold(stated: Sequence[Stated | StatedOfPages], low: AnyArray, high: AnyArray) -> bool:
+    """Whether a chunk without nulls keeps to all that is stated of it; False as well where that is not quickly known.
+
+    Args:
+        stated: Of the chunk, and of its pages.
+        low, high (arrays of numbers as they are stored, shape (pages,)): Smallest and largest of each page.
+    """
+    for one in stated:
+        if isinstance(one, StatedOfPages):
+            if one.first.size != low.size or not _ends_hold(one, low, high):
+                return False
+            continue
+        least, most = (None if raw is None else np.frombuffer(raw, np.uint8) for raw in (one.low, one.high))
+        if one.nulls > 0 or any(raw is not None and raw.size != low.itemsize for raw in (least, most)):
+            return False
+        if (least is not None and low.min() < least.view(low.dtype)[0]) or (
+            most is not None and high.max() > most.view(low.dtype)[0]
+        ):
+            return False
+    return True
 
 
 def _check_digits(values: pa.ChunkedArray, where: str) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -36,6 +36,7 @@ class Checked:
         size, uncompressed: Bytes of its pages, headers included, as stored and decompressed.
         dictionary: Bytes of its dictionary page; 0 without one.
         entries: The same decompressed.
+        pages (int64 array, shape (pages, N_HEADER + 2)): Their headers, where each begins, and where its body does.
         stated: What is said of its values: of all of them, and of pages.
     """
 
@@ -44,6 +45,7 @@ class Checked:
     uncompressed: int
     dictionary: int
     entries: int
+    pages: Int64Array = field(repr=False)
     stated: tuple[Stated | StatedOfPages, ...] = ()
 
     def placed(self, at: int) -> Place:
@@ -127,9 +129,38 @@ def read_header(file: OpenFile, chunk: Chunk, at: int, header: Int64Array) -> in
 
 def _check(chunk: Chunk, pages: Int64Array, raw: memoryview | None, index: Sequence[memoryview]) -> Checked:
     """Hold pages against one another, the footer and the memory limit."""
+    totals = np.empty(3, np.int64)
+    with interpreted(len(pages)):
+        usual = headers.plain_pages(pages, int(chunk.facts[kernels.CODEC]), totals)
+    coded = len(pages) > 0 and int(pages[0, headers.PAGE_TYPE]) == DICTIONARY_PAGE
+    data = pages[int(coded) :] if usual else _check_unusual(chunk, pages)
+    largest, uncompressed, header = totals.tolist() if usual else _sizes(pages)
+    entries, claimed = pages[0, [headers.PAGE_UNCOMPRESSED, headers.PAGE_VALUES]].tolist() if coded else (0, 0)
+    if coded and not 0 <= claimed * _LEAST_BYTES.get(chunk.leaf.physical, 0) <= entries:
+        raise InputError(f"{chunk.place}: its dictionary claims {claimed:,} values", CORRUPT)
+    used = largest + entries
+    if used * _COPIES > chunk.footer.limit:
+        raise InputError(
+            f"{chunk.place}: one of its pages takes {used / 1e9:.3g} GB decompressed, too much for the memory limit",
+            f"plan again with --memory, at least {used * _COPIES / 1e9:.2g} for each thread",
+        )
+    ends = pages[[0, -1], BODY] + pages[[0, -1], headers.PAGE_COMPRESSED] if len(pages) else np.zeros(2, np.int64)
+    dictionary, end = int(ends[0]) if coded else 0, int(ends[1])
+    stated = _stated(chunk, data, raw, index)
+    return Checked(chunk, end, uncompressed + header, dictionary, entries, pages, stated)
+
+
+def _sizes(pages: Int64Array) -> tuple[int, int, int]:
+    """Bytes of the largest page decompressed, of all, and of their headers."""
+    plain = pages[:, headers.PAGE_UNCOMPRESSED]
+    return int(plain.max(initial=0)), int(plain.sum()), int((pages[:, BODY] - pages[:, AT]).sum())
+
+
+def _check_unusual(chunk: Chunk, pages: Int64Array) -> Int64Array:
+    """Check pages of any kind; returns those that hold data."""
     kind, size, plain = (pages[:, i] for i in (headers.PAGE_TYPE, headers.PAGE_COMPRESSED, headers.PAGE_UNCOMPRESSED))
-    coded = len(pages) > 0 and kind[0] == DICTIONARY_PAGE
-    data, second = pages[(kind == DATA_PAGE) | (kind == DATA_PAGE_V2)], pages[kind == DATA_PAGE_V2]
+    data: Int64Array = pages[(kind == DATA_PAGE) | (kind == DATA_PAGE_V2)]
+    second = pages[kind == DATA_PAGE_V2]
     if np.any(kind > DATA_PAGE_V2) or np.any(kind[1:] == DICTIONARY_PAGE):
         raise InputError(f"{chunk.place}: it has a page where none belongs", CORRUPT)
     if not chunk.facts[kernels.CODEC] and np.any(size != plain):
@@ -144,20 +175,7 @@ def _check(chunk: Chunk, pages: Int64Array, raw: memoryview | None, index: Seque
     total = int(rows.sum()) if len(second) == len(data) else chunk.n_rows
     if uneven or np.any(rows < 0) or total != chunk.n_rows:
         raise InputError(f"{chunk.place}: its pages hold {total:,} rows, its row group {chunk.n_rows:,}", CORRUPT)
-    entries = int(plain[0]) if coded else 0
-    claimed = int(pages[0, headers.PAGE_VALUES]) if coded else 0
-    if coded and not 0 <= claimed * _LEAST_BYTES.get(chunk.leaf.physical, 0) <= entries:
-        raise InputError(f"{chunk.place}: its dictionary claims {claimed:,} values", CORRUPT)
-    used = int(plain.max(initial=0)) + entries
-    if used * _COPIES > chunk.footer.limit:
-        raise InputError(
-            f"{chunk.place}: one of its pages takes {used / 1e9:.3g} GB decompressed, too much for the memory limit",
-            f"plan again with --memory, at least {used * _COPIES / 1e9:.2g} for each thread",
-        )
-    header = int((pages[:, BODY] - pages[:, AT]).sum())
-    end = int(pages[-1, BODY] + size[-1]) if len(pages) else 0
-    dictionary = int(pages[0, BODY] + size[0]) if coded else 0
-    return Checked(chunk, end, int(plain.sum()) + header, dictionary, entries, _stated(chunk, data, raw, index))
+    return data
 
 
 def _stated(

@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 
-from streameval.kernels.codecs import lz4_size
+from streameval.kernels.codecs import SLACK, lz4
 from streameval.kernels.jit import interpreted
 from streameval.kernels.thrift import varint
 from streameval.parquet.chunks import UnfitError
 
-_NONE, _SNAPPY, _GZIP, _BROTLI, _HADOOP_LZ4, _ZSTD, _LZ4 = 0, 1, 2, 4, 5, 6, 7
-_CODECS = {_SNAPPY: "snappy", _GZIP: "gzip", _BROTLI: "brotli", _ZSTD: "zstd", _LZ4: "lz4_raw"}
+UNCOMPRESSED, _SNAPPY, _GZIP, BROTLI, _HADOOP_LZ4, _ZSTD, LZ4 = 0, 1, 2, 4, 5, 6, 7
+_CODECS = {_SNAPPY: "snappy", _GZIP: "gzip", BROTLI: "brotli", _ZSTD: "zstd", LZ4: "lz4_raw"}
 
 
 def decompress(codec: int, body: memoryview, size: int) -> pa.Buffer | memoryview | bytes:
@@ -26,29 +26,30 @@ def decompress(codec: int, body: memoryview, size: int) -> pa.Buffer | memoryvie
         pyarrow.ArrowException, OSError: Damaged data, or another number of bytes in it.
     """
     if codec == _HADOOP_LZ4:
-        body, codec = memoryview(_hadoop_lz4(body)), _NONE
-    elif codec != _NONE and codec not in _CODECS:
+        body, codec = memoryview(_hadoop_lz4(body)), UNCOMPRESSED
+    elif codec != UNCOMPRESSED and codec not in _CODECS:
         raise UnfitError(f"codec {codec} cannot be decompressed alone")
-    held = _size(codec, body, size)
+    out = np.empty(size + SLACK if codec == LZ4 else 0, np.uint8)
+    held = int(lz4(np.frombuffer(body, np.uint8), size, out)) if codec == LZ4 else _size(codec, body, size)
     if held != size:
         raise OSError(f"a page of {size:,} bytes decompresses to {held:,}" if held >= 0 else "a page is damaged")
+    if codec == LZ4:
+        return pa.py_buffer(out[:size])
     return pa.Codec(_CODECS[codec]).decompress(body, size) if codec else body
 
 
 def _size(codec: int, body: memoryview, size: int) -> int:
     """Bytes that are in a page; Arrow does not tell, and what it does not fill is whatever the memory held before."""
     raw = np.frombuffer(body, np.uint8)
-    if codec == _NONE:
+    if codec == UNCOMPRESSED:
         return raw.size
-    if codec == _LZ4:
-        return int(lz4_size(raw))
     if codec == _SNAPPY:
         with interpreted(10):
             told, at = varint(raw[:10], 0)
         return int(told) if at > 0 else -1
     if codec == _GZIP:
         return int.from_bytes(body[-4:], "little") if size < 1 << 32 else -1
-    return _brotli_size(body, size) if codec == _BROTLI else size  # Zstandard's own check is enough
+    return _brotli_size(body, size) if codec == BROTLI else size  # Zstandard's own check is enough
 
 
 def _brotli_size(body: memoryview, size: int) -> int:
@@ -67,6 +68,6 @@ def _hadoop_lz4(body: memoryview) -> bytes:
         size, length = int.from_bytes(body[:4], "big"), int.from_bytes(body[4:8], "big")
         if not 0 < length <= len(body) - 8 or size > 255 * length:
             raise UnfitError("its LZ4 pages are not in Hadoop's frames")
-        out.append(bytes(decompress(_LZ4, body[8 : 8 + length], size)))
+        out.append(bytes(decompress(LZ4, body[8 : 8 + length], size)))
         body = body[8 + length :]
     return b"".join(out)

@@ -55,7 +55,7 @@ class _Known:
         return found
 
 
-_KNOWN = _Known()
+KNOWN = _Known()
 
 
 def read_group(footer: Footer, group: int, columns: Sequence[str]) -> pa.Table:
@@ -66,7 +66,7 @@ def read_group(footer: Footer, group: int, columns: Sequence[str]) -> pa.Table:
         pyarrow.ArrowException, OSError: Damage that only decoding shows.
     """
     with OpenFile(footer) as file:
-        raw, known = _KNOWN.of(file, footer, columns)
+        raw, known = KNOWN.of(file, footer, columns)
         chunks = [leaf[group] for column in known for leaf in column]
         checked, body = _image(file, chunks, columns, raw)
     for one in checked:
@@ -94,7 +94,7 @@ def _check_values(checked: Sequence[Checked], table: pa.Table, first: int) -> No
 def stream_group(footer: Footer, group: int, columns: Sequence[str], rows: int) -> Iterator[Iterator[pa.Table]]:
     """Decode columns of a row group, at most `rows` rows at a time, checksums verified; errors as in `read_group`."""
     with OpenFile(footer) as file:
-        raw, known = _KNOWN.of(file, footer, columns)
+        raw, known = KNOWN.of(file, footer, columns)
         chunks = [leaf[group] for column in known for leaf in column]
         source: Any
         verify = False

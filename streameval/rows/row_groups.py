@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -15,6 +16,11 @@ from streameval.parquet.footers import Footer, refuse_changed
 from streameval.process import system
 from streameval.rows.units import Unit
 from streameval.stores import is_remote
+from streameval.typing import AnyArray, UInt64Array
+
+T = TypeVar("T")
+
+_DIRECT_ROWS = 1 << 16  # of a row group that is read without a library: kernels for it take a second to compile
 
 
 @dataclass(frozen=True)
@@ -86,11 +92,34 @@ class RowGroup(Unit):
             return pa.table({})
         from streameval.parquet.groups import read_group
 
+        table = self._read(lambda: read_group(self.footer, self.index, columns))
+        if table.num_rows != self.rows:
+            raise InputError(f"{self.place} holds {table.num_rows:,} rows, not {self.rows:,}")
+        return table
+
+    def bits(self, column: str) -> UInt64Array | None:
+        """See `Unit.bits`."""
+        from streameval.parquet.plain_chunks import read_bits
+
+        return self._read(lambda: read_bits(self.footer, self.index, column)) if self._direct(column) else None
+
+    def numbers(self, column: str, room: UInt64Array, order: str = "sorted") -> AnyArray | None:
+        """See `Unit.numbers`."""
+        from streameval.parquet.plain_chunks import read_numbers
+
+        if not self._direct(column):
+            return None
+        return self._read(lambda: read_numbers(self.footer, self.index, column, room, order))
+
+    def _direct(self, column: str) -> bool:
+        return self.rows >= _DIRECT_ROWS and column in self.footer.schema.names
+
+    def _read(self, read: Callable[[], T]) -> T:
         try:
             # an object is asked for its state once, after the scans: a request a row group would double them
             if not is_remote(self.file):
                 refuse_changed(self.footer)
-            table = read_group(self.footer, self.index, columns)
+            return read()
         except StreamevalError:
             raise
         except (pa.ArrowException, OSError, NotImplementedError) as error:
@@ -98,9 +127,6 @@ class RowGroup(Unit):
             raise outside_trouble(error) or InputError(
                 f"{self.place} cannot be decoded ({text})", "the file is corrupt or truncated"
             ) from error
-        if table.num_rows != self.rows:
-            raise InputError(f"{self.place} holds {table.num_rows:,} rows, not {self.rows:,}")
-        return table
 
 
 def row_groups(footers: Sequence[Footer]) -> list[RowGroup]:

@@ -7,6 +7,8 @@ from collections.abc import Sequence
 
 import pyarrow as pa
 
+from streameval.typing import AnyArray, UInt64Array
+
 
 class Unit(ABC):
     """Consecutive rows that are read at once.
@@ -34,6 +36,14 @@ class Unit(ABC):
     @abstractmethod
     def read(self, columns: Sequence[str]) -> pa.Table:
         """Read the columns of all its rows; an `InputError` names the place where a file is damaged or changed."""
+
+    def bits(self, column: str) -> UInt64Array | None:
+        """Read 0/1 or booleans as bits (`streameval.kernels.bits`); None: read the column."""
+        return None
+
+    def numbers(self, column: str, room: UInt64Array, order: str = "sorted") -> AnyArray | None:
+        """Read numbers, "sorted" or in "any" order, as they are stored, into `room`; None: read the column."""
+        return None
 
     def advise(self) -> None:  # noqa: B027  (most storage has no use for it)
         """Prepare for its scores to be read soon."""

@@ -1,0 +1,129 @@
+"""A list as it is stored, as bits: labels, and which scores repeat the one before. A unit of 2^20 rows takes 256 kB."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from streameval.counting.block_sums import UnorderedError
+from streameval.counting.labelled_rows import LabelledRows, own_room
+from streameval.errors import InputError
+from streameval.kernels.bits import copy_bits, repeats
+from streameval.order.scores import ScoreOrder
+from streameval.rows.units import Unit
+from streameval.typing import AnyArray, Int64Array, UInt64Array
+
+_FEW = 1 << 16
+
+
+@dataclass(frozen=True)
+class BitRows:
+    """Consecutive rows.
+
+    Attributes:
+        before: Rows before them.
+        size: How many they are.
+        labels (uint64 array): See `streameval.kernels.bits`.
+        repeats (uint64 array, or None): Set where a row's score is that of the row before; None without scores.
+        first: Bit of the first row in both.
+        ranks (int64 array): Cutoffs among the rows.
+        keys (uint64 array): Order keys at these cutoffs; none without scores.
+        ends (pair of int): Order keys of the first and the last row of the unit that they are from.
+    """
+
+    before: int
+    size: int
+    labels: UInt64Array
+    repeats: UInt64Array | None = None
+    first: int = 0
+    ranks: Int64Array = field(default_factory=lambda: np.empty(0, np.int64))
+    keys: UInt64Array = field(default_factory=lambda: np.empty(0, np.uint64))
+    ends: tuple[int, int] = (0, 0)
+
+    def cut(self, first: int, last: int) -> BitRows:
+        """Some of the rows; nothing is copied."""
+        ranks, keys = self.ranks, self.keys
+        if ranks.size:
+            a, b = np.searchsorted(ranks, [self.before + first, self.before + last], side="right")
+            ranks, keys = ranks[a:b], keys[a:b]
+        labels, at = self.labels, self.first + first
+        return BitRows(self.before + first, last - first, labels, self.repeats, at, ranks, keys, self.ends)
+
+
+def read_bits(rows: LabelledRows, unit: Unit, cutoffs: Int64Array) -> BitRows:
+    """Read one unit.
+
+    Args:
+        cutoffs (int64 array, ascending): Ranks whose order keys are wanted.
+
+    Raises:
+        UnorderedError: A score that is better than the one before it.
+        InputError: As of `LabelledRows.read`.
+    """
+    found = BitRows(unit.first_position, unit.rows, rows.label_bits(unit))
+    if rows.order is None or rows.score is None:
+        return found
+    first, last = np.searchsorted(cutoffs, [found.before, found.before + unit.rows], side="right")
+    ranks, tied = cutoffs[first:last], np.zeros(unit.rows // 64 + 2, np.uint64)
+    places = np.concatenate([ranks - found.before - 1, [0, unit.rows - 1]])
+    values = unit.numbers(rows.score, own_room(unit.rows)) if rows.order.kind != "decimal" else None
+    if values is not None and _repeats(values, not rows.order.ascending, tied) == unit.rows:
+        keys = rows.order.of_numpy(values[places], np.empty(places.size, np.uint64)).key
+    else:
+        every = _keys(rows, rows.order, unit)
+        tied[:] = 0
+        if (wrong := _repeats(every, False, tied)) < unit.rows:
+            raise UnorderedError(found.before + wrong + 1)
+        keys = every[places]
+    return replace(found, repeats=tied, ranks=ranks, keys=keys[:-2], ends=(int(keys[-2]), int(keys[-1])))
+
+
+def linked(units: Iterable[BitRows]) -> Iterator[BitRows]:
+    """Say of each unit's first row whether it repeats the one before; raises `UnorderedError` where it is better."""
+    last: int | None = None
+    for one in units:
+        if one.repeats is not None and last is not None:
+            if one.ends[0] < last:
+                raise UnorderedError(one.before + 1)
+            one.repeats[0] |= np.uint64(one.ends[0] == last)
+        last = one.ends[1]
+        yield one
+
+
+def joined(pieces: list[BitRows]) -> BitRows:
+    """Make one stretch of consecutive pieces, whose first row is bit 0."""
+    whole, size = pieces[0], sum(piece.size for piece in pieces)
+    if len(pieces) == 1 and not whole.first:
+        return whole
+    bits = np.zeros((2, size // 64 + 2), np.uint64)
+    at = 0
+    for piece in pieces:
+        copy_bits(piece.labels, piece.first, piece.size, bits[0], at)
+        if piece.repeats is not None:
+            copy_bits(piece.repeats, piece.first, piece.size, bits[1], at)
+        at += piece.size
+    ranks, keys = (np.concatenate([getattr(piece, name) for piece in pieces]) for name in ("ranks", "keys"))
+    return BitRows(whole.before, size, bits[0], None if whole.repeats is None else bits[1], 0, ranks, keys)
+
+
+def _repeats(values: AnyArray, falling: bool, tied: UInt64Array) -> int:
+    if values.size >= _FEW:
+        return int(repeats(values, int(falling), tied))
+    later, earlier = values[1:], values[:-1]  # nothing is compiled for a short list
+    sound = later <= earlier if falling else later >= earlier
+    if not sound.all() or (values.size and values[0] != values[0]):
+        return int(np.argmin(sound)) + 1 if sound.size else 0
+    flags = np.packbits(np.concatenate([[False], later == earlier]), bitorder="little")
+    tied.view(np.uint8)[: flags.size] = flags
+    return int(values.size)
+
+
+def _keys(rows: LabelledRows, order: ScoreOrder, unit: Unit) -> UInt64Array:
+    """Decode scores as order keys, in the thread's own room."""
+    column = unit.read([rows.score or ""]).column(0)
+    for _, keys in order.blocks(column, own_room(unit.rows)[: unit.rows]):
+        rows.check(unit, keys)
+        return keys.key
+    raise InputError(f"{unit.place} holds no rows")

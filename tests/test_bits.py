@@ -1,0 +1,88 @@
+"""Kernels on labels as bits, and LZ4, against naive twins."""
+
+from fractions import Fraction
+
+import numpy as np
+import pyarrow as pa
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from streameval.counting.labelled_rows import packed
+from streameval.kernels import bits, exact
+from streameval.kernels.codecs import SLACK, lz4
+
+QUICK = settings(max_examples=60, deadline=None)
+seeds = st.integers(0, 2**32)
+
+
+def some(seed, n):
+    rng = np.random.default_rng(seed)
+    return (rng.random(n) < rng.choice([0.0, 0.03, 0.5, 1.0])).astype(np.uint8)
+
+
+@QUICK
+@given(seeds, st.integers(1, 300), st.integers(0, 130), st.integers(0, 130))
+def test_bits_are_copied_and_counted(seed, n, first, at):
+    flags = some(seed, n + first)
+    out = np.zeros((n + at) // 64 + 2, np.uint64)
+    bits.copy_bits(packed(flags), first, n, out, at)
+    expected = np.concatenate([np.zeros(at, np.uint8), flags[first:], np.zeros(out.size * 64 - at - n, np.uint8)])
+    assert np.array_equal(np.unpackbits(out.view(np.uint8), bitorder="little"), expected)
+    places = np.sort(np.random.default_rng(seed).integers(0, n, 9))
+    found = np.empty(9, np.int64)
+    bits.counts_at(packed(flags), places, found)
+    assert found.tolist() == [int(flags[:place].sum()) for place in places]
+    assert bits.count_bits(packed(flags), places[0], places[-1]) == flags[places[0] : places[-1]].sum()
+
+
+@QUICK
+@given(seeds, st.sampled_from([1, 2, 63, 64, 65, 4096, 4097, 4098, 9000]), st.booleans(), st.booleans())
+def test_repeats_are_found_in_order(seed, n, falling, broken):
+    rng = np.random.default_rng(seed)
+    values = np.sort(rng.integers(0, max(2, n // 2), n)).astype(np.float32)
+    values = -values if falling else values
+    wrong = n
+    if broken and n > 1:
+        wrong = int(rng.integers(1, n))
+        values[wrong] = values[wrong - 1] + (1 if falling else -1) if seed % 2 else np.nan
+    words = np.zeros(n // 64 + 1, np.uint64)
+    assert bits.repeats(values, int(falling), words) == wrong
+    if wrong == n:
+        found = np.unpackbits(words.view(np.uint8), count=n, bitorder="little")
+        assert np.array_equal(found, np.append(False, values[1:] == values[:-1]))
+
+
+@QUICK
+@given(st.integers(0, 2**64 - 1))
+def test_sums_over_a_word(word):
+    places = [Fraction(2 * place - 63, 2) for place in range(64) if word >> place & 1]
+    each = list(enumerate(places, 1))
+    sums = [len(places), sum(places), sum(e * e for e in places)]
+    sums += [sum(j for j, _ in each), sum(j * e for j, e in each), sum(j * e * e for j, e in each)]
+    assert exact.word_sums(np.uint64(word), exact.BYTE_SUMS) == tuple(float(one) for one in sums)
+
+
+PAGES = [
+    lambda rng: rng.integers(0, 2, 3_000).astype(np.int32).tobytes(),
+    lambda rng: np.repeat(rng.integers(0, 9, 40), rng.integers(1, 90, 40)).astype(rng.choice(["u1", "<i8"])).tobytes(),
+    lambda rng: rng.bytes(int(rng.integers(0, 300))),
+    lambda rng: (rng.bytes(int(rng.integers(1, 12))) * 100)[: int(rng.integers(1, 900))],
+]  # fmt: skip
+
+
+@QUICK
+@given(seeds, st.sampled_from(PAGES), st.integers(0, 3))
+def test_lz4_is_arrows_and_keeps_within_its_room(seed, make, damage):
+    """Whatever the bytes: what follows the room stays as it was, and what is said to be sound is what Arrow makes."""
+    rng = np.random.default_rng(seed)
+    page = make(rng)
+    raw = np.frombuffer(pa.Codec("lz4_raw").compress(page, asbytes=True), np.uint8).copy()
+    for at in rng.integers(0, raw.size, damage):
+        raw[at] = rng.integers(0, 256)
+    room = np.full(len(page) + SLACK + 64, 7, np.uint8)
+    found = lz4(raw, len(page), room)
+    assert np.all(room[len(page) + SLACK :] == 7)
+    if not damage:
+        assert found == len(page)
+    if found == len(page):
+        assert room[: len(page)].tobytes() == pa.Codec("lz4_raw").decompress(raw.tobytes(), len(page), asbytes=True)

@@ -1,0 +1,157 @@
+"""Labels as bits and numbers as they lie, straight from pages: what Arrow decodes, or nothing, whatever the file."""
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from streameval import RankingOptions, open_ranking
+from streameval.counting.bit_rows import joined, linked, read_bits
+from streameval.counting.block_sums import UnorderedError
+from streameval.counting.labelled_rows import labelled_rows
+from streameval.errors import StreamevalError
+from streameval.rows import row_groups
+
+N = 3_001
+RANDOM = np.random.default_rng(5)
+LABELS = (RANDOM.random(N) < 0.3).astype(np.int64)
+CODECS = ["none", "lz4", "snappy", "zstd", "gzip"]
+
+
+@pytest.fixture(autouse=True)
+def every_row_group(monkeypatch):
+    monkeypatch.setattr(row_groups, "_DIRECT_ROWS", 0)
+
+
+def unit_of(path, table, **options):
+    written = {"row_group_size": N, "max_rows_per_page": 500, "write_batch_size": 100, **options}
+    pq.write_table(table, path, **written)
+    return open_ranking(str(path), RankingOptions()).rows.units("label")[0]
+
+
+def bits_of(words, rows=N):
+    return np.unpackbits(words.view(np.uint8), count=rows, bitorder="little")
+
+
+def column(kind, *, nullable=True, values=LABELS):
+    return pa.table([pa.array(values).cast(kind)], pa.schema([pa.field("label", kind, nullable)]))
+
+
+@pytest.mark.parametrize("codec", CODECS)
+@pytest.mark.parametrize("nullable", [True, False])
+@pytest.mark.parametrize("coded", [True, False])
+@pytest.mark.parametrize("kind", [pa.bool_(), pa.int8(), pa.uint8(), pa.int32(), pa.int64()], ids=str)
+def test_labels_are_packed(tmp_path, kind, coded, nullable, codec):
+    unit = unit_of(tmp_path / "a.parquet", column(kind, nullable=nullable), compression=codec, use_dictionary=coded,
+                   write_page_checksum=True, write_page_index=True)  # fmt: skip
+    assert np.array_equal(bits_of(unit.bits("label")), LABELS)
+
+
+@pytest.mark.parametrize("values", [np.zeros(N, int), np.ones(N, int), 1 - LABELS, np.repeat([1, 0], [N - 9, 9])])
+@pytest.mark.parametrize("coded", [True, False])
+def test_runs_and_other_dictionaries(tmp_path, values, coded):
+    unit = unit_of(tmp_path / "a.parquet", column(pa.int64(), values=values), use_dictionary=coded)
+    assert np.array_equal(bits_of(unit.bits("label")), values)
+
+
+def test_booleans_in_runs(tmp_path):
+    unit = unit_of(tmp_path / "a.parquet", column(pa.bool_()), column_encoding={"label": "RLE"}, use_dictionary=False)
+    assert np.array_equal(bits_of(unit.bits("label")), LABELS)
+
+
+@pytest.mark.parametrize(
+    "values", [[None, *LABELS[1:].tolist()], [2, *LABELS[1:].tolist()], [*LABELS[1:].tolist(), -1], [0.5] * N]
+)
+def test_what_is_no_label_is_left_to_others(tmp_path, values):
+    for coded in (False, True):
+        unit = unit_of(tmp_path / "a.parquet", pa.table({"label": values}), use_dictionary=coded)
+        assert unit.bits("label") is None
+
+
+@pytest.mark.parametrize("options", [{"data_page_version": "2.0"}, {"compression": "brotli"}])
+def test_what_is_unusual_is_left_to_others(tmp_path, options):
+    unit = unit_of(tmp_path / "a.parquet", column(pa.int8()), **options)
+    assert unit.bits("label") is None
+    rows = labelled_rows(open_ranking(str(tmp_path / "a.parquet"), RankingOptions()), "label")
+    assert np.array_equal(bits_of(rows.label_bits(unit)), LABELS)
+
+
+@pytest.mark.parametrize("codec", CODECS)
+@pytest.mark.parametrize("nullable", [True, False])
+@pytest.mark.parametrize("kind", ["float32", "float64", "int16", "uint32", "int64", "uint64"])
+def test_numbers_lie_as_they_are(tmp_path, kind, nullable, codec):
+    values = np.sort(RANDOM.integers(0, 900, N)).astype(kind)
+    table = pa.table([pa.array(values)], pa.schema([pa.field("label", pa.array(values).type, nullable)]))
+    unit = unit_of(tmp_path / "a.parquet", table, compression=codec, use_dictionary=False, write_page_index=True)
+    found = unit.numbers("label", np.empty(N, np.uint64))
+    assert np.array_equal(found, values)
+    assert unit.numbers("label", np.empty(N // 3, np.uint64)) is None
+
+
+@pytest.mark.parametrize("kind", ["label", "score"])
+def test_whatever_is_done_to_a_file_nothing_else_comes_of_it(tmp_path, kind):
+    """A byte changed, without checksums: Arrow's values, or none, or an error."""
+    path, seen = tmp_path / "a.parquet", {"same": 0, "none": 0, "refused": 0}
+    table = pa.table({"label": LABELS.astype(np.int8), "score": np.sort(RANDOM.random(N).astype(np.float32))})
+    room = np.empty(N, np.uint64)
+    for codec in CODECS:
+        for coded in (True, False):
+            unit_of(path, table, compression=codec, use_dictionary=coded)
+            whole = path.read_bytes()
+            for at in RANDOM.integers(4, len(whole) - 600, 60).tolist():
+                path.write_bytes(whole[:at] + bytes([whole[at] ^ (1 << at % 8)]) + whole[at + 1 :])
+                try:
+                    unit = open_ranking(str(path), RankingOptions()).rows.units("label")[0]
+                    found = unit.bits("label") if kind == "label" else unit.numbers("score", room)
+                    if found is None:
+                        seen["none"] += 1
+                        continue
+                    expected = unit.read([kind]).column(0).to_numpy()
+                except StreamevalError:
+                    seen["refused"] += 1
+                    continue
+                assert np.array_equal(bits_of(found) if kind == "label" else found, expected, equal_nan=kind == "score")
+                seen["same"] += 1
+    assert min(seen.values()) > 0, seen
+
+
+def list_of(path, scores, rows=700):
+    table = pa.table({"score": scores, "label": LABELS[: len(scores)].astype(bool)})
+    pq.write_table(table, path, row_group_size=rows, use_dictionary=False)
+    return labelled_rows(open_ranking(str(path), RankingOptions(score="score")), "label")
+
+
+@pytest.mark.parametrize("kind", ["float32", "float64", "int16", "int64"])
+@pytest.mark.parametrize("share", [1, 20])
+def test_ties_are_found_within_and_between_row_groups(tmp_path, kind, share):
+    scores = np.sort(RANDOM.integers(-N // share, N // share, N))[::-1].astype(kind)
+    rows, cutoffs = list_of(tmp_path / "a.parquet", scores), np.array([1, 600, 700, 701, 1500, N])
+    pieces = list(linked(read_bits(rows, unit, cutoffs) for unit in rows.units))
+    cut = [*(piece.cut(0, 10) for piece in pieces[:1]), pieces[0].cut(10, 700), *pieces[1:]]
+    for whole in (joined(pieces), joined(cut)):
+        assert np.array_equal(bits_of(whole.labels), LABELS)
+        assert np.array_equal(bits_of(whole.repeats), np.append(False, scores[1:] == scores[:-1]))
+        assert whole.ranks.tolist() == cutoffs.tolist()
+        assert np.array_equal(whole.keys, rows.rows(0, N).keys[cutoffs - 1])
+
+
+@pytest.mark.parametrize("at", [1, 350, 700, 701, 2_800])
+def test_the_first_score_that_comes_too_late_is_named(tmp_path, at):
+    scores = np.linspace(1, 0, N)
+    scores[at] = scores[at - 1] + 0.1
+    rows = list_of(tmp_path / "a.parquet", scores)
+    with pytest.raises(UnorderedError) as error:
+        list(linked(read_bits(rows, unit, np.empty(0, np.int64)) for unit in rows.units))
+    assert error.value.rank == at + 1
+
+
+def test_a_score_that_is_nan_is_refused(tmp_path):
+    rows = list_of(tmp_path / "a.parquet", np.append(np.linspace(1, 0, N - 1), np.nan))
+    with pytest.raises(StreamevalError, match="1 items have no score"):
+        [read_bits(rows, unit, np.empty(0, np.int64)) for unit in rows.units]
+
+
+def test_booleans_of_a_table_in_memory():
+    table = pa.table({"label": pa.array(LABELS.astype(bool))}).slice(13)
+    rows = labelled_rows(open_ranking(table, RankingOptions()), "label")
+    assert np.array_equal(bits_of(rows.label_bits(rows.units[0]), N - 13), LABELS[13:])
