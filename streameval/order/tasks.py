@@ -83,6 +83,12 @@ class Counting:
         """Hash of the last stage: what came before decides that."""
         return _digest(self.name, *vars(self.stages[-1]).values())
 
+    @property
+    def counters(self) -> int:
+        """Bins, and after those of the first stage its cells, for rows that are counted by cell alone."""
+        stage = self.stages[-1]
+        return stage.count + (stage.cells.size - 1 if isinstance(stage, FirstStage) else 0)
+
     def units(self, scan: Scan) -> Int64Array:
         """All row groups."""
         return np.arange(len(scan.units))

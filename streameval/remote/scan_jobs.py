@@ -73,7 +73,7 @@ def unpack(task: Task, numbers: Int64Array, result: pa.Table) -> Partial:
     (at, *rest), missing = checked_rows(result, numbers.size)
     found: dict[str, npt.NDArray[np.int64 | np.uint64]] = {}
     if isinstance(task, Counting):
-        size = task.stages[-1].count
+        size = task.counters
         blocks = np.zeros((-(-size // WIDTH), WIDTH), np.int64)
         for i, column in enumerate(rest):
             np.add.at(blocks[:, i], at, column)
