@@ -4,7 +4,7 @@
 
 Draws are of ranks, and the whole curve is compared with the truth at every rank; the adaptive plans are drawn by counts
 of blocks, on lists of independent labels. Real lists are those of ../shared/data; their judges never saw the labels
-that they are scored by: the first of five annotators, another system's score, and frequencies by score of other items.
+that they are scored by: an annotator beside the mean of the others, and frequencies that were counted on other items.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from benchmarks.coverage import binomial_tail
 from benchmarks.readme import markdown, write_section
 from streameval.kernels.martingale import bounds
 from streameval.methods import create
-from streameval.methods.judge import Judge, judged_in_order
+from streameval.methods.judge import judged_in_order
+from streameval.methods.judge_values import Judge
 from streameval.methods.loguniform import adaptive
 from streameval.methods.loguniform.design import blocks, half_width, whole
 from streameval.methods.loguniform.forecasts import Expected, smallest_c
-from streameval.methods.replicates import replicate
 from streameval.types import Labels
 
 REAL = Path(__file__).resolve().parents[2] / "shared" / "data"
@@ -61,24 +61,26 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "a column": {},
     "a sample of 15,000": {"judge_sample": 15_000},
     "a column, 5 % of positives missing": {},
+    "a sample of 15,000, 5 % of positives missing": {"judge_sample": 15_000},
     "a column, four batches": {"batches": 4},
     "a column, adaptive": {"adaptive": True},
 }
 
 
-def adversarial(setting: str, draws: int) -> list[int]:
-    """Draws of each pair of `PAIRS` whose bounds fail at some rank."""
-    rng, x, missed = np.random.default_rng(1), np.arange(1, N + 1) / N, []
-    method = create(
-        "loguniform", {"budget": LABELS, "confidence": 1 - DELTA, "judge_accuracy": 0.9, **SETTINGS[setting]}
-    )
-    ends = method.rates(N)[0]
+def adversarial(setting: str, draws: int, n_items: int = N, labels: int = LABELS, delta: float = DELTA) -> list[int]:
+    """Draws of each pair of `PAIRS` whose bounds fail at some rank; a judge answers for about a sixth of a list."""
+    rng, x, missed = np.random.default_rng(1), np.arange(1, n_items + 1) / n_items, []
+    options = {**SETTINGS[setting], "budget": labels, "confidence": 1 - delta, "judge_accuracy": 0.9}
+    if "judge_sample" in options:
+        options["judge_sample"] = int(options["judge_sample"] * n_items / N)
+    method = create("loguniform", options)
+    ends = method.rates(n_items)[0]
     for shape, kind in PAIRS:
         truth = LISTS[shape](x, rng).astype(np.int8)
         codes = JUDGES[kind](truth, rng).astype(np.uint8)
         total, wrong = np.concatenate([[0], np.cumsum(truth, dtype=np.int64)]), 0
         for seed in range(draws):
-            plan = judged_in_order(method.plan(N, seed), Judge("j"), ends, codes)
+            plan = judged_in_order(method.plan(n_items, seed), Judge("j"), ends, codes)
             if method.adaptive:
                 plan = method.continued(plan, Labels.of(plan, truth[plan.ranks - 1]))
             label = truth[plan.ranks - 1].copy()
@@ -93,30 +95,55 @@ def adversarial(setting: str, draws: int) -> list[int]:
 
 def real() -> Iterator[tuple[str, str, Bits, Judge, npt.NDArray[np.uint8]]]:
     """A list's name, its judge in words, its labels, the judge and what it says of each item."""
+    rng = np.random.default_rng(3)
     one = pq.read_table(REAL / "ppdb_human.parquet")
-    first = np.array([float(said.split(",")[0]) >= 3 for said in one.column("judgments").to_pylist()], np.uint8)
-    yield "ppdb_human", "the first of five annotators", _labels(one), Judge("j"), first
+    votes = [rng.permutation(np.array(said.split(","), float)) for said in one.column("judgments").to_pylist()]
+    others = np.array([np.mean(said[1:]) >= 3 for said in votes], np.int8)
+    first = np.array([said[0] >= 3 for said in votes], np.uint8)
+    yield "ppdb_human", "one annotator, of the mean of the others", others, Judge("j"), first
     one = pq.read_table(REAL / "clef_tar2017_amc.parquet")
-    other = Judge("j", (0.05, 0.2, 0.5, 0.8))
-    said = one.column("score_uwaterloo").to_numpy()
-    codes = other.codes(pa.chunked_array([np.where(said < 0, np.nan, said)]), "clef")  # -1: it did not rank the item
-    yield "clef_tar2017_amc", "another system's score", _labels(one), other, codes
-    for name in ("skin_logreg", "nyt10_reside"):
+    topic = np.unique(one.column("topic").to_pylist(), return_inverse=True)[1]
+    said = np.floor(50 * np.abs(one.column("score_uwaterloo").to_numpy())).astype(int)
+    yield "clef_tar2017_amc", "frequencies by another system's score, of other topics", *_fitted(one, said, topic)
+    one = pq.read_table(REAL / "fivethirtyeight_all.parquet")
+    kind = np.unique(one.column("forecast").to_pylist(), return_inverse=True)[1]
+    said = kind * 100 + np.floor(20 * one.column("score").to_numpy()).astype(int)
+    item = one.column("item_id").to_numpy()
+    yield "fivethirtyeight_all", "frequencies by kind and forecast, of other items", *_fitted(one, said, item)
+    for name in ("nyt10_reside", "skin_logreg"):
         one = pq.read_table(REAL / f"{name}.parquet")
-        odd = one.column("item_id").to_numpy() % 2 == 1
-        yield name, "frequencies by score of the other half", _labels(one)[odd], *_by_score(_labels(one), odd)
+        said = np.arange(one.num_rows) * 100 // one.num_rows
+        yield name, "frequencies by score, of other items", *_fitted(one, said, one.column("item_id").to_numpy())
 
 
-def _labels(table: Any) -> Bits:
-    return np.asarray(table.column("label").to_numpy(), np.int8)
+def _fitted(table: pa.Table, cell: Any, fold: Any) -> tuple[Bits, Judge, npt.NDArray[np.uint8]]:
+    """The items of odd folds, judged by how often those of even ones are positive in the same cell."""
+    truth, odd = np.asarray(table.column("label").to_numpy(), np.int8), fold % 2 == 1
+    many = np.bincount(cell[~odd], minlength=cell.max() + 1)
+    said = (np.bincount(cell[~odd], truth[~odd], many.size) + truth.mean()) / (many + 1)
+    judge = Judge("j", (0.01, 0.05, 0.25, 0.5, 0.75, 0.95))
+    return (
+        truth[odd],
+        judge,
+        np.searchsorted(np.array(judge.thresholds), said[cell[odd]], side="right").astype(np.uint8),
+    )
 
 
-def _by_score(truth: Bits, scored: npt.NDArray[np.bool_]) -> tuple[Judge, npt.NDArray[np.uint8]]:
-    """What the items of the other half have for labels in the same hundredth of the list."""
-    part = np.arange(truth.size) * 100 // truth.size
-    said = np.bincount(part[~scored], truth[~scored], 100) / np.bincount(part[~scored], minlength=100)
-    judge = Judge("j", (0.05, 0.25, 0.5, 0.75, 0.95))
-    return judge, np.searchsorted(np.array(judge.thresholds), said[part[scored]], side="right").astype(np.uint8)
+def real_draws(truth: Bits, judge: Judge, codes: npt.NDArray[np.uint8], draws: int) -> list[tuple[float, float, int]]:
+    """Without the judge and with it: median half-width where it is widest, and at the last rank; draws that missed."""
+    method = create("loguniform", {"budget": 1_500, "judge_accuracy": 0.9})
+    ends, total = method.rates(truth.size)[0], np.concatenate([[0], np.cumsum(truth, dtype=np.int64)])
+    found: list[list[tuple[float, float, bool]]] = [[], []]
+    for seed in range(draws):
+        plan = method.plan(truth.size, seed)
+        for rows, now in zip(found, (plan, judged_in_order(plan, judge, ends, codes)), strict=True):
+            curve = method.curve(now, Labels.of(now, truth[now.ranks - 1]))
+            (low,), (high,) = curve.envelope.at(np.array([truth.size]))
+            envelope, y = curve.envelope, total[curve.envelope.rank]
+            missed = bool(np.any((envelope.lower > y) | (y > envelope.upper)))
+            rows.append((curve.half_width().alpha, (high - low) / (high + low), missed))
+    return [(float(np.median([a for a, _, _ in rows])), float(np.median([n for _, n, _ in rows])),
+             sum(miss for _, _, miss in rows)) for rows in found]  # fmt: skip
 
 
 SHAPES: dict[str, Callable[[npt.NDArray[np.float64]], npt.NDArray[np.float64]]] = {
@@ -134,7 +161,8 @@ def second_batches(
 ) -> dict[str, tuple[float, float, int]]:
     """Of the fixed plan and of the adaptive one: median half-width, mean labels, runs that missed."""
     c, of, rng = smallest_c(n_items, alpha, DELTA, 0.5), Expected.of(0.5), np.random.default_rng(2)
-    design, first = blocks(n_items, c), blocks(n_items, c, adaptive.FIRST * c)
+    design = blocks(n_items, c)
+    first = blocks(n_items, c, adaptive.first(design.ends, c))
     p = SHAPES[shape]((design.ends - design.items / 2) / n_items)
     found: dict[str, list[tuple[float, int, bool]]] = {"fixed": [], "adaptive": []}
     for _ in range(runs):
@@ -158,7 +186,8 @@ def second_batches(
 
 
 _ADAPTIVE = ["list", "fixed", "labels", "adaptive", "labels", "missed"]
-_REAL = ["list", "judge", "right", "labels", "half-width without", "with", "missed without", "with"]
+_REAL = ["list", "judge", "right", "widest, without", "with it", "at the end, without", "with it", "missed without",
+         "with it"]  # fmt: skip
 _WRONG = ["judge", "missed in all", "worst pair"]
 
 
@@ -194,12 +223,16 @@ def _adaptive(options: argparse.Namespace) -> Iterator[list[str]]:
 
 def _real(options: argparse.Namespace) -> Iterator[list[str]]:
     for name, who, truth, judge, codes in real():
-        method = create("loguniform", {"budget": 1_500, "judge_accuracy": 0.9})
-        both = [replicate(method, truth, options.real_draws, 0, answers) for answers in (None, (judge, codes))]
+        without, with_one = real_draws(truth, judge, codes, options.real_draws)
         right = np.mean((judge.prior[codes] >= 0.5) == (truth == 1))
-        widths = [f"{np.median(one.half_widths):.1%}" for one in both]
-        missed = [f"{one.count - one.held} of {one.count}" for one in both]
-        yield [name, who, f"{right:.1%}", f"{both[1].labels:,}", *widths, *missed]
+        widths = [f"{one[i]:.1%}" for i in (0, 1) for one in (without, with_one)]
+        yield [
+            name,
+            who,
+            f"{right:.1%}",
+            *widths,
+            *(f"{one[2]} of {options.real_draws}" for one in (without, with_one)),
+        ]
 
 
 def _adversarial(options: argparse.Namespace) -> Iterator[list[str]]:

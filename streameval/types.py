@@ -25,6 +25,18 @@ STRENGTH: tuple[Coverage, ...] = ("none", "conditional", "simultaneous", "exact"
 TRUTH = "the truth"
 
 
+class Promise(str):
+    """A sentence that begins with the probability of a claim, which can be told anew when the claim is another one."""
+
+    says: str
+
+    def __new__(cls, confidence: float, says: str) -> Promise:
+        """Put the probability before what it is the probability of."""
+        made = super().__new__(cls, f"With probability {confidence:g}, {says}")
+        made.says = says
+        return made
+
+
 @dataclass(frozen=True)
 class Claim:
     """What a curve's bounds promise.

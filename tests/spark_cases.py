@@ -29,7 +29,7 @@ from streameval.order.by_score import ByScore
 from streameval.order.checkpoints import Scans
 from streameval.order.locate import least_memory
 from streameval.rankings import open_ranking
-from streameval.remote import labelled_jobs, worker
+from streameval.remote import labelled_jobs, rankings_jobs, worker
 from streameval.rows.options import RankingOptions
 
 N, FILES, GROUP = 24_000, 8, 500
@@ -148,6 +148,27 @@ def exact(name, folder, settings):
     return found
 
 
+def many(folder, settings):
+    """What the command line says of many rankings by both engines, but for how they were read."""
+    command = ["exact", str(folder), "--per", "query", "--label", "label", "--score", "s", "--at", "1,10", "--json"]
+    remote = ["--spark-remote", settings["remote"]] if settings["remote"] else []
+    for i, rows in enumerate(np.array_split(np.arange(N), FILES)):
+        folder.mkdir(parents=True, exist_ok=True)
+        table = pa.table({"query": rng.integers(0, 700, rows.size), "label": rng.integers(0, 3, rows.size),
+                          "s": rng.integers(0, 99, rows.size) / 8})  # fmt: skip
+        pq.write_table(table, folder / f"p{i}.parquet", row_group_size=GROUP)
+    rankings_jobs._PART_ROWS = N // 5  # several parts
+    found = []
+    for flags in ([], ["--engine", "spark", *remote]):
+        out = folder.parent / f"many-{len(found)}"
+        with contextlib.redirect_stdout(io.StringIO()) as said:
+            assert run([*command, *flags, "--out", str(out)]) == 0
+        summary = json.loads(said.getvalue())
+        rows = pq.read_table(out / "rankings.parquet").replace_schema_metadata(None).sort_by("query")
+        found.append((summary["how"], summary["metrics"], rows))
+    return {"same": found[0][1:] == found[1][1:], "how": [one[0] for one in found]}
+
+
 def interrupted(settings):
     """What comes of a job that is interrupted, and whether it is still being waited for."""
     over = OutsideError("the time is over")
@@ -183,6 +204,7 @@ def main(name, root):
     here.BLOCK = labelled_jobs.BLOCK = 1 << 12  # many blocks
     for case in LABELLED:
         found[f"exact, {case}"] = exact(case, root / f"exact, {case}", settings)
+    found["many"] = many(root / "runs", settings)
     found["interrupted"] = interrupted(settings)
     found["study"] = study(root / "ties", root, settings)
     print(json.dumps(found))

@@ -9,11 +9,13 @@ from typing import ClassVar
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from streameval import engines
 from streameval.order.tasks import Sampling
 from streameval.remote import scan_jobs, worker
 from streameval.remote.labelled_jobs import RemoteScans
+from streameval.remote.rankings_jobs import MeasuredOnWorkers
 
 
 @dataclass(frozen=True)
@@ -31,12 +33,18 @@ class Cluster:
     def labelled(self, rows, threads):
         return RemoteScans(rows, threads, self.run_job)
 
+    def measured(self, keeps_rows):
+        return MeasuredOnWorkers(self.run_job, keeps_rows)
+
     def run_job(self, request):
         order = np.random.default_rng(self.seed).permutation(request.shares)
         sent = pickle.loads(pickle.dumps(request.payload))
         result = pa.Table.from_batches([batch for part in np.array_split(order, 3) for batch in carried(sent, part)])
         assert result.column_names == list(request.columns)
         assert set(result.schema.types) == {pa.int64(), pa.int64() if request.kind == "long" else pa.binary()}
+        if request.reduction:
+            parts = [result.filter(pc.equal(result.column("at"), at)) for at in pc.unique(result.column("at"))]
+            result = pa.concat_tables([worker.reduce_rows(request.reduction, part) for part in parts])
         if request.merge:
             result = result.group_by("at").aggregate(list(zip(request.columns[1:], request.merge, strict=True)))
         return result

@@ -1,5 +1,7 @@
 """Bins are monotone, hold what they say, and what is kept while counting is all or nothing."""
 
+from dataclasses import replace
+
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -12,7 +14,7 @@ from streameval.kernels.tie_hash import position_hashes
 from streameval.order import early_candidates as early_module
 from streameval.order.early_candidates import EarlyCandidates
 from streameval.order.filter import BLOCK, NO_HASHES, bits
-from streameval.order.first_bins import first_stage
+from streameval.order.first_bins import ALL_ROWS, FirstStage, first_stage
 from streameval.order.locate import locate
 from streameval.order.scores import order_of
 
@@ -40,6 +42,9 @@ def test_first_bins_are_monotone_and_hold_what_they_say(name, seed, n, most, roo
     kind, start, end = stage.ranges(bins.astype(np.int64))
     word = np.where(kind == 0, keys, hashes)
     assert np.all((start <= word) & (word <= end))
+    cells = stage.place_cells(keys, np.empty(n, np.uint32)).astype(np.int64)
+    assert np.array_equal(cells, stage.cell_of(bins.astype(np.int64)))
+    assert np.array_equal(cells, stage.by_cell().place(keys, hashes, 0, np.empty(n, np.uint32)))
     for b in np.unique(bins[kind == 2]).tolist():  # a bin by tie hash holds one key only
         assert np.unique(keys[bins == b]).size == 1
 
@@ -64,7 +69,7 @@ def test_kernels_that_keep_rows_against_their_naive_twins(data, wanted, before):
     assert rows[: keep_open(bins, bits(flags), rows)].tolist() == kept
     keys = np.arange(bins.size, dtype=np.uint64) << np.uint64(32)
     candidates = (np.zeros(400, np.uint32), np.zeros(400, np.int64), np.zeros(400, np.uint32))
-    n = append_rows(keys, 1000, bins, np.array(kept, dtype=np.uint32), candidates, np.uint64(32), before)
+    n = append_rows(keys, (1000, ALL_ROWS), bins, np.array(kept, dtype=np.uint32), candidates, np.uint64(32), before)
     assert candidates[0][before:n].tolist() == kept
     assert candidates[1][before:n].tolist() == [1000 + i for i in kept]
     assert candidates[2][before:n].tolist() == [data[i] for i in kept]
@@ -99,18 +104,27 @@ def test_one_scan_is_enough_where_order_and_score_are_unrelated(name, threads):
         assert found.scans == scans
 
 
+FROM_START = 0, ALL_ROWS
+
+
+def _thousand_bins() -> FirstStage:
+    """Bins 0 to 999."""
+    stage = first_stage(np.arange(998, dtype=np.uint64), 998, 1 << 20)
+    return replace(stage, cells=np.append(stage.cells[:-1], 1000))
+
+
 @pytest.mark.parametrize("limit", [1 << 20, 1 << 22, 1 << 26])
 @pytest.mark.parametrize("kept", [0.2, 0.6, 0.9, 1.0])
 def test_a_thread_always_has_room_for_a_block(limit, kept):
     """Kernels write without looking: what they are given has to be large enough, at every block."""
     rng = np.random.default_rng(8)
-    early_candidates = EarlyCandidates(np.arange(1, 100), np.zeros(1000, np.int64), 10**7, limit, 32)
+    early_candidates = EarlyCandidates(np.arange(1, 100), np.zeros(1000, np.int64), _thousand_bins(), 10**7, limit, 32)
     candidates = early_candidates.of_thread(np.zeros(1000, np.uint32))
     early_candidates._bits = bits(np.arange(1000) < 1000 * kept)
     total = 0
     for _ in range(40):
         block = rng.integers(0, 1000, BLOCK).astype(np.uint32)
-        early_candidates.take(candidates, rng.integers(0, 2**63, BLOCK).astype(np.uint64), 0, block)
+        early_candidates.take(candidates, rng.integers(0, 2**63, BLOCK).astype(np.uint64), FROM_START, block)
         total += int(np.sum(block < 1000 * kept))
         assert candidates.items <= candidates.room
         assert all(array.size == candidates.room for array in candidates.words)
@@ -120,16 +134,17 @@ def test_a_thread_always_has_room_for_a_block(limit, kept):
 
 
 def test_what_one_thread_drops_no_review_brings_back():
-    early_candidates = EarlyCandidates(np.arange(1, 100), np.zeros(1000, np.int64), 3 * BLOCK, 1 << 22, 32)
+    stage = _thousand_bins()
+    early_candidates = EarlyCandidates(np.arange(1, 100), np.zeros(1000, np.int64), stage, 3 * BLOCK, 1 << 22, 32)
     by_thread = [early_candidates.of_thread(np.zeros(1000, np.uint32)) for _ in range(2)]
     block = np.zeros(BLOCK, np.uint32)
-    early_candidates.take(by_thread[0], np.zeros(BLOCK, np.uint64), 0, block)
+    early_candidates.take(by_thread[0], np.zeros(BLOCK, np.uint64), FROM_START, block)
     early_candidates.dropped = True
     for candidates in by_thread:
-        early_candidates.take(candidates, np.zeros(BLOCK, np.uint64), 0, block)
+        early_candidates.take(candidates, np.zeros(BLOCK, np.uint64), FROM_START, block)
         candidates.counts[0] = candidates.rows
         early_candidates.end_row_group(candidates)
-    assert early_candidates.items(np.array([0])) is None
+    assert early_candidates.items(stage, np.array([0])) is None
 
 
 def test_without_room_nothing_is_kept_and_nothing_is_lost(monkeypatch):
@@ -139,7 +154,7 @@ def test_without_room_nothing_is_kept_and_nothing_is_lost(monkeypatch):
     expected = locate(scan_of(table, 20), wanted, 1e8)
     assert expected.scans == 1
     plain = EarlyCandidates.__init__
-    monkeypatch.setattr(EarlyCandidates, "__init__", lambda self, *args: plain(self, *args[:3], 1 << 16, *args[4:]))
+    monkeypatch.setattr(EarlyCandidates, "__init__", lambda self, *args: plain(self, *args[:4], 1 << 16, *args[5:]))
     found = locate(scan_of(table, 20), wanted, 1e8)
     assert found.scans == 2
     assert found.position.tolist() == expected.position.tolist()
@@ -148,6 +163,22 @@ def test_without_room_nothing_is_kept_and_nothing_is_lost(monkeypatch):
     found = locate(scan_of(table, 20), wanted, 1e8)
     assert found.scans == 2
     assert found.position.tolist() == expected.position.tolist()
+
+
+@pytest.mark.parametrize("name", ["falling", "blocks"])
+def test_where_a_cell_was_closed_too_early_its_rows_are_counted_again(monkeypatch, name):
+    calls = []
+    plain = FirstStage.by_cell
+    monkeypatch.setattr(FirstStage, "by_cell", lambda self: calls.append(1) or plain(self))
+    monkeypatch.setattr(early_module, "_ALIKE", np.inf)  # what was sampled goes for what is counted first
+    n = 400_000
+    table = pa.table({"s": LISTS[name][0](n, np.random.default_rng(5))})
+    wanted = np.array([1, 77_777, 200_000, 200_001, 321_000, n])
+    found = locate(scan_of(table, 40), wanted, 2e7)
+    key, hashes = -table.column("s").to_numpy(), position_hashes(np.arange(n))
+    assert found.position.tolist() == np.lexsort([hashes, key])[wanted - 1].tolist()
+    assert found.scans == 2
+    assert calls
 
 
 @pytest.mark.parametrize("ascending", [False, True])

@@ -14,7 +14,10 @@ import streameval
 from streameval.cli import run
 from streameval.errors import InputError, StudyError
 from streameval.methods import create
-from streameval.methods.judge import Judge, agreement, judged_in_order
+from streameval.methods.judge import agreement, judged_in_order
+from streameval.methods.judge_values import Judge
+from streameval.methods.loguniform.design import blocks
+from streameval.methods.loguniform.forecasts import Expected, simulate, simulated_median
 from streameval.methods.replicates import replicate
 from streameval.study import Study
 from streameval.types import Labels
@@ -30,7 +33,8 @@ SAID[RNG.random(N) < 0.02] = np.nan
 def files(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     items = pa.table({"item": [f"item {r + 1}" for r in range(N)], "llm": pa.array(SAID, from_pandas=True),
-                      "score": np.linspace(1, 0, N), "truth": TRUTH})  # fmt: skip
+                      "score": np.linspace(1, 0, N), "truth": TRUTH,
+                      "day": pa.nulls(N, pa.date32())})  # fmt: skip
     pq.write_table(items, "list.parquet", row_group_size=3_000)
     shuffled = items.take(pa.array(np.random.default_rng(2).permutation(N)))
     pq.write_table(shuffled, "shuffled.parquet", row_group_size=3_000)
@@ -53,6 +57,47 @@ def test_counts_by_block_and_classes_of_planned_ranks_are_the_naive_ones(files, 
     counts = plan.judge_counts.column("items").to_numpy().reshape(-1, 4)
     for g in range(4):
         assert counts[:, g].tolist() == np.bincount(block[naive == g], minlength=ends.size).tolist()
+
+
+WORDS = pa.array(["yes", " No", None, "TRUE", "f", "", "skip", "0.7", "1", "0.2"])
+KINDS = {
+    "bool": pa.array([True, False, None, True, False, True]),
+    "whole": pa.array([True, False, True]),
+    "uint8": pa.array([1, 0, 1, 0], pa.uint8()),
+    "int64": pa.array([1, None, 0]),
+    "float32": pa.array([0.05, 0.3, np.nan, 0.95, None, 0.0, 1.0], pa.float32()),
+    "float16": pa.array(np.array([0.05, 0.3, 0.95], np.float16)),
+    "float64": pa.array([0.05, 0.3, 0.95, 0.0, 1.0]),
+    "words": WORDS,
+    "dictionary": WORDS.dictionary_encode(),
+    "nothing": pa.array([], pa.float32()),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_classes_are_the_naive_ones_of_every_type(kind):
+    judge, values = Judge("j", (0.05, 0.3, 0.95)), KINDS[kind]
+    meant = {"yes": 1.0, "no": 0.0, "true": 1.0, "f": 0.0, "": None, "skip": None}
+    plain = [meant.get(v.strip().lower(), v) if isinstance(v, str) else v for v in values.to_pylist()]
+    numbers = [None if v is None or np.isnan(float(v)) else float(v) for v in plain]
+    naive = [4 if v is None else sum(v >= least for least in judge.thresholds) for v in numbers]
+    said = judge.said(pa.chunked_array([values]), "here")
+    assert judge.codes_of(said).tolist() == naive
+    edges = np.array([0, len(values) // 2, len(values)])
+    counts = [np.bincount(np.array(part, int), minlength=5).tolist() for part in (naive[: edges[1]], naive[edges[1] :])]
+    assert judge.counted(said, edges).tolist() == counts
+
+
+def test_a_judge_may_answer_in_words(files):
+    words = np.where(np.isnan(SAID), "", np.where(SAID > 0.5, "Yes", "no"))
+    items = pq.read_table("list.parquet").set_column(1, "llm", pa.array(words).dictionary_encode())
+    pq.write_table(items, "words.parquet", row_group_size=3_000)
+    assert planned() == planned(ranking="words.parquet", study="w") == 0
+    one, other = (Study(Path(name)).plan() for name in ("s", "w"))
+    assert one.judge_counts == other.judge_counts
+    assert one.table == other.table
+    assert run(["select", "w", "--export", "tasks.csv"]) == 0
+    assert "llm" not in csv.read_csv("tasks.csv").column_names
 
 
 def test_the_journey_with_a_judge(files, capsys):
@@ -153,10 +198,21 @@ def test_a_wrong_judge_is_as_good_as_a_right_one_and_a_worthless_one_costs_littl
     assert widths["coin"] < 1.06 * widths["none"]
 
 
+def test_a_plan_foresees_the_median_run():
+    """In larger blocks, held against a few whole runs, as in runs of the blocks themselves."""
+    design, of = blocks(10**6, 150.0), Expected.of(0.5, 0.9)
+    assert design.merged(6).labels == design.labels
+    assert simulated_median(design, 0.05, of, 40_000) == pytest.approx(
+        np.median(simulate(design, 0.05, of, 60, seed=1)[0]), rel=0.03
+    )
+
+
 def test_labels_that_a_judge_saves():
     without, with_one = (create("loguniform", {"alpha": 0.15, "judge_accuracy": a}).cost(10**6) for a in (None, 0.95))
     assert with_one["labels"] < 0.5 * without["labels"]
     assert with_one["accuracy"] == 0.15
+    back = create("loguniform", {"budget": with_one["labels"], "judge_accuracy": 0.95}).cost(10**6)
+    assert back["accuracy"] == pytest.approx(0.15, rel=0.03)
 
 
 def test_simulate_runs_with_a_judge_and_without(files, capsys):
@@ -176,7 +232,8 @@ def test_bad_input_is_one_line(files, capsys):
         (["--judge-classes", "x"], "judge-classes are 'x'"),
         (["--judge-classes", ".1,.2,.3,.4,.5,.6,.7"], "9 classes of a judge"),
         (["--judge", "lllm"], "no column 'lllm'. Hint: did you mean 'llm'"),
-        (["--judge", "item"], "judge column 'item' is string"),
+        (["--judge", "item"], "row group 0: judge column 'item' has 'item 1' in row 0. Hint: a judge says yes or no"),
+        (["--judge", "day"], "judge column 'day' is date32[day]. Hint: a judge says yes or no"),
         (["--looks", "3"], "a judge does not go with looks"),
         (["--by", "llm"], "a judge does not go with slices"),
         (["--method", "paula"], "has no use for a judge"),

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from streameval.kernels.draw import draw_independent
 from streameval.kernels.martingale import MEMORY, PRIOR, bounds, evidence
+from streameval.kernels.mixture import mixture_roots
 from streameval.methods import create
 from streameval.methods.loguniform.design import blocks, closed, mixture
 from streameval.types import Labels
@@ -90,6 +91,21 @@ def naive(ends, rate, items, drawn, found, prior, mu):
             total += k * (math.log(e - y) if rate[j] < 1 else -mu)
         out.append(total)
     return out
+
+
+@pytest.mark.parametrize("precision", [0.0, 0.03, 0.5, 1.0])
+def test_bounds_are_the_roots_of_all_the_evidence_although_some_is_dropped(precision):
+    rng, design = np.random.default_rng(5), blocks(10**8, 60.0)
+    drawn = rng.binomial(design.items, design.rate)[:, None] * 1.0
+    found = rng.binomial(drawn.astype(int), precision) * 1.0
+    items, prior, mu = design.items[:, None] * 1.0, np.array([0.5]), mixture(design, 0.25)
+    low, high = bounds(design.phases, items, drawn, (found, found), prior, (mu, 0.05))
+    threshold = np.full(design.ends.size, math.log(2 / 0.05) + math.log(mu.size))
+    above = mixture_roots(mu, evidence(design.phases, items, drawn, (found, found), prior, mu), threshold)
+    other = drawn - found
+    below = mixture_roots(mu, evidence(design.phases, items, drawn, (other, other), 1 - prior, mu), threshold)
+    assert high == pytest.approx(above, rel=1e-12)
+    assert design.ends - low == pytest.approx(below, rel=1e-12)
 
 
 @pytest.mark.parametrize("classes", [1, 3])

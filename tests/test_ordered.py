@@ -13,11 +13,14 @@ from sklearn.metrics import average_precision_score, roc_auc_score
 import streameval
 from streameval.counting import block_sums as sums
 from streameval.counting import by_score as scored
-from streameval.counting import ordered_words
+from streameval.counting import ordered_words, piled_words
 from streameval.counting import threads as here
+from streameval.counting.counters import Cells
+from streameval.counting.label_counts import joined
 from streameval.counting.labelled_rows import RowRange
 from streameval.counting.ordered_words import OrderedWords
-from streameval.counting.parted_words import KeyRanges, Parted, PartedRows, WordStore
+from streameval.counting.parted_words import KeyRanges, Parted, Pile, WordStore
+from streameval.counting.piled_words import OutsideError, PiledWords, Piles
 from streameval.kernels.words import sort_words
 from streameval.stores import scratch
 
@@ -28,6 +31,7 @@ def evaluated(path, memory, words=None, **more):
     with pytest.MonkeyPatch.context() as patch:
         if words is not None:
             patch.setattr(scored, "_WORDS", words)
+            patch.setattr(scored, "_PILED_WORDS", words)
         options = streameval.RankingOptions(score="score", memory=memory)
         return streameval.exact(str(path), label="label", options=options, **more)
 
@@ -68,16 +72,50 @@ def test_words_counters_and_stored_order_agree_to_the_bit(values, tmp_path, monk
     order = np.argsort(-score, kind="stable")
     for name, rows in (("sorted", order), ("shuffled", rng.permutation(score.size))):
         pq.write_table(pa.table({"score": score[rows], "label": label[rows]}), tmp_path / name, row_group_size=1_000)
-    stored, counted = evaluated(tmp_path / "sorted", 2.0), evaluated(tmp_path / "shuffled", 2.0, 0.0)
+    stored, counted = evaluated(tmp_path / "sorted", 2.0), evaluated(tmp_path / "shuffled", 2.0)
     monkeypatch.setattr(scored, "_FEW_CELLS", 0)
-    in_memory = evaluated(tmp_path / "shuffled", 2.0)
-    monkeypatch.setattr(scored, "_BYTES_PER_CELL", 1e12)
-    on_disk = evaluated(tmp_path / "shuffled", 2.0, 0.0)
-    hows = ("one pass", "a counter for every score", "ordered in memory", "ordered range by range")
-    for one, how in zip((stored, counted, in_memory, on_disk), hows, strict=True):
-        assert how in one.summary["how"]
-        assert one.metrics.equals(stored.metrics)
-        assert one.curve_table.equals(stored.curve_table)
+    monkeypatch.setattr(piled_words, "_MOST_WORDS", 500)
+    for most in (1e9, 0):
+        monkeypatch.setattr(piled_words, "_CELLS_PER_ITEM", most)
+        hows = ("a counter for every score",) * 2 if most else ("ordered in memory", "ordered range by range")
+        for words, how in zip((None, 0.0), hows, strict=True):
+            one = evaluated(tmp_path / "shuffled", 2.0, words)
+            assert one.summary["how"] == how
+            assert one.metrics.equals(stored.metrics)
+            assert one.curve_table.equals(stored.curve_table)
+    assert counted.metrics.equals(stored.metrics)
+    assert counted.curve_table.equals(stored.curve_table)
+
+
+@settings(max_examples=60, deadline=None)
+@given(data=st.data(), held=st.sampled_from([0, 1_500, 10**6]), most=st.sampled_from([1, 40, 10**6]))
+def test_piles_count_every_key(data, held, most, tmp_path_factory):
+    """In memory, in a file, or both; piles of one key, of many, and keys that statistics rule out."""
+    rng = np.random.default_rng(data.draw(st.integers(0, 2**32)))
+    low, span = data.draw(st.sampled_from([0, 7 << 32])), data.draw(st.sampled_from([1, 5_000, 200_000, 2**32 - 8]))
+    n = data.draw(st.sampled_from([1, 2_000]))
+    keys = (rng.integers(0, span, n, dtype=np.uint64) << np.uint64(32)) + np.uint64(low)
+    keys[rng.random(n) < data.draw(st.sampled_from([0.0, 0.5, 1.0]))] = keys[0]
+    labels = rng.integers(0, 2, n).astype(np.uint8)
+    piles = Piles(Cells(low, 32, span))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(piled_words, "_MOST_WORDS", most)
+        with scratch.ScratchFile(tmp_path_factory.mktemp("scratch") / "words") as file:
+            piled = PiledWords(piles, file, held, n)
+            for rows in np.array_split(np.arange(n), 3):
+                piled.add(piles.unpacked(piles.split(keys[rows], labels[rows]).packed()))
+            counts = piled.counts()
+            every = joined([counts.piece(i) for i in range(counts.n_pieces)])
+            own, sizes = np.unique(keys, return_counts=True)
+            assert (every.key.tolist(), every.sizes.tolist()) == (own.tolist(), sizes.tolist())
+            assert every.positives.tolist() == [int(labels[keys == key].sum()) for key in own]
+            a, b = sorted(rng.integers(0, own.size, 2).tolist())
+            last = None if b == own.size - 1 else int(own[b])
+            part = counts.between(int(own[a]), last)
+            assert part.key.tolist() == own[a : own.size if last is None else b].tolist()
+    if piles.count < 1 << 16:
+        with pytest.raises(OutsideError):
+            piles.split(np.array([low + ((piles.count << 15) << 32)], np.uint64), labels[:1])
 
 
 @settings(max_examples=60, deadline=None)
@@ -97,10 +135,11 @@ def test_ranges_that_are_too_long_are_parted_again(data, most, held, shift, tmp_
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(ordered_words, "rows_to_sort", lambda memory, threads: most)
         with scratch.ScratchFile(tmp_path_factory.mktemp("scratch") / "words") as file:
-            parted = Parted(KeyRanges.of(keys[:1], n, most, shift), WordStore(file, held, n, shift))
+            ranges = KeyRanges.of(keys[:1], n, most, shift)
+            parted = Parted(ranges, WordStore(file, held, n, ranges.word))
             for rows in np.array_split(np.arange(n), 3):
                 split = parted.ranges.split(keys[rows], labels[rows])
-                parted.add(PartedRows.unpacked(split.packed(), parted.ranges))
+                parted.add(ranges.unpacked(split.packed()))
             found = OrderedWords.of(parted, n, 0, 1)
             assert all(pile.size <= most or pile.one_key for pile in found.piles)
             assert in_order(found.rows(0, n)) == in_order(RowRange(0, labels, keys))
@@ -108,6 +147,21 @@ def test_ranges_that_are_too_long_are_parted_again(data, most, held, shift, tmp_
             assert np.array_equal(found.rows(a, max(b, a + 1)).keys, np.sort(keys)[a : max(b, a + 1)])
             with pytest.raises(streameval.InputError, match="the list changed while it was read"):
                 OrderedWords.of(parted, n + 1, 0, 1)
+
+
+def test_a_score_that_many_items_share_is_soon_a_range_of_its_own(tmp_path, monkeypatch):
+    """Among so many others that to leave out one range of them at a time would never end."""
+    rng, times = np.random.default_rng(2), []
+    score = np.where(rng.random(60_000) < 0.5, 0.5, rng.random(60_000))
+    pq.write_table(pa.table({"score": score, "label": rng.integers(0, 2, score.size)}), tmp_path / "l")
+    whole = evaluated(tmp_path / "l", 2.0)
+    monkeypatch.setattr(scored, "rows_to_sort", lambda memory, threads: 5_000)
+    monkeypatch.setattr(ordered_words, "rows_to_sort", lambda memory, threads: 5_000)
+    plain = Pile.parted
+    monkeypatch.setattr(Pile, "parted", lambda *given: times.append(1) or plain(*given))
+    found = evaluated(tmp_path / "l", 2.0)
+    assert found.metrics.equals(whole.metrics)
+    assert len(times) < 10
 
 
 def in_order(rows):

@@ -95,6 +95,11 @@ def test_compare_pairs_the_same_queries(two, capsys):
     worst = np.nan_to_num(a.column("ndcg_at_5_worst").to_numpy()) - np.nan_to_num(b.column("ndcg_at_5_best").to_numpy())
     assert row["lower"] == pytest.approx(worst.mean(), rel=1e-12)
     capsys.readouterr()
+    assert run(["compare", str(two / "old"), str(two / "new"), "--confidence", "0.9", "--out", str(two / "both")]) == 0
+    kept = pq.read_table(two / "both" / "differences.parquet").replace_schema_metadata(None)
+    assert kept.equals(found.differences)
+    assert run(["compare", str(two / "old"), str(two / "new"), "--plot", str(two / "both.html")]) == 2
+    assert "--plot draws two curves, and many rankings have none" in capsys.readouterr().err
     assert run(["compare", str(two / "old"), str(two / "new")]) == 0
     assert "one is called higher where it is so in every order of tied items" in " ".join(
         capsys.readouterr().out.split()
@@ -140,7 +145,7 @@ BETTER = {**GOOD, "label": [1, 1, 1, 0, 0, 0]}
 def test_rankings_with_other_positives_are_counted_and_decide_nothing(tmp_path, capsys):
     status, said = compared(tmp_path, capsys, (GOOD, BETTER))
     assert status == 0
-    assert "In 1 rankings a and b count another number of positives" in said
+    assert "In 1 ranking a and b count another number of positives" in said
     rows = {row["metric"]: row for row in streameval.compare(tmp_path / "a", tmp_path / "b").differences.to_pylist()}
     assert [rows[name]["higher"] for name in ("mean_recall_at", "mean_average_precision")] == [None, None]
     assert rows["mean_precision_at"]["higher"] == "b"
@@ -153,7 +158,7 @@ def test_a_comparison_follows_the_rule_of_both_results(tmp_path, capsys):
     assert "--no-positives skip" in said
     status, said = compared(tmp_path, capsys, (GOOD, pa.table(GOOD).slice(2)), a=skip, b=skip)
     assert status == 0
-    assert "1 that a alone has are left out, which favours b." in said
+    assert "1 that a alone has is left out, which favours b." in said
     rows = streameval.compare(tmp_path / "a", tmp_path / "b").differences.to_pylist()
     assert [(row["rankings"], row["a"]) for row in rows if row["metric"] == "mean_precision_at"] == [(1, 0.5)]
 

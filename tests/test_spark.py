@@ -256,6 +256,11 @@ def test_spark_evaluates_exactly_as_the_local_engine_does(answers, case):
         assert spark_cases.LABELLED[case][1] in json.loads(said)["how"]
 
 
+def test_spark_measures_many_rankings_as_the_local_engine_does(answers):
+    """To the bit, every ranking and every mean."""
+    assert answers["many"] == {"same": True, "how": ["parted by ranking", "parted by ranking on workers"]}
+
+
 def test_a_job_that_is_interrupted_is_stopped_at_the_workers(answers):
     """By a limit of time: its own error comes out, and nothing of the job is left to wait for."""
     assert answers["interrupted"] == {"same": True, "waiting": []}

@@ -1,5 +1,6 @@
 """What the command line says of a judge's sample, of ties and of bounds that prove nothing."""
 
+import json
 from pathlib import Path
 
 import numpy as np
@@ -67,9 +68,18 @@ def test_a_sample_of_more_items_than_there_are_is_all_of_them(capsys):
     assert "ask about more items than people label" in capsys.readouterr().err
 
 
-def test_a_judge_in_words_is_told_which_values_are_understood(capsys):
-    assert planned("--judge", "word") == 2
-    assert "write 'yes' as 1 and 'no' as 0" in capsys.readouterr().err
+def test_cost_says_how_bounds_narrow_with_each_batch(capsys):
+    assert (
+        run(["cost", "--items", "1000000", "--alpha", "0.2", "--batches", "3", "--judge-accuracy", "0.9", "--json"])
+        == 0
+    )
+    found = next(row for row in json.loads(capsys.readouterr().out)["methods"] if row["method"] == "loguniform")
+    assert [one["batch"] for one in found["batches"]] == [1, 2, 3]
+    widths, labels = ([one[name] for one in found["batches"]] for name in ("half_width", "labels"))
+    assert widths[0] > 1.5 * widths[1] > 1.5 * widths[2] == pytest.approx(1.5 * 0.2, rel=0.05)
+    assert labels[2] == found["labels"] > labels[1] > labels[0] > found["labels"] / 3
+    assert run(["cost", "--items", "1000000", "--alpha", "0.2", "--batches", "3"]) == 0
+    assert "loguniform, labels in all and half-width by batch: batch 1: " in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(("score", "tied"), [("score", True), ("item", False)])

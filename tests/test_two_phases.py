@@ -7,9 +7,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from benchmarks.coverage import binomial_tail
+from benchmarks.judges import PAIRS, adversarial
 from streameval.kernels.martingale import bounds, evidence
 from streameval.methods import create
-from streameval.methods.judge import Judge, judged_in_order
+from streameval.methods.judge import judged_in_order
+from streameval.methods.judge_values import Judge
 from streameval.methods.loguniform.adaptive import FIRST, densities, of_runs, runs
 from streameval.methods.loguniform.design import blocks, with_judged
 from streameval.methods.loguniform.draws import batch_of, draw, kept
@@ -71,13 +74,23 @@ def test_missing_labels_of_two_phases_are_the_worst_of_their_completions(n, seed
         assert np.all(wide[1] >= narrow[1] - 1e-9)
 
 
-def by_block(chosen, ends):
-    return counted(chosen, ends, np.zeros(chosen.size, int), 1)
-
-
-@pytest.mark.parametrize("ends", [[1, 2, 4, 5], [1, 2, 3, 4, 5]])
-def test_the_mean_of_an_adaptive_plan_is_one_for_every_list(ends):
+@pytest.mark.parametrize(
+    ("ends", "judge"),
+    [
+        ([1, 2, 4, 5], [0] * 5),
+        ([1, 2, 3, 4, 5], [0] * 5),
+        ([1, 2, 4, 5], [0, 1, 1, 0, 1]),
+        ([1, 3, 4, 5], [1, 0, 1, 2, 2]),
+    ],
+)
+def test_the_mean_of_an_adaptive_plan_is_one_for_every_list(ends, judge):
     """Everything that both batches can come to, rates by the production rule: 0 not drawn, 1 first, 2 second batch."""
+    judge, classes = np.array(judge), max(judge) + 1
+    of, prior = Expected.of(0.3, 0.8 if classes > 1 else None), np.linspace(0.3, 0.7, classes)
+
+    def by_block(chosen, ends):
+        return counted(chosen, ends, judge, classes)
+
     n, ends, most, looked = ends[-1], np.array(ends), 3.0, set()
     at, width, middle = np.searchsorted(ends, np.arange(1, n + 1)), np.diff(ends, prepend=0) * 1.0, ends * 1.0
     first, every = np.minimum(1, FIRST * most / middle), [np.array(one) for one in product(range(3), repeat=n)]
@@ -85,14 +98,14 @@ def test_the_mean_of_an_adaptive_plan_is_one_for_every_list(ends):
         v, mean, whole = np.array(truth, bool), np.zeros((ends.size, MU.size)), 0.0
         for one in every:
             counts = by_block(one == 1, ends), by_block((one == 1) & v, ends)
-            rate = np.minimum(1, densities(ends, most, *counts, Expected.of(0.3)) / middle)
+            rate = np.minimum(1, densities(ends, most, *counts, of) / middle)
             looked.add(tuple(rate))
             chances = np.array([1 - rate, first, rate - first])[:, at]
             p = float(np.prod(chances[one, np.arange(n)]))
             if p > 0:
                 drawn, found = by_block(one > 0, ends), by_block((one > 0) & v, ends)
-                gain = evidence((width, np.ones(ends.size), rate), width[:, None], drawn, (found, found),
-                                np.array([0.5]), MU)  # fmt: skip
+                items = by_block(np.ones(n, bool), ends)
+                gain = evidence((width, np.ones(ends.size), rate), items, drawn, (found, found), prior, MU)
                 mean += p * np.exp(MU * np.cumsum(v)[ends - 1][:, None] + gain)
                 whole += p
         assert whole == pytest.approx(1, abs=1e-12)
@@ -184,3 +197,14 @@ def test_the_truth_is_held_at_every_rank(shape, how):
         missed += wrong
     tail = sum(comb(runs_, k) * delta**k * (1 - delta) ** (runs_ - k) for k in range(missed, runs_ + 1))
     assert tail > 1e-4
+
+
+@pytest.mark.parametrize("setting", ["a column", "a sample of 15,000, 5 % of positives missing"])
+def test_no_pair_of_list_and_judge_misses_too_often(setting):
+    """The benchmark's 14 pairs of lists and judges that are wrong in every way, at every rank of a shorter list."""
+    missed = adversarial(setting, 12, n_items=6_000, labels=250, delta=0.3)
+    draws, delta = 12 * len(PAIRS), 0.3
+    assert len(missed) == 14
+    assert binomial_tail(draws, sum(missed), delta) > 1e-4
+    assert all(binomial_tail(12, one, delta) > 1e-5 for one in missed)
+    assert sum(missed) > 0  # else no miss could be seen

@@ -341,17 +341,18 @@ def task_file(study, tmp_path, name, part, **columns):
 @pytest.mark.parametrize(
     ("second", "columns", "about"),
     [(slice(300, 500), {}, TRUTH), (slice(299, 500), {}, ABOUT), (slice(300, 500), {"source": "llm"}, ABOUT),
-     (slice(300, 500), {"annotator": "ben"}, ABOUT)],
-    ids=["other items", "a shared item", "a source", "a name"],
+     (slice(300, 500), {"annotator": "ben"}, ABOUT), (slice(0, 500), {}, TRUTH),
+     (slice(0, 500), {"label": 1}, ABOUT)],
+    ids=["other items", "a shared item", "a source", "a name", "a fuller copy", "a copy with other answers"],
 )  # fmt: skip
-def test_task_files_that_share_no_item_and_name_nobody_are_one_source(study, tmp_path, second, columns, about):
+def test_task_files_of_nobody_that_share_no_item_or_are_copies_are_one_source(study, tmp_path, second, columns, about):
     folder = study[0]
     streameval.select(folder)
     claim_of(folder, task_file(folder, tmp_path, "tasks1.parquet", slice(0, 300)))
     claim = claim_of(folder, task_file(folder, tmp_path, "tasks2.parquet", second, **columns))
     assert claim.about == about
     assert (claim.why == "") == (about == TRUTH)
-    if not columns and about == TRUTH:  # whoever prefers one of them says that they are two
+    if not columns and second.start == 300:  # whoever prefers one of them says that they are two
         assert claim_of(folder, (), prefer=["tasks2", "tasks1"]).about == ABOUT
 
 

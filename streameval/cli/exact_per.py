@@ -4,28 +4,31 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from streameval.cli.batch import record, stage
+from streameval.cli.batch import copied, record, stage
+from streameval.cli.options import EngineFlags
 from streameval.cli.output import Output, columns, progress
 from streameval.cli.ranking import ManyFlags, ScoredFlags
 from streameval.errors import InputError
 from streameval.queries.options import PerRanking
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 
 def exact_per(
     ranking: Sequence[str],
     label: str,
     asked: tuple[ManyFlags, list[str]],
-    flags: ScoredFlags,
-    out: Path | None,
+    flags: tuple[ScoredFlags, EngineFlags],
+    places: tuple[Path | None, str | None],
     output: Output,
 ) -> None:
-    """Evaluate many rankings, and print their means; what is asked for: their options, and flags of one ranking."""
-    many, strangers = asked
+    """Evaluate many rankings, and print their means.
+
+    Args:
+        asked: Their options, and flags of one ranking, which are refused.
+        places: Where results are written, and where they are copied to.
+    """
+    (many, strangers), (out, publish) = asked, places
     options = PerRanking(**many.given())
     if not options.per:
         own = [name for name, value in many.given().items() if value != getattr(ManyFlags(), name)]
@@ -39,19 +42,23 @@ def exact_per(
     from streameval.study.rankings_files import FILES
     from streameval.verbs.exact import exact_per as verb
 
-    def opened(schema: pa.Schema) -> Any:
-        return lambda table: None  # rows of rankings are for --out
-
     with stage("exact", output) as told:
         with progress("items", output) as bar:
-            found = verb(list(ranking), label, options, out=out, options=flags.options(), opened=opened, progress=bar)
+            found = verb(list(ranking), label, options, out=out, options=flags[0].options(), opened=None,
+                         engine=flags[1].create(), progress=bar)  # fmt: skip
         summary = found.summary
         told |= {"rows": summary["n_items"], **{name: summary[name] for name in ("rankings", "positives", "how")}}
     if out is not None:
-        read = {"source": list(ranking), "n_items": summary["n_items"], **summary["ranking"], "label": label}
+        read = {"source": list(ranking), "n_items": summary["n_items"], **summary["ranking"], "label": label,
+                **flags[1].facts()}  # fmt: skip
         record(out, "exact", read, [out / name for name in FILES], output)
     lines = [headline(summary), claim_sentence(summary), "", *_table(found.metrics.to_pylist(), summary)]
     lines += [f"Report: {out / 'report.html'}"] if out else []
+    if publish is not None and out is not None:
+        from streameval.verbs.publish import publish_exact
+
+        copied(lambda: publish_exact(found, out, publish), output)
+        lines.append(f"Published: {publish}")
     output.say({**summary, "metrics": found.metrics.to_pylist(), "report": str(out / "report.html") if out else None},
                lines)  # fmt: skip
 

@@ -7,11 +7,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from streameval.cli.batch import record, stage
+from streameval.cli.batch import copied, record, stage
 from streameval.cli.output import Output, columns, progress
 from streameval.cli.planning import next_stop
 from streameval.cli.ranking import RankingFlags
 from streameval.errors import InputError
+from streameval.text import number_of
 
 if TYPE_CHECKING:
     from streameval.types import Plan
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 def plan_per(
     ranking: Sequence[str],
     study: Path,
-    drawing: tuple[str, int | None, int | None],
+    drawing: tuple[str, int | None],
     parameters: dict[str, Any],
     flags: RankingFlags,
     output: Output,
@@ -29,15 +30,14 @@ def plan_per(
     from streameval.study import Study
     from streameval.verbs.plan_rankings import plan_rankings
 
-    per, rankings, seed = drawing
-    if strangers := sorted(set(parameters) - {"at", "confidence"}):
+    per, seed = drawing
+    if strangers := sorted(set(parameters) - {"at", "confidence", "rankings", "cutoffs"}):
         raise InputError(f"--per draws rankings, and --{strangers[0].replace('_', '-')} has no meaning there",
                          "it goes with --rankings, --at and --confidence")  # fmt: skip
-    given = {**parameters, **({} if rankings is None else {"rankings": rankings})}
     with stage("plan", output) as told:
         with progress("rows", output) as bar:
             made = plan_rankings(
-                list(ranking), study, per=per, seed=seed, options=flags.options(), progress=bar, **given
+                list(ranking), study, per=per, seed=seed, options=flags.options(), progress=bar, **parameters
             )
         told |= {"rows": made.n_items, "labels": made.table.num_rows}
     record(study, "plan", {"source": made.location["source"], "n_items": made.n_items, **made.ranking},
@@ -45,7 +45,8 @@ def plan_per(
     drawn, total, at = made.parameters["rankings"], made.notes["rankings"], made.parameters["at"]
     labels = made.table.num_rows
     lines = [
-        f"{drawn:,} of {total:,} rankings by {per}, the first {at:,} items of each: {labels:,} items to label",
+        f"{drawn:,} of {number_of(total, 'ranking')} by {per}, the first {number_of(at, 'item')} of each: "
+        f"{number_of(labels, 'item')} to label",
         f"Seed {made.seed}, kept in plan.json: {_recipe(made, per, flags)} plans the same again.",
         next_stop(Study(study), made),
     ]
@@ -55,7 +56,9 @@ def plan_per(
 def _recipe(made: Plan, per: str, flags: RankingFlags) -> str:
     """Flags that plan the same again."""
     options = flags.options()
+    cutoffs = ",".join(map(str, made.notes["cutoffs"]))
     said = {"seed": made.seed, "per": per, "rankings": made.parameters["rankings"], "at": made.parameters["at"],
+            "cutoffs": cutoffs if cutoffs != str(made.parameters["at"]) else None,
             "confidence": made.parameters["confidence"] if made.parameters["confidence"] != 0.95 else None,
             "score": options.score, "where": options.where, "file-order": options.file_order}  # fmt: skip
     parts = [f"--{name} {shlex.quote(str(value))}" for name, value in said.items() if value is not None]
@@ -73,7 +76,9 @@ def is_of_many(study: Path) -> bool:
         return False
 
 
-def evaluate_per(study: Path, labels: list[str], given: dict[str, Any], output: Output) -> None:
+def evaluate_per(
+    study: Path, labels: list[str], given: dict[str, Any], publish: str | None, output: Output
+) -> None:  # fmt: skip
     """Evaluate drawn rankings, and print the bounds on their means."""
     from streameval.reporting.rankings_page import NORMAL, UNKNOWN, sample_sentence
     from streameval.study.rankings_sample import SAMPLE_FILES
@@ -93,4 +98,9 @@ def evaluate_per(study: Path, labels: list[str], given: dict[str, Any], output: 
     head = ["", "lower", "estimate", "upper", "normal from", "to"]
     lines = [sample_sentence(found.summary), "", *columns(head, cells), "", NORMAL, UNKNOWN,
              f"Report: {study / 'report.html'}"]  # fmt: skip
+    if publish is not None:
+        from streameval.verbs.publish import publish as copy
+
+        copied(lambda: copy(study, publish), output)
+        lines.append(f"Published: {publish}")
     output.say({**found.summary, "metrics": rows, "report": str(study / "report.html")}, lines)

@@ -122,5 +122,5 @@ class EngineFlags:
         from streameval.errors import InputError
 
         if self.spark_remote is not None and self.engine != "spark":
-            raise InputError("a Spark server was named, but another engine", "add --engine spark")
+            raise InputError("--spark-remote names a Spark server, but another engine is to run", "add --engine spark")
         return create(self.engine, {"remote": self.spark_remote})

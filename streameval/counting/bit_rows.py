@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from streameval.counting.block_sums import UnorderedError
-from streameval.counting.labelled_rows import LabelledRows
+from streameval.counting.labelled_rows import LabelledRows, own_room
 from streameval.errors import InputError
 from streameval.kernels.bits import copy_bits, repeats
 from streameval.order.scores import ScoreOrder
 from streameval.rows.units import Unit
 from streameval.typing import AnyArray, Int64Array, UInt64Array
 
-_KEPT_ROWS = 1 << 21  # rows whose numbers a thread keeps room for
 _FEW = 1 << 16
 
 
@@ -70,7 +68,7 @@ def read_bits(rows: LabelledRows, unit: Unit, cutoffs: Int64Array) -> BitRows:
     first, last = np.searchsorted(cutoffs, [found.before, found.before + unit.rows], side="right")
     ranks, tied = cutoffs[first:last], np.zeros(unit.rows // 64 + 2, np.uint64)
     places = np.concatenate([ranks - found.before - 1, [0, unit.rows - 1]])
-    values = unit.numbers(rows.score, _room(unit.rows)) if rows.order.kind != "decimal" else None
+    values = unit.numbers(rows.score, own_room(unit.rows)) if rows.order.kind != "decimal" else None
     if values is not None and _repeats(values, not rows.order.ascending, tied) == unit.rows:
         keys = rows.order.of_numpy(values[places], np.empty(places.size, np.uint64)).key
     else:
@@ -125,19 +123,7 @@ def _repeats(values: AnyArray, falling: bool, tied: UInt64Array) -> int:
 def _keys(rows: LabelledRows, order: ScoreOrder, unit: Unit) -> UInt64Array:
     """Decode scores as order keys, in the thread's own room."""
     column = unit.read([rows.score or ""]).column(0)
-    for _, keys in order.blocks(column, _room(unit.rows)[: unit.rows]):
+    for _, keys in order.blocks(column, own_room(unit.rows)[: unit.rows]):
         rows.check(unit, keys)
         return keys.key
     raise InputError(f"{unit.place} holds no rows")
-
-
-_OWN = threading.local()
-
-
-def _room(size: int) -> UInt64Array:
-    """Room of a thread, since fresh memory would cost more than what is done in it."""
-    if size > _KEPT_ROWS:
-        return np.empty(size, np.uint64)
-    if getattr(_OWN, "room", np.empty(0)).size < size:
-        _OWN.room = np.empty(size, np.uint64)
-    return np.asarray(_OWN.room, dtype=np.uint64)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 
 import numpy as np
 
@@ -130,6 +131,16 @@ def _packed(before: int, labels: UInt8Array) -> UInt64Array:
     return packed(labels)
 
 
+def block_edges(before: int, starts: Int64Array) -> list[int]:
+    """Which groups are the first of those that begin in a block, and the number of all; none may begin in some.
+
+    `starts` (int64 array, ascending) says how many ranks come before each group, after those `before` all.
+    """
+    last = int(starts[-1]) if starts.size else 0
+    ranks = np.arange(before // BLOCK + 1, (before + last) // BLOCK + 1) * BLOCK - before
+    return [0, *np.searchsorted(starts, ranks).tolist(), starts.size]
+
+
 def sum_groups(before: int, sizes: Int64Array, positives: Int64Array, cutoffs: Int64Array) -> Iterator[BlockSums]:
     """Sum whole groups of tied items, block by block.
 
@@ -140,10 +151,9 @@ def sum_groups(before: int, sizes: Int64Array, positives: Int64Array, cutoffs: I
     """
     starts = np.concatenate([[0], np.cumsum(sizes)])
     founds = np.concatenate([[0], np.cumsum(positives)])
-    block = (before + starts[:-1]) // BLOCK
-    for run in np.split(np.arange(sizes.size), np.flatnonzero(np.diff(block)) + 1):
-        if run.size:
-            first, last = int(run[0]), int(run[-1])
+    for begin, end in pairwise(block_edges(before, starts[:-1])):
+        if begin < end:
+            first, last = begin, end - 1
             rest = int(sizes[last]), int(positives[last])
             own, mine = starts[first : last + 1] - starts[first], founds[first : last + 1] - founds[first]
             yield _part(before + int(starts[first]), (0, 0), own, mine, rest, cutoffs)

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
+from functools import cache
+from itertools import pairwise
 
 import numpy as np
 import pyarrow as pa
 
 from streameval.counting import Summed, Unresolved
-from streameval.counting.block_sums import BlockSums, sum_groups
+from streameval.counting.block_sums import BlockSums, block_edges, sum_groups
 from streameval.counting.counters import AllBins, Cells, SplitBins, free_bits, sample
 from streameval.counting.in_stored_order import Scores, as_keys, as_number, sum_in_order
-from streameval.counting.label_counts import BinCounts, LabelCounts, TiedGroups
+from streameval.counting.label_counts import BinCounts, LabelCounts, TiedGroups, joined
 from streameval.counting.labelled_rows import in_order
 from streameval.counting.ordered_words import OrderedWords, rows_to_sort
 from streameval.counting.parted_words import KeyRanges, Parted, WordStore, word_type
+from streameval.counting.piled_words import OutsideError, PileCounts, PiledWords, Piles
 from streameval.counting.scans import LabelledScans
 from streameval.counting.totals import fold
 from streameval.kernels.exact import BLOCK
@@ -24,14 +27,13 @@ from streameval.progress import Progress, silent
 from streameval.stores.scratch import ScratchFile
 from streameval.typing import FloatArray, Int64Array, UInt64Array
 
-_COLUMNS = ("key", "sizes", "positives")
-_EMPTY = TiedGroups(np.empty(0, np.uint64), np.empty(0, np.int64), np.empty(0, np.int64))
-_BYTES_PER_CELL = 4
 _FEW_CELLS = 1 << 20  # counters so near the processor that nothing is quicker
 _WORDS = 0.7  # of the memory: words of items, while some of them are sorted
+_PILED_WORDS = 0.85  # the same where piles of them are counted
 _SAMPLE_UNITS = 8
 _EVERY_KEY = (0, (1 << 64) - 1)
 _MOST_SCANS = 8
+Sample = Callable[[], UInt64Array]
 
 
 @dataclass(frozen=True)
@@ -63,14 +65,15 @@ def sum_by_score(
     """
     words, shift, n_items = _WORDS * limits.memory, free_bits(scans.rows), scans.rows.n_items
     fits = n_items * word_type(shift).itemsize <= words
-    counted = _counted(scans, cutoffs, scores, (limits, fits), progress)
+    some = cache(lambda: sample(scans.rows, _SAMPLE_UNITS))
+    counted = _counted(scans, cutoffs, scores, (limits, fits, some), progress)
     if counted is not None:
         return counted
     if not fits and limits.tolerance:
         return _binned(scans, cutoffs, scores, limits, progress)
     memory, threads = limits.memory - words, scans.threads
-    ranges = KeyRanges.of(sample(scans.rows, _SAMPLE_UNITS), n_items, rows_to_sort(memory, threads), shift)
-    parted = Parted(ranges, WordStore(limits.file, words, n_items, shift))
+    ranges = KeyRanges.of(some(), n_items, rows_to_sort(memory, threads), shift)
+    parted = Parted(ranges, WordStore(limits.file, words, n_items, ranges.word))
     scans.part(parted, words, progress)
     ordered = OrderedWords.of(parted, n_items, memory, threads)
     how = "ordered in memory" if fits else "ordered range by range"
@@ -78,21 +81,37 @@ def sum_by_score(
 
 
 def _counted(
-    scans: LabelledScans, cutoffs: Int64Array, scores: Scores, room: tuple[Limits, bool], progress: Progress
+    scans: LabelledScans, cutoffs: Int64Array, scores: Scores, room: tuple[Limits, bool, Sample], progress: Progress
 ) -> Summed | None:
-    """Count every score, where the words of all items do not fit, or counters are few; None where they are too many."""
-    limits, fits = room
-    most = min(limits.memory / _BYTES_PER_CELL, _FEW_CELLS if fits else np.inf)
+    """Count every score, in one array where counters are few, else pile by pile; None where they are too many."""
+    limits, fits, some = room
     # statistics may be missing, or wrong: then some rows find no counter, and a scan says better
     told = limits.span is not None and limits.span != _EVERY_KEY
-    for span in [limits.span] * told + [None] * (not fits):
+    every = _EVERY_KEY if free_bits(scans.rows) else None
+    for span in [limits.span] * told + [every] * (not fits or every is not None):
         cells = Cells.between(span or scans.span(), scans.rows)
-        if cells.count > most:
-            return None
-        summed = _summed(scans.dense(cells, progress), cutoffs, scores, "a counter for every score", scans.threads)
-        if summed.totals.n_items == scans.rows.n_items:
-            return summed
+        if cells.count <= _FEW_CELLS:
+            counts: LabelCounts | None = scans.dense(cells, progress)
+        else:
+            counts = _piled(scans, Piles(cells), some, limits, progress)
+        if counts is not None:
+            summed = _summed(counts, cutoffs, scores, "a counter for every score", scans.threads)
+            if summed.totals.n_items == scans.rows.n_items:
+                return summed
     return None
+
+
+def _piled(scans: LabelledScans, piles: Piles, some: Sample, limits: Limits, progress: Progress) -> PileCounts | None:
+    n_items, words = scans.rows.n_items, _PILED_WORDS * limits.memory
+    beyond = limits.tolerance > 0 and piles.word.itemsize * n_items > words
+    if beyond or not piles.suit(some, n_items):
+        return None
+    piled = PiledWords(piles, limits.file, words, n_items)
+    try:
+        scans.part(piled, words, progress)
+    except OutsideError:
+        return None
+    return piled.counts()
 
 
 def _binned(scans: LabelledScans, cutoffs: Int64Array, scores: Scores, limits: Limits, progress: Progress) -> Summed:
@@ -185,27 +204,22 @@ def _parts(pieces: Iterable[TiedGroups], cutoffs: Int64Array, index: _Index) -> 
         waiting.append(piece)
         items += int(piece.sizes.sum())
         if items >= BLOCK:
-            held = _joined(waiting)
-            starts = before + np.cumsum(held.sizes) - held.sizes
-            full = int(np.searchsorted(starts, starts[-1] // BLOCK * BLOCK))
+            held = joined(waiting)
+            full = block_edges(before, np.cumsum(held.sizes) - held.sizes)[-2]
             yield from _sum(held, full, before, cutoffs, index)
             before += int(held.sizes[:full].sum())
-            waiting = [TiedGroups(*(getattr(held, name)[full:] for name in _COLUMNS))]
+            waiting = [held.cut(full, held.sizes.size)]
             items = int(waiting[0].sizes.sum())
-    held = _joined(waiting)
+    held = joined(waiting)
     yield from _sum(held, held.sizes.size, before, cutoffs, index)
-
-
-def _joined(pieces: list[TiedGroups]) -> TiedGroups:
-    return TiedGroups(*(np.concatenate([getattr(one, name) for one in (_EMPTY, *pieces)]) for name in _COLUMNS))
 
 
 def _sum(piece: TiedGroups, count: int, before: int, cutoffs: Int64Array, index: _Index) -> Iterator[BlockSums]:
     """Sum the first groups of a piece, and note their keys."""
     key, sizes = piece.key[:count], piece.sizes[:count]
     ends = before + np.cumsum(sizes)
-    blocks = (ends - sizes) // BLOCK
-    index.block += key[np.flatnonzero(np.diff(blocks, prepend=-1))].tolist()
+    edges = block_edges(before, ends - before - sizes)
+    index.block += [int(key[a]) for a, b in pairwise(edges) if a < b]
     low, high = np.searchsorted(cutoffs, [before, int(ends[-1]) if count else before], side="right")
     index.cutoff.append(key[np.searchsorted(ends, cutoffs[low:high], side="left")])
     yield from sum_groups(before, sizes, piece.positives[:count], cutoffs)

@@ -12,7 +12,7 @@ from streameval.counting.labelled_rows import LabelledRows
 from streameval.errors import InputError
 from streameval.kernels import label_counts as kernels
 from streameval.order.first_bins import FirstStage, first_stage
-from streameval.typing import FloatArray, Int64Array, UInt8Array, UInt16Array, UInt64Array
+from streameval.typing import FloatArray, Int64Array, UInt8Array, UInt64Array
 
 _MOST_BINS = 1 << 24
 _MOST_PARTS = 1 << 21
@@ -45,15 +45,18 @@ class Cells:
         low = span[0] >> shift << shift
         return Cells(low, shift, ((span[1] - low) >> shift) + 1)
 
-    def counters(self) -> UInt16Array:
-        """Zeros: negatives and positives of each cell."""
-        return np.zeros(2 * self.count, np.uint16)
+    @property
+    def place(self) -> UInt64Array:
+        """Smallest key and shift, for kernels."""
+        return np.array([self.low, self.shift], np.uint64)
 
-    def add(self, counts: UInt16Array, keys: UInt64Array, labels: UInt8Array, own: tuple[int, int]) -> Int64Array:
-        """Count some rows in the cells `own[0]` up to, and without, `own[1]`; returns the counters that passed 2^16."""
-        room = np.empty(keys.size, np.int64)
-        place = np.array([self.low, self.shift], np.uint64)
-        return room[: kernels.count_keys(keys, labels, place, counts, np.array(own, np.int64), room)].copy()
+    def counters(self) -> Int64Array:
+        """Zeros: negatives and positives of each cell."""
+        return np.zeros(2 * self.count, np.int64)
+
+    def add(self, counts: Int64Array, keys: UInt64Array, labels: UInt8Array) -> None:
+        """Count some rows; keys without a cell are passed over."""
+        kernels.count_keys(keys, labels, self.place, counts)
 
 
 def free_bits(rows: LabelledRows) -> int:

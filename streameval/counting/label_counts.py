@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
 import numpy as np
 
 from streameval.kernels import label_counts as kernels
-from streameval.typing import BoolArray, FloatArray, Int64Array, UInt16Array, UInt64Array
+from streameval.typing import BoolArray, FloatArray, Int64Array, UInt64Array
 
 _PIECE = 1 << 20  # cells looked through at once
 
@@ -25,6 +26,24 @@ class TiedGroups:
     key: UInt64Array
     sizes: Int64Array
     positives: Int64Array
+
+    def cut(self, first: int, last: int) -> TiedGroups:
+        """Some of the groups."""
+        return TiedGroups(self.key[first:last], self.sizes[first:last], self.positives[first:last])
+
+
+def joined(pieces: Sequence[TiedGroups]) -> TiedGroups:
+    """Groups one after another."""
+    if len(pieces) == 1:
+        return pieces[0]
+    kinds = {"key": np.uint64, "sizes": np.int64, "positives": np.int64}
+    return TiedGroups(*(np.concatenate([np.empty(0, kind), *(getattr(one, name) for one in pieces)])
+                        for name, kind in kinds.items()))  # fmt: skip
+
+
+def room(count: int) -> tuple[UInt64Array, Int64Array, Int64Array]:
+    """Room for so many groups."""
+    return np.empty(count, np.uint64), np.empty(count, np.int64), np.empty(count, np.int64)
 
 
 class LabelCounts(Protocol):
@@ -51,14 +70,12 @@ class KeyCounts:
     Attributes:
         low: Smallest key.
         shift: Right shift that turns a distance from it into a cell.
-        counts (uint16 array, shape (2 · cells,)): Negatives and positives of each cell, modulo 2^16.
-        spilled (int64 array): Counters that passed 2^16, once for each time.
+        counts (int64 array, shape (2 · cells,)): Negatives and positives of each cell.
     """
 
     low: int
     shift: int
-    counts: UInt16Array = field(repr=False)
-    spilled: Int64Array = field(repr=False)
+    counts: Int64Array = field(repr=False)
 
     @property
     def n_pieces(self) -> int:
@@ -75,19 +92,8 @@ class KeyCounts:
         return self._cells((first - self.low) >> self.shift, end)
 
     def _cells(self, first: int, last: int) -> TiedGroups:
-        spilled = self.spilled[(self.spilled >= 2 * first) & (self.spilled < 2 * last)]
-        marked = np.zeros(last - first if spilled.size else 0, np.bool_)
-        marked[spilled // 2 - first] = True
-        found = np.empty((3, last - first), np.int64)
-        found = found[:, : kernels.gather(self.counts, first, last, marked, found)]
-        cells, sizes, positives = found[0], found[1] + found[2], found[2].copy()
-        if spilled.size:
-            at, times = np.unique(spilled, return_counts=True)
-            place = np.searchsorted(cells, at // 2)
-            np.add.at(sizes, place, times << 16)
-            np.add.at(positives, place[at % 2 == 1], times[at % 2 == 1] << 16)
-        key = np.uint64(self.low) + (cells.astype(np.uint64) << np.uint64(self.shift))
-        return TiedGroups(key, sizes, positives)
+        groups, place = room(last - first), np.array([self.low, self.shift], np.uint64)
+        return TiedGroups(*groups).cut(0, kernels.gather(self.counts[2 * first : 2 * last], place, first, groups, 0))
 
     def single(self, key: int) -> bool:
         """Every cell is one score."""

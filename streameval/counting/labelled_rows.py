@@ -5,6 +5,7 @@ Memory is that of the few units being decoded, whatever the length of the list.
 
 from __future__ import annotations
 
+import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Executor, Future
@@ -24,6 +25,7 @@ from streameval.typing import AnyArray, UInt8Array, UInt64Array
 
 T = TypeVar("T")
 R = TypeVar("R")
+_KEPT_ROWS = 1 << 21  # for whose numbers a thread keeps room
 
 
 @dataclass(frozen=True)
@@ -85,7 +87,11 @@ class LabelledRows:
         """Decode the scores of one unit, as order keys."""
         if self.order is None or self.score is None:
             raise InputError("there is no score to order by")
-        keys = self.order.keys(unit.read([self.score]).column(0))
+        values = unit.numbers(self.score, own_room(unit.rows), "any") if self.order.kind != "decimal" else None
+        if values is None:
+            keys = self.order.keys(unit.read([self.score]).column(0))
+        else:
+            keys = self.order.of_numpy(values, np.empty(unit.rows, np.uint64))
         self.check(unit, keys)
         return keys.key
 
@@ -116,7 +122,7 @@ class LabelledRows:
         """Decode rows `first` up to, and without, `last`."""
         parts = [self.read(unit) for unit in self.units if unit.first_position < last
                  and unit.first_position + unit.rows > first]  # fmt: skip
-        whole = _joined(parts)
+        whole = joined(parts)
         cut = slice(first - whole.before, last - whole.before)
         return RowRange(first, whole.labels[cut], None if whole.keys is None else whole.keys[cut])
 
@@ -135,12 +141,25 @@ def labelled_rows(ranking: Ranking, label: str, place: str = "column") -> Labell
     return LabelledRows(ranking.rows.units(label if place == "column" else None), label)
 
 
-def _joined(parts: list[RowRange]) -> RowRange:
+def joined(parts: list[RowRange]) -> RowRange:
+    """Consecutive rows as one range."""
     if len(parts) == 1:
         return parts[0]
     keys = [part.keys for part in parts if part.keys is not None]
     labels = np.concatenate([part.labels for part in parts])
     return RowRange(parts[0].before, labels, np.concatenate(keys) if keys else None)
+
+
+_OWN = threading.local()
+
+
+def own_room(size: int) -> UInt64Array:
+    """Room of a thread, since fresh memory would cost more than what is done in it."""
+    if size > _KEPT_ROWS:
+        return np.empty(size, np.uint64)
+    if getattr(_OWN, "room", np.empty(0)).size < size:
+        _OWN.room = np.empty(size, np.uint64)
+    return np.asarray(_OWN.room, dtype=np.uint64)
 
 
 def in_order(pool: Executor, work: Callable[[T], R], items: Iterable[T], ahead: int) -> Iterator[R]:

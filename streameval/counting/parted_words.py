@@ -46,14 +46,6 @@ class PartedRows:
         """All numbers as they are."""
         return b"".join([self.edges.tobytes(), self.facts.tobytes(), self.words.tobytes()])
 
-    @staticmethod
-    def unpacked(payload: bytes, ranges: KeyRanges) -> PartedRows:
-        """What was packed, of these ranges."""
-        count, end = ranges.count, 8 * (4 * ranges.count + 1)
-        edges = np.frombuffer(payload, np.int64, count + 1)
-        facts = np.frombuffer(payload, np.uint64, 3 * count, 8 * (count + 1)).reshape(3, count)
-        return PartedRows(edges, np.frombuffer(payload, word_type(ranges.shift), offset=end), facts)
-
 
 @dataclass(frozen=True)
 class KeyRanges:
@@ -73,38 +65,50 @@ class KeyRanges:
     def of(sample: UInt64Array, n_items: int, most_rows: int, shift: int = 0) -> KeyRanges:
         """Make ranges from some keys: of up to `most_rows` items, if the others are like them.
 
-        The smallest and the largest key, where they differ, are in different ranges.
+        The smallest and the largest key, where they differ, are in different ranges. A bin that is as long by itself is
+        a range, so that few partings leave a key alone that many items share.
         """
         wanted = min(_MOST_PARTS, max(1, n_items // min(_RANGE_ROWS, max(1, most_rows // 4))))
         stage = first_stage(sample, _BINS, _BINS)
         bins = stage.place(sample, _NOTHING, 0, np.empty(sample.size, np.uint32))
         found = np.bincount(bins, minlength=stage.count)
-        before = np.cumsum(found) - found
-        return KeyRanges(stage, (before * wanted // sample.size + (before > 0)).astype(np.uint32), shift)
+        before, long = np.cumsum(found) - found, found * wanted > sample.size
+        place = before * wanted // sample.size + (before > 0)
+        begins = (place[1:] > place[:-1]) | long[1:] | long[:-1]
+        return KeyRanges(stage, np.append(0, np.cumsum(begins)).astype(np.uint32), shift)
 
     @property
     def count(self) -> int:
         """Ranges in all."""
         return 2 * (int(self.part[-1]) + 1)
 
+    @property
+    def word(self) -> np.dtype[Any]:
+        """Type of words."""
+        return word_type(self.shift)
+
+    def unpacked(self, payload: bytes) -> PartedRows:
+        """What was packed."""
+        count, end = self.count, 8 * (4 * self.count + 1)
+        edges = np.frombuffer(payload, np.int64, count + 1)
+        facts = np.frombuffer(payload, np.uint64, 3 * count, 8 * (count + 1)).reshape(3, count)
+        return PartedRows(edges, np.frombuffer(payload, self.word, offset=end), facts)
+
     def split(self, keys: UInt64Array, labels: UInt8Array) -> PartedRows:
         """Part some rows."""
         bins = self.stage.place(keys, _NOTHING, 0, np.empty(keys.size, np.uint32))
-        edges, words = np.zeros(self.count + 1, np.int64), np.empty(keys.size, word_type(self.shift))
+        edges, words = np.zeros(self.count + 1, np.int64), np.empty(keys.size, self.word)
         facts = np.empty((3, self.count), np.uint64)
         kernels.part_words((keys, labels, bins), self.part, np.uint64(self.shift), edges, words, facts)
         return PartedRows(edges, words, facts)
 
 
 class WordStore:
-    """Words that wait, in memory up to a limit of bytes, and beyond it in a file; `n_items` of them will come.
+    """Words of a type that wait; `n_items` of them will come, and `memory` bytes may be held."""
 
-    Their `shift` is that of `KeyRanges`.
-    """
-
-    def __init__(self, file: ScratchFile, memory: float, n_items: int, shift: int = 0) -> None:
-        self._type = word_type(shift)
-        self._spill = Spill(file, memory, self._type.itemsize * n_items)
+    def __init__(self, file: ScratchFile, memory: float, n_items: int, word: np.dtype[Any]) -> None:
+        self._type = word
+        self._spill = Spill(file, memory, word.itemsize * n_items)
 
     def keep(self, words: Words) -> int:
         """Keep words, from any thread; returns a number by which they are found again."""

@@ -7,15 +7,48 @@ A scan makes a partial of some row groups, and partials of all of them become on
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Protocol
+from typing import Any, Protocol
+
+import numpy as np
 
 from streameval.counting.block_sums import BlockSums
 from streameval.counting.counters import Cells, KeyBins
 from streameval.counting.label_counts import BinCounts, KeyCounts
 from streameval.counting.labelled_rows import LabelledRows
-from streameval.counting.parted_words import Parted
 from streameval.progress import Progress
-from streameval.typing import Int64Array, UInt64Array
+from streameval.typing import Int64Array, UInt8Array, UInt64Array
+
+
+class PartedRows(Protocol):
+    """Some rows as words, range by range."""
+
+    def packed(self) -> bytes:
+        """All numbers as they are."""
+
+
+class Ranges(Protocol):
+    """Ranges of keys."""
+
+    @property
+    def word(self) -> np.dtype[Any]:
+        """Type of words."""
+
+    def split(self, keys: UInt64Array, labels: UInt8Array) -> PartedRows:
+        """Part some rows."""
+
+    def unpacked(self, payload: bytes) -> Any:
+        """What was packed."""
+
+
+class Parts(Protocol):
+    """Receives the words of all rows: `parted_words` sorts them, `piled_words` counts them."""
+
+    @property
+    def ranges(self) -> Any:
+        """The `Ranges`."""
+
+    def add(self, rows: Any) -> None:
+        """Keep some rows, from any thread and in any order."""
 
 
 class LabelledScans(Protocol):
@@ -45,5 +78,5 @@ class LabelledScans(Protocol):
     def bins(self, key_bins: KeyBins, progress: Progress) -> BinCounts:
         """Count labels per bin, and the smallest and largest key in each."""
 
-    def part(self, parted: Parted, memory: float, progress: Progress) -> None:
+    def part(self, parted: Parts, memory: float, progress: Progress) -> None:
         """Part all rows as words; where others read them, no more come back at once than `memory` bytes hold."""

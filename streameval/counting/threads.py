@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
@@ -14,14 +14,16 @@ from streameval.counting.block_sums import BlockSums
 from streameval.counting.blocks import blocks, sum_block
 from streameval.counting.counters import Cells, KeyBins, bin_counts, empty_bins
 from streameval.counting.label_counts import BinCounts, KeyCounts
-from streameval.counting.labelled_rows import LabelledRows, in_batches, in_order
-from streameval.counting.parted_words import Parted
+from streameval.counting.labelled_rows import LabelledRows, in_batches, in_order, joined
+from streameval.counting.scans import Parts
 from streameval.errors import InputError
 from streameval.kernels.exact import BLOCK
 from streameval.progress import Progress
 from streameval.rows.units import Unit
 from streameval.typing import Int64Array, UInt8Array, UInt64Array
 
+_BATCH_ROWS = 1 << 20  # parted at once: of small units, each by itself would have too few in a range
+_BYTES_PER_ROW = 64
 _TOGETHER = 4  # units, or blocks, to a task: to hand over each by itself takes a tenth of its time
 
 
@@ -53,42 +55,27 @@ class Threads:
         return low, high
 
     def dense(self, cells: Cells, progress: Progress) -> KeyCounts:
-        """See `LabelledScans.dense`: all threads count the same rows, each in cells of its own."""
-        counts, spilled, done = cells.counters(), [np.empty(0, np.int64)], 0
-        edges = np.linspace(0, cells.count, self.threads + 1).astype(np.int64).tolist()
-        with ThreadPoolExecutor(self.threads) as pool:
-            for row_range in self.rows.stream(pool, self.threads + 1):
-                keys, labels = row_range.keys, row_range.labels
-                if keys is None:
-                    raise InputError("there is no score to count by")
+        """See `LabelledScans.dense`: each reader has counters of its own, which are added up."""
+        free = [cells.counters() for _ in range(self.threads)]
 
-                def work(i: int, keys: UInt64Array = keys, labels: UInt8Array = labels) -> Int64Array:
-                    return cells.add(counts, keys, labels, (edges[i], edges[i + 1]))
+        def count(keys: UInt64Array, labels: UInt8Array) -> None:
+            mine = free.pop()
+            cells.add(mine, keys, labels)
+            free.append(mine)
 
-                spilled += [one for one in pool.map(work, range(self.threads)) if one.size]
-                done += labels.size
-                progress(done, self.rows.n_items)
-        return KeyCounts(cells.low, cells.shift, counts, np.concatenate(spilled))
+        self._each(0, count, progress)
+        return KeyCounts(cells.low, cells.shift, np.sum(free, axis=0))
 
     def bins(self, key_bins: KeyBins, progress: Progress) -> BinCounts:
         """See `LabelledScans.bins`: each reader has bins of its own, which are joined."""
         free = [empty_bins(key_bins.count) for _ in range(self.threads)]
 
-        def one(unit: Unit) -> int:
+        def count(keys: UInt64Array, labels: UInt8Array) -> None:
             mine = free.pop()
-            try:
-                row_range = self.rows.read(unit)
-                if row_range.keys is not None:
-                    key_bins.add(row_range.keys, row_range.labels, mine)
-                return row_range.labels.size
-            finally:
-                free.append(mine)
+            key_bins.add(keys, labels, mine)
+            free.append(mine)
 
-        done = 0
-        with ThreadPoolExecutor(self.threads) as pool:
-            for found in in_order(pool, one, self.rows.units, self.threads + 1):
-                done += found
-                progress(done, self.rows.n_items)
+        self._each(0, count, progress)
         total = free.pop()
         while free:
             other = free.pop()
@@ -97,18 +84,38 @@ class Threads:
             np.maximum(total[:, 3], other[:, 3], out=total[:, 3])
         return bin_counts(total)
 
-    def part(self, parted: Parted, memory: float, progress: Progress) -> None:
+    def part(self, parted: Parts, memory: float, progress: Progress) -> None:
         """See `LabelledScans.part`."""
 
-        def one(unit: Unit) -> int:
-            row_range = self.rows.read(unit)
-            if row_range.keys is None:
+        def part(keys: UInt64Array, labels: UInt8Array) -> None:
+            parted.add(parted.ranges.split(keys, labels))
+
+        self._each(int(min(_BATCH_ROWS, memory / _BYTES_PER_ROW)), part, progress)
+
+    def _each(self, most: int, work: Callable[[UInt64Array, UInt8Array], None], progress: Progress) -> None:
+        """Have a reader take the rows of some units at a time: of one, or of several with up to `most` rows."""
+
+        def one(units: list[Unit]) -> int:
+            rows = joined([self.rows.read(unit) for unit in units])
+            if rows.keys is None:
                 raise InputError("there is no score to order by")
-            parted.add(parted.ranges.split(row_range.keys, row_range.labels))
-            return unit.rows
+            work(rows.keys, rows.labels)
+            return rows.labels.size
 
         done = 0
         with ThreadPoolExecutor(self.threads) as pool:
-            for found in in_order(pool, one, self.rows.units, self.threads + 1):
+            for found in in_order(pool, one, _batches(self.rows.units, most), self.threads + 1):
                 done += found
                 progress(done, self.rows.n_items)
+
+
+def _batches(units: Sequence[Unit], most: int) -> Iterator[list[Unit]]:
+    batch, rows = list[Unit](), 0
+    for unit in units:
+        if batch and rows + unit.rows > most:
+            yield batch
+            batch, rows = [], 0
+        batch.append(unit)
+        rows += unit.rows
+    if batch:
+        yield batch

@@ -32,7 +32,7 @@ import numpy as np
 from streameval.curve import Curve
 from streameval.curve.envelope import Envelope, Points, lift
 from streameval.errors import InputError
-from streameval.types import Claim
+from streameval.types import TRUTH, Claim, Promise
 from streameval.typing import FloatArray
 
 _SLOPES = 24  # values of λ; more of them cost a little of δ each
@@ -69,13 +69,14 @@ def lines(rate: float, delta: float, n_items: int) -> tuple[FloatArray, FloatArr
     return log_share / slope, np.log1p(rate * np.expm1(slope)) / slope
 
 
-def widen(curve: Curve, rate: float, confidence: float | None) -> Curve:
+def widen(curve: Curve, rate: float, confidence: float | None, about: str = TRUTH) -> Curve:
     """Turn bounds for what people would say into bounds for the truth.
 
     Args:
         curve: Its bounds hold with probability ≥ 1 − δ/2, or wherever its assumption does.
         rate: e: no label is wrong with a larger probability; 0 changes nothing.
         confidence: 1 − δ of the result (default .95).
+        about: What the bounds are called bounds of: not the truth where labels contradict the rate.
 
     Returns:
         Curve: Coverage "simultaneous" where it was "exact" or "simultaneous", "conditional" where it was; "none" stays
@@ -91,7 +92,8 @@ def widen(curve: Curve, rate: float, confidence: float | None) -> Curve:
     coverage = "simultaneous" if told.coverage == "exact" else told.coverage
     errors = f"no item's label is wrong with probability above {rate:g}, whatever the labels of items ranked above it"
     assumes = errors if told.coverage == "exact" else f"{told.assumes}; and that {errors}"
-    claim = Claim(coverage, None if coverage == "none" else level, assumes)
+    why = "" if about == TRUTH else told.why
+    claim = Claim(coverage, None if coverage == "none" else level, assumes, about, why)
     diagnostics = {**curve.diagnostics, "label_error": rate}
     return replace(
         curve, envelope=envelope, claim=claim, diagnostics=diagnostics, findings=_findings(curve, claim, rate)
@@ -105,8 +107,8 @@ def _findings(curve: Curve, claim: Claim, rate: float) -> tuple[str, ...]:
     if curve.claim.confidence is None:
         return (*curve.findings, f"The bounds hold also where {wrong}")
     if_so = f" if {curve.claim.assumes}," if claim.coverage == "conditional" else ""
-    sentence = f"With probability {claim.confidence:g}, the truth lies inside the bounds at every rank at once,{if_so}"
-    return (f"{sentence} also where {wrong}", *curve.findings[1:])
+    said = f"{claim.about} lies inside the bounds at every rank at once,{if_so} also where {wrong}"
+    return (Promise(claim.confidence or CONFIDENCE, said), *curve.findings[1:])
 
 
 def _widened(told: Envelope, c: FloatArray, s: FloatArray, picture: bool) -> Envelope:

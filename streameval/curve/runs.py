@@ -104,7 +104,7 @@ class Days:
     def _sums(
         evidence: FloatArray, known: FloatArray, runs: tuple[Int64Array, Int64Array], threshold: FloatArray
     ) -> FloatArray:
-        from streameval.kernels.martingale import mixture_roots
+        from streameval.kernels.mixture import mixture_roots
 
         first, last = runs
         total = np.concatenate([np.zeros((1, STAKES.size)), np.cumsum(evidence, axis=0)])

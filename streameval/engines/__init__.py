@@ -15,6 +15,7 @@ from streameval.counting.labelled_rows import LabelledRows
 from streameval.counting.scans import LabelledScans
 from streameval.errors import InputError, did_you_mean
 from streameval.order.checkpoints import ScanEngine
+from streameval.queries.evaluate import Elsewhere
 
 
 class Engine(ScanEngine, Protocol):
@@ -22,6 +23,9 @@ class Engine(ScanEngine, Protocol):
 
     def labelled(self, rows: LabelledRows, threads: int) -> LabelledScans:
         """Return the scans of a fully labelled list; `threads` is how many read at once in this process."""
+
+    def measured(self, keeps_rows: bool) -> Elsewhere | None:
+        """Return what measures many rankings on workers, their rows kept or not; None where this process does."""
 
 
 def create(name: str, settings: dict[str, Any]) -> Engine:

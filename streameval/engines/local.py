@@ -18,5 +18,8 @@ class Local(Threads):
         """See `Engine.labelled`."""
         return LabelledThreads(rows, threads)
 
+    def measured(self, keeps_rows: bool) -> None:
+        """See `Engine.measured`."""
+
 
 ENGINE = Local

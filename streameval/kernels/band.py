@@ -42,7 +42,7 @@ import math
 import numpy as np
 
 from streameval.kernels.jit import kernel
-from streameval.kernels.martingale import mixture_root
+from streameval.kernels.mixture import mixture_root
 from streameval.typing import FloatArray, Int64Array
 
 NEAR_SCALE = 3.0  # near the head means r < NEAR_SCALE * c

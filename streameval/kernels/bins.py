@@ -49,7 +49,7 @@ def segment_bins(
 def part_heavy(
     keys: UInt64Array,
     hashes: UInt64Array,
-    first_position: int,
+    positions: tuple[int, UInt32Array],
     start: Int64Array,
     heavy_of: Int32Array,
     heavy: UInt64Array,
@@ -61,7 +61,8 @@ def part_heavy(
     Args:
         keys: uint64 array, shape (n,).
         hashes (uint64 array, shape (n,) or (0,)): Tie hashes; empty where they are those of the stored positions.
-        first_position: Stored position of the first row.
+        positions (pair): Stored position of the block, and the row of each key in it: uint32 array, shape (n,), or (0,)
+            where these are the block's rows one after another.
         start (int64 array, shape (bins before,)): Where each bin begins now.
         heavy_of (int32 array, shape (bins before,)): Number of the heavy key in a bin, or −1. Such a bin becomes one
             for the keys before, bins by hash, and one for the keys after.
@@ -69,17 +70,21 @@ def part_heavy(
             a single one.
         out (uint32 array, shape (n,)): Bins.
     """
-    for i in range(keys.size):
-        before = out[i]
-        at = start[before]
+    first, rows = positions
+    ties = hashes if hashes.size else np.empty(keys.size, np.uint64)
+    if rows.size:
+        for i in range(rows.size):
+            ties[i] = position_hash(int(first + np.int64(rows[i])))
+    elif not hashes.size:
+        for i in range(keys.size):
+            ties[i] = position_hash(first + i)
+    for i in range(keys.size):  # without branches: which way they go is chance
+        before, key = out[i], keys[i]
         h = heavy_of[before]
-        if h >= 0:
-            if keys[i] == heavy[h]:
-                tie = hashes[i] if hashes.size else position_hash(first_position + i)
-                at += 1 + np.int64(tie >> shift[h])
-            elif keys[i] > heavy[h]:
-                at = start[before + 1] - 1
-        out[i] = np.uint32(at)
+        one = max(h, 0)
+        inside = np.int64(ties[i] >> shift[one]) + 1 if key == heavy[one] else np.int64(0)
+        at = start[before + 1] - 1 if key > heavy[one] else start[before] + inside
+        out[i] = np.uint32(at if h >= 0 else start[before])
 
 
 @kernel
@@ -96,24 +101,26 @@ def keep_open(bins: UInt32Array, wanted: UInt64Array, out_row: UInt32Array) -> i
 @kernel
 def append_rows(
     keys: UInt64Array,
-    first_position: int,
+    positions: tuple[int, UInt32Array],
     bins: UInt32Array,
-    rows: UInt32Array,
+    chosen: UInt32Array,
     kept: tuple[AnyArray, AnyArray, UInt32Array],
     shift: np.uint64,
     n: int,
 ) -> int:
-    """Append some rows of a block to a pile of keys, positions and bins that holds `n` items.
+    """Append some of the keys to a pile of keys, positions and bins that holds `n` items.
 
-    Keys are shifted to the right by `shift`. Returns how many items there are then; the pile has room for them.
+    Keys are shifted to the right by `shift`; `positions` as in `part_heavy`. Returns how many items there are then; the
+    pile has room for them.
     """
     out_key, out_position, out_bin = kept
-    for i in range(rows.size):
-        row = rows[i]
-        out_key[n + i] = keys[row] >> shift
-        out_position[n + i] = first_position + np.int64(row)
-        out_bin[n + i] = bins[row]
-    return n + rows.size
+    first, rows = positions
+    for i in range(chosen.size):
+        at = chosen[i]
+        out_key[n + i] = keys[at] >> shift
+        out_position[n + i] = first + np.int64(rows[at] if rows.size else at)
+        out_bin[n + i] = bins[at]
+    return n + chosen.size
 
 
 @kernel
@@ -160,6 +167,29 @@ def end_stage(bins: Int64Array) -> None:
     for i in range(bins.size):
         if bins[i] <= -2:
             bins[i] = -2 - bins[i]
+
+
+@kernel
+def count_cells(cells: UInt32Array, counts: UInt32Array, out_row: UInt32Array) -> int:
+    """Count cells, adding to `counts`, and find the rows in open ones: those whose count has its highest bit set.
+
+    Returns how many there are; `out_row` has room for all rows.
+    """
+    n = 0
+    for i in range(cells.size):
+        count = counts[cells[i]]
+        counts[cells[i]] = count + np.uint32(1)
+        out_row[n] = i
+        n += int(count >> np.uint32(31))
+    return n
+
+
+@kernel
+def take_rows(keys: UInt64Array, rows: UInt32Array, out: UInt64Array) -> UInt64Array:
+    """Put the keys of some rows into `out`; returns them."""
+    for i in range(rows.size):
+        out[i] = keys[rows[i]]
+    return out[: rows.size]
 
 
 @kernel

@@ -25,9 +25,10 @@ _STEP = 2e-6  # at most
 class Kernel(Generic[P, R]):
     """A function in nopython mode, free of the interpreter lock, cached on disk where that is possible."""
 
-    def __init__(self, function: Callable[P, R]) -> None:
+    def __init__(self, function: Callable[P, R], division: str = "python") -> None:
         functools.update_wrapper(self, function)
         self.py_func = function
+        self._division = division
         self._compiled: Callable[P, R] | None = None
 
     def __call__(self, *arguments: P.args, **named: P.kwargs) -> R:
@@ -44,13 +45,18 @@ class Kernel(Generic[P, R]):
                 for name in _names(self.py_func.__code__):
                     if isinstance(called := known.get(name), Kernel):
                         known[name] = called.compiled()
-                self._compiled = _compile(self.py_func)
+                self._compiled = _compile(self.py_func, self._division)
             return self._compiled
 
 
 def kernel(function: Callable[P, R]) -> Kernel[P, R]:
     """Make `function` a kernel."""
     return Kernel(function)
+
+
+def vector_kernel(function: Callable[P, R]) -> Kernel[P, R]:
+    """The same, but x / 0 is infinite or NaN, as in numpy: with no error to check for, loops take several at once."""
+    return Kernel(function, "numpy")
 
 
 class _Thread(threading.local):
@@ -89,7 +95,7 @@ def _names(code: CodeType) -> set[str]:
     return set(code.co_names).union(*inner)
 
 
-def _compile(function: Callable[P, R]) -> Callable[P, R]:
+def _compile(function: Callable[P, R], division: str) -> Callable[P, R]:
     """Compile with numba; signals wait while a kernel is compiled or loaded.
 
     LLVM calls Python back meanwhile, and an exception raised there is lost, with the machine code that was asked for.
@@ -98,7 +104,7 @@ def _compile(function: Callable[P, R]) -> Callable[P, R]:
 
     from streameval.kernels.cache import KernelCache
 
-    compiled: Any = numba.njit(nogil=True)(function)
+    compiled: Any = numba.njit(nogil=True, error_model=division)(function)
     if not hasattr(compiled, "_compile_for_args"):  # NUMBA_DISABLE_JIT: the function as it is
         return function
     compiled._cache = KernelCache(function)

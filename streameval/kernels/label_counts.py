@@ -6,63 +6,93 @@ import numpy as np
 
 from streameval.kernels.harmonic import precision_sum
 from streameval.kernels.jit import kernel
-from streameval.typing import BoolArray, FloatArray, Int64Array, UInt8Array, UInt16Array, UInt32Array, UInt64Array
+from streameval.typing import AnyArray, FloatArray, Int64Array, UInt8Array, UInt16Array, UInt32Array, UInt64Array
+
+PILE_BITS = 15
+_PILE, _PILE32, _WITHIN = np.uint64(PILE_BITS), np.uint32(PILE_BITS), np.uint32((1 << PILE_BITS) - 1)
 
 
 @kernel
-def count_keys(
-    keys: UInt64Array, labels: UInt8Array, place: UInt64Array, counts: UInt16Array, own: Int64Array, spilled: Int64Array
-) -> int:
-    """Count labels per key, in the cells that are one's own.
+def count_keys(keys: UInt64Array, labels: UInt8Array, place: UInt64Array, counts: Int64Array) -> None:
+    """Count labels per key; keys without a cell are passed over.
 
     Args:
         keys: uint64 array, shape (n,).
         labels: uint8 array, shape (n,).
         place (uint64 array, shape (2,)): Smallest key, and the shift that makes a distance from it a cell.
-        counts (uint16 array, shape (2 · cells,)): Negatives and positives of each cell, modulo 2^16.
-        own (int64 array, shape (2,)): First and last + 1 of the cells that this caller counts: several share one array
-            without meeting.
-        spilled (int64 array, shape (n,)): Receives the counters that passed 2^16.
+        counts (int64 array, shape (2 · cells,)): Negatives and positives of each cell.
+    """
+    cells = np.uint64(counts.size // 2)
+    for i in range(keys.size):
+        cell = (keys[i] - place[0]) >> place[1]
+        if cell < cells:
+            counts[2 * np.int64(cell) + np.int64(labels[i])] += 1
+
+
+@kernel
+def gather(
+    counts: AnyArray, place: UInt64Array, first: int, groups: tuple[UInt64Array, Int64Array, Int64Array], held: int
+) -> int:
+    """Collect the cells that hold items.
+
+    Args:
+        counts (integer array, shape (2 · cells,)): Negatives and positives of each cell.
+        place: As in `count_keys`.
+        first: Number of the first of these cells.
+        groups (arrays of shape (held + cells,) or longer): Receive keys, items and positives, after those that they
+            hold.
 
     Returns:
-        int: How many have.
+        int: How many they hold then.
     """
-    low, shift, first, last = place[0], place[1], own[0], own[1]
-    m = np.int64(0)
-    for i in range(keys.size):
-        cell = np.int64((keys[i] - low) >> shift)
-        if cell < first or cell >= last:
-            continue
-        at = 2 * cell + np.int64(labels[i])
-        counts[at] += np.uint16(1)
-        if counts[at] == 0:  # the sum itself would have more than 16 bits
-            spilled[m] = at
-            m += 1
+    keys, sizes, found = groups
+    m = np.int64(held)
+    for cell in range(counts.size // 2):
+        negatives, positives = np.int64(counts[2 * cell]), np.int64(counts[2 * cell + 1])
+        keys[m] = place[0] + (np.uint64(first + cell) << place[1])
+        sizes[m], found[m] = negatives + positives, positives
+        m += np.int64(negatives + positives != 0)
     return int(m)
 
 
 @kernel
-def gather(counts: UInt16Array, first: int, last: int, marked: BoolArray, found: Int64Array) -> int:
-    """Collect the cells first..last − 1 that hold items.
+def part_piles(
+    keys: UInt64Array, labels: UInt8Array, place: UInt64Array, edges: UInt32Array, words: UInt16Array
+) -> bool:
+    """Part labelled keys into piles of 2^15 neighbouring cells; see `count_keys`. Returns whether all have one.
 
     Args:
-        counts: uint16 array, shape (2 · cells,).
-        marked (bool array, shape (last − first,) or (0,)): Cells to collect in any case: a counter that passed 2^16 may
-            read 0.
-        found (int64 array, shape (3, last − first)): Receives cells, negatives and positives.
-
-    Returns:
-        int: How many there are.
+        keys, labels, place: As in `count_keys`.
+        edges (uint32 array, shape (piles + 1,)): Zero; receives where each pile begins among the words, and n.
+        words (uint16 array, shape (n,)): Receives the cell within its pile, doubled, plus the label, pile by pile.
     """
-    m = np.int64(0)
-    for cell in range(first, last):
-        negatives, positives = counts[2 * cell], counts[2 * cell + 1]
-        found[0, m], found[1, m], found[2, m] = cell, negatives, positives
-        held = (negatives | positives) != 0
-        if marked.size:
-            held |= marked[cell - first]
-        m += np.int64(held)
-    return int(m)
+    low, shift = place[0], place[1]
+    cells, most = np.empty(keys.size, np.uint32), np.uint64(0)
+    for i in range(keys.size):  # without branches, so that it is done several at a time
+        cell = (keys[i] - low) >> shift
+        most = max(most, cell)
+        cells[i] = np.uint32(cell)
+    if most >> _PILE > np.uint64(edges.size - 2):
+        return False
+    for i in range(keys.size):
+        edges[(cells[i] >> _PILE32) + np.uint32(1)] += np.uint32(1)
+    for p in range(edges.size - 1):
+        edges[p + 1] += edges[p]
+    next_place = edges[:-1].copy()
+    for i in range(keys.size):
+        pile = cells[i] >> _PILE32
+        at = next_place[pile]
+        next_place[pile] = at + np.uint32(1)
+        words[at] = np.uint16((cells[i] & _WITHIN) << np.uint32(1) | np.uint32(labels[i]))
+    return True
+
+
+@kernel
+def count_words(words: UInt16Array, begin: Int64Array, end: Int64Array, counts: AnyArray) -> None:
+    """Count the words of one pile that lie at begin[i] up to, and without, end[i]; adds to `counts`, 2^16 of them."""
+    for piece in range(begin.size):
+        for at in range(begin[piece], end[piece]):
+            counts[words[at]] += 1
 
 
 @kernel

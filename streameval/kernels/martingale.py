@@ -50,7 +50,9 @@ import math
 
 import numpy as np
 
-from streameval.kernels.jit import kernel
+from streameval.kernels.jit import kernel, vector_kernel
+from streameval.kernels.mixture import mixture_root
+from streameval.kernels.stakes import add_block, chained
 from streameval.typing import FloatArray, Int64Array
 
 PRIOR = 2.0  # labels that the plan's prediction of a class is worth
@@ -76,116 +78,74 @@ def fill_blocks(n_items: int, head: int, offset: float, growth: float, out: Int6
     return count
 
 
-@kernel
-def best_stake(y: float, rate: float, q: float) -> tuple[float, float]:
-    """D of the docstring for a share q of positives, rate < 1; and R, of which more follows."""
-    b = 1 - y * (1 - rate * q)
-    root = math.sqrt(b * b + 4 * (1 - rate) * y * q)
-    return 2 * y * q / (b + root) if b > 0 else (root - b) / (2 * (1 - rate)), root
-
-
-@kernel
-def _log_positive(mu: float, at: tuple[float, float, float], stake: float, root: float) -> float:
-    """Log of f at the best stake for (y, π, q), without cancellation; π < 1."""
-    y, rate, q = at
-    if y * (1 + rate * q) < 1:
-        return math.log1p((1 - rate) * stake - y)
-    return math.log(2 * y * q / (root + y * (1 + rate * q) - 1)) - mu
-
-
-@kernel
-def _gain(rate: float, mu: float, q: float, untaken: float, negative: float, positive: float) -> float:
-    """Sum of s over the ranks of a class in a block, at the best stake for a prediction q."""
-    if rate >= 1:
-        return -mu * positive  # counted, whatever the stake
-    y = -math.expm1(-mu) / rate
-    stake, root = best_stake(y, rate, q)
-    gain = untaken * math.log1p(-rate * stake)
-    if negative > 0:
-        gain += negative * math.log1p((1 - rate) * stake)
-    if positive > 0:
-        gain += positive * _log_positive(mu, (y, rate, q), stake, root)
-    return gain
-
-
-@kernel
-def _gain_at(rate: float, mu: float, stake: float, untaken: float, negative: float, positive: float) -> float:
-    """The same at any stake; never above it by rounding, and −∞ where the stake leaves a positive nothing."""
-    if rate >= 1:
-        return -mu * positive
-    y, negative_factor = -math.expm1(-mu) / rate, 1 + (1 - rate) * stake
-    gain = untaken * math.log1p(-rate * stake) + negative * math.log1p((1 - rate) * stake)
-    if positive > 0:
-        left = negative_factor - y - 1e-15 * (negative_factor + y)
-        gain += positive * math.log(left) if left > 0 else -np.inf
-    return gain
-
-
-@kernel
-def _least_gain(
-    rate: float,
-    theta: tuple[float, float, float],
-    q: tuple[float, float],
-    untaken: float,
-    negative: float,
-    positive: float,
-) -> float:
-    """Least sum of s over the ranks of a class in a block, for predictions in an interval.
+@vector_kernel
+def _learn(
+    past: FloatArray, prior: FloatArray, fade: float, counts: tuple[FloatArray, FloatArray, FloatArray, FloatArray]
+) -> None:
+    """Take a block into what the next is predicted by; what the plan predicts keeps its weight.
 
     Args:
-        theta: What a positive weighs, and the least and the most that it may, for the stakes.
+        past (float64 array, shape (4, classes)): Labels that predict each class, fewest and most positives among them,
+            and about how many items were judged.
+        fade: Ranks before the block over those to its end.
+        counts: Judged, drawn, fewest and most positives of each class.
     """
-    weight, least, most = theta
-    if least == most:
-        gain = _gain(rate, weight, q[1], untaken, negative, positive)
-        return min(gain, _gain(rate, weight, q[0], untaken, negative, positive)) if q[0] < q[1] else gain
-    if rate >= 1:
-        return -weight * positive
-    low = best_stake(-math.expm1(-least) / rate, rate, q[0])[0]
-    high = best_stake(-math.expm1(-most) / rate, rate, q[1])[0]
-    gain = _gain_at(rate, weight, low, untaken, negative, positive)
-    return min(gain, _gain_at(rate, weight, high, untaken, negative, positive))
+    items, drawn, fewest, most = counts
+    for g in range(prior.size):
+        past[3, g] = (past[3, g] - 1) * fade + 1 + items[g]
+        decay = fade * math.exp(-drawn[g] / MEMORY)
+        past[0, g] = (past[0, g] - PRIOR) * decay + PRIOR + drawn[g]
+        past[1, g] = (past[1, g] - PRIOR * prior[g]) * decay + PRIOR * prior[g] + fewest[g]
+        past[2, g] = (past[2, g] - PRIOR * prior[g]) * decay + PRIOR * prior[g] + most[g]
 
 
-@kernel
-def _chained(
-    block: tuple[float, float, float],
-    mu: float,
-    shares: FloatArray,
-    q: tuple[FloatArray, FloatArray],
-    counts: tuple[FloatArray, FloatArray, FloatArray],
-) -> float:
-    """Least sum of s over a block of which a random part is judged.
+@vector_kernel
+def _follow(
+    blocks: tuple[FloatArray, FloatArray, FloatArray],
+    counts: tuple[FloatArray, FloatArray, FloatArray, FloatArray],
+    prior: FloatArray,
+    mixture: tuple[FloatArray, float],
+    total: FloatArray,
+    roots: FloatArray,
+) -> None:
+    """S_μ at the end of each block, and the bounds that follow.
 
     Args:
-        block: Its ranks, and the probabilities of both phases.
-        shares: About how many items of each class were judged.
-        counts: Judged, drawn, and most positives of each class.
+        blocks, prior: See `evidence`.
+        counts: Its items, drawn and found.
+        mixture: The μ, ascending, and the log that their sum must not reach.
+        total (float64 array, shape (rows, mu)): Receives S of block j in row j modulo rows.
+        roots (float64 array, shape (blocks,) or (0,)): Receives the bound at the end of each block. Then a μ that has
+            nothing left to say is dropped: e^−100 of the sum is less than a rounding error, and to leave out what is
+            positive only widens.
     """
-    width, judged, rate = block
-    taken, of_all, p_low, p_high = 0.0, 0.0, 0.0, 0.0
-    for g in range(shares.size):
-        taken, of_all = taken + counts[0][g], of_all + shares[g]
-        p_low, p_high = p_low + shares[g] * q[0][g], p_high + shares[g] * q[1][g]
-    p_low, p_high = p_low / of_all, p_high / of_all
-    y, total = -math.expm1(-mu) / judged, np.inf
-    low, high = best_stake(y, judged, p_low), best_stake(y, judged, p_high)
-    stakes = low[0], high[0]
-    weights = (
-        math.log1p((1 - judged) * low[0]) - _log_positive(mu, (y, judged, p_low), *low),
-        math.log1p((1 - judged) * high[0]) - _log_positive(mu, (y, judged, p_high), *high),
-    )
-    for i in range(1 if p_low == p_high else 2):
-        gain = (width - taken) * math.log1p(-judged * stakes[i]) + taken * math.log1p((1 - judged) * stakes[i])
-        theta = weights[i], min(weights), max(weights)
-        for g in range(shares.size):
-            items, drawn, most = counts[0][g], counts[1][g], counts[2][g]
-            gain += _least_gain(rate, theta, (q[0][g], q[1][g]), items - drawn, drawn - most, most)
-        total = min(total, gain)
-    return total
+    (width, judged, rate), (items, drawn, fewest, most), (mu, threshold) = blocks, counts, mixture
+    past, q, work = np.empty((4, prior.size)), np.empty((2, prior.size)), np.empty((3, mu.size))
+    for g in range(prior.size):  # number by number: operations on arrays take seconds to compile
+        past[0, g], past[1, g], past[2, g], past[3, g] = PRIOR, PRIOR * prior[g], PRIOR * prior[g], 1.0
+    for m in range(mu.size):
+        work[2, m] = -math.expm1(-mu[m])
+    live, end = mu.size, 0.0
+    for j in range(rate.size):
+        for g in range(prior.size):
+            q[0, g], q[1, g] = past[1, g] / past[0, g], past[2, g] / past[0, g]
+        now = total[j % total.shape[0]][:live]
+        for m in range(live):
+            now[m] = total[(j - 1) % total.shape[0], m] if j else 0.0
+        if judged[j] < 1:
+            for m in range(live):
+                one, of_classes = (mu[m], work[2, m]), (items[j], drawn[j], most[j])
+                now[m] += chained((width[j], judged[j], rate[j]), one, past[3], (q[0], q[1]), of_classes)
+        else:
+            add_block(rate[j], (mu, work), (q[0], q[1]), (items[j], drawn[j], most[j]), now)
+        _learn(past, prior, end / (end + width[j]), (items[j], drawn[j], fewest[j], most[j]))
+        end += width[j]
+        if roots.size:
+            roots[j] = mixture_root(mu[:live], now, threshold)
+            while live > 1 and mu[live - 1] * roots[j] + now[live - 1] < threshold - 100:
+                live -= 1
 
 
-@kernel
 def evidence(
     blocks: tuple[FloatArray, FloatArray, FloatArray],
     items: FloatArray,
@@ -204,70 +164,9 @@ def evidence(
         found (pair of such arrays): Positives, with missing labels as 0 and as 1.
         prior (float64 array, shape (classes,)): Prediction before there are labels, inside (0, 1).
     """
-    width, judged, rate = blocks
-    total = np.zeros((rate.size, mu.size))
-    weight, low, high, shares = np.empty(prior.size), np.empty(prior.size), np.empty(prior.size), np.empty(prior.size)
-    q = np.empty(prior.size), np.empty(prior.size)
-    for g in range(prior.size):  # number by number: operations on arrays take seconds to compile
-        weight[g], low[g], high[g], shares[g] = PRIOR, PRIOR * prior[g], PRIOR * prior[g], 1.0
-    start = end = 0.0
-    for j in range(rate.size):
-        end += width[j]
-        for g in range(prior.size):
-            q[0][g], q[1][g] = low[g] / weight[g], high[g] / weight[g]
-        for m in range(mu.size):
-            total[j, m] = total[j - 1, m] if j else 0.0
-        if judged[j] < 1:
-            counts = items[j], drawn[j], found[1][j]
-            for m in range(mu.size):
-                total[j, m] += _chained((width[j], judged[j], rate[j]), mu[m], shares, q, counts)
-        for g in range(prior.size if judged[j] >= 1 else 0):
-            untaken, most = items[j, g] - drawn[j, g], found[1][j, g]
-            interval = q[0][g], q[1][g]
-            for m in range(mu.size if items[j, g] > 0 else 0):
-                theta = mu[m], mu[m], mu[m]
-                total[j, m] += _least_gain(rate[j], theta, interval, untaken, drawn[j, g] - most, most)
-        for g in range(prior.size):  # what the plan predicts keeps its weight
-            shares[g] = (shares[g] - 1) * start / end + 1 + items[j, g]
-            decay = start / end * math.exp(-drawn[j, g] / MEMORY)
-            weight[g] = (weight[g] - PRIOR) * decay + PRIOR + drawn[j, g]
-            low[g] = (low[g] - PRIOR * prior[g]) * decay + PRIOR * prior[g] + found[0][j, g]
-            high[g] = (high[g] - PRIOR * prior[g]) * decay + PRIOR * prior[g] + found[1][j, g]
-        start = end
+    total = np.empty((blocks[0].size, mu.size))
+    _follow(blocks, (items, drawn, *found), prior, (mu, math.inf), total, np.empty(0))
     return total
-
-
-@kernel
-def mixture_root(mu: FloatArray, total: FloatArray, threshold: float) -> float:
-    """T with log sum exp(mu T + total) = threshold: Newton from above (the sum is convex in T)."""
-    t = np.inf
-    for m in range(mu.size):
-        t = min(t, (threshold - total[m]) / mu[m])
-    if t == np.inf:
-        return t
-    for _ in range(60):
-        mass = 0.0
-        slope = 0.0
-        for m in range(mu.size):
-            v = mu[m] * t + total[m] - threshold
-            if v > -45:
-                v = math.exp(v)
-                mass += v
-                slope += v * mu[m]
-        step = math.log(mass) * mass / slope
-        t -= step
-        if step <= 1e-12 * abs(t) + 1e-9:
-            break
-    return t
-
-
-@kernel
-def mixture_roots(mu: FloatArray, total: FloatArray, threshold: FloatArray) -> FloatArray:
-    """`mixture_root` of each row of `total`."""
-    out = np.empty(total.shape[0])
-    for i in range(out.size):
-        out[i] = mixture_root(mu, total[i], threshold[i])
-    return out
 
 
 def bounds(
@@ -285,7 +184,8 @@ def bounds(
         mixture: The μ, of equal weights, and δ.
     """
     mu, delta = mixture
-    threshold = np.full(blocks[0].size, math.log(2 / delta) + math.log(mu.size))
-    above = evidence(blocks, items, drawn, found, prior, mu)
-    below = evidence(blocks, items, drawn, (drawn - found[1], drawn - found[0]), 1 - prior, mu)
-    return np.cumsum(blocks[0]) - mixture_roots(mu, below, threshold), mixture_roots(mu, above, threshold)
+    threshold = math.log(2 / delta) + math.log(mu.size)
+    work, above, below = np.empty((2, mu.size)), np.empty(blocks[0].size), np.empty(blocks[0].size)
+    _follow(blocks, (items, drawn, *found), prior, (mu, threshold), work, above)
+    _follow(blocks, (items, drawn, drawn - found[1], drawn - found[0]), 1 - prior, (mu, threshold), work, below)
+    return np.cumsum(blocks[0]) - below, above

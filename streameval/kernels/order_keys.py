@@ -51,6 +51,17 @@ def float32_keys(bits: UInt32Array, flip: np.uint64, out: UInt64Array) -> int:
 
 
 @kernel
+def float32_words(bits: UInt32Array, flip: np.uint32, out: UInt32Array) -> int:
+    """The upper halves of `float32_keys`, which alone tell scores apart; returns how many are NaN."""
+    count = np.uint32(0)
+    for i in range(bits.size):
+        b = np.uint32(0) if bits[i] == _SIGN32 else bits[i]
+        count += np.uint32((b & np.uint32(0x7FFFFFFF)) > _INF32)
+        out[i] = b ^ (np.uint32(0xFFFFFFFF) if b >> np.uint32(31) else _SIGN32) ^ flip
+    return int(np.int64(count))
+
+
+@kernel
 def int64_keys(bits: UInt64Array, sign: np.uint64, flip: np.uint64, out: UInt64Array) -> int:
     """Keys of integers given as 64 bits; `sign` is 2⁶³ for signed ones, 0 for unsigned. Returns 0: none is NaN."""
     for i in range(bits.size):

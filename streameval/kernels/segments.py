@@ -1,112 +1,20 @@
-"""Many short rankings, one after another in arrays: gathered, sorted where they lie, measured, summed."""
+"""Many short rankings, one after another in arrays: measured, and their metrics summed."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from streameval.kernels.draw import mix64
 from streameval.kernels.jit import kernel
-from streameval.kernels.ranking_metrics import EXPECTED, GRADES, STATE, add_items, finish
+from streameval.kernels.ranking_metrics import GRADES, STATE, add_few, add_items, finish
+from streameval.kernels.tied_items import EXPECTED
+from streameval.kernels.words import Words
 from streameval.typing import FloatArray, Int64Array, UInt8Array, UInt64Array
 
 _RUN = 128
+_FEW = 64  # positives whose places are counted, item by item, instead of sorting all
 _SIGN = np.uint64(1 << 63)
 HALF = 31  # a sum of whole numbers is kept as two, of so many bits and of the rest: no rounding, in any order
 UNIT = 2.0**62
-NEVER = np.uint8(128)  # marks, in a label, an item that was never returned
-
-
-@kernel
-def parts_of(
-    low: UInt64Array, salt: np.uint64, count: int, part: Int64Array, edges: Int64Array, order: Int64Array
-) -> None:
-    """Part rows by their ranking.
-
-    Args:
-        low: uint64 array, shape (n,).
-        salt: Other rankings share a part with another salt.
-        count: Parts.
-        part (int64 array, shape (n,)): Room.
-        edges (int64 array, shape (count + 1,)): Zero; receives where each part begins in `order`; and n.
-        order (int64 array, shape (n,)): Receives the rows, part by part, each in its order.
-    """
-    for i in range(low.size):
-        part[i] = np.int64(((mix64(low[i] ^ salt) >> np.uint64(32)) * np.uint64(count)) >> np.uint64(32))
-        edges[part[i] + 1] += 1
-    for p in range(count):
-        edges[p + 1] += edges[p]
-    place = edges[:-1].copy()
-    for i in range(low.size):
-        order[place[part[i]]] = i
-        place[part[i]] += 1
-
-
-@kernel
-def gather(low: UInt64Array, high: UInt64Array, which: Int64Array, first: Int64Array) -> int:
-    """Number the rankings that rows belong to, by first appearance; returns how many there are.
-
-    Args:
-        low, high (uint64 arrays, shape (n,)): 128 bits that name the ranking; `high` is empty where 64 do.
-        which (int64 array, shape (n,)): Receives the number of each row's ranking.
-        first (int64 array, shape (n,)): Receives the first row of each ranking.
-    """
-    slots = 16
-    while slots < 2 * low.size:
-        slots *= 2
-    table = np.full(slots, -1, np.int32)
-    mask = np.uint64(slots - 1)
-    count = 0
-    wide = high.size > 0
-    for i in range(low.size):
-        if i > 0 and low[i] == low[i - 1] and (not wide or high[i] == high[i - 1]):
-            which[i] = which[i - 1]
-            continue
-        slot = mix64(low[i]) & mask
-        while True:
-            known = table[np.int64(slot)]
-            if known < 0:
-                table[np.int64(slot)] = count
-                first[count] = i
-                which[i] = count
-                count += 1
-                break
-            row = first[known]
-            if low[row] == low[i] and (not wide or high[row] == high[i]):
-                which[i] = known
-                break
-            slot = (slot + np.uint64(1)) & mask
-    return count
-
-
-@kernel
-def place_rows(
-    which: Int64Array, labels: UInt8Array, starts: Int64Array, missed: Int64Array, order: Int64Array
-) -> None:
-    """Bring rows of one ranking together.
-
-    Args:
-        which: See `gather`.
-        labels (uint8 array, shape (n,)): Those marked `NEVER` are items that a list never returned.
-        starts, missed (int64 arrays, shape (rankings + 1,)): Zero; receive where the rows of each ranking begin in
-            `order`, and where, among those never returned, theirs do.
-        order (int64 array, shape (n,)): Receives rows by ranking, each ranking in its order; then those never returned.
-    """
-    for i in range(which.size):
-        if labels[i] & NEVER:
-            missed[which[i] + 1] += 1
-        else:
-            starts[which[i] + 1] += 1
-    for r in range(starts.size - 1):
-        starts[r + 1] += starts[r]
-        missed[r + 1] += missed[r]
-    place, late = starts[:-1].copy(), missed[:-1] + starts[-1]
-    for i in range(which.size):
-        if labels[i] & NEVER:
-            order[late[which[i]]] = i
-            late[which[i]] += 1
-        else:
-            order[place[which[i]]] = i
-            place[which[i]] += 1
 
 
 @kernel
@@ -132,7 +40,7 @@ def repeated(items: UInt64Array, starts: Int64Array) -> tuple[int, int, int]:
 
 
 @kernel
-def sort_segment(keys: UInt64Array, labels: UInt8Array, keys2: UInt64Array, labels2: UInt8Array) -> None:
+def sort_segment(keys: Words, labels: UInt8Array, keys2: Words, labels2: UInt8Array) -> None:
     """Sort items by key, unless they are sorted; the other two arrays are room, as long.
 
     Runs of `_RUN` by counting, for each item, the keys that are smaller: signed numbers without a branch are compared
@@ -148,7 +56,7 @@ def sort_segment(keys: UInt64Array, labels: UInt8Array, keys2: UInt64Array, labe
     for first in range(0, n, _RUN):
         count = min(_RUN, n - first)
         for i in range(count):
-            signed[i] = np.int64(keys[first + i] ^ _SIGN)
+            signed[i] = np.int64(np.uint64(keys[first + i]) ^ _SIGN)
             taken[i] = 0
         for i in range(count):
             key, smaller = signed[i], 0
@@ -170,7 +78,7 @@ def sort_segment(keys: UInt64Array, labels: UInt8Array, keys2: UInt64Array, labe
 
 
 @kernel
-def _merge_runs(keys: UInt64Array, labels: UInt8Array, keys2: UInt64Array, labels2: UInt8Array, width: int) -> None:
+def _merge_runs(keys: Words, labels: UInt8Array, keys2: Words, labels2: UInt8Array, width: int) -> None:
     for first in range(0, keys.size, 2 * width):
         middle, last = min(first + width, keys.size), min(first + 2 * width, keys.size)
         a, b = first, middle
@@ -185,7 +93,7 @@ def _merge_runs(keys: UInt64Array, labels: UInt8Array, keys2: UInt64Array, label
 
 @kernel
 def measure(
-    keys: UInt64Array,
+    keys: Words,
     labels: UInt8Array,
     starts: Int64Array,
     misses: tuple[Int64Array, UInt8Array],
@@ -194,40 +102,66 @@ def measure(
     facts: Int64Array,
     out: FloatArray,
 ) -> None:
-    """Measure rankings that lie one after another; items of each are sorted in place.
+    """Measure rankings that lie one after another; items of one with many positives are sorted in place.
 
     Args:
-        keys (uint64 array, shape (n,)): Order keys, the best item has the smallest.
+        keys (uint32 or uint64 array, shape (n,)): Order keys, the best item has the smallest.
         labels (uint8 array, shape (n,)): Grades; 0 is no positive.
         starts (int64 array, shape (rankings + 1,)): First item of each ranking; and n.
         misses: Where the items that each ranking never returned begin, int64, shape (rankings + 1,); and their grades,
             uint8.
         cuts, tables: See `add_items`.
         facts (int64 array, shape (rankings, 3)): Receives items, positives among them, and positives never returned.
-        out (float64 array, shape (rankings, WHOLE + AT_CUTOFF·cutoffs, 3)): Zero; receives the metrics.
+        out (float64 array, shape (rankings, WHOLE + AT_CUTOFF·cutoffs + 1, 3)): Zero; receives the metrics.
     """
     longest = np.diff(starts).max()
-    keys2, labels2 = np.empty(longest, np.uint64), np.empty(longest, np.uint8)
+    keys2, labels2 = np.empty(longest, keys.dtype), np.empty(longest, np.uint8)
     counts, state = np.zeros(GRADES, np.int64), np.zeros(STATE)
+    own, grades = np.empty(_FEW, keys.dtype), np.empty(_FEW, np.uint8)
     for r in range(starts.size - 1):
         first, last = starts[r], starts[r + 1]
-        most = 0
-        for i in range(first, last):
-            counts[labels[i]] += 1
-            most = max(most, int(np.int64(labels[i])))
-        negatives = counts[0]
-        positives = last - first - negatives
-        for i in range(misses[0][r], misses[0][r + 1]):
-            counts[misses[1][i]] += 1
-            most = max(most, int(np.int64(misses[1][i])))
-        missed = misses[0][r + 1] - misses[0][r]
-        facts[r, 0], facts[r, 1], facts[r, 2] = last - first, positives, missed
-        n = last - first
-        sort_segment(keys[first:last], labels[first:last], keys2[:n], labels2[:n])
+        few = _positives(keys[first:last], labels[first:last], own, grades)
+        most = max(_counted(labels[first:last] if few > _FEW else grades[:few], counts),
+                   _counted(misses[1][misses[0][r] : misses[0][r + 1]], counts))  # fmt: skip
+        n, missed = last - first, misses[0][r + 1] - misses[0][r]
+        positives = n - counts[0] if few > _FEW else few
+        facts[r, 0], facts[r, 1], facts[r, 2] = n, positives, missed
         state[:] = 0.0
-        add_items(keys[first:last], labels[first:last], positives + missed, state, cuts, tables, out[r])
-        finish(counts, negatives, state, cuts, tables, out[r])
+        if few > _FEW:
+            sort_segment(keys[first:last], labels[first:last], keys2[:n], labels2[:n])
+            add_items(keys[first:last], labels[first:last], positives + missed, state, cuts, tables, out[r])
+        else:
+            add_few(keys[first:last], (own[:few], grades[:few]), positives + missed, state, cuts, tables, out[r])
+        finish(counts[: most + 1], n - positives, state, cuts, tables, out[r])
         counts[: most + 1] = 0
+
+
+@kernel
+def _counted(grades: UInt8Array, counts: Int64Array) -> int:
+    """Count grades; returns the highest."""
+    most = 0
+    for i in range(grades.size):
+        counts[grades[i]] += 1
+        most = max(most, int(np.int64(grades[i])))
+    return most
+
+
+@kernel
+def _positives(keys: Words, labels: UInt8Array, own: Words, grades: UInt8Array) -> int:
+    """Copy the positives of a ranking, sorted by key; returns how many, or more than there is room for."""
+    count = 0
+    for i in range(keys.size):
+        if labels[i] == 0:
+            continue
+        if count == own.size:
+            return count + 1
+        place = count
+        while place > 0 and own[place - 1] > keys[i]:
+            own[place], grades[place] = own[place - 1], grades[place - 1]
+            place -= 1
+        own[place], grades[place] = keys[i], labels[i]
+        count += 1
+    return count
 
 
 @kernel
@@ -241,7 +175,7 @@ def add_up(
     """Sum metrics over rankings; what is undefined adds nothing.
 
     Args:
-        facts, values: See `measure`.
+        facts, values: See `measure`; the last row of each ranking is left out.
         sums (pair of int64 arrays, shape (metrics, 3, 2)): Receive the sums in units of 1/UNIT, in two halves; and how
             many are defined.
         by_size (pair): By decimal digits of the number of items, 0 of a list without any: rankings and those without a
@@ -257,7 +191,7 @@ def add_up(
         relevant = facts[r, 1] + facts[r, 2]
         by_size[0][size, 0] += 1
         by_size[0][size, 1] += np.int64(relevant == 0)
-        for m in range(values.shape[1]):
+        for m in range(bins.shape[0]):
             if np.isnan(values[r, m, EXPECTED]):
                 continue
             for o in range(3):

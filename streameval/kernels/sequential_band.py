@@ -36,7 +36,8 @@ import numpy as np
 
 from streameval.kernels.band import pmf_table, stratum_gain
 from streameval.kernels.jit import kernel
-from streameval.kernels.martingale import best_stake, mixture_root
+from streameval.kernels.mixture import mixture_root
+from streameval.kernels.stakes import best_stake
 from streameval.typing import FloatArray
 
 RANK, UNTAKEN, REFERENCE, LEAST, PROBABILITY, LABEL, WIDTH, DRAWN, FOUND_LOW, FOUND_HIGH = range(10)

@@ -28,7 +28,7 @@ import math
 import numpy as np
 
 from streameval.kernels.jit import kernel
-from streameval.kernels.martingale import mixture_root
+from streameval.kernels.mixture import mixture_root
 from streameval.typing import FloatArray, Int64Array
 
 

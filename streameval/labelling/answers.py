@@ -20,6 +20,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 
 import numpy as np
 import pyarrow as pa
@@ -130,15 +131,23 @@ def _sources(rows: pa.Table, labelled: Int64Array) -> list[tuple[str, int]]:
 
 
 def _parts_of_one(rows: pa.Table) -> bool:
-    """Whether all answers fill in tasks of this study, name nobody, and answer each item in one file only.
+    """Whether all answers fill in tasks of this study, name nobody, and files share no item, or one holds the other.
 
-    Whether one table or several hold the tasks of one study says nothing of who answered them.
+    Whether one table or several hold the tasks of one study says nothing of who answered them; nor does a copy that was
+    saved earlier and holds the same answers, but fewer.
     """
     answers = rows.filter(pc.and_(pc.equal(rows.column("state"), "answer"), pc.is_valid(rows.column("rank"))))
     named = pc.any(pc.not_equal(pc.fill_null(answers.column("voter"), "?"), "")).as_py()
     first = answers.filter(pc.invert(pc.is_in(answers.column("fate"), value_set=pa.array(["repeat", "control"]))))
-    files = first.group_by("rank").aggregate([("origin", "count_distinct")]).column("origin_count_distinct")
-    return not named and (pc.max(files).as_py() or 0) <= 1
+    said: dict[str, set[tuple[int, float]]] = {}
+    for origin, rank, value in zip(
+        *(first.column(name).to_pylist() for name in ("origin", "rank", "value")), strict=True
+    ):
+        said.setdefault(origin, set()).add((rank, value))
+    items = {origin: {rank for rank, _ in answers} for origin, answers in said.items()}
+    return not named and all(
+        items[a].isdisjoint(items[b]) or said[a] <= said[b] or said[b] <= said[a] for a, b in combinations(said, 2)
+    )
 
 
 def _between_votes(counts: Counts, rate: Rate) -> Dispute:

@@ -8,99 +8,16 @@ by labels, or a judge that was made with them, would break the proof.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from itertools import pairwise
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from streameval.errors import InputError
+from streameval.methods.judge_values import Judge
 from streameval.types import Labels, Plan
 from streameval.typing import FloatArray, Int64Array, UInt8Array
-
-MOST_CLASSES = 8  # the one of items without an answer among them
-
-
-@dataclass(frozen=True)
-class Judge:
-    """A judge's column and its classes.
-
-    Attributes:
-        column: Of the list, or of the answers for a sample: numbers in [0, 1], or booleans; null and NaN are none.
-        thresholds: Strictly increasing, inside (0, 1). A value is in the class of the last threshold that it reaches.
-
-    Raises:
-        InputError: Thresholds that are not such, or more of them than classes.
-    """
-
-    column: str
-    thresholds: tuple[float, ...] = (0.5,)
-
-    def __post_init__(self) -> None:
-        """Check the thresholds."""
-        edges = (0.0, *self.thresholds, 1.0)
-        if any(a >= b for a, b in pairwise(edges)):
-            shown = ",".join(f"{one:g}" for one in self.thresholds)
-            raise InputError(f"judge-classes are {shown}", "thresholds rise, inside (0, 1): 0.05,0.5,0.95")
-        if self.classes > MOST_CLASSES:
-            raise InputError(f"{self.classes} classes of a judge, one of items without an answer among them",
-                             f"at most {MOST_CLASSES}: each has to be learnt from labels")  # fmt: skip
-
-    @staticmethod
-    def of(column: str, classes: str | Sequence[float] | None) -> Judge:
-        """Read thresholds as typed: numbers with commas between them."""
-        if classes is None:
-            return Judge(column)
-        try:
-            parts = classes.split(",") if isinstance(classes, str) else classes
-            thresholds = tuple(float(one) for one in parts)
-        except ValueError:
-            raise InputError(f"judge-classes are '{classes}'", "give thresholds, as in 0.05,0.5,0.95") from None
-        return Judge(column, thresholds)
-
-    @property
-    def classes(self) -> int:
-        """How many there are; the last is of items without an answer."""
-        return len(self.thresholds) + 2
-
-    @property
-    def prior(self) -> FloatArray:
-        """What a class predicts before there are labels: its middle."""
-        edges = np.array([0.0, *self.thresholds, 1.0])
-        return np.append((edges[1:] + edges[:-1]) / 2, 0.5)
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The classes in words."""
-        edges = ["0", *(f"{one:g}" for one in self.thresholds), "1"]
-        return (*(f"{a} to {b}" for a, b in pairwise(edges)), "no answer")
-
-    def codes(self, values: pa.ChunkedArray, place: str) -> UInt8Array:
-        """Class of each value.
-
-        Raises:
-            InputError: Values that are no numbers, or outside [0, 1]; `place` says where they are.
-        """
-        kind = values.type
-        if not (pa.types.is_boolean(kind) or pa.types.is_integer(kind) or pa.types.is_floating(kind)):
-            raise InputError(
-                f"{place}: judge column '{self.column}' is {kind}",
-                "a judge says 0 or 1, a boolean, or a probability: write 'yes' as 1 and 'no' as 0",
-            )
-        said = values.cast(pa.float64(), safe=False).to_numpy()  # null becomes NaN
-        odd = np.empty(0, np.int64)
-        if np.fmin.reduce(said, initial=0) < 0 or np.fmax.reduce(said, initial=1) > 1:
-            odd = np.flatnonzero((said < 0) | (said > 1))
-        if odd.size:
-            raise InputError(f"{place}: judge column '{self.column}' has {said[odd[0]]:g} in row {odd[0]:,}",
-                             "a judge says 0 or 1, or a probability")  # fmt: skip
-        found = np.zeros(said.size, np.uint8)
-        for least in self.thresholds:  # few: quicker than a search for each value
-            found += said >= least
-        found[np.isnan(said)] = self.classes - 1
-        return found
 
 
 def judge_of(plan: Plan) -> Judge | None:

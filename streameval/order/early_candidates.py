@@ -2,9 +2,10 @@
 
 The bins counted so far say where wanted ranks will lie, give or take a margin that shrinks as the scan goes on. Items
 in those bins are kept, and dropped once their bin falls out of the margin: at most about 200 √N items of a list in no
-particular order. A bin that was closed is never opened again. So if the bins of all wanted ranks are still open at the
-end, every item in them was kept; this is checked. Otherwise (a list whose order goes with its scores, or one too long
-for the memory) a second scan collects them, and only the saving is lost.
+particular order. A bin that was closed is never opened again, and where all bins of a cell are closed, its rows are
+counted together from then on. So if the bins of all wanted ranks are still open at the end, every item in them was
+counted and kept; this is checked. Otherwise (a list whose order goes with its scores, or one too long for the memory) a
+second scan collects them, or splits the cells that hold wanted ranks, and only the saving is lost.
 """
 
 from __future__ import annotations
@@ -14,29 +15,44 @@ from typing import Any
 
 import numpy as np
 
-from streameval.kernels.bins import append_rows, keep_open, keep_wanted
+from streameval.kernels.bins import append_rows, count_cells, keep_open, keep_wanted
 from streameval.order.filter import BLOCK, bits, flags
-from streameval.typing import AnyArray, Int64Array, UInt32Array, UInt64Array
+from streameval.order.finer_bins import Stage
+from streameval.order.first_bins import FirstStage
+from streameval.typing import AnyArray, BoolArray, Int64Array, UInt32Array, UInt64Array
 
 _LEAST_ROOM = 2 * BLOCK
 _FULL = 0.75  # more than this of a pile, and it grows
 _DEVIATIONS = 4.5  # of a count: about one list in a hundred needs the second scan for chance alone
 _GROWTH = 1.5  # how much more is counted between two reviews
+_OPEN = np.uint32(1 << 31)
+_MOST_ROWS = 1 << 30  # between two times that cells are summed: their counters have 31 bits
+_FEW = 0.75  # a share of the rows in open cells that makes it worth while to look at cells first
+_GROUPS = 64
+_ALIKE = 200.0  # chi-squared of so many groups of bins, by chance less than one time in 10¹⁵
 
 
 class ThreadCandidates:
     """The candidates of one thread.
 
     Args:
+        stage: Its bins and cells.
         counts (integer array): The thread's counts of bins.
         key, position: Wide enough for a key, shifted, and a position.
+
+    Attributes:
+        excess (int64 array, shape (cells,)): Rows that are counted by cell alone, of closed cells.
+        narrow: Whether rows in closed cells are counted so.
     """
 
-    def __init__(self, counts: AnyArray, key: type[Any], position: type[Any]) -> None:
-        self.counts = counts
-        self.seen = counts.copy()  # the counts at the last review: other threads may read these
+    def __init__(self, stage: FirstStage, counts: AnyArray, key: type[Any], position: type[Any]) -> None:
+        self.stage, self.counts = stage, counts
+        self.seen = counts.astype(np.int64)  # the counts at the last review: other threads may read these
         self.seen_rows = self.rows = self.items = 0
-        self.rows_kept = np.empty(BLOCK, np.uint32)
+        self.excess = np.zeros(stage.cells.size - 1, np.int64)
+        self.narrow, self._open, self._summed = False, np.ones(self.excess.size, np.bool_), 0
+        self._cells = np.full(self.excess.size, _OPEN)
+        self._rows, self.rows_kept = np.empty(BLOCK, np.uint32), np.empty(BLOCK, np.uint32)
         self.words: tuple[AnyArray, AnyArray, UInt32Array] = (
             np.empty(_LEAST_ROOM, key), np.empty(_LEAST_ROOM, position), np.empty(_LEAST_ROOM, np.uint32)
         )  # fmt: skip
@@ -55,6 +71,24 @@ class ThreadCandidates:
         """Drop all items but those in `wanted` bins."""
         self.items = keep_wanted(self.words, self.items, wanted)
 
+    def open_rows(self, cells: UInt32Array) -> UInt32Array:
+        """Count the cells of a block's rows; the rows in open ones, whose bins are still to be counted."""
+        if self.rows - self._summed > _MOST_ROWS:
+            self.sum_cells()
+        return self._rows[: count_cells(cells, self._cells, self._rows)]
+
+    def sum_cells(self, still: BoolArray | None = None) -> None:
+        """Add what was counted in closed cells to `excess`; `still` says which cells are open from now on."""
+        self.excess += np.where(self._open, 0, self._cells)
+        if still is not None:
+            self._open = still
+        self._cells, self._summed = np.where(self._open, _OPEN, np.uint32(0)), self.rows
+
+    def review(self) -> None:
+        """Take down what is counted so far."""
+        self.sum_cells()
+        self.seen, self.seen_rows = self.stage.with_excess(self.counts, self.excess), self.rows
+
 
 class EarlyCandidates:
     """Candidates of one counting scan, by all its threads.
@@ -62,28 +96,33 @@ class EarlyCandidates:
     Args:
         wanted (int64 array, strictly increasing): Wanted ranks.
         skipped (int64 array, shape (bins,)): Rows that are not scanned, by bin.
+        stage: The bins.
         n_rows: Rows that are scanned.
         limit: Bytes that may be used; beyond, all candidates are dropped.
         key_shift: Low bits of keys that are the same in all.
     """
 
-    def __init__(self, wanted: Int64Array, skipped: Int64Array, n_rows: int, limit: int, key_shift: int) -> None:
+    def __init__(
+        self, wanted: Int64Array, skipped: Int64Array, stage: FirstStage, n_rows: int, limit: int, key_shift: int
+    ) -> None:
         ends = np.flatnonzero(np.diff(wanted) > 1)
         self._first, self._last = wanted[np.append(0, ends + 1)], wanted[np.append(ends, wanted.size - 1)]
-        self._skipped, self._n_rows = np.cumsum(skipped), n_rows
+        self._skipped, self._n_rows, self._stage = np.cumsum(skipped), n_rows, stage
         self._shift = np.uint64(key_shift)
         n_items = n_rows + int(skipped.sum())
         self._kinds = np.uint32 if key_shift >= 32 else np.uint64, np.uint32 if n_items < 2**32 else np.int64
         self._limit = limit // sum(np.dtype(kind).itemsize for kind in (*self._kinds, np.uint32))
         self._open = np.ones(skipped.size, np.bool_)
         self._bits = bits(self._open)
+        self._cells = np.ones(stage.cells.size - 1, np.bool_), False
+        self._sample: Int64Array | None = None
         self.dropped = False  # for good: a review under way must not bring back what one thread has dropped
         self._by_thread: list[ThreadCandidates] = []
         self._lock = threading.Lock()
 
     def of_thread(self, counts: AnyArray) -> ThreadCandidates:
         """Start the candidates of a thread with these counts."""
-        own = ThreadCandidates(counts, *self._kinds)
+        own = ThreadCandidates(self._stage, counts, *self._kinds)
         self._by_thread.append(own)
         if sum(other.room for other in self._by_thread) > self._limit:
             self.dropped = True
@@ -91,17 +130,20 @@ class EarlyCandidates:
 
     def start(self, sample: UInt32Array) -> None:
         """Close bins that a sample shows to be far from wanted ranks; `sample` holds the bins of some rows."""
-        self._review(np.bincount(sample, minlength=self._open.size), sample.size, 1.0)
+        counts = np.bincount(sample, minlength=self._open.size)
+        self._review(counts, sample.size, 1.0)
+        self._sample = counts
 
-    def take(self, own: ThreadCandidates, key: UInt64Array, first_position: int, bins: UInt32Array) -> None:
-        """Keep the rows of a block that lie in open bins."""
-        own.rows += key.size
-        if not self.dropped and own.items + key.size > own.room:
+    def take(
+        self, own: ThreadCandidates, keys: UInt64Array, positions: tuple[int, UInt32Array], bins: UInt32Array
+    ) -> None:
+        """Keep the rows that lie in open bins, of some rows of a block; `positions` as in `kernels.bins.part_heavy`."""
+        if not self.dropped and own.items + keys.size > own.room:
             own.keep_only(self._bits)
-            if own.items > _FULL * own.room or own.items + key.size > own.room:
+            if own.items > _FULL * own.room or own.items + keys.size > own.room:
                 others = sum(other.room for other in self._by_thread) - own.room
                 room = min(int(_GROWTH * own.room) + _LEAST_ROOM, self._limit - others)
-                if room < own.items + key.size:
+                if room < own.items + keys.size:
                     self.dropped = True
                 else:
                     own.resize(room)
@@ -109,25 +151,32 @@ class EarlyCandidates:
             own.items = 0
             own.resize(0)
         else:
-            rows = own.rows_kept[: keep_open(bins, self._bits, own.rows_kept)]
-            own.items = append_rows(key, first_position, bins, rows, own.words, self._shift, own.items)
+            chosen = own.rows_kept[: keep_open(bins, self._bits, own.rows_kept)]
+            own.items = append_rows(keys, positions, bins, chosen, own.words, self._shift, own.items)
 
     def end_row_group(self, own: ThreadCandidates) -> None:
         """After a row group: review which bins are open, if enough was counted since the last review."""
         if own.rows >= _GROWTH * own.seen_rows:
-            own.seen, own.seen_rows = own.counts.copy(), own.rows
+            own.review()
             with self._lock:
                 counts: Int64Array = np.zeros(self._open.size, np.int64)
                 for other in self._by_thread:
                     counts += other.seen
                 n = int(counts.sum())
                 self._review(counts, n, 1 - n / self._n_rows)
+        still, narrow = self._cells
+        if narrow and not self.dropped:
+            own.sum_cells(still)
+            own.narrow = True
 
     def _review(self, counts: Int64Array, n: int, left: float) -> None:
         """Close bins in which no wanted rank can be expected: of `n` rows, `counts` fell into each.
 
         `left` is the share of the scan that is still unknown.
         """
+        if self._sample is not None and n and not _alike(self._sample, counts):
+            self.dropped = True  # the rows to come are others than those before
+        self._sample = None
         if self.dropped or n == 0:
             return
         so_far = np.cumsum(counts)
@@ -144,11 +193,13 @@ class EarlyCandidates:
         np.add.at(change, bound(self._last, 1) + 1, -1)
         self._open &= np.cumsum(change)[: ends.size] > 0
         self._bits = bits(self._open)
+        still = self._stage.each_cell(self._open.astype(np.int64)) > 0
+        self._cells = still, bool(self._stage.each_cell(counts)[still].sum() < _FEW * n)
 
-    def items(self, bins: Int64Array) -> tuple[UInt64Array, Int64Array] | None:
+    def items(self, stage: FirstStage | Stage, bins: Int64Array) -> tuple[UInt64Array, Int64Array] | None:
         """Keys (without low bits) and positions of the items in some bins; None unless all of them were surely kept."""
-        complete = sum(own.rows for own in self._by_thread) == self._n_rows and self._open[bins].all()
-        if self.dropped or not complete:
+        complete = sum(own.rows for own in self._by_thread) == self._n_rows
+        if self.dropped or not complete or stage is not self._stage or not self._open[bins].all():
             return None
         wanted = bits(flags(self._open.size, bins))
         words = []
@@ -157,3 +208,12 @@ class EarlyCandidates:
             words.append([array[: own.items] for array in own.words[:2]])
         key, position = (np.concatenate(arrays) for arrays in zip(*words, strict=True))
         return key.astype(np.uint64) << self._shift, position.astype(np.int64)
+
+
+def _alike(sample: Int64Array, counts: Int64Array) -> bool:
+    """Whether both may be counts of rows drawn from one list: chi-squared of groups of about equal content."""
+    share = np.arange(1, _GROUPS) * (sample.sum() / _GROUPS)
+    edges = np.unique(np.append(0, np.searchsorted(np.cumsum(sample), share)))
+    a, b = (np.add.reduceat(one, edges) for one in (sample, counts))
+    ratio = np.sqrt(b.sum() / a.sum())
+    return bool(np.sum((a * ratio - b / ratio) ** 2 / np.maximum(1, a + b)) < _ALIKE)

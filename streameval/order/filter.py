@@ -19,13 +19,21 @@ BLOCK = 1 << 15  # rows whose keys, bins and counters fit a cache
 NO_HASHES = np.empty(0, np.uint64)
 
 
-@dataclass(frozen=True)
+@dataclass
 class Buffers:
     """Arrays that one thread reuses from block to block."""
 
     keys: UInt64Array = field(default_factory=lambda: np.empty(BLOCK, np.uint64))
+    chosen: UInt64Array = field(default_factory=lambda: np.empty(BLOCK, np.uint64))
     rows: UInt32Array = field(default_factory=lambda: np.empty(BLOCK, np.uint32))
     bins: UInt32Array = field(default_factory=lambda: np.empty(BLOCK, np.uint32))
+    _numbers: UInt64Array = field(default_factory=lambda: np.empty(0, np.uint64))
+
+    def numbers(self, rows: int) -> UInt64Array:
+        """Room for the scores of a unit of so many rows, as they are stored."""
+        if self._numbers.size < rows:
+            self._numbers = np.empty(rows, np.uint64)
+        return self._numbers
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,8 @@
-"""The first stage of monotone bins: over all keys, with bins by tie hash for keys that many items share."""
+"""The first stage of monotone bins: over all keys, with bins by tie hash for keys that many items share.
+
+Bins lie in cells, of equal width and few enough for their counters to stay in a cache: most rows are far from wanted
+ranks, and to count their cells is enough.
+"""
 
 from __future__ import annotations
 
@@ -9,10 +13,11 @@ import numpy as np
 import numpy.typing as npt
 
 from streameval.kernels.bins import even_bins, part_heavy, segment_bins
-from streameval.typing import Int32Array, Int64Array, UInt32Array, UInt64Array
+from streameval.typing import AnyArray, Int32Array, Int64Array, UInt32Array, UInt64Array
 
 _KEY, _HASH = 0, 2  # as in `bins`
-_SEGMENT_BITS = 16
+_CELL_BITS = 16
+ALL_ROWS = np.empty(0, np.uint32)
 _MOST = (1 << 64) - 1
 # bins of equal width are quicker than segments: worth so many times as many bins
 _EVEN_BITS = 3
@@ -37,11 +42,15 @@ class FirstStage:
         start (int64 array, shape (bins + 1,)): Where each bin begins once those with heavy keys are parted; empty where
             there are none.
         heavy_of (int32 array, shape (bins,)): Number of the heavy key in each bin, or −1.
+        cell_shift: Makes a key's cell.
+        cells (int64 array, shape (cells + 1,)): First bin of each cell; the last entry is the number of bins.
     """
 
     bounds: UInt64Array
     first: Int64Array
     inner: UInt64Array
+    cell_shift: int
+    cells: Int64Array
     heavy: UInt64Array = field(default_factory=lambda: np.empty(0, np.uint64))
     hash_shift: UInt64Array = field(default_factory=lambda: np.empty(0, np.uint64))
     start: Int64Array = field(default_factory=lambda: np.empty(0, np.int64))
@@ -52,13 +61,52 @@ class FirstStage:
         """Bins in all."""
         return int(self.start[-1]) if self.start.size else int(self.first[-1]) + 1
 
-    def place(self, keys: UInt64Array, hashes: UInt64Array, first_position: int, out: UInt32Array) -> UInt32Array:
-        """Bins of keys, put into `out`; `hashes` are their tie hashes, or empty where positions are hashed."""
+    def place(
+        self,
+        keys: UInt64Array,
+        hashes: UInt64Array,
+        first_position: int,
+        out: UInt32Array,
+        rows: UInt32Array = ALL_ROWS,
+    ) -> UInt32Array:
+        """Bins of keys, put into `out`.
+
+        Args:
+            hashes: Their tie hashes, or empty where positions are hashed.
+            first_position, rows: See `kernels.bins.part_heavy`.
+        """
         bins = out[: keys.size]
         self._place_key(keys, bins)
         if self.heavy.size:
-            part_heavy(keys, hashes, first_position, self.start, self.heavy_of, self.heavy, self.hash_shift, bins)
+            ties = self.start, self.heavy_of, self.heavy, self.hash_shift
+            part_heavy(keys, hashes, (first_position, rows), *ties, bins)
         return bins
+
+    def place_cells(self, keys: UInt64Array, out: UInt32Array) -> UInt32Array:
+        """Cells of keys, put into `out`."""
+        cells = out[: keys.size]
+        even_bins(keys, self.bounds[0], self.bounds[1], np.uint64(self.cell_shift), cells)
+        return cells
+
+    def by_cell(self) -> FirstStage:
+        """The cells as bins, without tie hashes."""
+        bounds, count = np.append(self.bounds[:2], np.uint64(self.cell_shift)), self.cells.size - 1
+        cells = _cells(np.arange(1, count), count)
+        return FirstStage(bounds, np.array([1, count - 1]), np.empty(0, np.uint64), self.cell_shift, cells)
+
+    def cell_of(self, bins: Int64Array) -> Int64Array:
+        """Cells of bins."""
+        return np.searchsorted(self.cells, bins, side="right") - 1
+
+    def with_excess(self, counts: AnyArray, excess: Int64Array) -> Int64Array:
+        """Counts of bins and what was counted by cell alone, which is put into the first bin of its cell."""
+        total = counts.astype(np.int64)
+        total[self.cells[1:-1]] += excess[1:]
+        return total
+
+    def each_cell(self, counts: Int64Array) -> Int64Array:
+        """Sum counts of bins, cell by cell."""
+        return np.append(np.int64(0), np.add.reduceat(counts, self.cells[1:-1]))
 
     def _place_key(self, keys: UInt64Array, bins: UInt32Array) -> None:
         if self.inner.size:
@@ -136,14 +184,15 @@ def _even(keys: UInt64Array, counts: Int64Array, most: int, room: int) -> FirstS
     share = np.bincount(group, counts).max() / max(1, counts.sum())
     if shift and share * most > 4 << max(0, bits - _GROUP_BITS):
         return None
-    bounds = np.array([low, high, shift], dtype=np.uint64)
-    return FirstStage(bounds, np.array([1, last], dtype=np.int64), np.empty(0, np.uint64))
+    bounds, cell_shift = np.array([low, high, shift], dtype=np.uint64), max(shift, _cell_shift(low, high))
+    first = 1 + (np.arange(((high - low) >> cell_shift) + 1) << (cell_shift - shift))
+    return FirstStage(bounds, np.array([1, last]), np.empty(0, np.uint64), cell_shift, _cells(first, last + 1))
 
 
 def _segments(keys: UInt64Array, counts: Int64Array, most: int) -> FirstStage:
     """Bins whose width follows the sample, in segments of equal width."""
     low, high = int(keys[0]), int(keys[-1])
-    shift = max(0, (high - low).bit_length() - _SEGMENT_BITS)
+    shift = _cell_shift(low, high)
     segments = ((high - low) >> shift) + 1
     segment = ((keys - np.uint64(low)) >> np.uint64(shift)).astype(np.int64)
     share = np.bincount(segment, counts, minlength=segments) / max(1, counts.sum())
@@ -151,7 +200,16 @@ def _segments(keys: UInt64Array, counts: Int64Array, most: int) -> FirstStage:
     bits = np.minimum(bits, shift)
     first = 1 + np.concatenate([[0], np.cumsum(np.int64(1) << bits)])
     bounds = np.array([low, high, shift], dtype=np.uint64)
-    return FirstStage(bounds, first.astype(np.int64), (shift - bits).astype(np.uint64))
+    return FirstStage(bounds, first, (shift - bits).astype(np.uint64), shift, _cells(first[:-1], int(first[-1]) + 1))
+
+
+def _cell_shift(low: int, high: int) -> int:
+    return max(0, (high - low).bit_length() - _CELL_BITS)
+
+
+def _cells(first: Int64Array, bins: int) -> Int64Array:
+    """First bins of cells numbered from 1, of which the outermost take the keys beyond."""
+    return np.concatenate([[0, 0], first[1:], [bins]]).astype(np.int64)
 
 
 def _parted(plain: FirstStage, heavy: UInt64Array, bins: npt.NDArray[np.floating[Any]]) -> FirstStage:
@@ -166,4 +224,7 @@ def _parted(plain: FirstStage, heavy: UInt64Array, bins: npt.NDArray[np.floating
     width = np.ones(plain.count, np.int64)
     width[at[chosen]] = 2 + (np.int64(1) << bits)
     start = np.concatenate([[0], np.cumsum(width)]).astype(np.int64)
-    return replace(plain, heavy=heavy[chosen], hash_shift=(64 - bits).astype(np.uint64), start=start, heavy_of=heavy_of)
+    shift = (64 - bits).astype(np.uint64)
+    return replace(
+        plain, heavy=heavy[chosen], hash_shift=shift, start=start, heavy_of=heavy_of, cells=start[plain.cells]
+    )

@@ -111,14 +111,15 @@ def _early_candidates(search: Search, sample: UInt64Array, limit: int) -> EarlyC
     skipped = skipped_counts(search, stage.count)
     low_bits = 32 if search.scan.order.kind == "float32" else 0
     n_rows = sum(unit.rows for unit in search.scan.units)
-    early_candidates = EarlyCandidates(search.wanted, skipped, n_rows, limit - stage.count * BYTES_PER_BIN, low_bits)
+    room = limit - stage.count * BYTES_PER_BIN
+    early_candidates = EarlyCandidates(search.wanted, skipped, stage, n_rows, room, low_bits)
     early_candidates.start(stage.place(sample, NO_HASHES, 0, np.empty(sample.size, np.uint32)))
     return early_candidates
 
 
 def _kept(search: Search, early_candidates: EarlyCandidates | None) -> Words | None:
     """The items in wanted bins, if all were kept while they were counted."""
-    found = early_candidates.items(search.bins) if early_candidates is not None and len(search.stages) == 1 else None
+    found = None if early_candidates is None else early_candidates.items(search.stages[-1], search.bins)
     if found is None:
         return None
     key, position = found
@@ -139,19 +140,39 @@ def _count(search: Search, early_candidates: EarlyCandidates | None = None) -> N
     counted = search.checkpoints.run(search.scan, task, search.progress)
     search.missing = counted.missing
     search.scans += 1
-    skipped = skipped_counts(search, stage.count)
-    counts: Int64Array = counted.columns[SUM] + skipped
+    counts: Int64Array = counted.columns[SUM]
     if isinstance(stage, FirstStage):
-        before = np.cumsum(counts) - counts
-        if counts.sum() != search.n_items:
-            raise InputError("the list changed while it was counted", "run the command again")
+        _find_first(search, stage, counts[: stage.count], counts[stage.count :])
     else:
+        skipped = skipped_counts(search, stage.count)
+        counts = counts + skipped
         totals = np.add.reduceat(counts, stage.base[:-1])
         if not np.array_equal(totals, search.counts):
             raise InputError("the list changed between two scans of it", "run the command again")
         within = np.cumsum(counts) - counts
         cell = np.repeat(np.arange(totals.size), np.diff(stage.base))
-        before = search.base[cell] + within - within[stage.base[:-1]][cell]
+        _find(search, counts, search.base[cell] + within - within[stage.base[:-1]][cell], skipped)
+
+
+def _find_first(search: Search, stage: FirstStage, counts: Int64Array, excess: Int64Array) -> None:
+    """Find wanted bins of the first stage; its cells instead, where one of them was closed too early."""
+    counts = stage.with_excess(counts, excess)
+    if excess[stage.cell_of(_find_from_start(search, counts))].any():
+        search.stages[-1] = stage.by_cell()
+        _find_from_start(search, stage.each_cell(counts))
+
+
+def _find_from_start(search: Search, counts: Int64Array) -> Int64Array:
+    skipped = skipped_counts(search, counts.size)
+    counts = counts + skipped
+    if counts.sum() != search.n_items:
+        raise InputError("the list changed while it was counted", "run the command again")
+    _find(search, counts, np.cumsum(counts) - counts, skipped)
+    return search.bins
+
+
+def _find(search: Search, counts: Int64Array, before: Int64Array, skipped: Int64Array) -> None:
+    """Find the bins that hold wanted ranks, of those of the last stage; `before` is the items before each of them."""
     ends = before + counts
     # bins without items share their end with the bin before: the first bin that ends at or after a rank holds it
     search.bins = np.unique(np.searchsorted(ends, search.wanted, side="left"))

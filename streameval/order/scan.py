@@ -14,7 +14,7 @@ from streameval.order.scores import Keys, ScoreOrder
 from streameval.order.skip_by_statistics import SkippedRows
 from streameval.order.tie_hashes import key_hashes
 from streameval.rows.units import Unit
-from streameval.typing import Int64Array, UInt32Array, UInt64Array
+from streameval.typing import AnyArray, Int64Array, UInt32Array, UInt64Array
 
 
 @dataclass(frozen=True)
@@ -44,6 +44,18 @@ class Scan:
     def column(self, unit: Unit) -> pa.ChunkedArray:
         """Scores of a unit's rows."""
         return unit.read([self.score]).column(0)
+
+    def numbers(self, unit: Unit, room: UInt64Array) -> AnyArray | None:
+        """Scores of a unit's rows where these are plain numbers, put into `room`; else None."""
+        return None if self.order.kind == "decimal" else unit.numbers(self.score, room, "any")
+
+    def blocks(self, unit: Unit, room: UInt64Array, out: UInt64Array) -> Iterator[tuple[int, Keys]]:
+        """Order keys of a unit's rows, block by block in `out`; all are read, and what can fail done, before the first.
+
+        `room` (uint64 array) is as long as the unit.
+        """
+        values = self.numbers(unit, room)
+        return self.order.blocks(self.column(unit) if values is None else values, out)
 
     def scores(self, unit: Unit) -> Keys:
         """Order keys of a unit's rows."""

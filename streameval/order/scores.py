@@ -53,19 +53,25 @@ class ScoreOrder:
         """Turns ascending integers into the ranking's order."""
         return np.uint64(0) if self.ascending else _ALL
 
-    def blocks(self, scores: pa.ChunkedArray | pa.Array, out: UInt64Array) -> Iterator[tuple[int, Keys]]:
+    def blocks(self, scores: pa.ChunkedArray | pa.Array | AnyArray, out: UInt64Array) -> Iterator[tuple[int, Keys]]:
         """Turn scores into order keys a cache's worth at a time: first row of each block, and its keys.
 
         The keys of a block are put into `out`, and the next block overwrites them.
         """
-        array = scores.combine_chunks() if isinstance(scores, pa.ChunkedArray) else scores
-        plain = not array.null_count and self.kind != "decimal"
-        values = _numpy(array) if plain else None
-        for first in range(0, len(array), out.size):
+        values = self._plain(scores)
+        for first in range(0, len(scores), out.size):
             if values is not None:
                 yield first, self.of_numpy(values[first : first + out.size], out)
             else:
-                yield first, self.keys(array.slice(first, out.size))
+                yield first, self.keys(scores[first : first + out.size])
+
+    def _plain(self, scores: pa.ChunkedArray | pa.Array | AnyArray) -> AnyArray | None:
+        """Scores as numbers; None where some are null, or of 128 bits."""
+        if isinstance(scores, np.ndarray):
+            return scores
+        if scores.null_count or self.kind == "decimal":
+            return None
+        return _numpy(scores.combine_chunks() if isinstance(scores, pa.ChunkedArray) else scores)
 
     def keys(self, scores: pa.ChunkedArray | pa.Array) -> Keys:
         """Turn scores into order keys."""

@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from streameval.kernels.bins import count_bins
+from streameval.kernels.bins import count_bins, take_rows
 from streameval.order.early_candidates import EarlyCandidates, ThreadCandidates
 from streameval.order.filter import NO_HASHES, Buffers, StageFilter, flags
 from streameval.order.finer_bins import Stage, Words
-from streameval.order.first_bins import FirstStage
+from streameval.order.first_bins import ALL_ROWS, FirstStage
 from streameval.order.partials import SUM, Partial, PartialBuilder
 from streameval.order.scan import Scan
 from streameval.typing import AnyArray, BoolArray, Int64Array, UInt64Array
@@ -111,20 +111,33 @@ class _FirstCounts:
 
     def add(self, number: int) -> None:
         unit = self.scan.units[number]
-        column = self.scan.column(unit)  # what can fail comes first: half a row group is never counted
-        for first_row, keys in self.scan.order.blocks(column, self.buffers.keys):
+        # what can fail comes first: half a row group is never counted
+        for first_row, keys in self.scan.blocks(unit, self.buffers.numbers(unit.rows), self.buffers.keys):
             self.missing += keys.missing
-            position = unit.first_position + first_row
-            bins = self.stage.place(keys.key, NO_HASHES, position, self.buffers.bins)
-            count_bins(bins, self.counts)
-            if self.early_candidates is not None and self.candidates is not None:
-                self.early_candidates.take(self.candidates, keys.key, position, bins)
+            self._count(keys.key, unit.first_position + first_row)
         self.done.append(number)
         if self.early_candidates is not None and self.candidates is not None:
             self.early_candidates.end_row_group(self.candidates)
 
+    def _count(self, keys: UInt64Array, position: int) -> None:
+        rows, own = ALL_ROWS, self.candidates
+        if own is not None:
+            own.rows += keys.size
+            if own.narrow:
+                rows = own.open_rows(self.stage.place_cells(keys, self.buffers.bins))
+                keys = take_rows(keys, rows, self.buffers.chosen)
+        bins = self.stage.place(keys, NO_HASHES, position, self.buffers.bins, rows)
+        count_bins(bins, self.counts)
+        if self.early_candidates is not None and own is not None:
+            self.early_candidates.take(own, keys, (position, rows), bins)
+
     def partial(self) -> Partial:
-        return Partial(np.sort(self.done).astype(np.int64), self.missing, {SUM: self.counts.copy()})
+        excess: Int64Array = np.zeros(self.stage.cells.size - 1, np.int64)
+        if self.candidates is not None:
+            self.candidates.sum_cells()
+            excess = self.candidates.excess
+        counts = np.concatenate([self.counts, excess])
+        return Partial(np.sort(self.done).astype(np.int64), self.missing, {SUM: counts})
 
 
 @dataclass
@@ -141,8 +154,8 @@ class _Filtered:
         """Bins and words of the selected rows of a row group, block by block."""
         unit = self.scan.units[number]
         hashes = self.stage_filter.hashes(unit)
-        column = self.scan.column(unit)  # what can fail comes first: half a row group is never counted
-        for first_row, keys in self.scan.order.blocks(column, self.buffers.keys):
+        # what can fail comes first: half a row group is never counted
+        for first_row, keys in self.scan.blocks(unit, self.buffers.numbers(unit.rows), self.buffers.keys):
             self.missing += keys.missing
             yield self.stage_filter.select(unit, first_row, keys, hashes, self.buffers)
         self.done.append(number)

@@ -60,10 +60,11 @@ def read_bits(footer: Footer, group: int, column: str) -> UInt64Array | None:
     return words
 
 
-def read_numbers(footer: Footer, group: int, column: str, room: UInt64Array) -> AnyArray | None:
+def read_numbers(footer: Footer, group: int, column: str, room: UInt64Array, order: str) -> AnyArray | None:
     """Numbers of a row group as they are stored, put into `room`, where none is null; None: decode them.
 
-    They are in order, or no one may use them: only the first and the last of a page are held against what is stated.
+    Where they are "sorted", or no one may use them, only the first and the last of a page are held against what is
+    stated; in "any" `order`, all.
 
     Raises:
         InputError: As of `check_bytes`.
@@ -86,8 +87,14 @@ def read_numbers(footer: Footer, group: int, column: str, room: UInt64Array) -> 
         return None
     values = room.view(stored)[:n_rows]
     end = np.cumsum(pages[:, headers.PAGE_VALUES])
-    ends = np.stack([values[end - pages[:, headers.PAGE_VALUES]], values[end - 1]])
-    return values if pages_hold(checked.stated, ends.min(axis=0), ends.max(axis=0)) else None
+    begin = end - pages[:, headers.PAGE_VALUES]
+    if order == "sorted":
+        low, high = np.minimum(values[begin], values[end - 1]), np.maximum(values[begin], values[end - 1])
+    else:
+        low, high = np.minimum.reduceat(values, begin), np.maximum.reduceat(values, begin)
+        if np.any(np.isnan(low)):  # then nothing is known here of the others
+            return None
+    return values if pages_hold(checked.stated, low, high) else None
 
 
 def _read(footer: Footer, group: int, column: str) -> tuple[Checked, memoryview] | None:

@@ -8,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 
 from streameval.counting.labelled_rows import in_order
+from streameval.kernels.words import Words
 from streameval.queries.batches import NOTHING, Batch, ManyRows
 from streameval.queries.measured import MOST, Measure, Measured
 from streameval.rows.units import Unit
@@ -33,7 +34,7 @@ def adjacent(rows: ManyRows, measure: Measure, threads: int, memory: float, done
         batch = rows.read(unit)
         return batch, batch.starts()
 
-    def one(parts: list[Batch]) -> tuple[Measured, UInt64Array, UInt64Array]:
+    def one(parts: list[Batch]) -> tuple[Measured, Words, UInt64Array]:
         batch = Batch.joined(parts)
         starts = batch.starts()
         found = measure(measure.adjacent(batch, starts))
@@ -80,11 +81,11 @@ class _Seen:
 
     def __init__(self, memory: float) -> None:
         self._memory, self._held = memory, 0
-        self._low: list[UInt64Array] = []
+        self._low: list[Words] = []
         self._high: list[UInt64Array] = []
         self._rising = self._falling = self._whole = True
 
-    def add(self, low: UInt64Array, high: UInt64Array) -> None:
+    def add(self, low: Words, high: UInt64Array) -> None:
         """Take in the rankings of a block."""
         numbers = low if not high.size else np.stack([low, high])
         if np.unique(numbers, axis=-1).shape[-1] < low.size:

@@ -4,21 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from streameval.counting.labelled_rows import LabelledRows, label_numbers
 from streameval.errors import InputError, did_you_mean
+from streameval.kernels.order_keys import float32_words
 from streameval.kernels.ranking_metrics import GRADES
 from streameval.kernels.tie_hash import SEED
-from streameval.order.scores import ScoreOrder
+from streameval.kernels.words import Words
+from streameval.order.scores import Keys, ScoreOrder
 from streameval.order.tie_hashes import check_key, key_hashes
 from streameval.queries.options import PerRanking
 from streameval.rankings.ranking import Ranking
 from streameval.rows.options import RankingOptions
 from streameval.rows.units import Unit
-from streameval.typing import Int64Array, UInt8Array, UInt64Array
+from streameval.typing import Int32Array, Int64Array, UInt8Array, UInt64Array
 
 _SECOND_SEED = SEED ^ np.uint64(0x5851F42D4C957F2D)
 NOTHING = np.empty(0, np.uint64)
@@ -31,17 +34,17 @@ class Batch:
     Attributes:
         low, high (uint64 arrays): What tells rankings apart: the value of the one column of integers that names them,
             and `high` is empty; else 128 bits of hash of all columns that do. Two rankings of 2^40 share these with a
-            probability below 1e-14.
-        keys (uint64 array): Order keys of the scores, the best has the smallest.
+            probability below 1e-14. Rows that were parted may have `low` in 32 bits.
+        keys (uint64 or uint32 array): Order keys of the scores, the best has the smallest; see `ManyRows.key_type`.
         labels (uint8 array): Grades; those marked `NEVER` are of items that a ranking never returned.
         items (uint64 array): Hashes of what names the items; empty where nothing does.
         table: Columns that are carried along: those of the ranking's name, unless it is an integer, and of the item's,
             where it breaks ties.
     """
 
-    low: UInt64Array = field(repr=False)
+    low: Words = field(repr=False)
     high: UInt64Array = field(repr=False)
-    keys: UInt64Array = field(repr=False)
+    keys: Words = field(repr=False)
     labels: UInt8Array = field(repr=False)
     items: UInt64Array = field(repr=False)
     table: pa.Table = field(repr=False)
@@ -68,7 +71,7 @@ class Batch:
 
     def taken(self, rows: Int64Array) -> Batch:
         """Some rows, ascending."""
-        arrays = {name: own[rows] if (own := getattr(self, name)).size else own for name in _ARRAYS}
+        arrays = {name: own[rows] if (own := getattr(self, name)).size else own for name in ARRAYS}
         return Batch(**arrays, table=self.table.take(pa.array(rows)) if self.table.num_columns else self.table)
 
     @staticmethod
@@ -76,11 +79,11 @@ class Batch:
         """Rows of several batches, one after another."""
         if len(parts) == 1:
             return parts[0]
-        arrays = {name: np.concatenate([getattr(part, name) for part in parts]) for name in _ARRAYS}
+        arrays = {name: np.concatenate([getattr(part, name) for part in parts]) for name in ARRAYS}
         return Batch(**arrays, table=pa.concat_tables([part.table for part in parts]))
 
 
-_ARRAYS = ("low", "high", "keys", "labels", "items")
+ARRAYS = ("low", "high", "keys", "labels", "items")
 
 
 @dataclass(frozen=True)
@@ -89,12 +92,14 @@ class ManyRows:
 
     Args:
         rows: Their labels and scores.
+        n_items: How many there are.
         names: Type of each column that names a ranking.
         item: Type of the column that names the item.
         ungraded: Whether labels above 1 are refused, because positives that were never returned have no grade.
     """
 
     rows: LabelledRows
+    n_items: int
     options: PerRanking
     names: pa.Schema
     fingerprint: str
@@ -117,12 +122,13 @@ class ManyRows:
         item = plain_type(ranking.rows.types(options.item)[0][1]) if options.item else None
         order = ranking.order
         if order is None:
-            return ManyRows(LabelledRows(ranking.rows.units(label), label), options, names, ranking.fingerprint, item)
+            labelled = LabelledRows(ranking.rows.units(label), label)
+            return ManyRows(labelled, ranking.n_items, options, names, ranking.fingerprint, item)
         scores = order.order
         if options.ties == "trec_eval" and scores.kind != "decimal":
             scores = ScoreOrder("float32", scores.ascending)
         labelled = LabelledRows(order.units, label, order.score, scores)
-        return ManyRows(labelled, options, names, ranking.fingerprint, item)
+        return ManyRows(labelled, ranking.n_items, options, names, ranking.fingerprint, item)
 
     @staticmethod
     def unlabelled(ranking: Ranking, options: PerRanking) -> ManyRows:
@@ -154,20 +160,33 @@ class ManyRows:
         if self.ungraded and labels.size and labels.max() > 1:
             raise InputError(f"{unit.place}: labels go up to {labels.max()}, and the table of positives has no grades",
                              f"give it a column '{self.rows.label}', as the list has")  # fmt: skip
-        if self.rows.order is None:
-            keys = np.arange(unit.first_position, unit.first_position + unit.rows).astype(np.uint64)
-        else:
-            keys = self._keys(unit)
-        return Batch(low, high, keys, labels, items, self._carried(table))
+        return Batch(low, high, self._keys(unit), labels, items, self._carried(table))
 
-    def _keys(self, unit: Unit) -> UInt64Array:
+    @property
+    def key_type(self) -> np.dtype[Any]:
+        """Type of the order keys: 32 bits where these hold every key."""
+        order = self.rows.order
+        narrow = self.n_items < 1 << 32 if order is None else order.kind == "float32"
+        return np.dtype(np.uint32 if narrow else np.uint64)
+
+    def without_units(self) -> ManyRows:
+        """The same without its row groups and its table of positives: for workers, whose shares have their own."""
+        return replace(self, rows=replace(self.rows, units=()), options=replace(self.options, positives=None))
+
+    def _keys(self, unit: Unit) -> Words:
         """Order keys of the scores; trec_eval reads scores as 32-bit floats, and these are its ties."""
-        order, score = self.rows.order, self.rows.score
-        if order is None or score is None or self.options.ties != "trec_eval" or order.kind == "decimal":
+        order, score, first = self.rows.order, self.rows.score, unit.first_position
+        if order is None or score is None:
+            return np.arange(first, first + unit.rows, dtype=self.key_type)
+        if order.kind != "float32":
             return self.rows.keys(unit)
-        keys = order.keys(unit.read([score]).column(0).cast(pa.float32(), safe=False))
-        self.rows.check(unit, keys)
-        return keys.key
+        scores = unit.read([score]).column(0).cast(pa.float32(), safe=False).combine_chunks()
+        missing, out = scores.null_count, np.empty(unit.rows, np.uint32)
+        if not missing:
+            flip = np.uint32(order.flip >> np.uint64(32))
+            missing = float32_words(scores.to_numpy().view(np.uint32), flip, out)
+        self.rows.check(unit, Keys(NOTHING, NOTHING, missing))
+        return out
 
     def _carried(self, table: pa.Table) -> pa.Table:
         if not self.carried:
@@ -189,16 +208,13 @@ class ManyRows:
             return names.column(0).cast(self.names.types[0]).to_numpy().astype(np.int64).view(np.uint64), NOTHING
         return key_hashes(names), key_hashes(names, _SECOND_SEED)
 
-    def named(self, batch: Batch, rows: Int64Array) -> list[pa.Array]:
+    def named(self, batch: Batch, rows: Int64Array | Int32Array) -> list[pa.Array]:
         """Values of the columns that name the rankings of some rows."""
         if self.whole:
-            return [pa.array(batch.low[rows].view(np.int64)).cast(self.names.types[0], safe=False)]
+            values = batch.low[rows].astype(np.uint64).view(np.int64)
+            return [pa.array(values).cast(self.names.types[0], safe=False)]
         taken = batch.table.select(list(self.options.per)).take(pa.array(rows))
         return [column.combine_chunks() for column in taken.columns]
-
-    def without_names(self, batch: Batch) -> Batch:
-        """Leave out a table that is no longer needed."""
-        return replace(batch, table=pa.table({}))
 
 
 def _refuse_unused(options: RankingOptions) -> None:

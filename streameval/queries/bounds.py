@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from statistics import NormalDist
 
@@ -32,28 +33,29 @@ class Sampled:
     metrics: pa.Table = field(repr=False)
 
 
-def bounds_on_means(plan: Plan, labels: Labels) -> Sampled:
-    """Bound the mean of every metric at k over all rankings.
+def bounds_on_means(plan: Plan, labels: Labels, cutoffs: Sequence[int]) -> Sampled:
+    """Bound the mean of every metric at every cutoff over all rankings.
 
-    With probability `confidence` all bounds hold together, whatever the rankings and labels are, and whyever labels
-    are missing: each metric has its share of what is left. `estimate` is the mean of the rankings that were drawn,
-    where no label is missing; `normal_lower` and `normal_upper` are the normal interval of each mean by itself, which
-    promises nothing of skewed values; it is cut off at the least and largest value that the metric can have.
+    With probability `confidence` all bounds hold together, at all cutoffs, whatever the rankings and labels are, and
+    whyever labels are missing: each metric has its share of what is left. `estimate` is the mean of the rankings that
+    were drawn, where no label is missing; `normal_lower` and `normal_upper` are the normal interval of each mean by
+    itself, which promises nothing of skewed values; it is cut off at the least and largest value of the metric.
     """
-    confidence, k = float(plan.parameters["confidence"]), int(plan.parameters["at"])
+    confidence = float(plan.parameters["confidence"])
     count, total = int(plan.parameters["rankings"]), int(plan.notes["rankings"])
     number, place = (plan.table.column(name).to_numpy() for name in ("stratum", "place"))
-    ends = [_values(number, place, np.where(labels.known, labels.label, missing), count, k) for missing in (0, 1)]
+    ends = [_values(number, place, np.where(labels.known, labels.label, missing), count, cutoffs) for missing in (0, 1)]
+    named = [(name, k) for k in cutoffs for name in METRICS]
     first = np.unique(number, return_index=True)[1]
     names = [json.loads(name) for name in plan.table.column("ranking").take(pa.array(first)).to_pylist()]
     columns = {**dict(zip(plan.notes["per"], zip(*names, strict=True), strict=True)),
                "items": np.bincount(number, minlength=count),
                "labelled": np.bincount(number[labels.known], minlength=count)}  # fmt: skip
-    for m, name in enumerate(METRICS):
+    for m, (name, k) in enumerate(named):
         columns |= {f"{name}_{k}_lower": ends[0][m], f"{name}_{k}_upper": ends[1][m]}
-    delta = (1 - confidence) / (2 * len(METRICS))
+    delta = (1 - confidence) / (2 * len(named))
     rows = []
-    for m, name in enumerate(METRICS):
+    for m, (name, k) in enumerate(named):
         scale = float(discounts(k).sum()) if name == "dcg_at" else 1.0
         low, high = ends[0][m] / scale, ends[1][m] / scale
         own = {"lower": scale * lower_bound(low, float(total), delta),
@@ -81,12 +83,17 @@ _SCHEMA = pa.schema(
 )  # fmt: skip
 
 
-def _values(number: AnyArray, place: AnyArray, label: AnyArray, count: int, k: int) -> list[FloatArray]:
-    """Every metric of each ranking that was drawn."""
-    positive = label == 1
-    found = np.bincount(number[positive], minlength=count).astype(np.float64)
-    first = np.full(count, np.inf)
-    np.minimum.at(first, number[positive], place[positive])
-    gain = np.zeros(count)
-    np.add.at(gain, number[positive], discounts(k)[place[positive] - 1])
-    return [found / k, (found > 0).astype(np.float64), 1.0 / first, gain]
+def _values(
+    number: AnyArray, place: AnyArray, label: AnyArray, count: int, cutoffs: Sequence[int]
+) -> list[FloatArray]:  # fmt: skip
+    """Every metric of each ranking that was drawn, cutoff by cutoff."""
+    table, values = discounts(max(cutoffs)), []
+    for k in cutoffs:
+        positive = (label == 1) & (place <= k)
+        found = np.bincount(number[positive], minlength=count).astype(np.float64)
+        first = np.full(count, np.inf)
+        np.minimum.at(first, number[positive], place[positive])
+        gain = np.zeros(count)
+        np.add.at(gain, number[positive], table[place[positive] - 1])
+        values += [found / k, (found > 0).astype(np.float64), 1.0 / first, gain]
+    return values

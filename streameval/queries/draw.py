@@ -60,7 +60,7 @@ def draw_rankings(
     count, items, seed = how
     rows = ManyRows.unlabelled(ranking, PerRanking(per=per))
     threads = ranking.options.threads or os.cpu_count() or 1
-    total = 2 * rows.rows.n_items
+    total = 2 * rows.n_items
     with ThreadPoolExecutor(threads) as pool:
         known, done = np.empty(0, np.uint64), 0
         waiting: list[UInt64Array] = []

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
-import numpy as np
 import pyarrow as pa
 
 from streameval.errors import InputError
 from streameval.progress import Progress
 from streameval.queries.adjacent import ApartError, adjacent
 from streameval.queries.batches import Batch, ManyRows
-from streameval.queries.measured import Measure, Measured
+from streameval.queries.measured import Gathered, Measure, gathered
 from streameval.queries.never_returned import never_returned
 from streameval.queries.options import PerRanking
 from streameval.queries.scattered import Room, scattered
@@ -23,6 +22,7 @@ from streameval.stores.scratch import ScratchFile, Spill
 from streameval.stores.temporary import temporary_folder
 
 _BASE_MEMORY = 0.35  # of --memory: decoded units, and metrics on their way to the disk
+_SPILL = 0.65  # of the rest: rows that wait to be measured
 Sink = Callable[[pa.Table], None]
 # begins to take tables of rankings, from the first on, whatever it was given before
 Opened = Callable[[pa.Schema], Sink]
@@ -45,13 +45,17 @@ class Found:
     worst: pa.Table = field(repr=False)
 
 
-LOWEST = 20
+# measures rankings on workers; like `gathered(scattered(...))`
+Elsewhere = Callable[[ManyRows, Sequence[Batch], Progress], Iterator[tuple[Gathered, pa.Table]]]
 
 
-def evaluate_rankings(ranking: Ranking, label: str, options: PerRanking, opened: Opened, progress: Progress) -> Found:
-    """Evaluate them; `opened` is what takes their rows. Errors as in `streameval.exact`."""
+def evaluate_rankings(
+    ranking: Ranking, label: str, options: PerRanking, opened: Opened, progress: Progress,
+    elsewhere: Elsewhere | None = None,
+) -> Found:  # fmt: skip
+    """Evaluate them, here or elsewhere; `opened` is what takes their rows. Errors as in `streameval.exact`."""
     rows = ManyRows.of(ranking, label, options)
-    if not rows.rows.n_items and options.positives is None:
+    if not rows.n_items and options.positives is None:
         raise InputError("the ranking has no rows")
     threads = ranking.options.threads or os.cpu_count() or 1
     memory = ranking.options.memory * 1e9 * (1 - _BASE_MEMORY)
@@ -59,16 +63,21 @@ def evaluate_rankings(ranking: Ranking, label: str, options: PerRanking, opened:
     if options.positives is not None:
         rows, beside = never_returned(rows)
     measure = Measure(rows)
-    told = _Told(rows.rows.n_items, progress)
+    if elsewhere is not None:
+        parts = elsewhere(rows, beside, progress)
+        found = _collected(rows, parts, opened(measure.schema), "parted by ranking on workers")
+        ranking.rows.check_unchanged()
+        return found
+    told = _Told(rows.n_items, progress)
     if not beside:
         try:
-            parts = adjacent(rows, measure, threads, memory, told.rows)
+            parts = gathered(adjacent(rows, measure, threads, memory, told.rows))
             return _collected(rows, parts, opened(measure.schema), "one pass, rankings stored together")
         except ApartError:
-            told = _Told(2 * rows.rows.n_items, progress)
+            told = _Told(2 * rows.n_items, progress)
     with temporary_folder("streameval-work") as folder, ScratchFile(folder / "rows") as file:
-        room = Room.of(Spill(file, memory / 3), threads, memory / 2)
-        parts = scattered(rows, beside, measure, room, told.rows)
+        room = Room.of(Spill(file, _SPILL * memory), threads, (1 - _SPILL) * memory)
+        parts = gathered(scattered(rows, beside, measure, room, told.rows))
         found = _collected(rows, parts, opened(measure.schema), "parted by ranking")
         if not file.is_empty:
             found = replace(found, how="parted by ranking through a scratch file")
@@ -87,26 +96,11 @@ class _Told:
         self._progress(self._done, self._total)
 
 
-def _collected(rows: ManyRows, parts: Iterator[Measured], sink: Sink, how: str) -> Found:
-    sums, lowest, returned = None, None, 0
-    for part in parts:
-        returned += part.returned
-        sums = part.sums if sums is None else sums.plus(part.sums)
-        lowest = _lowest(lowest, part)
-        sink(part.table)
-    if sums is None or lowest is None:
+def _collected(rows: ManyRows, parts: Iterator[tuple[Gathered, pa.Table]], sink: Sink, how: str) -> Found:
+    total = None
+    for part, table in parts:
+        total = part if total is None else total.plus(part)
+        sink(table)
+    if total is None:
         raise InputError("there is no ranking")
-    return Found(rows, sums, how, returned, lowest)
-
-
-def _lowest(known: pa.Table | None, part: Measured) -> pa.Table:
-    """The rankings of lowest average precision; of equal ones those with most positives."""
-    with_positives = np.flatnonzero(part.facts[:, 1] + part.facts[:, 2] > 0)
-    value, size = part.values[with_positives, 0, 1], part.facts[with_positives, 1:].sum(axis=1)
-    own = part.table.take(pa.array(with_positives[np.lexsort((-size, value))[:LOWEST]]))
-    if known is None:
-        return own
-    both = pa.concat_tables([known, own])
-    value = both.column("average_precision").to_numpy()
-    size = both.column("positives").to_numpy() + both.column("misses").to_numpy()
-    return both.take(pa.array(np.lexsort((-size, value))[:LOWEST]))
+    return Found(rows, total.sums, how, total.returned, total.lowest)

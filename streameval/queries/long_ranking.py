@@ -9,8 +9,9 @@ import numpy as np
 
 from streameval.counting.parted_words import KeyRanges
 from streameval.errors import InputError
+from streameval.kernels.parting import NEVER
 from streameval.kernels.ranking_metrics import AT_CUTOFF, GRADES, STATE, WHOLE, add_items, add_tied, finish
-from streameval.kernels.segments import NEVER, sort_segment
+from streameval.kernels.segments import sort_segment
 from streameval.queries.batches import Batch, ManyRows
 from streameval.queries.measured import Measure, Measured
 from streameval.stores.scratch import Spill
@@ -37,7 +38,7 @@ def measure_long(
         returned = batch.labels < NEVER
         negatives += int(np.sum(batch.labels[returned] == 0))
         size += int(returned.sum())
-    out, state = np.zeros((1, WHOLE + AT_CUTOFF * measure.cuts.size, 3)), np.zeros(STATE)
+    out, state = np.zeros((1, WHOLE + AT_CUTOFF * measure.cuts.size + 1, 3)), np.zeros(STATE)
     relevant = int(counts[1:].sum())
     length = _Length(spill, most_rows)
     for keys, labels, histogram in length.ranges(_items(pieces)):
@@ -54,7 +55,7 @@ def _items(pieces: Callable[[], Iterator[Batch]]) -> Callable[[], Iterator[tuple
     def items() -> Iterator[tuple[UInt64Array, UInt8Array]]:
         for batch in pieces():
             returned = batch.labels < NEVER
-            yield batch.keys[returned], batch.labels[returned]
+            yield batch.keys[returned].astype(np.uint64), batch.labels[returned]
 
     return items
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -13,6 +13,8 @@ from streameval.errors import InputError
 from streameval.kernels import ranking_metrics as one
 from streameval.kernels.discounts import discounts
 from streameval.kernels.segments import measure, repeated
+from streameval.kernels.tied_items import EXPECTED
+from streameval.kernels.words import Words
 from streameval.queries.batches import Batch, ManyRows
 from streameval.queries.sums import Sums
 from streameval.typing import FloatArray, Int64Array, UInt8Array, UInt64Array
@@ -22,6 +24,7 @@ WHOLE = ("average_precision", "reciprocal_rank", "ndcg", "r_precision", "bpref",
 AT_CUTOFF = ("average_precision_at", "precision_at", "recall_at", "reciprocal_rank_at", "ndcg_at", "success_at")
 SIDES = ("worst", "expected", "best")
 _DISCOUNTS = 1 << 16
+LOWEST = 20
 
 
 def metric_names(cuts: Sequence[int]) -> list[tuple[str, str]]:
@@ -50,7 +53,7 @@ class Rankings:
         names: Values of the columns that name each.
     """
 
-    keys: UInt64Array
+    keys: Words
     labels: UInt8Array
     items: UInt64Array
     starts: Int64Array
@@ -73,7 +76,8 @@ class Measured:
 
     Attributes:
         facts (int64 array, shape (rankings, 3)): Items, positives among them, positives never returned.
-        values (float64 array, shape (rankings, metrics, 3)): NaN where a metric is undefined.
+        values (float64 array, shape (rankings, metrics + 1, 3)): NaN where a metric is undefined; see
+            `kernels.segments.measure`.
         table: A row for each ranking; see `Measure.schema`.
         returned: Rows of the table of positives that were left out; see `never_returned.left_out`.
     """
@@ -83,6 +87,46 @@ class Measured:
     sums: Sums = field(repr=False)
     table: pa.Table = field(repr=False)
     returned: int = 0
+
+
+@dataclass(frozen=True)
+class Gathered:
+    """What is kept of some rankings, beside their rows: those of two shares of a list add up.
+
+    Attributes:
+        lowest: Up to `LOWEST` rankings with a positive, of the lowest average precision; of equal ones those with most
+            positives. As rankings.parquet has them.
+        returned: See `Measured`.
+    """
+
+    sums: Sums
+    lowest: pa.Table
+    returned: int
+
+    @staticmethod
+    def of(part: Measured) -> Gathered:
+        """Of rankings that were measured together."""
+        value, candidates = part.values[:, one.AP, EXPECTED], np.flatnonzero(part.facts[:, 1:].sum(axis=1))
+        if candidates.size > LOWEST:
+            most = np.partition(value[candidates], LOWEST)[LOWEST]
+            candidates = candidates[value[candidates] <= most]
+        return Gathered(part.sums, _first(part.table.take(pa.array(candidates))), part.returned)
+
+    def plus(self, other: Gathered) -> Gathered:
+        """Of these rankings and others."""
+        lowest = _first(pa.concat_tables([self.lowest, other.lowest]))
+        return Gathered(self.sums.plus(other.sums), lowest, self.returned + other.returned)
+
+
+def _first(rankings: pa.Table) -> pa.Table:
+    value = rankings.column("average_precision").to_numpy()
+    size = rankings.column("positives").to_numpy() + rankings.column("misses").to_numpy()
+    return rankings.take(pa.array(np.lexsort((-size, value))[:LOWEST]))
+
+
+def gathered(parts: Iterator[Measured]) -> Iterator[tuple[Gathered, pa.Table]]:
+    """What is kept of each, and the rows of its rankings."""
+    return ((Gathered.of(part), part.table) for part in parts)
 
 
 class Measure:
@@ -115,7 +159,7 @@ class Measure:
         if rankings.items.size:
             self._refuse_repeated(rankings)
         facts = np.empty((n, 3), np.int64)
-        values = np.zeros((n, one.WHOLE + one.AT_CUTOFF * self.cuts.size, 3))
+        values = np.zeros((n, one.WHOLE + one.AT_CUTOFF * self.cuts.size + 1, 3))
         missed = (rankings.missed, rankings.never)
         measure(rankings.keys, rankings.labels, rankings.starts, missed, self.cuts, self.tables, facts, values)
         return self.measured(facts, values, rankings.names)
@@ -123,11 +167,10 @@ class Measure:
     def measured(self, facts: Int64Array, values: FloatArray, names: list[pa.Array]) -> Measured:
         """Make a table of what the kernels found."""
         if self._rows.options.ties == "scikit-learn":
-            values[:, one.AP] = values[:, one.GROUPED, one.EXPECTED, None]
-            averaged = [one.AUC, one.NDCG, *range(one.WHOLE + one.NDCG_AT, values.shape[1], one.AT_CUTOFF)]
-            values[:, averaged] = values[:, averaged, one.EXPECTED, None]
-        values = np.delete(values, one.GROUPED, axis=1)
-        columns = np.ascontiguousarray(values.reshape(facts.shape[0], -1).T)
+            values[:, one.AP] = values[:, one.GROUPED, EXPECTED, None]
+            averaged = [one.AUC, one.NDCG, *range(one.WHOLE + one.NDCG_AT, values.shape[1] - 1, one.AT_CUTOFF)]
+            values[:, averaged] = values[:, averaged, EXPECTED, None]
+        columns = np.ascontiguousarray(values.reshape(facts.shape[0], -1).T)[: -len(SIDES)]
         lacking = bool(((facts[:, 1] + facts[:, 2] == 0) | (facts[:, 0] == facts[:, 1])).any())
         arrays = [pa.array(column, mask=np.isnan(column) if lacking else None) for column in columns]
         counts = [pa.array(column) for column in np.ascontiguousarray(facts.T)]

@@ -9,14 +9,14 @@ import numpy as np
 import pyarrow as pa
 
 from streameval.errors import InputError, NoRowsError, did_you_mean
-from streameval.kernels.segments import NEVER
+from streameval.kernels.parting import NEVER
 from streameval.order.tie_hashes import key_hashes
 from streameval.queries.batches import NOTHING, Batch, ManyRows, grades, plain_type
 from streameval.rankings import open_ranking
 from streameval.rankings.ranking import Ranking
 from streameval.rows.options import RankingOptions
 from streameval.rows.units import Unit
-from streameval.typing import BoolArray, Int64Array, UInt64Array
+from streameval.typing import BoolArray, Int32Array, UInt64Array
 
 _PLACE = "the table of positives"
 _ODD = np.uint64(0x9E3779B97F4A7C15)
@@ -78,11 +78,11 @@ def _read(rows: ManyRows, unit: Unit, kinds: list[pa.Field], graded: bool) -> Ba
                          "leave them out, or name the items with --item: they are passed over then")  # fmt: skip
     carried = {name: table.column(name) if name in rows.names.names else pa.array([""] * unit.rows, pa.large_string())
                for name in rows.carried}  # fmt: skip
-    batch = Batch(low, high, np.zeros(unit.rows, np.uint64), grade | NEVER, items, pa.table(carried))
+    batch = Batch(low, high, np.zeros(unit.rows, rows.key_type), grade | NEVER, items, pa.table(carried))
     return batch.taken(np.flatnonzero(grade)) if np.any(grade == 0) else batch
 
 
-def left_out(batch: Batch, which: Int64Array) -> BoolArray:
+def left_out(batch: Batch, which: Int32Array) -> BoolArray:
     """Rows of the table of positives whose item the ranking returned, or that name it again.
 
     Args:

@@ -42,10 +42,7 @@ class PerRanking:
         """Check every value."""
         check_words(self)
         for name in ("per", "at"):
-            value = getattr(self, name)
-            given = value if isinstance(value, Iterable) and not isinstance(value, str) else str(value).split(",")
-            texts = (str(one).strip() for one in given)
-            object.__setattr__(self, name, tuple(one for one in texts if one))
+            object.__setattr__(self, name, listed(getattr(self, name)))
         if len(set(self.per)) < len(self.per):
             raise InputError(f"per names a column twice: {', '.join(self.per)}")
         if self.ties == "trec_eval" and self.item is None:
@@ -56,6 +53,13 @@ class PerRanking:
     def cutoffs(self) -> tuple[int, ...]:
         """Cutoffs as numbers, ascending."""
         return cutoffs_of(self.at)
+
+
+def listed(given: Any) -> tuple[str, ...]:
+    """Read names or numbers: a list of them, one, or a text in which commas separate them."""
+    several = given if isinstance(given, Iterable) and not isinstance(given, str) else str(given).split(",")
+    texts = (str(one).strip() for one in several)
+    return tuple(one for one in texts if one)
 
 
 def cutoffs_of(at: tuple[str, ...]) -> tuple[int, ...]:

@@ -7,80 +7,125 @@ by score (`long_ranking`). Nothing is ever sorted beyond one ranking.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from streameval.counting.labelled_rows import in_order
 from streameval.kernels.draw import mix64
-from streameval.kernels.segments import gather, parts_of, place_rows
-from streameval.queries.batches import NOTHING, Batch, ManyRows
+from streameval.kernels.parting import gather, parts_of, place_rows, put
+from streameval.queries.batches import ARRAYS, NOTHING, Batch, ManyRows
 from streameval.queries.long_ranking import measure_long
 from streameval.queries.measured import MOST, Measure, Measured, Rankings
 from streameval.queries.never_returned import left_out
 from streameval.stores.scratch import Spill
-from streameval.typing import AnyArray, Int64Array, UInt64Array
+from streameval.typing import AnyArray, Int32Array, Int64Array
 
 _BYTES_PER_ROW = 90  # of a part that is being measured: its rows as read, decoded, gathered
-_PART_ROWS = 1 << 18  # what the second-level cache holds
-_MOST_PARTS = 1 << 9
+_PART_ROWS = 1 << 19  # about what the second-level cache holds
+_MOST_BITS = 9
 _SMALL = np.uint64(0xFFFFFFFF)
-_BITS = np.uint64(32)
 
 
 @dataclass
 class Parts:
-    """Rows by part.
+    """Rows by part; there are 2^bits.
 
     Args:
         salt: Of the hash that parts rankings.
     """
 
-    count: int
+    bits: int
     salt: np.uint64
     spill: Spill
     sizes: Int64Array = field(init=False)
-    _kept: list[tuple[int, np.dtype[np.void], Int64Array]] = field(default_factory=list, repr=False)
-    _tables: list[tuple[int, Int64Array]] = field(default_factory=list, repr=False)
+    _kept: list[_Kept] = field(default_factory=list, repr=False)
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
 
     def __post_init__(self) -> None:
-        self.sizes = np.zeros(self.count, np.int64)
+        self.sizes = np.zeros(1 << self.bits, np.int64)
 
     def add(self, batch: Batch) -> int:
         """Part some rows, from any thread; returns how many."""
-        edges, order = np.zeros(self.count + 1, np.int64), np.empty(batch.rows, np.int64)
-        parts_of(batch.low, self.salt, self.count, np.empty(batch.rows, np.int64), edges, order)
-        records = _packed(batch, order)
-        number = self.spill.keep(records.view(np.uint8).data)
+        edges, place = np.zeros((1 << self.bits) + 1, np.int64), np.empty(batch.rows, np.int32)
+        parts_of(batch.low.astype(np.uint64, copy=False), self.salt, place, edges)
+        columns: dict[str, tuple[int, np.dtype[Any]]] = {}
+        for name in ARRAYS:
+            if (values := getattr(batch, name)).size:
+                narrow = name == "low" and values.max() <= _SMALL
+                out = np.empty(batch.rows, np.uint32 if narrow else values.dtype)
+                put(values, place, out)
+                columns[name] = self.spill.keep(out.view(np.uint8).data), out.dtype
         table = None
         if batch.table.num_columns:
+            order = np.empty(batch.rows, np.int64)
+            order[place] = np.arange(batch.rows)
             streams = [_stream(batch.table.take(pa.array(order[a:b]))) for a, b in pairwise(edges)]
             ends = np.cumsum([0, *(len(one) for one in streams)])
             table = (self.spill.keep(memoryview(b"".join(streams))), ends)
         with self._lock:
             self.sizes += np.diff(edges)
-            self._kept.append((number, records.dtype, edges))
-            self._tables.append(table or (0, np.zeros(self.count + 1, np.int64)))
+            self._kept.append(_Kept(columns, table, edges))
         return batch.rows
 
     def pieces(self, part: int) -> Iterator[Batch]:
         """Rows of a part, as they were kept."""
-        for (number, kind, edges), (at, ends) in zip(self._kept, self._tables, strict=True):
-            first, last = int(edges[part]), int(edges[part + 1])
-            if first == last:
-                continue
-            raw = self.spill.read(number, first * kind.itemsize, last * kind.itemsize)
-            begin, end = int(ends[part]), int(ends[part + 1])
-            table = pa.table({})
-            if end > begin:
-                table = pa.ipc.open_stream(pa.py_buffer(self.spill.read(at, begin, end))).read_all()
-            yield _unpacked(np.frombuffer(raw, kind), table)
+        return (_batch([one], self.spill, part) for one in self._kept if one.size(part))
+
+    def whole(self, part: int) -> Batch:
+        """All rows of a part, of which there are some."""
+        return _batch([one for one in self._kept if one.size(part)], self.spill, part)
+
+
+@dataclass(frozen=True)
+class _Kept:
+    """Rows that were parted: where each column of theirs is kept, part by part, and its type.
+
+    Attributes:
+        table: Where the carried columns are kept, and where those of each part begin.
+        edges: Where the rows of each part begin.
+    """
+
+    columns: Mapping[str, tuple[int, np.dtype[Any]]]
+    table: tuple[int, Int64Array] | None
+    edges: Int64Array
+
+    def size(self, part: int) -> int:
+        """Rows of a part."""
+        return int(self.edges[part + 1] - self.edges[part])
+
+    def read(self, name: str, part: int, spill: Spill) -> AnyArray:
+        """Values of a column."""
+        number, kind = self.columns[name]
+        first, last = int(self.edges[part]), int(self.edges[part + 1])
+        return np.frombuffer(spill.read(number, first * kind.itemsize, last * kind.itemsize), kind)
+
+    def carried(self, part: int, spill: Spill) -> pa.Table:
+        """Columns that are carried along."""
+        if self.table is None:
+            return _NO_COLUMNS
+        number, ends = self.table
+        raw = spill.read(number, int(ends[part]), int(ends[part + 1]))
+        return pa.ipc.open_stream(pa.py_buffer(raw)).read_all()
+
+
+_NO_COLUMNS = pa.table({})
+
+
+def _batch(kept: Sequence[_Kept], spill: Spill, part: int) -> Batch:
+    """Rows of a part that were kept at several times."""
+    arrays: dict[str, Any] = {
+        name: np.concatenate([one.read(name, part, spill) for one in kept]) if name in kept[0].columns else NOTHING
+        for name in ARRAYS
+    }
+    tables = [one.carried(part, spill) for one in kept if one.table is not None]
+    return Batch(**arrays, table=pa.concat_tables(tables) if tables else _NO_COLUMNS)
 
 
 def _stream(table: pa.Table) -> bytes:
@@ -88,41 +133,6 @@ def _stream(table: pa.Table) -> bytes:
     with pa.ipc.new_stream(sink, table.schema) as writer:
         writer.write_table(table)
     return sink.getvalue().to_pybytes()  # type: ignore[no-any-return]
-
-
-def _packed(batch: Batch, order: Int64Array) -> AnyArray:
-    """Rows as records of as few bytes as hold them."""
-    fields: list[tuple[str, str]] = []
-    columns: list[AnyArray] = []
-
-    def put(name: str, values: AnyArray, kind: str) -> None:
-        fields.append((name, kind))
-        columns.append(values)
-
-    put("low", batch.low, "u4" if not batch.low.size or batch.low.max() <= _SMALL else "u8")
-    if batch.high.size:
-        put("high", batch.high, "u8")
-    if batch.keys.size and not (batch.keys & _SMALL).any():
-        put("key4", batch.keys >> _BITS, "u4")
-    else:
-        put("key", batch.keys, "u8")
-    put("label", batch.labels, "u1")
-    if batch.items.size:
-        put("item", batch.items, "u8")
-    records = np.empty(order.size, np.dtype(fields))
-    for (name, _), values in zip(fields, columns, strict=True):
-        records[name] = values[order]
-    return records
-
-
-def _unpacked(records: AnyArray, table: pa.Table) -> Batch:
-    names = records.dtype.names or ()
-
-    def wide(name: str) -> UInt64Array:
-        return records[name].astype(np.uint64) if name in names else NOTHING
-
-    keys = wide("key4") << _BITS if "key4" in names else wide("key")
-    return Batch(wide("low"), wide("high"), keys, np.ascontiguousarray(records["label"]), wide("item"), table)
 
 
 @dataclass(frozen=True)
@@ -152,7 +162,7 @@ def scattered(
         beside: Items that rankings never returned.
         done (callable(rows)): Told of rows that were parted, and once more when they were measured.
     """
-    parts = _parts(rows.rows.n_items, np.uint64(1), room)
+    parts = _parts(rows.n_items, np.uint64(1), room)
     for batch in beside:
         parts.add(batch)
     with ThreadPoolExecutor(room.threads) as pool:
@@ -163,15 +173,14 @@ def scattered(
 
 def _parts(n_rows: int, salt: np.uint64, room: Room) -> Parts:
     count = max(1, -(-n_rows // min(_PART_ROWS, max(1, room.most_rows // 2))))
-    return Parts(min(_MOST_PARTS, count), salt, room.spill)
+    return Parts(min(_MOST_BITS, (count - 1).bit_length()), salt, room.spill)
 
 
 def _measured(
     parts: Parts, rows: ManyRows, measure: Measure, room: Room, done: Callable[[int], None]
 ) -> Iterator[Measured]:
     def one(part: int) -> list[Measured]:
-        batch = Batch.joined(list(parts.pieces(part)))
-        return list(_of_part(batch, rows, measure))
+        return list(measured_part(parts.whole(part), parts.bits, rows, measure))
 
     small = [part for part in np.flatnonzero(parts.sizes).tolist() if parts.sizes[part] <= room.most_rows]
     with ThreadPoolExecutor(room.threads) as pool:
@@ -203,26 +212,34 @@ def _is_one(parts: Parts, part: int) -> bool:
     return True
 
 
-def _of_part(batch: Batch, rows: ManyRows, measure: Measure) -> Iterator[Measured]:
-    which, first = np.empty(batch.rows, np.int64), np.empty(batch.rows, np.int64)
-    count = gather(batch.low, batch.high, which, first)
+def measured_part(batch: Batch, bits: int, rows: ManyRows, measure: Measure) -> Iterator[Measured]:
+    """Measure the rankings of a part, one of 2^bits, that memory holds."""
+    which, first = np.empty(batch.rows, np.int32), np.empty(batch.rows, np.int32)
+    count = gather(batch.low, batch.high, bits, which, first)
     gone = left_out(batch, which)
     if gone.any():  # what is left of its ranking has the item
-        found = _of_part(batch.taken(np.flatnonzero(~gone)), rows, measure)
+        found = measured_part(batch.taken(np.flatnonzero(~gone)), bits, rows, measure)
         yield replace(next(found), returned=int(gone.sum()))
         yield from found
         return
-    starts, missed = np.zeros(count + 1, np.int64), np.zeros(count + 1, np.int64)
-    order = np.empty(batch.rows, np.int64)
-    place_rows(which, batch.labels, starts, missed, order)
-    inside, beyond = order[: starts[-1]], order[starts[-1] :]
+    starts, missed, place = np.zeros(count + 1, np.int64), np.zeros(count + 1, np.int64), which
+    place_rows(place, batch.labels, starts, missed)
+    keys, labels, items = (_placed(one, place) for one in (batch.keys, batch.labels, batch.items))
+    inside = int(starts[-1])
     gathered = Rankings(
-        batch.keys[inside], batch.labels[inside], batch.items[inside] if batch.items.size else NOTHING, starts, missed,
-        batch.labels[beyond] & np.uint8(127), rows.named(batch, first[:count]),
+        keys[:inside], labels[:inside], items[:inside], starts, missed, labels[inside:] & np.uint8(127),
+        rows.named(batch, first[:count]),
     )  # fmt: skip
     if rows.options.ties == "trec_eval":
-        gathered = measure.in_order_of_items(
-            gathered, batch.table.column(str(rows.options.item)).take(pa.array(inside))
-        )
+        order = np.empty(batch.rows, np.int64)
+        order[place] = np.arange(batch.rows)
+        names = batch.table.column(str(rows.options.item)).take(pa.array(order[:inside]))
+        gathered = measure.in_order_of_items(gathered, names)
     for begin in range(0, count, MOST):
         yield measure(gathered.cut(begin, min(begin + MOST, count)))
+
+
+def _placed(values: AnyArray, place: Int32Array) -> AnyArray:
+    out = np.empty_like(values)
+    put(values, place[: values.size], out)
+    return out

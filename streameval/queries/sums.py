@@ -43,7 +43,7 @@ class Sums:
     @staticmethod
     def of(facts: Int64Array, values: FloatArray) -> Sums:
         """Of some rankings; see `kernels.segments.measure`."""
-        empty = Sums.nothing(values.shape[1])
+        empty = Sums.nothing(values.shape[1] - 1)
         add_up(facts, values, (empty.total, empty.defined), (empty.sizes, empty.by_size), empty.bins)
         items, positives, misses = (int(column.sum()) for column in facts.T)
         without = int(empty.sizes[:, 1].sum())

@@ -19,7 +19,7 @@ from streameval.counting.blocks import blocks, sum_block
 from streameval.counting.counters import Cells, KeyBins, bin_counts, empty_bins
 from streameval.counting.label_counts import BinCounts, KeyCounts
 from streameval.counting.labelled_rows import LabelledRows
-from streameval.counting.parted_words import KeyRanges, Parted, PartedRows, word_type
+from streameval.counting.scans import Parts, Ranges
 from streameval.errors import OutsideError
 from streameval.kernels.exact import BLOCK
 from streameval.progress import Progress, Step, announce, silent
@@ -91,13 +91,11 @@ class RemoteScans:
         """See `LabelledScans.dense`."""
         job = CountingCells(self._without_units, cells, self._width(_MOST_CELLS, cells.count))
         columns = self._counted(job, job.columns, ("sum",) * 2 * job.width, progress)
-        at, counts, spilled = next(columns), cells.counters(), [np.empty(0, np.int64)]
+        at, counts = next(columns), cells.counters()
         for i, column in enumerate(columns):
-            place = at * (2 * job.width) + i
             some = column != 0
-            counts[place[some]] = column[some] & 0xFFFF
-            spilled.append(np.repeat(place[some], column[some] >> 16))
-        return KeyCounts(cells.low, cells.shift, counts, np.concatenate(spilled))
+            counts[(at * (2 * job.width) + i)[some]] = column[some]
+        return KeyCounts(cells.low, cells.shift, counts)
 
     def bins(self, key_bins: KeyBins, progress: Progress) -> BinCounts:
         """See `LabelledScans.bins`."""
@@ -107,12 +105,12 @@ class RemoteScans:
         rows[:, 2:] ^= _SIGN
         return bin_counts(rows)
 
-    def part(self, parted: Parted, memory: float, progress: Progress) -> None:
+    def part(self, parted: Parts, memory: float, progress: Progress) -> None:
         """See `LabelledScans.part`: row groups are read by as many jobs as memory asks for, each of them once."""
         self._announce("part", progress)
         files, done = files_of(self.rows.units), 0
         job = Parting(self._without_units, parted.ranges)
-        most = max(memory / word_type(parted.ranges.shift).itemsize, max(unit.rows for unit in files))
+        most = max(memory / parted.ranges.word.itemsize, max(unit.rows for unit in files))
         ends = np.cumsum([unit.rows for unit in files])
         while done < len(files):
             before = int(ends[done - 1]) if done else 0
@@ -124,7 +122,7 @@ class RemoteScans:
                     f"{len(asked):,} row groups were asked for, and {found.num_rows:,} came back", "run it again"
                 )
             for row in found.column(1):
-                parted.add(PartedRows.unpacked(row.as_buffer(), parted.ranges))
+                parted.add(parted.ranges.unpacked(row.as_buffer()))
             done += len(asked)
             progress(int(ends[done - 1]), self.rows.n_items)
 
@@ -187,7 +185,7 @@ class Parting:
     """Words of every row, range by range."""
 
     rows: LabelledRows
-    ranges: KeyRanges
+    ranges: Ranges
 
     def run(self, share: list[RowGroup]) -> Iterator[pa.RecordBatch]:
         """Part the rows of some row groups, each by itself."""
@@ -233,11 +231,10 @@ class CountingCells:
     def run(self, share: list[RowGroup]) -> Iterator[pa.RecordBatch]:
         """Count the rows of some row groups."""
         check_seen(share)
-        cells, counts, spilled = self.cells, self.cells.counters(), [np.empty(0, np.int64)]
+        cells, counts = self.cells, self.cells.counters()
         for unit in share:
-            keys, labels = self.rows.keys(unit), self.rows.labels(unit)
-            spilled.append(cells.add(counts, keys, labels, (0, cells.count)))
-        label_counts = KeyCounts(cells.low, cells.shift, counts, np.concatenate(spilled))
+            cells.add(counts, self.rows.keys(unit), self.rows.labels(unit))
+        label_counts = KeyCounts(cells.low, cells.shift, counts)
         for number in range(label_counts.n_pieces):
             yield from batches(self._rows(label_counts, number))
         yield from count_row(self.columns, len(share))

@@ -14,6 +14,7 @@ import pickle
 import re
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Any, Protocol
@@ -45,6 +46,13 @@ class Job(Protocol):
         """Do one share; yields rows with the columns of the request."""
 
 
+class Reduction(Protocol):
+    """What is done with all binary rows that agree in `at`; as small as a job."""
+
+    def reduced(self, at: int, rows: pa.ChunkedArray) -> pa.Table:
+        """Make one row of them, with the same columns."""
+
+
 @dataclass(frozen=True)
 class JobRequest:
     """A job and its shares, ready to be sent.
@@ -56,6 +64,8 @@ class JobRequest:
         merge (tuple of {"sum", "min", "max"}): How rows that agree in `at` are merged, for each column after it; empty:
             all rows stay.
         kind ({"long", "binary"}): Type of the columns after `at`, which is int64, as "long" is.
+        reduction: The input of `reduce_rows`, which then makes one row of all rows that agree in `at`, instead of a
+            merge; empty: none.
     """
 
     payload: bytes
@@ -63,9 +73,10 @@ class JobRequest:
     columns: tuple[str, ...]
     merge: tuple[str, ...] = ()
     kind: str = "long"
+    reduction: bytes = b""
 
 
-def serialize(job: Job, shares: Sequence[Any]) -> bytes:
+def serialize(job: Job | Reduction, shares: Sequence[Any] = ()) -> bytes:
     """Make the payload of a request."""
     return pickle.dumps((__version__, _compressed(job), [_compressed(share) for share in shares]))
 
@@ -75,15 +86,33 @@ def run_shares(payload: bytes, shares: Iterable[int]) -> Iterator[pa.RecordBatch
 
     Whatever goes wrong with the list is a `RuntimeError`, whose text `reported_error` decodes wherever it is quoted.
     """
-    version, packed, parts = pickle.loads(payload)
-    try:
-        if version != __version__:
-            raise InputError(
-                f"the workers have streameval {__version__}, but {version} sent them work", "install one version on all"
-            )
-        job: Job = pickle.loads(zlib.decompress(packed))
+    with _reported():
+        job, parts = _opened(payload)
         for share in shares:
             yield from job.run(pickle.loads(zlib.decompress(parts[share])))
+
+
+def reduce_rows(payload: bytes, rows: pa.Table) -> pa.Table:
+    """Make one row of all rows that agree in `at`, on a worker; the payload is that of a `Reduction`."""
+    with _reported():
+        job, _ = _opened(payload)
+        return job.reduced(int(rows.column(0)[0].as_py()), rows.column(1))
+
+
+def _opened(payload: bytes) -> tuple[Any, list[bytes]]:
+    version, packed, parts = pickle.loads(payload)
+    if version != __version__:
+        raise InputError(
+            f"the workers have streameval {__version__}, but {version} sent them work", "install one version on all"
+        )
+    return pickle.loads(zlib.decompress(packed)), parts
+
+
+@contextmanager
+def _reported() -> Iterator[None]:
+    """Turn errors into those that travel."""
+    try:
+        yield
     except StreamevalError as error:
         raise _as_runtime_error(error) from error
     except (OSError, MemoryError) as error:

@@ -11,7 +11,7 @@ from streameval.reporting.charts import POLICY
 from streameval.reporting.tables import table
 from streameval.study.rankings_files import RankingsEvaluation
 from streameval.study.rankings_sample import RankingsSample
-from streameval.text import printable
+from streameval.text import number_of, printable
 from streameval.types import TRUTH
 
 _WIDTH, _HEIGHT = 280, 90
@@ -97,17 +97,22 @@ def _page(name: str, identity: str, body: Sequence[str]) -> str:
 def headline(summary: dict[str, Any] | Any) -> str:
     """How many rankings, items and positives."""
     said = (
-        f"{summary['rankings']:,} rankings by {', '.join(summary['per'])}, {summary['n_items']:,} items, "
+        f"{number_of(summary['rankings'], 'ranking')} by {', '.join(summary['per'])}, "
+        f"{number_of(summary['n_items'], 'item')}, "
         f"{summary['positives']:,} of them positive ({summary['how']})."
     )
     if summary["misses"]:
-        said += f" {summary['misses']:,} positives were never returned."
-    if summary.get("positives_left_out"):
+        said += f" {number_of(summary['misses'], 'positive')} {_were(summary['misses'])} never returned."
+    if gone := summary.get("positives_left_out"):
         said += (
-            f" {summary['positives_left_out']:,} rows of the table of positives were left out: the ranking returned "
-            "their item, or they are there twice."
+            f" {number_of(gone, 'row')} of the table of positives {_were(gone)} left out: the ranking returned "
+            f"{'its' if gone == 1 else 'their'} item, or {'it is' if gone == 1 else 'they are'} there twice."
         )
     return said
+
+
+def _were(count: int) -> str:
+    return "was" if count == 1 else "were"
 
 
 _TIES = {
@@ -123,8 +128,10 @@ def claim_sentence(summary: Any) -> str:
     without, policy = summary["without_positives"], summary["parameters"]["no_positives"]
     said = f"Every item has a label: the means are exact, {_TIES[summary['parameters']['ties']]}."
     if without:
-        kept = "count as 0" if policy == "zero" else "are left out"
-        said += f" {without:,} rankings have no positive: in the means they {kept}."
+        one = without == 1
+        kept = f"count{'s' * one} as 0" if policy == "zero" else f"{'is' if one else 'are'} left out"
+        said += f" {number_of(without, 'ranking')} {'has' if one else 'have'} no positive: in the means "
+        said += f"{'it' if one else 'they'} {kept}."
     return said
 
 
@@ -140,7 +147,8 @@ def _means(found: RankingsEvaluation) -> str:
          number(other[row["metric"], row["argument"]]["estimate"])]
         for row in rows[: len(rows) // 2]
     ]  # fmt: skip
-    return table(["metric", "mean", "worst order", "best order", f"mean, {NO_POSITIVES[policy]}"], cells)
+    head = ["metric", "mean", "worst order", "best order", "other mean"]
+    return f"<p class='soft'>Other mean: {NO_POSITIVES[policy]}.</p>{table(head, cells)}"
 
 
 def _distributions(found: RankingsEvaluation) -> list[str]:
@@ -160,20 +168,39 @@ def _distributions(found: RankingsEvaluation) -> list[str]:
 
 def _bars(name: str, bars: Sequence[tuple[float, int]]) -> str:
     most, width = max(count for _, count in bars), _WIDTH / len(bars)
+    top = _round_up(most)
     drawn = "".join(
-        f'<rect x="{i * width + 1:.1f}" y="{_HEIGHT * (1 - count / most):.1f}" width="{width - 2:.1f}" '
-        f'height="{_HEIGHT * count / most:.1f}"><title>from {low:g}: {count:,}</title></rect>'
+        f'<rect x="{i * width + 1:.1f}" y="{_HEIGHT * (1 - count / top):.1f}" width="{width - 2:.1f}" '
+        f'height="{_HEIGHT * count / top:.1f}"><title>from {low:g}: {count:,}</title></rect>'
         for i, (low, count) in enumerate(bars)
     )
-    ticks = "".join(
-        f'<text x="{_WIDTH * at:.0f}" y="{_HEIGHT + 12}" text-anchor="{anchor}">{at:g}</text>'
-        for at, anchor in ((0, "start"), (0.5, "middle"), (1, "end"))
+    ticks = "".join(f'<text x="{_WIDTH * at:.0f}" y="{_HEIGHT + 13}" text-anchor="middle">{at:g}</text>'
+                    for at in (0, 0.5, 1))  # fmt: skip
+    levels = "".join(
+        f'<line x1="0" x2="{_WIDTH}" y1="{_HEIGHT * (1 - share):g}" y2="{_HEIGHT * (1 - share):g}"/>'
+        f'<text x="-5" y="{_HEIGHT * (1 - share) + 3.5:g}" text-anchor="end" stroke="none">{_short(top * share)}</text>'
+        for share in ((0, 0.5, 1) if top % 2 == 0 else (0, 1))
     )
     label = _text(f"Chart: {name} of rankings, at most {most:,} in one bar. The table of means holds its mean.")
     return (
-        f'<svg role="img" aria-label="{label}" viewBox="0 -4 {_WIDTH} {_HEIGHT + 20}" width="{_WIDTH}" font-size="10" '
-        f'font-family="sans-serif" fill="currentColor"><g fill="#2f6db0">{drawn}</g>{ticks}</svg>'
+        f'<svg role="img" aria-label="{label}" viewBox="-44 -8 {_WIDTH + 52} {_HEIGHT + 26}" width="{_WIDTH + 52}" '
+        'font-size="10" font-family="sans-serif" fill="currentColor"><g stroke="currentColor" stroke-opacity=".25">'
+        f'{levels}</g><g fill="#2f6db0">{drawn}</g>{ticks}</svg>'
     )
+
+
+def _round_up(count: int) -> int:
+    """The next of 1, 2, 4, 5, 6, 8, 10, 20, 40 and so on: the top of an axis."""
+    power = int(10 ** (len(str(count)) - 1))
+    return next(step * power for step in (1, 2, 4, 5, 6, 8, 10) if step * power >= count)
+
+
+def _short(count: float) -> str:
+    """A count as an axis has room for it."""
+    for power, letter in ((10**9, "G"), (10**6, "M"), (10**3, "k")):
+        if count >= power:
+            return f"{count / power:g}{letter}"
+    return f"{count:g}"
 
 
 _WHOLE = ("average_precision", "reciprocal_rank", "ndcg")
@@ -195,7 +222,7 @@ def _sizes(found: RankingsEvaluation) -> str:
 
 
 def _range(first: int, last: int) -> str:
-    return f"{first:,}" if first == last else f"{first:,} to {last:,}"
+    return f"{first:,}" if first == last else f"{first:,} to {last:,}".replace(" ", "\N{NO-BREAK SPACE}")
 
 
 def _lowest(summary: Any) -> list[str]:

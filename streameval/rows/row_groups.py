@@ -103,11 +103,13 @@ class RowGroup(Unit):
 
         return self._read(lambda: read_bits(self.footer, self.index, column)) if self._direct(column) else None
 
-    def numbers(self, column: str, room: UInt64Array) -> AnyArray | None:
+    def numbers(self, column: str, room: UInt64Array, order: str = "sorted") -> AnyArray | None:
         """See `Unit.numbers`."""
         from streameval.parquet.plain_chunks import read_numbers
 
-        return self._read(lambda: read_numbers(self.footer, self.index, column, room)) if self._direct(column) else None
+        if not self._direct(column):
+            return None
+        return self._read(lambda: read_numbers(self.footer, self.index, column, room, order))
 
     def _direct(self, column: str) -> bool:
         return self.rows >= _DIRECT_ROWS and column in self.footer.schema.names

@@ -41,8 +41,8 @@ class Unit(ABC):
         """Read 0/1 or booleans as bits (`streameval.kernels.bits`); None: read the column."""
         return None
 
-    def numbers(self, column: str, room: UInt64Array) -> AnyArray | None:
-        """Read numbers that are in order, as they are stored, into `room`; None: read the column."""
+    def numbers(self, column: str, room: UInt64Array, order: str = "sorted") -> AnyArray | None:
+        """Read numbers, "sorted" or in "any" order, as they are stored, into `room`; None: read the column."""
         return None
 
     def advise(self) -> None:  # noqa: B027  (most storage has no use for it)

@@ -11,7 +11,8 @@ import numpy as np
 from streameval.counting.labelled_rows import in_order
 from streameval.errors import InputError, did_you_mean
 from streameval.methods import DrawsIndependently, method_of
-from streameval.methods.judge import Judge, with_judge
+from streameval.methods.judge import with_judge
+from streameval.methods.judge_values import Judge
 from streameval.progress import Progress, silent
 from streameval.rankings.ranking import Ranking
 from streameval.rows.units import Unit
@@ -20,14 +21,14 @@ from streameval.slices.locate_slices import locate_slices
 from streameval.stores.scratch import mapped_bytes
 from streameval.stores.temporary import temporary_folder
 from streameval.types import Plan
-from streameval.typing import UInt8Array
+from streameval.typing import Int64Array, UInt8Array
 
 
 def judged(ranking: Ranking, plan: Plan, judge: Judge, progress: Progress = silent) -> Plan:
     """Count a judge's classes in every block of a plan, and look up those of the planned ranks.
 
-    Classes are slices of the list: how many of each are among the first r items is counted at the end of every block,
-    and before and after every planned rank, which says in which class it is.
+    By score, classes are slices of the list: how many of each are among the first r items is counted at the end of
+    every block, and before and after every planned rank, which says in which class it is.
 
     Raises:
         InputError: No such column, values that are no judge's, a method that can use none, or scores that are missing.
@@ -40,6 +41,8 @@ def judged(ranking: Ranking, plan: Plan, judge: Judge, progress: Progress = sile
     if judge.column not in ranking.columns():
         raise InputError(f"the ranking has no column '{judge.column}'", did_you_mean(judge.column, ranking.columns()))
     ends, ranks = method.reserve(plan)
+    if ranking.order is None:
+        return with_judge(plan, judge, ends, *_as_stored(ranking, judge, ends, ranks, progress))
     cutoffs = np.unique(np.concatenate([ends, ranks, np.maximum(ranks - 1, 1)]))
     with temporary_folder("streameval-work") as folder:
         classes = _read(ranking, judge, folder, progress)
@@ -52,6 +55,34 @@ def judged(ranking: Ranking, plan: Plan, judge: Judge, progress: Progress = sile
     before = np.searchsorted(cutoffs, ranks - 1, side="right")
     drawn = np.argmax(inside[here] - inside[before], axis=1).astype(np.uint8)
     return with_judge(plan, judge, ends, counts, (ranks, drawn))
+
+
+def _as_stored(
+    ranking: Ranking, judge: Judge, ends: Int64Array, ranks: Int64Array, progress: Progress
+) -> tuple[Int64Array, tuple[Int64Array, UInt8Array]]:
+    """Items of each class in each block, and ranks with their classes: counted as they are decoded."""
+    units = ranking.rows.units(judge.column)
+    total, done = sum(unit.rows for unit in units), 0
+    counts, classes = np.zeros((ends.size, judge.classes), np.int64), np.zeros(ranks.size, np.uint8)
+    threads = os.cpu_count() or 1
+
+    def count(unit: Unit) -> tuple[Unit, slice, Int64Array, UInt8Array]:
+        said = judge.said(unit.read([judge.column]).column(0), unit.place)
+        first, last = unit.first_position, unit.first_position + unit.rows
+        some = slice(np.searchsorted(ends, first, "right"), np.searchsorted(ends, last) + 1)
+        edges = np.concatenate([[0], np.minimum(ends[some], last) - first])
+        own = ranks[np.searchsorted(ranks, first, "right") : np.searchsorted(ranks, last, "right")]
+        return unit, some, judge.counted(said, edges), judge.codes_of(said[own - 1 - first])
+
+    at = 0
+    with ThreadPoolExecutor(threads) as pool:
+        for unit, some, own, drawn in in_order(pool, count, units, 2 * threads):
+            counts[some] += own
+            classes[at : at + drawn.size] = drawn
+            at, done = at + drawn.size, done + unit.rows
+            progress(done, total)
+    ranking.rows.check_unchanged()
+    return counts, (ranks, classes)
 
 
 def _read(ranking: Ranking, judge: Judge, folder: Path, progress: Progress) -> Slices:

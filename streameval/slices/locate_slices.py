@@ -77,6 +77,9 @@ class _SliceScan(Scan):
     slices: Slices | None = None
     code: int = 0
 
+    def numbers(self, unit: Unit, room: UInt64Array) -> None:
+        """None: some have no score."""
+
     def column(self, unit: Unit) -> pa.ChunkedArray:
         """Scores of a unit's rows; null outside the slice."""
         scores = super().column(unit)

@@ -20,7 +20,7 @@ from streameval.slices.pool import pool_bounds, slice_confidence, slice_plans
 from streameval.stores.own_files import UNUSABLE, unusable
 from streameval.study import Study
 from streameval.study.vote_store import Given, rows_of
-from streameval.types import Labels, Plan
+from streameval.types import TRUTH, Labels, Plan
 
 
 def as_read(plan: Plan, judging: Judging) -> Plan:
@@ -100,12 +100,9 @@ def _curve(plan: Plan, labels: Labels, label_error: float, confidence: float | N
         caution = f"{claim.why[0].upper()}{claim.why[1:]}."
     if caution and curve.findings:
         curve = curve.with_findings((curve.findings[0], caution, *curve.findings[1:]))
-    widened = widen(replace(curve, claim=claim), label_error, confidence)
-    if label_error == 0 or labels.error_rate <= label_error or widened.claim.coverage == "none":
-        return widened
-    # answers differ more often than labels may be wrong: the bounds, which only grew, are about the answers still
-    findings = tuple(sentence.replace("the truth", labels.about) for sentence in widened.findings)
-    return replace(widened, claim=replace(widened.claim, about=labels.about, why=claim.why), findings=findings)
+    # where answers differ more often than labels may be wrong, the bounds, which only grew, are about the answers still
+    beyond = labels.error_rate > label_error and claim.coverage != "none"
+    return widen(replace(curve, claim=claim), label_error, confidence, labels.about if beyond else TRUTH)
 
 
 def half_width_of(plan: Plan, curve: Curve, missing: int, label_error: float) -> dict[str, Any]:

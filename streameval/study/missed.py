@@ -20,7 +20,7 @@ from streameval.methods import ASSUMES_THE_DRAW, method_of
 from streameval.study import Study
 from streameval.study.judging import as_read, at_confidence, curve_of
 from streameval.study.result_files import Evaluation
-from streameval.types import TRUTH, Claim, Plan
+from streameval.types import TRUTH, Claim, Plan, Promise
 
 ASSUMES_BOTH_DRAWS = "nothing of either list: only that what was drawn of both, at random, is what was labelled"
 
@@ -108,8 +108,8 @@ def with_rest(curve: Curve, plan: Plan, rest: Rest) -> Curve:
     )
     own, both = curve.claim.confidence, claim.confidence
     told = curve.findings
-    if own is not None and both is not None:  # half of δ is an inner matter: one probability is told, that of it all
-        told = tuple(one.replace(f"probability {own:g}", f"probability {both:g}") for one in told)
+    if both is not None:  # half of δ is an inner matter: one probability is told, that of it all
+        told = tuple(Promise(both, one.says) if isinstance(one, Promise) else one for one in told)
     said += "." if own is not None or both is None else f", with probability {both:g}."
     return replace(curve.with_misses(few, many), claim=claim, findings=(*told, said))
 

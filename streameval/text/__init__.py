@@ -31,6 +31,15 @@ def short(name: str, most: int = 48) -> str:
     return (name if len(name) <= most else f"{name[: most - 1]}…") or "(empty)"
 
 
+def number_of(count: int, noun: str) -> str:
+    """Say how many there are of a noun that takes an s.
+
+    >>> number_of(1, "ranking"), number_of(2_000, "ranking")
+    ('1 ranking', '2,000 rankings')
+    """
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+
+
 def json_safe(text: str) -> str:
     r"""Escape in JSON what JSON allows and a terminal obeys: DEL, and controls above it.
 

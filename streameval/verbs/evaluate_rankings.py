@@ -48,7 +48,7 @@ def evaluate_rankings(
             raise StudyError(f"{folder.folder}: is a study of one ranking", "evaluate it with streameval.evaluate")
         taken = take_in(folder, plan, sources_of(labels), columns, judging)
         known = taken.tallied.labels
-        found = bounds_on_means(plan, known)
+        found = bounds_on_means(plan, known, plan.notes.get("cutoffs") or [int(plan.parameters["at"])])
         exact = set(found.metrics.column("coverage").to_pylist()) == {"exact"}
         confidence = None if exact else float(plan.parameters["confidence"])
         claim = Claim("exact" if exact else "simultaneous", confidence,

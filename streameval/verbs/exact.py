@@ -160,12 +160,13 @@ def exact(
     """
     if per is not None or many:
         (asked,) = split((PerRanking,), {"per": per or (), **many}, "exact")
-        plain = (labels, on, misses, tolerance, windows, engine) == (None, None, 0, 0.0, NO_WINDOWS, "local")
+        plain = (labels, on, misses, tolerance, windows) == (None, None, 0, 0.0, NO_WINDOWS)
         if not asked.per or not plain:
             raise InputError(*_MANY)
         tables: list[pa.Table] = []
         sink = collected(tables)
-        means = exact_per(ranking, label, asked, out=out, options=options, opened=sink, progress=progress)
+        means = exact_per(ranking, label, asked, out=out, options=options, opened=sink, engine=engine,
+                          progress=progress)  # fmt: skip
         return means if out is not None else replace(means, rankings=pa.concat_tables(tables))
     misses = check_misses(misses)
     if not 0 <= tolerance < 1:
@@ -185,7 +186,7 @@ def exact(
 
 
 _MANY = (
-    "options of many rankings go with per, and not with labels, on, misses, tolerance, windows or an engine",
+    "options of many rankings go with per, and not with labels, on, misses, tolerance or windows",
     "name the columns of a ranking with per (--per); labels are a column of the list, and positives that were never "
     "returned a table (positives)",
 )
@@ -198,19 +199,21 @@ def exact_per(
     *,
     out: str | os.PathLike[str] | None,
     options: RankingOptions | None,
-    opened: Opened,
+    opened: Opened | None,
+    engine: Engine | str = "local",
     progress: Progress = silent,
 ) -> RankingsEvaluation:
-    """Evaluate many rankings as `exact` does; without `out`, `opened` receives the rows of each."""
+    """Evaluate many rankings as `exact` does; without `out`, `opened` receives the rows of each, if it is given."""
+    elsewhere = engine_of(engine).measured(keeps_rows=out is not None or opened is not None)
     source = open_ranking(ranking, options or RankingOptions())
     description = source.description()
     identity = identity_of(source.fingerprint, label, asked, description)
 
     def run(rows: Opened) -> RankingsEvaluation:
-        return results(identity, evaluate_rankings(source, label, asked, rows, progress), description)
+        return results(identity, evaluate_rankings(source, label, asked, rows, progress, elsewhere), description)
 
     if out is None:
-        return run(opened)
+        return run(opened or (lambda schema: lambda table: None))
     folder = Path(out)
     return save(folder, identity, run, lambda found: render_rankings(folder.resolve().name, found), rankings_writer)
 

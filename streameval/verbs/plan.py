@@ -11,7 +11,8 @@ from typing import Any
 
 from streameval.errors import InputError, OutsideError, StudyError
 from streameval.methods import create, refuse_alpha_with_budget
-from streameval.methods.judge import Judge, asked
+from streameval.methods.judge import asked
+from streameval.methods.judge_values import Judge
 from streameval.progress import Progress, silent
 from streameval.rankings import open_ranking
 from streameval.rankings.ranking import Ranking
@@ -49,7 +50,7 @@ def plan(
             else a fresh one of the system's entropy (`known_seed`, `fresh_seed`); plan.json keeps it.
         options: Score, key, order of files, memory, threads.
         by: Column whose values are slices: each gets ranks, a curve and metrics of its own (`draw_by_slices`).
-        judge: Column that says of every item whether it is positive: 0/1, a boolean or a probability, null where it has
+        judge: Column that says of every item whether it is positive: 0/1, yes/no or a probability, null where it has
             no answer. It may be wrong anywhere: only the width of the bounds depends on it. It is read once, here, so
             that it cannot depend on labels that come later.
         judge_classes: Thresholds that put probabilities into classes, at most 6, by default 0.5. With the parameter

@@ -11,6 +11,7 @@ from streameval.errors import InputError, did_you_mean
 from streameval.methods.top_items import TopItems
 from streameval.progress import Progress, silent
 from streameval.queries.draw import draw_rankings, plan_table
+from streameval.queries.options import cutoffs_of, listed
 from streameval.rankings import open_ranking
 from streameval.rows.options import RankingOptions
 from streameval.types import Plan
@@ -24,6 +25,7 @@ def plan_rankings(
     per: str | Sequence[str],
     rankings: int = 1_000,
     at: int = 10,
+    cutoffs: Sequence[int] | str = (),
     confidence: float = 0.95,
     seed: int | None = None,
     options: RankingOptions | None = None,
@@ -39,6 +41,8 @@ def plan_rankings(
         per: Columns that name the ranking of a row.
         rankings: How many to draw, without replacement.
         at: Items of each, from its first on.
+        cutoffs: Ranks k, `at` at most, whose means are bounded, all together; a longer list widens the bounds a
+            little. By default `at` alone.
         confidence: With which the bounds on all means hold together.
 
     Returns:
@@ -48,8 +52,12 @@ def plan_rankings(
         InputError: Fewer rankings than are to be drawn, names or scores that are null, a column that is not there.
         StudyError: The folder holds a different plan, of which something was made.
     """
-    names = tuple(one.strip() for one in per.split(",")) if isinstance(per, str) else tuple(per)
+    names, wanted = listed(per), listed(cutoffs)
     method = TopItems(confidence, rankings, at)
+    ranks = cutoffs_of(wanted) if wanted else (at,)
+    if ranks[-1] > at:
+        raise InputError(f"cutoffs go to {ranks[-1]:,}, and the first {at:,} items of a ranking are labelled",
+                         f"label more with --at {ranks[-1]}")  # fmt: skip
     asked = options or RankingOptions()
     folder = planned_study(study)
     before, known = planned_ids(folder), known_seed(folder, seed)
@@ -64,7 +72,13 @@ def plan_rankings(
     opened.rows.check_unchanged()
     # items are found where they are stored: to open the list again needs no score
     stored = open_ranking(ranking, replace(asked, score=None, ascending=False, key=(), nan="refuse"))
-    notes = {"per": list(names), "rankings": drawn.total, "score": asked.score, "ascending": asked.ascending}
+    notes = {
+        "per": list(names),
+        "rankings": drawn.total,
+        "cutoffs": list(ranks),
+        "score": asked.score,
+        "ascending": asked.ascending,
+    }
     made = Plan(
         method.name, vars(method), opened.n_items, chosen, plan_table(drawn), stored.description(), notes,
         stored.location(),

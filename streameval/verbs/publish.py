@@ -15,6 +15,8 @@ from streameval.errors import StudyError
 from streameval.stores.own_files import read_bytes
 from streameval.stores.transfer import get, put, remove
 from streameval.study import Study, published
+from streameval.study.rankings_files import FILES, RankingsEvaluation
+from streameval.study.rankings_sample import SAMPLE_FILES, is_sample, read_sample
 from streameval.study.result_files import EXACT, Evaluation
 
 MANIFEST = "manifest.json"
@@ -49,14 +51,21 @@ def publish(study: str | os.PathLike[str], place: str | os.PathLike[str]) -> Pub
     """
     folder = Study(Path(study))
     with folder.changing():
-        evaluation, plan = folder.evaluation(), folder.plan()
-        bodies = _bodies(folder.folder, published(plan))
-    return _copy(bodies, evaluation.evaluation_id, plan.plan_id, place)
+        plan = folder.plan()
+        if is_sample(folder.folder):
+            identity, names = read_sample(folder.folder).evaluation_id, ["plan.parquet", "plan.json", *SAMPLE_FILES]
+        else:
+            identity, names = folder.evaluation().evaluation_id, published(plan)
+        bodies = _bodies(folder.folder, names)
+    return _copy(bodies, identity, plan.plan_id, place)
 
 
-def publish_exact(evaluation: Evaluation, folder: str | os.PathLike[str], place: str | os.PathLike[str]) -> Published:
-    """Copy what `exact` wrote into a folder, in the same way as `publish`."""
-    return _copy(_bodies(Path(folder), EXACT), evaluation.evaluation_id, None, place)
+def publish_exact(
+    evaluation: Evaluation | RankingsEvaluation, folder: str | os.PathLike[str], place: str | os.PathLike[str]
+) -> Published:
+    """Copy what `exact` wrote into a folder, of one ranking or of many, in the same way as `publish`."""
+    names = EXACT if isinstance(evaluation, Evaluation) else FILES
+    return _copy(_bodies(Path(folder), names), evaluation.evaluation_id, None, place)
 
 
 def _copy(bodies: Mapping[str, bytes], identity: str, study: str | None, place: str | os.PathLike[str]) -> Published:

@@ -18,7 +18,7 @@ from streameval.methods import (
     parameter_names,
     refuse_alpha_with_budget,
 )
-from streameval.methods.judge import Judge
+from streameval.methods.judge_values import Judge
 from streameval.methods.replicates import Simulation, replicate
 from streameval.progress import Progress, silent
 from streameval.rankings import open_ranking

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from streameval.cli.options import Switch, existing
 from streameval.cli.output import Output, columns
 from streameval.errors import InputError
+from streameval.text import number_of
 
 if TYPE_CHECKING:
     from streameval.study.comparison import Comparison, Side
@@ -33,21 +34,26 @@ def compare(
     Args:
         a, b: Folders of the studies, or of what exact wrote.
         confidence: Probability that all bounds hold together.
-        out: Folder for curves.parquet and differences.parquet.
+        out: Folder for curves.parquet and differences.parquet; of many rankings for differences.parquet alone.
         plot: Picture of both curves and of their difference (.svg, .png), or a report with the numbers too (.html).
         overwrite: Replace files that are there and differ.
     """
     from streameval.reporting.comparison import claim_sentence, save_comparison, verdict
     from streameval.reporting.sentences import estimate_sentence
     from streameval.reporting.simulation import kind_of
-    from streameval.study.rankings_comparison import RankingsComparison
+    from streameval.study.rankings_comparison import RankingsComparison, save_rankings
     from streameval.verbs.compare import compare as verb
 
     if plot is not None:
         kind_of(plot)  # refused before the work, not after
     found = verb(a, b, confidence=confidence)
     if isinstance(found, RankingsComparison):
-        _say_rankings(found, (out, plot), output)
+        if plot is not None:
+            raise InputError("--plot draws two curves, and many rankings have none",
+                             "--out DIR keeps every difference; each result has a report of its own")  # fmt: skip
+        if out is not None:
+            save_rankings(found, out, existing(overwrite))
+        _say_rankings(found, out, output)
         return
     save_comparison(found, out, plot, existing(overwrite))
     output.event("compare", a=str(a), b=str(b), coverage=found.claim.coverage)
@@ -83,30 +89,30 @@ def _lines(found: Comparison, rows: list[dict[str, Any]], verdict: str) -> list[
     return [*sides(found), "", verdict, "", *columns(["", "a", "b", "a - b at least", "at most", "higher"], cells)]
 
 
-def _say_rankings(found: RankingsComparison, files: tuple[Path | None, Path | None], output: Output) -> None:
+def _say_rankings(found: RankingsComparison, out: Path | None, output: Output) -> None:
     from streameval.reporting.comparison import difference_number
 
-    if files != (None, None):
-        raise InputError("--out and --plot are for curves", "--json prints every difference of many rankings")
     rows = found.differences.to_pylist()
     only = (("a", found.only_a, "b"), ("b", found.only_b, "a"))
-    alone = "".join(f" {count:,} that {name} alone has are left out, which favours {other}."
+    alone = "".join(f" {count:,} that {name} alone has {'is' if count == 1 else 'are'} left out, which favours {other}."
                     for name, count, other in only if count)  # fmt: skip
     if found.unlike:
         alone += (
-            f" In {found.unlike:,} rankings a and b count another number of positives, so that only precision, success "
-            "and reciprocal rank can be compared: evaluate both with one table of --positives."
+            f" In {number_of(found.unlike, 'ranking')} a and b count another number of positives, so that only "
+            "precision, success and reciprocal rank can be compared: evaluate both with one table of --positives."
         )
     cells = [
         [f"{row['metric']} {row['argument']}".strip(), *(difference_number(row[key], "-") for key in _PAIRED),
          row["higher"] or "-", f"{row['a_higher'] or 0:,}", f"{row['b_higher'] or 0:,}"] for row in rows
     ]  # fmt: skip
+    both = f"{number_of(found.rankings, 'ranking')} {'is' if found.rankings == 1 else 'are'} in both.{alone}"
     head = ["", "a", "b", "a - b", "normal from", "to", "higher", "a wins", "b wins"]
-    lines = [f"a: {found.a}", f"b: {found.b}", f"{found.rankings:,} rankings are in both.{alone}", "",
+    lines = [f"a: {found.a}", f"b: {found.b}", both, "",
              *columns(head, cells), "", _paired(found.confidence)]  # fmt: skip
     shown = {"a": found.a, "b": found.b, "rankings": found.rankings, "only_a": found.only_a, "only_b": found.only_b,
              "unlike": found.unlike}  # fmt: skip
-    output.say({**shown, "confidence": found.confidence, "differences": rows}, lines)
+    output.say({**shown, "confidence": found.confidence, "differences": rows,
+                "out": str(out) if out else None}, lines)  # fmt: skip
 
 
 _PAIRED = ("a", "b", "estimate", "normal_lower", "normal_upper")

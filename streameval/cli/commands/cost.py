@@ -34,7 +34,7 @@ def cost(
     head = ["method", "labels", "half-width", "claim", *(["price"] if price_per_label is not None else [])]
     lines = columns(head, [_cost_row(row, price_per_label) for row in found])
     lines += [f"{row['method']}: {row['refused']}" for row in found if "refused" in row]
-    lines += [line for row in found if "looks" in row for line in _looks(row)]
+    lines += [line for row in found for stage in ("look", "batch") for line in _by_stage(row, stage)]
     result: dict[str, Any] = {"items": items, "methods": found}
     if adopted is not None:
         wanted = parameters.given()
@@ -43,10 +43,13 @@ def cost(
     output.say(result, [*lines, "", *_COST_NOTES])
 
 
-def _looks(row: dict[str, Any]) -> list[str]:
-    """What each look asks for in all: the first is the plan's."""
-    shown = [f"look {one['look']}: {one['labels']:,} (~{one['half_width']:.2%})" for one in row["looks"]]
-    return ["", f"{row['method']}, labels in all and half-width by look: {'; '.join(shown)}"]
+def _by_stage(row: dict[str, Any], stage: str) -> list[str]:
+    """What each look asks for in all, the first being the plan's; or how many labels each batch ends with."""
+    found = row.get({"look": "looks", "batch": "batches"}[stage])
+    if found is None:
+        return []
+    shown = [f"{stage} {one[stage]}: {one['labels']:,} (~{one['half_width']:.2%})" for one in found]
+    return ["", f"{row['method']}, labels in all and half-width by {stage}: {'; '.join(shown)}"]
 
 
 def _worth(found: dict[str, Any]) -> list[str]:

@@ -79,13 +79,16 @@ def evaluate(
     from streameval.study.provenance import way_out
     from streameval.verbs.evaluate import evaluate as verb
 
+    if is_of_many(study):
+        others = {"--misses": misses, "--misses-from": misses_from, "--judge-labels": judge_labels,
+                  "--dry-run": batch.dry_run}  # fmt: skip
+        if strangers := [name for name, given in others.items() if given]:
+            raise InputError(f"this study is of many rankings, and does not go with {', '.join(strangers)}",
+                             "leave it out")  # fmt: skip
+        evaluate_per(study, labels or [], how.given(), publish, output)
+        return
     if batch.dry_run:
         _rehearse(study, labels or [], publish, output)
-        return
-    if is_of_many(study):
-        if misses or publish is not None:
-            raise InputError("--misses and --publish are for studies of one ranking", "leave them out")
-        evaluate_per(study, labels or [], how.given(), output)
         return
     if judge_labels:
         frozen = _freeze(study, judge_labels, how)

@@ -71,8 +71,9 @@ def exact(
         raise InputError("--publish copies the files of a folder", "name the folder with --out DIR")
     if many != ManyFlags():
         others = {"--labels": labels, "--on": on, "--misses": misses, "--tolerance": tolerance, "--window": window,
-                  "--publish": publish, "--dry-run": batch.dry_run, "--engine": engine != EngineFlags()}  # fmt: skip
-        exact_per(ranking, label, (many, [name for name, given in others.items() if given]), flags, out, output)
+                  "--epsilon": epsilon != "0.03", "--dry-run": batch.dry_run}  # fmt: skip
+        strangers = [name for name, given in others.items() if given]
+        exact_per(ranking, label, (many, strangers), (flags, engine), (out, publish), output)
         return
     if batch.dry_run:
         _rehearse((ranking, flags), label, labels, (out, publish), output)

@@ -17,7 +17,7 @@ from streameval.cli.output import Output, progress
 from streameval.cli.planning import GrowthFlags, ReuseFlags, doubts, enlarge_study, next_stop, plan_with_key
 from streameval.cli.ranking import RankingFlags
 from streameval.errors import InputError, StudyError
-from streameval.text import printable, short
+from streameval.text import number_of, printable, short
 
 if TYPE_CHECKING:
     from streameval.study import Study
@@ -35,6 +35,7 @@ def plan(
     by: str | None = None,
     per: str | None = None,
     rankings: Whole | None = None,
+    cutoffs: str | None = None,
     judge: str | None = None,
     judge_classes: str | None = None,
     growth: GrowthFlags = GrowthFlags(),
@@ -66,19 +67,30 @@ def plan(
         per: Columns that name the ranking of a row, separated by commas (a query, a user): rankings are drawn, and the
             first --at items of each (default 10) labelled, to bound means over all rankings.
         rankings: How many to draw with --per (default 1,000).
-        judge: Column that says of every item whether it is positive: 0/1, a boolean or a probability. It may be wrong
+        cutoffs: With --per: cutoffs up to --at, separated by commas, whose means are bounded together (default --at).
+        judge: Column that says of every item whether it is positive: 0/1, yes/no or a probability. It may be wrong
             anywhere, and the bounds hold all the same: the better it is, the narrower they are.
         judge_classes: Thresholds that put a judge's probabilities into classes, as in 0.05,0.5,0.95 (default 0.5).
             --judge-sample asks a judge about a random part instead of reading a column.
     """
-    if per is not None or rankings is not None:
+    if per is not None or rankings is not None or cutoffs is not None:
         if per is None:
-            raise InputError("--rankings draws rankings", "name the columns that tell them apart with --per")
-        others = {"by": by, "judge": judge, "judge_classes": judge_classes, "method": method != "loguniform",
-                  "dry_run": batch.dry_run, **growth.given(), **reuse.given()}  # fmt: skip
+            raise InputError(f"--{'cutoffs' if rankings is None else 'rankings'} is for drawn rankings",
+                             "name the columns that tell them apart with --per")  # fmt: skip
+        others = {
+            "by": by,
+            "judge": judge,
+            "judge_classes": judge_classes,
+            "method": method != "loguniform",
+            "dry_run": batch.dry_run,
+            **growth.given(),
+            **reuse.given(),
+        }
+        others["continue"] = others.pop("second_batch", None)  # fmt: skip
+        drawn = {name: given for name, given in (("rankings", rankings), ("cutoffs", cutoffs)) if given is not None}
         if strangers := [f"--{name.replace('_', '-')}" for name, given in others.items() if given]:
             raise InputError(f"--per draws rankings, and does not go with {', '.join(strangers)}", "leave it out")
-        plan_per(ranking, study, (per, rankings, seed), parameters.given(), flags, output)
+        plan_per(ranking, study, (per, seed), {**parameters.given(), **drawn}, flags, output)
         return
     judged = {"judge": judge, "judge_classes": judge_classes}
     if judge is not None and (growth.given() or reuse.given()):
@@ -130,8 +142,7 @@ def plan(
     if before is not None and replaced:
         lines.append(f"Replaces a plan for which nothing was selected or labelled: {difference(before, made)}.")
     if by is not None:
-        many = len(made.slices)
-        lines.append(f"{many:,} slice{'s' if many > 1 else ''} by {by}: {_largest(made)}.")
+        lines.append(f"{number_of(len(made.slices), 'slice')} by {by}: {_largest(made)}.")
     if unknown := made.unknown_tail:
         lines.append(
             f"The last {unknown:,} ranks stay unknown (0 to {unknown:,} positives); --tail closed labels a last window."

@@ -22,7 +22,9 @@ from streameval.order.run_threads import Threads
 from streameval.order.scan import Scan
 from streameval.order.tasks import Sampling
 from streameval.progress import Progress, Step, announce
+from streameval.queries.evaluate import Elsewhere
 from streameval.remote.labelled_jobs import RemoteScans
+from streameval.remote.rankings_jobs import MeasuredOnWorkers
 from streameval.remote.scan_jobs import pack, unpack
 from streameval.remote.worker import JobRequest
 from streameval.typing import Int64Array
@@ -61,6 +63,10 @@ class Spark:
     def labelled(self, rows: LabelledRows, threads: int) -> LabelledScans:
         """See `Engine.labelled`."""
         return RemoteScans(rows, threads, self.run_job)
+
+    def measured(self, keeps_rows: bool) -> Elsewhere:
+        """See `Engine.measured`."""
+        return MeasuredOnWorkers(self.run_job, keeps_rows)
 
     def run_job(self, request: JobRequest) -> pa.Table:
         """Have the workers do all shares of a request, and collect the rows; errors as in `run_task`."""

@@ -78,6 +78,8 @@ def _frame(session: Any, request: JobRequest) -> Any:
     at, *others = request.columns
     schema = ", ".join([f"{at} long", *(f"{name} {request.kind}" for name in others)])
     frame = session.range(0, request.shares, 1, request.shares).mapInArrow(_worker(request.payload), schema)
+    if request.reduction:
+        return frame.groupBy(at).applyInArrow(_reducer(request.reduction), schema)
     if not request.merge:
         return frame
     # no share has two rows of one block, so adding up within shares first would be for nothing
@@ -92,6 +94,17 @@ def _worker(payload: bytes) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.
 
         for batch in batches:
             yield from run_shares(payload, batch.column(0).to_pylist())
+
+    return run
+
+
+def _reducer(payload: bytes) -> Callable[[pa.Table], pa.Table]:
+    """The function that workers run on all rows of one `at`."""
+
+    def run(rows: pa.Table) -> pa.Table:
+        from streameval.remote.worker import reduce_rows
+
+        return reduce_rows(payload, rows)
 
     return run
 

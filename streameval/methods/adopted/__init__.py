@@ -24,7 +24,7 @@ from streameval.methods.adopted.fixed_size import FixedSize
 from streameval.methods.adopted.steps import Floor, Strata, joined_steps, poisson_steps, strata_steps
 from streameval.methods.loguniform.design import look_share
 from streameval.options import option
-from streameval.types import Claim, Labels, Plan
+from streameval.types import Claim, Labels, Plan, Promise
 from streameval.typing import FloatArray, Int64Array
 
 
@@ -205,11 +205,14 @@ class Adopted(Method):
                 "The bounds contradict themselves, which happens in fewer than "
                 f"{1 - self.confidence:.1%} of draws as stated: check how these labels were drawn.",
             )
-        sentences = [
-            f"With probability {self.confidence:g}, if the labels were drawn as stated, {labels.about} lies inside the "
-            "bounds at every rank at once" + (f" and at all {self.looks} looks" if self.looks > 1 else "")
-            + ", whatever the list."
-        ]  # fmt: skip
+        sentences: list[str] = [
+            Promise(
+                self.confidence,
+                f"if the labels were drawn as stated, {labels.about} lies inside the bounds at every rank at once"
+                + (f" and at all {self.looks} looks" if self.looks > 1 else "")
+                + ", whatever the list.",
+            )
+        ]
         begins = curve.diagnostics["begins"]
         if begins - 1 > np.count_nonzero(labels.rank[labels.known] < begins):
             sentences.append(

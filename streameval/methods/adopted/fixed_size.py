@@ -20,7 +20,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from streameval.curve.envelope import Points
-from streameval.kernels.martingale import mixture_root
+from streameval.kernels.mixture import mixture_root
 from streameval.methods.adopted.steps import Floor
 from streameval.typing import BoolArray, FloatArray, Int64Array
 

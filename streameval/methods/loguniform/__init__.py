@@ -7,7 +7,7 @@ of its coverage are in `streameval.kernels.martingale`. Older plans are read as 
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -32,7 +32,7 @@ from streameval.methods.loguniform.design import (
     with_judged,
 )
 from streameval.methods.loguniform.findings import findings
-from streameval.methods.loguniform.forecasts import Expected, affordable_c, median, smallest_c
+from streameval.methods.loguniform.forecasts import Expected, affordable_c, expected_width, smallest_c
 from streameval.methods.loguniform.one_rank import Evidence, evidence_at
 from streameval.options import option
 from streameval.types import Claim, Labels, Plan
@@ -146,9 +146,8 @@ class LogUniform(Sampled):
         came = {rank: first for first in range(look, 0, -1) for rank in self._drawn_at(plan, first).tolist()}
         rank = np.array(sorted(came), np.int64)
         old = np.isin(rank, plan.ranks)
-        batch = np.full(rank.size, 1, np.int32)
+        batch = np.full(rank.size, 1 + plan.table.column("batch").to_numpy().max(), np.int32)
         batch[old] = plan.table.column("batch").to_numpy()
-        batch[~old] = batch[old].max() + 1
         first = np.array([came[one] for one in rank.tolist()], np.int32)
         table = draws.table(design, rank).append_column("look", pa.array(first))
         return replace(plan, table=table.append_column("batch", pa.array(batch))).with_notes(look=look)
@@ -181,39 +180,47 @@ class LogUniform(Sampled):
         return draws.added(self._at_look(plan, look), before, plan.seed, look)
 
     def _at_look(self, plan: Plan, look: int) -> Blocks:
-        """The design at a look, after a batch of the tasks, or of the batches of an adaptive plan."""
+        """The same of a plan, or the design of the batches of an adaptive one."""
         first = float(plan.notes["density"])
         design = blocks(plan.n_items, first)
         if self.adaptive:
             kept = plan.notes.get("densities")
-            c = adaptive.FIRST * first if kept is None else adaptive.of_runs(design.ends, kept)
+            each = adaptive.first(design.ends, first) if kept is None else adaptive.of_runs(design.ends, kept)
+            now = blocks(plan.n_items, first, each)
         else:
-            c = look_density(first, look) if self.batches == 1 else first * look / self.batches
-        now = blocks(plan.n_items, first, c)
+            now = self._part(plan.n_items, first, look)
         if plan.judge_counts is None or "judge_density" not in plan.notes:
             return now
         return replace(now, judged=with_judged(design, float(plan.notes["judge_density"])).judged)
 
+    def _part(self, n_items: int, first: float, look: int) -> Blocks:
+        """The design at a look, or after a batch of the tasks."""
+        return blocks(n_items, first, look_density(first, look) if self.batches == 1 else first * look / self.batches)
+
     def _look(self, n_items: int, first: float, look: int) -> Look:
-        design = blocks(n_items, first, look_density(first, look))
+        """Labels up to a look, or a batch, and the half-width that they are forecast to reach."""
+        design = self._part(n_items, first, look)
         if design.labels == n_items:
             return Look(look, n_items, 0.0)
-        width = median(design, look_share(1 - self.confidence, look, self.looks), self.min_precision)
-        return Look(look, design.labels, width)
+        setting = self.min_precision, self.judge_accuracy, self.judge_sample
+        return Look(look, design.labels, expected_width(design, blocks(n_items, first), self._share(look), *setting))
 
     def cost(self, n_items: int) -> dict[str, Any]:
         """Count labels on average, and forecast the half-width that the median list of `min_precision` reaches.
 
-        With several looks `looks` has one entry each: `look`, `labels` in all, `half_width`.
+        With several looks `looks` has one entry each: `look`, `labels` in all, `half_width`; so has `batches`.
         """
         density = self._density(check_items(n_items))
-        asked = self.budget is None and self.looks == 1  # what was asked for need not be forecast
-        looks = [] if asked else [self._look(n_items, density, look) for look in range(1, self.looks + 1)]
+        parts = max(self.looks, self.batches)  # a half-width that was asked for need not be forecast
+        stages = range(0 if self.budget is None and parts == 1 else parts)
+        looks = [self._look(n_items, density, look + 1) for look in stages]
         labels = blocks(n_items, density).labels
-        reached = self.alpha if self.budget is None else looks[0].half_width
+        reached = self.alpha if self.budget is None else looks[-1 if self.batches > 1 else 0].half_width
+        stage = "look" if self.looks > 1 else "batch"
+        told = [{stage: one.look, "labels": one.labels, "half_width": one.half_width} for one in looks]
         whole = labels == n_items
         return {
-            **({"looks": [asdict(look) for look in looks]} if self.looks > 1 else {}),
+            **({"looks" if self.looks > 1 else "batches": told} if parts > 1 else {}),
             "method": self.name,
             "labels": labels,
             "accuracy": 0.0 if whole else reached,
@@ -230,9 +237,10 @@ class LogUniform(Sampled):
         """
         points, grid = self._points(plan, labels)
         envelope = close(plan.n_items, points, labels.rank, labels.label)
-        claim = self.claim_of(plan, labels)
-        head = labelled_head(plan)
-        judged = self._judged(plan, labels)
+        claim, head, judged = self.claim_of(plan, labels), labelled_head(plan), dict[str, Any]()
+        if judge_of(plan) is not None:  # what the labels give without it is a figure, never a bound to choose
+            without = self.curve(without_judge(plan), labels).half_width().alpha
+            judged = {"judge": {**agreement(plan, labels), "half_width_without": without}}
         curve = Curve(
             n_items=plan.n_items,
             envelope=envelope,
@@ -285,14 +293,12 @@ class LogUniform(Sampled):
         came, last = np.ones(plan.table.num_rows), plan.look
         if self.looks > 1:
             came = plan.table.column("look").to_numpy()
-        elif self.batches > 1:
+        if self.batches > 1:
             came = plan.table.column("batch").to_numpy()
             last = int(came[labels.known].max(initial=1))
         found = [self._band(plan, labels, look, came <= look) for look in range(1, last + 1)]
-        ends = found[0].rank
-        lower = np.max([one.lower for one in found], axis=0)
-        upper = np.min([one.upper for one in found], axis=0)
-        return Points(ends, lower, upper), ends[::-_GRID]
+        lower, upper = np.max([one.lower for one in found], axis=0), np.min([one.upper for one in found], axis=0)
+        return Points(found[0].rank, lower, upper), found[0].rank[::-_GRID]
 
     def _band(self, plan: Plan, labels: Labels, look: int, drawn: BoolArray) -> Points:
         """The band of one look."""
@@ -308,13 +314,6 @@ class LogUniform(Sampled):
         """The list that the plan was made for."""
         judge = judge_of(plan)
         return Expected.of(self.min_precision, None if judge is None else self.judge_accuracy or _JUDGE_ACCURACY)
-
-    def _judged(self, plan: Plan, labels: Labels) -> dict[str, Any]:
-        """How a judge fared, and the half-width of the same labels without it: a figure, never a bound to choose."""
-        if judge_of(plan) is None:
-            return {}
-        without = self.curve(without_judge(plan), labels).half_width().alpha
-        return {"judge": {**agreement(plan, labels), "half_width_without": without}}
 
 
 METHOD = LogUniform

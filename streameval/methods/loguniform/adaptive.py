@@ -12,7 +12,7 @@ from itertools import groupby
 
 import numpy as np
 
-from streameval.methods.loguniform.design import blocks, spaced
+from streameval.methods.loguniform.design import blocks, middle, offset, spaced
 from streameval.methods.loguniform.forecasts import Expected
 from streameval.typing import FloatArray, Int64Array
 
@@ -22,7 +22,7 @@ _LOG_ODDS = 7.2  # of bounds at δ = .05: what a half-width of √(variance · L
 
 
 def densities(ends: Int64Array, most: float, drawn: FloatArray, found: FloatArray, planned: Expected) -> FloatArray:
-    """Density of each block, between `FIRST` and 1 times `most`.
+    """Density of each block, between that of `first` and `most`.
 
     It is what would have been planned for the precision of the last e-fold of labels above the block, less a standard
     error, and for the variance of labels given what the judge said, plus one.
@@ -47,7 +47,24 @@ def densities(ends: Int64Array, most: float, drawn: FloatArray, found: FloatArra
     own = planned.share @ planned.precision, planned.share @ (planned.precision * (1 - planned.precision))
     ratio = _needed(p, within) / _needed(*(np.array([float(one)]) for one in own))
     steps = np.ceil(np.log2(np.clip(ratio, FIRST, 1)) * _STEPS - 1e-9) / _STEPS
-    return np.asarray(most * np.where(labels > 0, 2.0**steps, 1.0))
+    return _by_own_offset(ends, most, np.where(labels > 0, 2.0**steps, 1.0))
+
+
+def first(ends: Int64Array, most: float) -> FloatArray:
+    """Density of each block in the first batch."""
+    return _by_own_offset(ends, most, np.full(ends.size, FIRST))
+
+
+def _by_own_offset(ends: Int64Array, most: float, share: FloatArray) -> FloatArray:
+    """What stands for shares of `most` in a design whose offset is that of `most`, on the grid, and at least `FIRST`.
+
+    A plan of a lower density has a smaller offset, and labels more near the top: with the offset of a higher one the
+    first e-folds would be the widest place.
+    """
+    rank = middle(ends)
+    own = share * (rank + offset(most)) / (rank + offset(most * share))
+    steps = np.floor(np.log2(np.minimum(own, 1)) * _STEPS + 1e-9) / _STEPS
+    return np.asarray(most * 2.0**steps)
 
 
 def _needed(precision: FloatArray, variance: FloatArray) -> FloatArray:

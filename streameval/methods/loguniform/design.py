@@ -56,6 +56,18 @@ class Blocks:
         """Ranks drawn, in expectation."""
         return round(float(np.sum(self.items * self.rate)))
 
+    def merged_from(self, size: int) -> Int64Array:
+        """Where larger blocks begin, each of `size` of these, or fewer at the end; the head stays as it is."""
+        return np.concatenate([[0], np.arange(1, self.ends.size, size)])
+
+    def merged(self, size: int) -> Blocks:
+        """The same in larger blocks, of as many labels."""
+        first = self.merged_from(size)
+        items = np.add.reduceat(self.items, first)
+        ends, rate = self.ends[np.append(first[1:], self.ends.size) - 1], np.add.reduceat(self.items * self.rate, first)
+        judged = None if self.judged is None else np.add.reduceat(self.items * self.judged, first) / items
+        return Blocks(ends, rate / items, judged)
+
 
 def blocks(n_items: int, first_c: float, c: float | FloatArray | None = None) -> Blocks:
     """Lay out the blocks of density `first_c`, to be drawn at density c, by default the same; of each, or of all.
@@ -66,29 +78,34 @@ def blocks(n_items: int, first_c: float, c: float | FloatArray | None = None) ->
     from streameval.kernels.jit import interpreted
     from streameval.kernels.martingale import fill_blocks
 
-    offset = max(0.0, min(OFFSET * first_c, first_c - LEAST_HEAD))
-    head, growth = max(1, int(first_c - offset)), max(BLOCK_LABELS / first_c, 1 / MAX_FOLD_BLOCKS)
+    before = float(offset(first_c))
+    head, growth = max(1, int(first_c - before)), max(BLOCK_LABELS / first_c, 1 / MAX_FOLD_BLOCKS)
     folds = math.log1p(n_items / (first_c + 1))
     guess = np.empty(int(min(n_items, 64 + 2 * first_c + 1.5 * folds / min(growth, 0.5))), np.int64)
     with interpreted(guess.size // 6):
-        count = fill_blocks(int(n_items), head, offset, growth, guess)
+        count = fill_blocks(int(n_items), head, before, growth, guess)
         if count > guess.size:
             guess = np.empty(count, np.int64)
-            fill_blocks(int(n_items), head, offset, growth, guess)
+            fill_blocks(int(n_items), head, before, growth, guess)
     ends = guess[:count].copy()
-    rate = np.minimum(1.0, (first_c if c is None else c) / (_middle(ends) + offset))
+    rate = np.minimum(1.0, (first_c if c is None else c) / (middle(ends) + before))
     rate[0] = 1.0
     return Blocks(ends, rate)
 
 
-def _middle(ends: Int64Array) -> FloatArray:
+def offset(c: float | FloatArray) -> FloatArray:
+    """What ranks are shifted by in the density c / (r + offset)."""
+    return np.asarray(np.maximum(0.0, np.minimum(OFFSET * c, c - LEAST_HEAD)))
+
+
+def middle(ends: Int64Array) -> FloatArray:
     """Rank in the middle of each block."""
     return np.asarray((np.concatenate([[0], ends[:-1]]) + ends + 1.0) / 2)
 
 
 def with_judged(design: Blocks, density: float) -> Blocks:
     """Let a judge answer for ranks drawn at a density of its own, and for all that people may label."""
-    return replace(design, judged=np.maximum(design.rate, np.minimum(1.0, density / _middle(design.ends))))
+    return replace(design, judged=np.maximum(design.rate, np.minimum(1.0, density / middle(design.ends))))
 
 
 def judged_density(design: Blocks, sample: int) -> float:

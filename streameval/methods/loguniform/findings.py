@@ -5,6 +5,7 @@ from __future__ import annotations
 from streameval.curve import Curve
 from streameval.methods import Sampled
 from streameval.methods.checks.monotonicity import warnings
+from streameval.types import Promise
 
 
 def findings(method: Sampled, curve: Curve, about: str) -> tuple[str, ...]:
@@ -22,10 +23,13 @@ def findings(method: Sampled, curve: Curve, about: str) -> tuple[str, ...]:
     if not curve.envelope.consistent:
         return method.contradicted("The band contradicts itself")
     return (
-        f"With probability {method.confidence:g}, {about} lies inside the bounds at every rank at once"
-        + (f" and at all {method.looks} looks" if method.looks > 1 else "")
-        + (f" and after each of {method.batches} batches" if method.batches > 1 else "")
-        + ", whatever the list.",
+        Promise(
+            method.confidence,
+            f"{about} lies inside the bounds at every rank at once"
+            + (f" and at all {method.looks} looks" if method.looks > 1 else "")
+            + (f" and after each of {method.batches} batches" if method.batches > 1 else "")
+            + ", whatever the list.",
+        ),
         *_judge_sentence(curve),
         *warnings(curve.diagnostics["assumptions"]),
     )

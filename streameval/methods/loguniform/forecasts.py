@@ -7,18 +7,28 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from streameval.errors import InputError
-from streameval.methods.loguniform.design import Blocks, blocks, half_width, judged_density, mixture, whole, with_judged
+from streameval.methods.loguniform.design import (
+    Blocks,
+    blocks,
+    closed,
+    half_width,
+    judged_density,
+    mixture,
+    whole,
+    with_judged,
+)
 from streameval.methods.loguniform.expected import expected_bounds
-from streameval.typing import FloatArray
+from streameval.typing import FloatArray, Int64Array
 
 LEAST_VARIANCE = 0.02  # of a label, where the precision that is planned for leaves less
-RUNS = 9, 15, 41  # simulated for a median: twice where to look, then what stands
+MERGED = 6  # blocks of the design in one of most runs
+ROUGH, FINE = 10_000, 80_000  # blocks that are simulated for a median, in all runs: where to look, then what stands
 
 
 @dataclass(frozen=True)
@@ -57,15 +67,11 @@ def variance(precision: float) -> float:
 
 
 def noise_free(design: Blocks, delta: float, of: Expected) -> float:
-    """Half-width where every block finds just what it is expected to."""
-    from streameval.kernels.martingale import bounds
-
+    """Half-width at the ends of blocks where each finds just what it is expected to."""
     width, judged, rate = design.phases
     items = (width * judged)[:, None] * of.share
     drawn = items * rate[:, None]
-    found = drawn * of.precision
-    at_ends = bounds(design.phases, items, drawn, (found, found), of.prior, (of.mixture(design), delta))
-    return half_width(design, (drawn.sum(axis=1), found.sum(axis=1)), at_ends)
+    return _reached(design, delta, of, (items, drawn, drawn * of.precision))[0]
 
 
 def median(design: Blocks, delta: float, precision: float) -> float:
@@ -87,26 +93,82 @@ def simulate(design: Blocks, delta: float, of: Expected, runs: int, seed: int = 
 
     Counts of blocks are drawn, which has the law of drawing ranks, so that any N is cheap.
     """
+    random, reached, missed = np.random.RandomState(seed), [], 0
+    for _ in range(runs):
+        items, drawn, counts = _draw(design, of, random)
+        y = np.cumsum((counts[2] + random.binomial(items - drawn, of.precision)).sum(axis=1))
+        _, width, (low, high) = _reached(design, delta, of, counts)
+        missed += bool(np.any((y < low) | (y > high)))
+        reached.append(width)
+    return np.array(reached), missed
+
+
+def simulated_median(design: Blocks, delta: float, of: Expected, effort: int) -> float:
+    """Median half-width of simulated runs, of which most are drawn in larger blocks and looked at only at their ends.
+
+    How much wider the widest place of all is, is seen in a few runs of the blocks themselves, whose counts are then
+    put together: about 1 %, and alike in all runs.
+
+    Args:
+        effort: Blocks to simulate.
+    """
+    random, larger = np.random.RandomState(0), design.merged(MERGED)
+    runs, wider = int(np.clip(effort / larger.ends.size, 9, 401)), []
+    for _ in range(1 + runs // 20):
+        counts = _draw(design, of, random)[2]
+        whole_width = _reached(design, delta, of, counts)[1]
+        together = [np.add.reduceat(one, design.merged_from(MERGED), axis=0) for one in counts]
+        wider.append(whole_width / max(_reached(larger, delta, of, together)[0], 1e-12))
+    ends = [_reached(larger, delta, of, _draw(larger, of, random)[2])[0] for _ in range(runs)]
+    return float(np.median(ends) * np.mean(wider))
+
+
+Counts = Sequence[FloatArray]
+"""Items that were judged, those of them that were drawn, and positives among these; shape (blocks, classes)."""
+
+
+def _draw(design: Blocks, of: Expected, random: np.random.RandomState) -> tuple[Int64Array, Int64Array, Counts]:
+    """Draw a list and its labels, block by block: all items of each class, those that were drawn, and the counts."""
+    items, left = np.empty((design.ends.size, of.share.size), np.int64), design.items
+    for g, share in enumerate(of.share[:-1] / np.cumsum(of.share[::-1])[::-1][:-1]):
+        items[:, g] = random.binomial(left, share)
+        left = left - items[:, g]
+    items[:, -1] = left
+    seen = items if design.judged is None else random.binomial(items, design.judged[:, None])
+    drawn = random.binomial(seen, design.phases[2][:, None])
+    found = random.binomial(drawn, of.precision)
+    return items, drawn, [one.astype(np.float64) for one in (seen, drawn, found)]
+
+
+def _reached(
+    design: Blocks, delta: float, of: Expected, counts: Counts
+) -> tuple[float, float, tuple[FloatArray, FloatArray]]:
+    """Largest half-width at the ends of blocks, that anywhere, and the bounds."""
     from streameval.kernels.martingale import bounds
 
-    random, mu, reached, missed = np.random.RandomState(seed), of.mixture(design), [], 0
-    for _ in range(runs):
-        items, left = np.empty((design.ends.size, of.share.size), np.int64), design.items
-        for g, share in enumerate(of.share[:-1] / np.cumsum(of.share[::-1])[::-1][:-1]):
-            items[:, g] = random.binomial(left, share)
-            left = left - items[:, g]
-        items[:, -1] = left
-        seen = items if design.judged is None else random.binomial(items, design.judged[:, None])
-        drawn = random.binomial(seen, design.phases[2][:, None])
-        found = random.binomial(drawn, of.precision)
-        y = np.cumsum((found + random.binomial(items - drawn, of.precision)).sum(axis=1))
-        one = found.astype(np.float64)
-        low, high = bounds(design.phases, seen.astype(np.float64), drawn.astype(np.float64), (one, one), of.prior,
-                           (mu, delta))  # fmt: skip
-        low, high = whole(design, low, high)
-        missed += bool(np.any((y < low) | (y > high)))
-        reached.append(half_width(design, (drawn.sum(axis=1) * 1.0, one.sum(axis=1)), (low, high)))
-    return np.array(reached), missed
+    seen, drawn, found = counts
+    at_ends = bounds(design.phases, seen, drawn, (found, found), of.prior, (of.mixture(design), delta))
+    at_ends = whole(design, *at_ends)
+    labels = drawn.sum(axis=1), found.sum(axis=1)
+    low, high = closed(design, labels, at_ends)
+    return float(((high - low) / np.maximum(high + low, 1e-9)).max()), half_width(design, labels, at_ends), at_ends
+
+
+def expected_width(
+    design: Blocks, planned: Blocks, delta: float, precision: float, accuracy: float | None, sample: int | None
+) -> float:
+    """Half-width that the median run reaches at some look or batch, with a judge or without.
+
+    Args:
+        planned: The design of the plan, which decides of which ranks a judge is asked.
+        accuracy, sample: Of a judge, None where there is none, and of how many items it is asked, None where of all.
+    """
+    if accuracy is None:
+        return median(design, delta, precision)
+    if sample is not None:
+        density = judged_density(planned, max(sample, planned.labels))
+        design = replace(design, judged=with_judged(planned, density).judged)
+    return min(1.0, simulated_median(design, delta, Expected.of(precision, accuracy), ROUGH))
 
 
 @functools.lru_cache(maxsize=64)  # every replicate of a simulation asks for the same plan
@@ -120,15 +182,19 @@ def smallest_c(
     if accuracy is None:
         return _least_density(n_items, alpha, guess, lambda c: median(blocks(n_items, c), delta, precision))
     of = Expected.of(precision, accuracy)
-    c = _least_density(n_items, alpha, guess, lambda c: noise_free(blocks(n_items, c), delta, of))
-    fall = noise_free(blocks(n_items, c), delta, of) / max(noise_free(blocks(n_items, 1.1 * c), delta, of), 1e-12)
+
+    def rough(c: float) -> float:
+        return noise_free(blocks(n_items, c).merged(MERGED), delta, of)
+
+    c = _least_density(n_items, alpha, guess, rough)
+    fall = rough(c) / max(rough(1.1 * c), 1e-12)
     power = float(np.clip(math.log(1.1) / max(math.log(fall), 1e-9), 1, 2))  # with a good judge widths fall faster
-    for runs in RUNS:  # with a good judge noise rules, and a formula would not do
+    for effort in (ROUGH, FINE):  # with a good judge noise rules, and a formula would not do
         design = blocks(n_items, c)
         if design.labels < n_items:
             if sample is not None:
                 design = with_judged(design, judged_density(design, max(sample, design.labels)))
-            c *= (float(np.median(simulate(design, delta, of, runs)[0])) / alpha) ** power
+            c *= (simulated_median(design, delta, of, effort) / alpha) ** power
     return min(c, 4.0 * max(2, n_items))
 
 

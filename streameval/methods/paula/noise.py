@@ -18,7 +18,7 @@ from streameval.curve.envelope import Points
 from streameval.methods.checks.dependence import dependence_test
 from streameval.methods.checks.monotonicity import p_text, rise_text
 from streameval.methods.paula.layout import Layout
-from streameval.types import Labels
+from streameval.types import Labels, Promise
 from streameval.typing import BoolArray, FloatArray, Int64Array
 
 ASSUMES_INDEPENDENT = (
@@ -139,6 +139,9 @@ def noise_findings(
     if not consistent:
         return ("The bounds contradict themselves: the labels are not independent, or their probability rises.",)
     return (
-        f"With probability {confidence:g}, {about} lies inside the bounds at every rank at once, if labels are "
-        "independent and the probability of a positive never rises; nothing in the labels contradicts that.",
+        Promise(
+            confidence,
+            f"{about} lies inside the bounds at every rank at once, if labels are independent and the probability of a "
+            "positive never rises; nothing in the labels contradicts that.",
+        ),
     )

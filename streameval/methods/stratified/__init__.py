@@ -31,7 +31,7 @@ from streameval.methods.checks.monotonicity import assumptions, warnings
 from streameval.methods.grid import EPSILON, HEAD, TAIL, Tail, parse_epsilon
 from streameval.methods.stratified.design import CANDIDATES, DEFAULT_EPSILON, Design, afforded, designed, radius_of
 from streameval.options import option
-from streameval.types import Labels, Plan
+from streameval.types import Labels, Plan, Promise
 from streameval.typing import FloatArray, Int64Array
 
 
@@ -160,9 +160,8 @@ class Stratified(Sampled):
     def _findings(self, curve: Curve, plan: Plan, about: str) -> tuple[str, ...]:
         if not curve.envelope.consistent:
             return self.contradicted("The band contradicts itself")
-        sentences = [
-            f"With probability {self.confidence:g}, {about} lies inside the bounds at every rank at once, whatever "
-            "the list."
+        sentences: list[str] = [
+            Promise(self.confidence, f"{about} lies inside the bounds at every rank at once, whatever the list.")
         ]
         below = curve.diagnostics["below_min_precision"]
         if below:

@@ -29,7 +29,7 @@ from streameval.methods.checks.monotonicity import assumptions, warnings
 from streameval.methods.uniform.intervals import Drawn, dkwm, hoeffding, hypergeometric
 from streameval.methods.uniform.sample_size import curve_sizes, point_sizes
 from streameval.options import option
-from streameval.types import Labels, Plan
+from streameval.types import Labels, Plan, Promise
 from streameval.typing import FloatArray, Int64Array
 
 Interval = Literal["hoeffding", "hypergeometric", "dkwm"]
@@ -195,15 +195,21 @@ class Uniform(Sampled):
             return self.contradicted("The bounds contradict themselves")
         if self.at is None:
             return (
-                f"With probability {self.confidence:g}, {about} lies inside the bounds at every rank at once, "
-                f"whatever the list ({self.interval} on a uniform sample).",
+                Promise(
+                    self.confidence,
+                    f"{about} lies inside the bounds at every rank at once, whatever the list ({self.interval} on a "
+                    "uniform sample).",
+                ),
                 *warnings(curve.diagnostics["assumptions"]),
             )
         found = curve.at([self.at])
         low, high = (found.column(f"precision_{side}")[0].as_py() for side in ("lower", "upper"))
         return (
-            f"With probability {self.confidence:g}, the precision of the first {self.at:,} lies between {low:.2%} and "
-            f"{high:.2%} ({self.interval} on {sample.drawn:,} uniform draws; of {about}).",
+            Promise(
+                self.confidence,
+                f"the precision of the first {self.at:,} lies between {low:.2%} and {high:.2%} ({self.interval} on "
+                f"{sample.drawn:,} uniform draws; of {about}).",
+            ),
         )
 
 

@@ -1,0 +1,209 @@
+"""A counter for every key of a long list, a pile of neighbouring keys at a time: its counters stay in a cache.
+
+One scan leaves two bytes an item, which of the 2^15 keys of its pile it has and its label, in memory or in a scratch
+file. Each pile is then counted by itself: nothing is sorted, and no counter is far from the processor.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+
+from streameval.counting.counters import Cells
+from streameval.counting.label_counts import TiedGroups, room
+from streameval.kernels import label_counts as kernels
+from streameval.kernels.label_counts import PILE_BITS
+from streameval.stores.scratch import ScratchFile
+from streameval.typing import AnyArray, Int64Array, UInt8Array, UInt32Array, UInt64Array
+
+WORD = np.dtype(np.uint16)
+_CELLS_PER_ITEM = 8  # at most: to look through counters that hold nothing takes longer than to sort, then
+_MOST_PILES = 1 << 17  # of all keys that 32 bits hold
+_MOST_WORDS = 1 << 22  # read at once
+
+
+@dataclass(frozen=True)
+class PiledRows:
+    """Some rows as words, pile by pile.
+
+    Attributes:
+        piles (uint32 array, shape (k,)): Those that hold some of the rows, ascending.
+        edges (uint32 array, shape (k + 1,)): Where each begins among the words, and their number.
+        words (uint16 array): See `kernels.label_counts.part_piles`.
+    """
+
+    piles: UInt32Array
+    edges: UInt32Array
+    words: AnyArray = field(repr=False)
+
+    def packed(self) -> bytes:
+        """All numbers as they are."""
+        count = np.array([self.piles.size], np.uint32)
+        return b"".join(one.tobytes() for one in (count, self.piles, self.edges, self.words))
+
+
+class OutsideError(Exception):
+    """A key that statistics rule out."""
+
+
+@dataclass(frozen=True)
+class Piles:
+    """Piles of cells."""
+
+    cells: Cells
+    word = WORD
+
+    @property
+    def count(self) -> int:
+        """Piles in all."""
+        return ((self.cells.count - 1) >> PILE_BITS) + 1
+
+    def suit(self, sample: Callable[[], UInt64Array], n_items: int) -> bool:
+        """Whether that many items are worth their counters, if their keys are like those of a sample."""
+        if self.count > _MOST_PILES or _CELLS_PER_ITEM * n_items < 1 << PILE_BITS:
+            return False
+        low, shift = self.cells.place
+        found = sample()
+        held = np.unique((found[found >= low] - low) >> (shift + np.uint64(PILE_BITS))).size
+        return held << PILE_BITS <= _CELLS_PER_ITEM * n_items
+
+    def split(self, keys: UInt64Array, labels: UInt8Array) -> PiledRows:
+        """Part some rows; raises `OutsideError` for a key that has no cell."""
+        edges, words = np.zeros(self.count + 1, np.uint32), np.empty(keys.size, WORD)
+        if not kernels.part_piles(keys, labels, self.cells.place, edges, words):
+            raise OutsideError
+        held = np.flatnonzero(edges[1:] > edges[:-1]).astype(np.uint32)
+        return PiledRows(held, np.append(edges[held], edges[-1]), words)
+
+    def unpacked(self, payload: bytes) -> PiledRows:
+        """What was packed."""
+        count = int(np.frombuffer(payload, np.uint32, 1)[0])
+        piles = np.frombuffer(payload, np.uint32, count, 4)
+        edges = np.frombuffer(payload, np.uint32, count + 1, 4 * (1 + count))
+        return PiledRows(piles, edges, np.frombuffer(payload, WORD, offset=8 * (1 + count)))
+
+
+class PiledWords:
+    """Words of many rows, in piles: `n_items` of them, in memory up to a limit of bytes, and beyond it in a file."""
+
+    def __init__(self, ranges: Piles, file: ScratchFile, memory: float, n_items: int) -> None:
+        self.ranges, self._file, self._lock = ranges, file, threading.Lock()
+        self._held: AnyArray = np.empty(int(min(n_items, memory // WORD.itemsize)), WORD)
+        self._used, self._kept = 0, list[tuple[int, UInt32Array, UInt32Array]]()
+        if self._held.size < n_items:
+            file.reserve(WORD.itemsize * (n_items - self._held.size))
+
+    def add(self, rows: PiledRows) -> None:
+        """Keep some rows, from any thread and in any order."""
+        with self._lock:
+            begin = self._used
+            fits = begin + rows.words.size <= self._held.size
+            self._used += rows.words.size if fits else 0
+        if fits:
+            self._held[begin : begin + rows.words.size] = rows.words
+        else:
+            begin = -1 - self._file.append(rows.words.data)
+        with self._lock:
+            self._kept.append((begin, rows.piles, rows.edges))
+
+    def counts(self) -> PileCounts:
+        """Count them, when all have come."""
+        sizes: Int64Array = np.zeros(self.ranges.count, np.int64)
+        for _, some, its_edges in self._kept:
+            sizes[some] += np.diff(its_edges)
+        piles = np.flatnonzero(sizes)
+        edges: UInt32Array = np.zeros((piles.size + 1, len(self._kept)), np.uint32)
+        for part, (_, some, its_edges) in enumerate(self._kept):
+            edges[1 + np.searchsorted(piles, some), part] = np.diff(its_edges)
+        np.cumsum(edges, axis=0, out=edges)
+        begin = np.array([begin for begin, _, _ in self._kept], np.int64)
+        return PileCounts(self.ranges.cells, (self._held, self._file), piles, sizes[piles], begin, edges)
+
+
+@dataclass(frozen=True)
+class PileCounts:
+    """Counters of piles; see `LabelCounts`.
+
+    Attributes:
+        words (pair): Words in memory, and a file of more.
+        piles, sizes (int64 arrays, shape (k,)): Piles that hold items, and how many.
+        begin (int64 array, shape (parts,)): Where the words of some rows begin in memory; below 0, their place in the
+            file taken from −1.
+        edges (uint32 array, shape (k + 1, parts)): Where each pile begins among these.
+    """
+
+    cells: Cells
+    words: tuple[AnyArray, ScratchFile] = field(repr=False)
+    piles: Int64Array = field(repr=False)
+    sizes: Int64Array = field(repr=False)
+    begin: Int64Array = field(repr=False)
+    edges: UInt32Array = field(repr=False)
+
+    @cached_property
+    def _runs(self) -> list[int]:
+        """Where the runs of neighbouring piles begin that are read at once; and the number of piles."""
+        cuts, rows = [0], 0
+        for at, size in enumerate(self.sizes.tolist()):
+            if at > cuts[-1] and rows + size > _MOST_WORDS:
+                cuts.append(at)
+                rows = 0
+            rows += size
+        return [*cuts, self.piles.size]
+
+    @property
+    def n_pieces(self) -> int:
+        """Runs of piles that are read at once."""
+        return len(self._runs) - 1
+
+    def piece(self, index: int) -> TiedGroups:
+        """Groups of one run."""
+        return self._groups(self._runs[index], self._runs[index + 1])
+
+    def between(self, first: int, last: int | None) -> TiedGroups:
+        """Groups from the one of a key up to, and without, that of another."""
+        low, shift = self.cells.low, self.cells.shift
+        own, end = (first - low) >> shift, self.cells.count if last is None else (last - low) >> shift
+        a, b = np.searchsorted(self.piles, [own >> PILE_BITS, ((end - 1) >> PILE_BITS) + 1]).tolist()
+        found = self._groups(a, b)
+        stop = found.key.size if last is None else np.searchsorted(found.key, np.uint64(last))
+        return found.cut(int(np.searchsorted(found.key, np.uint64(first))), int(stop))
+
+    def single(self, key: int) -> bool:
+        """Every cell is one score."""
+        return True
+
+    def _groups(self, first: int, last: int) -> TiedGroups:
+        """Groups of the piles `first` up to, and without, `last`, in `piles`: one long pile, or several short ones."""
+        sizes = self.sizes[first:last]
+        counts: AnyArray = np.zeros(2 << PILE_BITS, np.int64 if sizes.max(initial=0) >= 1 << 32 else np.uint32)
+        groups, held = room(int(np.minimum(sizes, 1 << PILE_BITS).sum()) + (1 << PILE_BITS)), 0
+        parts = list(self._words(first, last)) if last - first > 1 else []
+        for at in range(last - first):
+            for words, begin in parts or self._words(first, last):
+                kernels.count_words(words, begin[at], begin[at + 1], counts)
+            cell = int(self.piles[first + at]) << PILE_BITS
+            held = kernels.gather(counts, self.cells.place, cell, groups, held)
+            counts[:] = 0
+        return TiedGroups(*groups).cut(0, held)
+
+    def _words(self, first: int, last: int) -> Iterator[tuple[AnyArray, Int64Array]]:
+        """Words of some piles, and where each of these begins in each part of them: (last − first + 1, parts).
+
+        From the file they come a few million at a time.
+        """
+        held = self.begin >= 0
+        yield self.words[0], self.edges[first : last + 1, held] + self.begin[held]
+        edges, at = self.edges[first : last + 1, ~held].astype(np.int64), -1 - self.begin[~held]
+        sizes = edges[-1] - edges[0]
+        before = np.cumsum(sizes) - sizes
+        for own in np.split(np.arange(sizes.size), np.flatnonzero(np.diff(before // _MOST_WORDS)) + 1):
+            words: AnyArray = np.empty(int(sizes[own].sum()), WORD)
+            begin = before[own] - before[own[:1]]
+            places = at[own] + WORD.itemsize * edges[0, own]
+            for place, size, to in zip(places.tolist(), sizes[own].tolist(), begin.tolist(), strict=True):
+                words[to : to + size] = np.frombuffer(self.words[1].read(place, WORD.itemsize * size), WORD)
+            yield words, begin + edges[:, own] - edges[0, own]

@@ -1,0 +1,150 @@
+"""Rows of many rankings, parted by ranking: which part a row goes to, and which place among its ranking's rows.
+
+There are 2^b parts. A part is the b lowest bits of a ranking's number with those of a hash of the other bits added:
+however the numbers lie, parts are about equal, and those of one part differ in the other bits. Where rankings are
+numbered without large gaps, these bits are an index, and no table of hashes is needed to tell rankings apart.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from streameval.kernels.draw import mix64
+from streameval.kernels.jit import kernel
+from streameval.kernels.words import Words
+from streameval.typing import AnyArray, Int32Array, Int64Array, UInt8Array, UInt64Array
+
+NEVER = np.uint8(128)  # marks, in a label, an item that was never returned
+
+
+@kernel
+def parts_of(low: UInt64Array, salt: np.uint64, place: Int32Array, edges: Int64Array) -> None:
+    """Part rows by their ranking.
+
+    Args:
+        low: uint64 array, shape (n,).
+        salt: Other rankings share a part with another salt.
+        place (int32 array, shape (n,)): Receives the place of each row, part by part, each part in the order of rows.
+        edges (int64 array, shape (2^bits + 1,)): Zero; receives where each part begins; and n.
+    """
+    mask, bits = np.uint64(edges.size - 2), np.uint64(0)
+    while mask >> bits:
+        bits += np.uint64(1)
+    for i in range(low.size):
+        part = np.int64((low[i] ^ mix64((low[i] >> bits) ^ salt)) & mask)
+        place[i] = part
+        edges[part + 1] += 1
+    for p in range(edges.size - 1):
+        edges[p + 1] += edges[p]
+    following = edges[:-1].copy()
+    for i in range(low.size):
+        part = place[i]
+        place[i] = following[part]
+        following[part] += 1
+
+
+@kernel
+def put(values: AnyArray, place: Int32Array, out: AnyArray) -> None:
+    """Put every value in its place; `out` may be narrower than `values` where it holds them all."""
+    for i in range(values.size):
+        out[place[i]] = values[i]
+
+
+@kernel
+def gather(low: Words, high: UInt64Array, bits: int, which: Int32Array, first: Int32Array) -> int:
+    """Number the rankings that rows of a part belong to, by first appearance; returns how many there are.
+
+    Args:
+        low, high (arrays of shape (n,)): What names the ranking, uint32 or uint64; `high` is empty where `low` does.
+        bits: Lowest of `low` that the others tell, because all rows are of one part.
+        which (int32 array, shape (n,)): Receives the number of each row's ranking.
+        first (int32 array, shape (n,)): Receives the first row of each ranking.
+    """
+    if high.size == 0 and low.size > 0:
+        shift = np.uint64(bits)
+        begin = np.uint64(low.min()) >> shift
+        last = (np.uint64(low.max()) >> shift) - begin
+        if last < np.uint64(4 * low.size):
+            return _gather_dense(low, shift, begin, np.full(np.int64(last) + 1, -1, np.int32), which, first)
+    table, names = np.full(1 << 10, -1, np.int32), np.empty(1 << 9, low.dtype)  # names apart: they stay in the cache
+    count = 0
+    wide = high.size > 0
+    for i in range(low.size):
+        if i > 0 and low[i] == low[i - 1] and (not wide or high[i] == high[i - 1]):
+            which[i] = which[i - 1]
+            continue
+        mask = np.uint64(table.size - 1)
+        slot = mix64(np.uint64(low[i])) & mask
+        while True:
+            known = table[np.int64(slot)]
+            if known < 0:
+                table[np.int64(slot)] = count
+                names[count], first[count], which[i] = low[i], i, count
+                count += 1
+                break
+            if names[known] == low[i] and (not wide or high[first[known]] == high[i]):
+                which[i] = known
+                break
+            slot = (slot + np.uint64(1)) & mask
+        if count == names.size:
+            table, names = _grown(names)
+    return count
+
+
+@kernel
+def _gather_dense(
+    low: Words, shift: np.uint64, begin: np.uint64, known: Int32Array, which: Int32Array, first: Int32Array
+) -> int:
+    """Do as `gather` does, with room for every number that there may be."""
+    count = 0
+    for i in range(low.size):
+        at = np.int64((np.uint64(low[i]) >> shift) - begin)
+        if known[at] < 0:
+            known[at], first[count] = count, i
+            count += 1
+        which[i] = known[at]
+    return count
+
+
+@kernel
+def _grown(names: Words) -> tuple[Int32Array, Words]:
+    """Make room for twice as many names: while the table fits the cache it is fast."""
+    table, mask = np.full(4 * names.size, -1, np.int32), np.uint64(4 * names.size - 1)
+    for number in range(names.size):
+        slot = mix64(np.uint64(names[number])) & mask
+        while table[np.int64(slot)] >= 0:
+            slot = (slot + np.uint64(1)) & mask
+        table[np.int64(slot)] = number
+    more = np.empty(2 * names.size, names.dtype)
+    more[: names.size] = names
+    return table, more
+
+
+@kernel
+def place_rows(which: Int32Array, labels: UInt8Array, starts: Int64Array, missed: Int64Array) -> None:
+    """Bring rows of one ranking together.
+
+    Args:
+        which: See `gather`; receives the place of each row, by ranking, each ranking in the order of rows; behind them
+            all, by ranking too, the rows that are items which a list never returned.
+        labels (uint8 array, shape (n,)): Those marked `NEVER` are such items.
+        starts, missed (int64 arrays, shape (rankings + 1,)): Zero; receive where the rows of each ranking begin, and
+            where, among those never returned, theirs do.
+    """
+    for i in range(which.size):
+        if labels[i] & NEVER:
+            missed[which[i] + 1] += 1
+        else:
+            starts[which[i] + 1] += 1
+    for r in range(starts.size - 1):
+        starts[r + 1] += starts[r]
+        missed[r + 1] += missed[r]
+    place, late = starts[:-1].copy(), missed[:-1] + starts[-1]
+    for i in range(which.size):
+        r = which[i]
+        if labels[i] & NEVER:
+            which[i] = late[r]
+            late[r] += 1
+        else:
+            which[i] = place[r]
+            place[r] += 1

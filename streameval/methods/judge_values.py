@@ -1,0 +1,155 @@
+"""What a judge says, as it is stored, and the classes that its values are put into by thresholds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+import pyarrow as pa
+
+from streameval.errors import InputError
+from streameval.labelling.votes import BLANK, NEGATIVE, POSITIVE, SKIPPED
+from streameval.text import short
+from streameval.typing import AnyArray, BoolArray, FloatArray, Int64Array, UInt8Array
+
+MOST_CLASSES = 8  # the one of items without an answer among them
+
+
+@dataclass(frozen=True)
+class Judge:
+    """A judge's column and its classes.
+
+    Attributes:
+        column: Of the list, or of the answers for a sample: numbers in [0, 1], booleans, or the words that labels are
+            read by; null and NaN are none.
+        thresholds: Strictly increasing, inside (0, 1). A value is in the class of the last threshold that it reaches.
+
+    Raises:
+        InputError: Thresholds that are not such, or more of them than classes.
+    """
+
+    column: str
+    thresholds: tuple[float, ...] = (0.5,)
+
+    def __post_init__(self) -> None:
+        """Check the thresholds."""
+        edges = (0.0, *self.thresholds, 1.0)
+        if any(a >= b for a, b in pairwise(edges)):
+            shown = ",".join(f"{one:g}" for one in self.thresholds)
+            raise InputError(f"judge-classes are {shown}", "thresholds rise, inside (0, 1): 0.05,0.5,0.95")
+        if self.classes > MOST_CLASSES:
+            raise InputError(f"{self.classes} classes of a judge, one of items without an answer among them",
+                             f"at most {MOST_CLASSES}: each has to be learnt from labels")  # fmt: skip
+
+    @staticmethod
+    def of(column: str, classes: str | Sequence[float] | None) -> Judge:
+        """Read thresholds as typed: numbers with commas between them."""
+        if classes is None:
+            return Judge(column)
+        try:
+            parts = classes.split(",") if isinstance(classes, str) else classes
+            thresholds = tuple(float(one) for one in parts)
+        except ValueError:
+            raise InputError(f"judge-classes are '{classes}'", "give thresholds, as in 0.05,0.5,0.95") from None
+        return Judge(column, thresholds)
+
+    @property
+    def classes(self) -> int:
+        """How many there are; the last is of items without an answer."""
+        return len(self.thresholds) + 2
+
+    @property
+    def prior(self) -> FloatArray:
+        """What a class predicts before there are labels: its middle."""
+        edges = np.array([0.0, *self.thresholds, 1.0])
+        return np.append((edges[1:] + edges[:-1]) / 2, 0.5)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The classes in words."""
+        edges = ["0", *(f"{one:g}" for one in self.thresholds), "1"]
+        return (*(f"{a} to {b}" for a, b in pairwise(edges)), "no answer")
+
+    def codes(self, values: pa.ChunkedArray, place: str) -> UInt8Array:
+        """Class of each value; see `said`."""
+        return self.codes_of(self.said(values, place))
+
+    def codes_of(self, said: AnyArray) -> UInt8Array:
+        """Class of each number that `said` gives."""
+        found = np.zeros(said.size, np.uint8)
+        for least in self.thresholds:  # few: quicker than a search for each value
+            found += _reached(said, least)
+        found[_unanswered(said)] = self.classes - 1
+        return found
+
+    def counted(self, said: AnyArray, edges: Int64Array) -> Int64Array:
+        """How many of each class are between neighbouring edges: shape (edges − 1, classes)."""
+        reached = [~_unanswered(said), *(_reached(said, least) for least in self.thresholds)]
+        pairs = list(pairwise(edges.tolist()))
+        up = np.array([[np.count_nonzero(one[a:b]) for one in reached] for a, b in pairs], np.int64)
+        up = up.reshape(-1, len(reached))
+        return np.column_stack([up[:, :-1] - up[:, 1:], up[:, -1], np.diff(edges) - up[:, 0]])
+
+    def said(self, values: pa.ChunkedArray, place: str) -> AnyArray:
+        """What a judge says, as booleans or floats with NaN for no answer; nothing is copied where that is possible.
+
+        Raises:
+            InputError: Values that are no numbers or the words that labels are read by, or outside [0, 1]; `place` says
+                where they are.
+        """
+        kind, where = values.type, f"{place}: judge column '{self.column}'"
+        plain = kind.value_type if pa.types.is_dictionary(kind) else kind
+        if pa.types.is_string(plain) or pa.types.is_large_string(plain) or pa.types.is_string_view(plain):
+            return _spoken(values, where)
+        if not (pa.types.is_boolean(kind) or pa.types.is_integer(kind) or pa.types.is_floating(kind)):
+            raise InputError(f"{where} is {kind}", _UNDERSTOOD)
+        if values.null_count:
+            values = values.cast(pa.float64(), safe=False)  # null becomes NaN
+        said: AnyArray = values.combine_chunks().to_numpy(zero_copy_only=False)
+        odd = np.empty(0, np.int64)
+        if np.fmin.reduce(said, initial=0) < 0 or np.fmax.reduce(said, initial=1) > 1:
+            odd = np.flatnonzero((said < 0) | (said > 1))
+        if odd.size:
+            raise InputError(f"{where} has {said[odd[0]]:g} in row {odd[0]:,}", _UNDERSTOOD)
+        return said if said.dtype.kind == "f" else said.astype(np.bool_)
+
+
+_UNDERSTOOD = "a judge says yes or no, true or false, 1 or 0, or a probability"
+
+
+def _spoken(values: pa.ChunkedArray, where: str) -> FloatArray:
+    """Words as numbers: those by which labels are read, and numbers written as text."""
+    one = values.combine_chunks()
+    one = one if pa.types.is_dictionary(one.type) else one.dictionary_encode()
+    words = {
+        **dict.fromkeys(POSITIVE, 1.0),
+        **dict.fromkeys(NEGATIVE, 0.0),
+        **dict.fromkeys((*BLANK, *SKIPPED), np.nan),
+    }
+    own = one.indices.cast(pa.float64()).to_numpy(zero_copy_only=False)
+    meant = np.full(len(one.dictionary) + 1, np.nan)
+    for i, word in enumerate(one.dictionary.to_pylist()):
+        try:
+            meant[i] = words[said] if (said := str(word).strip().lower()) in words else float(said)
+        except ValueError:
+            meant[i] = np.inf
+    found: FloatArray = meant[np.where(np.isnan(own), -1, own).astype(np.int64)]
+    odd = np.flatnonzero((found < 0) | (found > 1))
+    if odd.size:
+        raise InputError(f"{where} has {short(str(one[int(odd[0])].as_py()))!r} in row {odd[0]:,}", _UNDERSTOOD)
+    return found
+
+
+def _reached(said: AnyArray, least: float) -> BoolArray:
+    """Which numbers are at least a threshold inside (0, 1); compared in their own precision, with the same result."""
+    if said.dtype == np.bool_:
+        return said
+    bound = said.dtype.type(least)
+    return np.asarray(said >= (bound if float(bound) >= least else np.nextafter(bound, said.dtype.type(1))))
+
+
+def _unanswered(said: AnyArray) -> BoolArray:
+    """Which numbers are none."""
+    return np.zeros(said.size, np.bool_) if said.dtype == np.bool_ else np.isnan(said)

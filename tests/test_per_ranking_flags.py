@@ -1,0 +1,110 @@
+"""No flag is passed over where it is given with --per: it does something, or it is refused by name."""
+
+import dataclasses
+import inspect
+from typing import get_type_hints
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv as csv
+import pyarrow.parquet as pq
+import pytest
+
+from streameval.cli import run
+from streameval.cli.commands.evaluate import evaluate
+from streameval.cli.commands.exact import exact
+from streameval.cli.commands.plan import plan
+
+GOES, REFUSED = "goes", "refused"
+# each flag with a value, and what becomes of it; those that go with --per have tests of their own
+COMMON = {"--score score": GOES, "--ascending --score score": GOES, "--file-order lexical": GOES, "--memory 1": GOES,
+          "--threads 1": GOES, "--verify off": GOES, "--where day>='1'": REFUSED, "--key id --score score": REFUSED,
+          "--json": GOES, "--log json": GOES, "--time-limit 60": GOES, "--dry-run": REFUSED}  # fmt: skip
+EXACT = {**COMMON, "--label label": GOES, "--labels x.csv": REFUSED, "--on id": REFUSED, "--misses 1": REFUSED,
+         "--tolerance 0.1": REFUSED, "--window 50": REFUSED, "--epsilon 0.1": REFUSED, "--out results": GOES,
+         "--publish there --out results": GOES, "--publish there": REFUSED, "--per query": GOES, "--at 1,3": GOES,
+         "--gain exponential": GOES, "--no-positives skip": GOES, "--item id": GOES, "--ties trec_eval --item id": GOES,
+         "--positives qrels.parquet": GOES, "--engine sparc": REFUSED, "--spark-remote sc://x": REFUSED}  # fmt: skip
+PLAN = {**COMMON, "--study new": GOES, "--per query": GOES, "--rankings 3": GOES, "--at 2": GOES,
+        "--confidence 0.9": GOES, "--seed 3": GOES, "--nan last --score score": REFUSED, "--method uniform": REFUSED,
+        "--by query": REFUSED,
+        "--judge label": REFUSED, "--judge-classes 0.5": REFUSED, "--cutoffs 1,5": GOES, "--adaptive": REFUSED,
+        "--alpha 0.1": REFUSED, "--assume independent": REFUSED, "--batches 2": REFUSED, "--budget 10": REFUSED,
+        "--claim pointwise": REFUSED, "--draw-by id": REFUSED, "--epsilon 0.1": REFUSED, "--half-width 0.1": REFUSED,
+        "--head 3": REFUSED, "--interval wilson": REFUSED, "--judge-accuracy 0.9": REFUSED, "--judge-sample 5": REFUSED,
+        "--label label": REFUSED, "--labels-more 5": REFUSED, "--labels-unseen-by-model yes": REFUSED,
+        "--looks 2": REFUSED, "--min-precision 0.5": REFUSED, "--on id": REFUSED, "--reuse x.csv": REFUSED,
+        "--second-batch 5": REFUSED, "--tail open": REFUSED, "--window 5": REFUSED, "--continue": REFUSED}  # fmt: skip
+EVALUATE = {"--labels done.csv": GOES, "--judge-labels x.csv": REFUSED, "--misses 2": REFUSED,
+            "--misses-from other": REFUSED, "--publish there": GOES, "--dry-run": REFUSED, "--label-error 0.1": REFUSED,
+            "--assume a2": REFUSED, "--on id": GOES, "--label label": GOES, "--annotator who": REFUSED,
+            "--time when": REFUSED, "--source kind": REFUSED, "--vote any": GOES, "--prefer done": GOES,
+            "--strict": GOES, "--json": GOES, "--log json": GOES, "--time-limit 60": GOES}  # fmt: skip
+
+
+def flags_of(command):
+    """Every flag of a command, as it is typed."""
+    found, hints = set(), get_type_hints(command)
+    for name, one in inspect.signature(command).parameters.items():
+        kind = hints[name]
+        if dataclasses.is_dataclass(kind):
+            found |= {field.name for field in dataclasses.fields(kind)}
+        elif one.kind is one.KEYWORD_ONLY:
+            found.add(name)
+    return {f"--{name.replace('_', '-')}" for name in found}
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path, monkeypatch):
+    """A list of rankings, and a study of some of them."""
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(1)
+    table = pa.table({"query": np.repeat(np.arange(20), 4), "id": np.arange(80), "score": rng.random(80),
+                      "label": (rng.random(80) < 0.4).astype(int)})  # fmt: skip
+    pq.write_table(table, "runs.parquet")
+    pq.write_table(pa.table({"query": [1], "label": [1]}), "qrels.parquet")
+
+
+def outcome(arguments, capsys):
+    capsys.readouterr()
+    status = run(arguments)
+    return status, capsys.readouterr().err
+
+
+@pytest.mark.parametrize("given", EXACT)
+def test_every_flag_of_exact(given, capsys):
+    rest = [] if given.startswith("--label ") else ["--label", "label"]
+    rest += [] if given.startswith("--per") else ["--per", "query"]
+    judge(["exact", "runs.parquet", *given.split(), *rest], given, EXACT[given], capsys)
+
+
+@pytest.mark.parametrize("given", PLAN)
+def test_every_flag_of_plan(given, capsys):
+    rest = {"--per": "query", "--study": "study", "--rankings": "5"}
+    rest = [one for pair in rest.items() for one in pair if not given.startswith(pair[0] + " ")]
+    judge(["plan", "runs.parquet", *given.split(), *rest], given, PLAN[given], capsys)
+
+
+@pytest.mark.parametrize("given", EVALUATE)
+def test_every_flag_of_evaluate(given, capsys):
+    assert run(["plan", "runs.parquet", "--study", "study", "--per", "query", "--rankings", "5"]) == 0
+    assert run(["select", "study", "--export", "tasks.csv"]) == 0
+    tasks = csv.read_csv("tasks.csv")
+    csv.write_csv(tasks.drop_columns("label").append_column("label", pa.array([1] * len(tasks))), "done.csv")
+    rest = [] if given.startswith("--labels") else ["--labels", "done.csv"]
+    judge(["evaluate", "study", *given.split(), *rest], given, EVALUATE[given], capsys)
+
+
+def judge(arguments, given, wanted, capsys):
+    status, said = outcome(arguments, capsys)
+    if wanted == GOES:
+        assert status == 0, said
+        return
+    assert (status, said.count("\n")) == (2, 1), said
+    words = given.split()[0][2:].replace("-", " ").split()
+    assert all(word in said.lower() for word in words), said
+
+
+@pytest.mark.parametrize(("command", "table"), [(exact, EXACT), (plan, PLAN), (evaluate, EVALUATE)])
+def test_no_flag_is_forgotten(command, table):
+    assert {given.split()[0].replace("--continue", "--second-batch") for given in table} == flags_of(command)
