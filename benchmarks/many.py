@@ -1,7 +1,8 @@
 """Many rankings evaluated exactly: seconds, CPU and peak memory, rows stored together and shuffled.
 
 Run `python -m benchmarks.many --rankings 1e6` for 10^8 rows in a folder of --data; `--peers` runs DuckDB (window
-functions) beside it, which computes six means where `exact` has twelve in three orders of ties. Each run is a process.
+functions) and Polars (streaming, sorted lists by group; and ranks of the positives alone) beside it, which compute six
+means in one order of ties where `exact` has twelve in three. Each run is a process; Polars takes the memory it likes.
 """
 
 from __future__ import annotations
@@ -45,6 +46,34 @@ print(connection.sql('''
     SELECT avg(coalesce(s / p, 0)), avg(coalesce(1 / first, 0)), avg(top / 10), avg(coalesce(top / p, 0)),
            avg(least(top, 1)), avg(dcg) FROM each''').fetchall())
 """
+_POLARS = """
+import polars as pl
+k, label = pl.int_range(1, pl.len() + 1, dtype=pl.Int32), pl.col("label").sort_by("score", descending=True)
+found = label.cast(pl.Int32).cum_sum()
+each = pl.scan_parquet("{folder}/*.parquet").group_by("query").agg(
+    p=pl.col("label").cast(pl.Int32).sum(), s=(found / k * label).sum(), first=label.arg_max() + 1,
+    top=label.head(10).cast(pl.Int32).sum(), dcg=(label / (k + 1).log(2)).head(10).sum())
+{means}
+"""
+_POLARS_RANKS = """
+import polars as pl
+rank = pl.col("score").rank("ordinal", descending=True).filter(pl.col("label") == 1).sort()
+each = pl.scan_parquet("{folder}/*.parquet").group_by("query").agg(p=pl.col("label").cast(pl.Int32).sum(), r=rank)
+r = pl.col("r").list.eval(pl.element().cast(pl.Float64))
+each = each.select("p", s=r.list.eval(pl.int_range(1, pl.len() + 1) / pl.element()).list.sum(), first=r.list.first(),
+                   top=r.list.eval(pl.element() <= 10).list.sum(),
+                   dcg=r.list.eval((pl.element() <= 10) / (pl.element() + 1).log(2)).list.sum())
+{means}
+"""
+_MEANS = """
+has = pl.col("p") > 0
+print(each.select(
+    pl.when(has).then(pl.col("s") / pl.col("p")).otherwise(0).mean(),
+    rr=pl.when(has).then(1 / pl.col("first")).otherwise(0).mean(), precision=(pl.col("top") / 10).mean(),
+    recall=pl.when(has).then(pl.col("top") / pl.col("p")).otherwise(0).mean(), success=(pl.col("top") > 0).mean(),
+    dcg=pl.col("dcg").mean()).collect(engine="streaming"))
+"""
+_PEERS = {"duckdb": _DUCKDB, "polars": _POLARS, "polars, ranks of positives": _POLARS_RANKS}
 
 
 def make(folder: Path, rankings: int, order: str) -> None:
@@ -73,8 +102,9 @@ def main() -> None:
     for order in ("together", "shuffled"):
         folder = options.data / f"many-{int(options.rankings)}-{order}"
         make(folder, int(options.rankings), order)
-        for name, body in (("streameval", _OURS), *([("duckdb", _DUCKDB)] if options.peers else [])):
-            code = _RUN.format(body=body.format(folder=str(folder), scratch=str(options.data / "duckdb")))
+        for name, body in (("streameval", _OURS), *(_PEERS.items() if options.peers else ())):
+            where = {"folder": str(folder), "scratch": str(options.data / "duckdb"), "means": _MEANS}
+            code = _RUN.format(body=body.format(**where))
             ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
             print(f"{name}, rows {order}: {ran.stderr.strip().splitlines()[-1]}", flush=True)
 

@@ -230,6 +230,7 @@ def test_bad_input_is_one_line(files, capsys):
     for arguments, says in [
         (["--judge-classes", "0.5,0.2"], "judge-classes are 0.5,0.2. Hint: thresholds rise"),
         (["--judge-classes", "x"], "judge-classes are 'x'"),
+        (["--judge-classes", "0.5,1.5"], "judge-classes are 0.5,1.5. Hint: thresholds rise, inside (0, 1)"),
         (["--judge-classes", ".1,.2,.3,.4,.5,.6,.7"], "9 classes of a judge"),
         (["--judge", "lllm"], "no column 'lllm'. Hint: did you mean 'llm'"),
         (["--judge", "item"], "row group 0: judge column 'item' has 'item 1' in row 0. Hint: a judge says yes or no"),

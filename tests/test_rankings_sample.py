@@ -1,6 +1,7 @@
 """Means over all rankings from labels of a few: the martingale against enumeration, and the journey."""
 
 import itertools
+import json
 import math
 import re
 
@@ -14,6 +15,7 @@ import streameval
 from streameval import InputError, RankingOptions, StudyError
 from streameval.cli import run
 from streameval.kernels.without_replacement import lower_bound, refused, stakes_for
+from streameval.study.rankings_sample import SAMPLE_FILES
 
 POPULATIONS = [(0, 0, 0, 1), (0, 0, 0, 0, 0.5, 1), (0, 1, 1, 1, 1), (0.2, 0.3, 0.9, 0.9, 1, 0), (0, 0, 0, 0, 0, 1)]
 
@@ -121,6 +123,24 @@ def test_the_journey(home, capsys):
     page = (home / "st" / "report.html").read_text()
     assert run(["report", "st"]) == 0
     assert (home / "st" / "report.html").read_text() == page
+
+
+def test_several_cutoffs_share_the_confidence_and_are_published(home, capsys):
+    plan = ["plan", "runs.parquet", "--study", "st", "--score", "score", "--per", "query", "--rankings", "90"]
+    assert run([*plan, "--at", "5", "--cutoffs", "1,6"]) == 2
+    assert "cutoffs go to 6, and the first 5 items of a ranking are labelled" in capsys.readouterr().err
+    assert run([*plan, "--at", "5", "--cutoffs", "1,5", "--seed", "1"]) == 0
+    assert "--cutoffs 1,5" in capsys.readouterr().out
+    assert run(["select", "st", "--export", "tasks.csv"]) == 0
+    labelled("tasks.csv", "done.csv")
+    assert run(["evaluate", "st", "--labels", "done.csv", "--publish", "there"]) == 0
+    rows = {(row["metric"], row["argument"]): row for row in pq.read_table("there/metrics.parquet").to_pylist()}
+    drawn = pq.read_table("st/rankings.parquet")
+    for k in ("1", "5"):
+        values = drawn.column(f"success_at_{k}_lower").to_numpy()
+        assert rows["mean_success_at", k]["lower"] == pytest.approx(lower_bound(values, 400.0, 0.05 / 16), abs=1e-12)
+    listed = {one["name"] for one in json.loads((home / "there" / "manifest.json").read_text())["files"]}
+    assert listed == {"plan.parquet", "plan.json", *SAMPLE_FILES}
 
 
 def test_the_first_items_are_those_of_each_ranking_by_score(home):

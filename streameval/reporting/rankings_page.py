@@ -211,7 +211,7 @@ def _sizes(found: RankingsEvaluation) -> str:
     last = max(found.summary["parameters"]["at"])
     metrics = [*_WHOLE, *(f"{name}_{last}" for name in _AT_LAST)]
     names = [f"mean_{name}" for name in metrics]
-    head = ["items", "rankings", "without a positive", *names]
+    head = ["items", "rankings", "no positive", *names]
     rows = [
         [_range(row["items_from"], row["items_to"]), f"{row['rankings']:,}", f"{row['without_positives']:,}",
          *(number(row[name]) for name in names)]
