@@ -232,7 +232,7 @@ def test_results_are_written_and_read_like_a_study(tmp_path):
     [
         ([0, 1, 2], "row 2: label 2 is not 0 or 1"),
         ([0, -1, 1], "row 1: label -1 is not 0 or 1"),
-        ([0, None, 1], "row 1: 1 labels are missing"),
+        ([0, None, 1], "row 1: 1 label missing"),
         ([0.0, 0.5, 1.0], r"row 1: label 0\.5 is not 0 or 1"),
         ([0.0, float("nan"), 1.0], "row 1: label nan is not 0 or 1"),
         (["a", "b", "c"], "is string, not 0/1"),

@@ -210,13 +210,13 @@ def test_means_with_and_without_rankings_that_have_no_positive(tmp_path):
 
 
 BAD = [
-    ({"q": [1, None]}, {}, "1 rows have no q"),
+    ({"q": [1, None]}, {}, "1 row without q (null"),
     ({"label": [0, -1]}, {}, "label -1 is no whole number from 0 to 127"),
     ({"label": [0, 128]}, {}, "label 128 is no whole number"),
     ({"label": [0.5, 1]}, {}, "label 0.5 is no whole number"),
-    ({"label": [None, 1]}, {}, "1 labels are missing"),
+    ({"label": [None, 1]}, {}, "1 label missing"),
     ({"score": [1.0, None]}, {}, "1 items have no score"),
-    ({"item": ["a", "a"]}, {"item": "item"}, "1 rankings hold an item more than once: 1 rows too many (first: q=1)"),
+    ({"item": ["a", "a"]}, {"item": "item"}, "1 ranking with an item more than once: 1 row too many (first: q=1)"),
     ({}, {"at": [0]}, "at is 0, below 1"),
     ({}, {"at": ["x"]}, "at is 'x', no whole number"),
     ({}, {"ties": "trec_eval"}, "trec_eval orders tied items by their names"),

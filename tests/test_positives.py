@@ -36,9 +36,9 @@ def test_the_command_says_how_many_were_left_out(tmp_path, capsys):
     assert run([*arguments, "--item", "doc"]) == 0
     assert "3 rows of the table of positives were left out" in " ".join(capsys.readouterr().out.split())
     assert run(arguments) == 2
-    assert "1 labels are 0" in capsys.readouterr().err
+    assert "1 row of grade 0" in capsys.readouterr().err
     assert run([*arguments[:-2], "--tolerance", "0.1"]) == 2
-    assert "--tolerance is for one ranking" in capsys.readouterr().err
+    assert "--per does not go with --tolerance" in capsys.readouterr().err
     assert run([*arguments[:2], "--label", "label", "--gain", "exponential"]) == 2
     assert "--gain is of many rankings, and goes with --per" in capsys.readouterr().err
 

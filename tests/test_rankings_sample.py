@@ -56,9 +56,11 @@ def test_the_bound_rises_in_every_draw_so_that_missing_labels_only_widen():
         assert lower_bound(lowered, size, 0.05) <= lower_bound(drawn, size, 0.05) + 1e-12
 
 
-def test_bounds_hold_on_skewed_populations_where_the_normal_interval_does_not():
+@pytest.mark.parametrize("nearly_all", [0, 1])
+def test_bounds_hold_on_skewed_populations_where_the_normal_interval_does_not(nearly_all):
     rng, size, n, delta, runs = np.random.default_rng(11), 20_000, 300, 0.1, 250
     population = np.where(rng.random(size) < 0.004, rng.random(size), 0.0)
+    population = 1 - population if nearly_all else population
     mean, missed, normal = population.mean(), 0, 0
     for _ in range(runs):
         drawn = population[rng.choice(size, n, replace=False)]

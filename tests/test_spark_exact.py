@@ -141,7 +141,7 @@ def test_a_list_in_no_order_is_not_read_elsewhere_to_find_that_out(tmp_path):
     assert "a counter" in evaluated(folder, "sorted by row group", Refusing()).summary["how"]
 
 
-@pytest.mark.parametrize(("at", "label", "said"), [(640, None, "labels are missing"), (1, 2, "label 2 is not 0 or 1")])
+@pytest.mark.parametrize(("at", "label", "said"), [(640, None, "label missing"), (1, 2, "label 2 is not 0 or 1")])
 @pytest.mark.parametrize("way", ["stored", "sorted", "whole numbers", "64 bits"])
 def test_a_label_that_cannot_be_used_is_named_as_here(way, at, label, said, tmp_path):
     folder = write(tmp_path / "list", way)

@@ -13,6 +13,16 @@ from streameval.cli.ranking import ManyFlags, ScoredFlags
 from streameval.errors import InputError
 from streameval.queries.options import PerRanking
 
+# what to do where a flag of one ranking is given
+_INSTEAD = {
+    "--labels": "labels are a column of the list (--label)",
+    "--on": "labels are a column of the list (--label)",
+    "--misses": "positives that were never returned are a table (--positives)",
+    "--tolerance": "leave it out: no mean is counted in bins",
+    "--window": "leave it out: windows slide over the ranks of one ranking",
+    "--epsilon": "leave it out: it is of --window, which slides over the ranks of one ranking",
+}
+
 
 def exact_per(
     ranking: Sequence[str],
@@ -35,8 +45,8 @@ def exact_per(
         raise InputError(f"--{own[0].replace('_', '-')} is of many rankings, and goes with --per",
                          "name the columns of a ranking with --per")  # fmt: skip
     if strangers:
-        raise InputError(f"{', '.join(strangers)} is for one ranking, and does not go with --per",
-                         "labels are a column of the list, positives that were never returned a table (--positives)"
+        raise InputError(f"--per does not go with {', '.join(strangers)}, for one ranking",
+                         "; ".join(dict.fromkeys(_INSTEAD.get(flag, "leave it out") for flag in strangers))
                          )  # fmt: skip
     from streameval.reporting.rankings_page import claim_sentence, headline
     from streameval.study.rankings_files import FILES

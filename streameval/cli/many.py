@@ -17,6 +17,20 @@ from streameval.text import number_of
 if TYPE_CHECKING:
     from streameval.types import Plan
 
+_PARAMETERS = ("rankings", "at", "cutoffs", "confidence")
+_REASONS = {
+    "--by": "bounds are on means over all rankings, and not of slices yet",
+    "--judge": "bounds on means use no judge yet",
+    "--judge-classes": "bounds on means use no judge yet",
+}
+
+
+def refuse_with_per(flags: Sequence[str]) -> None:
+    """Refuse flags of `plan` that have no part in drawing rankings; the hint is the reason, where there is one."""
+    if flags:
+        reasons = dict.fromkeys(_REASONS.get(flag, "leave it out") for flag in flags)
+        raise InputError(f"--per draws rankings, and does not go with {', '.join(flags)}", "; ".join(reasons))
+
 
 def plan_per(
     ranking: Sequence[str],
@@ -31,9 +45,9 @@ def plan_per(
     from streameval.verbs.plan_rankings import plan_rankings
 
     per, seed = drawing
-    if strangers := sorted(set(parameters) - {"at", "confidence", "rankings", "cutoffs"}):
+    if strangers := sorted(set(parameters) - set(_PARAMETERS)):
         raise InputError(f"--per draws rankings, and --{strangers[0].replace('_', '-')} has no meaning there",
-                         "it goes with --rankings, --at and --confidence")  # fmt: skip
+                         f"`plan --per` goes with {', '.join(f'--{name}' for name in _PARAMETERS)}")  # fmt: skip
     with stage("plan", output) as told:
         with progress("rows", output) as bar:
             made = plan_rankings(

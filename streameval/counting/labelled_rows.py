@@ -21,6 +21,7 @@ from streameval.errors import InputError, did_you_mean
 from streameval.order.scores import Keys, ScoreOrder
 from streameval.rankings.ranking import Ranking
 from streameval.rows.units import Unit
+from streameval.text import number_of
 from streameval.typing import AnyArray, UInt8Array, UInt64Array
 
 T = TypeVar("T")
@@ -200,13 +201,13 @@ def label_numbers(column: pa.ChunkedArray, name: str, place: str, wanted: str) -
     """Labels as numbers, booleans as bytes; an `InputError` where one is missing, or the column is of another type."""
     if column.null_count:
         row = int(np.argmax(column.is_null().to_numpy()))
-        raise InputError(f"{place}, row {row:,}: {column.null_count:,} labels are missing",
+        raise InputError(f"{place}, row {row:,}: {number_of(column.null_count, 'label')} missing",
                          "an exact evaluation needs the label of every item")  # fmt: skip
     kind = column.type
     if pa.types.is_boolean(kind):
         return np.asarray(column.cast(pa.uint8()).to_numpy(), dtype=np.uint8)
     if not (pa.types.is_integer(kind) or pa.types.is_floating(kind)):
-        raise InputError(f"{place}: column '{name}' is {kind}, {wanted}")
+        raise InputError(f"{place}: column '{name}' is {kind}, {wanted}", "store labels as numbers or booleans")
     values: AnyArray = column.to_numpy()
     return values
 

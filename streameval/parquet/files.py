@@ -18,6 +18,7 @@ _SUFFIXES = (".parquet", ".pq", ".parq")
 _GLOB = re.compile(r"[*?\[]")
 _HIVE = re.compile(r"([^=/]+)=([^/]*)")
 HIVE_NULL = "__HIVE_DEFAULT_PARTITION__"
+_MISSING = "check the spelling; a path that begins with no / starts at the current folder"
 
 
 @dataclass(frozen=True)
@@ -76,7 +77,7 @@ def _expand(source: str, file_order: str | None) -> list[DataFile]:
         return _matching(path, file_order)
     if os.path.exists(path):
         raise InputError(f"{source}: not a file", "copy what a pipe or a device gives to a file first")
-    raise InputError(f"{source}: no such file or folder")
+    raise InputError(f"{source}: no such file or folder", _MISSING)
 
 
 def _objects(path: str, file_order: str | None) -> list[DataFile]:
@@ -87,7 +88,7 @@ def _objects(path: str, file_order: str | None) -> list[DataFile]:
     if kind == "file":
         return [DataFile(path, path.rsplit("/", 1)[1], _hive_keys(path.rsplit("/", 1)[0]))]
     if kind == "nothing" and not _GLOB.search(path):
-        raise InputError(f"{path}: no such file or folder")
+        raise InputError(f"{path}: no such file or folder", "check the spelling")
     root = path if kind == "folder" else _GLOB.split(path, maxsplit=1)[0].rsplit("/", 1)[0]
     names = [one.removeprefix(f"{root}/") for one in walk(root)]
     for name in names:

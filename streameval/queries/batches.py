@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from streameval.counting.labelled_rows import LabelledRows, label_numbers
 from streameval.errors import InputError, did_you_mean
@@ -21,6 +22,7 @@ from streameval.queries.options import PerRanking
 from streameval.rankings.ranking import Ranking
 from streameval.rows.options import RankingOptions
 from streameval.rows.units import Unit
+from streameval.text import number_of
 from streameval.typing import Int32Array, Int64Array, UInt8Array, UInt64Array
 
 _SECOND_SEED = SEED ^ np.uint64(0x5851F42D4C957F2D)
@@ -153,8 +155,7 @@ class ManyRows:
         low, high = self.identities(table.select(list(per)), unit.place)
         items = NOTHING
         if item is not None:
-            if table.column(item).null_count:
-                raise InputError(f"{unit.place}: {table.column(item).null_count:,} items have no {item} (null)")
+            refuse_nameless(table.select([item]), unit.place, "every row names its item, or leave --item out")
             items = key_hashes(table.select([item]))
         labels = grades(unit.read([self.rows.label]).column(0), self.rows.label, unit.place)
         if self.ungraded and labels.size and labels.max() > 1:
@@ -200,10 +201,7 @@ class ManyRows:
 
     def identities(self, names: pa.Table, place: str) -> tuple[UInt64Array, UInt64Array]:
         """What tells the rankings of rows apart; see `Batch`."""
-        for name in names.column_names:
-            if names.column(name).null_count:
-                raise InputError(f"{place}: {names.column(name).null_count:,} rows have no {name} (null)",
-                                 "every row belongs to a ranking")  # fmt: skip
+        refuse_nameless(names, place, "every row belongs to a ranking")
         if self.whole:
             return names.column(0).cast(self.names.types[0]).to_numpy().astype(np.int64).view(np.uint64), NOTHING
         return key_hashes(names), key_hashes(names, _SECOND_SEED)
@@ -227,6 +225,16 @@ def _refuse_unused(options: RankingOptions) -> None:
                          "leave it out, and give such items the lowest score")  # fmt: skip
 
 
+def refuse_nameless(names: pa.Table, place: str, hint: str) -> None:
+    """Refuse (`InputError`) rows without a name: null, or NaN, which is equal to nothing."""
+    for name, column in zip(names.column_names, names.columns, strict=True):
+        real = pa.types.is_floating(plain_type(column.type))
+        missing = pc.sum(column.is_null(nan_is_null=True)).as_py() if real else column.null_count
+        if missing:
+            what = "null or NaN" if real else "null"
+            raise InputError(f"{place}: {number_of(missing, 'row')} without {name} ({what})", hint)
+
+
 def grades(column: pa.ChunkedArray, name: str, place: str) -> UInt8Array:
     """Labels as whole numbers below `GRADES`; an `InputError` names the place of the first that is none."""
     values = label_numbers(column, name, place, "no number and no boolean")
@@ -236,7 +244,7 @@ def grades(column: pa.ChunkedArray, name: str, place: str) -> UInt8Array:
     if np.any(odd):
         row = int(np.argmax(odd))
         raise InputError(f"{place}, row {row:,}: label {values[row]} is no whole number from 0 to {GRADES - 1}",
-                         f"{int(odd.sum()):,} rows here have such labels")  # fmt: skip
+                         f"rows with such labels here: {int(odd.sum()):,}")  # fmt: skip
     return narrow
 
 

@@ -19,6 +19,7 @@ from streameval.queries.batches import ManyRows
 from streameval.queries.options import PerRanking
 from streameval.rankings.ranking import Ranking
 from streameval.rows.units import Unit
+from streameval.text import number_of
 from streameval.typing import Int64Array, UInt64Array
 
 _STREAM = np.uint64(0x72616E6B696E6773)  # "rankings": no other draw of the same seed is alike
@@ -75,7 +76,7 @@ def draw_rankings(
             progress(done, total)
         known = np.unique(np.concatenate([known, *waiting]))
         if known.size < count:
-            raise InputError(f"the list holds {known.size:,} rankings, and {count:,} were to be drawn",
+            raise InputError(f"the list holds {number_of(known.size, 'ranking')}, and {count:,} were to be drawn",
                              f"--rankings {known.size} labels the first items of all")  # fmt: skip
         chosen = _drawn(known, count, np.uint64(seed))
         top = _Top(chosen, items)

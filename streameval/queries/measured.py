@@ -17,6 +17,7 @@ from streameval.kernels.tied_items import EXPECTED
 from streameval.kernels.words import Words
 from streameval.queries.batches import Batch, ManyRows
 from streameval.queries.sums import Sums
+from streameval.text import number_of
 from streameval.typing import FloatArray, Int64Array, UInt8Array, UInt64Array
 
 MOST = 1 << 15  # rankings measured at once
@@ -184,7 +185,8 @@ class Measure:
             name = ", ".join(f"{per}={column[first]}" for per, column in zip(options.per, rankings.names, strict=True))
             more = " and more" if many < rankings.starts.size - 1 else ""
             raise InputError(
-                f"{many:,} rankings{more} hold an item more than once: {rows:,} rows too many (first: {name})",
+                f"{number_of(many, 'ranking')}{more} with an item more than once: {number_of(rows, 'row')} too many "
+                f"(first: {name})",
                 f"one score for each {options.item} of a ranking",
             )
 

@@ -11,11 +11,12 @@ import pyarrow as pa
 from streameval.errors import InputError, NoRowsError, did_you_mean
 from streameval.kernels.parting import NEVER
 from streameval.order.tie_hashes import key_hashes
-from streameval.queries.batches import NOTHING, Batch, ManyRows, grades, plain_type
+from streameval.queries.batches import NOTHING, Batch, ManyRows, grades, plain_type, refuse_nameless
 from streameval.rankings import open_ranking
 from streameval.rankings.ranking import Ranking
 from streameval.rows.options import RankingOptions
 from streameval.rows.units import Unit
+from streameval.text import number_of
 from streameval.typing import BoolArray, Int32Array, UInt64Array
 
 _PLACE = "the table of positives"
@@ -68,13 +69,12 @@ def _read(rows: ManyRows, unit: Unit, kinds: list[pa.Field], graded: bool) -> Ba
     named = len(kinds) > len(rows.names)
     if named:
         item = table.select([str(rows.options.item)])
-        if item.column(0).null_count:
-            raise InputError(f"{unit.place}: {item.column(0).null_count:,} rows have no {rows.options.item} (null)")
+        refuse_nameless(item, unit.place, "every positive names its item, or leave the column out")
         items = key_hashes(item)
     elif rows.options.item is not None:
         items = np.zeros(unit.rows, np.uint64)
     if not named and np.any(grade == 0):
-        raise InputError(f"{unit.place}: {int(np.sum(grade == 0)):,} labels are 0",
+        raise InputError(f"{unit.place}: {number_of(int(np.sum(grade == 0)), 'row')} of grade 0",
                          "leave them out, or name the items with --item: they are passed over then")  # fmt: skip
     carried = {name: table.column(name) if name in rows.names.names else pa.array([""] * unit.rows, pa.large_string())
                for name in rows.carried}  # fmt: skip

@@ -44,7 +44,7 @@ class PerRanking:
         for name in ("per", "at"):
             object.__setattr__(self, name, listed(getattr(self, name)))
         if len(set(self.per)) < len(self.per):
-            raise InputError(f"per names a column twice: {', '.join(self.per)}")
+            raise InputError(f"per names a column twice: {', '.join(self.per)}", "name each once")
         if self.ties == "trec_eval" and self.item is None:
             raise InputError("trec_eval orders tied items by their names", "name their column with --item COL")
         _ = self.cutoffs

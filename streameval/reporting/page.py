@@ -178,7 +178,7 @@ def _details(study: Shown, several: bool) -> str:
         *study.evaluation.curve.findings,
     )
     parts += [f"<p>{_text(sentence)}</p>" for sentence in said if sentence]
-    parts += [tables.assumptions(study), "<h2>Labels</h2>", tables.account(study)]
+    parts += [tables.assumptions(study), "<h2>Labels</h2>", tables.account(study.evaluation.summary["account"])]
     if study.items is not None:
         parts += ["<h2>Items</h2>", tables.items(study.items, study.evaluation)]
     return "".join([*parts, "<h2>Provenance</h2>", tables.provenance(study)])

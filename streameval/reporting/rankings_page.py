@@ -8,7 +8,7 @@ from importlib import resources
 from typing import Any
 
 from streameval.reporting.charts import POLICY
-from streameval.reporting.tables import table
+from streameval.reporting.tables import account, table
 from streameval.study.rankings_files import RankingsEvaluation
 from streameval.study.rankings_sample import RankingsSample
 from streameval.text import number_of, printable
@@ -50,7 +50,7 @@ def render_sample(name: str, found: RankingsSample) -> str:
         table(head, cells),
         f"<p class='soft'>{_text(NORMAL)} {_text(UNKNOWN)}</p>",
         "<h2>Labels</h2>",
-        table(["", ""], [[key, f"{value:,}"] for key, value in found.summary["account"].items()]),
+        account(found.summary["account"]),
         "<h2>Provenance</h2>",
         _provenance(found.summary),
     ]
@@ -72,8 +72,8 @@ def sample_sentence(summary: Any) -> str:
 
 
 NORMAL = (
-    "The normal interval is that of each mean alone, and an approximation: where most rankings are 0 it misses far "
-    "more often than it says."
+    "The normal interval is that of each mean alone, and an approximation: where nearly all rankings are 0, or nearly "
+    "all are 1, it misses far more often than it says, and where all drawn rankings are alike its width is 0."
 )
 UNKNOWN = (
     "Average precision, recall and nDCG depend on items below the first k, of which these labels say nothing: they are "

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -117,9 +117,8 @@ def _share(value: float | None) -> str:
     return "?" if value is None else f"{value:.3f}"
 
 
-def account(study: Shown) -> str:
+def account(counts: Mapping[str, int]) -> str:
     """Every label that came in, and what became of it."""
-    counts = study.evaluation.summary["account"]
     rows = [(key.replace("_", " "), f"{value:,}") for key, value in counts.items() if value or key in _ALWAYS]
     return table(("labels", "number"), rows, label="Labels")
 

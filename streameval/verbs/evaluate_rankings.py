@@ -62,7 +62,12 @@ def evaluate_rankings(
             "rankings": plan.notes["rankings"],
             "n_items": plan.n_items,
             "parameters": dict(plan.parameters),
-            "ranking": {**plan.ranking, "score": plan.notes["score"], "ascending": plan.notes["ascending"]},
+            "ranking": {
+                **plan.ranking,
+                "order": "stored" if plan.notes["score"] is None else "score",
+                "score": plan.notes["score"],
+                "ascending": plan.notes["ascending"],
+            },
             "vote": str(vote_rule(judging.vote)),
             "prefer": list(judging.prefer),
             "label_error": 0.0,

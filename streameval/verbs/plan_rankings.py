@@ -72,6 +72,7 @@ def plan_rankings(
     opened.rows.check_unchanged()
     # items are found where they are stored: to open the list again needs no score
     stored = open_ranking(ranking, replace(asked, score=None, ascending=False, key=(), nan="refuse"))
+    description = stored.description() if asked.score is None else {**stored.description(), "order": "score"}
     notes = {
         "per": list(names),
         "rankings": drawn.total,
@@ -80,7 +81,7 @@ def plan_rankings(
         "ascending": asked.ascending,
     }
     made = Plan(
-        method.name, vars(method), opened.n_items, chosen, plan_table(drawn), stored.description(), notes,
+        method.name, vars(method), opened.n_items, chosen, plan_table(drawn), description, notes,
         stored.location(),
     )  # fmt: skip
     save_unless_planned(folder, before, made)

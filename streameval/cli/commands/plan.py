@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from streameval.cli.batch import Batch, job, record, stage
 from streameval.cli.forecasts import lines_of, of_plan, rehearsed
-from streameval.cli.many import plan_per
+from streameval.cli.many import plan_per, refuse_with_per
 from streameval.cli.methods import MethodFlags, MethodName
 from streameval.cli.options import Whole
 from streameval.cli.output import Output, progress
@@ -88,8 +88,7 @@ def plan(
         }
         others["continue"] = others.pop("second_batch", None)  # fmt: skip
         drawn = {name: given for name, given in (("rankings", rankings), ("cutoffs", cutoffs)) if given is not None}
-        if strangers := [f"--{name.replace('_', '-')}" for name, given in others.items() if given]:
-            raise InputError(f"--per draws rankings, and does not go with {', '.join(strangers)}", "leave it out")
+        refuse_with_per([f"--{name.replace('_', '-')}" for name, given in others.items() if given])
         plan_per(ranking, study, (per, seed), {**parameters.given(), **drawn}, flags, output)
         return
     judged = {"judge": judge, "judge_classes": judge_classes}

@@ -1,0 +1,118 @@
+"""What is said of many rankings where something is refused, and in the report of those that were drawn."""
+
+import json
+import re
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv as csv
+import pyarrow.parquet as pq
+import pytest
+
+from streameval.cli import run
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path, monkeypatch):
+    """A list of 20 rankings, with columns that can name nothing."""
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(1)
+    pq.write_table(
+        pa.table({"query": np.repeat(np.arange(20), 4), "id": np.arange(80), "score": rng.random(80),
+                  "label": (rng.random(80) < 0.4).astype(int), "text": ["1"] * 80, "list": [[1]] * 80,
+                  "float": [1.0, float("nan"), None, float("nan")] + [2.0] * 76, "half": [None] + [1] * 79}),
+        "runs.parquet",
+    )  # fmt: skip
+
+
+def refused(capsys, *arguments):
+    """What a refused command says, in one line."""
+    capsys.readouterr()
+    assert run([*arguments]) == 2
+    said = capsys.readouterr().err
+    assert said.count("\n") == 1
+    return said
+
+
+@pytest.mark.parametrize(
+    ("given", "said", "hint"),
+    [
+        ("--per float", "row group 0: 3 rows without float (null or NaN)", "every row belongs to a ranking"),
+        ("--per half", "row group 0: 1 row without half (null)", "every row belongs to a ranking"),
+        ("--per list", "column 'list' is list<element: int64>. Hint", "names and keys are integers, floats or strings"),
+        ("--per query --item half", "1 row without half (null)", "every row names its item, or leave --item out"),
+        ("--per query --item float", "3 rows without float (null or NaN)", "leave --item out"),
+        ("--per query,query", "names a column twice", "name each once"),
+        ("--per query --item text", "20 rankings with an item more than once", "one score for each text"),
+        ("--per query --positives missing.parquet", "missing.parquet: no such file", "check the spelling"),
+        ("--per query --window 5", "does not go with --window", "windows slide over the ranks of one ranking"),
+        ("--per query --epsilon 0.1", "does not go with --epsilon", "it is of --window"),
+        ("--per query --tolerance 0.1", "does not go with --tolerance", "leave it out"),
+        ("--per query --misses 2", "does not go with --misses", "a table (--positives)"),
+        ("--per query --labels x.csv --on id", "with --labels, --on", "labels are a column of the list (--label)\n"),
+    ],
+)
+def test_refusals_of_exact_say_what_helps(given, said, hint, capsys):
+    told = refused(capsys, "exact", "runs.parquet", "--label", "label", *given.split())
+    assert said in told
+    assert hint in told.split("Hint: ")[1]
+
+
+@pytest.mark.parametrize(("label", "said"), [("text", "labels as numbers"), ("half", "1 label missing")])
+def test_labels_that_cannot_be_used(label, said, capsys):
+    assert said in refused(capsys, "exact", "runs.parquet", "--label", label, "--per", "query")
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ("--per query --batches 2", "`plan --per` goes with --rankings, --at, --cutoffs, --confidence\n"),
+        ("--per query --judge label", "bounds on means use no judge yet\n"),
+        ("--per query --by text", "bounds are on means over all rankings, and not of slices yet\n"),
+        ("--per float", "3 rows without float (null or NaN)"),
+        ("--per text", "the list holds 1 ranking, and 1,000 were to be drawn"),
+    ],
+)
+def test_refusals_of_plan_say_why(given, said, capsys):
+    assert said in refused(capsys, "plan", "runs.parquet", "--study", "study", *given.split())
+
+
+@pytest.fixture
+def evaluated():
+    """Evaluate drawn rankings whose items are all positive; the page and the evaluation."""
+
+    def evaluate(*flags):
+        plan = ["plan", "runs.parquet", "--study", "study", "--per", "query", "--rankings", "5", "--at", "2"]
+        assert run([*plan, *flags]) == 0
+        assert run(["select", "study", "--export", "tasks.csv"]) == 0
+        tasks = csv.read_csv("tasks.csv")
+        csv.write_csv(tasks.drop_columns("label").append_column("label", pa.array([1] * len(tasks))), "done.csv")
+        assert run(["evaluate", "study", "--labels", "done.csv"]) == 0
+        return Path("study/report.html").read_text(), json.loads(Path("study/evaluation.json").read_text())
+
+    return evaluate
+
+
+@pytest.mark.parametrize(("flags", "order"), [((), "stored"), (("--score", "score"), "score")])
+def test_the_order_of_the_rankings_is_told_as_it_was(flags, order, evaluated):
+    page, evaluation = evaluated(*flags)
+    plan = json.loads(Path("study/plan.json").read_text())
+    assert plan["ranking"]["order"] == evaluation["ranking"]["order"] == order
+    assert re.search(rf"ranking order</t[hd]><td[^>]*>{order}<", page)
+
+
+def test_the_report_leaves_out_counts_that_are_zero(evaluated):
+    account = evaluated()[0].split("<h2>Labels</h2>")[1].split("<h2>")[0]
+    assert "planned" in account
+    assert account.count("<tr") == 3  # a head, planned and labelled
+
+
+def test_the_normal_interval_of_rankings_that_are_alike_has_no_width(evaluated, capsys):
+    page = evaluated()[0]
+    said = "where nearly all rankings are 0, or nearly all are 1, it misses far more often than it says, and where all"
+    assert said in page
+    assert said in " ".join(capsys.readouterr().out.split())
+    for row in pq.read_table("study/metrics.parquet").to_pylist():
+        assert row["normal_lower"] == pytest.approx(row["normal_upper"])
+        assert row["lower"] < row["estimate"] - 0.1
