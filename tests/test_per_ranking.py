@@ -216,7 +216,7 @@ BAD = [
     ({"label": [0.5, 1]}, {}, "label 0.5 is no whole number"),
     ({"label": [None, 1]}, {}, "1 label missing"),
     ({"score": [1.0, None]}, {}, "1 items have no score"),
-    ({"item": ["a", "a"]}, {"item": "item"}, "1 ranking with an item more than once: 1 row too many (first: q=1)"),
+    ({"item": ["a", "a"]}, {"item": "item"}, "at least 1, with 1 row too many (first: q=1)"),
     ({}, {"at": [0]}, "at is 0, below 1"),
     ({}, {"at": ["x"]}, "at is 'x', no whole number"),
     ({}, {"ties": "trec_eval"}, "trec_eval orders tied items by their names"),

@@ -44,7 +44,7 @@ def refused(capsys, *arguments):
         ("--per query --item half", "1 row without half (null)", "every row names its item, or leave --item out"),
         ("--per query --item float", "3 rows without float (null or NaN)", "leave --item out"),
         ("--per query,query", "names a column twice", "name each once"),
-        ("--per query --item text", "20 rankings with an item more than once", "one score for each text"),
+        ("--per query --item text", "hold an item more than once: at least 1", "one score for each text"),
         ("--per query --positives missing.parquet", "missing.parquet: no such file", "check the spelling"),
         ("--per query --window 5", "does not go with --window", "windows slide over the ranks of one ranking"),
         ("--per query --epsilon 0.1", "does not go with --epsilon", "it is of --window"),
@@ -105,7 +105,7 @@ def test_the_order_of_the_rankings_is_told_as_it_was(flags, order, evaluated):
 def test_the_report_leaves_out_counts_that_are_zero(evaluated):
     account = evaluated()[0].split("<h2>Labels</h2>")[1].split("<h2>")[0]
     assert "planned" in account
-    assert account.count("<tr") == 3  # a head, planned and labelled
+    assert re.findall("<td>([^<]*)", account) == ["10"] * 4  # planned, labelled, positive, votes
 
 
 def test_the_normal_interval_of_rankings_that_are_alike_has_no_width(evaluated, capsys):

@@ -21,9 +21,7 @@ def check_key(kind: pa.DataType, name: str, where: str) -> None:
     tests = (pa.types.is_integer, pa.types.is_floating, pa.types.is_string, pa.types.is_large_string,
              pa.types.is_string_view)  # fmt: skip
     if not any(test(plain) for test in tests):
-        raise InputError(
-            f"{where}: column '{name}' is {kind}", "names and keys are integers, floats or strings"
-        )
+        raise InputError(f"{where}: column '{name}' is {kind}", "names and keys are integers, floats or strings")
 
 
 def key_hashes(keys: pa.Table, seed: np.uint64 = SEED) -> UInt64Array:

@@ -183,9 +183,8 @@ class Measure:
         if many:
             options = self._rows.options
             name = ", ".join(f"{per}={column[first]}" for per, column in zip(options.per, rankings.names, strict=True))
-            more = " and more" if many < rankings.starts.size - 1 else ""
             raise InputError(
-                f"{number_of(many, 'ranking')}{more} with an item more than once: {number_of(rows, 'row')} too many "
+                f"rankings hold an item more than once: at least {many:,}, with {number_of(rows, 'row')} too many "
                 f"(first: {name})",
                 f"one score for each {options.item} of a ranking",
             )
