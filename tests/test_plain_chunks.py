@@ -153,6 +153,12 @@ def test_a_score_that_is_nan_is_refused(tmp_path):
         [read_bits(rows, unit, np.empty(0, np.int64)) for unit in rows.units]
 
 
+def test_labels_of_a_dictionary_in_memory():
+    table = pa.table({"label": pa.array(LABELS).dictionary_encode()})
+    rows = labelled_rows(open_ranking(table, RankingOptions()), "label")
+    assert np.array_equal(bits_of(rows.label_bits(rows.units[0])), LABELS)
+
+
 def test_booleans_of_a_table_in_memory():
     table = pa.table({"label": pa.array(LABELS.astype(bool))}).slice(13)
     rows = labelled_rows(open_ranking(table, RankingOptions()), "label")
