@@ -133,7 +133,6 @@ def test_what_a_judge_saves_is_said_where_the_widest_place_hides_it(capsys):
         found = curve.at(np.unique(np.rint(np.exp(np.arange(8)))).astype(int)).to_pydict()
         low, high = (np.array(found[f"precision_{side}"]) for side in ("lower", "upper"))
         means[judge] = np.mean(np.where(high > 0, (high - low) / np.maximum(high + low, 1e-9), 0))
-        told = capsys.readouterr().out
         told[judge] = capsys.readouterr().out
     for judge in ("said", "constant"):
         line = f"e, e² and so on is {means[judge]:.2%}, and {means[None]:.2%} without it."

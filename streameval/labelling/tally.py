@@ -52,8 +52,8 @@ def tally(
     Returns:
         Tallied: `labels.account` counts ranks: planned, labelled, missing (planned ranks without a label), open (those
             that nobody answered or skipped), positive, undecided (ranks whose votes leave it open); and rows: votes,
-            doubled, contradictory, and every other fate of a row. Rows that name no annotator and agree on a rank are doubled as well, and contradictory where they
-            do not agree, though each of them is a vote.
+            doubled, contradictory, and every other fate of a row. Rows that name no annotator and agree on a rank are
+            doubled as well, and contradictory where they do not agree, though each of them is a vote.
     """
     chosen = vote_rule(rule)
     rows = fold(stored, chosen, prefer, extra).table
