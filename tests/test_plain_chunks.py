@@ -10,6 +10,8 @@ from streameval.counting.bit_rows import joined, linked, read_bits
 from streameval.counting.block_sums import UnorderedError
 from streameval.counting.labelled_rows import labelled_rows
 from streameval.errors import StreamevalError
+from streameval.kernels import page_header as headers
+from streameval.kernels import plain_pages as plain
 from streameval.rows import row_groups
 
 N = 3_001
@@ -151,7 +153,90 @@ def test_a_score_that_is_nan_is_refused(tmp_path):
         [read_bits(rows, unit, np.empty(0, np.int64)) for unit in rows.units]
 
 
+def test_labels_of_a_dictionary_in_memory():
+    table = pa.table({"label": pa.array(LABELS).dictionary_encode()})
+    rows = labelled_rows(open_ranking(table, RankingOptions()), "label")
+    assert np.array_equal(bits_of(rows.label_bits(rows.units[0])), LABELS)
+
+
 def test_booleans_of_a_table_in_memory():
     table = pa.table({"label": pa.array(LABELS.astype(bool))}).slice(13)
     rows = labelled_rows(open_ranking(table, RankingOptions()), "label")
     assert np.array_equal(bits_of(rows.label_bits(rows.units[0]), N - 13), LABELS[13:])
+
+
+def varint(number):
+    out = bytearray()
+    while number > 127:
+        out.append(number & 127 | 128)
+        number >>= 7
+    return bytes([*out, number])
+
+
+PACKED, LEVELS = varint((N + 7) // 8 << 1 | 1), varint(N << 1) + b"\x01"
+BITS = np.packbits(LABELS.astype(np.uint8), bitorder="little").tobytes()
+
+
+def with_length(runs, length=None):
+    return (len(runs) if length is None else length).to_bytes(4, "little") + runs
+
+
+def kernel_says(body, encoding, *, optional=0, width=0, entries=2):
+    """What `chunk_bits` makes of one page: its labels, or None."""
+    told = np.zeros(plain.N_TOLD, np.int64)
+    told[[plain.OPTIONAL, plain.WIDTH, plain.ENTRIES, plain.SECOND]] = optional, width, entries, 1
+    page = np.zeros((1, headers.N_HEADER + 2), np.int64)
+    page[0, [headers.PAGE_COMPRESSED, headers.PAGE_VALUES]] = len(body), N
+    page[0, [headers.ENCODING, headers.LEVELS, headers.REPETITIONS]] = encoding, plain.RLE, plain.RLE
+    words, ones = np.zeros(N // 64 + 2, np.uint64), np.zeros(1, np.int64)
+    done = plain.chunk_bits(np.frombuffer(body, np.uint8), page, told, 0, words, ones)
+    return None if done < 0 else bits_of(words)
+
+
+def test_a_sound_page_is_packed_in_each_encoding():
+    for body, encoding, told in [
+        (BITS, plain.PLAIN, {}),
+        (with_length(LEVELS) + BITS, plain.PLAIN, {"optional": 1}),
+        (with_length(PACKED + b"\xff" * ((N + 7) // 8)) + BITS, plain.PLAIN, {"optional": 1}),
+        (with_length(PACKED + BITS), plain.RLE, {}),
+        (b"\x01" + PACKED + BITS, plain.RLE_DICTIONARY, {"width": 8}),
+    ]:
+        assert np.array_equal(kernel_says(body, encoding, **told), LABELS)
+
+
+@pytest.mark.parametrize("many", [2**31, 2**60, 2**62, 2**63 - 1])
+def test_runs_longer_than_their_page_are_left_to_others(many):
+    """Numbers that would wrap around, and pass for small ones."""
+    for head in (varint(many << 1 & 2**64 - 1), varint((many << 1 | 1) & 2**64 - 1)):
+        runs = head + b"\xff" * (2 * N)
+        assert kernel_says(with_length(runs) + BITS, plain.PLAIN, optional=1) is None
+        assert kernel_says(with_length(runs), plain.RLE) is None
+        assert kernel_says(b"\x01" + runs, plain.RLE_DICTIONARY, width=8) is None
+
+
+@pytest.mark.parametrize("length", [0, 2, len(PACKED + BITS) - 1, len(PACKED + BITS) + 1, 2**31, 2**32 - 1])
+def test_a_length_that_lies_is_left_to_others(length):
+    assert kernel_says(with_length(PACKED + BITS, length), plain.RLE) is None
+    assert kernel_says(with_length(LEVELS, length) + BITS, plain.PLAIN, optional=1) is None
+
+
+def test_runs_that_end_too_early_or_too_late_are_left_to_others():
+    more = varint(((N + 7) // 8 + 50) << 1 | 1)
+    for runs in (PACKED + BITS[:-1], more + BITS, LEVELS + LEVELS, varint(N + 1 << 1) + b"\x01", varint(0) + LEVELS):
+        levels = with_length(runs) + BITS
+        assert kernel_says(levels, plain.PLAIN, optional=1) is None
+    for runs in (PACKED + BITS[:-1], more + BITS, varint(N + 1 << 1) + b"\x01", varint(0) + PACKED + BITS):
+        assert kernel_says(with_length(runs), plain.RLE) is None
+        assert kernel_says(b"\x01" + runs, plain.RLE_DICTIONARY, width=8) is None
+
+
+def test_a_dictionary_that_is_not_plain_is_left_to_others(tmp_path):
+    path = tmp_path / "a.parquet"
+    assert unit_of(path, column(pa.int64()), compression="none").bits("label") is not None
+    whole, two_plain = path.read_bytes(), b"\x15\x04\x15\x00"  # entries, and how they are encoded
+    assert two_plain in whole
+    path.write_bytes(whole.replace(two_plain, b"\x15\x04\x15\x10", 1))
+    unit = open_ranking(str(path), RankingOptions()).rows.units("label")[0]
+    assert unit.bits("label") is None
+    with pytest.raises(StreamevalError):
+        unit.read(["label"])

@@ -198,6 +198,8 @@ def packed(labels: UInt8Array) -> UInt64Array:
 
 def label_numbers(column: pa.ChunkedArray, name: str, place: str, wanted: str) -> AnyArray:
     """Labels as numbers, booleans as bytes; an `InputError` where one is missing, or the column is of another type."""
+    if pa.types.is_dictionary(column.type):  # as a file is read
+        column = column.cast(column.type.value_type)
     if column.null_count:
         row = int(np.argmax(column.is_null().to_numpy()))
         raise InputError(f"{place}, row {row:,}: {column.null_count:,} labels are missing",

@@ -104,7 +104,7 @@ def _compile(function: Callable[P, R], division: str) -> Callable[P, R]:
 
     from streameval.kernels.cache import KernelCache
 
-    compiled: Any = numba.njit(nogil=True, error_model=division)(function)
+    compiled: Any = numba.njit(nogil=True, no_cfunc_wrapper=True)(function)  # nothing but Python calls it
     if not hasattr(compiled, "_compile_for_args"):  # NUMBA_DISABLE_JIT: the function as it is
         return function
     compiled._cache = KernelCache(function)

@@ -9,16 +9,15 @@ from __future__ import annotations
 import numpy as np
 
 from streameval.kernels import page_header as headers
-from streameval.kernels.bits import append, count_bits, load, load_half, lowest, store
-from streameval.kernels.codecs import lz4
+from streameval.kernels.bits import append, count_bits, load, load_half, lowest
 from streameval.kernels.jit import kernel
 from streameval.kernels.thrift import Bytes, varint
 from streameval.typing import Int64Array, UInt64Array
 
-# what the kernels are told of a chunk: whether its pages are blocks of LZ4, whether values may be null, bytes of a
-# value (0: a boolean), its dictionary: whether the first and the second entry are 1, and how many there are
-IS_LZ4, OPTIONAL, WIDTH, ENTRIES, FIRST, SECOND = range(6)
-N_TOLD = 6
+# what the kernels are told of a chunk: whether values may be null, bytes of a value (0: a boolean), its dictionary: how
+# many entries it has, and whether the first and the second are 1
+OPTIONAL, WIDTH, ENTRIES, FIRST, SECOND = range(5)
+N_TOLD = 5
 # encodings
 PLAIN, PLAIN_DICTIONARY, RLE, RLE_DICTIONARY = 0, 2, 3, 8
 _NONE, _EVERY, _ONE = np.uint64(0), np.uint64(0xFFFFFFFFFFFFFFFF), np.uint64(1)
@@ -27,35 +26,45 @@ _ODD = ~np.uint64(0x0000000100000001)
 
 
 @kernel
-def _page(raw: Bytes, page: Int64Array, told: Int64Array, room: Bytes) -> tuple[Bytes, int]:
-    """A page's decompressed bytes, and where in them its values begin: -1 where they are damaged, or some are null."""
+def _run(raw: Bytes, at: int, left: int) -> tuple[int, bool, int]:
+    """Read the head of a run of the hybrid of run lengths and bit packing: values, whether packed, where it goes on.
+
+    As many as are `left` at most, and if bit-packed, of one bit each, all of them there; else -1 values.
+    """
+    head, at = varint(raw, at)
+    packed, times = head & _ONE == _ONE, head >> _ONE  # of eight values, where packed
+    most = np.uint64((left + 7) // 8 if packed else left)
+    if at < 0 or times == _NONE or times > most or (packed and np.int64(times) > raw.size - at):
+        return -1, packed, at
+    n = int(np.int64(times))
+    return (min(8 * n, left) if packed else n), packed, at
+
+
+@kernel
+def _values(body: Bytes, page: Int64Array, told: Int64Array) -> int:
+    """Where in a page its values begin: -1 where they are damaged, or some are null."""
     if page[headers.LEVELS] < 0 or page[headers.REPETITIONS] < 0:  # a header names them, even where there are none
-        return raw[:0], -1
-    body = raw[page[headers.N_HEADER + 1] : page[headers.N_HEADER + 1] + page[headers.PAGE_COMPRESSED]]
-    if told[IS_LZ4]:
-        size = page[headers.PAGE_UNCOMPRESSED]
-        if lz4(body, size, room) != size:
-            return room[:0], -1
-        body = room[:size]
+        return -1
     if not told[OPTIONAL]:
-        return body, 0
+        return 0
     if page[headers.LEVELS] != RLE or body.size < 4:
-        return body, -1
+        return -1
     end = 4 + int(np.int64(load_half(body, np.uint64(0))))
-    at, left = 4, int(page[headers.PAGE_VALUES])
-    while left > 0 and end <= body.size:
-        head, at = varint(body[:end], at)
-        runs, packed = int(np.int64(head >> _ONE)), int(np.int64(head & _ONE))
-        # bit-packed levels come eight to a byte
-        if at < 0 or runs <= 0 or at + (runs if packed else 1) > end:
-            return body, -1
-        for i in range(min(runs, (left + 7) // 8) if packed else 1):
-            whole = np.uint8(lowest(min(8, left - 8 * i))) if packed else np.uint8(1)
-            if (body[at + i] & whole if packed else body[at + i]) != whole:
-                return body, -1
-        at += runs if packed else 1
-        left -= 8 * runs if packed else runs
-    return body, (end if left <= 0 and end <= body.size else -1)
+    if end > body.size:
+        return -1
+    at, left, levels = 4, int(page[headers.PAGE_VALUES]), body[:end]
+    while left > 0:
+        n, packed, at = _run(levels, at, left)
+        if n < 0 or at >= end:
+            return -1
+        size = (n + 7) // 8 if packed else 1  # bit-packed levels come eight to a byte
+        for i in range(size):
+            whole = np.uint8(lowest(min(8, n - 8 * i))) if packed else np.uint8(1)
+            if (levels[at + i] & whole if packed else levels[at + i]) != whole:
+                return -1
+        at += size
+        left -= n
+    return end if at == end else -1
 
 
 @kernel
@@ -88,23 +97,20 @@ def _runs(raw: Bytes, at: int, rows: int, told: Int64Array, words: UInt64Array, 
     flip = _EVERY if told[FIRST] else _NONE
     done = 0
     while done < rows:
-        head, at = varint(raw, at)
-        runs = int(np.int64(head >> _ONE))
-        if at < 0 or runs <= 0:
+        n, packed, at = _run(raw, at, rows - done)
+        if n < 0:
             return -1
-        if head & _ONE:
-            some = min(8 * runs, rows - done) if runs < rows else rows - done
+        if packed:
             # what a page may hold with one value or with twice the same is left to others
-            if same or told[ENTRIES] < 2 or _bitmap(raw, at, some, flip, words, to + done):
+            if same or told[ENTRIES] < 2 or _bitmap(raw, at, n, flip, words, to + done):
                 return -1
-            at += runs
+            at += (n + 7) // 8
         else:
-            some = min(runs, rows - done)
             if at >= raw.size or raw[at] >= told[ENTRIES]:
                 return -1
-            _fill(told[SECOND] if raw[at] else told[FIRST], some, words, to + done)
+            _fill(told[SECOND] if raw[at] else told[FIRST], n, words, to + done)
             at += 1
-        done += some
+        done += n
     return 0
 
 
@@ -136,16 +142,13 @@ def _numbers(raw: Bytes, at: int, rows: int, width: int, words: UInt64Array, to:
 
 
 @kernel
-def chunk_bits(
-    raw: Bytes, pages: Int64Array, told: Int64Array, room: Bytes, row: int, words: UInt64Array, ones: Int64Array
-) -> int:
-    """Pack a chunk whose every value is 0 or 1.
+def chunk_bits(raw: Bytes, pages: Int64Array, told: Int64Array, row: int, words: UInt64Array, ones: Int64Array) -> int:
+    """Pack pages whose every value is 0 or 1.
 
     Args:
-        raw: Where its pages lie.
-        pages (int64 array, shape (pages, N_HEADER + 2)): Its data pages; see `page_headers`.
-        told (int64 array, shape (N_TOLD,)): See `IS_LZ4`.
-        room (uint8 array): Longer than each page decompressed by `SLACK`, where they are blocks of LZ4.
+        raw: Where the pages lie, decompressed.
+        pages (int64 array, shape (pages, N_HEADER + 2)): Data pages; see `page_headers`.
+        told (int64 array, shape (N_TOLD,)): See `OPTIONAL`.
         row: Values before.
         words (uint64 array, zero from bit `row` on): Receives the bits.
         ones (int64 array, shape (pages,)): Receives how many values of each page are 1.
@@ -154,7 +157,9 @@ def chunk_bits(
         int: Values, with those before; -1 where some are not 0 or 1, or null, or otherwise encoded, or damaged.
     """
     for i in range(pages.shape[0]):
-        body, at = _page(raw, pages[i], told, room)
+        begin = pages[i, headers.N_HEADER + 1]
+        body = raw[begin : begin + pages[i, headers.PAGE_COMPRESSED]]
+        at = _values(body, pages[i], told)
         rows, encoding = pages[i, headers.PAGE_VALUES], pages[i, headers.ENCODING]
         wrong = -1
         if at >= 0 and encoding == PLAIN:
@@ -163,9 +168,10 @@ def chunk_bits(
             else:
                 wrong = _bitmap(body, at, rows, _NONE, words, row)
         elif at >= 0 and encoding == RLE and not told[WIDTH] and at + 4 <= body.size:
-            wrong = _runs(body, at + 4, rows, told, words, row)  # after a length
-        elif at >= 0 and encoding in (PLAIN_DICTIONARY, RLE_DICTIONARY) and at < body.size and body[at] <= 1:
-            wrong = _runs(body, at + 1, rows, told, words, row) if body[at] == 1 else -1
+            end = at + 4 + int(np.int64(load_half(body, np.uint64(at))))  # the runs come after their length
+            wrong = _runs(body[:end], at + 4, rows, told, words, row) if end <= body.size else -1
+        elif at >= 0 and encoding in (PLAIN_DICTIONARY, RLE_DICTIONARY) and at < body.size and body[at] == 1:
+            wrong = _runs(body, at + 1, rows, told, words, row)  # after the width of an index
         if wrong:
             return -1
         ones[i] = count_bits(words, row, row + rows)
@@ -174,17 +180,16 @@ def chunk_bits(
 
 
 @kernel
-def chunk_numbers(raw: Bytes, pages: Int64Array, told: Int64Array, room: Bytes, row: int, out: Bytes) -> int:
-    """Put the plain numbers of a chunk one after another; arguments and result as of `chunk_bits`, `out` in bytes."""
+def chunk_numbers(raw: Bytes, pages: Int64Array, told: Int64Array, row: int, out: Bytes) -> int:
+    """Put plain numbers of pages one after another; arguments and result as of `chunk_bits`, `out` in bytes."""
     for i in range(pages.shape[0]):
-        body, at = _page(raw, pages[i], told, room)
+        begin = pages[i, headers.N_HEADER + 1]
+        body = raw[begin : begin + pages[i, headers.PAGE_COMPRESSED]]
+        at = _values(body, pages[i], told)
         rows = pages[i, headers.PAGE_VALUES]
-        size, begin = rows * told[WIDTH], row * told[WIDTH]
+        size, to = rows * told[WIDTH], row * told[WIDTH]
         if at < 0 or pages[i, headers.ENCODING] != PLAIN or at + size > body.size:
             return -1
-        for byte in range(0, size - 7, 8):
-            store(out, np.uint64(begin + byte), load(body, np.uint64(at + byte)))
-        for byte in range(size - size % 8, size):
-            out[begin + byte] = body[at + byte]
+        out[to : to + size] = body[at : at + size]
         row += rows
     return row

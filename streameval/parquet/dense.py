@@ -62,7 +62,7 @@ def _decoded(part: Part, rows: int) -> Iterator[pa.Table]:
     except (pa.ArrowException, OSError) as error:
         text = " ".join(str(error).split())[:160]
         raise outside_trouble(error) or InputError(
-            f"{part.place} cannot be decoded ({text})", "the file is corrupt or truncated"
+            f"{part.place} cannot be decoded ({text})", "it is damaged, or nothing that Arrow reads"
         ) from error
 
 
