@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 
 import numpy as np
 import pyarrow as pa
@@ -194,6 +195,17 @@ def test_a_plan_that_cannot_be_selected_can_be_replaced(holed, tmp_path, capsys,
     assert Study(study).plan().ranking["score"] == "conf"
     err = refused(capsys, "plan", holed, "--study", study, "--score", "conf", "--budget", "60")
     assert "parameters.budget is 50 there, and 60 now" in err
+
+
+def test_a_plan_that_is_replaced_is_told_apart_in_all_that_differs(holed, tmp_path, capsys):
+    plan = ["plan", holed, "--study", tmp_path / "s", "--seed", "1"]
+    assert said(capsys, *plan, "--budget", "50")[0] == 0
+    told = said(capsys, *plan, "--budget", "60", "--batches", "3", "--confidence", "0.9")[1]
+    assert "parameters.batches is none there, and 3 now" in told
+    assert "parameters.confidence is 0.95 there, and 0.9 now" in told
+    assert "parameters.budget is 50 there, and 60 now" in told
+    told = said(capsys, *plan, "--alpha", "0.3", "--score", "conf", "--looks", "2", "--min-precision", "0.7")[1]
+    assert re.search(r" now; and \d more\.", told)
 
 
 def test_a_plan_of_which_something_was_made_is_never_replaced(holed, tmp_path, capsys):

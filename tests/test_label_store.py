@@ -188,9 +188,18 @@ def test_the_same_table_read_with_other_columns_is_pointed_out(tmp_path, capsys)
     said = capsys.readouterr().out
     assert "t.csv was read before with --label pred, and those votes stay" in said
     assert f"--forget {first}`" in said
-    assert "given before with other content" not in said
+    assert "given before with other answers" not in said
     assert run(["labels", str(study), "--forget", first]) == 0
     assert account(study)["votes"] == 2
+
+
+def test_a_file_that_only_has_more_answers_is_not_pointed_out(tmp_path, capsys):
+    study, table, shown = small_study(tmp_path), tmp_path / "t.csv", []
+    for labels in (",1,", "0,1,", "0,1,1", "0,0,1", "0,0,", "0,0,1"):
+        write(table, *(f"{rank},{label}" for rank, label in enumerate(labels.split(","), 1)), head="rank,label")
+        assert run(["evaluate", str(study), "--labels", str(table)]) == 0
+        shown.append("t.csv was given before with other answers" in capsys.readouterr().out)
+    assert shown == [False, False, False, True, True, False]
 
 
 def test_a_name_that_several_folders_have_is_not_forgotten_by_it(tmp_path, capsys):

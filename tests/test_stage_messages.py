@@ -114,3 +114,45 @@ def test_where_no_positive_is_proven_no_half_is_forecast(capsys):
     assert "Half of it would take" not in told
     assert run(["labels", "s"]) == 0
     assert f"{line}." in capsys.readouterr().out
+
+
+def test_what_a_judge_saves_is_said_where_the_widest_place_hides_it(capsys):
+    """No positive is proven at the top, with the judge or without: below it, the judge saves what is said."""
+    truth = np.arange(N) >= 30
+    pq.write_table(pa.table({"said": truth * 1.0, "constant": np.ones(N)}), "list.parquet")
+    means, told = {}, {}
+    for judge in ("said", "constant", None):
+        more = [] if judge is None else ["--judge", judge, "--judge-accuracy", "0.9"]
+        study = f"by-{judge}"
+        assert run(["plan", "list.parquet", "--study", study, "--seed", "4", "--budget", "100", *more]) == 0
+        ranks = Study(Path(study)).plan().ranks
+        pq.write_table(pa.table({"rank": ranks, "label": truth[ranks - 1].astype(np.int8)}), "labels.parquet")
+        assert run(["evaluate", study, "--labels", "labels.parquet"]) == 0
+        curve = Study(Path(study)).evaluation().curve
+        assert curve.half_width().alpha == 1
+        found = curve.at(np.unique(np.rint(np.exp(np.arange(8)))).astype(int)).to_pydict()
+        low, high = (np.array(found[f"precision_{side}"]) for side in ("lower", "upper"))
+        means[judge] = np.mean(np.where(high > 0, (high - low) / np.maximum(high + low, 1e-9), 0))
+        told[judge] = capsys.readouterr().out
+    for judge in ("said", "constant"):
+        line = f"e, e² and so on is {means[judge]:.2%}, and {means[None]:.2%} without it."
+        assert (
+            f"Where they are widest, the bounds are no narrower for it; the mean half-width at ranks 1, {line}"
+            in (told[judge])
+        )
+    assert means["said"] < 0.9 * means[None]
+
+
+@pytest.mark.parametrize("classes", ["0.5", "0.9"])
+def test_agreement_says_what_it_counts(classes, capsys):
+    """A judge says .8 of every positive and .2 of every other item; with one class below .9, that is no."""
+    truth = np.arange(N) % 2
+    pq.write_table(pa.table({"said": 0.2 + 0.6 * truth}), "list.parquet")
+    assert planned("--judge", "said", "--judge-classes", classes) == 0
+    ranks = Study(Path("s")).plan().ranks
+    pq.write_table(pa.table({"rank": ranks, "label": truth[ranks - 1]}), "labels.parquet")
+    assert run(["evaluate", "s", "--labels", "labels.parquet"]) == 0
+    told = capsys.readouterr().out
+    share = 1.0 if classes == "0.5" else 1 - truth[ranks - 1].mean()
+    by_class = ", if a class whose middle is .5 or more counts as positive" if classes == "0.9" else ""
+    assert f"agrees with people on {share:.1%} of {ranks.size:,} items{by_class}." in told

@@ -149,7 +149,7 @@ def test_bad_input_of_a_judge_is_one_line(capsys):
     assert "nobody may label before it has" in told(capsys, "select", "s", "--export", "tasks.csv")
     assert "nobody may label before it has" in told(capsys, "evaluate", "s", "--labels", "truth.parquet")
     for source, says in (("truth.parquet", "about items that the judge was not asked about"),
-                         ("odd.csv", "the judge's answers: judge column 'judge' has 1.4")):  # fmt: skip
+                         ("odd.csv", "odd.csv: column 'label' has 1.4 in row 1. Hint: a judge says")):  # fmt: skip
         answer("judge.csv", "odd.csv", SAID + 0.5)
         assert says in told(capsys, "evaluate", "s", "--judge-labels", source)
     rank = Study(Path("s")).plan().judge_sample.column("rank").to_pylist()
@@ -166,6 +166,8 @@ def test_bad_input_of_a_judge_is_one_line(capsys):
     assert "has no sample for a judge" in told(capsys, "evaluate", "plain", "--judge-labels", "said.csv")
     assert "has no sample for a judge" in told(capsys, "select", "plain", "--export-judge", "j.csv")
     for more, says in [
+        (["--judge-accuracy", ".9"], "judge-accuracy is of a judge, and there is none. Hint: give one with judge"),
+        (["--judge-accuracy", ".9", "--draw-by", "item"], "judge-accuracy is of a judge, and there is none"),
         (["--judge-sample", "100"], "judge-sample is 100, below the"),
         (["--judge-sample", "2500", "--judge", "said"], "a judge is a column, or is asked about a sample"),
         (["--judge-sample", "2500", "--judge-classes", ".1,.2,.3,.4,.5,.6,.7"], "9 classes of a judge"),
@@ -192,7 +194,11 @@ def test_the_second_batch_goes_where_the_first_says(capsys):
     assert "tasks of its first batch are open" in told(capsys, "plan", "--study", "s", "--continue")
     assert run(["select", "s", "--export", "tasks.csv"]) == 0
     answer("tasks.csv", "part.csv", TRUTH, first.table.num_rows - 1)
+    capsys.readouterr()
     assert run(["evaluate", "s", "--labels", "part.csv"]) == 0
+    assert "Next: `streameval select s --remaining --export remaining.csv` writes" in capsys.readouterr().out
+    assert run(["check", "s", "precision@100 >= .5"]) == 5
+    assert "select s --remaining --export remaining.csv" in capsys.readouterr().out
     assert "1 of the" in told(capsys, "plan", "--study", "s", "--continue")
     answer("tasks.csv", "labels.csv", TRUTH)
     assert run(["evaluate", "s", "--labels", "labels.csv"]) == 0

@@ -50,21 +50,24 @@ def tally(
         stored, prefer, extra: As in `streameval.labelling.fates.fold`.
 
     Returns:
-        Tallied: `labels.account` counts ranks: planned, labelled, missing (planned ranks without a label), positive,
-            undecided (ranks whose votes leave it open); and rows: votes, doubled, contradictory, and every other fate
-            of a row. Rows that name no annotator and agree on a rank are doubled as well, and contradictory where they
-            do not agree, though each of them is a vote.
+        Tallied: `labels.account` counts ranks: planned, labelled, missing (planned ranks without a label), open (those
+            that nobody answered or skipped), positive, undecided (ranks whose votes leave it open); and rows: votes,
+            doubled, contradictory, and every other fate of a row. Rows that name no annotator and agree on a rank are
+            doubled as well, and contradictory where they do not agree, though each of them is a vote.
     """
     chosen = vote_rule(rule)
     rows = fold(stored, chosen, prefer, extra).table
     counts = _counts(plan, rows, chosen)
     label = chosen.decide(counts)
     strangers = trouble_between_strangers(rows)
+    silent = pc.is_in(rows.column("fate"), value_set=pa.array(["blank", "unreadable", "unknown", "control"]))
+    answered = np.isin(plan.ranks, rows.filter(pc.invert(silent)).column("rank").to_numpy())
     fates = {pair["values"]: pair["counts"] for pair in pc.value_counts(rows.column("fate")).to_pylist()}
     account = {
         "planned": int(label.size),
         "labelled": int(np.sum(label >= 0)),
         "missing": int(np.sum(label < 0)),
+        "open": int(np.sum(~answered)),
         "positive": int(np.sum(label == 1)),
         "undecided": int(np.sum((counts.votes > 0) & (label < 0))),
         "votes": int(counts.votes.sum()),
@@ -76,8 +79,6 @@ def tally(
     people = agreement(rows, extra)
     said = whose(rows, counts, label, plan.ranks, people, chosen)
     labels = Labels(plan.ranks, label, counts.votes, counts.positive, account, *said)
-    silent = pc.is_in(rows.column("fate"), value_set=pa.array(["blank", "unreadable", "unknown", "control"]))
-    answered = np.isin(plan.ranks, rows.filter(pc.invert(silent)).column("rank").to_numpy())
     return Tallied(labels, rows, issues_of(labels, rows, strangers), people, answered)
 
 

@@ -130,9 +130,12 @@ def counts_of(plan: Plan) -> dict[str, int]:
 def agreement(plan: Plan, labels: Labels) -> dict[str, Any]:
     """How often a judge and people say the same, of items that have a label and an answer.
 
+    An answer counts as positive where the middle of its class is at least .5: with a threshold at .5, where it is at
+    least .5 itself.
+
     Returns:
-        dict: `labels`, `share` (null without labels), `by_rank`: the same by powers of ten (`first`, `last` rank), and
-            `classes`: `name`, `items`, `labels`, `positive` of each.
+        dict: `column`, `thresholds`, `labels`, `share` (null without labels), `by_rank`: the same by powers of ten
+            (`first`, `last` rank), and `classes`: `name`, `items`, `labels`, `positive` of each.
     """
     judge = judge_of(plan)
     if judge is None:
@@ -155,7 +158,8 @@ def agreement(plan: Plan, labels: Labels) -> dict[str, Any]:
         }
         for g, (name, items) in enumerate(counts_of(plan).items())
     ]
-    return {"column": judge.column, **_share(same[both]), "by_rank": by_rank, "classes": classes}
+    said = {"column": judge.column, "thresholds": list(judge.thresholds)}
+    return {**said, **_share(same[both]), "by_rank": by_rank, "classes": classes}
 
 
 def _share(same: np.ndarray[Any, np.dtype[np.bool_]]) -> dict[str, Any]:

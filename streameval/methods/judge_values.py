@@ -104,7 +104,7 @@ class Judge:
         if pa.types.is_string(plain) or pa.types.is_large_string(plain) or pa.types.is_string_view(plain):
             return _spoken(values, where)
         if not (pa.types.is_boolean(kind) or pa.types.is_integer(kind) or pa.types.is_floating(kind)):
-            raise InputError(f"{where} is {kind}", _UNDERSTOOD)
+            raise InputError(f"{where} is {kind}", UNDERSTOOD)
         if values.null_count:
             values = values.cast(pa.float64(), safe=False)  # null becomes NaN
         said: AnyArray = values.combine_chunks().to_numpy(zero_copy_only=False)
@@ -112,11 +112,11 @@ class Judge:
         if np.fmin.reduce(said, initial=0) < 0 or np.fmax.reduce(said, initial=1) > 1:
             odd = np.flatnonzero((said < 0) | (said > 1))
         if odd.size:
-            raise InputError(f"{where} has {said[odd[0]]:g} in row {odd[0]:,}", _UNDERSTOOD)
+            raise InputError(f"{where} has {said[odd[0]]:g} in row {odd[0]:,}", UNDERSTOOD)
         return said if said.dtype.kind == "f" else said.astype(np.bool_)
 
 
-_UNDERSTOOD = "a judge says yes or no, true or false, 1 or 0, or a probability"
+UNDERSTOOD = "a judge says yes or no, true or false, 1 or 0, or a probability"
 
 
 def _spoken(values: pa.ChunkedArray, where: str) -> FloatArray:
@@ -138,7 +138,7 @@ def _spoken(values: pa.ChunkedArray, where: str) -> FloatArray:
     found: FloatArray = meant[np.where(np.isnan(own), -1, own).astype(np.int64)]
     odd = np.flatnonzero((found < 0) | (found > 1))
     if odd.size:
-        raise InputError(f"{where} has {short(str(one[int(odd[0])].as_py()))!r} in row {odd[0]:,}", _UNDERSTOOD)
+        raise InputError(f"{where} has {short(str(one[int(odd[0])].as_py()))!r} in row {odd[0]:,}", UNDERSTOOD)
     return found
 
 

@@ -20,6 +20,7 @@ from streameval.labelling.match_items import Items
 from streameval.labelling.options import LabelColumns
 from streameval.labelling.reading import read_votes
 from streameval.labelling.votes import Votes
+from streameval.methods.judge_values import UNDERSTOOD
 from streameval.parquet.own_tables import read_table
 from streameval.stores import atomic
 from streameval.stores.transfer import copied
@@ -71,6 +72,7 @@ def read_answers(folder: Study, plan: Plan, sources: Sequence[Any], columns: Lab
             votes = read_votes(place, asked, items, columns)
         _refuse_strangers(votes)
         table = votes.table.filter(pa.array([state == "answer" for state in votes.table.column("state").to_pylist()]))
+        _refuse_no_shares(votes, table)
         at, value = np.searchsorted(asked.ranks, table.column("rank").to_numpy()), table.column("value").to_numpy()
         before = said[at]
         said[at] = value
@@ -80,6 +82,15 @@ def read_answers(folder: Study, plan: Plan, sources: Sequence[Any], columns: Lab
             raise InputError(f"{votes.source}: row {row:,} has a second answer to an item, and another one",
                              "give each item one answer")  # fmt: skip
     return said
+
+
+def _refuse_no_shares(votes: Votes, answers: pa.Table) -> None:
+    """Refuse values outside [0, 1]."""
+    value = answers.column("value").to_numpy()
+    odd = np.flatnonzero(~((value >= 0) & (value <= 1)))
+    if odd.size:
+        row, column = answers.column("row")[int(odd[0])].as_py(), votes.columns.get("label") or "label"
+        raise InputError(f"{votes.source}: column '{column}' has {value[odd[0]]:g} in row {row:,}", UNDERSTOOD)
 
 
 def _refuse_strangers(votes: Votes) -> None:

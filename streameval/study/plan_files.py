@@ -20,9 +20,11 @@ from streameval.errors import StudyError
 from streameval.parquet.own_tables import read_table
 from streameval.stores import atomic
 from streameval.stores.own_files import UNUSABLE, read_json, unusable
+from streameval.text import short
 from streameval.types import Plan
 
 _RESTORE = "restore it, or repeat the plan with its --seed"
+_DIFFERENCES = 4  # that a message names
 _RANKS = {"rank": pa.int64()}
 _PLAN_KEYS = ("method", "parameters", "n_items", "seed", "ranking", "notes", "location")
 
@@ -125,12 +127,21 @@ def _ids(folder: Path) -> Iterator[object]:
 
 
 def difference(there: Plan, new: Plan) -> str:
-    """Name the first thing in which two plans differ."""
+    """Name what two plans differ in: the first few things, and how many more."""
     old, now = _flat(there.header()), _flat(new.header())
-    for key in [*now, *old]:
-        if old.get(key) != now.get(key):
-            return f"{key} is {old.get(key)} there, and {now.get(key)} now"
-    return "its ranks differ"
+    keys = [key for key in {**now, **old} if old.get(key) != now.get(key)]
+    said = [f"{key} is {_said(old.get(key))} there, and {_said(now.get(key))} now" for key in keys[:_DIFFERENCES]]
+    more = [f"and {len(keys) - _DIFFERENCES:,} more"] if len(keys) > _DIFFERENCES else []
+    return "; ".join([*said, *more]) or "its ranks differ"
+
+
+def _said(value: Any) -> str:
+    """A value of a plan as people read it."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, list | tuple):
+        return ", ".join(map(_said, value)) or "none"
+    return "none" if value is None else short(str(value))
 
 
 def _flat(header: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:

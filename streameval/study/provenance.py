@@ -71,6 +71,8 @@ def way_out(plan: Plan, summary: Mapping[str, Any], study: str) -> str:
         again = commands(plan, {**summary, "sources": [], "assume": "independent"}, study)[-1]
         return f"`{again}` reads bounds that allow for label noise from the same labels"
     if plan.parameters.get("adaptive"):
+        if summary["account"].get("open", summary["account"]["missing"]):
+            return _remaining(study)
         return f"`{_continued(study)}` adds the second batch"
     new = f"{study.rstrip('/')}-loguniform"
     return f"`{_planned(plan, new, {'method': 'loguniform'})}` plans labels whose bounds hold for any list"
@@ -84,13 +86,17 @@ def more_labels(plan: Plan, summary: Mapping[str, Any], study: str, labels: int)
     """
     account = summary["account"]
     if account["labelled"] < account["planned"]:
-        again = shlex.join(["streameval", "select", study, "--remaining", "--export", "remaining.csv"])
-        return f"`{again}` writes the tasks that have no label yet"
+        return _remaining(study)
     if plan.look < plan.parameters.get("looks", 1):
         further = str(labels - account["labelled"])
         return f"`{shlex.join(['streameval', 'plan', '--study', study, '--labels-more', further])}` adds labels"
     new = f"{study.rstrip('/')}-more"
     return f"`{_planned(plan, new, {'method': 'loguniform', 'budget': labels})}` plans anew with so many labels"
+
+
+def _remaining(study: str) -> str:
+    again = shlex.join(["streameval", "select", study, "--remaining", "--export", "remaining.csv"])
+    return f"`{again}` writes the tasks that have no label yet"
 
 
 def _planned(plan: Plan, study: str, how: Mapping[str, Any]) -> str:

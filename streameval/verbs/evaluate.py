@@ -8,6 +8,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.compute as pc
+
 from streameval import __version__
 from streameval.curve import Curve
 from streameval.curve.label_error import check_label_error
@@ -35,6 +38,8 @@ from streameval.study.vote_store import Given, rows_of
 from streameval.study.weights import with_weight
 from streameval.types import Plan
 from streameval.verbs.sql import writer as database_of
+
+_SAID = ["rank", "task", "value", "state", "said", "annotator", "time", "source"]
 
 
 def evaluate(
@@ -198,14 +203,22 @@ def _refuse_trouble(folder: Study, plan: Plan, judging: Judging, whole: Sequence
 
 
 def _earlier(votes: Votes, stored: Sequence[Given]) -> list[str]:
-    """Ids of sources of the same name but other content: an earlier state of the file, whose rows stay."""
+    """Ids of sources of the same name: earlier states of the file, with rows that it has no longer, and that stay."""
+    now = _answers(votes.table)
     return [
         one.identity
         for one in stored
         if one.facts["source"] == votes.source
         and one.facts["content"] != votes.content
         and one.identity != votes.identity
+        and not _answers(one.table) <= now
     ]
+
+
+def _answers(rows: pa.Table) -> set[tuple[Any, ...]]:
+    """What rows say that are not blank, wherever in their source they stand."""
+    said = rows.filter(pc.not_equal(rows.column("state"), "blank")).select(_SAID)
+    return set(zip(*(column.to_pylist() for column in said.columns), strict=True))
 
 
 def _otherwise(votes: Votes, stored: Sequence[Given]) -> list[dict[str, Any]]:

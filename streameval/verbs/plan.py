@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import secrets
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -85,6 +85,13 @@ def _judge(column: str | None, classes: str | Sequence[float] | None) -> Judge |
     return None if column is None else Judge.of(column, classes)
 
 
+def refuse_accuracy_alone(parameters: Mapping[str, Any]) -> None:
+    """Refuse the accuracy of a judge that there is not: it would plan the labels of one, and bounds without one."""
+    if parameters.get("judge_accuracy") is not None and parameters.get("judge_sample") is None:
+        raise InputError("judge-accuracy is of a judge, and there is none",
+                         "give one with judge or judge-sample, or leave out judge-accuracy")  # fmt: skip
+
+
 def planned_study(study: str | os.PathLike[str]) -> Study:
     """Give the study to plan into; an `InputError` where its name is empty: that would be the current folder."""
     if not os.fspath(study):
@@ -151,6 +158,8 @@ def draw(
 ) -> tuple[Plan, Ranking]:
     """Choose ranks and write nothing: the plan, and the ranking that was opened for it; errors as in `plan`."""
     refuse_alpha_with_budget(parameters)
+    if how.judge is None:
+        refuse_accuracy_alone(parameters)
     chosen = create(how.method, parameters)
     opened = open_ranking(ranking, options)
     if how.by is not None:

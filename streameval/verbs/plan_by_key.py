@@ -25,7 +25,7 @@ from streameval.rankings.stored_order import located
 from streameval.rows.options import RankingOptions
 from streameval.stores.transfer import copied
 from streameval.types import Plan
-from streameval.verbs.plan import fresh_seed, known_seed, planned_study
+from streameval.verbs.plan import fresh_seed, known_seed, planned_study, refuse_accuracy_alone
 
 
 @dataclass(frozen=True)
@@ -95,6 +95,7 @@ def plan_by_key(
         StudyError: The folder holds a different plan.
     """
     refuse_alpha_with_budget(parameters)
+    refuse_accuracy_alone(parameters)
     chosen = create(method, parameters)
     if not isinstance(chosen, DrawsIndependently):
         raise InputError(

@@ -230,7 +230,7 @@ def _agreement(found: dict[str, Any]) -> list[str]:
 
 def _earlier(study: Path, sources: list[dict[str, Any]]) -> list[str]:
     return [
-        f"{one['source']} was given before with other content, whose rows stay: if it replaces them, "
+        f"{one['source']} was given before with other answers, and those stay: if it replaces them, "
         f"`streameval labels {shlex.quote(str(study))} --forget {one['earlier'][-1]}`."
         for one in sources
         if one["new"] and one["earlier"]

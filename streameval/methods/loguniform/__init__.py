@@ -31,7 +31,7 @@ from streameval.methods.loguniform.design import (
     whole,
     with_judged,
 )
-from streameval.methods.loguniform.findings import findings
+from streameval.methods.loguniform.findings import findings, widths_without
 from streameval.methods.loguniform.forecasts import Expected, affordable_c, expected_width, smallest_c
 from streameval.methods.loguniform.one_rank import Evidence, evidence_at
 from streameval.options import option
@@ -61,7 +61,7 @@ class LogUniform(Sampled):
     budget: int | None = option(None, "Labels to spend on average, instead of --alpha: how many are drawn is random.")
     looks: int = option(1, "How often the plan may be evaluated and enlarged.")
     batches: int = option(1, "How many batches the tasks come in: bounds narrow whenever one is answered.")
-    adaptive: bool = option(False, "Plan a first quarter; plan --continue then puts the rest where it is needed.")
+    adaptive: bool = option(False, "Plan a quarter to a third first; plan --continue then adds what is needed.")
     judge_sample: int | None = option(None, "Ask a judge about so many items (select --export-judge).")
     judge_accuracy: float | None = option(None, "Share of items on which a judge is expected to be right.")
 
@@ -239,8 +239,8 @@ class LogUniform(Sampled):
         envelope = close(plan.n_items, points, labels.rank, labels.label)
         claim, head, judged = self.claim_of(plan, labels), labelled_head(plan), dict[str, Any]()
         if judge_of(plan) is not None:  # what the labels give without it is a figure, never a bound to choose
-            without = self.curve(without_judge(plan), labels).half_width().alpha
-            judged = {"judge": {**agreement(plan, labels), "half_width_without": without}}
+            without = self.curve(without_judge(plan), labels)
+            judged = {"judge": {**agreement(plan, labels), **widths_without(without)}}
         curve = Curve(
             n_items=plan.n_items,
             envelope=envelope,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from streameval.curve import Curve
 from streameval.methods import Sampled
 from streameval.methods.checks.monotonicity import warnings
@@ -35,6 +37,18 @@ def findings(method: Sampled, curve: Curve, about: str) -> tuple[str, ...]:
     )
 
 
+def widths_without(curve: Curve) -> dict[str, float]:
+    """How wide the bounds of the same labels are without a judge: where they are widest, and on average."""
+    return {"half_width_without": curve.half_width().alpha, "mean_half_width_without": _mean_half_width(curve)}
+
+
+def _mean_half_width(curve: Curve) -> float:
+    """Mean over ranks 1, e, e², …: a mean over all ranks would be one of the deepest."""
+    ranks = np.unique(np.rint(np.exp(np.arange(np.log(curve.n_items) + 1e-9))).astype(np.int64))
+    lower, upper = curve.envelope.at(ranks)
+    return float(np.mean((upper - lower) / np.maximum(upper + lower, 1)))
+
+
 def _judge_sentence(curve: Curve) -> tuple[str, ...]:
     """How often the judge agrees with people, and what it saved."""
     found = curve.diagnostics.get("judge")
@@ -42,8 +56,14 @@ def _judge_sentence(curve: Curve) -> tuple[str, ...]:
         return ()
     reached, without = curve.half_width().alpha, found["half_width_without"]
     who = "The judge" if found["column"] == "judge" else f"The judge '{found['column']}'"
-    told = f"{who} agrees with people on {found['share']:.1%} of {found['labels']:,} items."
-    if not 0 < reached < without:
-        return (f"{told} The bounds are no narrower for it.",)
-    more = f"to reach that without it takes about {(without / reached) ** 2:.1f} times the labels"
-    return (f"{told} Without it, these labels give a half-width of {without:.2%} instead of {reached:.2%}; {more}.",)
+    counted = "" if 0.5 in found["thresholds"] else ", if a class whose middle is .5 or more counts as positive"
+    told = f"{who} agrees with people on {found['share']:.1%} of {found['labels']:,} items{counted}."
+    if 0 < reached < without:
+        more = f"; to reach that without it takes about {(without / reached) ** 2:.1f} times the labels"
+        saved = f"Without it, these labels give a half-width of {without:.2%} instead of {reached:.2%}"
+        return (f"{told} {saved}{more if without < 1 else ''}.",)  # at 100 % no number of labels can be told
+    mean, other = _mean_half_width(curve), found["mean_half_width_without"]
+    return (
+        f"{told} Where they are widest, the bounds are no narrower for it; the mean half-width at ranks 1, e, e² and "
+        f"so on is {mean:.2%}, and {other:.2%} without it.",
+    )
