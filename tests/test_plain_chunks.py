@@ -189,7 +189,7 @@ def kernel_says(body, encoding, *, optional=0, width=0, entries=2):
     page[0, [headers.PAGE_COMPRESSED, headers.PAGE_VALUES]] = len(body), N
     page[0, [headers.ENCODING, headers.LEVELS, headers.REPETITIONS]] = encoding, plain.RLE, plain.RLE
     words, ones = np.zeros(N // 64 + 2, np.uint64), np.zeros(1, np.int64)
-    done = plain.chunk_bits(np.frombuffer(body, np.uint8), page, told, 0, words, ones)
+    done = plain.chunk_bits(np.frombuffer(body, np.uint8), page, told, np.empty(0, np.uint8), 0, words, ones)
     return None if done < 0 else bits_of(words)
 
 

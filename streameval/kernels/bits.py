@@ -40,6 +40,19 @@ def load_half(raw: Bytes, at: np.uint64) -> np.uint64:
 
 
 @kernel
+def store(out: Bytes, at: np.uint64, word: np.uint64) -> None:
+    """Write a word as `load` reads it."""
+    out[at] = np.uint8(word & np.uint64(255))
+    out[at + np.uint64(1)] = np.uint8(word >> np.uint64(8) & np.uint64(255))
+    out[at + np.uint64(2)] = np.uint8(word >> np.uint64(16) & np.uint64(255))
+    out[at + np.uint64(3)] = np.uint8(word >> np.uint64(24) & np.uint64(255))
+    out[at + np.uint64(4)] = np.uint8(word >> np.uint64(32) & np.uint64(255))
+    out[at + np.uint64(5)] = np.uint8(word >> np.uint64(40) & np.uint64(255))
+    out[at + np.uint64(6)] = np.uint8(word >> np.uint64(48) & np.uint64(255))
+    out[at + np.uint64(7)] = np.uint8(word >> np.uint64(56))
+
+
+@kernel
 def count(word: np.uint64) -> np.int64:
     """Bits that are set; a compiler makes one instruction of it."""
     word = word - (word >> _ONE & _PAIRS)

@@ -9,20 +9,32 @@ from __future__ import annotations
 import numpy as np
 
 from streameval.kernels import page_header as headers
-from streameval.kernels.bits import append, count_bits, load, load_half, lowest
+from streameval.kernels.bits import append, count_bits, load, load_half, lowest, store
+from streameval.kernels.codecs import lz4
 from streameval.kernels.jit import kernel
 from streameval.kernels.thrift import Bytes, varint
 from streameval.typing import Int64Array, UInt64Array
 
-# what the kernels are told of a chunk: whether values may be null, bytes of a value (0: a boolean), its dictionary: how
-# many entries it has, and whether the first and the second are 1
-OPTIONAL, WIDTH, ENTRIES, FIRST, SECOND = range(5)
-N_TOLD = 5
+# what the kernels are told of a chunk: whether its pages are blocks of LZ4, whether values may be null, bytes of a
+# value (0: a boolean), its dictionary: how many entries it has, and whether the first and the second are 1
+IS_LZ4, OPTIONAL, WIDTH, ENTRIES, FIRST, SECOND = range(6)
+N_TOLD = 6
 # encodings
 PLAIN, PLAIN_DICTIONARY, RLE, RLE_DICTIONARY = 0, 2, 3, 8
 _NONE, _EVERY, _ONE = np.uint64(0), np.uint64(0xFFFFFFFFFFFFFFFF), np.uint64(1)
 _UPPER, _PAIR = np.uint64(31), np.uint64(3)
 _ODD = ~np.uint64(0x0000000100000001)
+
+
+@kernel
+def _page(raw: Bytes, page: Int64Array, told: Int64Array, room: Bytes) -> Bytes:
+    """A page's bytes, decompressed; none where they are damaged."""
+    begin = page[headers.N_HEADER + 1]
+    body = raw[begin : begin + page[headers.PAGE_COMPRESSED]]
+    if not told[IS_LZ4]:
+        return body
+    size = page[headers.PAGE_UNCOMPRESSED]
+    return room[: size if lz4(body, size, room) == size else 0]
 
 
 @kernel
@@ -142,13 +154,16 @@ def _numbers(raw: Bytes, at: int, rows: int, width: int, words: UInt64Array, to:
 
 
 @kernel
-def chunk_bits(raw: Bytes, pages: Int64Array, told: Int64Array, row: int, words: UInt64Array, ones: Int64Array) -> int:
+def chunk_bits(
+    raw: Bytes, pages: Int64Array, told: Int64Array, room: Bytes, row: int, words: UInt64Array, ones: Int64Array
+) -> int:
     """Pack pages whose every value is 0 or 1.
 
     Args:
-        raw: Where the pages lie, decompressed.
+        raw: Where the pages lie: decompressed, or blocks of LZ4.
         pages (int64 array, shape (pages, N_HEADER + 2)): Data pages; see `page_headers`.
-        told (int64 array, shape (N_TOLD,)): See `OPTIONAL`.
+        told (int64 array, shape (N_TOLD,)): See `IS_LZ4`.
+        room (uint8 array): Longer than each page decompressed by `SLACK`, where they are blocks of LZ4.
         row: Values before.
         words (uint64 array, zero from bit `row` on): Receives the bits.
         ones (int64 array, shape (pages,)): Receives how many values of each page are 1.
@@ -157,8 +172,7 @@ def chunk_bits(raw: Bytes, pages: Int64Array, told: Int64Array, row: int, words:
         int: Values, with those before; -1 where some are not 0 or 1, or null, or otherwise encoded, or damaged.
     """
     for i in range(pages.shape[0]):
-        begin = pages[i, headers.N_HEADER + 1]
-        body = raw[begin : begin + pages[i, headers.PAGE_COMPRESSED]]
+        body = _page(raw, pages[i], told, room)
         at = _values(body, pages[i], told)
         rows, encoding = pages[i, headers.PAGE_VALUES], pages[i, headers.ENCODING]
         wrong = -1
@@ -180,16 +194,18 @@ def chunk_bits(raw: Bytes, pages: Int64Array, told: Int64Array, row: int, words:
 
 
 @kernel
-def chunk_numbers(raw: Bytes, pages: Int64Array, told: Int64Array, row: int, out: Bytes) -> int:
+def chunk_numbers(raw: Bytes, pages: Int64Array, told: Int64Array, room: Bytes, row: int, out: Bytes) -> int:
     """Put plain numbers of pages one after another; arguments and result as of `chunk_bits`, `out` in bytes."""
     for i in range(pages.shape[0]):
-        begin = pages[i, headers.N_HEADER + 1]
-        body = raw[begin : begin + pages[i, headers.PAGE_COMPRESSED]]
+        body = _page(raw, pages[i], told, room)
         at = _values(body, pages[i], told)
         rows = pages[i, headers.PAGE_VALUES]
         size, to = rows * told[WIDTH], row * told[WIDTH]
         if at < 0 or pages[i, headers.ENCODING] != PLAIN or at + size > body.size:
             return -1
-        out[to : to + size] = body[at : at + size]
+        for byte in range(0, size - 7, 8):
+            store(out, np.uint64(to + byte), load(body, np.uint64(at + byte)))
+        for byte in range(size - size % 8, size):
+            out[to + byte] = body[at + byte]
         row += rows
     return row

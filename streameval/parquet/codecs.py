@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 
-from streameval.kernels.codecs import lz4_size
+from streameval.kernels.codecs import SLACK, lz4
 from streameval.kernels.jit import interpreted
 from streameval.kernels.thrift import varint
 from streameval.parquet.chunks import UnfitError
 
-UNCOMPRESSED, _SNAPPY, _GZIP, BROTLI, _HADOOP_LZ4, _ZSTD, _LZ4 = 0, 1, 2, 4, 5, 6, 7
-_CODECS = {_SNAPPY: "snappy", _GZIP: "gzip", BROTLI: "brotli", _ZSTD: "zstd", _LZ4: "lz4_raw"}
+UNCOMPRESSED, _SNAPPY, _GZIP, BROTLI, _HADOOP_LZ4, _ZSTD, LZ4 = 0, 1, 2, 4, 5, 6, 7
+_CODECS = {_SNAPPY: "snappy", _GZIP: "gzip", BROTLI: "brotli", _ZSTD: "zstd", LZ4: "lz4_raw"}
 
 
 def decompress(codec: int, body: memoryview, size: int) -> pa.Buffer | memoryview | bytes:
@@ -29,9 +29,16 @@ def decompress(codec: int, body: memoryview, size: int) -> pa.Buffer | memoryvie
         body, codec = memoryview(_hadoop_lz4(body)), UNCOMPRESSED
     elif codec != UNCOMPRESSED and codec not in _CODECS:
         raise UnfitError(f"codec {codec} cannot be decompressed alone")
-    held = _size(codec, body, size)
+    out = np.empty(size + SLACK if codec == LZ4 else 0, np.uint8)
+    if codec == LZ4:
+        with interpreted(2 * len(body)):
+            held = int(lz4(np.frombuffer(body, np.uint8), size, out))
+    else:
+        held = _size(codec, body, size)
     if held != size:
         raise OSError(f"a page of {size:,} bytes decompresses to {held:,}" if held >= 0 else "a page is damaged")
+    if codec == LZ4:
+        return pa.py_buffer(out[:size])
     return pa.Codec(_CODECS[codec]).decompress(body, size) if codec else body
 
 
@@ -40,8 +47,6 @@ def _size(codec: int, body: memoryview, size: int) -> int:
     raw = np.frombuffer(body, np.uint8)
     if codec == UNCOMPRESSED:
         return raw.size
-    if codec == _LZ4:
-        return int(lz4_size(raw))
     if codec == _SNAPPY:
         with interpreted(10):
             told, at = varint(raw[:10], 0)
@@ -67,6 +72,6 @@ def _hadoop_lz4(body: memoryview) -> bytes:
         size, length = int.from_bytes(body[:4], "big"), int.from_bytes(body[4:8], "big")
         if not 0 < length <= len(body) - 8 or size > 255 * length:
             raise UnfitError("its LZ4 pages are not in Hadoop's frames")
-        out.append(bytes(decompress(_LZ4, body[8 : 8 + length], size)))
+        out.append(bytes(decompress(LZ4, body[8 : 8 + length], size)))
         body = body[8 + length :]
     return b"".join(out)

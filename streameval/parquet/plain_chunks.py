@@ -14,10 +14,11 @@ import pyarrow as pa
 from streameval.kernels import page_header as headers
 from streameval.kernels import parquet as kernels
 from streameval.kernels import plain_pages as plain
+from streameval.kernels.codecs import SLACK
 from streameval.parquet.check_values import pages_hold
 from streameval.parquet.checks import BODY, DATA_PAGE, DICTIONARY_PAGE, Checked, check_bytes
 from streameval.parquet.chunks import Chunk, OpenFile, UnfitError
-from streameval.parquet.codecs import BROTLI, UNCOMPRESSED, decompress
+from streameval.parquet.codecs import BROTLI, LZ4, UNCOMPRESSED, decompress
 from streameval.parquet.footers import Footer
 from streameval.parquet.groups import KNOWN
 from streameval.parquet.statistics import NUMBERS, number_type
@@ -25,7 +26,7 @@ from streameval.typing import AnyArray, Int64Array, UInt8Array, UInt64Array
 
 _BOOLEAN = 0
 # a kernel, given pages, where they lie, what it is told, and values before them: values after them, -1 where unfit
-_Kernel = Callable[[UInt8Array, Int64Array, Int64Array, int], int]
+_Kernel = Callable[[UInt8Array, Int64Array, Int64Array, UInt8Array, int], int]
 
 
 def read_bits(footer: Footer, group: int, column: str) -> UInt64Array | None:
@@ -47,10 +48,10 @@ def read_bits(footer: Footer, group: int, column: str) -> UInt64Array | None:
     words, ones = np.zeros(checked.chunk.n_rows // 64 + 2, np.uint64), np.zeros(len(pages), np.int64)
     done = 0  # pages
 
-    def pack(raw: UInt8Array, some: Int64Array, told: Int64Array, row: int) -> int:
+    def pack(raw: UInt8Array, some: Int64Array, told: Int64Array, room: UInt8Array, row: int) -> int:
         nonlocal done
         first, done = done, done + len(some)
-        return plain.chunk_bits(raw, some, told, row, words, ones[first:done])
+        return plain.chunk_bits(raw, some, told, room, row, words, ones[first:done])
 
     whole = _decoded(checked.chunk, pages, raw, told, pack)
     low, high = ones == pages[:, headers.PAGE_VALUES], ones > 0
@@ -79,8 +80,8 @@ def read_numbers(footer: Footer, group: int, column: str, room: UInt64Array, ord
         return None
     pages = checked.pages[checked.pages[:, headers.PAGE_TYPE] == DATA_PAGE]
 
-    def put(raw: UInt8Array, some: Int64Array, told: Int64Array, row: int) -> int:
-        return plain.chunk_numbers(raw, some, told, row, room.view(np.uint8))
+    def put(raw: UInt8Array, some: Int64Array, told: Int64Array, scratch: UInt8Array, row: int) -> int:
+        return plain.chunk_numbers(raw, some, told, scratch, row, room.view(np.uint8))
 
     if not _decoded(checked.chunk, pages, raw, told, put) or pages[:, headers.PAGE_VALUES].min(initial=1) < 1:
         return None
@@ -116,7 +117,7 @@ def _told(checked: Checked, raw: memoryview, stored: np.dtype[np.generic]) -> In
     """What the kernels are told of a chunk; None where its dictionary holds other values than 0 and 1, once each."""
     chunk = checked.chunk
     told = np.zeros(plain.N_TOLD, np.int64)
-    told[plain.OPTIONAL] = chunk.leaf.max_def
+    told[plain.IS_LZ4], told[plain.OPTIONAL] = chunk.facts[kernels.CODEC] == LZ4, chunk.leaf.max_def
     told[plain.WIDTH] = 0 if chunk.leaf.physical == _BOOLEAN else stored.itemsize
     if chunk.leaf.physical == _BOOLEAN:
         told[[plain.ENTRIES, plain.SECOND]] = 2, 1
@@ -138,10 +139,11 @@ def _told(checked: Checked, raw: memoryview, stored: np.dtype[np.generic]) -> In
 
 def _decoded(chunk: Chunk, pages: Int64Array, raw: memoryview, told: Int64Array, kernel: _Kernel) -> bool:
     """Have a kernel take all pages of a chunk; whether it could."""
-    row = 0
+    largest = int(pages[:, headers.PAGE_UNCOMPRESSED].max(initial=0))
+    room, row = np.empty(largest + SLACK if told[plain.IS_LZ4] else 0, np.uint8), 0
     try:
         for body, some in _plain(int(chunk.facts[kernels.CODEC]), pages, raw):
-            row = kernel(body, some, told, row)
+            row = kernel(body, some, told, room, row)
             if row < 0:
                 return False
     except (pa.ArrowException, OSError, ValueError, UnfitError):
@@ -150,8 +152,8 @@ def _decoded(chunk: Chunk, pages: Int64Array, raw: memoryview, told: Int64Array,
 
 
 def _plain(codec: int, pages: Int64Array, raw: memoryview) -> Iterator[tuple[UInt8Array, Int64Array]]:
-    """Pages, and where they lie: all of them at once where they are as they lie, else one at a time."""
-    if codec == UNCOMPRESSED:
+    """Pages, and where they lie: all of them at once where a kernel decompresses them, else one at a time."""
+    if codec in (UNCOMPRESSED, LZ4):
         yield np.frombuffer(raw, np.uint8), pages
         return
     for page in pages:
