@@ -167,6 +167,18 @@ def add_few(
 
 
 @kernel
+def _add(out: FloatArray, own: FloatArray) -> None:  # numpy's own words for three numbers take seconds to compile
+    for order in range(3):
+        out[order] += own[order]
+
+
+@kernel
+def _divide(out: FloatArray, by: float) -> None:
+    for order in range(3):
+        out[order] /= by
+
+
+@kernel
 def add_tied(
     histogram: Int64Array,
     relevant: int,
@@ -177,7 +189,8 @@ def add_tied(
 ) -> None:
     """Go on along a ranking by one group of tied items, of which `histogram` counts the grades; see `add_items`."""
     s, f, c = int(state[ITEMS]), int(state[FOUND]), int(state[NEXT])
-    n, p = histogram.sum(), histogram[1:].sum()
+    n = histogram.sum()
+    p = n - histogram[0]
     if s < relevant <= s + n:
         d = relevant - s
         out[R_PRECISION, WORST] = f + max(0, d - (n - p))
@@ -209,13 +222,12 @@ def _cut_group(
         return
     d, at, own = cut[1] - s, WHOLE + cut[0] * AT_CUTOFF, np.empty(3)
     precisions(group, d, own)
-    out[at + AP_AT] += own
+    _add(out[at + AP_AT], own)
     gains(s, n, d, histogram, tables, own)
-    out[at + NDCG_AT] += own
-    out[at + P_AT, WORST] = f + max(0, d - (n - p))
-    out[at + P_AT, EXPECTED] = f + p * d / n
-    out[at + P_AT, BEST] = f + min(p, d)
-    out[at + R_AT] = out[at + P_AT]
+    _add(out[at + NDCG_AT], own)
+    out[at + P_AT, WORST] = out[at + R_AT, WORST] = f + max(0, d - (n - p))
+    out[at + P_AT, EXPECTED] = out[at + R_AT, EXPECTED] = f + p * d / n
+    out[at + P_AT, BEST] = out[at + R_AT, BEST] = f + min(p, d)
     if f == 0:
         first_positive(s, n, p, d, out[at + RR_AT])
         out[at + SUCCESS_AT, WORST] = 1.0 if d > n - p else 0.0
@@ -238,10 +250,10 @@ def _add_group(
     s, f, n, p = group
     own = np.empty(3)
     precisions(group, n, own)
-    state[_AP : _AP + 3] += own
+    _add(state[_AP : _AP + 3], own)
     state[_GROUPED] += p * ((f + p) / (s + n))
     gains(s, n, n, histogram, tables, own)
-    state[_DCG : _DCG + 3] += own
+    _add(state[_DCG : _DCG + 3], own)
     before, negatives = s - f, n - p
     state[_ABOVE + WORST] += p * min(before + negatives, relevant)
     state[_ABOVE + BEST] += p * min(before, relevant)
@@ -271,7 +283,7 @@ def finish(
         state, cuts, tables, out: See `add_items`.
     """
     gain, table = tables
-    relevant = counts[1:].sum()
+    relevant = counts.sum() - counts[0]
     items, found = int(state[ITEMS]), int(state[FOUND])
     for c in range(int(state[NEXT]), cuts.size):  # cutoffs beyond the end
         _record(c, state, out)
@@ -296,13 +308,13 @@ def finish(
         left -= 1
         ideal += gain[grade] * discount(table, place)
         if c < cuts.size and cuts[c] == place:
-            out[WHOLE + c * AT_CUTOFF + NDCG_AT] /= ideal
+            _divide(out[WHOLE + c * AT_CUTOFF + NDCG_AT], ideal)
             c += 1
     for beyond in range(c, cuts.size):
-        out[WHOLE + beyond * AT_CUTOFF + NDCG_AT] /= ideal if relevant else nan
-    out[NDCG] /= ideal if relevant else nan
+        _divide(out[WHOLE + beyond * AT_CUTOFF + NDCG_AT], ideal if relevant else nan)
+    _divide(out[NDCG], ideal if relevant else nan)
     for c in range(cuts.size):
         at = WHOLE + c * AT_CUTOFF
-        out[at + AP_AT] /= below
-        out[at + P_AT] /= cuts[c]
-        out[at + R_AT] /= below
+        _divide(out[at + AP_AT], below)
+        _divide(out[at + P_AT], np.float64(cuts[c]))
+        _divide(out[at + R_AT], below)

@@ -74,7 +74,8 @@ def sort_segment(keys: Words, labels: UInt8Array, keys2: Words, labels2: UInt8Ar
         inside = 1 - inside
         width *= 2
     if inside:
-        keys[:], labels[:] = keys2, labels2
+        for i in range(keys.size):
+            keys[i], labels[i] = keys2[i], labels2[i]
 
 
 @kernel
@@ -114,7 +115,9 @@ def measure(
         facts (int64 array, shape (rankings, 3)): Receives items, positives among them, and positives never returned.
         out (float64 array, shape (rankings, WHOLE + AT_CUTOFF·cutoffs + 1, 3)): Zero; receives the metrics.
     """
-    longest = np.diff(starts).max()
+    longest = 0
+    for r in range(starts.size - 1):  # numpy's own words for this take two seconds to compile
+        longest = max(longest, starts[r + 1] - starts[r])
     keys2, labels2 = np.empty(longest, keys.dtype), np.empty(longest, np.uint8)
     counts, state = np.zeros(GRADES, np.int64), np.zeros(STATE)
     own, grades = np.empty(_FEW, keys.dtype), np.empty(_FEW, np.uint8)
