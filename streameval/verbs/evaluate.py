@@ -204,15 +204,15 @@ def _refuse_trouble(folder: Study, plan: Plan, judging: Judging, whole: Sequence
 
 def _earlier(votes: Votes, stored: Sequence[Given]) -> list[str]:
     """Ids of sources of the same name: earlier states of the file, with rows that it has no longer, and that stay."""
-    now = _answers(votes.table)
-    return [
-        one.identity
+    same = [
+        one
         for one in stored
         if one.facts["source"] == votes.source
         and one.facts["content"] != votes.content
         and one.identity != votes.identity
-        and not _answers(one.table) <= now
     ]
+    now = _answers(votes.table) if same else set()
+    return [one.identity for one in same if not _answers(one.table) <= now]
 
 
 def _answers(rows: pa.Table) -> set[tuple[Any, ...]]:
