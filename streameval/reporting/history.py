@@ -8,8 +8,8 @@ from typing import Any
 
 from streameval.notebook import table
 from streameval.reporting.charts import BAND, LINE, MARK, Spec, number, picture
-from streameval.reporting.sentences import counted
 from streameval.study.history import History
+from streameval.text import number_of
 from streameval.types import TRUTH
 
 _SHOWN = 60  # days in the table of the page, the last ones
@@ -30,7 +30,7 @@ def sentences(history: History) -> list[str]:
         last = history.rows[-1]
         days = sum(row["day"] >= last["run_since"] for row in history.rows)
         said.append(
-            f"Since {last['run_since']} ({counted(days, 'day')}), mean precision {settings.cutoff} lies between "
+            f"Since {last['run_since']} ({number_of(days, 'day')}), mean precision {settings.cutoff} lies between "
             f"{last['run_lower']:.4f} and {last['run_upper']:.4f}."
         )
     return said

@@ -13,14 +13,13 @@ from streameval.reporting.figures import Figure, Shown, figures, slice_figures
 from streameval.reporting.picker_data import Packed, pack_all, zipped
 from streameval.reporting.sentences import (
     band_meaning,
-    counted,
     estimate_sentence,
     half_width_sentence,
     next_command,
     page_verdict,
 )
 from streameval.study.result_files import Evaluation
-from streameval.text import printable
+from streameval.text import number_of, printable
 from streameval.types import Plan
 
 
@@ -97,11 +96,11 @@ def _subject(study: Shown, several: bool) -> str:
     """What was evaluated: how many items in which order, and how many labels by which method."""
     curve, plan = study.evaluation.curve, study.plan
     said = [f"{study.name}: "] if several else []
-    said += [counted(curve.n_items, "item"), _order(plan), ". "]
+    said += [number_of(curve.n_items, "item"), _order(plan), ". "]
     if plan is None:
         return f"<p class='soft'>{_text(''.join(said))}Every item has a label.</p>"
     missing = plan.table.num_rows - study.evaluation.summary["account"]["labelled"]
-    said += [f"{counted(plan.table.num_rows, 'label')}, method {plan.method}"]
+    said += [f"{number_of(plan.table.num_rows, 'label')}, method {plan.method}"]
     said += [f", {missing:,} of them missing." if missing else "."]
     return f"<p class='soft'>{_text(''.join(said))}</p>"
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from streameval.curve import Basis, Curve
 from streameval.study.result_files import Evaluation
+from streameval.text import number_of
 from streameval.types import TRUTH, Claim, Plan
 
 TIES = (
@@ -58,7 +59,7 @@ def _of(claim: Claim) -> str:
 def page_verdict(found: Evaluation) -> str:
     """Two sentences: what is proven; at what cost, with which probability and under which assumption."""
     claim, account, curve = found.curve.claim, found.summary["account"], found.curve
-    labels = f"{counted(account['labelled'], 'label')} of {counted(curve.n_items, 'item')}{_missing(account)}"
+    labels = f"{number_of(account['labelled'], 'label')} of {number_of(curve.n_items, 'item')}{_missing(account)}"
     if claim.coverage == "exact":
         tied = found.summary.get("ties") == "open"
         order = ", up to the order of items with the same score (lower and upper are the worst and the best)"
@@ -72,11 +73,6 @@ def page_verdict(found: Evaluation) -> str:
         f"{_proven_cutoff(found)}among all {curve.n_items:,} items, precision lies between {low:.1%} and {high:.1%}. "
         f"That took {labels}, and {_holds(claim)}{chance}, assuming {_clause(claim.assumes)}. {claim.caution}".rstrip()
     )
-
-
-def counted(number: int, what: str) -> str:
-    """Write a number of things."""
-    return f"{number:,} {what}" if number == 1 else f"{number:,} {what}s"
 
 
 def _first(found: Evaluation) -> str:
@@ -113,7 +109,7 @@ def next_command(plan: Plan, found: Evaluation, study: str) -> tuple[str, str]:
     if not rank:
         return "", ""
     return (
-        f"write the first {counted(rank, 'item')}, whose precision is at least {float(share):.0%} by these bounds",
+        f"write the first {number_of(rank, 'item')}, whose precision is at least {float(share):.0%} by these bounds",
         f"cut {folder} --precision {share} --out best",
     )
 

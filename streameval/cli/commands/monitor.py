@@ -40,7 +40,7 @@ def monitor(
         out: history.parquet, to append to; history.html is beside it. What it was begun with need not be given again.
     """
     from streameval.reporting.history import COLUMNS, cells, sentences
-    from streameval.reporting.sentences import counted
+    from streameval.text import number_of
     from streameval.verbs.monitor import days_of
     from streameval.verbs.monitor import monitor as verb
 
@@ -52,7 +52,7 @@ def monitor(
             for row in found.table.select(kept).to_pylist()]  # fmt: skip
     lines = [*columns(COLUMNS, cells(found, _SHOWN)), "", *said]
     if out is not None:
-        lines.append(f"{out} and {out.with_suffix('.html')}: {counted(found.table.num_rows, 'day')}")
+        lines.append(f"{out} and {out.with_suffix('.html')}: {number_of(found.table.num_rows, 'day')}")
     output.say({"settings": found.settings.as_dict(), "days": rows, "said": said}, lines)
     last = rows[-1]
     if str(max(days_of(studies, day))[0]) != last["day"]:
