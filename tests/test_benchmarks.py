@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from benchmarks import growth
 from benchmarks.case import Context, cases
 from benchmarks.data import Dataset, ids
 from benchmarks.judges import second_batches
@@ -45,6 +46,18 @@ def test_the_second_batch_goes_where_it_is_needed(shape, most, labels):
     found = second_batches(shape, 8, 10**6)
     assert found["adaptive"][0] < most
     assert found["adaptive"][1] < labels * found["fixed"][1]
+
+
+def test_growth_is_read_off_runs_of_several_sizes():
+    known = cases()
+    found = {}
+    for case, ours, alone in growth._TIMED.values():
+        assert {ours, *alone} <= known[case].runners.keys()
+        found[case, 10**7] = {name: {"cold": 2.0, "warm": 1.0} for name in known[case].runners}
+    found["exact_stored", 10**8] = {"streameval exact, ties by score": {"failed": "not done in 9 s"}}
+    lines = growth.table(found, [10**7, 10**8]).splitlines()
+    assert len(lines) == 2 + len(growth._TIMED)
+    assert lines[3] == "| windows by score, of half as many | 2.00 / 1.00 | 4.00 / 2.00 | 0.50 / 0.50 |  |  |  |"
 
 
 @pytest.mark.parametrize("name", ["windows", "windows_by_score"])
