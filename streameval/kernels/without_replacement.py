@@ -38,7 +38,7 @@ from streameval.typing import FloatArray
 CAP = 0.75
 STAKES = 9
 SHARES = np.array([0.0, 0.25, 0.5, 0.75, 1.0])  # β
-WEIGHTS = np.array([0.4, 0.15, 0.15, 0.15, 0.15])
+WEIGHTS = np.array([0.5, 0.125, 0.125, 0.125, 0.125])
 _STEPS = 60
 # what is predicted of each number that was drawn, in this order; the sum of all predictions; the greatest of all
 Predicted = tuple[FloatArray, float, float]
