@@ -221,6 +221,21 @@ def test_the_journey_with_a_judge_of_rankings(home, capsys):
     assert [one.split("_at")[0] for one in METRICS] == ["precision", "success", "reciprocal_rank", "dcg"]
 
 
+def test_bounds_on_both_sides_use_the_judge_alike(home):
+    table = pq.read_table("runs.parquet")
+    says, truth = 0.4 + 0.2 * table.column("llm").to_numpy(), table.column("truth").to_numpy().astype(int)
+    sides = []
+    for name, flip in (("one", False), ("other", True)):
+        own = table.append_column("says", pa.array(1 - says if flip else says))
+        own = own.append_column("good", pa.array(1 - truth if flip else truth))
+        streameval.plan_rankings(own, name, per="query", rankings=60, at=5, seed=1, judge="says")
+        chosen = streameval.select(name, ranking=own).table
+        row = streameval.evaluate_rankings(name, labels=chosen, label="good").metrics.to_pylist()[0]
+        sides.append((row["lower"], row["estimate"], row["upper"]))
+    assert sides[0] == pytest.approx([1 - one for one in reversed(sides[1])], abs=1e-4)
+    assert sides[0][2] - sides[0][0] < 0.5
+
+
 def test_words_and_numbers_are_the_same_judge(home):
     plans = [streameval.plan_rankings("runs.parquet", name, per="query", rankings=50, at=3, seed=1, judge=name)
              for name in ("answer", "truth")]  # fmt: skip

@@ -117,6 +117,7 @@ def test_the_journey_with_pooled_positives(home, capsys):
     assert "Upper bounds on these three hold whatever else is positive; lower ones are 0 unless" in said
     both = bounds(*POOL, "--assume", "complete")
     said = " ".join(capsys.readouterr().out.split())
+    assert "and those of recall, average precision and nDCG if no positive of the drawn rankings is unknown. (" in said
     assert "Bounds on these three hold if the table and the labels have every positive" in said
     assert "Bounds on these three hold if" in (home / "st" / "report.html").read_text()
     for name, k in itertools.product(METRICS, (2, 5)):
@@ -143,7 +144,7 @@ def test_rows_about_labelled_items_and_rows_given_twice_count_once(home):
     labelled = sum(one == 1 for one in csv.read_csv("done.csv").column("label").to_pylist())
     assert beyond.summary["pool"]["beyond"] == deeper - labelled
     assert beyond.summary["pool"]["rows"] == deeper + 60
-    plain = streameval.evaluate_rankings("st", positives="never.parquet")
+    plain = streameval.evaluate_rankings("st", positives=pq.read_table("never.parquet", columns=["query"]))
     assert plain.summary["pool"]["beyond"] == 60
 
 
@@ -152,6 +153,7 @@ def test_rows_about_labelled_items_and_rows_given_twice_count_once(home):
     [("--positives qrels.parquet --item dok", "the selected items have no column 'dok'"),
      ("--positives numbers.parquet", "'query' is int64, and large_string in the list"),
      ("--positives nulls.parquet", "1 row without query (null)"), ("--item doc", "item is about a table of positives"),
+     ("--positives qrels.parquet", "has 'doc', as the items to label have, and its rows may be about these"),
      ("--positives docs.parquet --item doc", "the table of positives has no column 'query'"),
      ("--positives there.parquet", "there.parquet: no such file"),
      ("--assume complete", "assume complete is about a table of positives"), ("--assume a2", "are about curves")],

@@ -66,17 +66,14 @@ def plan_per(
            [study / "plan.parquet", study / "plan.json"], output)  # fmt: skip
     drawn, total, at = made.parameters["rankings"], made.notes["rankings"], made.parameters["at"]
     labels, judge = made.table.num_rows, parameters.get("judge")
+    judged = (
+        f"'{judge}' is the judge of every ranking: bounds hold whatever it says, and only their width depends on it. "
+        "People should not see its answers."
+    )
     lines = [
         f"{drawn:,} of {number_of(total, 'ranking')} by {per}, the first {number_of(at, 'item')} of each: "
         f"{number_of(labels, 'item')} to label",
-        *(
-            []
-            if judge is None
-            else [
-                f"'{judge}' is the judge of every ranking: bounds hold whatever it says, and only "
-                "their width depends on it. People should not see its answers."
-            ]
-        ),
+        *[judged] * (judge is not None),
         f"Seed {made.seed}, kept in plan.json: {_recipe(made, per, flags)} plans the same again.",
         next_stop(Study(study), made),
     ]
@@ -118,7 +115,8 @@ def evaluate_per(
     with stage("evaluate", output) as told:
         found = evaluate_rankings(study, labels=labels, **given)
         told |= {"evaluation_id": found.evaluation_id, **found.summary["account"]}
-    read = {"study": found.summary["study"], "evaluation_id": found.evaluation_id, "labels": found.summary["sources"]}
+    read = {"study": found.summary["study"], "evaluation_id": found.evaluation_id, "labels": found.summary["sources"],
+            "positives": found.summary["pool"]}  # fmt: skip
     record(study, "evaluate", read, [study / name for name in SAMPLE_FILES], output)
     table = sample_table(found, lambda value: "-" if value is None else f"{value:.4f}")
     lines = [sample_sentence(found.summary), "", *columns(*table), "", *remarks(found.summary),

@@ -60,9 +60,10 @@ def read_pool(source: Any, plan: Plan, selection: pa.Table | None, how: tuple[st
             where the table has it, rows of grade 0 are passed over.
 
     Raises:
-        InputError: A column that is not there, of another type than in the list, or with nulls.
+        InputError: A column that is not there, of another type than in the list, or with nulls; no column that names
+            the item, where the table has more in common with the list than names of rankings.
     """
-    (item, label), count = how, int(plan.parameters["rankings"])
+    (item, label), count, given = how, int(plan.parameters["rankings"]), plan.notes["per"]
     kinds, drawn = _drawn(plan)
     if item is not None:
         known = () if selection is None else selection.column_names
@@ -79,6 +80,9 @@ def read_pool(source: Any, plan: Plan, selection: pa.Table | None, how: tuple[st
         if one.name not in there:
             raise InputError(f"{PLACE} has no column '{one.name}'", did_you_mean(one.name, there))
         refuse_other_type(opened, one)
+    if item is None and (shared := set(there) & {*(selection.column_names if selection else ())} - {*given, label}):
+        raise InputError(f"{PLACE} has '{min(shared)}', as the items to label have, and its rows may be about these",
+                         f"name the items with --item {min(shared)}, or leave the column out of the table")  # fmt: skip
     rows, found = 0, []
     for unit in opened.rows.units(kinds[0].name):
         own = read_names(unit, kinds)
@@ -86,7 +90,7 @@ def read_pool(source: Any, plan: Plan, selection: pa.Table | None, how: tuple[st
         if label in there:
             own = own.filter(pa.array(grades(unit.read([label]).column(0), label, unit.place) > 0))
         rows += own.num_rows
-        found.append(own.join(drawn, plan.notes["per"], join_type="inner"))
+        found.append(own.join(drawn, given, join_type="inner"))
     table = pa.concat_tables(found)
     if item is not None and selection is not None:
         at = np.searchsorted(plan.ranks, selection.column("rank").to_numpy())

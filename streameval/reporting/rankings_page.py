@@ -79,10 +79,14 @@ def sample_sentence(summary: Any) -> str:
     if claim["coverage"] == "exact":
         return f"Every ranking is labelled down to item {summary['parameters']['at']}: these means are exact. ({said})"
     caution = "" if claim["about"] == TRUTH else f" This is no claim about the truth: {claim['why']}."
+    pool = summary.get("pool")
     return (
         f"With probability {claim['confidence']:g}, all of these means over all rankings lie inside their bounds, "
-        f"whatever the rankings are. ({said}){caution}"
+        f"whatever the rankings are{_IF_COMPLETE if pool and pool['complete'] else ''}. ({said}){caution}"
     )
+
+
+_IF_COMPLETE = ", and those of recall, average precision and nDCG if no positive of the drawn rankings is unknown"
 
 
 WHATEVER_IT_SAYS = "they hold whatever it says, and only their width depends on it"
@@ -272,6 +276,8 @@ def _lowest(summary: Any) -> list[str]:
 
 def _provenance(summary: Any) -> str:
     said = {"evaluation": summary["evaluation_id"], "version": summary["version"], **summary["parameters"]}
+    said |= {"judge": summary["judge"]} if summary.get("judge") else {}
+    said |= {f"positives {key}": value for key, value in (summary.get("pool") or {}).items()}
     said |= {f"ranking {key}": value for key, value in summary["ranking"].items()}
     return table(["", ""], [[name, printable(str(value))] for name, value in said.items()])
 

@@ -20,6 +20,7 @@ from streameval.reporting.rankings_page import render_sample
 from streameval.study import Study
 from streameval.study.rankings_sample import RankingsSample, save_sample
 from streameval.study.result_files import evaluation_id
+from streameval.text.credentials import masked_source
 from streameval.types import Claim
 from streameval.verbs.evaluate import sources_of, take_in
 from streameval.verbs.sql import sample_writer
@@ -88,7 +89,7 @@ def evaluate_rankings(
                 "score": plan.notes["score"],
                 "ascending": plan.notes["ascending"],
             },
-            "pool": None if pool is None else pool.facts(),
+            "pool": None if pool is None else {**pool.facts(), "item": item, "source": _name_of(positives)},
             "vote": str(vote_rule(judging.vote)),
             "prefer": list(judging.prefer),
             "label_error": 0.0,
@@ -102,6 +103,10 @@ def evaluate_rankings(
                                 taken.tallied.issues, summary)  # fmt: skip
         save_sample(folder.folder, result, render_sample(folder.folder.resolve().name, result), sample_writer(result))
     return result
+
+
+def _name_of(positives: Any) -> str:
+    return masked_source(os.fspath(positives)) if isinstance(positives, str | os.PathLike) else "a table in memory"
 
 
 def _refuse_unused(judging: Judging, positives: Any, item: str | None) -> None:
