@@ -72,4 +72,4 @@ def test_items_are_the_same_by_either_way(tmp_path, monkeypatch, nulls):
     monkeypatch.setattr(deltas, "_LEAST", 1)
     monkeypatch.setattr(deltas, "take", lambda *given: taken.append(took(*given)) or taken[-1])
     assert rows.take(wanted, ["id"]).table.column("id").to_pylist() == ids.take(pa.array(wanted)).to_pylist()
-    assert {one is None for one in taken} == ({True, False} if nulls else {False})
+    assert taken and any(one is None for one in taken) == (nulls > 0)
