@@ -212,7 +212,8 @@ class EarlyCandidates:
         words = []
         for own in self._by_thread:
             own.keep_only(wanted)
-            words.append([array[: own.items] for array in own.words[:2]])
+            words.append([array[: own.items].copy() for array in own.words[:2]])
+            own.resize(0)  # to order them takes room as well
         key, position = (np.concatenate(arrays) for arrays in zip(*words, strict=True))
         return key, position.astype(np.int64)
 
