@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 
+from streameval.counting.kept_bits import KeptBits
 from streameval.counting.totals import Totals
 from streameval.kernels import exact
 from streameval.typing import BoolArray, FloatArray, Int64Array
@@ -21,10 +23,12 @@ SIDES = {"late": "ends", "early": "early"}
 
 @dataclass
 class Places:
-    """Look-ups in a list of groups of tied items that was summed; `read_groups` as in `Summed`."""
+    """Look-ups in a list of groups of tied items that was summed; `read_groups`, `kept` and `threads` as in `Summed`."""
 
     totals: Totals
     read_groups: ReadGroups
+    kept: KeptBits | None = None
+    threads: int = 1
     _seen: dict[int, tuple[Int64Array, Int64Array]] = field(default_factory=dict, repr=False)
 
     def groups(self, block: int) -> tuple[Int64Array, Int64Array]:
@@ -109,6 +113,37 @@ class Places:
         at = exact.EARLY_SUM if order == "early" else exact.LATE_SUM
         weighted, inverse = sums[exact.COMMON] + sums[at], sums[exact.COMMON + 1] + sums[at + 1]
         return float(self.totals.block_sum[order][block] + weighted + earlier * inverse)
+
+    def best_sum(self, order: str) -> Fraction:
+        """Σ over the positives of the highest precision at or after each, in units of 2^-62."""
+        from streameval.kernels.interpolated import HALF_BITS, UNIT_BITS
+
+        with ThreadPoolExecutor(self.threads) as pool:
+            halves = list(pool.map(partial(self._best_in, order), range(self.totals.start.size - 1)))
+        high, low = (sum(int(one[i]) for one in halves) for i in range(2))
+        return Fraction((high << HALF_BITS) + low, 1 << UNIT_BITS)
+
+    def _best_in(self, order: str, block: int) -> tuple[int, int]:
+        """Halves of the same, of one block."""
+        from streameval.kernels.interpolated import best_of_groups, halves
+
+        totals, late = self.totals, int(order == "late")
+        first, last = totals.start[block : block + 2].tolist()
+        found, reached = totals.start_yield[block : block + 2].tolist()
+        best = float(self._best_after[order][block + 1])
+        if self._best_after[order][block] <= best:  # no rank in it is above all later ones
+            return halves(reached - found, best)
+        if self.kept is None:
+            starts, founds = (_sums(0, counts) for counts in self.read_groups(block))
+            return best_of_groups(starts, founds, (first, found), late, best)
+        n, p = totals.rest[block]
+        if p:
+            best = max(best, reached / (last if late else last - n + p))
+        high, low = halves(int(p), best)
+        if first < last - n:
+            own = self.kept.best_sum(first, last - n, found, late, best)
+            high, low = high + own[0], low + own[1]
+        return high, low
 
     def _group_of(self, j: int) -> tuple[Int64Array, Int64Array, int]:
         block = int(np.searchsorted(self.totals.start_yield, j, side="left")) - 1
