@@ -7,7 +7,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from types import CodeType
+from types import CodeType, FunctionType
 from typing import Any, Generic, ParamSpec, TypeVar
 
 import numpy as np
@@ -30,6 +30,7 @@ class Kernel(Generic[P, R]):
         self.py_func = function
         self._division = division
         self._compiled: Callable[P, R] | None = None
+        self._within: Any = None
 
     def __call__(self, *arguments: P.args, **named: P.kwargs) -> R:
         """Run it: compiled, unless `interpreted` says otherwise."""
@@ -38,15 +39,27 @@ class Kernel(Generic[P, R]):
         return (self._compiled or self.compiled())(*arguments, **named)
 
     def compiled(self) -> Callable[P, R]:
-        """What numba makes of it, and of the kernels that it calls, which numba has to find in their place."""
+        """What numba makes of it, to be called."""
         with _LOCK:
             if self._compiled is None:
-                known = self.py_func.__globals__
-                for name in _names(self.py_func.__code__):
-                    if isinstance(called := known.get(name), Kernel):
-                        known[name] = called.compiled()
-                self._compiled = _compile(self.py_func, self._division)
+                self._compiled = _compile(self.py_func, self._linked(), self._division)
             return self._compiled
+
+    def within(self) -> Any:
+        """What numba makes of it within other kernels: nothing that Python calls, and nothing that is kept by itself."""
+        with _LOCK:
+            if self._within is None:
+                self._within = _jitted(self._linked(), self._division, no_cpython_wrapper=True)
+            return self._within
+
+    def _linked(self) -> Callable[P, R]:
+        """The function with kernels in the place of what it calls, where numba has to find them."""
+        function: Any = self.py_func
+        known = function.__globals__
+        called = {name: known[name] for name in _names(function.__code__) if isinstance(known.get(name), Kernel)}
+        inner = {name: one.within() for name, one in called.items()}
+        linked = FunctionType(function.__code__, {**known, **inner}, function.__name__, function.__defaults__)
+        return functools.update_wrapper(linked, function)
 
 
 def kernel(function: Callable[P, R]) -> Kernel[P, R]:
@@ -95,26 +108,18 @@ def _names(code: CodeType) -> set[str]:
     return set(code.co_names).union(*inner)
 
 
-def _compile(function: Callable[P, R], division: str) -> Callable[P, R]:
+def _compile(function: Callable[P, R], linked: Callable[P, R], division: str) -> Callable[P, R]:
     """Compile with numba; signals wait while a kernel is compiled or loaded.
 
     LLVM calls Python back meanwhile, and an exception raised there is lost, with the machine code that was asked for.
     """
-    import numba
-
-    from streameval.kernels.cache import KernelCache
-
-    compiled: Any = numba.njit(nogil=True, no_cfunc_wrapper=True)(function)  # nothing but Python calls it
+    compiled = _jitted(linked, division)
     if not hasattr(compiled, "_compile_for_args"):  # NUMBA_DISABLE_JIT: the function as it is
         return function
+    from streameval.kernels.cache import KernelCache
+
     compiled._cache = KernelCache(function)
-    compile_for, resolve = compiled._compile_for_args, compiled.get_call_template
-
-    def unliteral(arguments: Any, named: Any) -> Any:
-        # else a kernel that is called with a constant is compiled once for this constant, and once for all numbers
-        return resolve(tuple(map(numba.types.unliteral, arguments)), named)
-
-    compiled.get_call_template = unliteral
+    compile_for = compiled._compile_for_args
 
     def undisturbed(*arguments: Any, **named: Any) -> Any:
         with held():
@@ -122,3 +127,19 @@ def _compile(function: Callable[P, R], division: str) -> Callable[P, R]:
 
     compiled._compile_for_args = undisturbed
     return compiled  # type: ignore[no-any-return]
+
+
+def _jitted(linked: Any, division: str, **options: bool) -> Any:
+    import numba
+
+    compiled: Any = numba.njit(nogil=True, no_cfunc_wrapper=True, **options)(linked)  # nothing but Python calls it
+    if not hasattr(compiled, "get_call_template"):
+        return linked
+    resolve = compiled.get_call_template
+
+    def unliteral(arguments: Any, named: Any) -> Any:
+        # else a kernel that is called with a constant is compiled once for this constant, and once for all numbers
+        return resolve(tuple(map(numba.types.unliteral, arguments)), named)
+
+    compiled.get_call_template = unliteral
+    return compiled
