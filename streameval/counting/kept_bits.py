@@ -6,16 +6,22 @@ take as long as all the rest.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
+
 import numpy as np
 
 from streameval.counting.block_sums import BlockSums, own_groups
 from streameval.kernels import exact
-from streameval.kernels import interpolated as kernels
 from streameval.kernels.bits import WORD, count_bits
+from streameval.kernels.interpolated import best_of_groups, best_of_labels
 from streameval.stores.scratch import ScratchFile, Spill
 from streameval.typing import AnyArray, Int64Array, UInt64Array
 
 _HELD = 1 << 24  # bytes in memory
+# sums some rows (`streameval.kernels.interpolated`): ranks and positives before them, whether tied positives are late (1),
+# and the highest precision after them
+Look = Callable[[tuple[int, int], int, float], tuple[int, int]]
 
 
 class KeptBits:
@@ -41,19 +47,13 @@ class KeptBits:
         starts, founds = _grouped(labels, repeats, rows)
         return np.diff(starts), np.diff(founds)
 
-    def best_sum(self, first: int, last: int, found: int, late: int, best: float) -> tuple[int, int]:
-        """Interpolated precision of these rows, summed (`streameval.kernels.interpolated`).
-
-        Args:
-            first, last: As in `groups`.
-            found: Positives before them.
-            late: 1: of tied items, positives come last.
-            best: The highest precision after them.
-        """
+    def look(self, first: int, last: int) -> Look:
+        """The same rows, to be summed; before this thread looks at others."""
         labels, repeats, rows = self._read(first, last)
-        if repeats is None:
-            return kernels.best_of_labels(labels, rows, (first, found), best, np.empty((2, WORD // 2)))
-        return kernels.best_of_groups(*_grouped(labels, repeats, rows), (first, found), late, best)
+        if repeats is not None:
+            return partial(best_of_groups, *_grouped(labels, repeats, rows))
+        room = np.empty((2, WORD // 2))
+        return lambda before, late, best: best_of_labels(labels, rows, before, best, room)
 
     def _read(self, first: int, last: int) -> tuple[UInt64Array, UInt64Array | None, tuple[int, int]]:
         """Labels; repeats, None where nothing ties; and which of the bits are the rows."""

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import cached_property, partial
+from functools import cached_property
 
 import numpy as np
 
@@ -23,12 +22,11 @@ SIDES = {"late": "ends", "early": "early"}
 
 @dataclass
 class Places:
-    """Look-ups in a list of groups of tied items that was summed; `read_groups`, `kept` and `threads` as in `Summed`."""
+    """Look-ups in a list of groups of tied items that was summed; `read_groups` and `kept` as in `Summed`."""
 
     totals: Totals
     read_groups: ReadGroups
     kept: KeptBits | None = None
-    threads: int = 1
     _seen: dict[int, tuple[Int64Array, Int64Array]] = field(default_factory=dict, repr=False)
 
     def groups(self, block: int) -> tuple[Int64Array, Int64Array]:
@@ -75,7 +73,7 @@ class Places:
         block = int(np.searchsorted(self.totals.start_yield, j, side="left")) - 1
         y, r = (side[g:] for side in self.ends(block, order))
         precision = np.divide(y, r, out=np.zeros(y.size), where=r > 0)
-        return float(max(precision.max(), self._best_after[order][block + 1]))
+        return float(max(precision.max(), self.best_after[order][block + 1]))
 
     def best_from_rank(self, rank: int, order: str) -> float:
         """Return the highest precision at a rank or any after it."""
@@ -83,7 +81,7 @@ class Places:
         y, r = self.ends(block, order)
         later = r >= rank
         own = np.max(y[later] / r[later], initial=0.0)
-        return float(max(self.yield_at(rank, order) / rank, own, self._best_after[order][block + 1]))
+        return float(max(self.yield_at(rank, order) / rank, own, self.best_after[order][block + 1]))
 
     def last_kept(self, precision: Fraction, order: str) -> int:
         """Positives up to the last rank whose precision is at least some value; 0 where none is."""
@@ -120,44 +118,13 @@ class Places:
         weighted, inverse = sums[exact.COMMON] + sums[at], sums[exact.COMMON + 1] + sums[at + 1]
         return float(self.totals.block_sum[order][block] + weighted + earlier * inverse)
 
-    def best_sum(self, order: str) -> Fraction:
-        """Σ over the positives of the highest precision at or after each, in units of 2^-62."""
-        from streameval.kernels.interpolated import HALF_BITS, UNIT_BITS
-
-        with ThreadPoolExecutor(self.threads) as pool:
-            halves = list(pool.map(partial(self._best_in, order), range(self.totals.start.size - 1)))
-        high, low = (sum(int(one[i]) for one in halves) for i in range(2))
-        return Fraction((high << HALF_BITS) + low, 1 << UNIT_BITS)
-
-    def _best_in(self, order: str, block: int) -> tuple[int, int]:
-        """Halves of the same, of one block."""
-        from streameval.kernels.interpolated import best_of_groups, halves
-
-        totals, late = self.totals, int(order == "late")
-        first, last = totals.start[block : block + 2].tolist()
-        found, reached = totals.start_yield[block : block + 2].tolist()
-        best = float(self._best_after[order][block + 1])
-        if self._best_after[order][block] <= best:  # no rank in it is above all later ones
-            return halves(reached - found, best)
-        if self.kept is None:
-            starts, founds = (_sums(0, counts) for counts in self.read_groups(block))
-            return best_of_groups(starts, founds, (first, found), late, best)
-        n, p = totals.rest[block]
-        if p:
-            best = max(best, reached / (last if late else last - n + p))
-        high, low = halves(int(p), best)
-        if first < last - n:
-            own = self.kept.best_sum(first, last - n, found, late, best)
-            high, low = high + own[0], low + own[1]
-        return high, low
-
     def _group_of(self, j: int) -> tuple[Int64Array, Int64Array, int]:
         block = int(np.searchsorted(self.totals.start_yield, j, side="left")) - 1
         start, found = self.groups(block)
         return start, found, int(np.searchsorted(found, j, side="left")) - 1
 
     @cached_property
-    def _best_after(self) -> dict[str, FloatArray]:
+    def best_after(self) -> dict[str, FloatArray]:
         """Highest precision in each block and all later ones, by order of tied items."""
         best = {}
         for order, side in SIDES.items():

@@ -50,6 +50,10 @@ class Kernel(Generic[P, R]):
         with _LOCK:
             if self._within is None:
                 self._within = _jitted(self._linked(), self._division, no_cpython_wrapper=True)
+                if hasattr(self._within, "add_overload"):
+                    from streameval.kernels.parts import only_within
+
+                    only_within(self._within)
             return self._within
 
     def _linked(self) -> Callable[P, R]:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
+from streameval.counting.interpolated import best_sums
 from streameval.counting.lookups import SIDES, Places
 from streameval.counting.totals import Totals
 from streameval.curve.at_cutoff import METRICS, Cutoffs, f_beta
@@ -33,6 +34,7 @@ class Counted:
             of scores are known.
         order ({"known", "pure bins", "binned"}): Whether only items of one score leave the order open; or bins of
             scores as well, of which none or some hold both positives and negatives.
+        threads: That look into a long list at once.
     """
 
     places: Places
@@ -40,6 +42,7 @@ class Counted:
     score_at: Callable[[int], float] | None = None
     grouped_margin: tuple[float, float] = (0.0, 0.0)
     order: str = "known"
+    threads: int = 1
 
     @property
     def totals(self) -> Totals:
@@ -157,16 +160,15 @@ def _average_precision(counted: Counted) -> Iterator[Row]:
 def _interpolated(counted: Counted) -> tuple[float, float]:
     if not counted.positives:
         return _NAN, _NAN
-    areas = [_interpolated_area(counted, order) for order in (_ORDERS if counted.totals.mixed else _ORDERS[:1])]
-    return areas[0], areas[-1]
-
-
-def _interpolated_area(counted: Counted, order: str) -> float:
     if len(counted.totals.rest) > 1:
-        return float(counted.places.best_sum(order) / counted.positives)
-    y, r = counted.places.ends(0, order)
-    best_after = np.maximum.accumulate((y / np.maximum(r, 1))[::-1])[::-1]
-    return float(np.sum(best_after * np.diff(y, prepend=0))) / counted.positives
+        sums = best_sums(counted.places, counted.threads)
+        return float(sums["late"] / counted.positives), float(sums["early"] / counted.positives)
+    areas = []
+    for order in _ORDERS:
+        y, r = counted.places.ends(0, order)
+        best_after = np.maximum.accumulate((y / np.maximum(r, 1))[::-1])[::-1]
+        areas.append(float(np.sum(best_after * np.diff(y, prepend=0))) / counted.positives)
+    return areas[0], areas[1]
 
 
 def _roc_auc(counted: Counted) -> Iterator[Row]:
