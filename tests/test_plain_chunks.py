@@ -1,5 +1,7 @@
 """Labels as bits and numbers as they lie, straight from pages: what Arrow decodes, or nothing, whatever the file."""
 
+from itertools import pairwise
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -163,7 +165,7 @@ def test_labels_of_a_dictionary_in_memory():
 @pytest.mark.parametrize("pieces", [[0, N], [13, N], [64, 200], [1, 2], [5, 69], [0, 7, 7, 130, N]])
 def test_labels_of_a_table_in_memory(kind, pieces):
     """Arrow's bitmaps begin at any bit, and go on after the last row."""
-    parts = [pa.array(LABELS).cast(kind)[a:b] for a, b in zip(pieces, pieces[1:], strict=False)]
+    parts = [pa.array(LABELS).cast(kind)[a:b] for a, b in pairwise(pieces)]
     rows = labelled_rows(open_ranking(pa.table({"label": pa.chunked_array(parts)}), RankingOptions()), "label")
     n, (unit,) = pieces[-1] - pieces[0], rows.units
     words = rows.label_bits(unit)

@@ -14,7 +14,7 @@ from streameval.counting.block_sums import BlockSums
 from streameval.counting.kept_bits import KeptBits
 from streameval.counting.labelled_rows import LabelledRows, RowRange
 from streameval.counting.scans import LabelledScans
-from streameval.counting.totals import Totals, fold
+from streameval.counting.totals import fold
 from streameval.methods.checks.sliding import Sliding
 from streameval.order.scores import Keys
 from streameval.progress import Progress

@@ -5,6 +5,8 @@ Sums are of whole numbers, so that no order of summation changes them: of precis
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from streameval.kernels.bits import WORD, count, lowest
@@ -49,7 +51,9 @@ def best_of_labels(
     positives would not reach what later ones do if all of them came first.
     """
     begin, end = rows
-    found, high, low = before[1], np.int64(0), np.int64(0)
+    found: Any = before[1]
+    high: Any = np.int64(0)
+    low: Any = np.int64(0)
     unit = np.int64(best * _UNITS)
     for i in range(begin // WORD, (end + WORD - 1) // WORD):
         found += count(words[i] & _inside(i, begin, end))
@@ -92,7 +96,9 @@ def best_of_groups(
         late: 0: a group's positives come first. 1: they have come by its end.
         best: The highest precision after the last group.
     """
-    high, low, unit = np.int64(0), np.int64(0), np.int64(best * _UNITS)
+    high: Any = np.int64(0)
+    low: Any = np.int64(0)
+    unit = np.int64(best * _UNITS)
     for g in range(starts.size - 2, -1, -1):
         gained = founds[g + 1] - founds[g]
         if gained > 0:

@@ -12,8 +12,6 @@ from typing import Any, Generic, ParamSpec, TypeVar
 
 import numpy as np
 
-from streameval.process.interrupts import held
-
 P = ParamSpec("P")
 R = TypeVar("R")
 
@@ -30,7 +28,7 @@ class Kernel(Generic[P, R]):
         self.py_func = function
         self._division = division
         self._compiled: Callable[P, R] | None = None
-        self._within: Any = None
+        self._part: Any = None
 
     def __call__(self, *arguments: P.args, **named: P.kwargs) -> R:
         """Run it: compiled, unless `interpreted` says otherwise."""
@@ -40,29 +38,28 @@ class Kernel(Generic[P, R]):
 
     def compiled(self) -> Callable[P, R]:
         """What numba makes of it, to be called."""
+        from streameval.kernels.compile import compiled
+
         with _LOCK:
             if self._compiled is None:
-                self._compiled = _compile(self.py_func, self._linked(), self._division)
+                self._compiled = compiled(self.py_func, self._linked(), self._division)
             return self._compiled
 
-    def within(self) -> Any:
-        """What numba makes of it within other kernels: nothing that Python calls, and nothing that is kept by itself."""
-        with _LOCK:
-            if self._within is None:
-                self._within = _jitted(self._linked(), self._division, no_cpython_wrapper=True)
-                if hasattr(self._within, "add_overload"):
-                    from streameval.kernels.parts import only_within
+    def part(self) -> Any:
+        """What numba makes of it within other kernels."""
+        from streameval.kernels.compile import part
 
-                    only_within(self._within)
-            return self._within
+        with _LOCK:
+            if self._part is None:
+                self._part = part(self._linked(), self._division)
+            return self._part
 
     def _linked(self) -> Callable[P, R]:
-        """The function with kernels in the place of what it calls, where numba has to find them."""
+        """The function with parts in the place of the kernels that it calls, where numba looks for them."""
         function: Any = self.py_func
-        known = function.__globals__
-        called = {name: known[name] for name in _names(function.__code__) if isinstance(known.get(name), Kernel)}
-        inner = {name: one.within() for name, one in called.items()}
-        linked = FunctionType(function.__code__, {**known, **inner}, function.__name__, function.__defaults__)
+        known, names = function.__globals__, _names(function.__code__)
+        parts = {name: known[name].part() for name in names if isinstance(known.get(name), Kernel)}
+        linked: Any = FunctionType(function.__code__, {**known, **parts}, function.__name__, function.__defaults__)
         return functools.update_wrapper(linked, function)
 
 
@@ -110,40 +107,3 @@ def interpreted(steps: int) -> Iterator[None]:
 def _names(code: CodeType) -> set[str]:
     inner = [_names(part) for part in code.co_consts if isinstance(part, CodeType)]
     return set(code.co_names).union(*inner)
-
-
-def _compile(function: Callable[P, R], linked: Callable[P, R], division: str) -> Callable[P, R]:
-    """Compile with numba; signals wait while a kernel is compiled or loaded.
-
-    LLVM calls Python back meanwhile, and an exception raised there is lost, with the machine code that was asked for.
-    """
-    compiled = _jitted(linked, division)
-    if not hasattr(compiled, "_compile_for_args"):  # NUMBA_DISABLE_JIT: the function as it is
-        return function
-    from streameval.kernels.cache import KernelCache
-
-    compiled._cache = KernelCache(function)
-    compile_for = compiled._compile_for_args
-
-    def undisturbed(*arguments: Any, **named: Any) -> Any:
-        with held():
-            return compile_for(*arguments, **named)
-
-    compiled._compile_for_args = undisturbed
-    return compiled  # type: ignore[no-any-return]
-
-
-def _jitted(linked: Any, division: str, **options: bool) -> Any:
-    import numba
-
-    compiled: Any = numba.njit(nogil=True, no_cfunc_wrapper=True, **options)(linked)  # nothing but Python calls it
-    if not hasattr(compiled, "get_call_template"):
-        return linked
-    resolve = compiled.get_call_template
-
-    def unliteral(arguments: Any, named: Any) -> Any:
-        # else a kernel that is called with a constant is compiled once for this constant, and once for all numbers
-        return resolve(tuple(map(numba.types.unliteral, arguments)), named)
-
-    compiled.get_call_template = unliteral
-    return compiled

@@ -64,7 +64,6 @@ from streameval.kernels.stakes import (
     MOST,
     MU,
     PREDICTED,
-    RATE,
     REACHED,
     REAL,
     TOTAL,
