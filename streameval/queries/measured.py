@@ -26,6 +26,8 @@ AT_CUTOFF = ("average_precision_at", "precision_at", "recall_at", "reciprocal_ra
 SIDES = ("worst", "expected", "best")
 _DISCOUNTS = 1 << 16
 LOWEST = 20
+# of a long ranking: sorted items; or the grades of items that all have one score
+Range = tuple[UInt64Array, UInt8Array, Int64Array | None]
 
 
 def metric_names(cuts: Sequence[int]) -> list[tuple[str, str]]:
@@ -177,6 +179,25 @@ class Measure:
         counts = [pa.array(column) for column in np.ascontiguousarray(facts.T)]
         table = pa.Table.from_arrays([*names, *counts, *arrays], schema=self.schema)
         return Measured(facts, values, Sums.of(facts, values), table)
+
+    def long(
+        self, ranges: Iterator[Range], counts: Int64Array, sizes: tuple[int, int], names: list[pa.Array]
+    ) -> Measured:
+        """Measure one ranking that comes in ranges, the best first.
+
+        Args:
+            counts: Items of each grade, those that were never returned included.
+            sizes: Items returned, and positives among them.
+        """
+        out, state = np.zeros((1, one.WHOLE + one.AT_CUTOFF * self.cuts.size + 1, 3)), np.zeros(one.STATE)
+        relevant, (size, found) = int(counts[1:].sum()), sizes
+        for keys, labels, histogram in ranges:
+            if histogram is not None:
+                one.add_tied(histogram, relevant, state, self.cuts, self.tables, out[0])
+            else:
+                one.add_items(keys, labels, relevant, state, self.cuts, self.tables, out[0])
+        one.finish(counts, size - found, state, self.cuts, self.tables, out[0])
+        return self.measured(np.array([[size, found, relevant - found]]), out, names)
 
     def _refuse_repeated(self, rankings: Rankings) -> None:
         many, rows, first = repeated(rankings.items.copy(), rankings.starts)
