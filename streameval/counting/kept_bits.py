@@ -19,8 +19,8 @@ from streameval.stores.scratch import ScratchFile, Spill
 from streameval.typing import AnyArray, Int64Array, UInt64Array
 
 _HELD = 1 << 24  # bytes in memory
-# sums some rows (`streameval.kernels.interpolated`): ranks and positives before them, 1 if tied positives come late, and
-# the highest precision after them
+# sums some rows (`streameval.kernels.interpolated`): ranks and positives before them, 1 if tied positives come late,
+# and the highest precision after them
 Look = Callable[[tuple[int, int], int, float], tuple[int, int]]
 
 
