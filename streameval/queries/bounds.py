@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -61,9 +60,7 @@ def bounds_on_means(plan: Plan, labels: Labels, cutoffs: Sequence[int], pool: Po
         judge += [judge[named.index((_NEAR[name], k))] for name, k in more]
         named = named + more
         means = replace(means, ends=means.ends + len(more) * (2 if pool.complete else 1))
-    first = np.unique(number, return_index=True)[1]
-    names = [json.loads(name) for name in plan.table.column("ranking").take(pa.array(first)).to_pylist()]
-    columns = {**dict(zip(plan.notes["per"], zip(*names, strict=True), strict=True)),
+    columns = {**pooled.ranking_names(plan),
                "items": np.bincount(number, minlength=count),
                "labelled": np.bincount(number[labels.known], minlength=count)}  # fmt: skip
     for m, (name, k) in enumerate(named):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Collection, Iterable
 from dataclasses import replace
 
 import numpy as np
@@ -20,6 +21,7 @@ from streameval.text import number_of
 from streameval.typing import BoolArray, Int32Array, UInt64Array
 
 PLACE = "the table of positives"
+GRADED = "give every row of the table a grade, or leave the row out"
 _ODD = np.uint64(0x9E3779B97F4A7C15)
 
 
@@ -38,6 +40,7 @@ def never_returned(rows: ManyRows) -> tuple[ManyRows, list[Batch]]:
     for name in options.per:
         if name not in known:
             raise InputError(f"{PLACE} has no column '{name}'", did_you_mean(name, known))
+    refuse_unexplained(known, [*options.per, options.item], rows.rows.label)
     kinds = list(rows.names)
     if options.item in known and rows.item is not None:
         kinds.append(pa.field(str(options.item), rows.item))
@@ -46,6 +49,15 @@ def never_returned(rows: ManyRows) -> tuple[ManyRows, list[Batch]]:
     graded = rows.rows.label in known
     found = [_read(rows, unit, kinds, graded) for unit in opened.rows.units(options.per[0])]
     return replace(rows, ungraded=not graded and any(one.rows for one in found)), found
+
+
+def refuse_unexplained(there: Iterable[str], names: Collection[str | None], label: str) -> None:
+    """Refuse a column that no option names: it may hold grades, and rows of grade 0 would count as positives."""
+    if strange := [name for name in there if name not in names and name != label]:
+        raise InputError(
+            f"{PLACE} has a column '{strange[0]}' that nothing explains",
+            f"name the column of items with --item, call that of grades '{label}', and leave all others out",
+        )
 
 
 def refuse_other_type(opened: Ranking, wanted: pa.Field) -> None:
@@ -70,7 +82,7 @@ def _read(rows: ManyRows, unit: Unit, kinds: list[pa.Field], graded: bool) -> Ba
     table = read_names(unit, kinds)
     low, high = rows.identities(table.select(rows.names.names), unit.place)
     label, items = rows.rows.label, NOTHING
-    grade = grades(unit.read([label]).column(0), label, unit.place) if graded else np.ones(unit.rows, np.uint8)
+    grade = grades(unit.read([label]).column(0), label, unit.place, GRADED) if graded else np.ones(unit.rows, np.uint8)
     named = len(kinds) > len(rows.names)
     if named:
         item = table.select([str(rows.options.item)])

@@ -10,24 +10,33 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from streameval.errors import InputError, NoRowsError, did_you_mean
 from streameval.kernels.discounts import discounts
 from streameval.queries.batches import grades, plain_type, refuse_nameless
-from streameval.queries.never_returned import PLACE, read_names, refuse_other_type
+from streameval.queries.never_returned import (
+    GRADED,
+    PLACE,
+    read_names,
+    refuse_other_type,
+    refuse_unexplained,
+)
+from streameval.queries.options import refuse_ambiguous_item
 from streameval.rankings import open_ranking
 from streameval.rows.options import RankingOptions
-from streameval.types import Plan
+from streameval.types import Labels, Plan
 from streameval.typing import BoolArray, FloatArray, Int64Array
 
 METRICS = ("recall_at", "average_precision_at", "ndcg_at")
 _NUMBER = "se_number"
+_LABEL = "se_label"
 
 
 @dataclass(frozen=True)
@@ -38,19 +47,28 @@ class Pool:
         beyond (int64 array, shape (drawn,)): How many are known.
         complete: Whether these and those among the items to label are all, as was stated.
         rows: Positives in the table, of whatever ranking.
+        drawn: How many of these rows are of rankings that were drawn.
+        matched: Where the table names its items: how many items are labelled positive (`positive`), how many of these
+            the table names (`named`), how many it names that are labelled negative (`denied`), and rows of rankings
+            that were drawn that are there again (`again`).
     """
 
     beyond: Int64Array = field(repr=False)
     complete: bool
     rows: int
+    drawn: int = 0
+    matched: Mapping[str, int] | None = None
 
     def facts(self) -> dict[str, Any]:
         """What evaluation.json keeps of it."""
         digest = hashlib.sha256(np.ascontiguousarray(self.beyond).tobytes()).hexdigest()[:16]
-        return {"rows": self.rows, "beyond": int(self.beyond.sum()), "complete": self.complete, "digest": digest}
+        return {"rows": self.rows, "drawn": self.drawn, "beyond": int(self.beyond.sum()), "complete": self.complete,
+                "digest": digest, **(self.matched or {})}  # fmt: skip
 
 
-def read_pool(source: Any, plan: Plan, selection: pa.Table | None, how: tuple[str | None, str], complete: bool) -> Pool:
+def read_pool(
+    source: Any, plan: Plan, selection: pa.Table | None, labels: Labels, how: tuple[str | None, str], complete: bool
+) -> Pool:
     """Read a table of positives: the columns that name the ranking, and the item, if its column is named.
 
     Args:
@@ -60,12 +78,13 @@ def read_pool(source: Any, plan: Plan, selection: pa.Table | None, how: tuple[st
             where the table has it, rows of grade 0 are passed over.
 
     Raises:
-        InputError: A column that is not there, of another type than in the list, or with nulls; no column that names
-            the item, where the table has more in common with the list than names of rankings.
+        InputError: A column that is not there, of another type than in the list, or with nulls; a column of the table
+            that names neither ranking nor item, and is not that of grades.
     """
     (item, label), count, given = how, int(plan.parameters["rankings"]), plan.notes["per"]
     kinds, drawn = _drawn(plan)
     if item is not None:
+        refuse_ambiguous_item(item, given)
         known = () if selection is None else selection.column_names
         if selection is None or item not in known:
             raise InputError(f"the selected items have no column '{item}'",
@@ -80,35 +99,59 @@ def read_pool(source: Any, plan: Plan, selection: pa.Table | None, how: tuple[st
         if one.name not in there:
             raise InputError(f"{PLACE} has no column '{one.name}'", did_you_mean(one.name, there))
         refuse_other_type(opened, one)
-    if item is None and (shared := set(there) & {*(selection.column_names if selection else ())} - {*given, label}):
-        raise InputError(f"{PLACE} has '{min(shared)}', as the items to label have, and its rows may be about these",
-                         f"name the items with --item {min(shared)}, or leave the column out of the table")  # fmt: skip
+    refuse_unexplained(there, [one.name for one in kinds], label)
     rows, found = 0, []
     for unit in opened.rows.units(kinds[0].name):
         own = read_names(unit, kinds)
         refuse_nameless(own, unit.place, "every positive names its ranking, and its item where --item is given")
         if label in there:
-            own = own.filter(pa.array(grades(unit.read([label]).column(0), label, unit.place) > 0))
+            own = own.filter(pa.array(grades(unit.read([label]).column(0), label, unit.place, GRADED) > 0))
         rows += own.num_rows
         found.append(own.join(drawn, given, join_type="inner"))
     table = pa.concat_tables(found)
+    drawn_rows, matched = table.num_rows, None
     if item is not None and selection is not None:
-        at = np.searchsorted(plan.ranks, selection.column("rank").to_numpy())
-        number = plan.table.column("stratum").take(pa.array(at)).cast(pa.int64())
-        labelled = pa.table([number, selection.column(item).cast(kinds[-1].type)], names=[_NUMBER, item])
-        once = table.select([_NUMBER, item]).group_by([_NUMBER, item]).aggregate([])
-        table = once.join(labelled, [_NUMBER, item], join_type="left anti")
-    return Pool(np.bincount(table.column(_NUMBER).to_numpy(), minlength=count), complete, rows)
+        table = table.select([_NUMBER, item]).group_by([_NUMBER, item]).aggregate([])
+        labelled = _labelled(plan, selection, labels, kinds[-1])
+        matched = {**_matched(table, labelled, item), "again": drawn_rows - table.num_rows}
+        table = table.join(labelled, [_NUMBER, item], join_type="left anti")
+    beyond = np.bincount(table.column(_NUMBER).to_numpy(), minlength=count)
+    return Pool(beyond, complete, rows, drawn_rows, matched)
+
+
+def _labelled(plan: Plan, selection: pa.Table, labels: Labels, item: pa.Field) -> pa.Table:
+    """Number of its ranking, name and label of each item to label."""
+    at = np.searchsorted(plan.ranks, selection.column("rank").to_numpy())
+    number = plan.table.column("stratum").take(pa.array(at)).cast(pa.int64())
+    names = selection.column(item.name).cast(item.type)
+    return pa.table([number, names, labels.label[at]], names=[_NUMBER, item.name, _LABEL])
+
+
+def _matched(table: pa.Table, labelled: pa.Table, item: str) -> dict[str, int]:
+    """How far the table and the labels are about the same items; see `Pool`."""
+    named = labelled.join(table, [_NUMBER, item], join_type="left semi").column(_LABEL)
+    counts = {"positive": (labelled.column(_LABEL), 1), "named": (named, 1), "denied": (named, 0)}
+    return {name: int(pc.sum(pc.equal(column, value)).as_py() or 0) for name, (column, value) in counts.items()}
+
+
+def ranking_names(plan: Plan) -> dict[str, pa.Array]:
+    """Values of the columns that name the rankings that were drawn, in the order of the draw."""
+    first = np.unique(plan.table.column("stratum").to_numpy(), return_index=True)[1]
+    names = [json.loads(one) for one in plan.table.column("ranking").take(pa.array(first)).to_pylist()]
+    return {name: _typed(values) for name, values in zip(plan.notes["per"], zip(*names, strict=True), strict=True)}
+
+
+def _typed(values: Sequence[Any]) -> pa.Array:
+    """An array of the type of the values; of whole numbers beyond 64 bits with a sign, that without."""
+    wide = any(isinstance(one, int) and one >= 1 << 63 for one in values)
+    return pa.array(values, pa.uint64() if wide else None)
 
 
 def _drawn(plan: Plan) -> tuple[list[pa.Field], pa.Table]:
     """Names of the rankings that were drawn, with their numbers, and the types of the names."""
-    number, first = np.unique(plan.table.column("stratum").to_numpy(), return_index=True)
-    names = [json.loads(one) for one in plan.table.column("ranking").take(pa.array(first)).to_pylist()]
-    columns = [pa.array(values) for values in zip(*names, strict=True)]
-    columns = [one.cast(plain_type(one.type)) for one in columns]
-    fields = [pa.field(name, one.type) for name, one in zip(plan.notes["per"], columns, strict=True)]
-    return fields, pa.table([*columns, number.astype(np.int64)], names=[*plan.notes["per"], _NUMBER])
+    columns = {name: one.cast(plain_type(one.type)) for name, one in ranking_names(plan).items()}
+    number = pa.array(np.unique(plan.table.column("stratum").to_numpy()).astype(np.int64))
+    return [pa.field(name, one.type) for name, one in columns.items()], pa.table({**columns, _NUMBER: number})
 
 
 @dataclass(frozen=True)

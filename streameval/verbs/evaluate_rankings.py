@@ -66,7 +66,8 @@ def evaluate_rankings(
         pool = None
         if positives is not None:
             how = (item, columns.label)
-            pool = read_pool(positives, plan, folder.selection(plan), how, judging.assume == "complete")
+            complete = judging.assume == "complete"
+            pool = read_pool(positives, plan, folder.selection(plan), known, how, complete)
         found = bounds_on_means(plan, known, plan.notes.get("cutoffs") or [int(plan.parameters["at"])], pool)
         exact = set(found.metrics.column("coverage").to_pylist()) <= {"exact", "conditional"}
         confidence = None if exact else float(plan.parameters["confidence"])
@@ -112,7 +113,8 @@ def _name_of(positives: Any) -> str:
 def _refuse_unused(judging: Judging, positives: Any, item: str | None) -> None:
     """Refuse options that have no meaning for many rankings, or not these ones."""
     if judging.label_error or judging.assume not in (None, "complete"):
-        raise InputError("label-error and assume are about curves", "leave them out: this study is of many rankings")
+        name = "label-error" if judging.label_error else f"assume {judging.assume}"
+        raise InputError(f"{name} is about curves, and this study is of many rankings", "leave it out")
     if positives is None and (item is not None or judging.assume is not None):
         name = "item" if item is not None else "assume complete"
         raise InputError(f"{name} is about a table of positives, and there is none", "give it with positives")

@@ -60,7 +60,7 @@ def plan_rankings(
     """
     names, wanted = listed(per), listed(cutoffs)
     method = TopItems(confidence, rankings, at)
-    ranks = cutoffs_of(wanted) if wanted else (at,)
+    ranks = cutoffs_of(wanted, "cutoffs") if wanted else (at,)
     if ranks[-1] > at:
         raise InputError(f"cutoffs go to {ranks[-1]:,}, and the first {at:,} items of a ranking are labelled",
                          f"label more with --at {ranks[-1]}")  # fmt: skip
@@ -72,7 +72,7 @@ def plan_rankings(
     for name in (*(names or ("",)), *([] if judge is None else [judge])):
         if name not in opened.columns():
             raise InputError(f"the ranking has no column '{name}'", did_you_mean(name, opened.columns()))
-        if name in ("items", "labelled"):
+        if name in names and name in ("items", "labelled"):
             raise InputError(f"per is {name}: a column of rankings.parquet has that name", "rename the column")
     drawn = draw_rankings(opened, names, (rankings, at, chosen), progress)
     opened.rows.check_unchanged()
