@@ -25,12 +25,15 @@ WHOLE = 6
 AP_AT, P_AT, R_AT, RR_AT, NDCG_AT, SUCCESS_AT = range(6)
 AT_CUTOFF = 6
 GROUPED = -1
-# what is carried along a ranking: items and positives so far, next cutoff, then sums, those of tied items by order
-ITEMS, FOUND, NEXT, COMMON, DCG, ABOVE, PAIRS, TIED = range(8)
+# what is carried along a ranking: items and positives so far, next cutoff, then sums, whether positives were tied with
+# others, so that the order matters, and the sums of those by order
+ITEMS, FOUND, NEXT, COMMON, DCG, ABOVE, PAIRS, OPEN, TIED = range(9)
 # sums over groups of tied items are kept three times, by order, and the one of GROUPED once
 _AP, _DCG, _ABOVE, _PAIRS = (TIED + 3 * i for i in range(4))
 _GROUPED = TIED + 12
 STATE = TIED + 13
+STRETCH = 32  # keys that are compared at once
+_LAST = np.uint64(0xFFFFFFFFFFFFFFFF)
 
 
 @kernel
@@ -124,7 +127,7 @@ def add_items(
 @kernel
 def add_few(
     keys: Words,
-    positives: tuple[Words, UInt8Array],
+    positives: tuple[Words, UInt8Array, Words],
     relevant: int,
     state: FloatArray,
     cuts: Int64Array,
@@ -135,20 +138,22 @@ def add_few(
 
     Args:
         keys: Of all its items.
-        positives: Keys of its positives, ascending; and their grades.
+        positives: Keys of its positives, ascending; their grades; and room for `STRETCH` keys.
         relevant, state, cuts, tables, out: See `add_items`, which does the same with sorted items, to the bit.
     """
-    own, grades = positives
+    own, grades, rest = positives
+    whole = keys.size - keys.size % STRETCH
+    for i in range(STRETCH):
+        rest[i] = _LAST
+    for i in range(whole, keys.size):
+        rest[i - whole] = keys[i]
     histogram = np.empty(0, np.int64)
     a = 0
     while a < own.size:
         key, b = own[a], a + 1
         while b < own.size and own[b] == key:
             b += 1
-        smaller, equal = 0, 0
-        for i in range(keys.size):  # without a branch, so that it is done several at a time
-            smaller += int(np.int64(keys[i] < key))
-            equal += int(np.int64(keys[i] == key))
+        smaller, equal = _places(keys[:whole], rest, keys.size, key)
         _add_negatives(smaller - int(state[ITEMS]), relevant, state, cuts, out)
         if equal == 1:
             _add_positive(int(np.int64(grades[a])), relevant, state, cuts, tables, out)
@@ -167,14 +172,31 @@ def add_few(
 
 
 @kernel
+def _places(keys: Words, rest: Words, size: int, key: Words) -> tuple[int, int]:
+    """How many of `size` keys are smaller than one, and how many equal it.
+
+    Loops over whole stretches, with sums of 32 bits and no branch, are done many keys at a time.
+    """
+    smaller, equal = np.uint32(0), np.uint32(0)
+    for i in range(keys.size - keys.size % STRETCH):
+        smaller = np.uint32(smaller + np.uint32(keys[i] < key))
+        equal = np.uint32(equal + np.uint32(keys[i] == key))
+    for i in range(STRETCH):
+        smaller = np.uint32(smaller + np.uint32(rest[i] < key))
+        equal = np.uint32(equal + np.uint32(rest[i] == key))
+    beyond = keys.size + STRETCH - size  # of the rest, and above every key or equal to the last that there is
+    return int(np.int64(smaller)), int(np.int64(equal)) - (beyond if key == rest[STRETCH - 1] else 0)
+
+
+@kernel
 def _add(out: FloatArray, own: FloatArray) -> None:  # numpy's own words for three numbers take seconds to compile
     for order in range(3):
         out[order] += own[order]
 
 
 @kernel
-def _divide(out: FloatArray, by: float) -> None:
-    for order in range(3):
+def _divide(out: FloatArray, orders: int, by: float) -> None:
+    for order in range(orders):
         out[order] /= by
 
 
@@ -189,6 +211,7 @@ def add_tied(
 ) -> None:
     """Go on along a ranking by one group of tied items, of which `histogram` counts the grades; see `add_items`."""
     s, f, c = int(state[ITEMS]), int(state[FOUND]), int(state[NEXT])
+    state[OPEN] = 1.0
     n = histogram.sum()
     p = n - histogram[0]
     if s < relevant <= s + n:
@@ -290,7 +313,8 @@ def finish(
     if relevant > items:
         out[R_PRECISION, :] = found
     below, nan = float(relevant) if relevant else math.nan, math.nan
-    for o in range(3):
+    orders = 3 if state[OPEN] else 1
+    for o in range(orders):
         out[AP, o] = (state[COMMON] + state[_AP + o]) / below
         out[NDCG, o] = state[DCG] + state[_DCG + o]
         out[R_PRECISION, o] /= below
@@ -308,13 +332,16 @@ def finish(
         left -= 1
         ideal += gain[grade] * discount(table, place)
         if c < cuts.size and cuts[c] == place:
-            _divide(out[WHOLE + c * AT_CUTOFF + NDCG_AT], ideal)
+            _divide(out[WHOLE + c * AT_CUTOFF + NDCG_AT], orders, ideal)
             c += 1
     for beyond in range(c, cuts.size):
-        _divide(out[WHOLE + beyond * AT_CUTOFF + NDCG_AT], ideal if relevant else nan)
-    _divide(out[NDCG], ideal if relevant else nan)
+        _divide(out[WHOLE + beyond * AT_CUTOFF + NDCG_AT], orders, ideal if relevant else nan)
+    _divide(out[NDCG], orders, ideal if relevant else nan)
     for c in range(cuts.size):
         at = WHOLE + c * AT_CUTOFF
-        _divide(out[at + AP_AT], below)
-        _divide(out[at + P_AT], np.float64(cuts[c]))
-        _divide(out[at + R_AT], below)
+        _divide(out[at + AP_AT], orders, below)
+        _divide(out[at + P_AT], orders, np.float64(cuts[c]))
+        _divide(out[at + R_AT], orders, below)
+    if orders == 1:
+        for m in range(out.shape[0]):
+            out[m, 1] = out[m, 2] = out[m, 0]

@@ -50,10 +50,10 @@ Elsewhere = Callable[[ManyRows, Sequence[Batch], Progress], Iterator[tuple[Gathe
 
 
 def evaluate_rankings(
-    ranking: Ranking, label: str, options: PerRanking, opened: Opened, progress: Progress,
+    ranking: Ranking, label: str, options: PerRanking, opened: Opened | None, progress: Progress,
     elsewhere: Elsewhere | None = None,
 ) -> Found:  # fmt: skip
-    """Evaluate them, here or elsewhere; `opened` is what takes their rows. Errors as in `streameval.exact`."""
+    """Evaluate them, here or elsewhere; `opened` is what takes their rows, if any. Errors as in `streameval.exact`."""
     rows = ManyRows.of(ranking, label, options)
     if not rows.n_items and options.positives is None:
         raise InputError("the ranking has no rows")
@@ -62,23 +62,27 @@ def evaluate_rankings(
     beside: list[Batch] = []
     if options.positives is not None:
         rows, beside = never_returned(rows)
-    measure = Measure(rows)
+    measure = Measure(rows, keeps_rows=opened is not None)
+
+    def sink() -> Sink | None:
+        return None if opened is None else opened(measure.schema)
+
     if elsewhere is not None:
         parts = elsewhere(rows, beside, progress)
-        found = _collected(rows, parts, opened(measure.schema), "parted by ranking on workers")
+        found = _collected(rows, parts, sink(), "parted by ranking on workers")
         ranking.rows.check_unchanged()
         return found
     told = _Told(rows.n_items, progress)
     if not beside:
         try:
             parts = gathered(adjacent(rows, measure, threads, memory, told.rows))
-            return _collected(rows, parts, opened(measure.schema), "one pass, rankings stored together")
+            return _collected(rows, parts, sink(), "one pass, rankings stored together")
         except ApartError:
             told = _Told(2 * rows.n_items, progress)
     with temporary_folder("streameval-work") as folder, ScratchFile(folder / "rows") as file:
         room = Room.of(Spill(file, _SPILL * memory), threads, (1 - _SPILL) * memory)
         parts = gathered(scattered(rows, beside, measure, room, told.rows))
-        found = _collected(rows, parts, opened(measure.schema), "parted by ranking")
+        found = _collected(rows, parts, sink(), "parted by ranking")
         if not file.is_empty:
             found = replace(found, how="parted by ranking through a scratch file")
     ranking.rows.check_unchanged()
@@ -96,11 +100,12 @@ class _Told:
         self._progress(self._done, self._total)
 
 
-def _collected(rows: ManyRows, parts: Iterator[tuple[Gathered, pa.Table]], sink: Sink, how: str) -> Found:
+def _collected(rows: ManyRows, parts: Iterator[tuple[Gathered, pa.Table]], sink: Sink | None, how: str) -> Found:
     total = None
     for part, table in parts:
         total = part if total is None else total.plus(part)
-        sink(table)
+        if sink is not None:
+            sink(table)
     if total is None:
         raise InputError("there is no ranking")
     return Found(rows, total.sums, how, total.returned, total.lowest)
