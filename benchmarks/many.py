@@ -13,6 +13,7 @@ import os
 import shutil
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import numpy as np
@@ -26,19 +27,13 @@ from benchmarks.readme import markdown, write_section
 _ITEMS = 100
 _FILE_ROWS = 10_000_000
 _ORDERS = ("together", "shuffled")
-_LIMIT = 14  # GB of addresses that a peer other than Spark may take
-_RUN = """
-import os, resource, sys, time
-began, before = time.monotonic(), os.times()
-{body}
-taken = time.monotonic() - began
-cpu = sum(os.times()[:4]) - sum(before[:4])
-peak = max(resource.getrusage(whose).ru_maxrss for whose in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)) / 1024
-print(f"{{taken}} {{cpu}} {{peak}}", file=sys.stderr)
-"""
+_LIMIT = 14  # GB of addresses that ranx may take
 _OURS = """
-from streameval.cli import run
-run(["exact", {folder!r}, "--per", "query", "--score", "score", "--label", "label", "--at", "10", "--memory", "2"])
+import sys
+from streameval.__main__ import main
+sys.argv[1:] = ["exact", {folder!r}, "--per", "query", "--score", "score", "--label", "label", "--at", "10",
+                "--memory", "2"]
+main()
 """
 _TOOLS = {"streameval": _OURS, **PEERS}
 
@@ -60,17 +55,24 @@ def make(folder: Path, rankings: int, order: str) -> None:
 
 
 def measured(tool: str, folder: Path) -> list[float] | str:
-    """Wall seconds, CPU seconds and peak MB of a process; or why there are none."""
+    """Wall seconds, CPU seconds and peak MB of a whole process; or why there are none."""
     scratch = folder.parent / "scratch"
     scratch.mkdir(exist_ok=True)
-    code = _RUN.format(body=_TOOLS[tool].format(folder=str(folder), scratch=str(scratch)))
-    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    code = _TOOLS[tool].format(folder=str(folder), scratch=str(scratch), limit=_LIMIT)
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    said, began = scratch / "said", time.monotonic()
+    with said.open("w") as stream:
+        process = subprocess.Popen([sys.executable, "-c", code], stdout=stream, stderr=stream, env=environment)
+        _, status, used = os.wait4(process.pid, 0)
+    taken, text = time.monotonic() - began, said.read_text()
+    process.returncode = os.waitstatus_to_exitcode(status)
     shutil.rmtree(scratch)
-    if ran.returncode == 0:
-        return [float(one) for one in ran.stderr.split("\n")[-2].split()]
-    if "ModuleNotFoundError" in ran.stderr:
+    if process.returncode == 0:
+        print(text.strip().splitlines()[-1])
+        return [taken, used.ru_utime + used.ru_stime, used.ru_maxrss / 1024]
+    if "ModuleNotFoundError" in text:
         return "not installed"
-    return f"out of memory ({_LIMIT} GB)" if "Memory" in ran.stderr or ran.returncode < 0 else ran.stderr[-2000:]
+    return f"out of memory ({_LIMIT} GB)" if "Memory" in text or process.returncode < 0 else text[-2000:]
 
 
 def table(known: dict[str, list[float] | str]) -> str:
@@ -112,7 +114,8 @@ def main() -> None:
     for rankings in map(int, options.rankings):
         for order in options.stored:
             folder = options.data / f"many-{rankings}-{order}"
-            make(folder, rankings, order)
+            made = f"from pathlib import Path; from benchmarks.many import make; make(Path({str(folder)!r}), {rankings}, "
+            subprocess.run([sys.executable, "-c", f"{made}{order!r})"], check=True)  # its memory would count as that of others
             for tool in tools * options.runs:
                 key, found = f"{tool}|{rankings}|{order}", measured(tool, folder)
                 before = known.get(key)

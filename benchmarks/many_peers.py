@@ -14,7 +14,7 @@ _SQL = """
                     min(CASE WHEN label = 1 THEN k END) AS first, sum(CASE WHEN k <= 10 THEN label END) AS top,
                     sum(CASE WHEN k <= 10 AND label = 1 THEN 1 / log2(k + 1) ELSE 0 END) AS dcg
              FROM found GROUP BY query)
-    SELECT avg(coalesce(s / p, 0)), avg(coalesce(1 / first, 0)), avg(top / 10), avg(coalesce(top / p, 0)),
+    SELECT avg(coalesce(s / p, 0)), avg(coalesce(1 / first, 0)), avg(top / 10), avg(coalesce(top / nullif(p, 0), 0)),
            avg(least(top, 1)), avg(dcg) FROM each"""
 _DUCKDB = f"""
 import duckdb

@@ -179,7 +179,8 @@ class Measure:
         return Measured(facts, Sums.of(facts, values), lowest, table)
 
     def _table(self, facts: Int64Array, values: FloatArray, names: list[pa.Array]) -> pa.Table:
-        columns = np.ascontiguousarray(np.moveaxis(values, 0, -1)).reshape(-1, facts.shape[0])[: -len(SIDES)]
+        own = np.ascontiguousarray(np.moveaxis(values[:, :-1], 0, -1))  # a row for each metric and side
+        columns = own.reshape(own.shape[0] * len(SIDES), facts.shape[0])
         lacking = bool(((facts[:, 1] + facts[:, 2] == 0) | (facts[:, 0] == facts[:, 1])).any())
         arrays = [pa.array(column, mask=np.isnan(column) if lacking else None) for column in columns]
         counts = [pa.array(column) for column in np.ascontiguousarray(facts.T)]
