@@ -27,8 +27,6 @@ from streameval.queries.evaluate import Opened, evaluate_rankings
 from streameval.queries.options import PerRanking
 from streameval.rankings import open_ranking
 from streameval.rankings.ranking import Ranking
-from streameval.reporting.page import render
-from streameval.reporting.rankings_page import render as render_rankings
 from streameval.rows.options import RankingOptions
 from streameval.rows.units import readers
 from streameval.stores.scratch import ScratchFile
@@ -39,8 +37,6 @@ from streameval.study.exact_results import curve_of, evaluation_of
 from streameval.study.rankings_files import RankingsEvaluation, collected, identity_of, results, save
 from streameval.study.result_files import Evaluation, save_exact
 from streameval.typing import Int64Array
-from streameval.verbs.sql import rankings_writer
-from streameval.verbs.sql import writer as database_of
 
 _EVERY_RANK = 10_000
 _RATIO = 1.001
@@ -180,9 +176,15 @@ def exact(
         truth = _open(ranking, label, options or RankingOptions(), external, chosen)
         found = _evaluated(truth, Limits(truth.memory, tolerance, file), misses, sliding, progress)
     if out is not None:
-        folder = Path(out)
-        save_exact(folder, found, render(folder.resolve().name, None, found), database_of(Study(folder), None, found))
+        _save(Path(out), found)
     return found
+
+
+def _save(folder: Path, found: Evaluation) -> None:
+    from streameval.reporting.page import render
+    from streameval.verbs.sql import writer
+
+    save_exact(folder, found, render(folder.resolve().name, None, found), writer(Study(folder), None, found))
 
 
 _MANY = (
@@ -214,8 +216,11 @@ def exact_per(
 
     if out is None:
         return run(opened)
+    from streameval.reporting.rankings_page import render
+    from streameval.verbs.sql import rankings_writer
+
     folder = Path(out)
-    return save(folder, identity, run, lambda found: render_rankings(folder.resolve().name, found), rankings_writer)
+    return save(folder, identity, run, lambda found: render(folder.resolve().name, found), rankings_writer)
 
 
 def _refuse_apart(labels: Any, sliding: Sliding | None) -> None:
