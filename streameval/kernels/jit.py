@@ -19,6 +19,7 @@ R = TypeVar("R")
 
 _LOCK = threading.RLock()
 _MOST = 0.4  # seconds in plain Python, in all; to import numba and load kernels takes 0.5, to compile one a second
+_LESS = 0.1  # where numba is imported, and kernels were found on the disk: to load one more takes 0.005
 _STEP = 2e-6  # at most
 
 
@@ -65,6 +66,7 @@ class _Thread(threading.local):
 
 _thread = _Thread()
 _spent = [0.0]  # seconds
+_most = [_MOST]
 
 
 @contextmanager
@@ -77,7 +79,7 @@ def interpreted(steps: int) -> Iterator[None]:
         steps: About how many there are at most: a byte of a footer is one, and so is a drawn rank. Where they would
             take too long, or others have, kernels are compiled.
     """
-    if _thread.interprets or _spent[0] + steps * _STEP > _MOST:
+    if _thread.interprets or _spent[0] + steps * _STEP > _most[0]:
         yield
         return
     began = time.thread_time()
@@ -118,7 +120,10 @@ def _compile(function: Callable[P, R], division: str) -> Callable[P, R]:
 
     def undisturbed(*arguments: Any, **named: Any) -> Any:
         with held():
-            return compile_for(*arguments, **named)
+            result = compile_for(*arguments, **named)
+        if compiled._cache_hits:
+            _most[0] = _LESS
+        return result
 
     compiled._compile_for_args = undisturbed
     return compiled  # type: ignore[no-any-return]
