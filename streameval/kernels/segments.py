@@ -122,12 +122,13 @@ def measure(
     keys2, labels2 = np.empty(longest, keys.dtype), np.empty(longest, np.uint8)
     counts, state = np.zeros(GRADES, np.int64), np.zeros(STATE)
     at, own, grades = np.empty(_FEW + 7, np.int64), np.empty(_FEW + 7, keys.dtype), np.empty(_FEW + 7, np.uint8)
-    rest = np.empty(STRETCH, keys.dtype)
+    room, rest = np.empty(3 * at.size, np.int64), np.empty(STRETCH, keys.dtype)
     for r in range(starts.size - 1):
         first, last = starts[r], starts[r + 1]
         few = _positives(labels[first:last], at)
         if few <= at.size:
-            _sorted_positives(keys[first:last], labels[first:last], at[:few], own, grades)
+            for i in range(few):
+                own[i], grades[i] = keys[first + at[i]], labels[first + at[i]]
         most = max(_counted(labels[first:last] if few > at.size else grades[:few], counts),
                    _counted(misses[1][misses[0][r] : misses[0][r + 1]], counts))  # fmt: skip
         n, missed = last - first, misses[0][r + 1] - misses[0][r]
@@ -138,7 +139,7 @@ def measure(
             sort_segment(keys[first:last], labels[first:last], keys2[:n], labels2[:n])
             add_items(keys[first:last], labels[first:last], positives + missed, state, cuts, tables, out[r])
         else:
-            add_few(keys[first:last], (own[:few], grades[:few], rest), positives + missed, state, cuts, tables, out[r])
+            add_few(keys[first:last], (own[:few], grades[:few], room, rest), positives + missed, state, cuts, tables, out[r])
         finish(counts[: most + 1], n - positives, state, cuts, tables, out[r])
         counts[: most + 1] = 0
 
@@ -171,17 +172,6 @@ def _positives(labels: UInt8Array, at: Int64Array) -> int:
         at[count] = i
         count += int(np.int64(labels[i] != 0))
     return count
-
-
-@kernel
-def _sorted_positives(keys: Words, labels: UInt8Array, at: Int64Array, own: Words, grades: UInt8Array) -> None:
-    """Copy positives, sorted by key."""
-    for i in range(at.size):
-        key, place = keys[at[i]], i
-        while place > 0 and own[place - 1] > key:
-            own[place], grades[place] = own[place - 1], grades[place - 1]
-            place -= 1
-        own[place], grades[place] = key, labels[at[i]]
 
 
 @kernel

@@ -58,6 +58,7 @@ def adjacent(rows: ManyRows, measure: Measure, threads: int, memory: float, done
         starts = batch.starts()
         if starts.size < 2:
             return batch, [], batch.cut(batch.rows, batch.rows)
+        _refuse_apart(batch, starts)
         first, last = int(starts[1]), int(starts[-1])
         inner = blocks(batch.cut(first, last), starts[1:-1] - first)
         return batch.cut(0, first), inner, batch.cut(last, batch.rows)
@@ -67,7 +68,9 @@ def adjacent(rows: ManyRows, measure: Measure, threads: int, memory: float, done
         if not ends:
             return [one for one in part if isinstance(one, _Block)]
         batch = Batch.joined(ends)
-        return blocks(batch, batch.starts())
+        starts = batch.starts()
+        _refuse_apart(batch, starts)
+        return blocks(batch, starts)
 
     with ThreadPoolExecutor(threads) as pool:
         units = in_order(pool, read, rows.rows.units, threads + 1)
@@ -112,8 +115,19 @@ def _same(a: Batch, b: Batch) -> bool:
     return bool(a.low[-1] == b.low[0]) and (not a.high.size or bool(a.high[-1] == b.high[0]))
 
 
+def _refuse_apart(batch: Batch, starts: Int64Array) -> None:
+    """Raise `ApartError` where two of the rankings that begin at these rows are one."""
+    low, wide = batch.low[starts], batch.high.size > 0
+    steps = np.diff(low.view(np.int64))
+    if not wide and ((steps > 0).all() or (steps < 0).all()):
+        return
+    numbers = np.stack([low, batch.high[starts]]) if wide else low
+    if np.unique(numbers, axis=-1).shape[-1] < low.size:
+        raise ApartError
+
+
 class _Seen:
-    """Rankings that were met so far: none twice. While their numbers ascend, or descend, the last is enough."""
+    """Rankings that were met so far, each block without one twice: none is in two. While their numbers ascend, or descend, the last is enough."""
 
     def __init__(self, memory: float) -> None:
         self._memory, self._held = memory, 0
@@ -127,10 +141,6 @@ class _Seen:
         steps = np.diff(np.append(last, low).view(np.int64))
         self._rising &= not high.size and bool((steps > 0).all())
         self._falling &= not high.size and bool((steps < 0).all())
-        if not (self._rising or self._falling):
-            numbers = low if not high.size else np.stack([low, high])
-            if np.unique(numbers, axis=-1).shape[-1] < low.size:
-                raise ApartError
         self._low.append(low)
         self._high.append(high)
         self._held += low.nbytes + high.nbytes
