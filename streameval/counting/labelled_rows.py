@@ -154,13 +154,14 @@ def joined(parts: list[RowRange]) -> RowRange:
 _OWN = threading.local()
 
 
-def own_room(size: int) -> UInt64Array:
-    """Room of a thread, since fresh memory would cost more than what is done in it."""
+def own_room(size: int, use: str = "scores") -> UInt64Array:
+    """Room of a thread for one use, since fresh memory would cost more than what is done in it."""
     if size > _KEPT_ROWS:
         return np.empty(size, np.uint64)
-    if getattr(_OWN, "room", np.empty(0)).size < size:
-        _OWN.room = np.empty(size, np.uint64)
-    return np.asarray(_OWN.room, dtype=np.uint64)
+    rooms: dict[str, UInt64Array] = _OWN.__dict__
+    if use not in rooms or rooms[use].size < size:
+        rooms[use] = np.empty(size, np.uint64)
+    return rooms[use]
 
 
 def in_order(pool: Executor, work: Callable[[T], R], items: Iterable[T], ahead: int) -> Iterator[R]:

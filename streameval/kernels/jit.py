@@ -122,7 +122,7 @@ def _compile(function: Callable[P, R], division: str) -> Callable[P, R]:
         with held():
             result = compile_for(*arguments, **named)
         if compiled._cache_hits:
-            _most[0] = _LESS
+            _most[0] = min(_most[0], _LESS)
         return result
 
     compiled._compile_for_args = undisturbed

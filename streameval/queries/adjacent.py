@@ -57,11 +57,11 @@ def adjacent(rows: ManyRows, measure: Measure, threads: int, memory: float, done
         batch = rows.read(unit)
         starts = batch.starts()
         if starts.size < 2:
-            return batch, [], batch.cut(batch.rows, batch.rows)
+            return batch.copied(), [], batch.cut(batch.rows, batch.rows)
         _refuse_apart(batch, starts)
         first, last = int(starts[1]), int(starts[-1])
         inner = blocks(batch.cut(first, last), starts[1:-1] - first)
-        return batch.cut(0, first), inner, batch.cut(last, batch.rows)
+        return batch.cut(0, first).copied(), inner, batch.cut(last, batch.rows).copied()
 
     def measured(part: list[Batch] | list[_Block]) -> list[_Block]:
         ends = [one for one in part if isinstance(one, Batch)]
@@ -121,8 +121,10 @@ def _refuse_apart(batch: Batch, starts: Int64Array) -> None:
     steps = np.diff(low.view(np.int64))
     if not wide and ((steps > 0).all() or (steps < 0).all()):
         return
-    numbers = np.stack([low, batch.high[starts]]) if wide else low
-    if np.unique(numbers, axis=-1).shape[-1] < low.size:
+    ordered = np.sort(low)
+    if not np.any(ordered[1:] == ordered[:-1]):
+        return
+    if not wide or np.unique(np.stack([low, batch.high[starts]]), axis=1).shape[1] < low.size:
         raise ApartError
 
 

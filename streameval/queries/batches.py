@@ -76,6 +76,10 @@ class Batch:
         arrays = {name: own[rows] if (own := getattr(self, name)).size else own for name in ARRAYS}
         return Batch(**arrays, table=self.table.take(pa.array(rows)) if self.table.num_columns else self.table)
 
+    def copied(self) -> Batch:
+        """The same rows, in memory of their own."""
+        return Batch(**{name: getattr(self, name).copy() for name in ARRAYS}, table=self.table)
+
     @staticmethod
     def joined(parts: Sequence[Batch]) -> Batch:
         """Rows of several batches, one after another."""
@@ -149,7 +153,10 @@ class ManyRows:
         return (*(() if self.whole else self.options.per), *item)
 
     def read(self, unit: Unit) -> Batch:
-        """Decode one unit; an `InputError` names the place of a name, score or label that cannot be used."""
+        """Decode one unit; an `InputError` names the place of a name, score or label that cannot be used.
+
+        The rows lie in room of the thread, and are lost when it reads again: what is to stay has to be copied.
+        """
         item, low, high = self.options.item, self._plain_names(unit), NOTHING
         names = [] if low is not None else list(self.options.per)
         table = unit.read(list(dict.fromkeys([*names, *([item] if item else [])])))
@@ -180,7 +187,7 @@ class ManyRows:
         """What tells the rankings of rows apart, where it lies there as it is stored; None: read the columns."""
         if not self.whole:
             return None
-        values = unit.numbers(self.options.per[0], np.empty(unit.rows, np.uint64), "any")
+        values = unit.numbers(self.options.per[0], own_room(unit.rows, "names"), "any")
         if values is None or pa.from_numpy_dtype(values.dtype) != self.names.types[0]:
             return None
         return values.astype(np.int64, copy=False).view(np.uint64)
@@ -197,7 +204,8 @@ class ManyRows:
             return np.arange(first, first + unit.rows, dtype=self.key_type)
         if order.kind != "float32":
             return self.rows.keys(unit)
-        missing, out, flip = 0, np.empty(unit.rows, np.uint32), np.uint32(order.flip >> np.uint64(32))
+        out = own_room(unit.rows, "keys").view(np.uint32)[: unit.rows]
+        missing, flip = 0, np.uint32(order.flip >> np.uint64(32))
         values = unit.numbers(score, own_room(unit.rows), "any")
         if values is None or values.dtype != np.float32:
             scores = unit.read([score]).column(0).cast(pa.float32(), safe=False).combine_chunks()
