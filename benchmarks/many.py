@@ -114,8 +114,9 @@ def main() -> None:
     for rankings in map(int, options.rankings):
         for order in options.stored:
             folder = options.data / f"many-{rankings}-{order}"
-            made = f"from pathlib import Path; from benchmarks.many import make; make(Path({str(folder)!r}), {rankings}, "
-            subprocess.run([sys.executable, "-c", f"{made}{order!r})"], check=True)  # its memory would count as that of others
+            # in a process of its own, whose memory would else count as that of the tools
+            code = f"from pathlib import Path; from benchmarks.many import make; make(Path({str(folder)!r}), "
+            subprocess.run([sys.executable, "-c", f"{code}{rankings}, {order!r})"], check=True)
             for tool in tools * options.runs:
                 key, found = f"{tool}|{rankings}|{order}", measured(tool, folder)
                 before = known.get(key)

@@ -139,7 +139,8 @@ def measure(
             sort_segment(keys[first:last], labels[first:last], keys2[:n], labels2[:n])
             add_items(keys[first:last], labels[first:last], positives + missed, state, cuts, tables, out[r])
         else:
-            add_few(keys[first:last], (own[:few], grades[:few], room, rest), positives + missed, state, cuts, tables, out[r])
+            few_ones = own[:few], grades[:few], room, rest
+            add_few(keys[first:last], few_ones, positives + missed, state, cuts, tables, out[r])
         finish(counts[: most + 1], n - positives, state, cuts, tables, out[r])
         counts[: most + 1] = 0
 

@@ -129,7 +129,7 @@ def _refuse_apart(batch: Batch, starts: Int64Array) -> None:
 
 
 class _Seen:
-    """Rankings that were met so far, each block without one twice: none is in two. While their numbers ascend, or descend, the last is enough."""
+    """Rankings that were met so far: none is in two blocks. While they ascend, or descend, the last is enough."""
 
     def __init__(self, memory: float) -> None:
         self._memory, self._held = memory, 0

@@ -19,7 +19,7 @@ from streameval.rows.units import Unit
 from streameval.text import number_of
 from streameval.typing import BoolArray, Int32Array, UInt64Array
 
-_PLACE = "the table of positives"
+PLACE = "the table of positives"
 _ODD = np.uint64(0x9E3779B97F4A7C15)
 
 
@@ -37,18 +37,18 @@ def never_returned(rows: ManyRows) -> tuple[ManyRows, list[Batch]]:
     known = opened.columns()
     for name in options.per:
         if name not in known:
-            raise InputError(f"{_PLACE} has no column '{name}'", did_you_mean(name, known))
+            raise InputError(f"{PLACE} has no column '{name}'", did_you_mean(name, known))
     kinds = list(rows.names)
     if options.item in known and rows.item is not None:
         kinds.append(pa.field(str(options.item), rows.item))
     for one in kinds:
-        _refuse_other_type(opened, one)
+        refuse_other_type(opened, one)
     graded = rows.rows.label in known
     found = [_read(rows, unit, kinds, graded) for unit in opened.rows.units(options.per[0])]
     return replace(rows, ungraded=not graded and any(one.rows for one in found)), found
 
 
-def _refuse_other_type(opened: Ranking, wanted: pa.Field) -> None:
+def refuse_other_type(opened: Ranking, wanted: pa.Field) -> None:
     """Refuse a column whose values would be compared with those of another type."""
     for place, kind in opened.rows.types(wanted.name):
         own = plain_type(kind)
@@ -57,12 +57,17 @@ def _refuse_other_type(opened: Ranking, wanted: pa.Field) -> None:
                              "write both with one type")  # fmt: skip
 
 
-def _read(rows: ManyRows, unit: Unit, kinds: list[pa.Field], graded: bool) -> Batch:
+def read_names(unit: Unit, kinds: list[pa.Field]) -> pa.Table:
+    """Decode columns of names, as they are typed in the list."""
     table = unit.read([one.name for one in kinds])
     try:
-        table = pa.table([table.column(one.name).cast(one.type) for one in kinds], schema=pa.schema(kinds))
+        return pa.table([table.column(one.name).cast(one.type) for one in kinds], schema=pa.schema(kinds))
     except pa.ArrowException as error:
         raise InputError(f"{unit.place}: {' '.join(str(error).split())}") from None
+
+
+def _read(rows: ManyRows, unit: Unit, kinds: list[pa.Field], graded: bool) -> Batch:
+    table = read_names(unit, kinds)
     low, high = rows.identities(table.select(rows.names.names), unit.place)
     label, items = rows.rows.label, NOTHING
     grade = grades(unit.read([label]).column(0), label, unit.place) if graded else np.ones(unit.rows, np.uint8)

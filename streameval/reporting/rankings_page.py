@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from importlib import resources
 from typing import Any
 
@@ -39,22 +39,36 @@ def render(name: str, found: RankingsEvaluation) -> str:
 
 def render_sample(name: str, found: RankingsSample) -> str:
     """Draw the page of rankings that were drawn."""
-    rows = found.metrics.to_pylist()
-    sides = ("lower", "estimate", "upper", "normal_lower", "normal_upper")
-    cells = [[f"{row['metric']} {row['argument']}", *(number(row[side]) for side in sides)] for row in rows]
-    head = ["metric", "lower", "estimate", "upper", "normal from", "to"]
     body = [
         f"<h1>Rankings of {_text(name)}</h1>",
         f'<p class="verdict">{_text(sample_sentence(found.summary))}</p>',
         "<h2>Means</h2>",
-        table(head, cells),
-        f"<p class='soft'>{_text(NORMAL)} {_text(UNKNOWN)}</p>",
+        table(*sample_table(found, number)),
+        *(f"<p class='soft'>{_text(one)}</p>" for one in remarks(found.summary)),
         "<h2>Labels</h2>",
         account(found.summary["account"]),
         "<h2>Provenance</h2>",
         _provenance(found.summary),
     ]
     return _page(name, found.evaluation_id, body)
+
+
+def sample_table(found: RankingsSample, shown: Callable[[float | None], str]) -> tuple[list[str], list[list[str]]]:
+    """Head and rows of a table of the means; of a judge, the widths with it and without."""
+    head, cells, judge = ["metric", "lower", "estimate", "upper", "normal from", "to"], [], found.summary.get("judge")
+    for row in found.metrics.to_pylist():
+        own = [row[side] for side in ("lower", "estimate", "upper", "normal_lower", "normal_upper")]
+        own += [row["upper"] - row["lower"], row["width_without_judge"]] if judge is not None else []
+        cells.append([f"{row['metric']} {row['argument']}", *map(shown, own)])
+    return [*head, *(["width", "without judge"] if judge is not None else [])], cells
+
+
+def remarks(summary: Any) -> list[str]:
+    """What to know of the means."""
+    judge = summary.get("judge")
+    said = f"The bounds use what '{judge}' says of every ranking, as a judge: {WHATEVER_IT_SAYS}. "
+    said += "The last column has the width that the same labels give without it."
+    return [*([] if judge is None else [said]), NORMAL, UNKNOWN if summary.get("pool") is None else _pooled(summary)]
 
 
 def sample_sentence(summary: Any) -> str:
@@ -65,12 +79,17 @@ def sample_sentence(summary: Any) -> str:
     if claim["coverage"] == "exact":
         return f"Every ranking is labelled down to item {summary['parameters']['at']}: these means are exact. ({said})"
     caution = "" if claim["about"] == TRUTH else f" This is no claim about the truth: {claim['why']}."
+    pool = summary.get("pool")
     return (
         f"With probability {claim['confidence']:g}, all of these means over all rankings lie inside their bounds, "
-        f"whatever the rankings are. ({said}){caution}"
+        f"whatever the rankings are{_IF_COMPLETE if pool and pool['complete'] else ''}. ({said}){caution}"
     )
 
 
+_IF_COMPLETE = ", and those of recall, average precision and nDCG if no positive of the drawn rankings is unknown"
+
+
+WHATEVER_IT_SAYS = "they hold whatever it says, and only their width depends on it"
 NORMAL = (
     "The normal interval is that of each mean alone, and an approximation: where nearly all rankings are 0, or nearly "
     "all are 1, it misses far more often than it says, and where all drawn rankings are alike its width is 0."
@@ -78,6 +97,27 @@ NORMAL = (
 UNKNOWN = (
     "Average precision, recall and nDCG depend on items below the first k, of which these labels say nothing: they are "
     "not claimed."
+)
+
+
+def _pooled(summary: Any) -> str:
+    """What the table of positives says."""
+    pool = summary["pool"]
+    said = (
+        f"The table of positives names {number_of(pool['rows'], 'positive')}, {pool['beyond']:,} of them of drawn "
+        "rankings and not among their items to label. Recall, average precision and nDCG count rankings without a "
+        "positive as 0. "
+    )
+    return said + (_COMPLETE if pool["complete"] else _INCOMPLETE)
+
+
+_COMPLETE = (
+    "Bounds on these three hold if the table and the labels have every positive of the drawn rankings (--assume "
+    "complete)."
+)
+_INCOMPLETE = (
+    "Upper bounds on these three hold whatever else is positive; lower ones are 0 unless the table is stated to have "
+    "every positive of the drawn rankings (--assume complete)."
 )
 
 
@@ -236,6 +276,8 @@ def _lowest(summary: Any) -> list[str]:
 
 def _provenance(summary: Any) -> str:
     said = {"evaluation": summary["evaluation_id"], "version": summary["version"], **summary["parameters"]}
+    said |= {"judge": summary["judge"]} if summary.get("judge") else {}
+    said |= {f"positives {key}": value for key, value in (summary.get("pool") or {}).items()}
     said |= {f"ranking {key}": value for key, value in summary["ranking"].items()}
     return table(["", ""], [[name, printable(str(value))] for name, value in said.items()])
 
