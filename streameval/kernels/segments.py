@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from streameval.kernels.bits import load
+from streameval.kernels.few_positives import STRETCH, add_few
 from streameval.kernels.jit import kernel
-from streameval.kernels.ranking_metrics import GRADES, STATE, STRETCH, add_few, add_items, finish
+from streameval.kernels.ranking_metrics import GRADES, STATE, add_items, finish
 from streameval.kernels.tied_items import EXPECTED
 from streameval.kernels.words import Words
 from streameval.typing import FloatArray, Int64Array, UInt8Array, UInt64Array
