@@ -50,7 +50,7 @@ def exact_per(
                          )  # fmt: skip
     from streameval.reporting.rankings_page import claim_sentence, headline
     from streameval.study.rankings_files import FILES
-    from streameval.verbs.exact_rankings import exact_per as verb
+    from streameval.verbs.exact import exact_per as verb
 
     with stage("exact", output) as told:
         with progress("items", output) as bar:

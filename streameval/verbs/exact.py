@@ -23,6 +23,7 @@ from streameval.methods.checks.sliding import Sliding
 from streameval.metrics import cutoffs
 from streameval.options import split
 from streameval.progress import Progress, silent
+from streameval.queries.evaluate import Opened, evaluate_rankings
 from streameval.queries.options import PerRanking
 from streameval.rankings import open_ranking
 from streameval.rankings.ranking import Ranking
@@ -33,10 +34,9 @@ from streameval.stores.temporary import temporary_folder
 from streameval.stores.transfer import copied
 from streameval.study import Study
 from streameval.study.exact_results import curve_of, evaluation_of
-from streameval.study.rankings_files import RankingsEvaluation, collected
+from streameval.study.rankings_files import RankingsEvaluation, collected, identity_of, results, save
 from streameval.study.result_files import Evaluation, save_exact
 from streameval.typing import Int64Array
-from streameval.verbs.exact_rankings import exact_per
 
 _EVERY_RANK = 10_000
 _RATIO = 1.001
@@ -192,6 +192,35 @@ _MANY = (
     "name the columns of a ranking with per (--per); labels are a column of the list, and positives that were never "
     "returned a table (positives)",
 )
+
+
+def exact_per(
+    ranking: Any,
+    label: str,
+    asked: PerRanking,
+    *,
+    out: str | os.PathLike[str] | None,
+    options: RankingOptions | None,
+    opened: Opened | None,
+    engine: Engine | str = "local",
+    progress: Progress = silent,
+) -> RankingsEvaluation:
+    """Evaluate many rankings as `exact` does; without `out`, `opened` receives the rows of each, if it is given."""
+    elsewhere = engine_of(engine).measured(keeps_rows=out is not None or opened is not None)
+    source = open_ranking(ranking, options or RankingOptions())
+    description = source.description()
+    identity = identity_of(source.fingerprint, label, asked, description)
+
+    def run(rows: Opened | None) -> RankingsEvaluation:
+        return results(identity, evaluate_rankings(source, label, asked, rows, progress, elsewhere), description)
+
+    if out is None:
+        return run(opened)
+    from streameval.reporting.rankings_page import render
+    from streameval.verbs.sql import rankings_writer
+
+    folder = Path(out)
+    return save(folder, identity, run, lambda found: render(folder.resolve().name, found), rankings_writer)
 
 
 def _refuse_apart(labels: Any, sliding: Sliding | None) -> None:
