@@ -1,8 +1,8 @@
 """Programs that evaluate many rankings with other libraries: six means in one order of tied items.
 
 Each is given a folder of Parquet files (`folder`), and room on the disk (`scratch`). DuckDB and Spark run one query of
-window functions; Polars sorts lists by group, or takes the ranks of the positives alone; ranx measures arrays of
-documents and scores that Polars groups and sorts for it, which is faster than its own tables of texts.
+window functions; Polars sorts lists by group, or takes the ranks of the positives alone; ranx is given numba's lists of
+arrays, which Polars sorts for it: its own readers make a dictionary of texts for each ranking.
 """
 
 from __future__ import annotations
@@ -64,5 +64,31 @@ each = each.select("p", s=r.list.eval(pl.int_range(1, pl.len() + 1) / pl.element
                    dcg=r.list.eval((pl.element() <= 10) / (pl.element() + 1).log(2)).list.sum())
 {_MEANS}
 """
+_RANX = """
+import resource
+resource.setrlimit(resource.RLIMIT_AS, ({limit} << 30, {limit} << 30))
+import numba
+import numpy as np
+import polars as pl
+from numba.typed import List
+from ranx import evaluate
+
+@numba.njit
+def lists(documents, values, edges):
+    found = List()
+    for first, last in zip(edges[:-1], edges[1:]):
+        own = np.empty((last - first, 2))
+        own[:, 0], own[:, 1] = documents[first:last], values[first:last]
+        found.append(own)
+    return found
+
+items = pl.read_parquet("{folder}/*.parquet").sort("query", "score", descending=[False, True]).with_row_index()
+queries = np.arange(items["query"][-1] + 2)
+given = []
+for part, values in ((items.filter(pl.col("label") == 1), "label"), (items, "score")):
+    edges = np.searchsorted(part["query"].to_numpy(), queries)
+    given.append(lists(part["index"].to_numpy(), part[values].to_numpy(), edges))
+print(evaluate(*given, ["map", "mrr", "precision@10", "recall@10", "hit_rate@10", "dcg@10"]))
+"""
 PEERS = {"DuckDB, windows": _DUCKDB, "Polars, lists": _POLARS_LISTS, "Polars, ranks of positives": _POLARS_RANKS,
-         "Spark, windows": _SPARK}  # fmt: skip
+         "Spark, windows": _SPARK, "ranx": _RANX}  # fmt: skip
