@@ -71,10 +71,10 @@ def home(tmp_path, monkeypatch):
     return tmp_path
 
 
-def studied(rankings, blank=0):
+def studied(rankings, *more, blank=0):
     """Plan, and answer the tasks by the truth but for some."""
     plan = ["plan", "runs.parquet", "--study", "st", "--score", "score", "--per", "query", "--seed", "5"]
-    assert run([*plan, "--rankings", str(rankings), "--at", "5", "--cutoffs", "2,5"]) == 0
+    assert run([*plan, "--rankings", str(rankings), "--at", "5", "--cutoffs", "2,5", *more]) == 0
     assert run(["select", "st", "--export", "tasks.csv"]) == 0
     table = pq.read_table("runs.parquet", columns=["doc", "truth"])
     truth = dict(zip(*table.to_pydict().values(), strict=True))
@@ -134,6 +134,15 @@ def test_the_journey_with_pooled_positives(home, capsys):
     found = streameval.evaluate_rankings("st", positives=pq.read_table("qrels.parquet"), item="doc", assume="complete")
     assert found.summary["pool"]["complete"]
     assert "every positive of the rankings that were drawn" in found.summary["claim"]["assumes"]
+
+
+def test_a_judge_narrows_bounds_on_ndcg_too(home):
+    studied(100, "--judge", "truth")
+    found = bounds(*POOL, "--assume", "complete")
+    for name, k in itertools.product(METRICS, (2, 5)):
+        row = found[name, k]
+        assert row["lower"] <= exactly(name, k) <= row["upper"]
+        assert row["upper"] - row["lower"] < (0.85 if name == "ndcg_at" else 1.05) * row["width_without_judge"]
 
 
 def test_rows_about_labelled_items_and_rows_given_twice_count_once(home):

@@ -72,17 +72,25 @@ class LabelledRows:
 
     def labels(self, unit: Unit) -> UInt8Array:
         """Decode the labels of one unit."""
-        if self.joined_labels is not None:
-            return np.asarray(self.joined_labels[unit.first_position : unit.first_position + unit.rows])
-        if (words := unit.bits(self.label)) is not None:
-            return np.unpackbits(words.view(np.uint8), count=unit.rows, bitorder="little")
-        return _labels(unit.read([self.label]).column(0), self.label, unit)
+        words, values = self._stored(unit)
+        return values if words is None else np.unpackbits(words.view(np.uint8), count=unit.rows, bitorder="little")
 
     def label_bits(self, unit: Unit) -> UInt64Array:
         """Decode the labels of one unit as bits (`streameval.kernels.bits`)."""
-        if self.joined_labels is None and (words := unit.bits(self.label)) is not None:
-            return words
-        return packed(self.labels(unit))
+        words, values = self._stored(unit)
+        return packed(values) if words is None else words
+
+    def _stored(self, unit: Unit) -> tuple[UInt64Array | None, UInt8Array]:
+        """Labels as bits where they lie so, else None and bytes."""
+        nothing = np.empty(0, np.uint8)
+        if self.joined_labels is not None:
+            return None, np.asarray(self.joined_labels[unit.first_position : unit.first_position + unit.rows])
+        if (words := unit.bits(self.label)) is not None:
+            return words, nothing
+        column = unit.read([self.label]).column(0)
+        if pa.types.is_boolean(column.type) and not column.null_count:
+            return bitmap(column), nothing
+        return None, _labels(column, self.label, unit)
 
     def keys(self, unit: Unit) -> UInt64Array:
         """Decode the scores of one unit, as order keys."""
@@ -195,6 +203,22 @@ def packed(labels: UInt8Array) -> UInt64Array:
     words = np.zeros(labels.size // 64 + 2, np.uint64)
     bits = np.packbits(labels, bitorder="little")
     words.view(np.uint8)[: bits.size] = bits
+    return words
+
+
+def bitmap(column: pa.ChunkedArray) -> UInt64Array:
+    """Booleans without nulls as bits (`streameval.kernels.bits`): Arrow stores them so, from any bit on."""
+    chunks = [chunk for chunk in column.chunks if len(chunk)]
+    whole = chunks[0] if len(chunks) == 1 else column.combine_chunks()
+    n, (first, shift) = len(column), divmod(whole.offset, 8)
+    stored = np.frombuffer(whole.buffers()[1], np.uint8)[first : first + (shift + n + 7) // 8]
+    words = np.zeros(n // 64 + 2, np.uint64)
+    words.view(np.uint8)[: stored.size] = stored
+    if shift:
+        words[:-1] = words[:-1] >> np.uint64(shift) | words[1:] << np.uint64(64 - shift)
+        words[-1] >>= np.uint64(shift)
+    words[n // 64] &= np.uint64((1 << n % 64) - 1)
+    words[n // 64 + 1] = 0
     return words
 
 

@@ -58,7 +58,8 @@ def bounds_on_means(plan: Plan, labels: Labels, cutoffs: Sequence[int], pool: Po
         more = [(name, k) for k in cutoffs for name in pooled.METRICS]
         values = pooled.pooled_values((sides[0], sides[1]), pool, cutoffs)
         ends = [one + more_values for one, more_values in zip(ends, values, strict=True)]
-        named, judge = named + more, judge + [None] * len(more)
+        judge += [judge[named.index((_NEAR[name], k))] for name, k in more]
+        named = named + more
         means = replace(means, ends=means.ends + len(more) * (2 if pool.complete else 1))
     first = np.unique(number, return_index=True)[1]
     names = [json.loads(name) for name in plan.table.column("ranking").take(pa.array(first)).to_pylist()]
@@ -78,6 +79,8 @@ def bounds_on_means(plan: Plan, labels: Labels, cutoffs: Sequence[int], pool: Po
     return Sampled(pa.table(columns), pa.Table.from_pylist(rows, schema=_SCHEMA))
 
 
+# whose predictions serve for what no judge of the first items predicts: any do, and those near it narrow its bounds
+_NEAR = {"recall_at": "precision_at", "average_precision_at": "precision_at", "ndcg_at": "dcg_at"}
 _SCHEMA = pa.schema(
     [("metric", pa.string()), ("argument", pa.string()), ("lower", pa.float64()), ("estimate", pa.float64()),
      ("upper", pa.float64()), ("coverage", pa.string()), ("rankings", pa.int64()), ("normal_lower", pa.float64()),

@@ -292,10 +292,10 @@ def _readers(rows: LabelledRows, options: RankingOptions) -> tuple[int, float]:
 def _sum(truth: Truth, ranks: Int64Array, limits: Limits, progress: Progress) -> Summed:
     order = truth.ranking.order
     if order is None:
-        return sum_in_stored_order(truth.scans, ranks, None, progress)
+        return sum_in_stored_order(truth.scans, ranks, None, limits.file, progress)
     if order.may_be_stored:
         try:
-            return sum_in_stored_order(truth.scans, ranks, order.scores, progress)
+            return sum_in_stored_order(truth.scans, ranks, order.scores, limits.file, progress)
         except UnorderedError:
             pass  # statistics allow for it, but it is not: count scores instead
     return sum_by_score(truth.scans, ranks, order.scores, replace(limits, span=order.span), progress)
