@@ -22,7 +22,8 @@ def compiled(
 ) -> Callable[..., Any]:
     """Compile `linked`, which is `function` with parts in what it calls; signals wait meanwhile.
 
-    `loaded` is told where it was found on the disk. LLVM calls Python back, and an exception raised there is lost, with the machine code that was asked for.
+    LLVM calls Python back, and an exception raised there is lost, with the machine code that was asked for. `loaded` is
+    told where it was found on the disk.
     """
     made = _jitted(linked, division)
     if numba.config.DISABLE_JIT:
