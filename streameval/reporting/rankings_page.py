@@ -105,7 +105,7 @@ def _pooled(summary: Any) -> str:
     pool = summary["pool"]
     said = (
         f"The table of positives names {number_of(pool['rows'], 'positive')}, {pool['beyond']:,} of them of drawn "
-        f"rankings and not among their items to label ({pool['drawn']:,} rows are of drawn rankings). Recall, average precision and nDCG count rankings without a "
+        "rankings and not among their items to label. Recall, average precision and nDCG count rankings without a "
         "positive as 0. "
     )
     return said + _matched(pool) + (_COMPLETE if pool["complete"] else _INCOMPLETE)
@@ -113,12 +113,13 @@ def _pooled(summary: Any) -> str:
 
 def _matched(pool: Any) -> str:
     """How far the table and the labels name the same items, which shows where they write names differently."""
+    said = f"{number_of(pool['drawn'], 'row')} {_were(pool['drawn'])} of drawn rankings. "
     if pool["item"] is None:
-        return "It names no items (--item): every row is taken as a positive that is not among the items to label. "
-    said = f"Of {number_of(pool['positive'], 'item')} labelled positive it names {pool['named']:,}"
-    said += f", and it names {number_of(pool['denied'], 'item')} labelled negative, which are left to their labels. "
+        return f"{said}Without names of items (--item) each is taken as a positive that is not among the items to label. "
+    said += f"Of {number_of(pool['positive'], 'item')} labelled positive it names {pool['named']:,}"
+    said += f", and of those labelled negative {pool['denied']:,}, which are left to their labels. "
     if pool["again"]:
-        said += f"{number_of(pool['again'], 'row')} of drawn rankings {_were(pool['again'])} there twice. "
+        said += f"{number_of(pool['again'], 'row')} {_were(pool['again'])} there twice. "
     if pool["drawn"] and pool["positive"] and not pool["named"]:
         said += f"If list and table write '{pool['item']}' differently, items count twice, and these bounds are wrong. "
     return said
