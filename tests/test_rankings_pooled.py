@@ -4,6 +4,7 @@ import itertools
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.csv as csv
 import pyarrow.parquet as pq
 import pytest
@@ -157,21 +158,63 @@ def test_rows_about_labelled_items_and_rows_given_twice_count_once(home):
     assert plain.summary["pool"]["beyond"] == 60
 
 
+def test_names_that_match_nothing_are_told_with_numbers(home, capsys):
+    """Ten labels of items that the table has as positives are turned to 0."""
+    studied(100)
+    tasks = csv.read_csv("done.csv")
+    answers = tasks.column("label").to_numpy().copy()
+    answers[np.flatnonzero(answers == 1)[:10]] = 0
+    labels = pa.array(answers)
+    csv.write_csv(tasks.drop_columns("label").append_column("label", labels), "done.csv")
+    table, positive = pq.read_table("qrels.parquet"), sum(labels.to_pylist())
+    capsys.readouterr()
+    bounds(*POOL)
+    said = " ".join(capsys.readouterr().out.split())
+    assert (
+        f"Of {positive} items labelled positive the table names {positive}, and of those labelled negative 10," in said
+    )
+    drawn = set(tasks.column("query").to_pylist())
+    never = sum(one in drawn for one in pq.read_table("never.parquet").column("query").to_pylist())
+    assert f", {never} of them there twice." in said
+    assert "these bounds are wrong" not in said
+    upper = pc.utf8_upper(table.column("doc"))
+    pq.write_table(table.set_column(1, "doc", upper), "upper.parquet")
+    bounds("--positives", "upper.parquet", "--item", "doc")
+    said = " ".join(capsys.readouterr().out.split())
+    assert f"Of {positive} items labelled positive the table names 0, and of those labelled negative 0," in said
+    assert "If list and table write 'doc' differently, items count twice, and these bounds are wrong." in said
+    pq.write_table(table.select(["query", "label"]), "nameless.parquet")
+    bounds("--positives", "nameless.parquet")
+    assert "each counts as a positive that is not among the items to label" in " ".join(capsys.readouterr().out.split())
+    pq.write_table(table.slice(0, 0), "empty.parquet")
+    bounds("--positives", "empty.parquet", "--item", "doc")
+    assert "Rows of drawn rankings: 0." in capsys.readouterr().out
+
+
 @pytest.mark.parametrize(
     ("given", "said"),
     [("--positives qrels.parquet --item dok", "the selected items have no column 'dok'"),
      ("--positives numbers.parquet", "'query' is int64, and large_string in the list"),
      ("--positives nulls.parquet", "1 row without query (null)"), ("--item doc", "item is about a table of positives"),
-     ("--positives qrels.parquet", "has 'doc', as the items to label have, and its rows may be about these"),
+     ("--positives qrels.parquet", "has a column 'doc' that nothing explains"),
+     ("--positives runs.parquet --item doc", "has a column 'score' that nothing explains"),
+     ("--positives graded.parquet --item doc", "a column 'grade' that nothing explains. Hint: name the column of items "
+      "with --item, call that of grades 'label', and leave all others out"),
+     ("--positives qrels.parquet --item query", "'query' names the ranking, and cannot name the item"),
+     ("--positives blank.parquet", "1 label missing. Hint: give every row of the table a grade"),
+     ("--label-error 0.1 --assume complete", "label-error is about curves, and this study is of many"),
      ("--positives docs.parquet --item doc", "the table of positives has no column 'query'"),
      ("--positives there.parquet", "there.parquet: no such file"),
-     ("--assume complete", "assume complete is about a table of positives"), ("--assume a2", "are about curves")],
+     ("--assume complete", "assume complete is about a table of positives"),
+     ("--assume a2", "assume a2 is about curves")],
 )  # fmt: skip
 def test_a_table_that_cannot_be_used_is_one_line(home, given, said, capsys):
     studied(10)
     pq.write_table(pa.table({"query": [1]}), "numbers.parquet")
     pq.write_table(pa.table({"query": ["q 1", None]}), "nulls.parquet")
     pq.write_table(pa.table({"doc": ["d1"]}), "docs.parquet")
+    pq.write_table(pq.read_table("qrels.parquet").rename_columns(["query", "doc", "grade"]), "graded.parquet")
+    pq.write_table(pa.table({"query": ["q 1"], "label": pa.array([None], pa.int64())}), "blank.parquet")
     capsys.readouterr()
     assert run(["evaluate", "st", "--labels", "done.csv", *given.split()]) == 2
     told = capsys.readouterr().err

@@ -26,7 +26,6 @@ from streameval.typing import AnyArray, UInt8Array, UInt64Array
 
 T = TypeVar("T")
 R = TypeVar("R")
-EVERY_LABEL = "an exact evaluation needs the label of every item"
 _KEPT_ROWS = 1 << 21  # for whose numbers a thread keeps room
 
 
@@ -124,9 +123,7 @@ class LabelledRows:
                 "every item needs one: it decides its place",
             )
         if keys.low.size:
-            raise InputError(
-                f"column '{self.score}' holds decimals", "cast it to float64 or int64"
-            )
+            raise InputError(f"column '{self.score}' holds decimals", "cast it to float64 or int64")
 
     def stream(self, pool: Executor, ahead: int, units: Sequence[Unit] | None = None) -> Iterator[RowRange]:
         """Decode units in their order, `ahead` of them at a time."""
@@ -234,16 +231,14 @@ def bitmap(column: pa.ChunkedArray) -> UInt64Array:
     return words
 
 
-def label_numbers(
-    column: pa.ChunkedArray, name: str, place: str, wanted: str, hint: str = EVERY_LABEL
-) -> AnyArray:
+def label_numbers(column: pa.ChunkedArray, name: str, place: str, wanted: str, hint: str | None = None) -> AnyArray:
     """Labels as numbers, booleans as bytes; an `InputError` where one is missing, or the column is of another type."""
     if pa.types.is_dictionary(column.type):  # as a file is read
         column = column.cast(column.type.value_type)
     if column.null_count:
         row = int(np.argmax(column.is_null().to_numpy()))
         raise InputError(f"{place}, row {row:,}: {number_of(column.null_count, 'label')} missing",
-                         hint)  # fmt: skip
+                         hint or "an exact evaluation needs the label of every item")  # fmt: skip
     kind = column.type
     if pa.types.is_boolean(kind):
         return np.asarray(column.cast(pa.uint8()).to_numpy(), dtype=np.uint8)

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from streameval.counting.labelled_rows import EVERY_LABEL, LabelledRows, label_numbers, own_room
+from streameval.counting.labelled_rows import LabelledRows, label_numbers, own_room
 from streameval.errors import InputError, did_you_mean
 from streameval.kernels.order_keys import float32_words
 from streameval.kernels.ranking_metrics import GRADES
@@ -263,7 +263,7 @@ def refuse_nameless(names: pa.Table, place: str, hint: str) -> None:
             raise InputError(f"{place}: {number_of(missing, 'row')} without {name} ({what})", hint)
 
 
-def grades(column: pa.ChunkedArray, name: str, place: str, hint: str = EVERY_LABEL) -> UInt8Array:
+def grades(column: pa.ChunkedArray, name: str, place: str, hint: str | None = None) -> UInt8Array:
     """Labels as whole numbers below `GRADES`; an `InputError` names the place of the first that is none.
 
     Args:

@@ -59,7 +59,9 @@ class PerRanking:
 def refuse_ambiguous_item(item: str | None, per: Collection[str]) -> None:
     """Refuse one column as the name of the ranking and of the item."""
     if item in per:
-        raise InputError(f"'{item}' names the ranking, and cannot name the item", "name the column of items with --item")
+        raise InputError(
+            f"'{item}' names the ranking, and cannot name the item", "name the column of items with --item"
+        )
 
 
 def listed(given: Any) -> tuple[str, ...]:

@@ -113,14 +113,15 @@ def _pooled(summary: Any) -> str:
 
 def _matched(pool: Any) -> str:
     """How far the table and the labels name the same items, which shows where they write names differently."""
-    said = f"{number_of(pool['drawn'], 'row')} {_were(pool['drawn'])} of drawn rankings. "
+    again = f", {pool['again']:,} of them there twice" if pool.get("again") else ""
+    said = f"Rows of drawn rankings: {pool['drawn']:,}{again}. "
+    if not pool["drawn"]:
+        return said
     if pool["item"] is None:
-        return f"{said}Without names of items (--item) each is taken as a positive that is not among the items to label. "
-    said += f"Of {number_of(pool['positive'], 'item')} labelled positive it names {pool['named']:,}"
-    said += f", and of those labelled negative {pool['denied']:,}, which are left to their labels. "
-    if pool["again"]:
-        said += f"{number_of(pool['again'], 'row')} {_were(pool['again'])} there twice. "
-    if pool["drawn"] and pool["positive"] and not pool["named"]:
+        return f"{said}Without names of items (--item) each counts as a positive that is not among the items to label. "
+    said += f"Of {number_of(pool['positive'], 'item')} labelled positive the table names {pool['named']:,}, "
+    said += f"and of those labelled negative {pool['denied']:,}, which are left to their labels. "
+    if pool["positive"] and not pool["named"]:
         said += f"If list and table write '{pool['item']}' differently, items count twice, and these bounds are wrong. "
     return said
 

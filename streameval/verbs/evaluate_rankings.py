@@ -42,7 +42,8 @@ def evaluate_rankings(
             `positives` has every positive of the drawn rankings that is not among the items to label.
         positives: Table, or Parquet file, with a row for each known positive of a ranking: the columns that name the
             ranking, and of the item. Recall, average precision and nDCG at k are bounded from above then, and on both
-            sides where the table is complete. Rows of grade 0 in the column of labels are passed over.
+            sides where the table is complete. Rows of grade 0 in the column of labels are passed over; any
+            column beside these is refused.
         item: Column that names the item: rows about items to label are left to their labels. Without it every row is a
             positive that is not among them.
 
