@@ -78,7 +78,7 @@ def home(tmp_path, monkeypatch):
     query = np.repeat(np.arange(400), rng.integers(1, 30, 400))
     good = (rng.random(query.size) < 0.3) & (query % 3 == 0)
     table = pa.table({"query": [f"q{one}" for one in query], "user": query, "id": np.arange(query.size),
-                      "odd": np.where(np.arange(query.size) == 3, np.nan, 1.0), "score": np.round(rng.random(query.size), 2), "truth": good.astype(int)})  # fmt: skip
+                      "score": np.round(rng.random(query.size), 2), "truth": good.astype(int)})  # fmt: skip
     pq.write_table(table.take(rng.permutation(query.size)), "runs.parquet")
     return tmp_path
 
@@ -187,7 +187,6 @@ def test_every_ranking_is_drawn_equally_often(home):
      ({"per": "user", "confidence": 1.0}, "confidence is 1.0"), ({"per": "user", "at": 2.5}, "at is 2.5, no whole"),
      ({"per": "user", "cutoffs": "0"}, "cutoffs is 0, below 1"),
      ({"per": "user", "cutoffs": "abc"}, "cutoffs is 'abc', .* such as --cutoffs 1,10,100"),
-     ({"per": "user", "options": RankingOptions("odd")}, r"1 items have no odd .* Hint: every item needs one"),
      ({"per": "user", "at": "1,10"}, "at is '1,10', no whole"), ({"per": "user", "rankings": 1.5}, "rankings is 1.5"),
      ({"per": "user", "options": RankingOptions("score", key=("id",))}, "key .id. breaks ties of one ranking")],
 )  # fmt: skip
@@ -225,6 +224,12 @@ def test_names_of_64_bits_without_a_sign_are_evaluated(home):
     means = {row["metric"]: row["estimate"] for row in found.metrics.to_pylist()}
     assert (means["mean_recall_at"], found.summary["pool"]["beyond"]) == (0.5, 20)
     assert sorted(found.rankings.column("user").to_pylist()) == sorted(set(user.to_pylist()))
+
+
+def test_a_score_that_is_missing_is_one_line(home):
+    items = pa.table({"user": [1, 2], "score": [float("nan"), 1.0]})
+    with pytest.raises(InputError, match=r"1 items have no score .* Hint: every item needs one: it decides its place"):
+        streameval.plan_rankings(items, "st", per="user", rankings=1, options=RankingOptions("score"))
 
 
 def test_what_plans_differ_in_is_said(home, capsys):
