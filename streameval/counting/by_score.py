@@ -30,7 +30,7 @@ from streameval.typing import FloatArray, Int64Array, UInt64Array
 
 _FEW_CELLS = 1 << 20  # counters so near the processor that nothing is quicker
 _WORDS = 0.7  # of the memory: words of items, while some of them are sorted
-_PILED_WORDS = 0.85  # the same where piles of them are counted
+_PILED_WORDS = 1.1  # the same where piles are counted: that takes little of what is set aside for units and sums
 _SAMPLE_UNITS = 8
 _EVERY_KEY = (0, (1 << 64) - 1)
 _MOST_SCANS = 8

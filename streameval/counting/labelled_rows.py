@@ -70,6 +70,17 @@ class LabelledRows:
         """Decode one unit; an `InputError` names the place of a missing label or score, or a label not 0/1."""
         return RowRange(unit.first_position, self.labels(unit), None if self.order is None else self.keys(unit))
 
+    def words(self, unit: Unit) -> AnyArray:
+        """Do as `keys` does; of plain 32-bit scores the upper halves of keys, gone when the thread reads others."""
+        if self.order is None or self.order.kind != "float32" or self.score is None:
+            return self.keys(unit)
+        values = unit.numbers(self.score, own_room(unit.rows), "any")
+        if values is None:
+            return self.keys(unit)
+        _, words, missing = next(self.order.word_blocks(values, own_room(unit.rows, "words")))
+        self.check(unit, Keys(_NONE, _NONE, missing))
+        return words
+
     def labels(self, unit: Unit) -> UInt8Array:
         """Decode the labels of one unit."""
         words, values = self._stored(unit)
@@ -160,15 +171,16 @@ def joined(parts: list[RowRange]) -> RowRange:
 
 
 _OWN = threading.local()
+_NONE = np.empty(0, np.uint64)
 
 
-def own_room(size: int) -> UInt64Array:
-    """Room of a thread, since fresh memory would cost more than what is done in it."""
+def own_room(size: int, use: str = "numbers") -> UInt64Array:
+    """Room of a thread for one use, since fresh memory would cost more than what is done in it."""
     if size > _KEPT_ROWS:
         return np.empty(size, np.uint64)
-    if getattr(_OWN, "room", np.empty(0)).size < size:
-        _OWN.room = np.empty(size, np.uint64)
-    return np.asarray(_OWN.room, dtype=np.uint64)
+    if getattr(_OWN, use, _NONE).size < size:
+        setattr(_OWN, use, np.empty(size, np.uint64))
+    return np.asarray(getattr(_OWN, use), dtype=np.uint64)
 
 
 def in_order(pool: Executor, work: Callable[[T], R], items: Iterable[T], ahead: int) -> Iterator[R]:

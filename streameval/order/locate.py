@@ -122,11 +122,7 @@ def _kept(search: Search, early_candidates: EarlyCandidates | None) -> Words | N
     found = None if early_candidates is None else early_candidates.items(search.stages[-1], search.bins)
     if found is None:
         return None
-    key, position = found
-    if search.scan.order.kind == "float32":
-        gone = key == LAST << np.uint64(32)  # no score has this upper half
-        key |= search.scan.order.flip & np.uint64(0xFFFFFFFF)
-        key[gone] = LAST
+    key, position = search.scan.order.wide(found[0]), found[1]
     if key.size != (search.counts - search.skipped_counts).sum():
         raise InputError("the list changed while it was counted", "run the command again")
     hashes = np.zeros(key.size, np.uint64) if search.scan.key_columns else position_hashes(position)
