@@ -228,7 +228,7 @@ def test_names_of_64_bits_without_a_sign_are_evaluated(home):
 
 def test_a_score_that_is_missing_is_one_line(home):
     items = pa.table({"user": [1, 2], "score": [float("nan"), 1.0]})
-    with pytest.raises(InputError, match=r"1 items have no score .* Hint: every item needs one: it decides its place"):
+    with pytest.raises(InputError, match=r"1 item has no score .* Hint: every item needs one: it decides its place"):
         streameval.plan_rankings(items, "st", per="user", rankings=1, options=RankingOptions("score"))
 
 
