@@ -151,7 +151,7 @@ def test_the_first_score_that_comes_too_late_is_named(tmp_path, at):
 
 def test_a_score_that_is_nan_is_refused(tmp_path):
     rows = list_of(tmp_path / "a.parquet", np.append(np.linspace(1, 0, N - 1), np.nan))
-    with pytest.raises(StreamevalError, match="1 items have no score"):
+    with pytest.raises(StreamevalError, match="1 item has no score"):
         [read_bits(rows, unit, np.empty(0, np.int64)) for unit in rows.units]
 
 

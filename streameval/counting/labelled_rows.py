@@ -21,7 +21,7 @@ from streameval.errors import InputError, did_you_mean
 from streameval.order.scores import Keys, ScoreOrder
 from streameval.rankings.ranking import Ranking
 from streameval.rows.units import Unit
-from streameval.text import number_of
+from streameval.text import number_of, those_with
 from streameval.typing import AnyArray, UInt8Array, UInt64Array
 
 T = TypeVar("T")
@@ -119,7 +119,7 @@ class LabelledRows:
         """Refuse scores that are missing, or too wide for one word."""
         if keys.missing:
             raise InputError(
-                f"{unit.place}: {keys.missing:,} items have no {self.score} (null or NaN)",
+                f"{unit.place}: {those_with(keys.missing, 'item')} no {self.score} (null or NaN)",
                 "an exact evaluation needs the score of every item",
             )
         if keys.low.size:

@@ -17,10 +17,13 @@ from streameval.kernels.cache import KernelCache
 from streameval.process.interrupts import held
 
 
-def compiled(function: Callable[..., Any], linked: Callable[..., Any], division: str) -> Callable[..., Any]:
+def compiled(
+    function: Callable[..., Any], linked: Callable[..., Any], division: str, loaded: Callable[[], None]
+) -> Callable[..., Any]:
     """Compile `linked`, which is `function` with parts in what it calls; signals wait meanwhile.
 
-    LLVM calls Python back, and an exception raised there is lost, with the machine code that was asked for.
+    LLVM calls Python back, and an exception raised there is lost, with the machine code that was asked for. `loaded` is
+    told where it was found on the disk.
     """
     made = _jitted(linked, division)
     if numba.config.DISABLE_JIT:
@@ -29,7 +32,10 @@ def compiled(function: Callable[..., Any], linked: Callable[..., Any], division:
 
     def undisturbed(*arguments: Any, **named: Any) -> Any:
         with held():
-            return compile_for(*arguments, **named)
+            result = compile_for(*arguments, **named)
+        if made._cache_hits:
+            loaded()
+        return result
 
     made._compile_for_args = undisturbed
     return made  # type: ignore[no-any-return]

@@ -17,6 +17,7 @@ R = TypeVar("R")
 
 _LOCK = threading.RLock()
 _MOST = 0.4  # seconds in plain Python, in all; to import numba and load kernels takes 0.5, to compile one a second
+_LESS = 0.1  # where numba is imported, and kernels were found on the disk: to load one more takes 0.005
 _STEP = 2e-6  # at most
 
 
@@ -42,7 +43,7 @@ class Kernel(Generic[P, R]):
 
         with _LOCK:
             if self._compiled is None:
-                self._compiled = compiled(self.py_func, self._linked(), self._division)
+                self._compiled = compiled(self.py_func, self._linked(), self._division, _loaded)
             return self._compiled
 
     def part(self) -> Any:
@@ -79,6 +80,12 @@ class _Thread(threading.local):
 
 _thread = _Thread()
 _spent = [0.0]  # seconds
+_most = [_MOST]
+
+
+def _loaded() -> None:
+    """Note that a kernel was found on the disk: others will be."""
+    _most[0] = min(_most[0], _LESS)
 
 
 @contextmanager
@@ -91,7 +98,7 @@ def interpreted(steps: int) -> Iterator[None]:
         steps: About how many there are at most: a byte of a footer is one, and so is a drawn rank. Where they would
             take too long, or others have, kernels are compiled.
     """
-    if _thread.interprets or _spent[0] + steps * _STEP > _MOST:
+    if _thread.interprets or _spent[0] + steps * _STEP > _most[0]:
         yield
         return
     began = time.thread_time()

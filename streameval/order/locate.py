@@ -23,6 +23,7 @@ from streameval.order.search import Search, skipped_counts
 from streameval.order.select_candidates import Located, select_candidates
 from streameval.order.tasks import Collecting, Counting, Sampling
 from streameval.progress import Progress, silent
+from streameval.text import those_with
 from streameval.typing import Int64Array, UInt64Array
 
 MOST_BINS = 1 << 22
@@ -89,7 +90,7 @@ def locate(
 def _missing(scan: Scan, count: int) -> InputError:
     places = "; ".join(f"{unit.place}, row {row:,}" for unit, row in scan.missing_places())
     return InputError(
-        f"{count:,} items have no {scan.score} (null or NaN; first: {places})",
+        f"{those_with(count, 'item')} no {scan.score} (null or NaN; first: {places})",
         "every item needs a score, or put these last with --nan last",
     )
 

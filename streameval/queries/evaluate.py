@@ -52,25 +52,30 @@ Elsewhere = Callable[[ManyRows, Sequence[Batch], Progress], Iterator[tuple[Gathe
 
 
 def evaluate_rankings(
-    ranking: Ranking, label: str, options: PerRanking, opened: Opened, progress: Progress,
+    ranking: Ranking, label: str, options: PerRanking, opened: Opened | None, progress: Progress,
     elsewhere: Elsewhere | None = None,
 ) -> Found:  # fmt: skip
-    """Evaluate them, here or elsewhere; `opened` is what takes their rows. Errors as in `streameval.exact`."""
+    """Evaluate them, here or elsewhere; `opened` is what takes their rows, if any. Errors as in `streameval.exact`."""
     rows = ManyRows.of(ranking, label, options)
     if not rows.n_items and options.positives is None:
         raise InputError("the ranking has no rows")
     beside: list[Batch] = []
     if options.positives is not None:
         rows, beside = never_returned(rows)
-    measure = Measure(rows)
+    measure = Measure(rows, keeps_rows=opened is not None)
+    schema = measure.schema  # refused where names are taken
+
+    def sink() -> Sink | None:
+        return None if opened is None else opened(schema)
+
     if elsewhere is not None:
         parts = elsewhere(rows, beside, progress)
-        found = _collected(rows, parts, opened(measure.schema), "parted by ranking on workers")
+        found = _collected(rows, parts, sink(), "parted by ranking on workers")
         ranking.rows.check_unchanged()
         return found
 
     def collect(parts: Iterator[Measured]) -> Found:
-        return _collected(rows, gathered(parts), opened(measure.schema), "")
+        return _collected(rows, gathered(parts), sink(), "")
 
     found, how = streamed(ranking, rows, beside, measure, collect, progress)
     ranking.rows.check_unchanged()
@@ -115,11 +120,12 @@ class _Told:
         self._progress(self._done, self._total)
 
 
-def _collected(rows: ManyRows, parts: Iterator[tuple[Gathered, pa.Table]], sink: Sink, how: str) -> Found:
+def _collected(rows: ManyRows, parts: Iterator[tuple[Gathered, pa.Table]], sink: Sink | None, how: str) -> Found:
     total = None
     for part, table in parts:
         total = part if total is None else total.plus(part)
-        sink(table)
+        if sink is not None:
+            sink(table)
     if total is None:
         raise InputError("there is no ranking")
     return Found(rows, total.sums, how, total.returned, total.lowest)

@@ -211,11 +211,11 @@ def exact_per(
     description = source.description()
     identity = identity_of(source.fingerprint, label, asked, description)
 
-    def run(rows: Opened) -> RankingsEvaluation:
+    def run(rows: Opened | None) -> RankingsEvaluation:
         return results(identity, evaluate_rankings(source, label, asked, rows, progress, elsewhere), description)
 
     if out is None:
-        return run(opened or (lambda schema: lambda table: None))
+        return run(opened)
     from streameval.reporting.rankings_page import render
     from streameval.verbs.sql import rankings_writer
 
