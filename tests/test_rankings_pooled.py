@@ -115,16 +115,16 @@ def test_the_journey_with_pooled_positives(home, capsys):
     capsys.readouterr()
     upper = bounds(*POOL)
     said = " ".join(capsys.readouterr().out.split())
-    assert "Upper bounds on these three hold whatever else is positive; lower ones are 0 unless" in said
+    assert "If it is right, upper bounds on these three hold whatever else is positive; lower ones are 0 unless" in said
     both = bounds(*POOL, "--assume", "complete")
     said = " ".join(capsys.readouterr().out.split())
-    assert "and those of recall, average precision and nDCG if no positive of the drawn rankings is unknown. (" in said
-    assert "Bounds on these three hold if the table and the labels have every positive" in said
+    assert "and those of recall, average precision and nDCG if the table of positives is right and complete. (" in said
+    assert "Bounds on these three hold if it is right, and if it and the labels have every positive" in said
     assert "Bounds on these three hold if" in (home / "st" / "report.html").read_text()
     for name, k in itertools.product(METRICS, (2, 5)):
         truth = exactly(name, k)
         assert upper[name, k]["lower"] == 0
-        assert upper[name, k]["coverage"] == "simultaneous"
+        assert upper[name, k]["coverage"] == "conditional"
         assert 0 < both[name, k]["lower"] <= truth <= both[name, k]["upper"]
         assert truth <= upper[name, k]["upper"] <= both[name, k]["upper"] < 0.9
     for key, row in alone.items():  # the confidence is shared by more bounds
@@ -185,7 +185,7 @@ def test_names_that_match_nothing_are_told_with_numbers(home, capsys):
     assert "If list and table write 'doc' differently, items count twice, and these bounds are wrong." in said
     pq.write_table(table.select(["query", "label"]), "nameless.parquet")
     bounds("--positives", "nameless.parquet")
-    assert "each counts as a positive that is not among the items to label" in " ".join(capsys.readouterr().out.split())
+    assert "each once, and none that is an item to label" in " ".join(capsys.readouterr().out.split())
     pq.write_table(table.slice(0, 0), "empty.parquet")
     bounds("--positives", "empty.parquet", "--item", "doc")
     assert "Rows of drawn rankings: 0." in capsys.readouterr().out

@@ -119,7 +119,7 @@ def evaluate_per(
             "positives": found.summary["pool"]}  # fmt: skip
     record(study, "evaluate", read, [study / name for name in SAMPLE_FILES], output)
     table = sample_table(found, lambda value: "-" if value is None else f"{value:.4f}")
-    lines = [sample_sentence(found.summary), "", *columns(*table), "", *remarks(found.summary),
+    lines = [sample_sentence(found), "", *columns(*table), "", *remarks(found.summary),
              f"Report: {study / 'report.html'}"]  # fmt: skip
     if publish is not None:
         from streameval.verbs.publish import publish as copy

@@ -38,46 +38,39 @@ def bounds_on_means(plan: Plan, labels: Labels, cutoffs: Sequence[int], pool: Po
     """Bound the mean of every metric at every cutoff over all rankings.
 
     With probability `confidence` all bounds hold together, at all cutoffs, whatever the rankings and labels are, and
-    whyever labels are missing: each metric has its share of what is left. `estimate` is the mean of the rankings that
-    were drawn, where no label is missing; with a judge, it is moved by what the judge predicts of all others.
-    `normal_lower` and `normal_upper` are the normal interval around it, of each mean by itself, which promises nothing
-    of skewed values; it is cut off at the least and largest value of the metric. Where a pool is stated to be complete,
-    the coverage of what divides by all positives is "conditional" on that.
+    whyever labels are missing: each bound has its share of what is left. `estimate` is the mean of the rankings that
+    were drawn, where no label is missing; with a judge, it is moved by what the judge predicts of all others, and kept
+    within its bounds. `normal_lower` and `normal_upper` are the normal interval around it, of each mean by itself; it
+    promises nothing of skewed values, and is cut off at the least and largest value of the metric. Of what divides by
+    all positives, coverage is "conditional": on the table of positives, and on its completeness where that is stated.
+    Where it is not, lower bounds are 0 and take no share.
     """
     count = int(plan.parameters["rankings"])
     number, place = (plan.table.column(name).to_numpy() for name in ("stratum", "place"))
     positive = [np.where(labels.known, labels.label, missing) == 1 for missing in (0, 1)]
-    sides = [Positives(number[own], place[own], count) for own in positive]
-    named, ends = [(name, k) for k in cutoffs for name in METRICS], [_values(one, cutoffs) for one in sides]
-    means = _Means(int(plan.notes["rankings"]), float(plan.parameters["confidence"]), 2 * len(named))
-    judge: list[_Own | None] = [None] * len(named)
-    if (known := predictions_of(plan)) is not None:
-        judge = [_Own.of(known, m) for m in range(len(named))]
+    fewest, most = (Positives(number[own], place[own], count) for own in positive)
+    found = _first_items((fewest, most), cutoffs, predictions_of(plan))
     if pool is not None:
-        more = [(name, k) for k in cutoffs for name in pooled.METRICS]
-        values = pooled.pooled_values((sides[0], sides[1]), pool, cutoffs)
-        ends = [one + more_values for one, more_values in zip(ends, values, strict=True)]
-        judge += [judge[named.index((_NEAR[name], k))] for name, k in more]
-        named = named + more
-        means = replace(means, ends=means.ends + len(more) * (2 if pool.complete else 1))
+        found += _pooled((fewest, most), pool, cutoffs, found)
+    confidence = float(plan.parameters["confidence"])
+    means = _Means(int(plan.notes["rankings"]), confidence, (1 - confidence) / sum(one.bounds for one in found))
     columns = {**pooled.ranking_names(plan),
                "items": np.bincount(number, minlength=count),
                "labelled": np.bincount(number[labels.known], minlength=count)}  # fmt: skip
-    for m, (name, k) in enumerate(named):
-        columns |= {f"{name}_{k}_lower": ends[0][m], f"{name}_{k}_upper": ends[1][m]}
     rows = []
-    for m, (name, k) in enumerate(named):
-        scale = float(discounts(k).sum()) if name == "dcg_at" else 1.0
-        own = means.bounds(ends[0][m] / scale, ends[1][m] / scale, judge[m])
-        own |= {"coverage": "conditional"} if name in pooled.METRICS and pool is not None and pool.complete else {}
-        rows.append({"metric": f"mean_{name}", "argument": str(k), "rankings": means.total,
+    for one in found:
+        columns |= {f"{one.name}_{one.cutoff}_lower": one.low, f"{one.name}_{one.cutoff}_upper": one.high}
+        scale = float(discounts(one.cutoff).sum()) if one.name == "dcg_at" else 1.0
+        own = means.bounds(replace(one, low=one.low / scale, high=one.high / scale))
+        own |= {"coverage": "conditional"} if one.name in pooled.METRICS else {}
+        rows.append({"metric": f"mean_{one.name}", "argument": str(one.cutoff), "rankings": means.total,
                      **{key: value if isinstance(value, str) else scale * value for key, value in own.items()},
                      })  # fmt: skip
     return Sampled(pa.table(columns), pa.Table.from_pylist(rows, schema=_SCHEMA))
 
 
-# whose predictions serve for what no judge of the first items predicts: any do, and those near it narrow its bounds
-_NEAR = {"recall_at": "precision_at", "average_precision_at": "precision_at", "ndcg_at": "dcg_at"}
+# A judge predicts none of these three. Bounds hold with any predictions, and those of a similar metric narrow them.
+_SIMILAR = {"recall_at": "precision_at", "average_precision_at": "precision_at", "ndcg_at": "dcg_at"}
 _SCHEMA = pa.schema(
     [("metric", pa.string()), ("argument", pa.string()), ("lower", pa.float64()), ("estimate", pa.float64()),
      ("upper", pa.float64()), ("coverage", pa.string()), ("rankings", pa.int64()), ("normal_lower", pa.float64()),
@@ -86,7 +79,7 @@ _SCHEMA = pa.schema(
 
 
 @dataclass(frozen=True)
-class _Own:
+class _Prediction:
     """What is predicted of one metric: of the rankings that were drawn, and the sum, least and greatest of all."""
 
     drawn: FloatArray
@@ -95,13 +88,49 @@ class _Own:
     greatest: float
 
     @staticmethod
-    def of(known: Predictions, metric: int) -> _Own:
+    def of(known: Predictions, metric: int) -> _Prediction:
         drawn = np.ascontiguousarray(known.drawn[:, metric])
-        return _Own(drawn, *(float(one[metric]) for one in (known.sums, known.least, known.greatest)))
+        return _Prediction(drawn, *(float(one[metric]) for one in (known.sums, known.least, known.greatest)))
 
     def sides(self, total: int) -> tuple[Predicted, Predicted]:
         """As the bounds from below and from above take it."""
         return (self.drawn, self.sum, self.greatest), (1 - self.drawn, total - self.sum, 1 - self.least)
+
+
+@dataclass(frozen=True)
+class _Metric:
+    """A metric at a cutoff, of each ranking that was drawn.
+
+    Attributes:
+        low, high: What it lies between; they differ where labels are missing, or positives unknown.
+        bounds: How many bounds its mean has: 2, or 1 where nothing bounds it from below but 0.
+    """
+
+    name: str
+    cutoff: int
+    low: FloatArray
+    high: FloatArray
+    judge: _Prediction | None
+    bounds: int = 2
+
+
+def _first_items(of: tuple[Positives, Positives], cutoffs: Sequence[int], known: Predictions | None) -> list[_Metric]:
+    """The metrics that the first items decide, cutoff by cutoff."""
+    named = [(name, k) for k in cutoffs for name in METRICS]
+    values = zip(named, _values(of[0], cutoffs), _values(of[1], cutoffs), strict=True)
+    return [_Metric(*name, low, high, None if known is None else _Prediction.of(known, m))
+            for m, (name, low, high) in enumerate(values)]  # fmt: skip
+
+
+def _pooled(
+    of: tuple[Positives, Positives], pool: Pool, cutoffs: Sequence[int], others: Sequence[_Metric]
+) -> list[_Metric]:
+    """The metrics that divide by all positives, cutoff by cutoff."""
+    named = [(name, k) for k in cutoffs for name in pooled.METRICS]
+    judges = {(one.name, one.cutoff): one.judge for one in others}
+    values = zip(named, *pooled.pooled_values(of, pool, cutoffs), strict=True)
+    return [_Metric(*name, low, high, judges[_SIMILAR[name[0]], name[1]], 2 if pool.complete else 1)
+            for name, low, high in values]  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -110,42 +139,41 @@ class _Means:
 
     Attributes:
         total: Rankings that the means are over.
-        ends: How many bounds share what `confidence` leaves.
+        delta: Probability that one bound may miss: its share of what `confidence` leaves.
     """
 
     total: int
     confidence: float
-    ends: int
+    delta: float
 
-    def bounds(self, low: FloatArray, high: FloatArray, judge: _Own | None) -> dict[str, Any]:
-        """Bounds, estimate and normal interval of the mean of numbers in [0, 1], each between two of those drawn."""
-        whole = bool(np.all(low == high))
-        if whole and low.size == self.total:
-            mean = float(low.mean())
+    def bounds(self, of: _Metric) -> dict[str, Any]:
+        """Bounds, estimate and normal interval of the mean of a metric in [0, 1]."""
+        whole = bool(np.all(of.low == of.high))
+        if whole and of.low.size == self.total:
+            mean = float(of.low.mean())
             return {"lower": mean, "estimate": mean, "upper": mean, "normal_lower": mean, "normal_upper": mean,
                     "coverage": "exact"}  # fmt: skip
-        below, above = self._bounds(low, high, judge)
+        below, above = self._bounds(of)
         found: dict[str, Any] = {"lower": below, "upper": above, "coverage": "simultaneous"}
-        if judge is not None:
-            without = self._bounds(low, high, None)
+        if of.judge is not None:
+            without = self._bounds(replace(of, judge=None))
             found["width_without_judge"] = without[1] - without[0]
-        return {**found, **self._normal(low, judge)} if whole else found
+        return {**found, **self._normal(of.low, of.judge, (below, above))} if whole else found
 
-    def _bounds(self, low: FloatArray, high: FloatArray, judge: _Own | None) -> tuple[float, float]:
-        sides = (NO_JUDGE, NO_JUDGE) if judge is None else judge.sides(self.total)
-        delta = (1 - self.confidence) / self.ends
-        below, above = lower_bound(low, self.total, delta, sides[0]), lower_bound(1 - high, self.total, delta, sides[1])
-        return below, 1 - above
+    def _bounds(self, of: _Metric) -> tuple[float, float]:
+        judge = (NO_JUDGE, NO_JUDGE) if of.judge is None else of.judge.sides(self.total)
+        below = lower_bound(of.low, self.total, self.delta, judge[0]) if of.bounds == 2 else 0.0
+        return below, 1 - lower_bound(1 - of.high, self.total, self.delta, judge[1])
 
-    def _normal(self, values: FloatArray, judge: _Own | None) -> dict[str, float]:
-        """The estimate, and the normal interval around it where more than one ranking was drawn."""
+    def _normal(self, values: FloatArray, judge: _Prediction | None, bounds: tuple[float, float]) -> dict[str, float]:
+        """The estimate within its bounds, and the normal interval around it where more than one ranking was drawn."""
         mean, left, count = float(values.mean()), values, values.size
         if judge is not None and float(np.ptp(judge.drawn)) > 0:
             off = judge.drawn - judge.drawn.mean()
             share = min(max(float(off @ values) / float(off @ off), 0.0), 1.0)
             mean -= share * (float(judge.drawn.mean()) - judge.sum / self.total)
             left = values - share * off
-        mean = min(max(mean, 0.0), 1.0)
+        mean = min(max(mean, bounds[0]), bounds[1])
         if count == 1:
             return {"estimate": mean}
         half = NormalDist().inv_cdf(0.5 + self.confidence / 2) * float(left.std(ddof=1)) / math.sqrt(count)

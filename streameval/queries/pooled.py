@@ -156,7 +156,7 @@ def _drawn(plan: Plan) -> tuple[list[pa.Field], pa.Table]:
 
 @dataclass(frozen=True)
 class Positives:
-    """Positives among the first items of each ranking that was drawn, if all missing labels were alike.
+    """Positives among the first items of each ranking that was drawn, if every missing label were yes, or no.
 
     Args:
         number, place (int64 arrays): Of each positive: its ranking and its place there.
@@ -195,31 +195,31 @@ class Positives:
 
 
 def pooled_values(
-    ends: tuple[Positives, Positives], pool: Pool, cutoffs: Sequence[int]
+    of: tuple[Positives, Positives], pool: Pool, cutoffs: Sequence[int]
 ) -> tuple[list[FloatArray], list[FloatArray]]:
     """Lower and upper ends of every metric of `METRICS` of each ranking, cutoff by cutoff; 0 without a positive.
 
     The numerator and the number of positives are taken at their ends each, but for recall, whose ends are sharp.
 
     Args:
-        ends: Positives if no missing label is one, and if all are.
+        of: Positives if every missing label were no, and if every one were yes.
     """
     low: list[FloatArray] = []
     high: list[FloatArray] = []
-    fewest, most = ends
+    fewest, most = of
     least, greatest = fewest.found() + pool.beyond, most.found() + pool.beyond
     for k in cutoffs:
         inside = fewest.found(k), most.found(k)
-        recall = _over(inside[1], inside[1] + least - inside[0])
+        recall = _ratio(inside[1], inside[1] + least - inside[0])
         ideal = np.concatenate([[0.0], np.cumsum(discounts(k))])
         best, worst = (ideal[np.minimum(one, k).astype(np.int64)] for one in (np.maximum(least, 1), greatest))
-        high += [recall, np.minimum(_over(most.precisions(k), np.maximum(least, 1)), recall),
-                 np.minimum(_over(most.gains(k), best), 1.0)]  # fmt: skip
-        own = [_over(inside[0], inside[0] + greatest - inside[1]), _over(fewest.precisions(k), greatest),
-                _over(fewest.gains(k), worst)]  # fmt: skip
+        high += [recall, np.minimum(_ratio(most.precisions(k), np.maximum(least, 1)), recall),
+                 np.minimum(_ratio(most.gains(k), best), 1.0)]  # fmt: skip
+        own = [_ratio(inside[0], inside[0] + greatest - inside[1]), _ratio(fewest.precisions(k), greatest),
+                _ratio(fewest.gains(k), worst)]  # fmt: skip
         low += own if pool.complete else [np.zeros(one.size) for one in own]
     return low, high
 
 
-def _over(value: FloatArray, below: FloatArray) -> FloatArray:
+def _ratio(value: FloatArray, below: FloatArray) -> FloatArray:
     return np.divide(value, below, out=np.zeros(value.size), where=value > 0)

@@ -41,7 +41,7 @@ def render_sample(name: str, found: RankingsSample) -> str:
     """Draw the page of rankings that were drawn."""
     body = [
         f"<h1>Rankings of {_text(name)}</h1>",
-        f'<p class="verdict">{_text(sample_sentence(found.summary))}</p>',
+        f'<p class="verdict">{_text(sample_sentence(found))}</p>',
         "<h2>Means</h2>",
         table(*sample_table(found, number)),
         *(f"<p class='soft'>{_text(one)}</p>" for one in remarks(found.summary)),
@@ -68,27 +68,34 @@ def remarks(summary: Any) -> list[str]:
     judge = summary.get("judge")
     said = f"The bounds use what '{judge}' says of every ranking, as a judge: {WHATEVER_IT_SAYS}. "
     said += "The last column has the width that the same labels give without it."
-    return [*([] if judge is None else [said]), NORMAL, UNKNOWN if summary.get("pool") is None else _pooled(summary)]
+    return [*([] if judge is None else [said]), NORMAL, UNKNOWN if summary.get("pool") is None else _pooled(summary),
+            *([] if summary["ranking"]["score"] is None else [TIED])]  # fmt: skip
 
 
-def sample_sentence(summary: Any) -> str:
+def sample_sentence(found: RankingsSample) -> str:
     """What the bounds of drawn rankings claim."""
-    claim, account = summary["claim"], summary["account"]
-    said = f"{account['labelled']:,} of {account['planned']:,} labels, of {summary['parameters']['rankings']:,} of "
-    said += f"{summary['rankings']:,} rankings."
-    if claim["coverage"] == "exact":
-        return f"Every ranking is labelled down to item {summary['parameters']['at']}: these means are exact. ({said})"
+    claim, account, pool = found.summary["claim"], found.summary["account"], found.summary.get("pool")
+    said = (
+        f"{account['labelled']:,} of {account['planned']:,} labels, of {found.summary['parameters']['rankings']:,} of "
+    )
+    said += f"{found.summary['rankings']:,} rankings."
     caution = "" if claim["about"] == TRUTH else f" This is no claim about the truth: {claim['why']}."
-    pool = summary.get("pool")
+    condition = "" if pool is None else _IF_COMPLETE if pool["complete"] else _IF_RIGHT
+    if claim["confidence"] is None:
+        return (
+            "Every ranking was drawn, and every label that these means depend on is there: they are exact"
+            f"{condition}. ({said}){caution}"
+        )
+    names = [f"{row['metric']} {row['argument']}" for row in found.metrics.to_pylist() if row["coverage"] == "exact"]
+    exact = f" Exact: {', '.join(names)}." if names else ""
     return (
         f"With probability {claim['confidence']:g}, all of these means over all rankings lie inside their bounds, "
-        f"whatever the rankings are{_IF_COMPLETE if pool and pool['complete'] else ''}. ({said}){caution}"
+        f"whatever the rankings are{condition}.{exact} ({said}){caution}"
     )
 
 
-_IF_COMPLETE = ", and those of recall, average precision and nDCG if no positive of the drawn rankings is unknown"
-
-
+_IF_RIGHT = ", and those of recall, average precision and nDCG if the table of positives is right"
+_IF_COMPLETE = f"{_IF_RIGHT} and complete"
 WHATEVER_IT_SAYS = "they hold whatever it says, and only their width depends on it"
 NORMAL = (
     "The normal interval is that of each mean alone, and an approximation: where nearly all rankings are 0, or nearly "
@@ -98,6 +105,7 @@ UNKNOWN = (
     "Average precision, recall and nDCG depend on items below the first k, of which these labels say nothing: they are "
     "not claimed."
 )
+TIED = "Items of one score are in the order of a hash of the place where they are stored: the means are of that order."
 
 
 def _pooled(summary: Any) -> str:
@@ -105,8 +113,9 @@ def _pooled(summary: Any) -> str:
     pool = summary["pool"]
     said = (
         f"The table of positives names {number_of(pool['rows'], 'positive')}, {pool['beyond']:,} of them of drawn "
-        "rankings and not among their items to label. Recall, average precision and nDCG count rankings without a "
-        "positive as 0. "
+        "rankings and not among their items to label. It is right if it names only positives, "
+        f"{names_right(pool['item'])}. Recall, average precision and nDCG count rankings without "
+        "a positive as 0. "
     )
     return said + _matched(pool) + (_COMPLETE if pool["complete"] else _INCOMPLETE)
 
@@ -115,10 +124,8 @@ def _matched(pool: Any) -> str:
     """How far the table and the labels name the same items, which shows where they write names differently."""
     again = f", {pool['again']:,} of them there twice" if pool.get("again") else ""
     said = f"Rows of drawn rankings: {pool['drawn']:,}{again}. "
-    if not pool["drawn"]:
+    if not pool["drawn"] or pool["item"] is None:
         return said
-    if pool["item"] is None:
-        return f"{said}Without names of items (--item) each counts as a positive that is not among the items to label. "
     said += f"Of {number_of(pool['positive'], 'item')} labelled positive the table names {pool['named']:,}, "
     said += f"and of those labelled negative {pool['denied']:,}, which are left to their labels. "
     if pool["positive"] and not pool["named"]:
@@ -126,13 +133,18 @@ def _matched(pool: Any) -> str:
     return said
 
 
+def names_right(item: str | None) -> str:
+    """What a table of positives has to be besides true, with a column that names the item and without."""
+    return "each once, and none that is an item to label" if item is None else "by the names that the list has for them"
+
+
 _COMPLETE = (
-    "Bounds on these three hold if the table and the labels have every positive of the drawn rankings (--assume "
-    "complete)."
+    "Bounds on these three hold if it is right, and if it and the labels have every positive of the drawn rankings "
+    "(--assume complete)."
 )
 _INCOMPLETE = (
-    "Upper bounds on these three hold whatever else is positive; lower ones are 0 unless the table is stated to have "
-    "every positive of the drawn rankings (--assume complete)."
+    "If it is right, upper bounds on these three hold whatever else is positive; lower ones are 0 unless the table is "
+    "stated to have every positive of the drawn rankings (--assume complete)."
 )
 
 

@@ -8,6 +8,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+
 from streameval import __version__
 from streameval.errors import InputError, StudyError
 from streameval.labelling.options import Judging, LabelColumns
@@ -15,20 +17,18 @@ from streameval.labelling.rules import vote_rule
 from streameval.methods import ASSUMES_THE_DRAW
 from streameval.options import split
 from streameval.queries.bounds import bounds_on_means
-from streameval.queries.pooled import read_pool
-from streameval.reporting.rankings_page import render_sample
+from streameval.queries.pooled import Pool, read_pool
+from streameval.reporting.rankings_page import names_right, render_sample
 from streameval.study import Study
 from streameval.study.rankings_sample import RankingsSample, save_sample
 from streameval.study.result_files import evaluation_id
 from streameval.text.credentials import masked_source
-from streameval.types import Claim
+from streameval.types import STRENGTH, Claim, Labels, Plan
 from streameval.verbs.evaluate import sources_of, take_in
 from streameval.verbs.sql import sample_writer
 
-ASSUMES_COMPLETE = (
-    "; and, for recall, average precision and nDCG, that the table of positives and the labels have every positive of "
-    "the rankings that were drawn"
-)
+ASSUMES_RIGHT = "for recall, average precision and nDCG, that the table of positives names only positives, "
+ASSUMES_COMPLETE = "; and that it and the labels have every positive of the rankings that were drawn"
 
 
 def evaluate_rankings(
@@ -70,11 +70,7 @@ def evaluate_rankings(
             complete = judging.assume == "complete"
             pool = read_pool(positives, plan, folder.selection(plan), known, how, complete)
         found = bounds_on_means(plan, known, plan.notes.get("cutoffs") or [int(plan.parameters["at"])], pool)
-        exact = set(found.metrics.column("coverage").to_pylist()) <= {"exact", "conditional"}
-        confidence = None if exact else float(plan.parameters["confidence"])
-        claim = Claim("exact" if exact else "simultaneous", confidence,
-                      ("nothing" if exact else ASSUMES_THE_DRAW) + (ASSUMES_COMPLETE if pool and pool.complete else ""),
-                      known.about, known.why)  # fmt: skip
+        claim = _claim(found.metrics, plan, pool, item, known)
         summary = {
             "evaluation_id": evaluation_id(plan, known, 0 if pool is None else json.dumps(pool.facts())),
             "study": plan.plan_id,
@@ -105,6 +101,17 @@ def evaluate_rankings(
                                 taken.tallied.issues, summary)  # fmt: skip
         save_sample(folder.folder, result, render_sample(folder.folder.resolve().name, result), sample_writer(result))
     return result
+
+
+def _claim(means: pa.Table, plan: Plan, pool: Pool | None, item: str | None, labels: Labels) -> Claim:
+    """What all bounds together promise: no more than the weakest of them."""
+    coverage = min(means.column("coverage").to_pylist(), key=STRENGTH.index)
+    exact = means.column("lower").equals(means.column("upper"))
+    assumes = [] if exact else [ASSUMES_THE_DRAW]
+    if pool is not None:
+        assumes.append(ASSUMES_RIGHT + names_right(item) + (ASSUMES_COMPLETE if pool.complete else ""))
+    confidence = None if exact else float(plan.parameters["confidence"])
+    return Claim(coverage, confidence, "; and, ".join(assumes) or "nothing", labels.about, labels.why)
 
 
 def _name_of(positives: Any) -> str:
