@@ -1,79 +1,41 @@
-"""Many rankings evaluated exactly: seconds, CPU and peak memory, rows stored together and shuffled.
+"""Many rankings evaluated exactly: seconds, CPU and peak memory, rows stored together and shuffled, other tools beside.
 
-Run `python -m benchmarks.many --rankings 1e6` for 10^8 rows in a folder of --data; `--peers` runs DuckDB (window
-functions) and Polars (streaming, sorted lists by group; and ranks of the positives alone) beside it, which compute six
-means in one order of ties where `exact` has twelve in three. Each run is a process; Polars takes the memory it likes.
+Run `python -m benchmarks.many --rankings 1e5 1e6 --peers --readme`: lists of 10^7 and 10^8 rows are made in a folder of
+--data, every tool runs on each in a process of its own, and the section of benchmarks/README.md is written. What was
+measured is kept beside the lists: the least of all runs is shown, and tools can be measured one by one (`--only`).
 """
 
 from __future__ import annotations
 
 import argparse
+import json
+import os
+import shutil
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from benchmarks.machine import description
+from benchmarks.many_peers import PEERS
+from benchmarks.readme import markdown, write_section
+
 _ITEMS = 100
 _FILE_ROWS = 10_000_000
-_RUN = """
-import os, resource, sys, time
-began, before = time.monotonic(), os.times()
-{body}
-now = os.times()
-cpu = now.user + now.system - before.user - before.system
-peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-print(f"{{time.monotonic() - began:.1f}} s, {{cpu:.1f}} s of CPU, {{peak:,.0f}} MB", file=sys.stderr)
-"""
+_ORDERS = ("together", "shuffled")
+_LIMIT = 14  # GB of addresses that ranx may take
 _OURS = """
-from streameval.cli import run
-run(["exact", {folder!r}, "--per", "query", "--score", "score", "--label", "label", "--at", "10", "--memory", "2"])
+import sys
+from streameval.__main__ import main
+sys.argv[1:] = ["exact", {folder!r}, "--per", "query", "--score", "score", "--label", "label", "--at", "10",
+                "--memory", "2"]
+main()
 """
-_DUCKDB = """
-import duckdb
-connection = duckdb.connect()
-connection.execute("SET memory_limit = '2GB'; SET threads = 2; SET temp_directory = {scratch!r}")
-print(connection.sql('''
-    WITH placed AS (SELECT query, label, row_number() OVER (PARTITION BY query ORDER BY score DESC) AS k
-                    FROM read_parquet('{folder}/*.parquet')),
-    found AS (SELECT query, k, label, sum(label) OVER (PARTITION BY query ORDER BY k) AS found FROM placed),
-    each AS (SELECT query, sum(label) AS p, sum(CASE WHEN label = 1 THEN found / k END) AS s,
-                    min(CASE WHEN label = 1 THEN k END) AS first, sum(CASE WHEN k <= 10 THEN label END) AS top,
-                    sum(CASE WHEN k <= 10 AND label = 1 THEN 1 / log2(k + 1) ELSE 0 END) AS dcg
-             FROM found GROUP BY query)
-    SELECT avg(coalesce(s / p, 0)), avg(coalesce(1 / first, 0)), avg(top / 10), avg(coalesce(top / p, 0)),
-           avg(least(top, 1)), avg(dcg) FROM each''').fetchall())
-"""
-_POLARS = """
-import polars as pl
-k, label = pl.int_range(1, pl.len() + 1, dtype=pl.Int32), pl.col("label").sort_by("score", descending=True)
-found = label.cast(pl.Int32).cum_sum()
-each = pl.scan_parquet("{folder}/*.parquet").group_by("query").agg(
-    p=pl.col("label").cast(pl.Int32).sum(), s=(found / k * label).sum(), first=label.arg_max() + 1,
-    top=label.head(10).cast(pl.Int32).sum(), dcg=(label / (k + 1).log(2)).head(10).sum())
-{means}
-"""
-_POLARS_RANKS = """
-import polars as pl
-rank = pl.col("score").rank("ordinal", descending=True).filter(pl.col("label") == 1).sort()
-each = pl.scan_parquet("{folder}/*.parquet").group_by("query").agg(p=pl.col("label").cast(pl.Int32).sum(), r=rank)
-r = pl.col("r").list.eval(pl.element().cast(pl.Float64))
-each = each.select("p", s=r.list.eval(pl.int_range(1, pl.len() + 1) / pl.element()).list.sum(), first=r.list.first(),
-                   top=r.list.eval(pl.element() <= 10).list.sum(),
-                   dcg=r.list.eval((pl.element() <= 10) / (pl.element() + 1).log(2)).list.sum())
-{means}
-"""
-_MEANS = """
-has = pl.col("p") > 0
-print(each.select(
-    pl.when(has).then(pl.col("s") / pl.col("p")).otherwise(0).mean(),
-    rr=pl.when(has).then(1 / pl.col("first")).otherwise(0).mean(), precision=(pl.col("top") / 10).mean(),
-    recall=pl.when(has).then(pl.col("top") / pl.col("p")).otherwise(0).mean(), success=(pl.col("top") > 0).mean(),
-    dcg=pl.col("dcg").mean()).collect(engine="streaming"))
-"""
-_PEERS = {"duckdb": _DUCKDB, "polars": _POLARS, "polars, ranks of positives": _POLARS_RANKS}
+_TOOLS = {"streameval": _OURS, **PEERS}
 
 
 def make(folder: Path, rankings: int, order: str) -> None:
@@ -92,21 +54,82 @@ def make(folder: Path, rankings: int, order: str) -> None:
     (folder / "_done").touch()
 
 
+def measured(tool: str, folder: Path) -> list[float] | str:
+    """Wall seconds, CPU seconds and peak MB of a whole process; or why there are none."""
+    scratch = folder.parent / "scratch"
+    scratch.mkdir(exist_ok=True)
+    code = _TOOLS[tool].format(folder=str(folder), scratch=str(scratch), limit=_LIMIT)
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    said, began = scratch / "said", time.monotonic()
+    with said.open("w") as stream:
+        process = subprocess.Popen([sys.executable, "-c", code], stdout=stream, stderr=stream, env=environment)
+        _, status, used = os.wait4(process.pid, 0)
+    taken, text = time.monotonic() - began, said.read_text()
+    process.returncode = os.waitstatus_to_exitcode(status)
+    shutil.rmtree(scratch)
+    if process.returncode == 0:
+        print(text.strip().splitlines()[-1])
+        return [taken, used.ru_utime + used.ru_stime, used.ru_maxrss / 1024]
+    if "ModuleNotFoundError" in text:
+        return "not installed"
+    return f"out of memory ({_LIMIT} GB)" if "Memory" in text or process.returncode < 0 else text[-2000:]
+
+
+def table(known: dict[str, list[float] | str]) -> str:
+    """A row for each tool, a column for each list: seconds, of them those of the processor, and peak memory."""
+    lists = list(dict.fromkeys(key.partition("|")[2] for key in known))
+    lists.sort(key=lambda name: (int(name.split("|")[0]), _ORDERS.index(name.split("|")[1])))
+    heads = [f"10^{len(str(int(one.split('|')[0]) * _ITEMS)) - 1}, {one.split('|')[1]}" for one in lists]
+    tools = [tool for tool in _TOOLS if any(key.startswith(f"{tool}|") for key in known)]
+    rows = [[tool, *(_cell(known.get(f"{tool}|{one}", "not run")) for one in lists)] for tool in tools]
+    fastest = ["the fastest other, wall / CPU"]
+    for one in lists:
+        ours, others = (
+            [found for tool in some if not isinstance(found := known.get(f"{tool}|{one}", ""), str)]
+            for some in (("streameval",), PEERS)
+        )
+        ratios = [min(other[i] for other in others) / ours[0][i] for i in range(2)] if ours and others else []
+        fastest.append(" / ".join(f"{ratio:.1f} x" for ratio in ratios))
+    return markdown(["s / CPU s, MB", *heads], [*rows, fastest])
+
+
+def _cell(found: list[float] | str) -> str:
+    return found if isinstance(found, str) else f"{found[0]:.1f} / {found[1]:.1f}, {found[2]:,.0f}"
+
+
 def main() -> None:
-    """Make the data, run, print."""
+    """Make the lists, run the tools on each in turns, print."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--data", type=Path, default=Path("benchmark-data"))
-    parser.add_argument("--rankings", type=float, default=1e5)
-    parser.add_argument("--peers", action="store_true")
+    parser.add_argument("--rankings", type=float, nargs="+", default=[1e5])
+    parser.add_argument("--stored", choices=_ORDERS, nargs="+", default=_ORDERS)
+    parser.add_argument("--peers", action="store_true", help="run the other tools too")
+    parser.add_argument("--only", choices=list(_TOOLS), nargs="+", help="run these")
+    parser.add_argument("--runs", type=int, default=1, help="of each: the least is shown")
+    parser.add_argument("--readme", action="store_true", help="write what was measured so far")
     options = parser.parse_args()
-    for order in ("together", "shuffled"):
-        folder = options.data / f"many-{int(options.rankings)}-{order}"
-        make(folder, int(options.rankings), order)
-        for name, body in (("streameval", _OURS), *(_PEERS.items() if options.peers else ())):
-            where = {"folder": str(folder), "scratch": str(options.data / "duckdb"), "means": _MEANS}
-            code = _RUN.format(body=body.format(**where))
-            ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-            print(f"{name}, rows {order}: {ran.stderr.strip().splitlines()[-1]}", flush=True)
+    place = options.data / "many.json"
+    known = json.loads(place.read_text()) if place.exists() else {}
+    tools = options.only or (list(_TOOLS) if options.peers else ["streameval"])
+    for rankings in map(int, options.rankings):
+        for order in options.stored:
+            folder = options.data / f"many-{rankings}-{order}"
+            # in a process of its own, whose memory would else count as that of the tools
+            code = f"from pathlib import Path; from benchmarks.many import make; make(Path({str(folder)!r}), "
+            subprocess.run([sys.executable, "-c", f"{code}{rankings}, {order!r})"], check=True)
+            for tool in tools * options.runs:
+                key, found = f"{tool}|{rankings}|{order}", measured(tool, folder)
+                before = known.get(key)
+                if isinstance(before, list) and isinstance(found, list):
+                    known[key] = [min(pair) for pair in zip(before, found, strict=True)]
+                else:
+                    known[key] = found
+                print(f"{key}: {_cell(found)}", flush=True)
+                place.write_text(json.dumps(known, indent=1))
+    text = f"{table(known)}\n\n{description()}, load {os.getloadavg()[0]:.0f} at the end."
+    print(text)
+    if options.readme:
+        write_section("many", text)
 
 
 if __name__ == "__main__":

@@ -8,6 +8,7 @@ not wait for that.
 from __future__ import annotations
 
 import atexit
+import gc
 import os
 import signal
 import sys
@@ -28,6 +29,8 @@ def main() -> NoReturn:
     """Run a command, and leave with the exit status: 0 done, 1 defect, 2 input, 3 outside, 130 interrupted."""
     _hear(partial(_end, _ONCE))
     refuse_probes()
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # of numpy: one for each core would spin, with nothing to do
+    gc.set_threshold(20_000, 20, 20)  # most of what a command makes lives to its end
     from streameval.cli import run
 
     sys.unraisablehook = _again(sys.unraisablehook)

@@ -252,7 +252,7 @@ def test_bad_arguments_are_one_line():
         streameval.exact(table, label="y", tolerance=2)
     with pytest.raises(streameval.InputError, match="no column 'z'"):
         streameval.exact(table, label="z")
-    with pytest.raises(streameval.InputError, match="1 items have no s"):
+    with pytest.raises(streameval.InputError, match="1 item has no s"):
         streameval.exact(table, label="y", options=streameval.RankingOptions(score="s"))
 
 

@@ -7,6 +7,8 @@ import sys
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import streameval
@@ -167,3 +169,12 @@ def test_kernels_can_be_run_as_plain_python():
     environment = {**os.environ, "NUMBA_DISABLE_JIT": "1"}
     done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
     assert np.isfinite(float(done.stdout))
+
+
+def test_a_small_list_compiles_what_it_needs_and_no_part_by_itself(tmp_path):
+    pq.write_table(pa.table({"good": [1, 0] * 5_000}), tmp_path / "list")
+    code = f"import streameval; streameval.exact({str(tmp_path / 'list')!r}, label='good')"
+    done = python(code, tmp_path / "cache")
+    assert done.returncode == 0, done.stderr
+    names = {path.name.split("-")[0] for path in kernels(tmp_path / "cache")}
+    assert names == {"exact.add_labels", "bits.counts_at"}, names

@@ -215,7 +215,7 @@ BAD = [
     ({"label": [0, 128]}, {}, "label 128 is no whole number"),
     ({"label": [0.5, 1]}, {}, "label 0.5 is no whole number"),
     ({"label": [None, 1]}, {}, "1 label missing"),
-    ({"score": [1.0, None]}, {}, "1 items have no score"),
+    ({"score": [1.0, None]}, {}, "1 item has no score"),
     ({"item": ["a", "a"]}, {"item": "item"}, "at least 1, with 1 row too many (first: q=1)"),
     ({}, {"at": [0]}, "at is 0, below 1"),
     ({}, {"at": ["x"]}, "at is 'x', no whole number"),

@@ -28,7 +28,7 @@ EXACT = {**COMMON, "--label label": GOES, "--labels x.csv": REFUSED, "--on id": 
 PLAN = {**COMMON, "--study new": GOES, "--per query": GOES, "--rankings 3": GOES, "--at 2": GOES,
         "--confidence 0.9": GOES, "--seed 3": GOES, "--nan last --score score": REFUSED, "--method uniform": REFUSED,
         "--by query": REFUSED,
-        "--judge label": REFUSED, "--judge-classes 0.5": REFUSED, "--cutoffs 1,5": GOES, "--adaptive": REFUSED,
+        "--judge label": GOES, "--judge-classes 0.5": REFUSED, "--cutoffs 1,5": GOES, "--adaptive": REFUSED,
         "--alpha 0.1": REFUSED, "--assume independent": REFUSED, "--batches 2": REFUSED, "--budget 10": REFUSED,
         "--claim pointwise": REFUSED, "--draw-by id": REFUSED, "--epsilon 0.1": REFUSED, "--half-width 0.1": REFUSED,
         "--head 3": REFUSED, "--interval wilson": REFUSED, "--judge-accuracy 0.9": REFUSED, "--judge-sample 5": REFUSED,
@@ -36,7 +36,10 @@ PLAN = {**COMMON, "--study new": GOES, "--per query": GOES, "--rankings 3": GOES
         "--looks 2": REFUSED, "--min-precision 0.5": REFUSED, "--on id": REFUSED, "--reuse x.csv": REFUSED,
         "--second-batch 5": REFUSED, "--tail open": REFUSED, "--window 5": REFUSED, "--continue": REFUSED}  # fmt: skip
 EVALUATE = {"--labels done.csv": GOES, "--judge-labels x.csv": REFUSED, "--misses 2": REFUSED,
-            "--misses-from other": REFUSED, "--publish there": GOES, "--dry-run": REFUSED, "--label-error 0.1": REFUSED,
+            "--misses-from other": REFUSED, "--positives qrels.parquet": GOES,
+            "--item id": REFUSED, "--item id --positives items.parquet": GOES,
+            "--assume complete --positives qrels.parquet": GOES, "--publish there": GOES,
+            "--dry-run": REFUSED, "--label-error 0.1": REFUSED,
             "--assume a2": REFUSED, "--on id": GOES, "--label label": GOES, "--annotator who": REFUSED,
             "--time when": REFUSED, "--source kind": REFUSED, "--vote any": GOES, "--prefer done": GOES,
             "--strict": GOES, "--json": GOES, "--log json": GOES, "--time-limit 60": GOES}  # fmt: skip
@@ -63,6 +66,7 @@ def home(tmp_path, monkeypatch):
                       "label": (rng.random(80) < 0.4).astype(int)})  # fmt: skip
     pq.write_table(table, "runs.parquet")
     pq.write_table(pa.table({"query": [1], "label": [1]}), "qrels.parquet")
+    pq.write_table(pa.table({"query": [1], "id": [9]}), "items.parquet")
 
 
 def outcome(arguments, capsys):

@@ -98,12 +98,26 @@ def test_compare_pairs_the_same_queries(two, capsys):
     assert run(["compare", str(two / "old"), str(two / "new"), "--confidence", "0.9", "--out", str(two / "both")]) == 0
     kept = pq.read_table(two / "both" / "differences.parquet").replace_schema_metadata(None)
     assert kept.equals(found.differences)
-    assert run(["compare", str(two / "old"), str(two / "new"), "--plot", str(two / "both.html")]) == 2
-    assert "--plot draws two curves, and many rankings have none" in capsys.readouterr().err
     assert run(["compare", str(two / "old"), str(two / "new")]) == 0
     assert "one is called higher where it is so in every order of tied items" in " ".join(
         capsys.readouterr().out.split()
     )
+
+
+def test_the_page_of_compared_rankings_has_every_difference_and_no_scripts(two, capsys):
+    assert run(["compare", str(two / "old"), str(two / "new"), "--plot", str(two / "both.html"), "--json"]) == 0
+    said, page = json.loads(capsys.readouterr().out), (two / "both.html").read_text()
+    assert "<h1>old and new compared</h1>" in page
+    assert "60 rankings are in both." in page
+    higher = [row["higher"] for row in said["differences"]]
+    assert f"a is higher in {higher.count('a')} of {len(higher)} means; b is higher in {higher.count('b')}" in page
+    assert page.count("<svg") == 1
+    assert "<script" not in page
+    for row in said["differences"]:
+        assert f"{row['metric']} {row['argument']}".strip() in page
+        assert f"{row['estimate']:.4f}" in page
+    assert run(["compare", str(two / "old"), str(two / "new"), "--plot", str(two / "both.svg")]) == 0
+    assert "b: new" in (two / "both.svg").read_text()
 
 
 def test_what_does_not_go_together_is_one_line(two):

@@ -1,5 +1,7 @@
 """Labels as bits and numbers as they lie, straight from pages: what Arrow decodes, or nothing, whatever the file."""
 
+from itertools import pairwise
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -149,7 +151,7 @@ def test_the_first_score_that_comes_too_late_is_named(tmp_path, at):
 
 def test_a_score_that_is_nan_is_refused(tmp_path):
     rows = list_of(tmp_path / "a.parquet", np.append(np.linspace(1, 0, N - 1), np.nan))
-    with pytest.raises(StreamevalError, match="1 items have no score"):
+    with pytest.raises(StreamevalError, match="1 item has no score"):
         [read_bits(rows, unit, np.empty(0, np.int64)) for unit in rows.units]
 
 
@@ -159,10 +161,33 @@ def test_labels_of_a_dictionary_in_memory():
     assert np.array_equal(bits_of(rows.label_bits(rows.units[0])), LABELS)
 
 
-def test_booleans_of_a_table_in_memory():
-    table = pa.table({"label": pa.array(LABELS.astype(bool))}).slice(13)
-    rows = labelled_rows(open_ranking(table, RankingOptions()), "label")
-    assert np.array_equal(bits_of(rows.label_bits(rows.units[0]), N - 13), LABELS[13:])
+@pytest.mark.parametrize("kind", [pa.bool_(), pa.uint8(), pa.int64()], ids=str)
+@pytest.mark.parametrize("pieces", [[0, N], [13, N], [64, 200], [1, 2], [5, 69], [0, 7, 7, 130, N]])
+def test_labels_of_a_table_in_memory(kind, pieces):
+    """Arrow's bitmaps begin at any bit, and go on after the last row."""
+    parts = [pa.array(LABELS).cast(kind)[a:b] for a, b in pairwise(pieces)]
+    rows = labelled_rows(open_ranking(pa.table({"label": pa.chunked_array(parts)}), RankingOptions()), "label")
+    n, (unit,) = pieces[-1] - pieces[0], rows.units
+    words = rows.label_bits(unit)
+    assert words.size == n // 64 + 2
+    assert np.array_equal(bits_of(words, 64 * words.size)[:n], LABELS[pieces[0] : pieces[-1]])
+    assert not bits_of(words, 64 * words.size)[n:].any()
+    assert np.array_equal(rows.labels(unit), LABELS[pieces[0] : pieces[-1]])
+
+
+@pytest.mark.parametrize("options", [{"use_dictionary": True}, {"data_page_version": "2.0"}, {"compression": "brotli"}])
+def test_scores_that_arrow_decodes_are_the_same(tmp_path, options):
+    scores, cutoffs = np.sort(RANDOM.integers(0, 90, N)).astype(np.float32)[::-1], np.array([1, 600, N])
+    found = []
+    for written in ({"use_dictionary": False}, options):
+        table = pa.table({"score": scores, "label": LABELS.astype(bool)})
+        unit = unit_of(tmp_path / "a.parquet", table, **written)
+        assert (unit.numbers("score", np.empty(N, np.uint64)) is None) == (written is options)
+        rows = labelled_rows(open_ranking(str(tmp_path / "a.parquet"), RankingOptions(score="score")), "label")
+        found.append((read_bits(rows, rows.units[0], cutoffs), rows.read(rows.units[0])))
+    for one, other in zip(*found, strict=True):
+        for name, value in vars(one).items():
+            assert np.array_equal(value, getattr(other, name)), name
 
 
 def varint(number):

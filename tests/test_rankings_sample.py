@@ -14,7 +14,7 @@ import pytest
 import streameval
 from streameval import InputError, RankingOptions, StudyError
 from streameval.cli import run
-from streameval.kernels.without_replacement import lower_bound, refused, stakes_for
+from streameval.kernels.without_replacement import NO_JUDGE, lower_bound, stakes_for, wealth_of
 from streameval.study.rankings_sample import SAMPLE_FILES
 
 POPULATIONS = [(0, 0, 0, 1), (0, 0, 0, 0, 0.5, 1), (0, 1, 1, 1, 1), (0.2, 0.3, 0.9, 0.9, 1, 0), (0, 0, 0, 0, 0, 1)]
@@ -28,23 +28,17 @@ def test_the_bound_misses_no_more_than_it_may_over_every_order_of_the_draw(popul
         orders = [np.array(one[:n], float) for one in itertools.permutations(population)]
         missed = np.mean([lower_bound(one, float(size), delta) > mean + 1e-12 for one in orders])
         assert missed <= delta
-        never = [refused(one, float(size), mean - 1e-9, stakes_for(n, delta), delta) for one in orders]
-        assert n == size or not all(never)
+        stakes = stakes_for(n, delta)
+        grown = [wealth_of(one, NO_JUDGE, float(size), mean - 1e-9, stakes, 1 / delta) for one in orders]
+        assert n == size or min(grown) < 1 / delta
 
 
 def test_the_martingale_has_expectation_one():
-    population, stakes, size = (0.0, 0.0, 0.3, 1.0, 0.8), stakes_for(4, 0.1), 5
-    mean = sum(population) / size
-    total = 0.0
-    for order in itertools.permutations(population):
-        wealth, seen = np.ones(stakes.size), 0.0
-        for t, value in enumerate(order[:4]):
-            expected = (size * mean - seen) / (size - t)
-            if expected > 1e-12:
-                wealth *= 1 + np.minimum(stakes, 0.75 / expected) * (value - expected)
-            seen += value
-        total += wealth.mean()
-    assert total / math.factorial(size) == pytest.approx(1, abs=1e-12)
+    population, stakes = (0.0, 0.0, 0.5, 1.0, 1.0), stakes_for(4, 0.1)
+    for n in range(1, 5):
+        grown = [wealth_of(np.array(order[:n]), NO_JUDGE, 5.0, 0.5, stakes, math.inf)
+                 for order in itertools.permutations(population)]  # fmt: skip
+        assert np.mean(grown) == pytest.approx(1, abs=1e-12)
 
 
 def test_the_bound_rises_in_every_draw_so_that_missing_labels_only_widen():
@@ -191,6 +185,8 @@ def test_every_ranking_is_drawn_equally_often(home):
     [({"per": "q"}, "no column 'q'"), ({"per": "user", "rankings": 401}, "the list holds 400 rankings"),
      ({"per": "user", "rankings": 0}, "rankings is 0, below 1"), ({"per": "user", "at": 0}, "at is 0, below 1"),
      ({"per": "user", "confidence": 1.0}, "confidence is 1.0"), ({"per": "user", "at": 2.5}, "at is 2.5, no whole"),
+     ({"per": "user", "cutoffs": "0"}, "cutoffs is 0, below 1"),
+     ({"per": "user", "cutoffs": "abc"}, "cutoffs is 'abc', .* such as --cutoffs 1,10,100"),
      ({"per": "user", "at": "1,10"}, "at is '1,10', no whole"), ({"per": "user", "rankings": 1.5}, "rankings is 1.5"),
      ({"per": "user", "options": RankingOptions("score", key=("id",))}, "key .id. breaks ties of one ranking")],
 )  # fmt: skip
@@ -204,7 +200,7 @@ def test_what_is_not_known_is_refused(home):
     chosen = streameval.select("st").table
     with pytest.raises(StudyError, match="evaluate it with evaluate_rankings"):
         streameval.evaluate("st", labels=chosen, label="truth")
-    with pytest.raises(InputError, match="label-error and assume"):
+    with pytest.raises(InputError, match="label-error is about curves"):
         streameval.evaluate_rankings("st", labels=chosen, label="truth", label_error=0.1)
     assert run(["evaluate", "st", "--misses", "3"]) == 2
     assert run(["plan", "runs.parquet", "--study", "x", "--per", "query", "--alpha", "0.1"]) == 2
@@ -213,6 +209,59 @@ def test_what_is_not_known_is_refused(home):
     streameval.plan("runs.parquet", "one", budget=10)
     with pytest.raises(StudyError, match="is a study of one ranking"):
         streameval.evaluate_rankings("one", labels=chosen)
+
+
+def test_names_of_64_bits_without_a_sign_are_evaluated(home):
+    """Names from 2^63 on."""
+    user = pa.array(np.repeat(2**64 - 1 - np.arange(20, dtype=np.uint64), 4))
+    items = pa.table({"user": user, "id": np.arange(80), "good": [1, 0, 0, 1] * 20})
+    streameval.plan_rankings(items, "st", per="user", rankings=20, at=2)
+    chosen = streameval.select("st", ranking=items).table
+    pool = items.filter(items.column("good").to_numpy() == 1).select(["user", "id"])
+    found = streameval.evaluate_rankings(
+        "st", labels=chosen, label="good", positives=pool, item="id", assume="complete"
+    )
+    means = {row["metric"]: row["estimate"] for row in found.metrics.to_pylist()}
+    assert (means["mean_recall_at"], found.summary["pool"]["beyond"]) == (0.5, 20)
+    assert sorted(found.rankings.column("user").to_pylist()) == sorted(set(user.to_pylist()))
+
+
+def test_a_score_that_is_missing_is_one_line(home):
+    items = pa.table({"user": [1, 2], "score": [float("nan"), 1.0]})
+    with pytest.raises(InputError, match=r"1 item has no score .* Hint: every item needs one: it decides its place"):
+        streameval.plan_rankings(items, "st", per="user", rankings=1, options=RankingOptions("score"))
+
+
+def test_what_plans_differ_in_is_said(home, capsys):
+    plan = ["plan", "runs.parquet", "--study", "st", "--per", "user", "--rankings", "50", "--at", "3", "--seed", "1"]
+    assert run(plan) == 0
+    assert run(["select", "st", "--export", "tasks.csv"]) == 0
+    capsys.readouterr()
+    assert run([*plan, "--judge", "truth"]) == 2
+    assert "a different plan: judge is none there, and truth now." in capsys.readouterr().err
+    assert run([*plan, "--cutoffs", "1,3"]) == 2
+    assert "a different plan: cutoffs is 3 there, and 1, 3 now." in capsys.readouterr().err
+
+
+def test_bounds_of_drawn_rankings_are_not_compared(home, capsys):
+    """A judge's column may be called as one of rankings.parquet."""
+    table = pq.read_table("runs.parquet")
+    pq.write_table(table.append_column("labelled", table.column("truth")), "judged.parquet")
+    for name in ("a", "b"):
+        assert run(["plan", "judged.parquet", "--study", name, "--per", "user", "--rankings", "30", "--at", "3",
+                    "--judge", "labelled"]) == 0  # fmt: skip
+        assert run(["select", name, "--export", f"{name}.csv"]) == 0
+        labelled(f"{name}.csv", f"{name}-done.csv")
+        assert run(["evaluate", name, "--labels", f"{name}-done.csv"]) == 0
+    streameval.exact("runs.parquet", per="user", label="truth", at=[3], out="exact")
+    for other in ("b", "exact"):
+        capsys.readouterr()
+        assert run(["compare", "a", other]) == 2
+        told = capsys.readouterr().err
+        assert "a has bounds from rankings that were drawn, which are not compared yet." in told
+    streameval.plan("runs.parquet", "one", budget=10)
+    assert run(["compare", "one", "exact"]) == 2
+    assert "exact holds results of many rankings, and one does not" in capsys.readouterr().err
 
 
 def test_commas_that_part_no_thousands_are_refused(home, capsys):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,19 +17,25 @@ from streameval.text import number_of
 if TYPE_CHECKING:
     from streameval.types import Plan
 
-_PARAMETERS = ("rankings", "at", "cutoffs", "confidence")
+_PARAMETERS = ("rankings", "at", "cutoffs", "confidence", "judge")
+_LABELS = "labels are --rankings times --at"
+_JUDGE = "the judge of rankings is a column (--judge), whose numbers are taken as they are"
+_AFRESH = "rankings are drawn afresh and once"
 _REASONS = {
-    "--by": "bounds are on means over all rankings, and not of slices yet",
-    "--judge": "bounds on means use no judge yet",
-    "--judge-classes": "bounds on means use no judge yet",
+    "by": "bounds are on means over all rankings, and not of slices yet",
+    "dry_run": "rankings are drawn by reading the list",
+    **dict.fromkeys(("budget", "half_width", "epsilon", "alpha"), _LABELS),
+    **dict.fromkeys(("judge_classes", "judge_sample", "judge_accuracy"), _JUDGE),
+    **dict.fromkeys(("labels_more", "continue", "reuse", "draw_by", "adaptive", "batches", "looks"), _AFRESH),
 }
 
 
-def refuse_with_per(flags: Sequence[str]) -> None:
-    """Refuse flags of `plan` that have no part in drawing rankings; the hint is the reason, where there is one."""
-    if flags:
-        reasons = dict.fromkeys(_REASONS.get(flag, "leave it out") for flag in flags)
-        raise InputError(f"--per draws rankings, and does not go with {', '.join(flags)}", "; ".join(reasons))
+def _refuse_strangers(given: Iterable[str]) -> None:
+    """Refuse what has no part in drawing rankings; the hint is the reason."""
+    if strangers := sorted(set(given) - set(_PARAMETERS)):
+        reasons = dict.fromkeys(_REASONS.get(name, "leave it out: it is of plans of one ranking") for name in strangers)
+        flags = ", ".join(f"--{name.replace('_', '-')}" for name in strangers)
+        raise InputError(f"--per draws rankings, and does not go with {flags}", "; ".join(reasons))
 
 
 def plan_per(
@@ -40,14 +46,16 @@ def plan_per(
     flags: RankingFlags,
     output: Output,
 ) -> None:
-    """Draw rankings, plan the first items of each, and say how many labels that takes."""
+    """Draw rankings, plan the first items of each, and say how many labels that takes.
+
+    Args:
+        parameters: All other flags that were given; what has no part in it is refused.
+    """
     from streameval.study import Study
     from streameval.verbs.plan_rankings import plan_rankings
 
     per, seed = drawing
-    if strangers := sorted(set(parameters) - set(_PARAMETERS)):
-        raise InputError(f"--per draws rankings, and --{strangers[0].replace('_', '-')} has no meaning there",
-                         f"`plan --per` goes with {', '.join(f'--{name}' for name in _PARAMETERS)}")  # fmt: skip
+    _refuse_strangers(parameters)
     with stage("plan", output) as told:
         with progress("rows", output) as bar:
             made = plan_rankings(
@@ -57,10 +65,15 @@ def plan_per(
     record(study, "plan", {"source": made.location["source"], "n_items": made.n_items, **made.ranking},
            [study / "plan.parquet", study / "plan.json"], output)  # fmt: skip
     drawn, total, at = made.parameters["rankings"], made.notes["rankings"], made.parameters["at"]
-    labels = made.table.num_rows
+    labels, judge = made.table.num_rows, parameters.get("judge")
+    judged = (
+        f"'{judge}' is the judge of every ranking: bounds hold whatever it says, and only their width depends on it. "
+        "People should not see its answers."
+    )
     lines = [
         f"{drawn:,} of {number_of(total, 'ranking')} by {per}, the first {number_of(at, 'item')} of each: "
         f"{number_of(labels, 'item')} to label",
+        *[judged] * (judge is not None),
         f"Seed {made.seed}, kept in plan.json: {_recipe(made, per, flags)} plans the same again.",
         next_stop(Study(study), made),
     ]
@@ -74,6 +87,7 @@ def _recipe(made: Plan, per: str, flags: RankingFlags) -> str:
     said = {"seed": made.seed, "per": per, "rankings": made.parameters["rankings"], "at": made.parameters["at"],
             "cutoffs": cutoffs if cutoffs != str(made.parameters["at"]) else None,
             "confidence": made.parameters["confidence"] if made.parameters["confidence"] != 0.95 else None,
+            "judge": made.notes.get("predictions", {}).get("column"),
             "score": options.score, "where": options.where, "file-order": options.file_order}  # fmt: skip
     parts = [f"--{name} {shlex.quote(str(value))}" for name, value in said.items() if value is not None]
     return " ".join([*parts, *(["--ascending"] if options.ascending else [])])
@@ -94,27 +108,22 @@ def evaluate_per(
     study: Path, labels: list[str], given: dict[str, Any], publish: str | None, output: Output
 ) -> None:  # fmt: skip
     """Evaluate drawn rankings, and print the bounds on their means."""
-    from streameval.reporting.rankings_page import NORMAL, UNKNOWN, sample_sentence
+    from streameval.reporting.rankings_page import remarks, sample_sentence, sample_table
     from streameval.study.rankings_sample import SAMPLE_FILES
     from streameval.verbs.evaluate_rankings import evaluate_rankings
 
     with stage("evaluate", output) as told:
         found = evaluate_rankings(study, labels=labels, **given)
         told |= {"evaluation_id": found.evaluation_id, **found.summary["account"]}
-    read = {"study": found.summary["study"], "evaluation_id": found.evaluation_id, "labels": found.summary["sources"]}
+    read = {"study": found.summary["study"], "evaluation_id": found.evaluation_id, "labels": found.summary["sources"],
+            "positives": found.summary["pool"]}  # fmt: skip
     record(study, "evaluate", read, [study / name for name in SAMPLE_FILES], output)
-    rows = found.metrics.to_pylist()
-    sides = ("lower", "estimate", "upper", "normal_lower", "normal_upper")
-    cells = [
-        [f"{row['metric']} {row['argument']}", *("-" if row[side] is None else f"{row[side]:.4f}" for side in sides)]
-        for row in rows
-    ]
-    head = ["", "lower", "estimate", "upper", "normal from", "to"]
-    lines = [sample_sentence(found.summary), "", *columns(head, cells), "", NORMAL, UNKNOWN,
+    table = sample_table(found, lambda value: "-" if value is None else f"{value:.4f}")
+    lines = [sample_sentence(found), "", *columns(*table), "", *remarks(found.summary),
              f"Report: {study / 'report.html'}"]  # fmt: skip
     if publish is not None:
         from streameval.verbs.publish import publish as copy
 
         copied(lambda: copy(study, publish), output)
         lines.append(f"Published: {publish}")
-    output.say({**found.summary, "metrics": rows, "report": str(study / "report.html")}, lines)
+    output.say({**found.summary, "metrics": found.metrics.to_pylist(), "report": str(study / "report.html")}, lines)

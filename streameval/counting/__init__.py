@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 
 import pyarrow as pa
 
+from streameval.counting.kept_bits import KeptBits
 from streameval.counting.lookups import ReadGroups
 from streameval.counting.totals import Totals
 
@@ -29,6 +30,8 @@ class Summed:
         score_at (callable(rank) -> float, or None): Score at a rank, NaN where only its bin is known; None where the
             order has no scores.
         unresolved: What bins leave open; None where every tie is known.
+        kept: Labels, where the rows came in order; None where they were counted.
+        threads: Readers at work at once.
     """
 
     totals: Totals = field(repr=False)
@@ -38,6 +41,8 @@ class Summed:
     scores: pa.Table | None = field(default=None, repr=False)
     score_at: Callable[[int], float] | None = None
     unresolved: Unresolved | None = None
+    kept: KeptBits | None = field(default=None, repr=False)
+    threads: int = 1
 
 
 @dataclass(frozen=True)

@@ -17,10 +17,12 @@ import numpy as np
 from streameval.counting.labelled_rows import packed
 from streameval.errors import InputError
 from streameval.kernels import exact
-from streameval.kernels.bits import copy_bits, count_bits, counts_at
+from streameval.kernels.bits import WORD, copy_bits, count_bits, counts_at
 from streameval.kernels.bits import repeats as set_repeats
 from streameval.kernels.exact import BLOCK
 from streameval.typing import FloatArray, Int64Array, UInt8Array, UInt64Array
+
+Bits = tuple[UInt64Array, UInt64Array | None]
 
 
 @dataclass
@@ -35,6 +37,7 @@ class BlockSums:
         corner (tuple of two int64 arrays, shape (k, 2)): Hulls of (ranks, positives) counted from `start`: mixed groups
             early, and at groups' ends.
         cut (int64 array, shape (k, 4)): The group at each cutoff passed.
+        bits: What was summed (see `sum_bits`); None where it was groups.
     """
 
     lead: tuple[int, int]
@@ -44,6 +47,12 @@ class BlockSums:
     real: FloatArray = field(repr=False)
     corner: tuple[Int64Array, Int64Array] = field(repr=False)
     cut: Int64Array = field(repr=False)
+    bits: Bits | None = field(default=None, repr=False)
+
+    @property
+    def size(self) -> int:
+        """Items of the block: those that lead it, and of the groups that begin here."""
+        return self.lead[0] + int(self.whole[exact.SEEN]) + self.rest[0]
 
     @property
     def empty(self) -> bool:
@@ -51,7 +60,7 @@ class BlockSums:
         return not int(self.whole[exact.SEEN]) and not self.rest[0]
 
 
-def sum_bits(before: int, size: int, bits: tuple[UInt64Array, UInt64Array | None], cutoffs: Int64Array) -> BlockSums:
+def sum_bits(before: int, size: int, bits: Bits, cutoffs: Int64Array) -> BlockSums:
     """Sum one block of items, as bits (`streameval.kernels.bits`).
 
     Args:
@@ -60,6 +69,12 @@ def sum_bits(before: int, size: int, bits: tuple[UInt64Array, UInt64Array | None
         bits (pair of uint64 arrays): Labels; and where an item ties with the one before it, None where none may.
         cutoffs (int64 array, ascending): Ranks whose yield is wanted.
     """
+    words = size // WORD + 1
+    kept = bits[0][:words], None if bits[1] is None else bits[1][:words]
+    return replace(_summed(before, size, bits, cutoffs), bits=kept)
+
+
+def _summed(before: int, size: int, bits: Bits, cutoffs: Int64Array) -> BlockSums:
     labels, repeats = bits
     if repeats is None:
         return _untied(before, labels, size, cutoffs)
@@ -74,7 +89,7 @@ def sum_bits(before: int, size: int, bits: tuple[UInt64Array, UInt64Array | None
             copy_bits(labels, n, size - n - 1, own, 0)
         last = count_bits(labels, size - 1, size)
         return replace(_untied(before + n, own, size - n - 1, cutoffs), lead=lead, rest=(1, last))
-    starts, founds = _scratch(size - n + 1)
+    starts, founds = own_groups(size - n + 1)
     groups = exact.group_rows(labels, repeats, n, size, starts, founds)
     rest = int(starts[groups] - starts[groups - 1]), int(founds[groups] - founds[groups - 1])
     return _part(before + n, lead, starts[:groups], founds[:groups], rest, cutoffs)
@@ -180,7 +195,7 @@ def _part(
 _OWN = threading.local()
 
 
-def _scratch(size: int) -> tuple[Int64Array, Int64Array]:
+def own_groups(size: int) -> tuple[Int64Array, Int64Array]:
     """Arrays for groups, a thread's own: fresh memory of this size costs more than the sums made in it."""
     if getattr(_OWN, "room", np.empty((2, 0))).shape[1] < size:
         _OWN.room = np.empty((2, max(size, BLOCK + 1)), np.int64)

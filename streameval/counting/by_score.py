@@ -15,6 +15,7 @@ from streameval.counting import Summed, Unresolved
 from streameval.counting.block_sums import BlockSums, block_edges, sum_groups
 from streameval.counting.counters import AllBins, Cells, SplitBins, free_bits, sample
 from streameval.counting.in_stored_order import Scores, as_keys, as_number, sum_in_order
+from streameval.counting.kept_bits import KeptBits
 from streameval.counting.label_counts import BinCounts, LabelCounts, TiedGroups, joined
 from streameval.counting.labelled_rows import in_order
 from streameval.counting.ordered_words import OrderedWords, rows_to_sort
@@ -29,7 +30,7 @@ from streameval.typing import FloatArray, Int64Array, UInt64Array
 
 _FEW_CELLS = 1 << 20  # counters so near the processor that nothing is quicker
 _WORDS = 0.7  # of the memory: words of items, while some of them are sorted
-_PILED_WORDS = 0.85  # the same where piles of them are counted
+_PILED_WORDS = 1.1  # the same where piles are counted: that takes little of what is set aside for units and sums
 _SAMPLE_UNITS = 8
 _EVERY_KEY = (0, (1 << 64) - 1)
 _MOST_SCANS = 8
@@ -77,7 +78,8 @@ def sum_by_score(
     scans.part(parted, words, progress)
     ordered = OrderedWords.of(parted, n_items, memory, threads)
     how = "ordered in memory" if fits else "ordered range by range"
-    return sum_in_order(ordered.parts(cutoffs, BLOCK, threads), ordered.rows, cutoffs, scores, how)
+    kept = KeptBits(limits.file, threads)
+    return sum_in_order(ordered.parts(cutoffs, BLOCK, threads), ordered.rows, cutoffs, scores, how, kept)
 
 
 def _counted(
@@ -194,7 +196,7 @@ def _summed(counts: LabelCounts, cutoffs: Int64Array, scores: Scores, how: str, 
         key = groups.key[at : at + 1]
         return as_number(scores(as_keys(key))) if counts.single(int(key[0])) else float("nan")
 
-    return Summed(totals, read_groups, how, False, table, score_at)
+    return Summed(totals, read_groups, how, False, table, score_at, threads=threads)
 
 
 def _parts(pieces: Iterable[TiedGroups], cutoffs: Int64Array, index: _Index) -> Iterator[BlockSums]:

@@ -12,7 +12,7 @@ from streameval.counting.labelled_rows import LabelledRows
 from streameval.errors import InputError
 from streameval.kernels import label_counts as kernels
 from streameval.order.first_bins import FirstStage, first_stage
-from streameval.typing import FloatArray, Int64Array, UInt8Array, UInt64Array
+from streameval.typing import AnyArray, FloatArray, Int64Array, UInt8Array, UInt64Array
 
 _MOST_BINS = 1 << 24
 _MOST_PARTS = 1 << 21
@@ -49,6 +49,11 @@ class Cells:
     def place(self) -> UInt64Array:
         """Smallest key and shift, for kernels."""
         return np.array([self.low, self.shift], np.uint64)
+
+    def place_of(self, bits: int) -> AnyArray:
+        """The same for keys cut to so many upper bits, which the shift leaves out."""
+        cut = 64 - bits
+        return np.array([self.low >> cut, self.shift - cut], np.uint32 if cut else np.uint64)
 
     def counters(self) -> Int64Array:
         """Zeros: negatives and positives of each cell."""

@@ -21,7 +21,7 @@ from streameval.errors import InputError, did_you_mean
 from streameval.order.scores import Keys, ScoreOrder
 from streameval.rankings.ranking import Ranking
 from streameval.rows.units import Unit
-from streameval.text import number_of
+from streameval.text import number_of, those_with
 from streameval.typing import AnyArray, UInt8Array, UInt64Array
 
 T = TypeVar("T")
@@ -70,19 +70,38 @@ class LabelledRows:
         """Decode one unit; an `InputError` names the place of a missing label or score, or a label not 0/1."""
         return RowRange(unit.first_position, self.labels(unit), None if self.order is None else self.keys(unit))
 
+    def words(self, unit: Unit) -> AnyArray:
+        """Do as `keys` does; of plain 32-bit scores the upper halves of keys, gone when the thread reads others."""
+        if self.order is None or self.order.kind != "float32" or self.score is None:
+            return self.keys(unit)
+        values = unit.numbers(self.score, own_room(unit.rows), "any")
+        if values is None:
+            return self.keys(unit)
+        _, words, missing = next(self.order.word_blocks(values, own_room(unit.rows, "words")))
+        self.check(unit, Keys(_NONE, _NONE, missing))
+        return words
+
     def labels(self, unit: Unit) -> UInt8Array:
         """Decode the labels of one unit."""
-        if self.joined_labels is not None:
-            return np.asarray(self.joined_labels[unit.first_position : unit.first_position + unit.rows])
-        if (words := unit.bits(self.label)) is not None:
-            return np.unpackbits(words.view(np.uint8), count=unit.rows, bitorder="little")
-        return _labels(unit.read([self.label]).column(0), self.label, unit)
+        words, values = self._stored(unit)
+        return values if words is None else np.unpackbits(words.view(np.uint8), count=unit.rows, bitorder="little")
 
     def label_bits(self, unit: Unit) -> UInt64Array:
         """Decode the labels of one unit as bits (`streameval.kernels.bits`)."""
-        if self.joined_labels is None and (words := unit.bits(self.label)) is not None:
-            return words
-        return packed(self.labels(unit))
+        words, values = self._stored(unit)
+        return packed(values) if words is None else words
+
+    def _stored(self, unit: Unit) -> tuple[UInt64Array | None, UInt8Array]:
+        """Labels as bits where they lie so, else None and bytes."""
+        nothing = np.empty(0, np.uint8)
+        if self.joined_labels is not None:
+            return None, np.asarray(self.joined_labels[unit.first_position : unit.first_position + unit.rows])
+        if (words := unit.bits(self.label)) is not None:
+            return words, nothing
+        column = unit.read([self.label]).column(0)
+        if pa.types.is_boolean(column.type) and not column.null_count:
+            return bitmap(column), nothing
+        return None, _labels(column, self.label, unit)
 
     def keys(self, unit: Unit) -> UInt64Array:
         """Decode the scores of one unit, as order keys."""
@@ -100,13 +119,11 @@ class LabelledRows:
         """Refuse scores that are missing, or too wide for one word."""
         if keys.missing:
             raise InputError(
-                f"{unit.place}: {keys.missing:,} items have no {self.score} (null or NaN)",
-                "an exact evaluation needs the score of every item",
+                f"{unit.place}: {those_with(keys.missing, 'item')} no {self.score} (null or NaN)",
+                "every item needs one: it decides its place",
             )
         if keys.low.size:
-            raise InputError(
-                f"column '{self.score}' holds decimals", "cast it to float64 or int64 for an exact evaluation"
-            )
+            raise InputError(f"column '{self.score}' holds decimals", "cast it to float64 or int64")
 
     def stream(self, pool: Executor, ahead: int, units: Sequence[Unit] | None = None) -> Iterator[RowRange]:
         """Decode units in their order, `ahead` of them at a time."""
@@ -152,15 +169,16 @@ def joined(parts: list[RowRange]) -> RowRange:
 
 
 _OWN = threading.local()
+_NONE = np.empty(0, np.uint64)
 
 
-def own_room(size: int) -> UInt64Array:
-    """Room of a thread, since fresh memory would cost more than what is done in it."""
+def own_room(size: int, use: str = "numbers") -> UInt64Array:
+    """Room of a thread for one use, since fresh memory would cost more than what is done in it."""
     if size > _KEPT_ROWS:
         return np.empty(size, np.uint64)
-    if getattr(_OWN, "room", np.empty(0)).size < size:
-        _OWN.room = np.empty(size, np.uint64)
-    return np.asarray(_OWN.room, dtype=np.uint64)
+    if getattr(_OWN, use, _NONE).size < size:
+        setattr(_OWN, use, np.empty(size, np.uint64))
+    return np.asarray(getattr(_OWN, use), dtype=np.uint64)
 
 
 def in_order(pool: Executor, work: Callable[[T], R], items: Iterable[T], ahead: int) -> Iterator[R]:
@@ -197,14 +215,30 @@ def packed(labels: UInt8Array) -> UInt64Array:
     return words
 
 
-def label_numbers(column: pa.ChunkedArray, name: str, place: str, wanted: str) -> AnyArray:
+def bitmap(column: pa.ChunkedArray) -> UInt64Array:
+    """Booleans without nulls as bits (`streameval.kernels.bits`): Arrow stores them so, from any bit on."""
+    chunks = [chunk for chunk in column.chunks if len(chunk)]
+    whole = chunks[0] if len(chunks) == 1 else column.combine_chunks()
+    n, (first, shift) = len(column), divmod(whole.offset, 8)
+    stored = np.frombuffer(whole.buffers()[1], np.uint8)[first : first + (shift + n + 7) // 8]
+    words = np.zeros(n // 64 + 2, np.uint64)
+    words.view(np.uint8)[: stored.size] = stored
+    if shift:
+        words[:-1] = words[:-1] >> np.uint64(shift) | words[1:] << np.uint64(64 - shift)
+        words[-1] >>= np.uint64(shift)
+    words[n // 64] &= np.uint64((1 << n % 64) - 1)
+    words[n // 64 + 1] = 0
+    return words
+
+
+def label_numbers(column: pa.ChunkedArray, name: str, place: str, wanted: str, hint: str | None = None) -> AnyArray:
     """Labels as numbers, booleans as bytes; an `InputError` where one is missing, or the column is of another type."""
     if pa.types.is_dictionary(column.type):  # as a file is read
         column = column.cast(column.type.value_type)
     if column.null_count:
         row = int(np.argmax(column.is_null().to_numpy()))
         raise InputError(f"{place}, row {row:,}: {number_of(column.null_count, 'label')} missing",
-                         "an exact evaluation needs the label of every item")  # fmt: skip
+                         hint or "an exact evaluation needs the label of every item")  # fmt: skip
     kind = column.type
     if pa.types.is_boolean(kind):
         return np.asarray(column.cast(pa.uint8()).to_numpy(), dtype=np.uint8)

@@ -9,6 +9,7 @@ from functools import cached_property
 
 import numpy as np
 
+from streameval.counting.kept_bits import KeptBits
 from streameval.counting.totals import Totals
 from streameval.kernels import exact
 from streameval.typing import BoolArray, FloatArray, Int64Array
@@ -21,10 +22,11 @@ SIDES = {"late": "ends", "early": "early"}
 
 @dataclass
 class Places:
-    """Look-ups in a list of groups of tied items that was summed; `read_groups` as in `Summed`."""
+    """Look-ups in a list of groups of tied items that was summed; `read_groups` and `kept` as in `Summed`."""
 
     totals: Totals
     read_groups: ReadGroups
+    kept: KeptBits | None = None
     _seen: dict[int, tuple[Int64Array, Int64Array]] = field(default_factory=dict, repr=False)
 
     def groups(self, block: int) -> tuple[Int64Array, Int64Array]:
@@ -71,7 +73,7 @@ class Places:
         block = int(np.searchsorted(self.totals.start_yield, j, side="left")) - 1
         y, r = (side[g:] for side in self.ends(block, order))
         precision = np.divide(y, r, out=np.zeros(y.size), where=r > 0)
-        return float(max(precision.max(), self._best_after[order][block + 1]))
+        return float(max(precision.max(), self.best_after[order][block + 1]))
 
     def best_from_rank(self, rank: int, order: str) -> float:
         """Return the highest precision at a rank or any after it."""
@@ -79,7 +81,7 @@ class Places:
         y, r = self.ends(block, order)
         later = r >= rank
         own = np.max(y[later] / r[later], initial=0.0)
-        return float(max(self.yield_at(rank, order) / rank, own, self._best_after[order][block + 1]))
+        return float(max(self.yield_at(rank, order) / rank, own, self.best_after[order][block + 1]))
 
     def last_kept(self, precision: Fraction, order: str) -> int:
         """Positives up to the last rank whose precision is at least some value; 0 where none is."""
@@ -104,8 +106,14 @@ class Places:
         starts -= before
         founds -= earlier
         sums = np.zeros(exact.REALS)
-        corner = np.empty((2, exact.MOST_CORNERS, 2), np.int64)
-        exact.add_groups(starts, founds, before, np.zeros(exact.WHOLES, np.int64), sums, corner)
+        if starts[-1] == starts.size - 1:  # nothing ties: `add_groups`, as numpy has it, for nothing is compiled then
+            ranks = np.flatnonzero(np.diff(founds)) + 1
+            share = 1.0 / (before + ranks)
+            for at, terms in enumerate((np.arange(1, ranks.size + 1) * share, share)):
+                sums[exact.COMMON + at] = np.cumsum(terms)[-1] if terms.size else 0.0
+        else:
+            corner = np.empty((2, exact.MOST_CORNERS, 2), np.int64)
+            exact.add_groups(starts, founds, before, np.zeros(exact.WHOLES, np.int64), sums, corner)
         at = exact.EARLY_SUM if order == "early" else exact.LATE_SUM
         weighted, inverse = sums[exact.COMMON] + sums[at], sums[exact.COMMON + 1] + sums[at + 1]
         return float(self.totals.block_sum[order][block] + weighted + earlier * inverse)
@@ -116,7 +124,7 @@ class Places:
         return start, found, int(np.searchsorted(found, j, side="left")) - 1
 
     @cached_property
-    def _best_after(self) -> dict[str, FloatArray]:
+    def best_after(self) -> dict[str, FloatArray]:
         """Highest precision in each block and all later ones, by order of tied items."""
         best = {}
         for order, side in SIDES.items():

@@ -9,7 +9,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -60,6 +60,7 @@ class KeyRanges:
     stage: FirstStage
     part: UInt32Array
     shift: int = 0
+    keys: ClassVar[str] = "whole"
 
     @staticmethod
     def of(sample: UInt64Array, n_items: int, most_rows: int, shift: int = 0) -> KeyRanges:
@@ -130,8 +131,12 @@ class Parted:
     _facts: list[UInt64Array] = field(default_factory=list, repr=False)
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
 
+    def take(self, keys: UInt64Array, labels: UInt8Array) -> None:
+        """Part some rows and keep them, from any thread and in any order."""
+        self.add(self.ranges.split(keys, labels))
+
     def add(self, rows: PartedRows) -> None:
-        """Keep some rows, from any thread and in any order."""
+        """Keep rows that were parted."""
         number = self.store.keep(rows.words)
         with self._lock:
             self._kept.append((number, rows.edges))
@@ -212,7 +217,7 @@ class Pile:
         for piece in self.of.pieces(self.number):
             keys, labels = np.empty(piece.size, np.uint64), np.empty(piece.size, np.uint8)
             kernels.unpack_words(piece, self.top, np.uint64(shift), keys, labels)
-            found.add(ranges.split(keys, labels))
+            found.take(keys, labels)
         return found
 
 

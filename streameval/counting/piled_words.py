@@ -10,6 +10,7 @@ import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 
@@ -23,7 +24,7 @@ from streameval.typing import AnyArray, Int64Array, UInt8Array, UInt32Array, UIn
 WORD = np.dtype(np.uint16)
 _CELLS_PER_ITEM = 8  # at most: to look through counters that hold nothing takes longer than to sort, then
 _MOST_PILES = 1 << 17  # of all keys that 32 bits hold
-_MOST_WORDS = 1 << 22  # read at once
+_MOST_WORDS = 1 << 21  # taken at once: fresh room for the groups of more costs more than what is done in it
 
 
 @dataclass(frozen=True)
@@ -56,6 +57,7 @@ class Piles:
 
     cells: Cells
     word = WORD
+    keys: ClassVar[str] = "words"
 
     @property
     def count(self) -> int:
@@ -71,10 +73,13 @@ class Piles:
         held = np.unique((found[found >= low] - low) >> (shift + np.uint64(PILE_BITS))).size
         return held << PILE_BITS <= _CELLS_PER_ITEM * n_items
 
-    def split(self, keys: UInt64Array, labels: UInt8Array) -> PiledRows:
-        """Part some rows; raises `OutsideError` for a key that has no cell."""
-        edges, words = np.zeros(self.count + 1, np.uint32), np.empty(keys.size, WORD)
-        if not kernels.part_piles(keys, labels, self.cells.place, edges, words):
+    def split(self, keys: AnyArray, labels: UInt8Array, out: AnyArray | None = None) -> PiledRows:
+        """Part some rows, with keys or the upper halves of them; raises `OutsideError` for a key that has no cell.
+
+        Words are put into `out`, uint16, if it is given.
+        """
+        edges, words = np.zeros(self.count + 1, np.uint32), np.empty(keys.size, WORD) if out is None else out
+        if not kernels.part_piles(keys, labels, self.cells.place_of(8 * keys.itemsize), edges, words):
             raise OutsideError
         held = np.flatnonzero(edges[1:] > edges[:-1]).astype(np.uint32)
         return PiledRows(held, np.append(edges[held], edges[-1]), words)
@@ -97,15 +102,28 @@ class PiledWords:
         if self._held.size < n_items:
             file.reserve(WORD.itemsize * (n_items - self._held.size))
 
+    def take(self, keys: AnyArray, labels: UInt8Array) -> None:
+        """Part some rows and keep them, from any thread and in any order."""
+        begin, room = self._room(keys.size)
+        self._keep(begin, self.ranges.split(keys, labels, room))
+
     def add(self, rows: PiledRows) -> None:
-        """Keep some rows, from any thread and in any order."""
+        """Keep rows that were parted."""
+        begin, room = self._room(rows.words.size)
+        if room is not None:
+            room[:] = rows.words
+        self._keep(begin, rows)
+
+    def _room(self, size: int) -> tuple[int, AnyArray | None]:
+        """Room for words in memory, and where it begins; none where there is too little."""
         with self._lock:
             begin = self._used
-            fits = begin + rows.words.size <= self._held.size
-            self._used += rows.words.size if fits else 0
-        if fits:
-            self._held[begin : begin + rows.words.size] = rows.words
-        else:
+            fits = begin + size <= self._held.size
+            self._used += size if fits else 0
+        return (begin, self._held[begin : begin + size]) if fits else (-1, None)
+
+    def _keep(self, begin: int, rows: PiledRows) -> None:
+        if begin < 0:
             begin = -1 - self._file.append(rows.words.data)
         with self._lock:
             self._kept.append((begin, rows.piles, rows.edges))

@@ -16,7 +16,7 @@ from streameval.counting.counters import Cells, KeyBins
 from streameval.counting.label_counts import BinCounts, KeyCounts
 from streameval.counting.labelled_rows import LabelledRows
 from streameval.progress import Progress
-from streameval.typing import Int64Array, UInt8Array, UInt64Array
+from streameval.typing import AnyArray, Int64Array, UInt8Array, UInt64Array
 
 
 class PartedRows(Protocol):
@@ -33,6 +33,10 @@ class Ranges(Protocol):
     def word(self) -> np.dtype[Any]:
         """Type of words."""
 
+    @property
+    def keys(self) -> str:
+        """What it parts: "whole" keys only, or "words" as well (`LabelledRows.words`)."""
+
     def split(self, keys: UInt64Array, labels: UInt8Array) -> PartedRows:
         """Part some rows."""
 
@@ -47,8 +51,11 @@ class Parts(Protocol):
     def ranges(self) -> Any:
         """The `Ranges`."""
 
+    def take(self, keys: AnyArray, labels: UInt8Array) -> None:
+        """Part some rows and keep them, from any thread and in any order."""
+
     def add(self, rows: Any) -> None:
-        """Keep some rows, from any thread and in any order."""
+        """Keep rows that were parted."""
 
 
 class LabelledScans(Protocol):

@@ -20,7 +20,7 @@ from streameval.errors import InputError
 from streameval.kernels.exact import BLOCK
 from streameval.progress import Progress
 from streameval.rows.units import Unit
-from streameval.typing import Int64Array, UInt8Array, UInt64Array
+from streameval.typing import AnyArray, Int64Array, UInt8Array, UInt64Array
 
 _BATCH_ROWS = 1 << 20  # parted at once: of small units, each by itself would have too few in a range
 _BYTES_PER_ROW = 64
@@ -86,16 +86,20 @@ class Threads:
 
     def part(self, parted: Parts, memory: float, progress: Progress) -> None:
         """See `LabelledScans.part`."""
+        self._each(int(min(_BATCH_ROWS, memory / _BYTES_PER_ROW)), parted.take, progress, parted.ranges.keys)
 
-        def part(keys: UInt64Array, labels: UInt8Array) -> None:
-            parted.add(parted.ranges.split(keys, labels))
+    def _each(
+        self, most: int, work: Callable[[AnyArray, UInt8Array], None], progress: Progress, keys: str = "whole"
+    ) -> None:
+        """Have a reader take the rows of some units at a time: of one, or of several with up to `most` rows.
 
-        self._each(int(min(_BATCH_ROWS, memory / _BYTES_PER_ROW)), part, progress)
-
-    def _each(self, most: int, work: Callable[[UInt64Array, UInt8Array], None], progress: Progress) -> None:
-        """Have a reader take the rows of some units at a time: of one, or of several with up to `most` rows."""
+        With keys ("whole"), or `LabelledRows.words`.
+        """
 
         def one(units: list[Unit]) -> int:
+            if len(units) == 1 and keys == "words":
+                work(self.rows.words(units[0]), self.rows.labels(units[0]))
+                return units[0].rows
             rows = joined([self.rows.read(unit) for unit in units])
             if rows.keys is None:
                 raise InputError("there is no score to order by")

@@ -12,8 +12,12 @@ from __future__ import annotations
 import numpy as np
 
 from streameval.kernels.jit import kernel
+from streameval.kernels.order_keys import LAST
 from streameval.kernels.tie_hash import position_hash
+from streameval.kernels.words import Words
 from streameval.typing import AnyArray, Int32Array, Int64Array, UInt32Array, UInt64Array
+
+_STEP = 2048  # cells that stay in the first-level cache
 
 
 @kernel
@@ -170,26 +174,38 @@ def end_stage(bins: Int64Array) -> None:
 
 
 @kernel
-def count_cells(cells: UInt32Array, counts: UInt32Array, out_row: UInt32Array) -> int:
+def open_rows(
+    words: Words, place: Words, wide: UInt64Array, counts: UInt32Array, out_row: UInt32Array, out_key: UInt64Array
+) -> int:
     """Count cells, adding to `counts`, and find the rows in open ones: those whose count has its highest bit set.
 
-    Returns how many there are; `out_row` has room for all rows.
+    Args:
+        words (uint32 or uint64 array, shape (n,)): Keys, or their upper halves.
+        place (array of the same type, shape (3,)): Smallest and largest word, and the shift that makes a cell; see
+            `even_bins`.
+        wide (uint64 array, shape (3,)): What makes a word a key: its shift, the bits below; the word of what is
+            missing, whose key is `LAST`.
+        out_row, out_key (arrays of shape (n,)): Receive the rows, and their keys.
+
+    Returns:
+        int: How many there are.
     """
-    n = 0
-    for i in range(cells.size):
-        count = counts[cells[i]]
-        counts[cells[i]] = count + np.uint32(1)
-        out_row[n] = i
-        n += int(count >> np.uint32(31))
-    return n
-
-
-@kernel
-def take_rows(keys: UInt64Array, rows: UInt32Array, out: UInt64Array) -> UInt64Array:
-    """Put the keys of some rows into `out`; returns them."""
-    for i in range(rows.size):
-        out[i] = keys[rows[i]]
-    return out[: rows.size]
+    low, high, shift = place[0], place[1], place[2]
+    cells, n = np.empty(_STEP, np.uint32), np.int64(0)
+    for first in range(0, words.size, _STEP):
+        here = words[first : first + _STEP]
+        for i in range(here.size):  # without branches, so that it is done several at a time
+            inside = (low if here[i] < low else (high if here[i] > high else here[i])) - low
+            cells[i] = np.uint32(inside >> shift) + np.uint32(1)
+        for i in range(here.size):
+            count = counts[cells[i]]
+            counts[cells[i]] = count + np.uint32(1)
+            out_row[n] = first + i
+            n += np.int64(count >> np.uint32(31))
+    for i in range(n):
+        word = np.uint64(words[out_row[i]])
+        out_key[i] = LAST if word == wide[2] else word << wide[0] | wide[1]
+    return int(n)
 
 
 @kernel

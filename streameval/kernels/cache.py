@@ -21,6 +21,7 @@ from typing import Any
 
 import numba
 from numba.core.caching import CompileResultCacheImpl, FunctionCache
+from numba.core.runtime import rtsys
 from numba.core.serialize import dumps
 
 from streameval.process.compiling import EACH_TIME, ONCE, compiling
@@ -44,7 +45,9 @@ class KernelCache(FunctionCache):  # type: ignore[misc]
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         """Compiled code of a signature; None where it has to be compiled."""
-        target_context.refresh()
+        # numba refreshes the context here: it imports all that may be compiled, a fifth of a second, and sets up its
+        # runtime, which alone is needed by code that is compiled already; to compile, it refreshes once more
+        rtsys.initialize(target_context)
         if self._files is None:
             compiling(EACH_TIME)
             return None

@@ -56,14 +56,20 @@ def precision_sum(first: float, last: float, negatives: float) -> float:
     if negatives == 0.0:
         return count
     if count <= _FEW:
-        total = 0.0
-        for i in range(int(count)):
+        total, i = 0.0, 0.0
+        while i < count:
             total += (first + i) / (first + i + negatives)
+            i += 1.0
         return total
     return count - negatives * harmonic_difference(first - 1.0 + negatives, count)
 
 
 @kernel
+def _add_runs(positives: FloatArray, negatives: FloatArray, total: FloatArray) -> None:
+    for i in range(negatives.size):
+        total[i + 1] = total[i] + precision_sum(positives[i] + 1.0, positives[i + 1], negatives[i])
+
+
 def run_sums(positives: FloatArray, negatives: FloatArray) -> FloatArray:
     """Cumulate the precisions of runs of positives.
 
@@ -75,6 +81,5 @@ def run_sums(positives: FloatArray, negatives: FloatArray) -> FloatArray:
         float64 array, shape (k + 1,): Σ j/r_j up to the end of each run, after a 0.
     """
     total = np.zeros(positives.size)
-    for i in range(negatives.size):
-        total[i + 1] = total[i] + precision_sum(positives[i] + 1.0, positives[i + 1], negatives[i])
+    _add_runs(positives, negatives, total)
     return total

@@ -7,18 +7,17 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from types import CodeType
+from types import CodeType, FunctionType
 from typing import Any, Generic, ParamSpec, TypeVar
 
 import numpy as np
-
-from streameval.process.interrupts import held
 
 P = ParamSpec("P")
 R = TypeVar("R")
 
 _LOCK = threading.RLock()
 _MOST = 0.4  # seconds in plain Python, in all; to import numba and load kernels takes 0.5, to compile one a second
+_LESS = 0.1  # where numba is imported, and kernels were found on the disk: to load one more takes 0.005
 _STEP = 2e-6  # at most
 
 
@@ -30,6 +29,7 @@ class Kernel(Generic[P, R]):
         self.py_func = function
         self._division = division
         self._compiled: Callable[P, R] | None = None
+        self._part: Any = None
 
     def __call__(self, *arguments: P.args, **named: P.kwargs) -> R:
         """Run it: compiled, unless `interpreted` says otherwise."""
@@ -38,15 +38,30 @@ class Kernel(Generic[P, R]):
         return (self._compiled or self.compiled())(*arguments, **named)
 
     def compiled(self) -> Callable[P, R]:
-        """What numba makes of it, and of the kernels that it calls, which numba has to find in their place."""
+        """What numba makes of it, to be called."""
+        from streameval.kernels.compile import compiled
+
         with _LOCK:
             if self._compiled is None:
-                known = self.py_func.__globals__
-                for name in _names(self.py_func.__code__):
-                    if isinstance(called := known.get(name), Kernel):
-                        known[name] = called.compiled()
-                self._compiled = _compile(self.py_func, self._division)
+                self._compiled = compiled(self.py_func, self._linked(), self._division, _loaded)
             return self._compiled
+
+    def part(self) -> Any:
+        """What numba makes of it within other kernels."""
+        from streameval.kernels.compile import part
+
+        with _LOCK:
+            if self._part is None:
+                self._part = part(self._linked(), self._division)
+            return self._part
+
+    def _linked(self) -> Callable[P, R]:
+        """The function with parts in the place of the kernels that it calls, where numba looks for them."""
+        function: Any = self.py_func
+        known, names = function.__globals__, _names(function.__code__)
+        parts = {name: known[name].part() for name in names if isinstance(known.get(name), Kernel)}
+        linked: Any = FunctionType(function.__code__, {**known, **parts}, function.__name__, function.__defaults__)
+        return functools.update_wrapper(linked, function)
 
 
 def kernel(function: Callable[P, R]) -> Kernel[P, R]:
@@ -65,6 +80,12 @@ class _Thread(threading.local):
 
 _thread = _Thread()
 _spent = [0.0]  # seconds
+_most = [_MOST]
+
+
+def _loaded() -> None:
+    """Note that a kernel was found on the disk: others will be."""
+    _most[0] = min(_most[0], _LESS)
 
 
 @contextmanager
@@ -77,7 +98,7 @@ def interpreted(steps: int) -> Iterator[None]:
         steps: About how many there are at most: a byte of a footer is one, and so is a drawn rank. Where they would
             take too long, or others have, kernels are compiled.
     """
-    if _thread.interprets or _spent[0] + steps * _STEP > _MOST:
+    if _thread.interprets or _spent[0] + steps * _STEP > _most[0]:
         yield
         return
     began = time.thread_time()
@@ -93,32 +114,3 @@ def interpreted(steps: int) -> Iterator[None]:
 def _names(code: CodeType) -> set[str]:
     inner = [_names(part) for part in code.co_consts if isinstance(part, CodeType)]
     return set(code.co_names).union(*inner)
-
-
-def _compile(function: Callable[P, R], division: str) -> Callable[P, R]:
-    """Compile with numba; signals wait while a kernel is compiled or loaded.
-
-    LLVM calls Python back meanwhile, and an exception raised there is lost, with the machine code that was asked for.
-    """
-    import numba
-
-    from streameval.kernels.cache import KernelCache
-
-    compiled: Any = numba.njit(nogil=True, no_cfunc_wrapper=True)(function)  # nothing but Python calls it
-    if not hasattr(compiled, "_compile_for_args"):  # NUMBA_DISABLE_JIT: the function as it is
-        return function
-    compiled._cache = KernelCache(function)
-    compile_for, resolve = compiled._compile_for_args, compiled.get_call_template
-
-    def unliteral(arguments: Any, named: Any) -> Any:
-        # else a kernel that is called with a constant is compiled once for this constant, and once for all numbers
-        return resolve(tuple(map(numba.types.unliteral, arguments)), named)
-
-    compiled.get_call_template = unliteral
-
-    def undisturbed(*arguments: Any, **named: Any) -> Any:
-        with held():
-            return compile_for(*arguments, **named)
-
-    compiled._compile_for_args = undisturbed
-    return compiled  # type: ignore[no-any-return]

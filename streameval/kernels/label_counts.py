@@ -6,6 +6,7 @@ import numpy as np
 
 from streameval.kernels.harmonic import precision_sum
 from streameval.kernels.jit import kernel
+from streameval.kernels.words import Words
 from streameval.typing import AnyArray, FloatArray, Int64Array, UInt8Array, UInt16Array, UInt32Array, UInt64Array
 
 PILE_BITS = 15
@@ -56,34 +57,31 @@ def gather(
 
 
 @kernel
-def part_piles(
-    keys: UInt64Array, labels: UInt8Array, place: UInt64Array, edges: UInt32Array, words: UInt16Array
-) -> bool:
+def part_piles(keys: Words, labels: UInt8Array, place: Words, edges: UInt32Array, words: UInt16Array) -> bool:
     """Part labelled keys into piles of 2^15 neighbouring cells; see `count_keys`. Returns whether all have one.
 
     Args:
-        keys, labels, place: As in `count_keys`.
+        keys, labels, place: As in `count_keys`; or upper halves of keys, uint32, and the place of these.
         edges (uint32 array, shape (piles + 1,)): Zero; receives where each pile begins among the words, and n.
         words (uint16 array, shape (n,)): Receives the cell within its pile, doubled, plus the label, pile by pile.
     """
     low, shift = place[0], place[1]
-    cells, most = np.empty(keys.size, np.uint32), np.uint64(0)
+    most = low ^ low
     for i in range(keys.size):  # without branches, so that it is done several at a time
-        cell = (keys[i] - low) >> shift
-        most = max(most, cell)
-        cells[i] = np.uint32(cell)
-    if most >> _PILE > np.uint64(edges.size - 2):
+        most = max(most, (keys[i] - low) >> shift)
+    if np.uint64(most) >> _PILE > np.uint64(edges.size - 2):
         return False
     for i in range(keys.size):
-        edges[(cells[i] >> _PILE32) + np.uint32(1)] += np.uint32(1)
+        edges[(np.uint32((keys[i] - low) >> shift) >> _PILE32) + np.uint32(1)] += np.uint32(1)
     for p in range(edges.size - 1):
         edges[p + 1] += edges[p]
     next_place = edges[:-1].copy()
     for i in range(keys.size):
-        pile = cells[i] >> _PILE32
+        cell = np.uint32((keys[i] - low) >> shift)
+        pile = cell >> _PILE32
         at = next_place[pile]
         next_place[pile] = at + np.uint32(1)
-        words[at] = np.uint16((cells[i] & _WITHIN) << np.uint32(1) | np.uint32(labels[i]))
+        words[at] = np.uint16((cell & _WITHIN) << np.uint32(1) | np.uint32(labels[i]))
     return True
 
 

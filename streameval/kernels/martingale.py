@@ -52,7 +52,25 @@ import numpy as np
 
 from streameval.kernels.jit import kernel, vector_kernel
 from streameval.kernels.mixture import mixture_root
-from streameval.kernels.stakes import add_block, chained
+from streameval.kernels.stakes import (
+    DRAWN,
+    EPSILON,
+    HIGH,
+    ITEMS,
+    JUDGED,
+    LABELS,
+    LEAST,
+    LOW,
+    MOST,
+    MU,
+    PREDICTED,
+    REACHED,
+    REAL,
+    TOTAL,
+    WIDTH,
+    add_block,
+    chained,
+)
 from streameval.typing import FloatArray, Int64Array
 
 PRIOR = 2.0  # labels that the plan's prediction of a class is worth
@@ -79,70 +97,75 @@ def fill_blocks(n_items: int, head: int, offset: float, growth: float, out: Int6
 
 
 @vector_kernel
-def _learn(
-    past: FloatArray, prior: FloatArray, fade: float, counts: tuple[FloatArray, FloatArray, FloatArray, FloatArray]
-) -> None:
-    """Take a block into what the next is predicted by; what the plan predicts keeps its weight.
+def _learn(j: int, fade: float, counts: FloatArray, fewest: FloatArray | None, classes: FloatArray) -> None:
+    """Take block `j` into what the next is predicted by; what the plan predicts keeps its weight.
 
     Args:
-        past (float64 array, shape (4, classes)): Labels that predict each class, fewest and most positives among them,
-            and about how many items were judged.
         fade: Ranks before the block over those to its end.
-        counts: Judged, drawn, fewest and most positives of each class.
+        counts, fewest: See `_follow`.
+        classes: See `streameval.kernels.stakes`.
     """
-    items, drawn, fewest, most = counts
-    for g in range(prior.size):
-        past[3, g] = (past[3, g] - 1) * fade + 1 + items[g]
-        decay = fade * math.exp(-drawn[g] / MEMORY)
-        past[0, g] = (past[0, g] - PRIOR) * decay + PRIOR + drawn[g]
-        past[1, g] = (past[1, g] - PRIOR * prior[g]) * decay + PRIOR * prior[g] + fewest[g]
-        past[2, g] = (past[2, g] - PRIOR * prior[g]) * decay + PRIOR * prior[g] + most[g]
+    for g in range(classes.shape[1]):
+        drawn, most = counts[DRAWN, j, g], counts[REAL, j, g]
+        least = most if fewest is None else fewest[j, g]
+        classes[JUDGED, g] = (classes[JUDGED, g] - 1) * fade + 1 + counts[ITEMS, j, g]
+        decay, prior = fade * math.exp(-drawn / MEMORY), PRIOR * classes[PREDICTED, g]
+        classes[LABELS, g] = (classes[LABELS, g] - PRIOR) * decay + PRIOR + drawn
+        classes[LEAST, g] = (classes[LEAST, g] - prior) * decay + prior + least
+        classes[MOST, g] = (classes[MOST, g] - prior) * decay + prior + most
 
 
 @vector_kernel
 def _follow(
-    blocks: tuple[FloatArray, FloatArray, FloatArray],
-    counts: tuple[FloatArray, FloatArray, FloatArray, FloatArray],
-    prior: FloatArray,
+    blocks: FloatArray,
+    judged: FloatArray | None,
+    counts: FloatArray,
+    fewest: FloatArray | None,
+    classes: FloatArray,
     mixture: tuple[FloatArray, float],
-    total: FloatArray,
-    roots: FloatArray,
 ) -> None:
     """S_μ at the end of each block, and the bounds that follow.
 
     Args:
-        blocks, prior: See `evidence`.
-        counts: Its items, drawn and found.
-        mixture: The μ, ascending, and the log that their sum must not reach.
-        total (float64 array, shape (rows, mu)): Receives S of block j in row j modulo rows.
-        roots (float64 array, shape (blocks,) or (0,)): Receives the bound at the end of each block. Then a μ that has
-            nothing left to say is dropped: e^−100 of the sum is less than a rounding error, and to leave out what is
-            positive only widens.
+        blocks (float64 array, shape (3, blocks)): Ranks of each, π, and room for the bound at its end, where one is
+            wanted. Then a μ that has nothing left to say is dropped: e^−100 of the sum is less than a rounding error,
+            and to leave out what is positive only widens.
+        judged (float64 array, shape (blocks,), or None): π'; None where all are 1: what two phases need is not
+            compiled then.
+        counts (float64 array, shape (3, blocks, classes)): Judged, drawn, most positives.
+        fewest (float64 array, shape (blocks, classes), or None): Fewest positives; None where no label is missing.
+        classes, mixture: See `streameval.kernels.stakes`: S of block j comes into the row of totals j modulo their
+            number. And the log that the sum over μ must not reach; infinite: no bound is wanted.
     """
-    (width, judged, rate), (items, drawn, fewest, most), (mu, threshold) = blocks, counts, mixture
-    past, q, work = np.empty((4, prior.size)), np.empty((2, prior.size)), np.empty((3, mu.size))
-    for g in range(prior.size):  # number by number: operations on arrays take seconds to compile
-        past[0, g], past[1, g], past[2, g], past[3, g] = PRIOR, PRIOR * prior[g], PRIOR * prior[g], 1.0
-    for m in range(mu.size):
-        work[2, m] = -math.expm1(-mu[m])
-    live, end = mu.size, 0.0
-    for j in range(rate.size):
-        for g in range(prior.size):
-            q[0, g], q[1, g] = past[1, g] / past[0, g], past[2, g] / past[0, g]
-        now = total[j % total.shape[0]][:live]
+    table, threshold = mixture
+    rows, live, end = table.shape[0] - TOTAL, table.shape[1], 0.0
+    for g in range(classes.shape[1]):  # number by number: operations on arrays take seconds to compile
+        positives = PRIOR * classes[PREDICTED, g]
+        classes[LABELS, g], classes[LEAST, g], classes[MOST, g], classes[JUDGED, g] = PRIOR, positives, positives, 1.0
+    for m in range(live):
+        table[EPSILON, m] = -math.expm1(-table[MU, m])
+    for j in range(blocks.shape[1]):
+        for g in range(classes.shape[1]):
+            classes[LOW, g] = classes[LEAST, g] / classes[LABELS, g]
+            classes[HIGH, g] = classes[MOST, g] / classes[LABELS, g]
+        row, last = TOTAL + j % rows, TOTAL + (j + rows - 1) % rows
         for m in range(live):
-            now[m] = total[(j - 1) % total.shape[0], m] if j else 0.0
-        if judged[j] < 1:
+            table[row, m] = table[last, m] if j else 0.0
+        whole = True
+        if judged is not None and judged[j] < 1:
+            whole = False
             for m in range(live):
-                one, of_classes = (mu[m], work[2, m]), (items[j], drawn[j], most[j])
-                now[m] += chained((width[j], judged[j], rate[j]), one, past[3], (q[0], q[1]), of_classes)
-        else:
-            add_block(rate[j], (mu, work), (q[0], q[1]), (items[j], drawn[j], most[j]), now)
-        _learn(past, prior, end / (end + width[j]), (items[j], drawn[j], fewest[j], most[j]))
-        end += width[j]
-        if roots.size:
-            roots[j] = mixture_root(mu[:live], now, threshold)
-            while live > 1 and mu[live - 1] * roots[j] + now[live - 1] < threshold - 100:
+                weight = table[MU, m], table[EPSILON, m]
+                table[row, m] += chained(blocks, (j, judged[j]), weight, counts, classes)
+        if whole:
+            add_block(blocks, counts, fewest, classes, table, (j, row, live))
+        width = blocks[WIDTH, j]
+        _learn(j, end / (end + width), counts, fewest, classes)
+        end += width
+        if threshold < np.inf:
+            root = mixture_root(table[MU, :live], table[row, :live], threshold)
+            blocks[REACHED, j] = root
+            while live > 1 and table[MU, live - 1] * root + table[row, live - 1] < threshold - 100:
                 live -= 1
 
 
@@ -164,9 +187,7 @@ def evidence(
         found (pair of such arrays): Positives, with missing labels as 0 and as 1.
         prior (float64 array, shape (classes,)): Prediction before there are labels, inside (0, 1).
     """
-    total = np.empty((blocks[0].size, mu.size))
-    _follow(blocks, (items, drawn, *found), prior, (mu, math.inf), total, np.empty(0))
-    return total
+    return _followed(blocks, (items, drawn, *found), prior, (mu, math.inf), blocks[0].size)[1]
 
 
 def bounds(
@@ -185,7 +206,25 @@ def bounds(
     """
     mu, delta = mixture
     threshold = math.log(2 / delta) + math.log(mu.size)
-    work, above, below = np.empty((2, mu.size)), np.empty(blocks[0].size), np.empty(blocks[0].size)
-    _follow(blocks, (items, drawn, *found), prior, (mu, threshold), work, above)
-    _follow(blocks, (items, drawn, drawn - found[1], drawn - found[0]), 1 - prior, (mu, threshold), work, below)
+    above, _ = _followed(blocks, (items, drawn, *found), prior, (mu, threshold), 2)
+    negatives = drawn - found[1], drawn - found[0]
+    below, _ = _followed(blocks, (items, drawn, *negatives), 1 - prior, (mu, threshold), 2)
     return np.cumsum(blocks[0]) - below, above
+
+
+def _followed(
+    blocks: tuple[FloatArray, FloatArray, FloatArray],
+    counts: tuple[FloatArray, FloatArray, FloatArray, FloatArray],
+    prior: FloatArray,
+    mixture: tuple[FloatArray, float],
+    rows: int,
+) -> tuple[FloatArray, FloatArray]:
+    """What `_follow` finds: bounds, and the last `rows` totals."""
+    (width, judged, rate), (items, drawn, least, most), (mu, threshold) = blocks, counts, mixture
+    classes, table = np.empty((PREDICTED + 1, prior.size)), np.empty((TOTAL + rows, mu.size))
+    classes[PREDICTED], table[MU] = prior, mu
+    reached = np.stack([width, rate, np.empty(width.size)])
+    fewest = None if np.array_equal(least, most) else least
+    phases = None if np.all(judged >= 1) else judged
+    _follow(reached, phases, np.stack([items, drawn, most]), fewest, classes, (table, threshold))
+    return reached[REACHED], table[TOTAL:]

@@ -15,7 +15,8 @@ def mixture_root(mu: FloatArray, total: FloatArray, threshold: float) -> float:
     """T with log sum exp(mu T + total) = threshold: Newton from above (the sum is convex in T)."""
     t = np.inf
     for m in range(mu.size):
-        t = min(t, (threshold - total[m]) / mu[m])
+        reached = (threshold - total[m]) / mu[m]
+        t = reached if reached < t else t
     if t == np.inf:
         return t
     for _ in range(60):

@@ -12,6 +12,7 @@ from streameval.kernels.jit import kernel
 from streameval.typing import UInt32Array, UInt64Array
 
 LAST = np.uint64(0xFFFFFFFFFFFFFFFF)  # of NaN and null: no float has it, and integers are checked against it
+LAST32 = np.uint32(0xFFFFFFFF)  # its upper half, and of no score
 _SIGN64 = np.uint64(1 << 63)
 _INF64 = np.uint64(0x7FF << 52)
 _SIGN32 = np.uint32(1 << 31)
@@ -52,12 +53,14 @@ def float32_keys(bits: UInt32Array, flip: np.uint64, out: UInt64Array) -> int:
 
 @kernel
 def float32_words(bits: UInt32Array, flip: np.uint32, out: UInt32Array) -> int:
-    """The upper halves of `float32_keys`, which alone tell scores apart; returns how many are NaN."""
+    """The upper halves of `float32_keys`, which alone tell scores apart; returns how many are NaN: all bits set."""
     count = np.uint32(0)
     for i in range(bits.size):
         b = np.uint32(0) if bits[i] == _SIGN32 else bits[i]
-        count += np.uint32((b & np.uint32(0x7FFFFFFF)) > _INF32)
-        out[i] = b ^ (np.uint32(0xFFFFFFFF) if b >> np.uint32(31) else _SIGN32) ^ flip
+        gone = (b & np.uint32(0x7FFFFFFF)) > _INF32
+        up = b ^ (LAST32 if b >> np.uint32(31) else _SIGN32)
+        out[i] = LAST32 if gone else up ^ flip
+        count += np.uint32(gone)
     return int(np.int64(count))
 
 

@@ -53,7 +53,7 @@ def _run(raw: Bytes, at: int, left: int) -> tuple[int, bool, int]:
 
 
 @kernel
-def _values(body: Bytes, page: Int64Array, told: Int64Array) -> int:
+def values_at(body: Bytes, page: Int64Array, told: Int64Array) -> int:
     """Where in a page its values begin: -1 where they are damaged, or some are null."""
     if page[headers.LEVELS] < 0 or page[headers.REPETITIONS] < 0:  # a header names them, even where there are none
         return -1
@@ -173,7 +173,7 @@ def chunk_bits(
     """
     for i in range(pages.shape[0]):
         body = _page(raw, pages[i], told, room)
-        at = _values(body, pages[i], told)
+        at = values_at(body, pages[i], told)
         rows, encoding = pages[i, headers.PAGE_VALUES], pages[i, headers.ENCODING]
         wrong = -1
         if at >= 0 and encoding == PLAIN:
@@ -198,7 +198,7 @@ def chunk_numbers(raw: Bytes, pages: Int64Array, told: Int64Array, room: Bytes, 
     """Put plain numbers of pages one after another; arguments and result as of `chunk_bits`, `out` in bytes."""
     for i in range(pages.shape[0]):
         body = _page(raw, pages[i], told, room)
-        at = _values(body, pages[i], told)
+        at = values_at(body, pages[i], told)
         rows = pages[i, headers.PAGE_VALUES]
         size, to = rows * told[WIDTH], row * told[WIDTH]
         if at < 0 or pages[i, headers.ENCODING] != PLAIN or at + size > body.size:

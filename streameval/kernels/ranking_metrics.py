@@ -25,8 +25,9 @@ WHOLE = 6
 AP_AT, P_AT, R_AT, RR_AT, NDCG_AT, SUCCESS_AT = range(6)
 AT_CUTOFF = 6
 GROUPED = -1
-# what is carried along a ranking: items and positives so far, next cutoff, then sums, those of tied items by order
-ITEMS, FOUND, NEXT, COMMON, DCG, ABOVE, PAIRS, TIED = range(8)
+# what is carried along a ranking: items and positives so far, next cutoff, then sums, whether positives were tied with
+# others, so that the order matters, and the sums of those by order
+ITEMS, FOUND, NEXT, COMMON, DCG, ABOVE, PAIRS, OPEN, TIED = range(9)
 # sums over groups of tied items are kept three times, by order, and the one of GROUPED once
 _AP, _DCG, _ABOVE, _PAIRS = (TIED + 3 * i for i in range(4))
 _GROUPED = TIED + 12
@@ -34,7 +35,7 @@ STATE = TIED + 13
 
 
 @kernel
-def _record(c: int, state: FloatArray, out: FloatArray) -> None:
+def record(c: int, state: FloatArray, out: FloatArray) -> None:
     """Put down the sums that cutoff number `c` needs, here or beyond the end; `finish` makes metrics of them."""
     found, at = state[FOUND], WHOLE + c * AT_CUTOFF
     for o in range(3):
@@ -44,20 +45,20 @@ def _record(c: int, state: FloatArray, out: FloatArray) -> None:
 
 
 @kernel
-def _add_negatives(count: int, relevant: int, state: FloatArray, cuts: Int64Array, out: FloatArray) -> None:
+def add_negatives(count: int, relevant: int, state: FloatArray, cuts: Int64Array, out: FloatArray) -> None:
     """Go on along a ranking by items of grade 0, tied with each other or not, but with no positive; see `add_items`."""
     end = state[ITEMS] + count
     if state[ITEMS] < relevant <= end:
         out[R_PRECISION, :] = state[FOUND]
     c = int(state[NEXT])
     while c < cuts.size and cuts[c] <= end:
-        _record(c, state, out)
+        record(c, state, out)
         c += 1
     state[ITEMS], state[NEXT] = end, c
 
 
 @kernel
-def _add_positive(
+def add_positive(
     grade: int, relevant: int, state: FloatArray, cuts: Int64Array, tables: tuple[FloatArray, FloatArray],
     out: FloatArray,
 ) -> None:  # fmt: skip
@@ -75,7 +76,7 @@ def _add_positive(
         out[R_PRECISION, :] = f
     c = int(state[NEXT])
     if c < cuts.size and cuts[c] == s:
-        _record(c, state, out)
+        record(c, state, out)
         state[NEXT] = c + 1.0
 
 
@@ -108,62 +109,17 @@ def add_items(
         if most == 0:
             negatives += j - i
         else:
-            _add_negatives(negatives, relevant, state, cuts, out)
+            add_negatives(negatives, relevant, state, cuts, out)
             negatives = 0
             if j == i + 1:
-                _add_positive(int(most), relevant, state, cuts, tables, out)
+                add_positive(int(most), relevant, state, cuts, tables, out)
             else:
                 for at in range(i, j):
                     histogram[labels[at]] += 1
                 add_tied(histogram[: most + 1], relevant, state, cuts, tables, out)
                 histogram[: most + 1] = 0
         i = j
-    _add_negatives(negatives, relevant, state, cuts, out)
-
-
-@kernel
-def add_few(
-    keys: Words,
-    positives: tuple[Words, UInt8Array],
-    relevant: int,
-    state: FloatArray,
-    cuts: Int64Array,
-    tables: tuple[FloatArray, FloatArray],
-    out: FloatArray,
-) -> None:
-    """Go along a whole ranking of few positives, whose items are in any order: each positive's place is counted.
-
-    Args:
-        keys: Of all its items.
-        positives: Keys of its positives, ascending; and their grades.
-        relevant, state, cuts, tables, out: See `add_items`, which does the same with sorted items, to the bit.
-    """
-    own, grades = positives
-    histogram = np.empty(0, np.int64)
-    a = 0
-    while a < own.size:
-        key, b = own[a], a + 1
-        while b < own.size and own[b] == key:
-            b += 1
-        smaller, equal = 0, 0
-        for i in range(keys.size):  # without a branch, so that it is done several at a time
-            smaller += int(np.int64(keys[i] < key))
-            equal += int(np.int64(keys[i] == key))
-        _add_negatives(smaller - int(state[ITEMS]), relevant, state, cuts, out)
-        if equal == 1:
-            _add_positive(int(np.int64(grades[a])), relevant, state, cuts, tables, out)
-        else:
-            if histogram.size == 0:
-                histogram = np.zeros(GRADES, np.int64)
-            most = 0
-            for at in range(a, b):
-                histogram[grades[at]] += 1
-                most = max(most, int(np.int64(grades[at])))
-            histogram[0] = equal - (b - a)
-            add_tied(histogram[: most + 1], relevant, state, cuts, tables, out)
-            histogram[: most + 1] = 0
-        a = b
-    _add_negatives(keys.size - int(state[ITEMS]), relevant, state, cuts, out)
+    add_negatives(negatives, relevant, state, cuts, out)
 
 
 @kernel
@@ -173,8 +129,8 @@ def _add(out: FloatArray, own: FloatArray) -> None:  # numpy's own words for thr
 
 
 @kernel
-def _divide(out: FloatArray, by: float) -> None:
-    for order in range(3):
+def _divide(out: FloatArray, orders: int, by: float) -> None:
+    for order in range(orders):
         out[order] /= by
 
 
@@ -189,6 +145,7 @@ def add_tied(
 ) -> None:
     """Go on along a ranking by one group of tied items, of which `histogram` counts the grades; see `add_items`."""
     s, f, c = int(state[ITEMS]), int(state[FOUND]), int(state[NEXT])
+    state[OPEN] = 1.0
     n = histogram.sum()
     p = n - histogram[0]
     if s < relevant <= s + n:
@@ -217,7 +174,7 @@ def _cut_group(
 ) -> None:
     """Put down what a cutoff inside a group, or at its end, needs; the cutoff is its number and its rank."""
     s, f, n, p = group
-    _record(cut[0], state, out)
+    record(cut[0], state, out)
     if p == 0:
         return
     d, at, own = cut[1] - s, WHOLE + cut[0] * AT_CUTOFF, np.empty(3)
@@ -286,11 +243,12 @@ def finish(
     relevant = counts.sum() - counts[0]
     items, found = int(state[ITEMS]), int(state[FOUND])
     for c in range(int(state[NEXT]), cuts.size):  # cutoffs beyond the end
-        _record(c, state, out)
+        record(c, state, out)
     if relevant > items:
         out[R_PRECISION, :] = found
     below, nan = float(relevant) if relevant else math.nan, math.nan
-    for o in range(3):
+    orders = 3 if state[OPEN] else 1
+    for o in range(orders):
         out[AP, o] = (state[COMMON] + state[_AP + o]) / below
         out[NDCG, o] = state[DCG] + state[_DCG + o]
         out[R_PRECISION, o] /= below
@@ -308,13 +266,16 @@ def finish(
         left -= 1
         ideal += gain[grade] * discount(table, place)
         if c < cuts.size and cuts[c] == place:
-            _divide(out[WHOLE + c * AT_CUTOFF + NDCG_AT], ideal)
+            _divide(out[WHOLE + c * AT_CUTOFF + NDCG_AT], orders, ideal)
             c += 1
     for beyond in range(c, cuts.size):
-        _divide(out[WHOLE + beyond * AT_CUTOFF + NDCG_AT], ideal if relevant else nan)
-    _divide(out[NDCG], ideal if relevant else nan)
+        _divide(out[WHOLE + beyond * AT_CUTOFF + NDCG_AT], orders, ideal if relevant else nan)
+    _divide(out[NDCG], orders, ideal if relevant else nan)
     for c in range(cuts.size):
         at = WHOLE + c * AT_CUTOFF
-        _divide(out[at + AP_AT], below)
-        _divide(out[at + P_AT], np.float64(cuts[c]))
-        _divide(out[at + R_AT], below)
+        _divide(out[at + AP_AT], orders, below)
+        _divide(out[at + P_AT], orders, np.float64(cuts[c]))
+        _divide(out[at + R_AT], orders, below)
+    if orders == 1:
+        for m in range(out.shape[0]):
+            out[m, 1] = out[m, 2] = out[m, 0]

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from streameval.kernels.bits import load
+from streameval.kernels.few_positives import STRETCH, add_few
 from streameval.kernels.jit import kernel
-from streameval.kernels.ranking_metrics import GRADES, STATE, add_few, add_items, finish
+from streameval.kernels.ranking_metrics import GRADES, STATE, add_items, finish
 from streameval.kernels.tied_items import EXPECTED
 from streameval.kernels.words import Words
 from streameval.typing import FloatArray, Int64Array, UInt8Array, UInt64Array
@@ -120,21 +122,26 @@ def measure(
         longest = max(longest, starts[r + 1] - starts[r])
     keys2, labels2 = np.empty(longest, keys.dtype), np.empty(longest, np.uint8)
     counts, state = np.zeros(GRADES, np.int64), np.zeros(STATE)
-    own, grades = np.empty(_FEW, keys.dtype), np.empty(_FEW, np.uint8)
+    at, own, grades = np.empty(_FEW + 7, np.int64), np.empty(_FEW + 7, keys.dtype), np.empty(_FEW + 7, np.uint8)
+    room, rest = np.empty(3 * at.size, np.int64), np.empty(STRETCH, keys.dtype)
     for r in range(starts.size - 1):
         first, last = starts[r], starts[r + 1]
-        few = _positives(keys[first:last], labels[first:last], own, grades)
-        most = max(_counted(labels[first:last] if few > _FEW else grades[:few], counts),
+        few = _positives(labels[first:last], at)
+        if few <= at.size:
+            for i in range(few):
+                own[i], grades[i] = keys[first + at[i]], labels[first + at[i]]
+        most = max(_counted(labels[first:last] if few > at.size else grades[:few], counts),
                    _counted(misses[1][misses[0][r] : misses[0][r + 1]], counts))  # fmt: skip
         n, missed = last - first, misses[0][r + 1] - misses[0][r]
-        positives = n - counts[0] if few > _FEW else few
+        positives = n - counts[0] if few > at.size else few
         facts[r, 0], facts[r, 1], facts[r, 2] = n, positives, missed
         state[:] = 0.0
-        if few > _FEW:
+        if few > at.size:
             sort_segment(keys[first:last], labels[first:last], keys2[:n], labels2[:n])
             add_items(keys[first:last], labels[first:last], positives + missed, state, cuts, tables, out[r])
         else:
-            add_few(keys[first:last], (own[:few], grades[:few]), positives + missed, state, cuts, tables, out[r])
+            few_ones = own[:few], grades[:few], room, rest
+            add_few(keys[first:last], few_ones, positives + missed, state, cuts, tables, out[r])
         finish(counts[: most + 1], n - positives, state, cuts, tables, out[r])
         counts[: most + 1] = 0
 
@@ -150,20 +157,22 @@ def _counted(grades: UInt8Array, counts: Int64Array) -> int:
 
 
 @kernel
-def _positives(keys: Words, labels: UInt8Array, own: Words, grades: UInt8Array) -> int:
-    """Copy the positives of a ranking, sorted by key; returns how many, or more than there is room for."""
-    count = 0
-    for i in range(keys.size):
-        if labels[i] == 0:
+def _positives(labels: UInt8Array, at: Int64Array) -> int:
+    """Find the positives of a ranking; returns how many, or more than there is room for."""
+    count, whole = 0, labels.size - labels.size % 8
+    for begin in range(0, whole, 8):
+        if load(labels, np.uint64(begin)) == 0:  # eight labels at once: most are 0
             continue
-        if count == own.size:
+        if count + 8 > at.size:
+            return at.size + 1
+        for i in range(begin, begin + 8):
+            at[count] = i
+            count += int(np.int64(labels[i] != 0))
+    for i in range(whole, labels.size):
+        if count == at.size:
             return count + 1
-        place = count
-        while place > 0 and own[place - 1] > keys[i]:
-            own[place], grades[place] = own[place - 1], grades[place - 1]
-            place -= 1
-        own[place], grades[place] = keys[i], labels[i]
-        count += 1
+        at[count] = i
+        count += int(np.int64(labels[i] != 0))
     return count
 
 
@@ -197,13 +206,14 @@ def add_up(
         for m in range(bins.shape[0]):
             if np.isnan(values[r, m, EXPECTED]):
                 continue
+            same = values[r, m, 0] == values[r, m, EXPECTED] == values[r, m, 2]
+            middle = np.int64(values[r, m, EXPECTED] * UNIT)
             for o in range(3):
-                whole = np.int64(values[r, m, o] * UNIT)
+                whole = middle if same else np.int64(values[r, m, o] * UNIT)
                 total[m, o, 0] += whole >> HALF
                 total[m, o, 1] += whole & ((1 << HALF) - 1)
-                if o == EXPECTED:
-                    by_size[1][size, m, 0] += whole >> HALF
-                    by_size[1][size, m, 1] += whole & ((1 << HALF) - 1)
+            by_size[1][size, m, 0] += middle >> HALF
+            by_size[1][size, m, 1] += middle & ((1 << HALF) - 1)
             defined[m, 0, 0] += 1
             if relevant > 0:
                 bins[m, min(np.int64(values[r, m, EXPECTED] * bins.shape[1]), bins.shape[1] - 1)] += 1

@@ -10,6 +10,16 @@ from streameval.kernels.jit import vector_kernel
 from streameval.typing import FloatArray
 
 Weight = tuple[float, float]  # what a positive weighs: μ or θ, and 1 − e^−μ
+# Arrays of float64 are passed whole, each with its rows: a view costs more time to compile than what is done with it.
+# of `blocks`, shape (3, blocks): ranks, π, room for bounds
+WIDTH, RATE, REACHED = range(3)
+# of `counts`, shape (3, blocks, classes): judged, drawn, and most positives
+ITEMS, DRAWN, REAL = range(3)
+# of `classes`, shape (7, classes): labels that predict each, fewest and most positives among them, about how many items
+# were judged; the least and the most that the share of positives is predicted to be, and what the plan predicts
+LABELS, LEAST, MOST, JUDGED, LOW, HIGH, PREDICTED = range(7)
+# of `table`, shape (4 + rows, mu): the μ and 1 − e^−μ, room for stakes and their R; then sums S_μ
+MU, EPSILON, STAKE, ROOT, TOTAL = range(5)
 
 
 @vector_kernel
@@ -42,36 +52,6 @@ def _gain(rate: float, weight: Weight, q: float, untaken: float, negative: float
     if positive > 0:
         gain += positive * _log_positive(weight[0], (y, rate, q), stake, root)
     return gain
-
-
-@vector_kernel
-def _add_gains(
-    rate: float,
-    mixture: tuple[FloatArray, FloatArray],
-    q: float,
-    counts: tuple[float, float, float],
-    out: FloatArray,
-) -> None:
-    """Add `_gain` for each μ, rate < 1: without a branch or a call, so that stakes are found for several at once.
-
-    Args:
-        mixture: The μ, and three rows, the last of them 1 − e^−μ.
-        counts: Ranks that were not drawn, negatives, positives.
-    """
-    mu, (stake, root, epsilon) = mixture[0], (mixture[1][0], mixture[1][1], mixture[1][2])
-    untaken, negative, positive = counts
-    for m in range(out.size):
-        y = epsilon[m] / rate
-        b = 1 - y * (1 - rate * q)
-        root[m] = math.sqrt(b * b + 4 * (1 - rate) * y * q)
-        small, large = 2 * y * q / (b + root[m]), (root[m] - b) / (2 * (1 - rate))
-        stake[m] = small if b > 0 else large
-    for m in range(out.size):
-        out[m] += untaken * math.log1p(-rate * stake[m])
-    for m in range(out.size if negative > 0 else 0):
-        out[m] += negative * math.log1p((1 - rate) * stake[m])
-    for m in range(out.size if positive > 0 else 0):
-        out[m] += positive * _log_positive(mu[m], (epsilon[m] / rate, rate, q), stake[m], root[m])
 
 
 @vector_kernel
@@ -115,24 +95,20 @@ def _least_gain(
 
 @vector_kernel
 def chained(
-    block: tuple[float, float, float],
-    weight: Weight,
-    shares: FloatArray,
-    q: tuple[FloatArray, FloatArray],
-    counts: tuple[FloatArray, FloatArray, FloatArray],
+    blocks: FloatArray, place: tuple[int, float], weight: Weight, counts: FloatArray, classes: FloatArray
 ) -> float:
     """Least sum of s over a block of which a random part is judged.
 
     Args:
-        block: Its ranks, and the probabilities of both phases.
-        shares: About how many items of each class were judged.
-        counts: Judged, drawn, and most positives of each class.
+        place: Number of the block, and π'.
     """
-    width, judged, rate = block
+    j, judged = place
+    width, rate = blocks[WIDTH, j], blocks[RATE, j]
     taken, of_all, p_low, p_high = 0.0, 0.0, 0.0, 0.0
-    for g in range(shares.size):
-        taken, of_all = taken + counts[0][g], of_all + shares[g]
-        p_low, p_high = p_low + shares[g] * q[0][g], p_high + shares[g] * q[1][g]
+    for g in range(classes.shape[1]):
+        share = classes[JUDGED, g]
+        taken, of_all = taken + counts[ITEMS, j, g], of_all + share
+        p_low, p_high = p_low + share * classes[LOW, g], p_high + share * classes[HIGH, g]
     p_low, p_high = p_low / of_all, p_high / of_all
     y, total = weight[1] / judged, np.inf
     low, high = best_stake(y, judged, p_low), best_stake(y, judged, p_high)
@@ -146,34 +122,55 @@ def chained(
     for i in range(1 if p_low == p_high else 2):
         gain = (width - taken) * math.log1p(-judged * stakes[i]) + taken * math.log1p((1 - judged) * stakes[i])
         theta = thetas[i], thetas[swap], thetas[1 - swap]
-        for g in range(shares.size):
-            items, drawn, most = counts[0][g], counts[1][g], counts[2][g]
-            gain += _least_gain(rate, theta, (q[0][g], q[1][g]), items - drawn, drawn - most, most)
+        for g in range(classes.shape[1]):
+            items, drawn, most = counts[ITEMS, j, g], counts[DRAWN, j, g], counts[REAL, j, g]
+            gain += _least_gain(rate, theta, (classes[LOW, g], classes[HIGH, g]), items - drawn, drawn - most, most)
         total = min(total, gain)
     return total
 
 
 @vector_kernel
 def add_block(
-    rate: float,
-    mixture: tuple[FloatArray, FloatArray],
-    q: tuple[FloatArray, FloatArray],
-    counts: tuple[FloatArray, FloatArray, FloatArray],
-    out: FloatArray,
+    blocks: FloatArray,
+    counts: FloatArray,
+    fewest: FloatArray | None,
+    classes: FloatArray,
+    table: FloatArray,
+    place: tuple[int, int, int],
 ) -> None:
     """Add the least sum of s over a block of which every item is judged, for each μ.
 
     Args:
-        mixture: The μ, and three rows, the last of them 1 − e^−μ.
-        counts: Items, drawn, and most positives of each class.
+        fewest: None where no label is missing: predictions are no intervals then.
+        place: Number of the block, row of the sums, how many μ.
+
+    Each loop over μ is without a branch or a call, so that several are done at once.
     """
-    mu, work = mixture
-    for g in range(counts[0].size):
-        most = counts[2][g]
-        untaken, negative = counts[0][g] - counts[1][g], counts[1][g] - most
-        if q[0][g] == q[1][g] and rate < 1:
-            _add_gains(rate, (mu, work), q[0][g], (untaken, negative, most), out)
+    j, row, live = place
+    rate = blocks[RATE, j]
+    for g in range(classes.shape[1]):
+        positive, q = counts[REAL, j, g], classes[HIGH, g]
+        untaken, negative = counts[ITEMS, j, g] - counts[DRAWN, j, g], counts[DRAWN, j, g] - positive
+        if rate >= 1:
+            for m in range(live):  # counted, whatever the stake
+                table[row, m] -= table[MU, m] * positive
             continue
-        for m in range(out.size if counts[0][g] > 0 else 0):
-            one = mu[m], work[2, m]
-            out[m] += _least_gain(rate, (one, one, one), (q[0][g], q[1][g]), untaken, negative, most)
+        if fewest is not None and classes[LOW, g] < q:
+            for m in range(live if counts[ITEMS, j, g] > 0 else 0):
+                weight = table[MU, m], table[EPSILON, m]
+                gain = _gain(rate, weight, q, untaken, negative, positive)
+                table[row, m] += min(gain, _gain(rate, weight, classes[LOW, g], untaken, negative, positive))
+            continue
+        for m in range(live):
+            y = table[EPSILON, m] / rate
+            b = 1 - y * (1 - rate * q)
+            root = math.sqrt(b * b + 4 * (1 - rate) * y * q)
+            small, large = 2 * y * q / (b + root), (root - b) / (2 * (1 - rate))
+            table[ROOT, m], table[STAKE, m] = root, small if b > 0 else large
+        for m in range(live):
+            table[row, m] += untaken * math.log1p(-rate * table[STAKE, m])
+        for m in range(live if negative > 0 else 0):
+            table[row, m] += negative * math.log1p((1 - rate) * table[STAKE, m])
+        for m in range(live if positive > 0 else 0):
+            at = table[EPSILON, m] / rate, rate, q
+            table[row, m] += positive * _log_positive(table[MU, m], at, table[STAKE, m], table[ROOT, m])

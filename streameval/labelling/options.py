@@ -50,8 +50,10 @@ class Judging:
         "says, or the files person.csv and llm.jsonl.",
     )
     label_error: float = option(0.0, "Widen every bound for labels that are wrong with at most this probability.")
-    assume: Literal["a2", "independent"] | None = option(
-        None, "Of paula: read its labels under another assumption than the plan's."
+    assume: Literal["a2", "independent", "complete"] | None = option(
+        None,
+        "Of paula: read its labels under another assumption than the plan's. complete: the table of --positives has "
+        "every positive of the drawn rankings beyond the items to label.",
     )
     strict: bool = option(False, "Exit with 2 if anything is missing, doubled, contradictory or unreadable.")
 

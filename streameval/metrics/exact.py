@@ -9,13 +9,11 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
+from streameval.counting.interpolated import best_sums
 from streameval.counting.lookups import SIDES, Places
 from streameval.counting.totals import Totals
-from streameval.curve.areas import interpolated_area
 from streameval.curve.at_cutoff import METRICS, Cutoffs, f_beta
-from streameval.curve.envelope import Envelope
 from streameval.curve.estimate import between
-from streameval.curve.extremes import Extremes
 from streameval.curve.first_k import DEEPEST_DCG, discounts
 from streameval.curve.targets import wanted
 from streameval.metrics import BETAS, ELEVEN, PRECISIONS, RECALLS, Row, cutoffs, table, text
@@ -30,21 +28,21 @@ class Counted:
     """A fully labelled list, summed, and what its metrics are asked with.
 
     Args:
-        envelope: Bounds on the yield between the curve's cutoffs.
         misses: Positives that the list never returned.
         score_at (callable(rank) -> float): Score at a rank, where the order has scores: items may then tie.
         grouped_margin (pair of float): How much less, and more, the grouped sum of precisions may be: where only bins
             of scores are known.
         order ({"known", "pure bins", "binned"}): Whether only items of one score leave the order open; or bins of
             scores as well, of which none or some hold both positives and negatives.
+        threads: That look into a long list at once.
     """
 
     places: Places
-    envelope: Envelope
     misses: int
     score_at: Callable[[int], float] | None = None
     grouped_margin: tuple[float, float] = (0.0, 0.0)
     order: str = "known"
+    threads: int = 1
 
     @property
     def totals(self) -> Totals:
@@ -67,21 +65,15 @@ def metrics(counted: Counted) -> pa.Table:
             lower and upper are the values with tied items in the worst and in the best order; the estimate is that over
             thresholds on scores (max_f, breakeven), the expectation (r_precision; at a cutoff: metric …_at_tie_order)
             or between them, and a cutoff has another row, …_at_grouped, that takes all items tied with the last. Lower
-            and upper differ only where ties, or bins of scores, leave the order open (and for pr_area "interpolated" of
-            more than 2^20 items, which is a bracket). Null where a metric is undefined: without positives, without
-            negatives. Coverage is "exact", and "simultaneous" of a bracket that bins, or the length of the list, leave.
+            and upper differ only where ties, or bins of scores, leave the order open. Null where a metric is undefined:
+            without positives, without negatives. Coverage is "exact", and "simultaneous" of a bracket that bins leave.
     """
     rows = [*_at_cutoffs(counted), *_points(counted), *_targets(counted)]
     rows += [*_average_precision(counted), *_roc_auc(counted), *_dcg(counted)]
     found = table(rows, "exact")
-    names = zip(*(found.column(name).to_pylist() for name in ("metric", "argument", "lower", "upper")), strict=True)
-    brackets = {("pr_area", "interpolated")} if len(counted.totals.rest) > 1 else set()
-    coverage = [
-        "simultaneous"
-        if low is not None and low < high and (counted.order == "binned" or (metric, argument) in brackets)
-        else "exact"
-        for metric, argument, low, high in names
-    ]
+    ends = zip(*(found.column(name).to_pylist() for name in ("lower", "upper")), strict=True)
+    open_ends = counted.order == "binned"
+    coverage = ["simultaneous" if open_ends and low is not None and low < high else "exact" for low, high in ends]
     return found.set_column(found.num_columns - 1, "coverage", pa.array(coverage, pa.string()))
 
 
@@ -169,7 +161,8 @@ def _interpolated(counted: Counted) -> tuple[float, float]:
     if not counted.positives:
         return _NAN, _NAN
     if len(counted.totals.rest) > 1:
-        return interpolated_area(Extremes.of(counted.envelope, counted.misses))
+        sums = best_sums(counted.places, counted.threads)
+        return float(sums["late"] / counted.positives), float(sums["early"] / counted.positives)
     areas = []
     for order in _ORDERS:
         y, r = counted.places.ends(0, order)

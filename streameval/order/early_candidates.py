@@ -15,10 +15,11 @@ from typing import Any
 
 import numpy as np
 
-from streameval.kernels.bins import append_rows, count_cells, keep_open, keep_wanted
+from streameval.kernels.bins import append_rows, keep_open, keep_wanted, open_rows
 from streameval.order.filter import BLOCK, bits, flags
 from streameval.order.finer_bins import Stage
 from streameval.order.first_bins import FirstStage
+from streameval.order.scores import ScoreOrder
 from streameval.typing import AnyArray, BoolArray, Int64Array, UInt32Array, UInt64Array
 
 _LEAST_ROOM = 2 * BLOCK
@@ -52,7 +53,9 @@ class ThreadCandidates:
         self.excess = np.zeros(stage.cells.size - 1, np.int64)
         self.narrow, self._open, self._summed = False, np.ones(self.excess.size, np.bool_), 0
         self._cells = np.full(self.excess.size, _OPEN)
-        self._rows, self.rows_kept = np.empty(BLOCK, np.uint32), np.empty(BLOCK, np.uint32)
+        self._rows, self.rows_kept = np.empty(2 * BLOCK, np.uint32), np.empty(2 * BLOCK, np.uint32)
+        self._keys = np.empty(2 * BLOCK, np.uint64)
+        self._places = {bits: stage.place_of_cells(bits) for bits in (32, 64)}
         self.words: tuple[AnyArray, AnyArray, UInt32Array] = (
             np.empty(_LEAST_ROOM, key), np.empty(_LEAST_ROOM, position), np.empty(_LEAST_ROOM, np.uint32)
         )  # fmt: skip
@@ -71,11 +74,15 @@ class ThreadCandidates:
         """Drop all items but those in `wanted` bins."""
         self.items = keep_wanted(self.words, self.items, wanted)
 
-    def open_rows(self, cells: UInt32Array) -> UInt32Array:
-        """Count the cells of a block's rows; the rows in open ones, whose bins are still to be counted."""
+    def open_rows(self, words: AnyArray, order: ScoreOrder) -> tuple[UInt32Array, UInt64Array]:
+        """Count the cells of a block's rows; the rows in open ones, whose bins are still to be counted, with keys."""
         if self.rows - self._summed > _MOST_ROWS:
             self.sum_cells()
-        return self._rows[: count_cells(cells, self._cells, self._rows)]
+        if self.stage.cell_shift < 64 - 8 * words.itemsize:
+            words = order.wide(words)
+        bits = 8 * words.itemsize
+        n = open_rows(words, self._places[bits], order.widening(bits), self._cells, self._rows, self._keys)
+        return self._rows[:n], self._keys[:n]
 
     def sum_cells(self, still: BoolArray | None = None) -> None:
         """Add what was counted in closed cells to `excess`; `still` says which cells are open from now on."""
@@ -196,8 +203,8 @@ class EarlyCandidates:
         still = self._stage.each_cell(self._open.astype(np.int64)) > 0
         self._cells = still, bool(self._stage.each_cell(counts)[still].sum() < _FEW * n)
 
-    def items(self, stage: FirstStage | Stage, bins: Int64Array) -> tuple[UInt64Array, Int64Array] | None:
-        """Keys (without low bits) and positions of the items in some bins; None unless all of them were surely kept."""
+    def items(self, stage: FirstStage | Stage, bins: Int64Array) -> tuple[AnyArray, Int64Array] | None:
+        """Words and positions of the items in some bins; None unless all of them were surely kept."""
         complete = sum(own.rows for own in self._by_thread) == self._n_rows
         if self.dropped or not complete or stage is not self._stage or not self._open[bins].all():
             return None
@@ -205,9 +212,10 @@ class EarlyCandidates:
         words = []
         for own in self._by_thread:
             own.keep_only(wanted)
-            words.append([array[: own.items] for array in own.words[:2]])
+            words.append([array[: own.items].copy() for array in own.words[:2]])
+            own.resize(0)  # to order them takes room as well
         key, position = (np.concatenate(arrays) for arrays in zip(*words, strict=True))
-        return key.astype(np.uint64) << self._shift, position.astype(np.int64)
+        return key, position.astype(np.int64)
 
 
 def _alike(sample: Int64Array, counts: Int64Array) -> bool:

@@ -24,9 +24,8 @@ class Buffers:
     """Arrays that one thread reuses from block to block."""
 
     keys: UInt64Array = field(default_factory=lambda: np.empty(BLOCK, np.uint64))
-    chosen: UInt64Array = field(default_factory=lambda: np.empty(BLOCK, np.uint64))
     rows: UInt32Array = field(default_factory=lambda: np.empty(BLOCK, np.uint32))
-    bins: UInt32Array = field(default_factory=lambda: np.empty(BLOCK, np.uint32))
+    bins: UInt32Array = field(default_factory=lambda: np.empty(2 * BLOCK, np.uint32))  # words are half as long as keys
     _numbers: UInt64Array = field(default_factory=lambda: np.empty(0, np.uint64))
 
     def numbers(self, rows: int) -> UInt64Array:

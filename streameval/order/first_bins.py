@@ -82,11 +82,14 @@ class FirstStage:
             part_heavy(keys, hashes, (first_position, rows), *ties, bins)
         return bins
 
-    def place_cells(self, keys: UInt64Array, out: UInt32Array) -> UInt32Array:
-        """Cells of keys, put into `out`."""
-        cells = out[: keys.size]
-        even_bins(keys, self.bounds[0], self.bounds[1], np.uint64(self.cell_shift), cells)
-        return cells
+    def place_of_cells(self, bits: int) -> AnyArray:
+        """Smallest and largest key, and the shift that makes a cell, of keys cut to so many upper bits.
+
+        Of no use where cells are finer than that.
+        """
+        cut = 64 - bits
+        place = np.append(self.bounds[:2] >> np.uint64(cut), np.uint64(max(0, self.cell_shift - cut)))
+        return place.astype(np.uint32 if cut else np.uint64)
 
     def by_cell(self) -> FirstStage:
         """The cells as bins, without tie hashes."""

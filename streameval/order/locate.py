@@ -23,6 +23,7 @@ from streameval.order.search import Search, skipped_counts
 from streameval.order.select_candidates import Located, select_candidates
 from streameval.order.tasks import Collecting, Counting, Sampling
 from streameval.progress import Progress, silent
+from streameval.text import those_with
 from streameval.typing import Int64Array, UInt64Array
 
 MOST_BINS = 1 << 22
@@ -89,7 +90,7 @@ def locate(
 def _missing(scan: Scan, count: int) -> InputError:
     places = "; ".join(f"{unit.place}, row {row:,}" for unit, row in scan.missing_places())
     return InputError(
-        f"{count:,} items have no {scan.score} (null or NaN; first: {places})",
+        f"{those_with(count, 'item')} no {scan.score} (null or NaN; first: {places})",
         "every item needs a score, or put these last with --nan last",
     )
 
@@ -122,11 +123,7 @@ def _kept(search: Search, early_candidates: EarlyCandidates | None) -> Words | N
     found = None if early_candidates is None else early_candidates.items(search.stages[-1], search.bins)
     if found is None:
         return None
-    key, position = found
-    if search.scan.order.kind == "float32":
-        gone = key == LAST << np.uint64(32)  # no score has this upper half
-        key |= search.scan.order.flip & np.uint64(0xFFFFFFFF)
-        key[gone] = LAST
+    key, position = search.scan.order.wide(found[0]), found[1]
     if key.size != (search.counts - search.skipped_counts).sum():
         raise InputError("the list changed while it was counted", "run the command again")
     hashes = np.zeros(key.size, np.uint64) if search.scan.key_columns else position_hashes(position)

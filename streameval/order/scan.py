@@ -45,17 +45,10 @@ class Scan:
         """Scores of a unit's rows."""
         return unit.read([self.score]).column(0)
 
-    def numbers(self, unit: Unit, room: UInt64Array) -> AnyArray | None:
-        """Scores of a unit's rows where these are plain numbers, put into `room`; else None."""
-        return None if self.order.kind == "decimal" else unit.numbers(self.score, room, "any")
-
-    def blocks(self, unit: Unit, room: UInt64Array, out: UInt64Array) -> Iterator[tuple[int, Keys]]:
-        """Order keys of a unit's rows, block by block in `out`; all are read, and what can fail done, before the first.
-
-        `room` (uint64 array) is as long as the unit.
-        """
-        values = self.numbers(unit, room)
-        return self.order.blocks(self.column(unit) if values is None else values, out)
+    def read(self, unit: Unit, room: UInt64Array) -> AnyArray | pa.ChunkedArray:
+        """Scores of a unit's rows; plain numbers are put into `room`, as long as the unit."""
+        values = None if self.order.kind == "decimal" else unit.numbers(self.score, room, "any")
+        return self.column(unit) if values is None else values
 
     def scores(self, unit: Unit) -> Keys:
         """Order keys of a unit's rows."""

@@ -9,12 +9,21 @@ import numpy as np
 import pyarrow as pa
 
 from streameval.errors import InputError
-from streameval.kernels.order_keys import LAST, float32_keys, float64_bits, float64_keys, int64_keys
+from streameval.kernels.order_keys import (
+    LAST,
+    LAST32,
+    float32_keys,
+    float32_words,
+    float64_bits,
+    float64_keys,
+    int64_keys,
+)
 from streameval.typing import AnyArray, UInt64Array
 
 _ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
 _SIGN = np.uint64(1 << 63)
 _HALF = pa.float16()
+_HALF_BITS = np.uint64(32)
 
 
 @dataclass(frozen=True)
@@ -72,6 +81,35 @@ class ScoreOrder:
         if scores.null_count or self.kind == "decimal":
             return None
         return _numpy(scores.combine_chunks() if isinstance(scores, pa.ChunkedArray) else scores)
+
+    def word_blocks(
+        self, scores: pa.ChunkedArray | pa.Array | AnyArray, out: UInt64Array
+    ) -> Iterator[tuple[int, AnyArray, int]]:
+        """Do as `blocks` does, with words: first row, words, how many are missing.
+
+        Words of 32-bit scores are the upper halves of keys, uint32, where scores are plain; all others are keys.
+        """
+        values = self._plain(scores) if self.kind == "float32" else None
+        if values is None:
+            yield from ((first, keys.key, keys.missing) for first, keys in self.blocks(scores, out))
+            return
+        room, flip = out.view(np.uint32), np.uint32(self.flip >> _HALF_BITS)
+        for first in range(0, values.size, room.size):
+            some = values[first : first + room.size].astype(np.float32, copy=False)
+            missing = float32_words(some.view(np.uint32), flip, room)
+            yield first, room[: some.size], missing
+
+    def widening(self, bits: int) -> UInt64Array:
+        """What makes a word of so many bits a key; see `kernels.bins.open_rows`."""
+        half = [_HALF_BITS, self.flip & np.uint64(LAST32), np.uint64(LAST32)]
+        return np.array(half if bits == 32 else [0, 0, LAST], np.uint64)
+
+    def wide(self, words: AnyArray) -> UInt64Array:
+        """Keys of words."""
+        if words.dtype == np.uint64:
+            return words
+        shift, below, gone = self.widening(32)
+        return np.where(words == gone, LAST, words.astype(np.uint64) << shift | below)
 
     def keys(self, scores: pa.ChunkedArray | pa.Array) -> Keys:
         """Turn scores into order keys."""

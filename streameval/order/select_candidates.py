@@ -43,8 +43,7 @@ def select_candidates(search: Search, items: Words) -> Located:
         items = _hash_ties(search.scan, items)
     n_items = items.key.size
     items, rows = _with_skipped(search, items)
-    words = [items.position, items.hash, *([items.low] if items.low.size else []), items.key]
-    order = np.lexsort(words)
+    order = _sorted(items)
     bin_of = np.searchsorted(search.base, search.wanted, side="left") - 1
     # rows of the candidates' bins up to each wanted rank; a skipped unit counts as many as it has
     inside = np.cumsum(search.counts)[bin_of] - search.counts[bin_of] + search.wanted - search.base[bin_of]
@@ -80,6 +79,16 @@ def _with_skipped(search: Search, items: Words) -> tuple[Words, Int64Array]:
     words = words.where(kept)
     joined = Words(*(np.concatenate([a, b]) for a, b in zip(items.parts, words.parts, strict=True)))
     return joined, np.concatenate([np.ones(items.key.size, np.int64), rows[kept]])
+
+
+def _sorted(items: Words) -> Int64Array:
+    """The order of items: by their keys, which is quick, and where these are equal by all words."""
+    order = np.argsort(items.key)
+    key = items.key[order]
+    tied = np.flatnonzero(_either(key[1:] == key[:-1])) if order.size else order
+    words = [items.position, items.hash, *([items.low] if items.low.size else []), items.key]
+    order[tied] = order[tied][np.lexsort([word[order[tied]] for word in words])]
+    return order
 
 
 def _same_score(items: Words, order: Int64Array) -> BoolArray:

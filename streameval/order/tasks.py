@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from streameval.kernels.bins import count_bins, take_rows
+from streameval.kernels.bins import count_bins
 from streameval.order.early_candidates import EarlyCandidates, ThreadCandidates
 from streameval.order.filter import NO_HASHES, Buffers, StageFilter, flags
 from streameval.order.finer_bins import Stage, Words
@@ -118,20 +118,22 @@ class _FirstCounts:
     def add(self, number: int) -> None:
         unit = self.scan.units[number]
         # what can fail comes first: half a row group is never counted
-        for first_row, keys in self.scan.blocks(unit, self.buffers.numbers(unit.rows), self.buffers.keys):
-            self.missing += keys.missing
-            self._count(keys.key, unit.first_position + first_row)
+        scores = self.scan.read(unit, self.buffers.numbers(unit.rows))
+        for first_row, words, missing in self.scan.order.word_blocks(scores, self.buffers.keys):
+            self.missing += missing
+            self._count(words, unit.first_position + first_row)
         self.done.append(number)
         if self.early_candidates is not None and self.candidates is not None:
             self.early_candidates.end_row_group(self.candidates)
 
-    def _count(self, keys: UInt64Array, position: int) -> None:
-        rows, own = ALL_ROWS, self.candidates
+    def _count(self, words: AnyArray, position: int) -> None:
+        own = self.candidates
         if own is not None:
-            own.rows += keys.size
-            if own.narrow:
-                rows = own.open_rows(self.stage.place_cells(keys, self.buffers.bins))
-                keys = take_rows(keys, rows, self.buffers.chosen)
+            own.rows += words.size
+        if own is not None and own.narrow:
+            rows, keys = own.open_rows(words, self.scan.order)
+        else:
+            rows, keys = ALL_ROWS, self.scan.order.wide(words)
         bins = self.stage.place(keys, NO_HASHES, position, self.buffers.bins, rows)
         count_bins(bins, self.counts)
         if self.early_candidates is not None and own is not None:
@@ -161,7 +163,8 @@ class _Filtered:
         unit = self.scan.units[number]
         hashes = self.stage_filter.hashes(unit)
         # what can fail comes first: half a row group is never counted
-        for first_row, keys in self.scan.blocks(unit, self.buffers.numbers(unit.rows), self.buffers.keys):
+        scores = self.scan.read(unit, self.buffers.numbers(unit.rows))
+        for first_row, keys in self.scan.order.blocks(scores, self.buffers.keys):
             self.missing += keys.missing
             yield self.stage_filter.select(unit, first_row, keys, hashes, self.buffers)
         self.done.append(number)

@@ -68,17 +68,25 @@ def all_hold(values: pa.ChunkedArray, rows: Int64Array, stated: Sequence[Sequenc
         rows (int64 array): Of each page.
         stated: Of each page.
     """
-    numbers, told = _numbers(values, leaf), [(i, one) for i, page in enumerate(stated) for one in page]
-    if numbers is None or rows.min(initial=1) <= 0 or any(one.nulls > 0 for _, one in told):
+    numbers = _numbers(values, leaf)
+    if numbers is None or rows.min(initial=1) <= 0:
         return False
     begin = np.cumsum(rows) - rows
     low, high = np.minimum.reduceat(numbers[0], begin), np.maximum.reduceat(numbers[0], begin)
+    return all_keep(low.astype(numbers[2]), high.astype(numbers[2]), stated)
+
+
+def all_keep(low: AnyArray, high: AnyArray, stated: Sequence[Sequence[Stated]]) -> bool:
+    """The same of the smallest and the largest number of each page, in the type of bounds; none is null."""
+    told = [(i, one) for i, page in enumerate(stated) for one in page]
     least = [(i, one.low) for i, one in told if one.low is not None]
     most = [(i, one.high) for i, one in told if one.high is not None]
-    if np.any(np.isnan(low)) or any(len(raw) != numbers[2].itemsize for _, raw in (*least, *most)):
+    if any(one.nulls > 0 for _, one in told) or np.any(np.isnan(low)):
+        return False
+    if any(len(raw) != low.itemsize for _, raw in (*least, *most)):
         return False
     return not any(
-        np.any(beyond(ends[[i for i, _ in bounds]], np.frombuffer(b"".join(raw for _, raw in bounds), numbers[2])))
+        np.any(beyond(ends[[i for i, _ in bounds]], np.frombuffer(b"".join(raw for _, raw in bounds), low.dtype)))
         for ends, bounds, beyond in ((low, least, np.less), (high, most, np.greater))
         if bounds
     )

@@ -19,7 +19,7 @@ from streameval.kernels import page_header as headers
 from streameval.kernels import parquet as kernels
 from streameval.kernels.jit import interpreted
 from streameval.kernels.page_index import places
-from streameval.parquet import texts
+from streameval.parquet import deltas, texts
 from streameval.parquet.check_values import all_hold, check_values
 from streameval.parquet.checks import DATA_PAGE, DATA_PAGE_V2, DICTIONARY_PAGE, check_crc
 from streameval.parquet.chunks import Chunk, OpenFile, Pages, Run, UnfitError
@@ -63,8 +63,9 @@ def read_pages(found: Sequence[Pages], limit: int) -> tuple[list[pa.Array], int]
                 raw = iter(file.read(ranges))
             runs += [_run(pages, raw, limit) for pages in pieces]
             n_bytes += file.bytes_read
-        if texts.plain(runs) and (found_texts := texts.take(runs, [pages.wanted for pages in batch])) is not None:
-            taken.append(found_texts)
+        reader = texts if texts.plain(runs) else deltas if deltas.packed(runs) else None
+        if reader is not None and (found_values := reader.take(runs, [pages.wanted for pages in batch])) is not None:
+            taken.append(found_values)
             continue
         table, at, begin = _decode(runs), [], 0
         _check_values(runs, table.column(0))

@@ -39,6 +39,18 @@ def _read_some(handle: int, size: int, at: int) -> bytes:
         return os.read(handle, size)
 
 
+def write_at(handle: int, content: memoryview, at: int) -> None:
+    """Write bytes at a place; several threads may, each at another."""
+    while content:
+        if hasattr(os, "pwrite"):
+            done = os.pwrite(handle, content, at)
+        else:
+            with _seeking:
+                os.lseek(handle, at, os.SEEK_SET)
+                done = os.write(handle, content)
+        content, at = content[done:], at + done
+
+
 def expect_scattered_reads(handle: int) -> None:
     """Have the system read no further ahead than it is asked."""
     if hasattr(os, "posix_fadvise"):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -15,11 +16,25 @@ from streameval.rows.units import Unit
 from streameval.typing import Int64Array, UInt64Array
 
 _BYTES_PER_ROW = 60
+_ENOUGH = 1 << 16  # rows at the ends of units, from which on the whole rankings among them are measured
 Scan = Callable[[int], None]
 
 
 class ApartError(Exception):
     """Rows of a ranking are stored apart, or there are more than memory holds at once."""
+
+
+@dataclass(frozen=True)
+class _Block:
+    """Rankings that were measured, and what tells them apart."""
+
+    found: Measured
+    low: Words
+    high: UInt64Array
+
+
+# the first ranking of a unit, those between, the last if that is another: the ends may go on in other units
+_Unit = tuple[Batch, list[_Block], Batch]
 
 
 def adjacent(rows: ManyRows, measure: Measure, threads: int, memory: float, done: Scan) -> Iterator[Measured]:
@@ -28,47 +43,71 @@ def adjacent(rows: ManyRows, measure: Measure, threads: int, memory: float, done
     That none were is known at the end only: what came before is of no use where the error is raised.
     """
     seen = _Seen(memory / 4)
-    most_rows = int(memory / 2 / _BYTES_PER_ROW)
 
-    def read(unit: Unit) -> tuple[Batch, Int64Array]:
+    def blocks(batch: Batch, starts: Int64Array) -> list[_Block]:
+        found = []
+        for at in range(0, starts.size, MOST):
+            first, last = int(starts[at]), int(starts[at + MOST]) if at + MOST < starts.size else batch.rows
+            own, here = batch.cut(first, last), starts[at : at + MOST] - first
+            one = measure(measure.adjacent(own, here))
+            found.append(_Block(one, own.low[here], own.high[here] if own.high.size else NOTHING))
+        return found
+
+    def read(unit: Unit) -> _Unit:
         batch = rows.read(unit)
-        return batch, batch.starts()
-
-    def one(parts: list[Batch]) -> tuple[Measured, Words, UInt64Array]:
-        batch = Batch.joined(parts)
         starts = batch.starts()
-        found = measure(measure.adjacent(batch, starts))
-        return found, batch.low[starts], batch.high[starts] if batch.high.size else NOTHING
+        if starts.size < 2:
+            return batch.copied(), [], batch.cut(batch.rows, batch.rows)
+        _refuse_apart(batch, starts)
+        first, last = int(starts[1]), int(starts[-1])
+        inner = blocks(batch.cut(first, last), starts[1:-1] - first)
+        return batch.cut(0, first).copied(), inner, batch.cut(last, batch.rows).copied()
+
+    def measured(part: list[Batch] | list[_Block]) -> list[_Block]:
+        ends = [one for one in part if isinstance(one, Batch)]
+        if not ends:
+            return [one for one in part if isinstance(one, _Block)]
+        batch = Batch.joined(ends)
+        starts = batch.starts()
+        _refuse_apart(batch, starts)
+        return blocks(batch, starts)
 
     with ThreadPoolExecutor(threads) as pool:
-        batches = in_order(pool, read, rows.rows.units, threads + 1)
-        for found, low, high in in_order(pool, one, _blocks(batches, most_rows), threads + 1):
-            seen.add(low, high)
-            done(int(found.facts[:, 0].sum()))
-            yield found
+        units = in_order(pool, read, rows.rows.units, threads + 1)
+        parts = _parts(units, int(memory / 2 / _BYTES_PER_ROW))
+        for found in in_order(pool, measured, parts, threads + 1):
+            for one in found:
+                seen.add(one.low, one.high)
+                done(int(one.found.facts[:, 0].sum()))
+                yield one.found
     seen.check()
 
 
-def _blocks(batches: Iterator[tuple[Batch, Int64Array]], most_rows: int) -> Iterator[list[Batch]]:
-    """Parts of batches that together hold whole rankings, at most `MOST` of them."""
+def _parts(units: Iterator[_Unit], most_rows: int) -> Iterator[list[Batch] | list[_Block]]:
+    """What was measured, and between, in their order, ends of units that together hold whole rankings."""
     held: list[Batch] = []
-    for batch, starts in batches:
-        if not starts.size:
+    for head, blocks, tail in units:
+        if not head.rows:
             continue
-        if starts.size == 1 and held and _same(held[-1], batch):
-            held.append(batch)
-        else:
-            cuts = [*starts[MOST - 1 :: MOST].tolist(), int(starts[-1])]
-            first = 0
-            for cut in cuts:
-                if cut > first or held:
-                    yield [*held, *([batch.cut(first, cut)] if cut > first else [])]
-                held, first = [], cut
-            held = [batch.cut(first, batch.rows)]
-        if sum(part.rows for part in held) > most_rows:
+        if held and not _same(held[-1], head) and _size(held) >= _ENOUGH:
+            yield held
+            held = []
+        held.append(head)
+        if tail.rows and (blocks or _size(held) >= _ENOUGH):
+            yield held
+            held = []
+        if blocks:
+            yield blocks
+        if tail.rows:
+            held.append(tail)
+        if _size(held) > most_rows:
             raise ApartError
     if held:
         yield held
+
+
+def _size(parts: list[Batch]) -> int:
+    return sum(part.rows for part in parts)
 
 
 def _same(a: Batch, b: Batch) -> bool:
@@ -76,8 +115,21 @@ def _same(a: Batch, b: Batch) -> bool:
     return bool(a.low[-1] == b.low[0]) and (not a.high.size or bool(a.high[-1] == b.high[0]))
 
 
+def _refuse_apart(batch: Batch, starts: Int64Array) -> None:
+    """Raise `ApartError` where two of the rankings that begin at these rows are one."""
+    low, wide = batch.low[starts], batch.high.size > 0
+    steps = np.diff(low.view(np.int64))
+    if not wide and ((steps > 0).all() or (steps < 0).all()):
+        return
+    ordered = np.sort(low)
+    if not np.any(ordered[1:] == ordered[:-1]):
+        return
+    if not wide or np.unique(np.stack([low, batch.high[starts]]), axis=1).shape[1] < low.size:
+        raise ApartError
+
+
 class _Seen:
-    """Rankings that were met so far: none twice. While their numbers ascend, or descend, the last is enough."""
+    """Rankings that were met so far: none is in two blocks. While they ascend, or descend, the last is enough."""
 
     def __init__(self, memory: float) -> None:
         self._memory, self._held = memory, 0
@@ -87,9 +139,6 @@ class _Seen:
 
     def add(self, low: Words, high: UInt64Array) -> None:
         """Take in the rankings of a block."""
-        numbers = low if not high.size else np.stack([low, high])
-        if np.unique(numbers, axis=-1).shape[-1] < low.size:
-            raise ApartError
         last = self._low[-1][-1:] if self._low else NOTHING
         steps = np.diff(np.append(last, low).view(np.int64))
         self._rising &= not high.size and bool((steps > 0).all())

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from streameval.counting.labelled_rows import LabelledRows, label_numbers
+from streameval.counting.labelled_rows import LabelledRows, label_numbers, own_room
 from streameval.errors import InputError, did_you_mean
 from streameval.kernels.order_keys import float32_words
 from streameval.kernels.ranking_metrics import GRADES
@@ -75,6 +75,10 @@ class Batch:
         """Some rows, ascending."""
         arrays = {name: own[rows] if (own := getattr(self, name)).size else own for name in ARRAYS}
         return Batch(**arrays, table=self.table.take(pa.array(rows)) if self.table.num_columns else self.table)
+
+    def copied(self) -> Batch:
+        """The same rows, in memory of their own."""
+        return Batch(**{name: getattr(self, name).copy() for name in ARRAYS}, table=self.table)
 
     @staticmethod
     def joined(parts: Sequence[Batch]) -> Batch:
@@ -149,15 +153,20 @@ class ManyRows:
         return (*(() if self.whole else self.options.per), *item)
 
     def read(self, unit: Unit) -> Batch:
-        """Decode one unit; an `InputError` names the place of a name, score or label that cannot be used."""
-        per, item = self.options.per, self.options.item
-        table = unit.read(list(dict.fromkeys([*per, *([item] if item else [])])))
-        low, high = self.identities(table.select(list(per)), unit.place)
+        """Decode one unit; an `InputError` names the place of a name, score or label that cannot be used.
+
+        The rows lie in room of the thread, and are lost when it reads again: what is to stay has to be copied.
+        """
+        item, low, high = self.options.item, self._plain_names(unit), NOTHING
+        names = [] if low is not None else list(self.options.per)
+        table = unit.read(list(dict.fromkeys([*names, *([item] if item else [])])))
+        if low is None:
+            low, high = self.identities(table.select(names), unit.place)
         items = NOTHING
         if item is not None:
             refuse_nameless(table.select([item]), unit.place, "every row names its item, or leave --item out")
             items = key_hashes(table.select([item]))
-        labels = grades(unit.read([self.rows.label]).column(0), self.rows.label, unit.place)
+        labels = self._labels(unit)
         if self.ungraded and labels.size and labels.max() > 1:
             raise InputError(f"{unit.place}: labels go up to {labels.max()}, and the table of positives has no grades",
                              f"give it a column '{self.rows.label}', as the list has")  # fmt: skip
@@ -174,6 +183,20 @@ class ManyRows:
         """The same without its row groups and its table of positives: for workers, whose shares have their own."""
         return replace(self, rows=replace(self.rows, units=()), options=replace(self.options, positives=None))
 
+    def _plain_names(self, unit: Unit) -> UInt64Array | None:
+        """What tells the rankings of rows apart, where it lies there as it is stored; None: read the columns."""
+        if not self.whole:
+            return None
+        values = unit.numbers(self.options.per[0], own_room(unit.rows, "names"), "any")
+        if values is None or pa.from_numpy_dtype(values.dtype) != self.names.types[0]:
+            return None
+        return values.astype(np.int64, copy=False).view(np.uint64)
+
+    def _labels(self, unit: Unit) -> UInt8Array:
+        if (words := unit.bits(self.rows.label)) is not None:
+            return np.unpackbits(words.view(np.uint8), count=unit.rows, bitorder="little")
+        return grades(unit.read([self.rows.label]).column(0), self.rows.label, unit.place)
+
     def _keys(self, unit: Unit) -> Words:
         """Order keys of the scores; trec_eval reads scores as 32-bit floats, and these are its ties."""
         order, score, first = self.rows.order, self.rows.score, unit.first_position
@@ -181,11 +204,16 @@ class ManyRows:
             return np.arange(first, first + unit.rows, dtype=self.key_type)
         if order.kind != "float32":
             return self.rows.keys(unit)
-        scores = unit.read([score]).column(0).cast(pa.float32(), safe=False).combine_chunks()
-        missing, out = scores.null_count, np.empty(unit.rows, np.uint32)
-        if not missing:
-            flip = np.uint32(order.flip >> np.uint64(32))
-            missing = float32_words(scores.to_numpy().view(np.uint32), flip, out)
+        out = own_room(unit.rows, "keys").view(np.uint32)[: unit.rows]
+        missing, flip = 0, np.uint32(order.flip >> np.uint64(32))
+        values = unit.numbers(score, own_room(unit.rows), "any")
+        if values is None or values.dtype != np.float32:
+            scores = unit.read([score]).column(0).cast(pa.float32(), safe=False).combine_chunks()
+            missing = scores.null_count
+            values = np.empty(0, np.float32) if missing else scores.to_numpy()
+        bits = values.view(np.uint32)
+        bits.flags.writeable = False  # as Arrow's own: one kernel does for both
+        missing += float32_words(bits, flip, out)
         self.rows.check(unit, Keys(NOTHING, NOTHING, missing))
         return out
 
@@ -235,9 +263,13 @@ def refuse_nameless(names: pa.Table, place: str, hint: str) -> None:
             raise InputError(f"{place}: {number_of(missing, 'row')} without {name} ({what})", hint)
 
 
-def grades(column: pa.ChunkedArray, name: str, place: str) -> UInt8Array:
-    """Labels as whole numbers below `GRADES`; an `InputError` names the place of the first that is none."""
-    values = label_numbers(column, name, place, "no number and no boolean")
+def grades(column: pa.ChunkedArray, name: str, place: str, hint: str | None = None) -> UInt8Array:
+    """Labels as whole numbers below `GRADES`; an `InputError` names the place of the first that is none.
+
+    Args:
+        hint: What to do where labels are missing.
+    """
+    values = label_numbers(column, name, place, "no number and no boolean", hint)
     with np.errstate(invalid="ignore"):
         narrow = values.astype(np.uint8)
         odd = (narrow >= GRADES) | (narrow != values)

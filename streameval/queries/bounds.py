@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from statistics import NormalDist
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from streameval.kernels.discounts import discounts
-from streameval.kernels.without_replacement import lower_bound
+from streameval.kernels.without_replacement import NO_JUDGE, Predicted, lower_bound
+from streameval.queries import pooled
+from streameval.queries.pooled import Pool, Positives
+from streameval.queries.predicted import METRICS, Predictions, predictions_of
 from streameval.types import Labels, Plan
-from streameval.typing import AnyArray, FloatArray
-
-METRICS = ("precision_at", "success_at", "reciprocal_rank_at", "dcg_at")
+from streameval.typing import FloatArray
 
 
 @dataclass(frozen=True)
@@ -33,67 +34,158 @@ class Sampled:
     metrics: pa.Table = field(repr=False)
 
 
-def bounds_on_means(plan: Plan, labels: Labels, cutoffs: Sequence[int]) -> Sampled:
+def bounds_on_means(plan: Plan, labels: Labels, cutoffs: Sequence[int], pool: Pool | None = None) -> Sampled:
     """Bound the mean of every metric at every cutoff over all rankings.
 
     With probability `confidence` all bounds hold together, at all cutoffs, whatever the rankings and labels are, and
-    whyever labels are missing: each metric has its share of what is left. `estimate` is the mean of the rankings that
-    were drawn, where no label is missing; `normal_lower` and `normal_upper` are the normal interval of each mean by
-    itself, which promises nothing of skewed values; it is cut off at the least and largest value of the metric.
+    whyever labels are missing: each bound has its share of what is left. `estimate` is the mean of the rankings that
+    were drawn, where no label is missing; with a judge, it is moved by what the judge predicts of all others, and kept
+    within its bounds. `normal_lower` and `normal_upper` are the normal interval around it, of each mean by itself; it
+    promises nothing of skewed values, and is cut off at the least and largest value of the metric. Of what divides by
+    all positives, coverage is "conditional": on the table of positives, and on its completeness where that is stated.
+    Where it is not, lower bounds are 0 and take no share.
     """
-    confidence = float(plan.parameters["confidence"])
-    count, total = int(plan.parameters["rankings"]), int(plan.notes["rankings"])
+    count = int(plan.parameters["rankings"])
     number, place = (plan.table.column(name).to_numpy() for name in ("stratum", "place"))
-    ends = [_values(number, place, np.where(labels.known, labels.label, missing), count, cutoffs) for missing in (0, 1)]
-    named = [(name, k) for k in cutoffs for name in METRICS]
-    first = np.unique(number, return_index=True)[1]
-    names = [json.loads(name) for name in plan.table.column("ranking").take(pa.array(first)).to_pylist()]
-    columns = {**dict(zip(plan.notes["per"], zip(*names, strict=True), strict=True)),
+    positive = [np.where(labels.known, labels.label, missing) == 1 for missing in (0, 1)]
+    fewest, most = (Positives(number[own], place[own], count) for own in positive)
+    found = _first_items((fewest, most), cutoffs, predictions_of(plan))
+    if pool is not None:
+        found += _pooled((fewest, most), pool, cutoffs, found)
+    confidence = float(plan.parameters["confidence"])
+    means = _Means(int(plan.notes["rankings"]), confidence, (1 - confidence) / sum(one.bounds for one in found))
+    columns = {**pooled.ranking_names(plan),
                "items": np.bincount(number, minlength=count),
                "labelled": np.bincount(number[labels.known], minlength=count)}  # fmt: skip
-    for m, (name, k) in enumerate(named):
-        columns |= {f"{name}_{k}_lower": ends[0][m], f"{name}_{k}_upper": ends[1][m]}
-    delta = (1 - confidence) / (2 * len(named))
     rows = []
-    for m, (name, k) in enumerate(named):
-        scale = float(discounts(k).sum()) if name == "dcg_at" else 1.0
-        low, high = ends[0][m] / scale, ends[1][m] / scale
-        own = {"lower": scale * lower_bound(low, float(total), delta),
-               "upper": scale * (1 - lower_bound(1 - high, float(total), delta))}  # fmt: skip
-        whole = bool(labels.known.all())
-        mean, half = float(ends[0][m].mean()), math.nan
-        if count > 1:
-            half = NormalDist().inv_cdf(0.5 + confidence / 2) * float(ends[0][m].std(ddof=1)) / math.sqrt(count)
-            half *= math.sqrt(1 - count / total)
-        normal = {"normal_lower": max(mean - half, 0.0), "normal_upper": min(mean + half, scale)}
-        known = {"estimate": mean, **({} if math.isnan(half) else normal)}
-        known = known if whole else {}
-        coverage = "exact" if whole and count == total else "simultaneous"
-        if coverage == "exact":
-            own = {"lower": mean, "upper": mean}
-        rows.append({"metric": f"mean_{name}", "argument": str(k), **own, **known, "coverage": coverage,
-                     "rankings": total})  # fmt: skip
+    for one in found:
+        columns |= {f"{one.name}_{one.cutoff}_lower": one.low, f"{one.name}_{one.cutoff}_upper": one.high}
+        scale = float(discounts(one.cutoff).sum()) if one.name == "dcg_at" else 1.0
+        own = means.bounds(replace(one, low=one.low / scale, high=one.high / scale))
+        own |= {"coverage": "conditional"} if one.name in pooled.METRICS else {}
+        rows.append({"metric": f"mean_{one.name}", "argument": str(one.cutoff), "rankings": means.total,
+                     **{key: value if isinstance(value, str) else scale * value for key, value in own.items()},
+                     })  # fmt: skip
     return Sampled(pa.table(columns), pa.Table.from_pylist(rows, schema=_SCHEMA))
 
 
+# A judge predicts none of these three. Bounds hold with any predictions, and those of a similar metric narrow them.
+_SIMILAR = {"recall_at": "precision_at", "average_precision_at": "precision_at", "ndcg_at": "dcg_at"}
 _SCHEMA = pa.schema(
     [("metric", pa.string()), ("argument", pa.string()), ("lower", pa.float64()), ("estimate", pa.float64()),
      ("upper", pa.float64()), ("coverage", pa.string()), ("rankings", pa.int64()), ("normal_lower", pa.float64()),
-     ("normal_upper", pa.float64())]
+     ("normal_upper", pa.float64()), ("width_without_judge", pa.float64())]
 )  # fmt: skip
 
 
-def _values(
-    number: AnyArray, place: AnyArray, label: AnyArray, count: int, cutoffs: Sequence[int]
-) -> list[FloatArray]:  # fmt: skip
+@dataclass(frozen=True)
+class _Prediction:
+    """What is predicted of one metric: of the rankings that were drawn, and the sum, least and greatest of all."""
+
+    drawn: FloatArray
+    sum: float
+    least: float
+    greatest: float
+
+    @staticmethod
+    def of(known: Predictions, metric: int) -> _Prediction:
+        drawn = np.ascontiguousarray(known.drawn[:, metric])
+        return _Prediction(drawn, *(float(one[metric]) for one in (known.sums, known.least, known.greatest)))
+
+    def sides(self, total: int) -> tuple[Predicted, Predicted]:
+        """As the bounds from below and from above take it."""
+        return (self.drawn, self.sum, self.greatest), (1 - self.drawn, total - self.sum, 1 - self.least)
+
+
+@dataclass(frozen=True)
+class _Metric:
+    """A metric at a cutoff, of each ranking that was drawn.
+
+    Attributes:
+        low, high: What it lies between; they differ where labels are missing, or positives unknown.
+        bounds: How many bounds its mean has: 2, or 1 where nothing bounds it from below but 0.
+    """
+
+    name: str
+    cutoff: int
+    low: FloatArray
+    high: FloatArray
+    judge: _Prediction | None
+    bounds: int = 2
+
+
+def _first_items(of: tuple[Positives, Positives], cutoffs: Sequence[int], known: Predictions | None) -> list[_Metric]:
+    """The metrics that the first items decide, cutoff by cutoff."""
+    named = [(name, k) for k in cutoffs for name in METRICS]
+    values = zip(named, _values(of[0], cutoffs), _values(of[1], cutoffs), strict=True)
+    return [_Metric(*name, low, high, None if known is None else _Prediction.of(known, m))
+            for m, (name, low, high) in enumerate(values)]  # fmt: skip
+
+
+def _pooled(
+    of: tuple[Positives, Positives], pool: Pool, cutoffs: Sequence[int], others: Sequence[_Metric]
+) -> list[_Metric]:
+    """The metrics that divide by all positives, cutoff by cutoff."""
+    named = [(name, k) for k in cutoffs for name in pooled.METRICS]
+    judges = {(one.name, one.cutoff): one.judge for one in others}
+    values = zip(named, *pooled.pooled_values(of, pool, cutoffs), strict=True)
+    return [_Metric(*name, low, high, judges[_SIMILAR[name[0]], name[1]], 2 if pool.complete else 1)
+            for name, low, high in values]  # fmt: skip
+
+
+@dataclass(frozen=True)
+class _Means:
+    """Bounds on means, all of them together.
+
+    Attributes:
+        total: Rankings that the means are over.
+        delta: Probability that one bound may miss: its share of what `confidence` leaves.
+    """
+
+    total: int
+    confidence: float
+    delta: float
+
+    def bounds(self, of: _Metric) -> dict[str, Any]:
+        """Bounds, estimate and normal interval of the mean of a metric in [0, 1]."""
+        whole = bool(np.all(of.low == of.high))
+        if whole and of.low.size == self.total:
+            mean = float(of.low.mean())
+            return {"lower": mean, "estimate": mean, "upper": mean, "normal_lower": mean, "normal_upper": mean,
+                    "coverage": "exact"}  # fmt: skip
+        below, above = self._bounds(of)
+        found: dict[str, Any] = {"lower": below, "upper": above, "coverage": "simultaneous"}
+        if of.judge is not None:
+            without = self._bounds(replace(of, judge=None))
+            found["width_without_judge"] = without[1] - without[0]
+        return {**found, **self._normal(of.low, of.judge, (below, above))} if whole else found
+
+    def _bounds(self, of: _Metric) -> tuple[float, float]:
+        judge = (NO_JUDGE, NO_JUDGE) if of.judge is None else of.judge.sides(self.total)
+        below = lower_bound(of.low, self.total, self.delta, judge[0]) if of.bounds == 2 else 0.0
+        return below, 1 - lower_bound(1 - of.high, self.total, self.delta, judge[1])
+
+    def _normal(self, values: FloatArray, judge: _Prediction | None, bounds: tuple[float, float]) -> dict[str, float]:
+        """The estimate within its bounds, and the normal interval around it where more than one ranking was drawn."""
+        mean, left, count = float(values.mean()), values, values.size
+        if judge is not None and float(np.ptp(judge.drawn)) > 0:
+            off = judge.drawn - judge.drawn.mean()
+            share = min(max(float(off @ values) / float(off @ off), 0.0), 1.0)
+            mean -= share * (float(judge.drawn.mean()) - judge.sum / self.total)
+            left = values - share * off
+        mean = min(max(mean, bounds[0]), bounds[1])
+        if count == 1:
+            return {"estimate": mean}
+        half = NormalDist().inv_cdf(0.5 + self.confidence / 2) * float(left.std(ddof=1)) / math.sqrt(count)
+        half *= math.sqrt(1 - count / self.total)
+        return {"estimate": mean, "normal_lower": max(mean - half, 0.0), "normal_upper": min(mean + half, 1.0)}
+
+
+def _values(of: Positives, cutoffs: Sequence[int]) -> list[FloatArray]:
     """Every metric of each ranking that was drawn, cutoff by cutoff."""
-    table, values = discounts(max(cutoffs)), []
+    values, first = [], np.full(of.count, np.inf)
+    np.minimum.at(first, of.number, of.place)
     for k in cutoffs:
-        positive = (label == 1) & (place <= k)
-        found = np.bincount(number[positive], minlength=count).astype(np.float64)
-        first = np.full(count, np.inf)
-        np.minimum.at(first, number[positive], place[positive])
-        gain = np.zeros(count)
-        np.add.at(gain, number[positive], table[place[positive] - 1])
-        values += [found / k, (found > 0).astype(np.float64), 1.0 / first, gain]
+        found = of.found(k)
+        values += [found / k, (found > 0).astype(np.float64), np.where(first <= k, 1.0 / first, 0.0), of.gains(k)]
     return values

@@ -32,6 +32,7 @@ class DrawnRankings:
 
     Attributes:
         total: Rankings that the list holds.
+        chosen (uint64 array): What tells those apart that were drawn, in the order of the draw; see `Batch.low`.
         names: Of each that was drawn, in the order of the draw: values of the columns that name it, as a JSON list.
         number (int64 array): Of each item to label: which of the rankings it is in.
         place (int64 array): Its place there, from 1.
@@ -39,6 +40,7 @@ class DrawnRankings:
     """
 
     total: int
+    chosen: UInt64Array = field(repr=False)
     names: list[str]
     number: Int64Array = field(repr=False)
     place: Int64Array = field(repr=False)
@@ -95,7 +97,7 @@ def draw_rankings(
     names = [""] * count
     for text, at in zip(texts, number[order][np.searchsorted(position[order], first)].tolist(), strict=True):
         names[at] = text
-    return DrawnRankings(int(known.size), names, number[order], place[order], position[order])
+    return DrawnRankings(int(known.size), chosen, names, number[order], place[order], position[order])
 
 
 def _numbers(rows: ManyRows, unit: Unit) -> UInt64Array:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from typing import TypeVar
 
 import pyarrow as pa
 
@@ -12,7 +13,7 @@ from streameval.errors import InputError
 from streameval.progress import Progress
 from streameval.queries.adjacent import ApartError, adjacent
 from streameval.queries.batches import Batch, ManyRows
-from streameval.queries.measured import Gathered, Measure, gathered
+from streameval.queries.measured import Gathered, Measure, Measured, gathered
 from streameval.queries.never_returned import never_returned
 from streameval.queries.options import PerRanking
 from streameval.queries.scattered import Room, scattered
@@ -23,6 +24,7 @@ from streameval.stores.temporary import temporary_folder
 
 _BASE_MEMORY = 0.35  # of --memory: decoded units, and metrics on their way to the disk
 _SPILL = 0.65  # of the rest: rows that wait to be measured
+R = TypeVar("R")
 Sink = Callable[[pa.Table], None]
 # begins to take tables of rankings, from the first on, whatever it was given before
 Opened = Callable[[pa.Schema], Sink]
@@ -50,39 +52,61 @@ Elsewhere = Callable[[ManyRows, Sequence[Batch], Progress], Iterator[tuple[Gathe
 
 
 def evaluate_rankings(
-    ranking: Ranking, label: str, options: PerRanking, opened: Opened, progress: Progress,
+    ranking: Ranking, label: str, options: PerRanking, opened: Opened | None, progress: Progress,
     elsewhere: Elsewhere | None = None,
 ) -> Found:  # fmt: skip
-    """Evaluate them, here or elsewhere; `opened` is what takes their rows. Errors as in `streameval.exact`."""
+    """Evaluate them, here or elsewhere; `opened` is what takes their rows, if any. Errors as in `streameval.exact`."""
     rows = ManyRows.of(ranking, label, options)
     if not rows.n_items and options.positives is None:
         raise InputError("the ranking has no rows")
-    threads = ranking.options.threads or os.cpu_count() or 1
-    memory = ranking.options.memory * 1e9 * (1 - _BASE_MEMORY)
     beside: list[Batch] = []
     if options.positives is not None:
         rows, beside = never_returned(rows)
-    measure = Measure(rows)
+    measure = Measure(rows, keeps_rows=opened is not None)
+    schema = measure.schema  # refused where names are taken
+
+    def sink() -> Sink | None:
+        return None if opened is None else opened(schema)
+
     if elsewhere is not None:
         parts = elsewhere(rows, beside, progress)
-        found = _collected(rows, parts, opened(measure.schema), "parted by ranking on workers")
+        found = _collected(rows, parts, sink(), "parted by ranking on workers")
         ranking.rows.check_unchanged()
         return found
+
+    def collect(parts: Iterator[Measured]) -> Found:
+        return _collected(rows, gathered(parts), sink(), "")
+
+    found, how = streamed(ranking, rows, beside, measure, collect, progress)
+    ranking.rows.check_unchanged()
+    return replace(found, how=how)
+
+
+def streamed(
+    ranking: Ranking, rows: ManyRows, beside: Sequence[Batch], measure: Measure,
+    collect: Callable[[Iterator[Measured]], R], progress: Progress,
+) -> tuple[R, str]:  # fmt: skip
+    """Measure rankings here: in one stream if that can be, else parted.
+
+    Args:
+        collect: Takes what is measured; from the first ranking on again, where rows of one turn out to be apart.
+
+    Returns:
+        tuple: What `collect` made of it, and how the rows were read.
+    """
+    threads = ranking.options.threads or os.cpu_count() or 1
+    memory = ranking.options.memory * 1e9 * (1 - _BASE_MEMORY)
     told = _Told(rows.n_items, progress)
     if not beside:
         try:
-            parts = gathered(adjacent(rows, measure, threads, memory, told.rows))
-            return _collected(rows, parts, opened(measure.schema), "one pass, rankings stored together")
+            parts = adjacent(rows, measure, threads, memory, told.rows)
+            return collect(parts), "one pass, rankings stored together"
         except ApartError:
             told = _Told(2 * rows.n_items, progress)
     with temporary_folder("streameval-work") as folder, ScratchFile(folder / "rows") as file:
         room = Room.of(Spill(file, _SPILL * memory), threads, (1 - _SPILL) * memory)
-        parts = gathered(scattered(rows, beside, measure, room, told.rows))
-        found = _collected(rows, parts, opened(measure.schema), "parted by ranking")
-        if not file.is_empty:
-            found = replace(found, how="parted by ranking through a scratch file")
-    ranking.rows.check_unchanged()
-    return found
+        found = collect(scattered(rows, beside, measure, room, told.rows))
+        return found, "parted by ranking" + ("" if file.is_empty else " through a scratch file")
 
 
 class _Told:
@@ -96,11 +120,12 @@ class _Told:
         self._progress(self._done, self._total)
 
 
-def _collected(rows: ManyRows, parts: Iterator[tuple[Gathered, pa.Table]], sink: Sink, how: str) -> Found:
+def _collected(rows: ManyRows, parts: Iterator[tuple[Gathered, pa.Table]], sink: Sink | None, how: str) -> Found:
     total = None
     for part, table in parts:
         total = part if total is None else total.plus(part)
-        sink(table)
+        if sink is not None:
+            sink(table)
     if total is None:
         raise InputError("there is no ranking")
     return Found(rows, total.sums, how, total.returned, total.lowest)

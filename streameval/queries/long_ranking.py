@@ -10,10 +10,10 @@ import numpy as np
 from streameval.counting.parted_words import KeyRanges
 from streameval.errors import InputError
 from streameval.kernels.parting import NEVER
-from streameval.kernels.ranking_metrics import AT_CUTOFF, GRADES, STATE, WHOLE, add_items, add_tied, finish
+from streameval.kernels.ranking_metrics import GRADES
 from streameval.kernels.segments import sort_segment
 from streameval.queries.batches import Batch, ManyRows
-from streameval.queries.measured import Measure, Measured
+from streameval.queries.measured import Measure, Measured, Range
 from streameval.stores.scratch import Spill
 from streameval.typing import Int64Array, UInt8Array, UInt64Array
 
@@ -38,17 +38,8 @@ def measure_long(
         returned = batch.labels < NEVER
         negatives += int(np.sum(batch.labels[returned] == 0))
         size += int(returned.sum())
-    out, state = np.zeros((1, WHOLE + AT_CUTOFF * measure.cuts.size + 1, 3)), np.zeros(STATE)
-    relevant = int(counts[1:].sum())
-    length = _Length(spill, most_rows)
-    for keys, labels, histogram in length.ranges(_items(pieces)):
-        if histogram is not None:
-            add_tied(histogram, relevant, state, measure.cuts, measure.tables, out[0])
-        else:
-            add_items(keys, labels, relevant, state, measure.cuts, measure.tables, out[0])
-    finish(counts, negatives, state, measure.cuts, measure.tables, out[0])
-    found = size - negatives
-    return measure.measured(np.array([[size, found, relevant - found]]), out, names or [])
+    ranges = _Length(spill, most_rows).ranges(_items(pieces))
+    return measure.long(ranges, counts, (size, size - negatives), names or [])
 
 
 def _items(pieces: Callable[[], Iterator[Batch]]) -> Callable[[], Iterator[tuple[UInt64Array, UInt8Array]]]:
@@ -61,8 +52,6 @@ def _items(pieces: Callable[[], Iterator[Batch]]) -> Callable[[], Iterator[tuple
 
 
 Items = Callable[[], Iterable[tuple[UInt64Array, UInt8Array]]]
-# sorted items; or the grades of items that all have one score
-Range = tuple[UInt64Array, UInt8Array, Int64Array | None]
 
 
 @dataclass(frozen=True)

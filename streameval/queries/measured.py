@@ -26,6 +26,8 @@ AT_CUTOFF = ("average_precision_at", "precision_at", "recall_at", "reciprocal_ra
 SIDES = ("worst", "expected", "best")
 _DISCOUNTS = 1 << 16
 LOWEST = 20
+# of a long ranking: sorted items; or the grades of items that all have one score
+Range = tuple[UInt64Array, UInt8Array, Int64Array | None]
 
 
 def metric_names(cuts: Sequence[int]) -> list[tuple[str, str]]:
@@ -79,7 +81,8 @@ class Measured:
         facts (int64 array, shape (rankings, 3)): Items, positives among them, positives never returned.
         values (float64 array, shape (rankings, metrics + 1, 3)): NaN where a metric is undefined; see
             `kernels.segments.measure`.
-        table: A row for each ranking; see `Measure.schema`.
+        table: A row for each ranking, where they are kept; see `Measure.schema`.
+        lowest: See `Gathered`.
         returned: Rows of the table of positives that were left out; see `never_returned.left_out`.
     """
 
@@ -87,6 +90,7 @@ class Measured:
     values: FloatArray = field(repr=False)
     sums: Sums = field(repr=False)
     table: pa.Table = field(repr=False)
+    lowest: pa.Table | None = field(default=None, repr=False)
     returned: int = 0
 
 
@@ -107,11 +111,7 @@ class Gathered:
     @staticmethod
     def of(part: Measured) -> Gathered:
         """Of rankings that were measured together."""
-        value, candidates = part.values[:, one.AP, EXPECTED], np.flatnonzero(part.facts[:, 1:].sum(axis=1))
-        if candidates.size > LOWEST:
-            most = np.partition(value[candidates], LOWEST)[LOWEST]
-            candidates = candidates[value[candidates] <= most]
-        return Gathered(part.sums, _first(part.table.take(pa.array(candidates))), part.returned)
+        return Gathered(part.sums, part.table.slice(0, 0) if part.lowest is None else part.lowest, part.returned)
 
     def plus(self, other: Gathered) -> Gathered:
         """Of these rankings and others."""
@@ -120,9 +120,17 @@ class Gathered:
 
 
 def _first(rankings: pa.Table) -> pa.Table:
-    value = rankings.column("average_precision").to_numpy()
     size = rankings.column("positives").to_numpy() + rankings.column("misses").to_numpy()
-    return rankings.take(pa.array(np.lexsort((-size, value))[:LOWEST]))
+    return rankings.take(pa.array(_lowest(rankings.column("average_precision").to_numpy(), size)))
+
+
+def _lowest(value: FloatArray, size: Int64Array) -> Int64Array:
+    """Up to `LOWEST` rankings; see `Gathered`."""
+    candidates = np.flatnonzero(size)
+    if candidates.size > LOWEST:
+        most = np.partition(value[candidates], LOWEST)[LOWEST]
+        candidates = candidates[value[candidates] <= most]
+    return np.asarray(candidates[np.lexsort((-size[candidates], value[candidates]))[:LOWEST]])
 
 
 def gathered(parts: Iterator[Measured]) -> Iterator[tuple[Gathered, pa.Table]]:
@@ -131,10 +139,10 @@ def gathered(parts: Iterator[Measured]) -> Iterator[tuple[Gathered, pa.Table]]:
 
 
 class Measure:
-    """Measures rankings, from any thread."""
+    """Measures rankings, from any thread; the rows of rankings are kept, or their sums alone."""
 
-    def __init__(self, rows: ManyRows) -> None:
-        self._rows, options = rows, rows.options
+    def __init__(self, rows: ManyRows, keeps_rows: bool = True) -> None:
+        self._rows, self._keeps_rows, options = rows, keeps_rows, rows.options
         self.cuts = np.array(options.cutoffs, np.int64)
         grade = np.arange(one.GRADES, dtype=np.float64)
         self.gain = grade if options.gain == "linear" else 2.0**grade - 1.0
@@ -144,7 +152,7 @@ class Measure:
         """Gain of each grade, and discounts of the first ranks."""
         return self.gain, discounts(_DISCOUNTS)
 
-    @property
+    @cached_property
     def schema(self) -> pa.Schema:
         """Schema of rankings.parquet."""
         counts = [(name, pa.int64()) for name in ("items", "positives", "misses")]
@@ -166,17 +174,42 @@ class Measure:
         return self.measured(facts, values, rankings.names)
 
     def measured(self, facts: Int64Array, values: FloatArray, names: list[pa.Array]) -> Measured:
-        """Make a table of what the kernels found."""
+        """Make tables and sums of what the kernels found."""
         if self._rows.options.ties == "scikit-learn":
             values[:, one.AP] = values[:, one.GROUPED, EXPECTED, None]
             averaged = [one.AUC, one.NDCG, *range(one.WHOLE + one.NDCG_AT, values.shape[1] - 1, one.AT_CUTOFF)]
             values[:, averaged] = values[:, averaged, EXPECTED, None]
-        columns = np.ascontiguousarray(values.reshape(facts.shape[0], -1).T)[: -len(SIDES)]
+        at = _lowest(values[:, one.AP, EXPECTED], facts[:, 1] + facts[:, 2])
+        lowest = self._table(facts[at], values[at], [name.take(pa.array(at)) for name in names])
+        table = self._table(facts, values, names) if self._keeps_rows else self.schema.empty_table()
+        return Measured(facts, values, Sums.of(facts, values), table, lowest)
+
+    def _table(self, facts: Int64Array, values: FloatArray, names: list[pa.Array]) -> pa.Table:
+        own = np.ascontiguousarray(np.moveaxis(values[:, :-1], 0, -1))  # a row for each metric and side
+        columns = own.reshape(own.shape[0] * len(SIDES), facts.shape[0])
         lacking = bool(((facts[:, 1] + facts[:, 2] == 0) | (facts[:, 0] == facts[:, 1])).any())
         arrays = [pa.array(column, mask=np.isnan(column) if lacking else None) for column in columns]
         counts = [pa.array(column) for column in np.ascontiguousarray(facts.T)]
-        table = pa.Table.from_arrays([*names, *counts, *arrays], schema=self.schema)
-        return Measured(facts, values, Sums.of(facts, values), table)
+        return pa.Table.from_arrays([*names, *counts, *arrays], schema=self.schema)
+
+    def long(
+        self, ranges: Iterator[Range], counts: Int64Array, sizes: tuple[int, int], names: list[pa.Array]
+    ) -> Measured:
+        """Measure one ranking that comes in ranges, the best first.
+
+        Args:
+            counts: Items of each grade, those that were never returned included.
+            sizes: Items returned, and positives among them.
+        """
+        out, state = np.zeros((1, one.WHOLE + one.AT_CUTOFF * self.cuts.size + 1, 3)), np.zeros(one.STATE)
+        relevant, (size, found) = int(counts[1:].sum()), sizes
+        for keys, labels, histogram in ranges:
+            if histogram is not None:
+                one.add_tied(histogram, relevant, state, self.cuts, self.tables, out[0])
+            else:
+                one.add_items(keys, labels, relevant, state, self.cuts, self.tables, out[0])
+        one.finish(counts, size - found, state, self.cuts, self.tables, out[0])
+        return self.measured(np.array([[size, found, relevant - found]]), out, names)
 
     def _refuse_repeated(self, rankings: Rankings) -> None:
         many, rows, first = repeated(rankings.items.copy(), rankings.starts)

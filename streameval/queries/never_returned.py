@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Collection, Iterable
 from dataclasses import replace
 
 import numpy as np
@@ -19,7 +20,8 @@ from streameval.rows.units import Unit
 from streameval.text import number_of
 from streameval.typing import BoolArray, Int32Array, UInt64Array
 
-_PLACE = "the table of positives"
+PLACE = "the table of positives"
+GRADED = "give every row of the table a grade, or leave the row out"
 _ODD = np.uint64(0x9E3779B97F4A7C15)
 
 
@@ -37,18 +39,28 @@ def never_returned(rows: ManyRows) -> tuple[ManyRows, list[Batch]]:
     known = opened.columns()
     for name in options.per:
         if name not in known:
-            raise InputError(f"{_PLACE} has no column '{name}'", did_you_mean(name, known))
+            raise InputError(f"{PLACE} has no column '{name}'", did_you_mean(name, known))
+    refuse_unexplained(known, [*options.per, options.item], rows.rows.label)
     kinds = list(rows.names)
     if options.item in known and rows.item is not None:
         kinds.append(pa.field(str(options.item), rows.item))
     for one in kinds:
-        _refuse_other_type(opened, one)
+        refuse_other_type(opened, one)
     graded = rows.rows.label in known
     found = [_read(rows, unit, kinds, graded) for unit in opened.rows.units(options.per[0])]
     return replace(rows, ungraded=not graded and any(one.rows for one in found)), found
 
 
-def _refuse_other_type(opened: Ranking, wanted: pa.Field) -> None:
+def refuse_unexplained(there: Iterable[str], names: Collection[str | None], label: str) -> None:
+    """Refuse a column that no option names: it may hold grades, and rows of grade 0 would count as positives."""
+    if strange := [name for name in there if name not in names and name != label]:
+        raise InputError(
+            f"{PLACE} has a column '{strange[0]}' that nothing explains",
+            f"name the column of items with --item, call that of grades '{label}', and leave all others out",
+        )
+
+
+def refuse_other_type(opened: Ranking, wanted: pa.Field) -> None:
     """Refuse a column whose values would be compared with those of another type."""
     for place, kind in opened.rows.types(wanted.name):
         own = plain_type(kind)
@@ -57,15 +69,20 @@ def _refuse_other_type(opened: Ranking, wanted: pa.Field) -> None:
                              "write both with one type")  # fmt: skip
 
 
-def _read(rows: ManyRows, unit: Unit, kinds: list[pa.Field], graded: bool) -> Batch:
+def read_names(unit: Unit, kinds: list[pa.Field]) -> pa.Table:
+    """Decode columns of names, as they are typed in the list."""
     table = unit.read([one.name for one in kinds])
     try:
-        table = pa.table([table.column(one.name).cast(one.type) for one in kinds], schema=pa.schema(kinds))
+        return pa.table([table.column(one.name).cast(one.type) for one in kinds], schema=pa.schema(kinds))
     except pa.ArrowException as error:
         raise InputError(f"{unit.place}: {' '.join(str(error).split())}") from None
+
+
+def _read(rows: ManyRows, unit: Unit, kinds: list[pa.Field], graded: bool) -> Batch:
+    table = read_names(unit, kinds)
     low, high = rows.identities(table.select(rows.names.names), unit.place)
     label, items = rows.rows.label, NOTHING
-    grade = grades(unit.read([label]).column(0), label, unit.place) if graded else np.ones(unit.rows, np.uint8)
+    grade = grades(unit.read([label]).column(0), label, unit.place, GRADED) if graded else np.ones(unit.rows, np.uint8)
     named = len(kinds) > len(rows.names)
     if named:
         item = table.select([str(rows.options.item)])

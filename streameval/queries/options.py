@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -45,6 +45,7 @@ class PerRanking:
             object.__setattr__(self, name, listed(getattr(self, name)))
         if len(set(self.per)) < len(self.per):
             raise InputError(f"per names a column twice: {', '.join(self.per)}", "name each once")
+        refuse_ambiguous_item(self.item, self.per)
         if self.ties == "trec_eval" and self.item is None:
             raise InputError("trec_eval orders tied items by their names", "name their column with --item COL")
         _ = self.cutoffs
@@ -55,6 +56,14 @@ class PerRanking:
         return cutoffs_of(self.at)
 
 
+def refuse_ambiguous_item(item: str | None, per: Collection[str]) -> None:
+    """Refuse one column as the name of the ranking and of the item."""
+    if item in per:
+        raise InputError(
+            f"'{item}' names the ranking, and cannot name the item", "name the column of items with --item"
+        )
+
+
 def listed(given: Any) -> tuple[str, ...]:
     """Read names or numbers: a list of them, one, or a text in which commas separate them."""
     several = given if isinstance(given, Iterable) and not isinstance(given, str) else str(given).split(",")
@@ -62,19 +71,19 @@ def listed(given: Any) -> tuple[str, ...]:
     return tuple(one for one in texts if one)
 
 
-def cutoffs_of(at: tuple[str, ...]) -> tuple[int, ...]:
-    """Read cutoffs; an `InputError` where one is no whole number, or below 1."""
+def cutoffs_of(at: tuple[str, ...], name: str = "at") -> tuple[int, ...]:
+    """Read cutoffs that were given as `name`; an `InputError` where one is no whole number, or below 1."""
     found = set()
     for one in at:
         if not one.isdecimal():
-            raise InputError(f"at is {one!r}, no whole number from 1", "such as --at 1,10,100")
+            raise InputError(f"{name} is {one!r}, no whole number from 1", f"such as --{name} 1,10,100")
         if int(one) < 1:
-            raise InputError(f"at is {one}, below 1", "the first item is at 1")
+            raise InputError(f"{name} is {one}, below 1", "the first item is at 1")
         if int(one) > 10**9:
-            raise InputError(f"at is {one}, above 1,000,000,000")
+            raise InputError(f"{name} is {one}, above 1,000,000,000")
         found.add(int(one))
     if not found:
-        raise InputError("at names no cutoff", "such as --at 1,10,100")
+        raise InputError(f"{name} names no cutoff", f"such as --{name} 1,10,100")
     if len(found) > _MOST_CUTOFFS:
-        raise InputError(f"at names {len(found)} cutoffs", f"give {_MOST_CUTOFFS} at most")
+        raise InputError(f"{name} names {len(found)} cutoffs", f"give {_MOST_CUTOFFS} at most")
     return tuple(sorted(found))

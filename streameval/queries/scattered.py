@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from streameval.counting.labelled_rows import in_order
+from streameval.counting.labelled_rows import in_order, own_room
 from streameval.kernels.draw import mix64
 from streameval.kernels.parting import gather, parts_of, place_rows, put
 from streameval.queries.batches import ARRAYS, NOTHING, Batch, ManyRows
@@ -53,7 +53,8 @@ class Parts:
 
     def add(self, batch: Batch) -> int:
         """Part some rows, from any thread; returns how many."""
-        edges, place = np.zeros((1 << self.bits) + 1, np.int64), np.empty(batch.rows, np.int32)
+        edges, place = np.zeros((1 << self.bits) + 1, np.int64), own_room(batch.rows, "places").view(np.int32)
+        place = place[: batch.rows]
         parts_of(batch.low.astype(np.uint64, copy=False), self.salt, place, edges)
         columns: dict[str, tuple[int, np.dtype[Any]]] = {}
         for name in ARRAYS:

@@ -39,6 +39,7 @@ from streameval.remote.worker import (
 from streameval.rows.row_groups import RowGroup
 from streameval.typing import Int64Array, UInt64Array
 
+_MOST_BLOCKS = 512  # to a job
 _MOST_CELLS, _MOST_BINS = 16, 8  # to a row: rows that are added up cost more than their columns, unless these are empty
 _SLICE = 1 << 18  # bins that are made rows of at once
 _SIGN = np.uint64(1 << 63)  # makes unsigned keys signed ones of the same order
@@ -71,16 +72,20 @@ class RemoteScans:
             a, b = np.searchsorted(ends, [begin, min(n_items, last * BLOCK) - 1], side="right")
             shares.append((first, last, files[a : b + 1]))
         job = Summing(self._without_units, cutoffs, BLOCK)
-        result = self.run_job(JobRequest(serialize(job, shares), len(shares), ("at", "part"), kind="binary"))
-        at = result.column(0).to_numpy()
-        lost = OutsideError(f"{count:,} blocks were asked for, and others came back", "run it again")
-        for block, row in enumerate(np.argsort(at, kind="stable").tolist()):
-            if at[row] != block:
+        together = max(1, _MOST_BLOCKS * len(shares) // count)  # a block comes back with its labels
+        for one in range(0, len(shares), together):
+            asked = shares[one : one + together]
+            first, last = asked[0][0], asked[-1][1]
+            result = self.run_job(JobRequest(serialize(job, asked), len(asked), ("at", "part"), kind="binary"))
+            at = result.column(0).to_numpy()
+            lost = OutsideError(f"{last - first:,} blocks were asked for, and others came back", "run it again")
+            for block, row in enumerate(np.argsort(at, kind="stable").tolist(), first):
+                if at[row] != block:
+                    raise lost
+                yield unpacked(result.column(1)[row].as_buffer())
+            if at.size != last - first:
                 raise lost
-            yield unpacked(result.column(1)[row].as_buffer())
-        if at.size != count:
-            raise lost
-        progress(n_items, n_items)
+            progress(min(n_items, last * BLOCK), n_items)
 
     def span(self) -> tuple[int, int]:
         """See `LabelledScans.span`."""

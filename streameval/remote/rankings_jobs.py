@@ -92,9 +92,9 @@ class Measuring:
     def reduced(self, at: int, rows: pa.ChunkedArray) -> pa.Table:
         """Measure all rows of the part."""
         batch = Batch.joined([_unpacked(row.as_buffer()) for row in rows])
-        measure = Measure(self.rows)
+        measure = Measure(self.rows, self.keeps_rows)
         parts = list(gathered(measured_part(batch, self.bits, self.rows, measure)))
-        table = pa.concat_tables([table for _, table in parts]) if self.keeps_rows else measure.schema.empty_table()
+        table = pa.concat_tables([table for _, table in parts])
         total = reduce(Gathered.plus, (part for part, _ in parts))
         return pa.table({"at": pa.array([at], pa.int64()), "found": pa.array([pickle.dumps((total, table))])})
 

@@ -23,7 +23,7 @@ _ABOUT = (
     "This is about these two lists of items; whether the models that made them would differ so on other items, it does "
     "not say."
 )
-_COLOURS = "#2f6db0", "#a2410f"
+COLOURS = "#2f6db0", "#a2410f"
 # metrics that the terminal shows, and the page before all of them
 SHOWN = ("precision_at", "precision_at_recall", "rank_at_recall", "average_precision", "roc_auc", "precision_at_score")
 
@@ -105,13 +105,13 @@ def save_comparison(found: Comparison, out: Path | None, plot: Path | None, exis
 
 def page(found: Comparison) -> str:
     """Draw the report of a comparison: what is established, both curves, and every difference. It has no scripts."""
-    names, still = _names(found), picture(spec(figure(found)), "svg").decode()
-    title = f"{names[0]} and {names[1]} compared"
+    both, still = names(found.a.name, found.b.name), picture(spec(figure(found)), "svg").decode()
+    title = f"{both[0]} and {both[1]} compared"
     rows = [(_metric(row), [row["metric"] in SHOWN, *_cells(found, row)]) for row in found.differences.to_pylist()]
     head = ("metric", "a", "b", "a − b at least", "at most", "higher")
     main, every = ([[name, *cells] for name, (shown, *cells) in rows if shown or whole] for whole in (False, True))
     about = "Share of positives among the first k items."
-    label = html.escape(f"Chart: precision by rank of {names[0]} and {names[1]}. {about}")
+    label = html.escape(f"Chart: precision by rank of {both[0]} and {both[1]}. {about}")
     command = f"streameval report {shlex.join([found.a.name, found.b.name])} --out curves.html"
     return frame(f"streameval: {title}", [
         f"<main><h1>{_text(title)}</h1>",
@@ -133,15 +133,14 @@ def sides(found: Comparison) -> list[str]:
     ]
 
 
-def _names(found: Comparison) -> list[str]:
-    """The studies' names, or their folders where these are named alike."""
-    folders = [found.a.name, found.b.name]
-    names = [Path(folder).name or folder for folder in folders]
-    return [printable(one) for one in (names if names[0] != names[1] else folders)]
+def names(*folders: str) -> list[str]:
+    """The names of two studies, or their folders where these are named alike."""
+    short = [Path(folder).name or folder for folder in folders]
+    return [printable(one) for one in (short if short[0] != short[1] else folders)]
 
 
 def _labels(found: Comparison) -> dict[str, str]:
-    return {side: f"{side}: {name}" for side, name in zip("ab", _names(found), strict=True)}
+    return {side: f"{side}: {name}" for side, name in zip("ab", names(found.a.name, found.b.name), strict=True)}
 
 
 def _text(value: str) -> str:
@@ -154,8 +153,8 @@ def _metric(row: dict[str, Any]) -> str:
 
 
 def _cells(found: Comparison, row: dict[str, Any]) -> list[str]:
-    names = _labels(found)
-    return [*(difference_number(row[key], "–") for key in ("a", "b", "lower", "upper")), names.get(row["higher"], "–")]
+    labels = _labels(found)
+    return [*(difference_number(row[key], "–") for key in ("a", "b", "lower", "upper")), labels.get(row["higher"], "–")]
 
 
 def difference_number(value: float | None, nothing: str) -> str:
@@ -169,16 +168,16 @@ def figure(found: Comparison) -> Spec:
     """Draw both curves with their bands, and the band of their difference below."""
     ranks = found.curves.column("rank").to_numpy()
     wanted = np.unique(np.rint(np.geomspace(1, ranks[-1], _POINTS)).astype(np.int64))
-    names = _labels(found)
+    labels = _labels(found)
     rows = found.curves.take(np.unique(np.searchsorted(ranks, wanted))).to_pylist()
     curves = [
         {"rank": row["rank"], "list": named, "low": round(row[f"precision_{name}_lower"], 5),
          "precision": _short(row[f"precision_{name}"]), "high": round(row[f"precision_{name}_upper"], 5)}
-        for row in rows for name, named in names.items()
+        for row in rows for name, named in labels.items()
     ]  # fmt: skip
     x = rank_axis(1, int(ranks[-1])).x()
     colour = {"field": "list", "type": "nominal", "title": None, "legend": {"orient": "top", "labelLimit": 300},
-              "scale": {"domain": list(names.values()), "range": list(_COLOURS)}}  # fmt: skip
+              "scale": {"domain": list(labels.values()), "range": list(COLOURS)}}  # fmt: skip
     band = {"x": x, "color": colour, "y": number("low", title="precision"), "y2": {"field": "high"}}
     line = {"x": x, "color": colour, "y": number("precision")}
     top = {"data": {"values": curves}, "width": 640, "height": 260,

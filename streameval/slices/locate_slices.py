@@ -24,6 +24,7 @@ from streameval.rankings.ranking import Ranking
 from streameval.rankings.spill import word_matrix
 from streameval.rows.units import Unit
 from streameval.slices.column import Slices
+from streameval.text import those_with
 from streameval.typing import Int64Array, UInt64Array
 
 
@@ -99,7 +100,8 @@ def _by_score(
     located = [locate(scan, cutoffs, limit_bytes, order.options.nan, progress)]
     if located[0].missing:
         raise InputError(
-            f"{located[0].missing:,} items have no {scan.score}", "to count slices or classes every item needs one"
+            f"{those_with(located[0].missing, 'item')} no {scan.score}",
+            "to count slices or classes every item needs one",
         )
     searched = [code for code, ranks in enumerate(wanted) if ranks.size]
     for code in searched:

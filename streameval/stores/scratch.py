@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from streameval.errors import outside_trouble
-from streameval.process.system import read_at, reserve
+from streameval.process.system import read_at, reserve, write_at
 from streameval.typing import UInt8Array
 
 
@@ -59,12 +59,11 @@ class ScratchFile:
 
     def append(self, content: memoryview) -> int:
         """Write bytes; returns where they begin."""
-        with self._lock, self._outside():
-            file, begin, rest = self._opened(), self._end, content.cast("B")
-            self._end += rest.nbytes
-            file.seek(begin)
-            while rest:
-                rest = rest[file.write(rest) :]
+        with self._lock:
+            file, begin = self._opened(), self._end
+            self._end += content.nbytes
+        with self._outside():
+            write_at(file.fileno(), content.cast("B"), begin)
         return begin
 
     def read(self, begin: int, size: int) -> bytes:

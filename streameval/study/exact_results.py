@@ -45,9 +45,9 @@ def evaluation_of(
 ) -> Evaluation:
     """Every result of a list; `description` says which it is, `label` is its column of labels."""
     margin = summed.unresolved.grouped if summed.unresolved else (0.0, 0.0)
-    places = Places(summed.totals, summed.read_groups)
+    places = Places(summed.totals, summed.read_groups, summed.kept)
     order = "known" if summed.unresolved is None else "binned" if summed.unresolved.wide else "pure bins"
-    rows = metrics(Counted(places, curve.envelope, curve.misses, summed.score_at, margin, order))
+    rows = metrics(Counted(places, curve.misses, summed.score_at, margin, order, summed.threads))
     table, totals = curve.table, summed.totals
     identity = _identity(description, label, rows, curve)
     summary: dict[str, Any] = {

@@ -25,6 +25,8 @@ from streameval.types import Plan
 
 _RESTORE = "restore it, or repeat the plan with its --seed"
 _DIFFERENCES = 4  # that a message names
+# keys of a plan's notes that a message names, and as what
+_NOTES = {"by": "by", "per": "per", "cutoffs": "cutoffs", "score": "score", "ascending": "ascending", "column": "judge"}
 _RANKS = {"rank": pa.int64()}
 _PLAN_KEYS = ("method", "parameters", "n_items", "seed", "ranking", "notes", "location")
 
@@ -149,6 +151,8 @@ def _flat(header: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
     for key, value in header.items():
         if isinstance(value, Mapping):
             flat |= _flat(value, f"{prefix}{key}.")
-        elif not prefix.startswith("notes") or key == "by":
+        elif not prefix.startswith("notes"):
             flat[prefix + key] = value
+        elif key in _NOTES:
+            flat[_NOTES[key]] = value
     return flat

@@ -18,7 +18,6 @@ from streameval.order.tie_hashes import key_hashes
 from streameval.queries.measured import metric_names
 from streameval.rows import Rows, open_rows
 from streameval.rows.options import RankingOptions
-from streameval.stores import atomic
 from streameval.study.rankings_files import RANKINGS, RankingsEvaluation, read_results
 from streameval.typing import FloatArray, Int64Array, UInt64Array
 
@@ -87,12 +86,6 @@ def compare_rankings(a: Path, b: Path, confidence: float) -> RankingsComparison:
     table = pa.Table.from_pylist(rows, schema=_DIFFERENCES)
     only = left.size - relevant[0].size, right.size - relevant[0].size
     return RankingsComparison(str(a), str(b), int(first.size), *only, unlike, confidence, table)
-
-
-def save_rankings(found: RankingsComparison, out: Path, existing: atomic.Existing) -> None:
-    """Write differences.parquet into a folder."""
-    facts = {name: getattr(found, name) for name in ("a", "b", "rankings", "only_a", "only_b", "unlike", "confidence")}
-    atomic.write_out({out / "differences.parquet": atomic.parquet(found.differences, facts)}, existing)
 
 
 _WITHOUT_ALL_POSITIVES = ("precision_at", "success_at", "reciprocal_rank")  # they depend on the items returned alone

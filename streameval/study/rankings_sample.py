@@ -27,7 +27,8 @@ class RankingsSample(Tabular):
     Attributes:
         metrics: Means over all rankings: `metric`, `argument`, `lower`, `estimate` (null while labels are missing),
             `upper`, `coverage`, `rankings` (how many the mean is over), and `normal_lower`, `normal_upper`: the normal
-            interval of that mean alone, which promises nothing where nearly all rankings are alike.
+            interval of that mean alone, which promises nothing where nearly all rankings are alike. Of a judge,
+            `width_without_judge`: how far apart the bounds would be.
         rankings: Those that were drawn, in the order of the draw: the columns that name it, `items`, `labelled`, and
             each metric between `…_lower` and `…_upper`, which differ where labels are missing.
         label_table: `rank` (stored row, from 1), `label`, `votes`, `positive_votes`.

@@ -137,8 +137,9 @@ def shown_to_people(plan: Plan, table: pa.Table, named: set[str]) -> tuple[list[
     """Columns of the items that are shown, and those that are not, because they give the answer away."""
     ours = {"rank", "stratum", "weight", "se_task"} | ({"score"} if plan.ranking.get("score") else set())
     items = [name for name in table.column_names if name not in ours]
-    judge = plan.notes.get("judge", {}).get("column")  # who sees what it says would be swayed by it
-    telling = (plan.ranking.get("score"), judge)
+    # who sees what a judge says would be swayed by it
+    judges = [plan.notes.get(note, {}).get("column") for note in ("judge", "predictions")]
+    telling = (plan.ranking.get("score"), plan.notes.get("score"), *judges)
     left_out = tuple(n for n in items if n not in named and (n in telling or says(n, ANSWERS)))
     if "score" in named and "score" in ours:
         items.insert(0, "score")

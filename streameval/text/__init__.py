@@ -40,6 +40,15 @@ def number_of(count: int, noun: str) -> str:
     return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
+def those_with(count: int, noun: str) -> str:
+    """Say how many have something, or lack it.
+
+    >>> those_with(1, "item"), those_with(2, "item")
+    ('1 item has', '2 items have')
+    """
+    return f"{number_of(count, noun)} {'has' if count == 1 else 'have'}"
+
+
 def json_safe(text: str) -> str:
     r"""Escape in JSON what JSON allows and a terminal obeys: DEL, and controls above it.
 

@@ -20,6 +20,7 @@ from streameval.study.comparison import Comparison, Side, alike, differences, su
 from streameval.study.judging import curve_of
 from streameval.study.rankings_comparison import RankingsComparison, compare_rankings
 from streameval.study.rankings_files import is_many
+from streameval.study.rankings_sample import is_sample
 from streameval.study.result_files import Evaluation
 from streameval.types import STRENGTH, TRUTH, Claim, Plan
 
@@ -47,11 +48,16 @@ def compare(
         raise InputError(f"confidence is {confidence}, outside (0, 1)", "0.95 is usual")
     if Path(a).resolve() == Path(b).resolve():
         raise InputError(f"{a} would be compared with itself", "give two studies")
+    for path in (a, b):
+        if is_sample(Path(path)):
+            raise InputError(f"{path} has bounds from rankings that were drawn, which are not compared yet",
+                             "compare two results of exact --per, or read both with sql")  # fmt: skip
     many = [is_many(Path(path)) for path in (a, b)]
     if all(many):
         return compare_rankings(Path(a), Path(b), confidence)
     if any(many):
-        raise InputError(f"{(a, b)[many.index(True)]} holds many rankings, the other one", "compare like with like")
+        one, other = (a, b) if many[0] else (b, a)
+        raise InputError(f"{one} holds results of many rankings, and {other} does not", "compare like with like")
     read = [_read(path) for path in (a, b)]
     chances = sum(_by_chance(evaluation) for _, _, evaluation in read)
     share = 1 - (1 - confidence) / max(1, chances)

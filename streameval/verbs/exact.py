@@ -211,11 +211,11 @@ def exact_per(
     description = source.description()
     identity = identity_of(source.fingerprint, label, asked, description)
 
-    def run(rows: Opened) -> RankingsEvaluation:
+    def run(rows: Opened | None) -> RankingsEvaluation:
         return results(identity, evaluate_rankings(source, label, asked, rows, progress, elsewhere), description)
 
     if out is None:
-        return run(opened or (lambda schema: lambda table: None))
+        return run(opened)
     from streameval.reporting.rankings_page import render
     from streameval.verbs.sql import rankings_writer
 
@@ -292,10 +292,10 @@ def _readers(rows: LabelledRows, options: RankingOptions) -> tuple[int, float]:
 def _sum(truth: Truth, ranks: Int64Array, limits: Limits, progress: Progress) -> Summed:
     order = truth.ranking.order
     if order is None:
-        return sum_in_stored_order(truth.scans, ranks, None, progress)
+        return sum_in_stored_order(truth.scans, ranks, None, limits.file, progress)
     if order.may_be_stored:
         try:
-            return sum_in_stored_order(truth.scans, ranks, order.scores, progress)
+            return sum_in_stored_order(truth.scans, ranks, order.scores, limits.file, progress)
         except UnorderedError:
             pass  # statistics allow for it, but it is not: count scores instead
     return sum_by_score(truth.scans, ranks, order.scores, replace(limits, span=order.span), progress)

@@ -12,6 +12,7 @@ from streameval.methods.top_items import TopItems
 from streameval.progress import Progress, silent
 from streameval.queries.draw import draw_rankings, plan_table
 from streameval.queries.options import cutoffs_of, listed
+from streameval.queries.predicted import predicted, with_predictions
 from streameval.rankings import open_ranking
 from streameval.rows.options import RankingOptions
 from streameval.types import Plan
@@ -27,6 +28,7 @@ def plan_rankings(
     at: int = 10,
     cutoffs: Sequence[int] | str = (),
     confidence: float = 0.95,
+    judge: str | None = None,
     seed: int | None = None,
     options: RankingOptions | None = None,
     progress: Progress = silent,
@@ -44,17 +46,21 @@ def plan_rankings(
         cutoffs: Ranks k, `at` at most, whose means are bounded, all together; a longer list widens the bounds a
             little. By default `at` alone.
         confidence: With which the bounds on all means hold together.
+        judge: Column that says of every item whether it is positive: 0/1, yes/no or a probability. It may be wrong
+            anywhere: only the width of the bounds depends on it. It is read once, here, so that it cannot depend on
+            labels that come later.
 
     Returns:
         Plan: Its ranks are stored rows, from 1.
 
     Raises:
-        InputError: Fewer rankings than are to be drawn, names or scores that are null, a column that is not there.
+        InputError: Fewer rankings than are to be drawn; names, scores or a judge's answers that are null; a column
+            that is not there.
         StudyError: The folder holds a different plan, of which something was made.
     """
     names, wanted = listed(per), listed(cutoffs)
     method = TopItems(confidence, rankings, at)
-    ranks = cutoffs_of(wanted) if wanted else (at,)
+    ranks = cutoffs_of(wanted, "cutoffs") if wanted else (at,)
     if ranks[-1] > at:
         raise InputError(f"cutoffs go to {ranks[-1]:,}, and the first {at:,} items of a ranking are labelled",
                          f"label more with --at {ranks[-1]}")  # fmt: skip
@@ -63,10 +69,10 @@ def plan_rankings(
     before, known = planned_ids(folder), known_seed(folder, seed)
     chosen = fresh_seed() if known is None else known
     opened = open_ranking(ranking, asked)
-    for name in names or ("",):
+    for name in (*(names or ("",)), *([] if judge is None else [judge])):
         if name not in opened.columns():
             raise InputError(f"the ranking has no column '{name}'", did_you_mean(name, opened.columns()))
-        if name in ("items", "labelled"):
+        if name in names and name in ("items", "labelled"):
             raise InputError(f"per is {name}: a column of rankings.parquet has that name", "rename the column")
     drawn = draw_rankings(opened, names, (rankings, at, chosen), progress)
     opened.rows.check_unchanged()
@@ -84,5 +90,9 @@ def plan_rankings(
         method.name, vars(method), opened.n_items, chosen, plan_table(drawn), description, notes,
         stored.location(),
     )  # fmt: skip
+    if judge is not None:
+        known_of_all = predicted(opened, judge, (names, ranks), drawn.chosen, progress)
+        opened.rows.check_unchanged()
+        made = with_predictions(made, judge, known_of_all, ranks)
     save_unless_planned(folder, before, made)
     return made

@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 from streameval.cli.options import Switch, existing
 from streameval.cli.output import Output, columns
-from streameval.errors import InputError
-from streameval.text import number_of
 
 if TYPE_CHECKING:
     from streameval.study.comparison import Comparison, Side
@@ -35,25 +33,24 @@ def compare(
         a, b: Folders of the studies, or of what exact wrote.
         confidence: Probability that all bounds hold together.
         out: Folder for curves.parquet and differences.parquet; of many rankings for differences.parquet alone.
-        plot: Picture of both curves and of their difference (.svg, .png), or a report with the numbers too (.html).
+        plot: Picture of both curves and of their difference, or of the mean differences of many rankings (.svg, .png),
+            or a report with the numbers too (.html).
         overwrite: Replace files that are there and differ.
     """
     from streameval.reporting.comparison import claim_sentence, save_comparison, verdict
     from streameval.reporting.sentences import estimate_sentence
     from streameval.reporting.simulation import kind_of
-    from streameval.study.rankings_comparison import RankingsComparison, save_rankings
+    from streameval.study.rankings_comparison import RankingsComparison
     from streameval.verbs.compare import compare as verb
 
     if plot is not None:
         kind_of(plot)  # refused before the work, not after
     found = verb(a, b, confidence=confidence)
     if isinstance(found, RankingsComparison):
-        if plot is not None:
-            raise InputError("--plot draws two curves, and many rankings have none",
-                             "--out DIR keeps every difference; each result has a report of its own")  # fmt: skip
-        if out is not None:
-            save_rankings(found, out, existing(overwrite))
-        _say_rankings(found, out, output)
+        from streameval.reporting.rankings_comparison import save_rankings
+
+        save_rankings(found, out, plot, existing(overwrite))
+        _say_rankings(found, (out, plot), output)
         return
     save_comparison(found, out, plot, existing(overwrite))
     output.event("compare", a=str(a), b=str(b), coverage=found.claim.coverage)
@@ -89,38 +86,12 @@ def _lines(found: Comparison, rows: list[dict[str, Any]], verdict: str) -> list[
     return [*sides(found), "", verdict, "", *columns(["", "a", "b", "a - b at least", "at most", "higher"], cells)]
 
 
-def _say_rankings(found: RankingsComparison, out: Path | None, output: Output) -> None:
-    from streameval.reporting.comparison import difference_number
+def _say_rankings(found: RankingsComparison, places: tuple[Path | None, Path | None], output: Output) -> None:
+    from streameval.reporting.rankings_comparison import HEAD, cells, meaning, shared
 
-    rows = found.differences.to_pylist()
-    only = (("a", found.only_a, "b"), ("b", found.only_b, "a"))
-    alone = "".join(f" {count:,} that {name} alone has {'is' if count == 1 else 'are'} left out, which favours {other}."
-                    for name, count, other in only if count)  # fmt: skip
-    if found.unlike:
-        alone += (
-            f" In {number_of(found.unlike, 'ranking')} a and b count another number of positives, so that only "
-            "precision, success and reciprocal rank can be compared: evaluate both with one table of --positives."
-        )
-    cells = [
-        [f"{row['metric']} {row['argument']}".strip(), *(difference_number(row[key], "-") for key in _PAIRED),
-         row["higher"] or "-", f"{row['a_higher'] or 0:,}", f"{row['b_higher'] or 0:,}"] for row in rows
-    ]  # fmt: skip
-    both = f"{number_of(found.rankings, 'ranking')} {'is' if found.rankings == 1 else 'are'} in both.{alone}"
-    head = ["", "a", "b", "a - b", "normal from", "to", "higher", "a wins", "b wins"]
-    lines = [f"a: {found.a}", f"b: {found.b}", both, "",
-             *columns(head, cells), "", _paired(found.confidence)]  # fmt: skip
-    shown = {"a": found.a, "b": found.b, "rankings": found.rankings, "only_a": found.only_a, "only_b": found.only_b,
-             "unlike": found.unlike}  # fmt: skip
-    output.say({**shown, "confidence": found.confidence, "differences": rows,
-                "out": str(out) if out else None}, lines)  # fmt: skip
-
-
-_PAIRED = ("a", "b", "estimate", "normal_lower", "normal_upper")
-
-
-def _paired(confidence: float) -> str:
-    return (
-        "Means and differences are exact for these rankings; one is called higher where it is so in every order of "
-        f"tied items. The normal interval (paired differences, {confidence:g}) is about many more rankings, if these "
-        "were drawn at random from them: an approximation."
-    )
+    lines = [f"a: {found.a}", f"b: {found.b}", shared(found), "", *columns(HEAD, cells(found)), "", meaning(found)]
+    said = {"a": found.a, "b": found.b, "rankings": found.rankings, "only_a": found.only_a, "only_b": found.only_b,
+            "unlike": found.unlike}  # fmt: skip
+    out, plot = (str(place) if place else None for place in places)
+    output.say({**said, "confidence": found.confidence, "differences": found.differences.to_pylist(), "out": out,
+                "plot": plot}, lines)  # fmt: skip

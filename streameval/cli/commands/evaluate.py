@@ -46,6 +46,8 @@ def evaluate(
     how: LabelFlags = _LABELS,
     misses: Whole = 0,
     misses_from: Path | None = None,
+    positives: Path | None = None,
+    item: str | None = None,
     publish: str | None = None,
     batch: Batch = Batch(),
     output: Output = Output(),
@@ -64,6 +66,10 @@ def evaluate(
         misses: Positives that the ranking never returned.
         misses_from: Evaluated study of the items that were never returned: misses are bounded by its labels, and both
             share the confidence.
+        positives: Of many rankings (`plan --per`): Parquet file with a row for each known positive, its --per columns
+            and --item: bounds recall, average precision and nDCG at k from above, with --assume complete on both sides.
+        item: Column that names the item in --positives and in the list. Without it every row is a positive that is not
+            among the items to label.
         publish: Folder or object store (s3://bucket/folder) to copy the results to, their manifest.json last.
     """
     from streameval.cli.picture import picture
@@ -85,8 +91,13 @@ def evaluate(
         if strangers := [name for name, given in others.items() if given]:
             raise InputError(f"this study is of many rankings, and does not go with {', '.join(strangers)}",
                              "leave it out")  # fmt: skip
-        evaluate_per(study, labels or [], how.given(), publish, output)
+        pool = {"positives": positives, "item": item}
+        evaluate_per(study, labels or [], {**how.given(), **pool}, publish, output)
         return
+    if strangers := [name for name, given in (("--positives", positives), ("--item", item)) if given is not None]:
+        raise InputError(f"{strangers[0]} is of many rankings, and this study is of one",
+                         "count positives that were never returned with --misses, or bound them with --misses-from"
+                         )  # fmt: skip
     if batch.dry_run:
         _rehearse(study, labels or [], publish, output)
         return

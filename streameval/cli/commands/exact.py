@@ -61,12 +61,6 @@ def exact(
         publish: Folder or object store (s3://bucket/folder) to copy these files to, their manifest.json last; needs
             --out.
     """
-    from streameval.metrics import headlines
-    from streameval.study.label_tables import forecast_labels
-    from streameval.study.result_files import EXACT
-    from streameval.verbs.exact import Windows
-    from streameval.verbs.exact import exact as verb
-
     if publish is not None and out is None:
         raise InputError("--publish copies the files of a folder", "name the folder with --out DIR")
     if many != ManyFlags():
@@ -78,6 +72,12 @@ def exact(
     if batch.dry_run:
         _rehearse((ranking, flags), label, labels, (out, publish), output)
         return
+    from streameval.metrics import headlines
+    from streameval.study.label_tables import forecast_labels
+    from streameval.study.result_files import EXACT
+    from streameval.verbs.exact import Windows
+    from streameval.verbs.exact import exact as verb
+
     windows = Windows(tuple(_whole(text) for text in (window or "").split(",") if text.strip()),
                       tuple(text.strip() for text in epsilon.split(",")))  # fmt: skip
     with stage("exact", output) as told:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from streameval.cli.batch import Batch, job, record, stage
 from streameval.cli.forecasts import lines_of, of_plan, rehearsed
-from streameval.cli.many import plan_per, refuse_with_per
+from streameval.cli.many import plan_per
 from streameval.cli.methods import MethodFlags, MethodName
 from streameval.cli.options import Whole
 from streameval.cli.output import Output, progress
@@ -69,7 +69,7 @@ def plan(
         rankings: How many to draw with --per (default 1,000).
         cutoffs: With --per: cutoffs up to --at, separated by commas, whose means are bounded together (default --at).
         judge: Column that says of every item whether it is positive: 0/1, yes/no or a probability. It may be wrong
-            anywhere, and the bounds hold all the same: the better it is, the narrower they are.
+            anywhere, and the bounds hold all the same: the better it is, the narrower they are. With --per too.
         judge_classes: Thresholds that put a judge's probabilities into classes, as in 0.05,0.5,0.95 (default 0.5).
             --judge-sample asks a judge about a random part instead of reading a column.
     """
@@ -77,19 +77,12 @@ def plan(
         if per is None:
             raise InputError(f"--{'cutoffs' if rankings is None else 'rankings'} is for drawn rankings",
                              "name the columns that tell them apart with --per")  # fmt: skip
-        others = {
-            "by": by,
-            "judge": judge,
-            "judge_classes": judge_classes,
-            "method": method != "loguniform",
-            "dry_run": batch.dry_run,
-            **growth.given(),
-            **reuse.given(),
-        }
-        others["continue"] = others.pop("second_batch", None)  # fmt: skip
-        drawn = {name: given for name, given in (("rankings", rankings), ("cutoffs", cutoffs)) if given is not None}
-        refuse_with_per([f"--{name.replace('_', '-')}" for name, given in others.items() if given])
-        plan_per(ranking, study, (per, seed), {**parameters.given(), **drawn}, flags, output)
+        given = {"by": by, "judge": judge, "judge_classes": judge_classes, "rankings": rankings, "cutoffs": cutoffs,
+                 "method": None if method == "loguniform" else method, "dry_run": batch.dry_run or None,
+                 **parameters.given(), **growth.given(), **reuse.given()}  # fmt: skip
+        given["continue"] = given.pop("second_batch", None)
+        chosen = {name: value for name, value in given.items() if value is not None}
+        plan_per(ranking, study, (per, seed), chosen, flags, output)
         return
     judged = {"judge": judge, "judge_classes": judge_classes}
     if judge is not None and (growth.given() or reuse.given()):

@@ -1,0 +1,72 @@
+"""The labels of a list in its order, kept as bits while its blocks are summed: a bit an item, two where items may tie.
+
+Look-ups need the rows of a block again, and interpolated precision those of every block: to decode them twice would
+take as long as all the rest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+import numpy as np
+
+from streameval.counting.block_sums import BlockSums, own_groups
+from streameval.kernels import exact
+from streameval.kernels.bits import WORD, count_bits
+from streameval.kernels.interpolated import best_of_groups, best_of_labels
+from streameval.stores.scratch import ScratchFile, Spill
+from streameval.typing import AnyArray, Int64Array, UInt64Array
+
+_HELD = 1 << 24  # bytes in memory
+# sums some rows (`streameval.kernels.interpolated`): ranks and positives before them, 1 if tied positives come late,
+# and the highest precision after them
+Look = Callable[[tuple[int, int], int, float], tuple[int, int]]
+
+
+class KeptBits:
+    """Bits of blocks in order: in memory while they are few, else in a file; `threads` may look into them at once."""
+
+    def __init__(self, file: ScratchFile, threads: int) -> None:
+        self.threads, self._spill = threads, Spill(file, _HELD)
+        self._ends, self._kept = [0], list[tuple[int, int, int]]()
+
+    def keep(self, part: BlockSums) -> None:
+        """Keep those of the next block."""
+        sets = [one for one in part.bits or () if one is not None]
+        both = np.concatenate(sets)
+        self._kept.append((self._spill.keep(both.data), len(sets), both.nbytes))
+        self._ends.append(self._ends[-1] + part.size)
+
+    def groups(self, first: int, last: int) -> tuple[Int64Array, AnyArray]:
+        """Sizes and positives of the groups of the rows after rank `first`, up to rank `last`, all of one block."""
+        labels, repeats, rows = self._read(first, last)
+        if repeats is None:
+            positives = np.unpackbits(labels.view(np.uint8), count=rows[1], bitorder="little")[rows[0] :]
+            return np.broadcast_to(np.int64(1), positives.shape), positives
+        starts, founds = _grouped(labels, repeats, rows)
+        return np.diff(starts), np.diff(founds)
+
+    def look(self, first: int, last: int) -> Look:
+        """The same rows, to be summed; before this thread looks at others."""
+        labels, repeats, rows = self._read(first, last)
+        if repeats is not None:
+            return partial(best_of_groups, *_grouped(labels, repeats, rows))
+        room = np.empty((2, WORD // 2))
+        return lambda before, late, best: best_of_labels(labels, rows, before, best, room)
+
+    def _read(self, first: int, last: int) -> tuple[UInt64Array, UInt64Array | None, tuple[int, int]]:
+        """Labels; repeats, None where nothing ties; and which of the bits are the rows."""
+        block = int(np.searchsorted(self._ends, first, side="right")) - 1
+        number, sets, size = self._kept[block]
+        bits = np.empty((sets, size // 8 // sets), np.uint64)  # writable, as compiled code expects arrays to be
+        bits.view(np.uint8).ravel()[:] = np.frombuffer(self._spill.read(number, 0, size), np.uint8)
+        begin, end = first - self._ends[block], last - self._ends[block]
+        return bits[0], bits[1] if sets > 1 and count_bits(bits[1], begin, end) else None, (begin, end)
+
+
+def _grouped(labels: UInt64Array, repeats: UInt64Array, rows: tuple[int, int]) -> tuple[Int64Array, Int64Array]:
+    """Items, and positives, before each group, and in all."""
+    starts, founds = own_groups(rows[1] - rows[0] + 1)
+    groups = exact.group_rows(labels, repeats, *rows, starts, founds) + 1
+    return starts[:groups], founds[:groups]

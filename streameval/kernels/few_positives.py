@@ -1,0 +1,136 @@
+"""Metrics of a ranking of few positives: its items stay in any order, and the place of each positive is counted."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from streameval.kernels.discounts import discount
+from streameval.kernels.jit import kernel
+from streameval.kernels.ranking_metrics import (
+    ABOVE,
+    COMMON,
+    DCG,
+    FOUND,
+    GRADES,
+    ITEMS,
+    NEXT,
+    PAIRS,
+    R_PRECISION,
+    RR,
+    add_negatives,
+    add_positive,
+    add_tied,
+    record,
+)
+from streameval.kernels.words import Words
+from streameval.typing import FloatArray, Int64Array, UInt8Array
+
+STRETCH = 16  # keys that are compared at once
+_LAST = np.uint64(0xFFFFFFFFFFFFFFFF)
+
+
+@kernel
+def add_few(
+    keys: Words,
+    positives: tuple[Words, UInt8Array, Int64Array, Words],
+    relevant: int,
+    state: FloatArray,
+    cuts: Int64Array,
+    tables: tuple[FloatArray, FloatArray],
+    out: FloatArray,
+) -> None:
+    """Go along a whole ranking of few positives, whose items are in any order: each positive's place is counted.
+
+    Args:
+        keys: Of all its items.
+        positives: Keys of its positives, at most 128, and their grades, in any order; room for three whole numbers of
+            each, and for `STRETCH` keys.
+        relevant, state, cuts, tables, out: See `add_items`, which does the same with sorted items, to the bit.
+    """
+    own, grades, room, rest = positives
+    few, whole = own.size, keys.size - keys.size % STRETCH
+    equal, word, order = room[:few], room[few : 2 * few], room[2 * few : 3 * few]
+    rest[:] = _LAST
+    for i in range(whole, keys.size):
+        rest[i - whole] = keys[i]
+    tied, beyond = 0, whole + STRETCH - keys.size  # of the rest: above every key, or equal to the last there may be
+    for i in range(few):
+        smaller, same = _places(keys, own[i])
+        others, also = _places(rest, own[i])
+        equal[i] = same + also - (beyond if own[i] == rest[STRETCH - 1] else 0)
+        word[i] = (smaller + others) << 16 | np.int64(grades[i]) << 8 | i
+        tied += equal[i] - 1
+    for i in range(few):  # sorted without a branch
+        place = 0
+        for j in range(few):
+            place += int(np.int64(word[j] < word[i]))
+        order[place] = word[i]
+    if tied == 0:
+        _add_untied(order, keys.size, relevant, state, cuts, tables, out)
+    else:
+        _add_grouped(order, equal, keys.size, relevant, state, cuts, tables, out)
+
+
+@kernel
+def _add_untied(
+    order: Int64Array, size: int, relevant: int, state: FloatArray, cuts: Int64Array,
+    tables: tuple[FloatArray, FloatArray], out: FloatArray,
+) -> None:  # fmt: skip
+    """Go along a ranking of `size` items whose positives are tied with nothing; see `add_few`."""
+    gain, table = tables
+    common, dcg, above, pairs, within, c = 0.0, 0.0, 0.0, 0.0, 0.0, 0
+    for i in range(order.size):
+        before = order[i] >> 16
+        while c < cuts.size and cuts[c] <= before:
+            state[FOUND], state[COMMON], state[DCG] = i, common, dcg
+            record(c, state, out)
+            c += 1
+        s, f = before + 1.0, i + 1.0
+        common += f / s
+        dcg += gain[order[i] >> 8 & 255] * discount(table, before + 1)
+        above += min(s - f, float(relevant))
+        pairs += s - f
+        within += 1.0 if s <= relevant else 0.0
+        if i == 0:
+            out[RR, :] = 1.0 / s
+    out[R_PRECISION, :] = within
+    state[ITEMS], state[FOUND], state[NEXT] = size, order.size, c
+    state[COMMON], state[DCG], state[ABOVE], state[PAIRS] = common, dcg, above, pairs
+
+
+@kernel
+def _add_grouped(
+    order: Int64Array, equal: Int64Array, size: int, relevant: int, state: FloatArray, cuts: Int64Array,
+    tables: tuple[FloatArray, FloatArray], out: FloatArray,
+) -> None:  # fmt: skip
+    """Go along a ranking of `size` items, some of whose positives are tied; see `add_few`."""
+    histogram = np.zeros(GRADES, np.int64)
+    a = 0
+    while a < order.size:
+        smaller, n, b, most = order[a] >> 16, equal[order[a] & 255], a, 0
+        while b < order.size and order[b] >> 16 == smaller:
+            most = order[b] >> 8 & 255  # they ascend
+            histogram[most] += 1
+            b += 1
+        add_negatives(smaller - int(state[ITEMS]), relevant, state, cuts, out)
+        if n == 1:
+            add_positive(most, relevant, state, cuts, tables, out)
+        else:
+            histogram[0] = n - (b - a)
+            add_tied(histogram[: most + 1], relevant, state, cuts, tables, out)
+        histogram[: most + 1] = 0
+        a = b
+    add_negatives(size - int(state[ITEMS]), relevant, state, cuts, out)
+
+
+@kernel
+def _places(keys: Words, key: Words) -> tuple[int, int]:
+    """How many keys are smaller than one, and how many equal it; as many as make whole stretches.
+
+    With sums of 32 bits, no branch and no rest, a compiler compares a stretch at once.
+    """
+    smaller, equal = np.uint32(0), np.uint32(0)
+    for i in range(keys.size - keys.size % STRETCH):
+        smaller = np.uint32(smaller + np.uint32(keys[i] < key))
+        equal = np.uint32(equal + np.uint32(keys[i] == key))
+    return int(np.int64(smaller)), int(np.int64(equal))

@@ -1,0 +1,111 @@
+"""Interpolated precision, the highest at a rank or any later one, summed over positives from a list's end.
+
+Sums are of whole numbers, so that no order of summation changes them: of precisions in units of 2^-62, in two halves.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from streameval.kernels.bits import WORD, count, lowest
+from streameval.kernels.jit import kernel
+from streameval.typing import FloatArray, Int64Array, UInt64Array
+
+UNIT_BITS, HALF_BITS = 62, 31
+_UNITS, _LOW = float(1 << UNIT_BITS), (1 << HALF_BITS) - 1
+_ONE = np.uint64(1)
+
+
+def halves(positives: int, best: float) -> tuple[int, int]:
+    """Halves of a sum of one precision; whole numbers of any size."""
+    unit = int(best * _UNITS)
+    return positives * (unit >> HALF_BITS), positives * (unit & _LOW)
+
+
+@kernel
+def _inside(i: int, begin: int, end: int) -> np.uint64:
+    """Bits of word `i` that are rows `begin` up to, and without, `end`."""
+    here = lowest(end - WORD * i)
+    return here & ~lowest(begin - WORD * i) if begin > WORD * i else here
+
+
+@kernel
+def best_of_labels(
+    words: UInt64Array, rows: tuple[int, int], before: tuple[int, int], best: float, room: FloatArray
+) -> tuple[int, int]:
+    """Σ over the positives among untied items of the highest precision at or after each.
+
+    Args:
+        words (uint64 array): Labels (`streameval.kernels.bits`).
+        rows: The first of them, and the one after the last.
+        before: Ranks, and positives, before the first.
+        best: The highest precision after the last.
+        room (float64 array, shape (2, WORD // 2)): For the runs of positives of a word.
+
+    Returns:
+        high, low: Halves of the sum.
+
+    Along a run of positives precision rises, so that only its last item counts. A word is not looked into where its
+    positives would not reach what later ones do if all of them came first.
+    """
+    begin, end = rows
+    found: Any = before[1]
+    high: Any = np.int64(0)
+    low: Any = np.int64(0)
+    unit = np.int64(best * _UNITS)
+    for i in range(begin // WORD, (end + WORD - 1) // WORD):
+        found += count(words[i] & _inside(i, begin, end))
+    for i in range((end + WORD - 1) // WORD - 1, begin // WORD - 1, -1):
+        word = words[i] & _inside(i, begin, end)
+        if not word:
+            continue
+        gained, rank = count(word), before[0] - begin + WORD * i
+        found -= gained
+        if np.float64(found + gained) / np.float64(rank + max(0, begin - WORD * i) + gained) <= best:
+            high += gained * (unit >> HALF_BITS)
+            low += gained * (unit & _LOW)
+            continue
+        ends, runs = word & ~(word >> _ONE), 0
+        while ends:
+            below = (ends - _ONE) & ~ends
+            room[0, runs] = found + count(word & (below << _ONE | _ONE))
+            room[1, runs] = rank + count(below) + 1
+            ends &= ends - _ONE
+            runs += 1
+        for run in range(runs - 1, -1, -1):
+            precision = room[0, run] / room[1, run]
+            if precision > best:
+                best, unit = precision, np.int64(precision * _UNITS)
+            gained = np.int64(room[0, run]) - (np.int64(room[0, run - 1]) if run else found)
+            high += gained * (unit >> HALF_BITS)
+            low += gained * (unit & _LOW)
+    return high, low
+
+
+@kernel
+def best_of_groups(
+    starts: Int64Array, founds: Int64Array, before: tuple[int, int], late: int, best: float
+) -> tuple[int, int]:
+    """The same of groups of tied items.
+
+    Args:
+        starts, founds (int64 arrays, shape (groups + 1,)): Items, and positives, before each group, and in all, from 0.
+        before: Ranks, and positives, before the first.
+        late: 0: a group's positives come first. 1: they have come by its end.
+        best: The highest precision after the last group.
+    """
+    high: Any = np.int64(0)
+    low: Any = np.int64(0)
+    unit = np.int64(best * _UNITS)
+    for g in range(starts.size - 2, -1, -1):
+        gained = founds[g + 1] - founds[g]
+        if gained > 0:
+            rank = starts[g + 1] if late else starts[g] + gained
+            precision = np.float64(before[1] + founds[g + 1]) / np.float64(before[0] + rank)
+            if precision > best:
+                best, unit = precision, np.int64(precision * _UNITS)
+            high += gained * (unit >> HALF_BITS)
+            low += gained * (unit & _LOW)
+    return high, low

@@ -1,0 +1,225 @@
+"""Positives of drawn rankings beyond the items that were labelled: a table of what is known, as from pools of judges.
+
+Recall, average precision and nDCG at k divide by what depends on all R positives of a ranking. Known positives bound R
+from below, and so these metrics from above. From below they are bounded only where the table and the labels have every
+positive there is, which nobody but its maker can know.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from streameval.errors import InputError, NoRowsError, did_you_mean
+from streameval.kernels.discounts import discounts
+from streameval.queries.batches import grades, plain_type, refuse_nameless
+from streameval.queries.never_returned import (
+    GRADED,
+    PLACE,
+    read_names,
+    refuse_other_type,
+    refuse_unexplained,
+)
+from streameval.queries.options import refuse_ambiguous_item
+from streameval.rankings import open_ranking
+from streameval.rows.options import RankingOptions
+from streameval.types import Labels, Plan
+from streameval.typing import BoolArray, FloatArray, Int64Array
+
+METRICS = ("recall_at", "average_precision_at", "ndcg_at")
+_NUMBER = "se_number"
+_LABEL = "se_label"
+
+
+@dataclass(frozen=True)
+class Pool:
+    """Positives of drawn rankings that are not among the items to label.
+
+    Attributes:
+        beyond (int64 array, shape (drawn,)): How many are known.
+        complete: Whether these and those among the items to label are all, as was stated.
+        rows: Positives in the table, of whatever ranking.
+        drawn: How many of these rows are of rankings that were drawn.
+        matched: Where the table names its items: how many items are labelled positive (`positive`), how many of these
+            the table names (`named`), how many it names that are labelled negative (`denied`), and rows of rankings
+            that were drawn that are there again (`again`).
+    """
+
+    beyond: Int64Array = field(repr=False)
+    complete: bool
+    rows: int
+    drawn: int = 0
+    matched: Mapping[str, int] | None = None
+
+    def facts(self) -> dict[str, Any]:
+        """What evaluation.json keeps of it."""
+        digest = hashlib.sha256(np.ascontiguousarray(self.beyond).tobytes()).hexdigest()[:16]
+        return {"rows": self.rows, "drawn": self.drawn, "beyond": int(self.beyond.sum()), "complete": self.complete,
+                "digest": digest, **(self.matched or {})}  # fmt: skip
+
+
+def read_pool(
+    source: Any, plan: Plan, selection: pa.Table | None, labels: Labels, how: tuple[str | None, str], complete: bool
+) -> Pool:
+    """Read a table of positives: the columns that name the ranking, and the item, if its column is named.
+
+    Args:
+        selection: The items to label, for their names.
+        how: Column that names the item: rows about items to label are left to their labels, and a row that is there
+            twice counts once. Without it every row is a positive that is not among them. And the column of grades:
+            where the table has it, rows of grade 0 are passed over.
+
+    Raises:
+        InputError: A column that is not there, of another type than in the list, or with nulls; a column of the table
+            that names neither ranking nor item, and is not that of grades.
+    """
+    (item, label), count, given = how, int(plan.parameters["rankings"]), plan.notes["per"]
+    kinds, drawn = _drawn(plan)
+    if item is not None:
+        refuse_ambiguous_item(item, given)
+        known = () if selection is None else selection.column_names
+        if selection is None or item not in known:
+            raise InputError(f"the selected items have no column '{item}'",
+                             did_you_mean(item, known) if known else "run `streameval select` first")  # fmt: skip
+        kinds.append(pa.field(item, plain_type(selection.schema.field(item).type)))
+    try:
+        opened = open_ranking(os.fspath(source) if isinstance(source, os.PathLike) else source, RankingOptions())
+    except NoRowsError:
+        return Pool(np.zeros(count, np.int64), complete, 0)
+    there = opened.columns()
+    for one in kinds:
+        if one.name not in there:
+            raise InputError(f"{PLACE} has no column '{one.name}'", did_you_mean(one.name, there))
+        refuse_other_type(opened, one)
+    refuse_unexplained(there, [one.name for one in kinds], label)
+    rows, found = 0, []
+    for unit in opened.rows.units(kinds[0].name):
+        own = read_names(unit, kinds)
+        refuse_nameless(own, unit.place, "every positive names its ranking, and its item where --item is given")
+        if label in there:
+            own = own.filter(pa.array(grades(unit.read([label]).column(0), label, unit.place, GRADED) > 0))
+        rows += own.num_rows
+        found.append(own.join(drawn, given, join_type="inner"))
+    table = pa.concat_tables(found)
+    drawn_rows, matched = table.num_rows, None
+    if item is not None and selection is not None:
+        table = table.select([_NUMBER, item]).group_by([_NUMBER, item]).aggregate([])
+        labelled = _labelled(plan, selection, labels, kinds[-1])
+        matched = {**_matched(table, labelled, item), "again": drawn_rows - table.num_rows}
+        table = table.join(labelled, [_NUMBER, item], join_type="left anti")
+    beyond = np.bincount(table.column(_NUMBER).to_numpy(), minlength=count)
+    return Pool(beyond, complete, rows, drawn_rows, matched)
+
+
+def _labelled(plan: Plan, selection: pa.Table, labels: Labels, item: pa.Field) -> pa.Table:
+    """Number of its ranking, name and label of each item to label."""
+    at = np.searchsorted(plan.ranks, selection.column("rank").to_numpy())
+    number = plan.table.column("stratum").take(pa.array(at)).cast(pa.int64())
+    names = selection.column(item.name).cast(item.type)
+    return pa.table([number, names, labels.label[at]], names=[_NUMBER, item.name, _LABEL])
+
+
+def _matched(table: pa.Table, labelled: pa.Table, item: str) -> dict[str, int]:
+    """How far the table and the labels are about the same items; see `Pool`."""
+    named = labelled.join(table, [_NUMBER, item], join_type="left semi").column(_LABEL)
+    counts = {"positive": (labelled.column(_LABEL), 1), "named": (named, 1), "denied": (named, 0)}
+    return {name: int(pc.sum(pc.equal(column, value)).as_py() or 0) for name, (column, value) in counts.items()}
+
+
+def ranking_names(plan: Plan) -> dict[str, pa.Array]:
+    """Values of the columns that name the rankings that were drawn, in the order of the draw."""
+    first = np.unique(plan.table.column("stratum").to_numpy(), return_index=True)[1]
+    names = [json.loads(one) for one in plan.table.column("ranking").take(pa.array(first)).to_pylist()]
+    return {name: _typed(values) for name, values in zip(plan.notes["per"], zip(*names, strict=True), strict=True)}
+
+
+def _typed(values: Sequence[Any]) -> pa.Array:
+    """An array of the type of the values; of whole numbers beyond 64 bits with a sign, that without."""
+    wide = any(isinstance(one, int) and one >= 1 << 63 for one in values)
+    return pa.array(values, pa.uint64() if wide else None)
+
+
+def _drawn(plan: Plan) -> tuple[list[pa.Field], pa.Table]:
+    """Names of the rankings that were drawn, with their numbers, and the types of the names."""
+    columns = {name: one.cast(plain_type(one.type)) for name, one in ranking_names(plan).items()}
+    number = pa.array(np.unique(plan.table.column("stratum").to_numpy()).astype(np.int64))
+    return [pa.field(name, one.type) for name, one in columns.items()], pa.table({**columns, _NUMBER: number})
+
+
+@dataclass(frozen=True)
+class Positives:
+    """Positives among the first items of each ranking that was drawn, if every missing label were yes, or no.
+
+    Args:
+        number, place (int64 arrays): Of each positive: its ranking and its place there.
+        count: Rankings.
+    """
+
+    number: Int64Array = field(repr=False)
+    place: Int64Array = field(repr=False)
+    count: int
+
+    def found(self, k: int | None = None) -> FloatArray:
+        """How many are among the first k items; without k, among all that are labelled."""
+        inside = slice(None) if k is None else self._inside(k)
+        counts: FloatArray = np.bincount(self.number[inside], minlength=self.count).astype(np.float64)
+        return counts
+
+    def gains(self, k: int) -> FloatArray:
+        """Discounted cumulative gain of the first k items."""
+        inside = self._inside(k)
+        return self._sums(self.number[inside], discounts(k)[self.place[inside] - 1])
+
+    def precisions(self, k: int) -> FloatArray:
+        """Sum of the precision at every positive among the first k items."""
+        order = np.lexsort((self.place, self.number))
+        number, place = self.number[order], self.place[order]
+        starts = np.searchsorted(number, np.arange(self.count))
+        nth = np.arange(number.size) - starts[number] + 1
+        inside = place <= k
+        return self._sums(number[inside], (nth / place)[inside])
+
+    def _sums(self, number: Int64Array, values: FloatArray) -> FloatArray:
+        return np.asarray(np.bincount(number, values, self.count), np.float64)
+
+    def _inside(self, k: int) -> BoolArray:
+        return np.asarray(self.place <= k)
+
+
+def pooled_values(
+    of: tuple[Positives, Positives], pool: Pool, cutoffs: Sequence[int]
+) -> tuple[list[FloatArray], list[FloatArray]]:
+    """Lower and upper ends of every metric of `METRICS` of each ranking, cutoff by cutoff; 0 without a positive.
+
+    The numerator and the number of positives are taken at their ends each, but for recall, whose ends are sharp.
+
+    Args:
+        of: Positives if every missing label were no, and if every one were yes.
+    """
+    low: list[FloatArray] = []
+    high: list[FloatArray] = []
+    fewest, most = of
+    least, greatest = fewest.found() + pool.beyond, most.found() + pool.beyond
+    for k in cutoffs:
+        inside = fewest.found(k), most.found(k)
+        recall = _ratio(inside[1], inside[1] + least - inside[0])
+        ideal = np.concatenate([[0.0], np.cumsum(discounts(k))])
+        best, worst = (ideal[np.minimum(one, k).astype(np.int64)] for one in (np.maximum(least, 1), greatest))
+        high += [recall, np.minimum(_ratio(most.precisions(k), np.maximum(least, 1)), recall),
+                 np.minimum(_ratio(most.gains(k), best), 1.0)]  # fmt: skip
+        own = [_ratio(inside[0], inside[0] + greatest - inside[1]), _ratio(fewest.precisions(k), greatest),
+                _ratio(fewest.gains(k), worst)]  # fmt: skip
+        low += own if pool.complete else [np.zeros(one.size) for one in own]
+    return low, high
+
+
+def _ratio(value: FloatArray, below: FloatArray) -> FloatArray:
+    return np.divide(value, below, out=np.zeros(value.size), where=value > 0)

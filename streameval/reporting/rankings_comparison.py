@@ -1,0 +1,110 @@
+"""What a comparison of many rankings says, in sentences, as a picture and as a page."""
+
+from __future__ import annotations
+
+import html
+from pathlib import Path
+
+from streameval.reporting.charts import Spec, chart_file, number, picture, spec
+from streameval.reporting.comparison import COLOURS, difference_number, names
+from streameval.reporting.page import frame
+from streameval.reporting.simulation import kind_of
+from streameval.reporting.tables import table
+from streameval.stores import atomic
+from streameval.study.rankings_comparison import RankingsComparison
+from streameval.text import number_of, printable
+
+HEAD = ("", "a", "b", "a - b", "normal from", "to", "higher", "a wins", "b wins")
+_NUMBERS = ("a", "b", "estimate", "normal_lower", "normal_upper")
+_OPEN = "neither in every order of ties"
+
+
+def save_rankings(found: RankingsComparison, out: Path | None, plot: Path | None, existing: atomic.Existing) -> None:
+    """Write the table into a folder and the picture into a file, where asked for (`atomic.write_out`)."""
+    files: dict[Path, atomic.Writer] = {}
+    if out is not None:
+        facts = ("a", "b", "rankings", "only_a", "only_b", "unlike", "confidence")
+        own = {name: getattr(found, name) for name in facts}
+        files[out / "differences.parquet"] = atomic.parquet(found.differences, own)
+    if plot is not None:
+        kind = kind_of(plot)
+        files[plot] = atomic.text(page(found)) if kind == "html" else chart_file(figure(found), kind)
+    atomic.write_out(files, existing)
+
+
+def shared(found: RankingsComparison) -> str:
+    """How many rankings are in both, and what was left out."""
+    only = (("a", found.only_a, "b"), ("b", found.only_b, "a"))
+    said = f"{number_of(found.rankings, 'ranking')} {'is' if found.rankings == 1 else 'are'} in both."
+    said += "".join(f" {count:,} that {name} alone has {'is' if count == 1 else 'are'} left out, which favours {other}."
+                    for name, count, other in only if count)  # fmt: skip
+    if found.unlike:
+        said += (
+            f" In {number_of(found.unlike, 'ranking')} a and b count another number of positives, so that only "
+            "precision, success and reciprocal rank can be compared: evaluate both with one table of --positives."
+        )
+    return said
+
+
+def meaning(found: RankingsComparison) -> str:
+    """What is exact, and what the normal interval is about."""
+    return (
+        "Means and differences are exact for these rankings; one is called higher where it is so in every order of "
+        f"tied items. The normal interval (paired differences, {found.confidence:g}) is about many more rankings, if "
+        "these were drawn at random from them: an approximation."
+    )
+
+
+def cells(found: RankingsComparison) -> list[list[str]]:
+    """A line for each mean, under `HEAD`."""
+    return [
+        [f"{row['metric']} {row['argument']}".strip(), *(difference_number(row[key], "-") for key in _NUMBERS),
+         row["higher"] or "-", f"{row['a_higher'] or 0:,}", f"{row['b_higher'] or 0:,}"]
+        for row in found.differences.to_pylist()
+    ]  # fmt: skip
+
+
+def page(found: RankingsComparison) -> str:
+    """Draw the report of a comparison: every mean difference, and who wins how often. It has no scripts."""
+    both, still = names(found.a, found.b), picture(spec(figure(found)), "svg").decode()
+    title = f"{both[0]} and {both[1]} compared"
+    higher = found.differences.column("higher").to_pylist()
+    verdict = "; ".join(
+        f"{side} is higher in {higher.count(side)} of {number_of(len(higher), 'mean')}" for side in "ab"
+    )
+    about = "Mean of a - b over the rankings, and the normal interval of it."
+    label = html.escape(f"Chart: mean paired differences of {both[0]} and {both[1]}. {about}")
+    return frame(f"streameval: {title}", [
+        f"<main><h1>{_text(title)}</h1>",
+        f"<p class='soft'>a: {_text(found.a)}</p><p class='soft'>b: {_text(found.b)}</p>",
+        f"<p class='soft'>{_text(shared(found))}</p>",
+        f"<p class='verdict'>{_text(verdict)}, in every order of tied items.</p>",
+        f"<section><h2>Differences</h2><p class='soft'>{about} {_text(meaning(found))}</p>",
+        f"<div class='chart' role='img' aria-label='{label}'>{still}</div></section>",
+        f"<h2>All means</h2>{table(HEAD, cells(found), label='All means')}</main>",
+    ])  # fmt: skip
+
+
+def figure(found: RankingsComparison) -> Spec:
+    """Draw the mean difference of every metric, with its normal interval."""
+    labels = dict(zip("ab", (f"{side}: {name}" for side, name in zip("ab", names(found.a, found.b), strict=True)),
+                      strict=True))  # fmt: skip
+    rows = [
+        {"metric": f"{row['metric']} {row['argument']}".strip().replace("_", " "), "difference": row["estimate"],
+         "low": row["normal_lower"], "high": row["normal_upper"], "higher": labels.get(row["higher"], _OPEN)}
+        for row in found.differences.to_pylist() if row["estimate"] is not None
+    ]  # fmt: skip
+    y = {"field": "metric", "type": "nominal", "sort": None, "title": None, "axis": {"labelLimit": 300}}
+    colour = {"field": "higher", "type": "nominal", "title": "higher",
+              "legend": {"orient": "top", "labelLimit": 300},
+              "scale": {"domain": [*labels.values(), _OPEN], "range": [*COLOURS, "#7a8fa3"]}}  # fmt: skip
+    span = {"y": y, "color": colour, "x": number("low", title="a - b"), "x2": {"field": "high"}}
+    mean = {"y": y, "color": colour, "x": number("difference")}
+    zero = {"data": {"values": [{}]}, "mark": {"type": "rule", "color": "#111"}, "encoding": {"x": {"datum": 0}}}
+    return {"data": {"values": rows}, "width": 640,
+            "layer": [zero, {"mark": {"type": "rule", "strokeWidth": 2}, "encoding": span},
+                      {"mark": {"type": "point", "filled": True, "size": 50}, "encoding": mean}]}  # fmt: skip
+
+
+def _text(value: str) -> str:
+    return html.escape(printable(value))

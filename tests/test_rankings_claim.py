@@ -1,0 +1,129 @@
+"""What is claimed of means over all rankings: exact, on a condition, or with a probability; and where bounds end."""
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import streameval
+from streameval import RankingOptions
+from streameval.cli import run
+from streameval.reporting.rankings_page import remarks, sample_sentence
+
+FIRST = ("precision_at", "success_at", "reciprocal_rank_at", "dcg_at")
+COMPLETE = "recall, average precision and nDCG if the table of positives is right and complete."
+
+
+@pytest.fixture
+def every(tmp_path):
+    """A study of all 60 rankings of 10 items, down to item 10 and bounded at 1; its items, and all positives."""
+    table = pa.table({"user": np.repeat(np.arange(60), 10), "doc": np.arange(600),
+                      "label": (np.random.default_rng(1).random(600) < 0.4).astype(int)})  # fmt: skip
+    streameval.plan_rankings(table, tmp_path / "st", per="user", rankings=60, at=10, cutoffs=[1], seed=1)
+    chosen = streameval.select(tmp_path / "st", ranking=table).table
+    return tmp_path / "st", chosen, table.filter(pa.array(table["label"].to_numpy() == 1)).select(["user", "doc"])
+
+
+def first_of(chosen):
+    return chosen.filter(pa.array(chosen["rank"].to_numpy() % 10 == 1))
+
+
+def test_exact_is_said_of_no_more_than_the_labels_decide(every):
+    study, chosen, _ = every
+    found = streameval.evaluate_rankings(study, labels=first_of(chosen))
+    assert found.summary["claim"]["coverage"] == "exact"
+    assert found.metrics["lower"][0].as_py() == np.mean(first_of(chosen)["label"].to_numpy())
+    said = sample_sentence(found)
+    assert "every label that these means depend on is there: they are exact. (60 of 600 labels, of 60 of 60" in said
+    assert "item 10" not in said
+
+
+def test_bounds_of_chance_have_their_confidence_said_beside_means_that_are_exact(every):
+    study, chosen, positives = every
+    found = streameval.evaluate_rankings(study, labels=first_of(chosen), positives=positives, item="doc",
+                                         assume="complete")  # fmt: skip
+    claim, said = found.summary["claim"], sample_sentence(found)
+    assert (claim["coverage"], claim["confidence"]) == ("conditional", 0.95)
+    assert "that the planned ranks, drawn at random" in claim["assumes"]
+    assert said.startswith("With probability 0.95, all of these means")
+    assert f"and those of {COMPLETE}" in said
+    assert f"Exact: {', '.join(f'mean_{name} 1' for name in FIRST)}. (60 of 600" in said
+    recall = found.metrics.to_pylist()[len(FIRST)]
+    assert recall["lower"] < recall["upper"]
+    assert recall["coverage"] == "conditional"
+
+
+def test_means_that_are_exact_on_a_condition_have_it_said(every):
+    study, chosen, positives = every
+    found = streameval.evaluate_rankings(study, labels=chosen, positives=positives, item="doc", assume="complete")
+    claim = found.summary["claim"]
+    assert (claim["coverage"], claim["confidence"]) == ("conditional", None)
+    assert "that it and the labels have every positive" in claim["assumes"]
+    assert "they are exact, and those of " + COMPLETE in sample_sentence(found)
+
+
+@pytest.mark.parametrize(
+    ("item", "right"),
+    [("doc", "by the names that the list has for them"), (None, "each once, and none that is an item to label")],
+)
+def test_upper_bounds_state_what_they_take_of_the_table(every, item, right):
+    study, chosen, positives = every
+    table = positives if item else positives.select(["user"])
+    found = streameval.evaluate_rankings(study, labels=chosen, positives=table, item=item)
+    claim = found.summary["claim"]
+    assert (claim["coverage"], claim["confidence"]) == ("conditional", 0.95)
+    assert claim["assumes"].endswith(f"that the table of positives names only positives, {right}")
+    assert f"It is right if it names only positives, {right}. " in " ".join(remarks(found.summary))
+    assert "if the table of positives is right. Exact: mean_precision_at 1" in sample_sentence(found)
+
+
+def test_exact_means_of_what_annotators_say_are_not_the_truth(every):
+    study, chosen, _ = every
+    answers = chosen.select(["rank", "label"])
+    both = [(answers, "llm"), (answers.slice(0, 100), "person")]
+    votes = pa.concat_tables([own.append_column("source", pa.array([by] * own.num_rows)) for own, by in both])
+    said = sample_sentence(streameval.evaluate_rankings(study, labels=votes))
+    assert "they are exact" in said
+    assert "This is no claim about the truth" in said
+
+
+def judged(tmp_path, labels, says, seed, rankings, confidence):
+    """Evaluate drawn rankings of one item each, with a judge and a table of one positive elsewhere."""
+    number = np.arange(labels.size)
+    table = pa.table({"user": number, "doc": number, "label": labels, "says": says})
+    streameval.plan_rankings(table, tmp_path / "st", per="user", rankings=rankings, at=1, judge="says",
+                             confidence=confidence, seed=seed)  # fmt: skip
+    chosen = streameval.select(tmp_path / "st", ranking=table).table
+    return {positives is not None: streameval.evaluate_rankings(
+                tmp_path / "st", labels=chosen, positives=positives, item=None if positives is None else "doc")
+            for positives in (None, pa.table({"user": [0], "doc": [10**6]}))}  # fmt: skip
+
+
+def test_lower_bounds_that_nothing_supports_are_0_whatever_the_judge_says(tmp_path):
+    labels = (np.random.default_rng(1).random(1_500) < 0.97).astype(int)
+    found = judged(tmp_path, labels, labels, 91, 100, 0.5)[True].metrics.to_pylist()[len(FIRST) :]
+    assert [row["lower"] for row in found] == [0, 0, 0]
+    assert found[0]["upper"] == pytest.approx(0.9033662615, abs=1e-9)  # 11 bounds share the confidence
+
+
+def test_the_estimate_stays_within_its_bounds(tmp_path):
+    rng = np.random.default_rng(60)
+    labels = (rng.random(200) < 0.9).astype(int)
+    says = np.where(rng.random(200) < 0.1, 1 - labels, labels)
+    for row in judged(tmp_path, labels, says, 12, 20, 0.05)[False].metrics.to_pylist():
+        assert row["lower"] <= row["estimate"] <= row["upper"]
+
+
+def test_the_order_of_tied_items_is_told_where_there_is_a_score(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    told = []
+    for name, options in (("scored", RankingOptions("score")), ("stored", RankingOptions())):
+        table = pa.table({"user": [0] * 8 + [1] * 8, "score": [0.5] * 16, "label": [1, 0] * 8})
+        streameval.plan_rankings(table, name, per="user", rankings=2, at=4, seed=1, options=options)
+        chosen = streameval.select(name, ranking=table).table
+        found = streameval.evaluate_rankings(name, labels=chosen)
+        drawn = chosen["label"].to_numpy()
+        assert found.metrics["estimate"][0].as_py() == pytest.approx(drawn.mean())
+        told.append("Items of one score are in the order of a hash" in " ".join(remarks(found.summary)))
+        assert run(["report", name]) == 0
+        assert ("Items of one score" in (tmp_path / name / "report.html").read_text()) == told[-1]
+    assert told == [True, False]
