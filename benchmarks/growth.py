@@ -21,7 +21,8 @@ _TIMED = {
                                       ("decode label, Polars",)),
     "exact, stored order, labels and scores": ("exact_stored", "streameval exact, ties by score",
                                  ("decode score and label, Polars",)),
-    "exact by score, of half as many": ("exact_scored", "streameval exact, a counter per score", ("decode score and label",)),
+    "exact by score, of half as many": ("exact_scored", "streameval exact, a counter per score",
+                                        ("decode score and label",)),
 }  # fmt: skip
 _SIDES = ("cold", "warm")
 
