@@ -7,6 +7,7 @@ import pytest
 
 from streameval.kernels import page_header as headers
 from streameval.kernels.deltas import take_deltas
+from streameval.kernels.thrift import varint, zigzag
 from streameval.parquet import deltas
 from streameval.rows import open_rows
 from streameval.rows.options import RankingOptions
@@ -74,3 +75,12 @@ def test_items_are_the_same_by_either_way(tmp_path, monkeypatch, nulls):
     assert rows.take(wanted, ["id"]).table.column("id").to_pylist() == ids.take(pa.array(wanted)).to_pylist()
     assert taken
     assert any(one is None for one in taken) == (nulls > 0)
+
+
+@pytest.mark.parametrize(("last", "number"), [(0, -(2**62)), (1, -(2**63)), (2, None), (0x7F, None), (0x80, None)])
+def test_a_number_beyond_64_bits_is_damage(last, number):
+    """Arrow refuses it too; its highest bits were dropped."""
+    raw = np.array([*[255] * 9, last, 0], np.uint8)
+    value, at = zigzag(raw, 0)
+    assert (at, varint(raw, 0)[1]) == ((10, 10) if number is not None else (-1, -1))
+    assert number is None or value == number

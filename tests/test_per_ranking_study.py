@@ -112,6 +112,7 @@ def test_the_page_of_compared_rankings_has_every_difference_and_no_scripts(two, 
     higher = [row["higher"] for row in said["differences"]]
     assert f"a is higher in {higher.count('a')} of {len(higher)} means; b is higher in {higher.count('b')}" in page
     assert page.count("<svg") == 1
+    assert "class='chart wide start'" in page  # on a telephone it scrolls, from the names on
     assert "<script" not in page
     for row in said["differences"]:
         assert f"{row['metric']} {row['argument']}".strip() in page
@@ -130,6 +131,9 @@ def test_what_does_not_go_together_is_one_line(two):
     for names, said in ((("old", "alone"), "no ranking in common"), (("alone", "exponential"), "--gain"),
                         (("old", "one"), "like with like")):  # fmt: skip
         with pytest.raises(InputError, match=said):
+            streameval.compare(*(two / name for name in names))
+    for names in (("old", "nowhere"), ("nowhere", "old")):
+        with pytest.raises(StudyError, match="nowhere"):
             streameval.compare(*(two / name for name in names))
     with pytest.raises(StudyError, match="holds results of many rankings"):
         streameval.Study(two / "old").evaluation()

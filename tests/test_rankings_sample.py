@@ -259,7 +259,7 @@ def test_bounds_of_drawn_rankings_are_not_compared(home, capsys):
         assert run(["compare", "a", other]) == 2
         told = capsys.readouterr().err
         assert "a has bounds from rankings that were drawn, which are not compared yet." in told
-    streameval.plan("runs.parquet", "one", budget=10)
+    streameval.exact("runs.parquet", label="truth", out="one")
     assert run(["compare", "one", "exact"]) == 2
     assert "exact holds results of many rankings, and one does not" in capsys.readouterr().err
 

@@ -19,14 +19,14 @@ _DEEPEST = 32
 
 @kernel
 def varint(raw: Bytes, at: int) -> tuple[np.uint64, int]:
-    """Read a varint at `at`; the position after it, negative where it does not end in time."""
+    """Read a varint at `at`; the position after it, negative where it does not end in time, or in 64 bits."""
     value, shift = np.uint64(0), np.uint64(0)
     while 0 <= at < raw.size and shift < np.uint64(64):
         byte = np.uint64(raw[at])
         at += 1
         value |= (byte & np.uint64(127)) << shift
         if byte < np.uint64(128):
-            return value, at
+            return value, at if shift < np.uint64(63) or byte < np.uint64(2) else -1
         shift += np.uint64(7)
     return np.uint64(0), -1
 

@@ -80,7 +80,7 @@ def page(found: RankingsComparison) -> str:
         f"<p class='soft'>{_text(shared(found))}</p>",
         f"<p class='verdict'>{_text(verdict)}, in every order of tied items.</p>",
         f"<section><h2>Differences</h2><p class='soft'>{about} {_text(meaning(found))}</p>",
-        f"<div class='chart' role='img' aria-label='{label}'>{still}</div></section>",
+        f"<div class='chart wide start' role='img' aria-label='{label}'>{still}</div></section>",
         f"<h2>All means</h2>{table(HEAD, cells(found), label='All means')}</main>",
     ])  # fmt: skip
 

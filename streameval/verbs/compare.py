@@ -57,6 +57,7 @@ def compare(
         return compare_rankings(Path(a), Path(b), confidence)
     if any(many):
         one, other = (a, b) if many[0] else (b, a)
+        _read(other)  # which says what is wrong with it, if anything is
         raise InputError(f"{one} holds results of many rankings, and {other} does not", "compare like with like")
     read = [_read(path) for path in (a, b)]
     chances = sum(_by_chance(evaluation) for _, _, evaluation in read)
