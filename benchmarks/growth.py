@@ -41,7 +41,8 @@ def table(found: dict[tuple[str, int], dict[str, Any]], sizes: list[int]) -> str
             limit = [sum(timed[runner][side] for runner in alone) for side in _SIDES]
             ratios = [f"{mine / least:.2f}" for mine, least in zip(own, limit, strict=True)] if alone else []
             cells += [_pair(own), _pair(limit) if alone else "", " / ".join(ratios)]
-        rows.append([name, *cells])
+        if any(cells):
+            rows.append([name, *cells])
     head = ["cold / warm", *(cell for size in sizes for cell in (f"{size:,} items, s", "columns alone, s", "×"))]
     return markdown(head, rows)
 
