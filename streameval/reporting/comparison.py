@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import html
 import shlex
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -98,9 +100,14 @@ def save_comparison(found: Comparison, out: Path | None, plot: Path | None, exis
         files[out / "curves.parquet"] = atomic.parquet(found.curves, facts)
         files[out / "differences.parquet"] = atomic.parquet(found.differences, facts)
     if plot is not None:
-        kind = kind_of(plot)
-        files[plot] = atomic.text(page(found)) if kind == "html" else chart_file(figure(found), kind)
+        files[plot] = plotted(plot, partial(page, found), partial(figure, found))
     atomic.write_out(files, existing)
+
+
+def plotted(plot: Path, page: Callable[[], str], figure: Callable[[], Spec]) -> atomic.Writer:
+    """Writer of a comparison: its page, or its picture alone, by the ending of the file (`kind_of`)."""
+    kind = kind_of(plot)
+    return atomic.text(page()) if kind == "html" else chart_file(figure(), kind)
 
 
 def page(found: Comparison) -> str:

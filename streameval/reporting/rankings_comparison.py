@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import html
+from functools import partial
 from pathlib import Path
 
-from streameval.reporting.charts import Spec, chart_file, number, picture, spec
-from streameval.reporting.comparison import COLOURS, difference_number, names
+from streameval.reporting.charts import Spec, number, picture, spec
+from streameval.reporting.comparison import COLOURS, difference_number, names, plotted
 from streameval.reporting.page import frame
-from streameval.reporting.simulation import kind_of
 from streameval.reporting.tables import table
 from streameval.stores import atomic
 from streameval.study.rankings_comparison import RankingsComparison
@@ -27,8 +27,7 @@ def save_rankings(found: RankingsComparison, out: Path | None, plot: Path | None
         own = {name: getattr(found, name) for name in facts}
         files[out / "differences.parquet"] = atomic.parquet(found.differences, own)
     if plot is not None:
-        kind = kind_of(plot)
-        files[plot] = atomic.text(page(found)) if kind == "html" else chart_file(figure(found), kind)
+        files[plot] = plotted(plot, partial(page, found), partial(figure, found))
     atomic.write_out(files, existing)
 
 
