@@ -18,7 +18,7 @@ from streameval.kernels.deltas import take_deltas
 from streameval.parquet.check_values import all_keep
 from streameval.parquet.checks import DATA_PAGE
 from streameval.parquet.chunks import Run, UnfitError
-from streameval.parquet.codecs import decompress
+from streameval.parquet.wanted_pages import wanted_pages
 from streameval.typing import Int64Array
 
 _DELTA_BINARY_PACKED, _INT64 = 5, 2
@@ -41,25 +41,17 @@ def packed(runs: Sequence[Run]) -> bool:
 
 def take(runs: Sequence[Run], rows: Sequence[Int64Array]) -> pa.Array | None:
     """Take numbers; arguments as of `texts.take`. None where some are null, pages damaged, or statements broken."""
-    told, found, page = np.zeros(plain.N_TOLD, np.int64), list[Int64Array](), 0
+    told, found = np.zeros(plain.N_TOLD, np.int64), list[Int64Array]()
     ends = np.empty((sum(len(run.heads) for run in runs), 2), np.int64)
     told[plain.OPTIONAL] = runs[0].pages.chunk.leaf.max_def
-    for run, wanted in zip(runs, rows, strict=True):
-        codec, bodies = int(run.pages.chunk.facts[kernels.CODEC]), run.body[1:] if run.dictionary else run.body
-        places = run.pages.places
-        cuts = np.searchsorted(wanted, np.stack([places[:, 2], places[:, 2] + places[:, 3]]))
-        for body, head, (first, n_rows), a, b in zip(
-            bodies, run.heads, places[:, 2:].tolist(), *cuts.tolist(), strict=True
-        ):
-            try:
-                start = len(body) - int(head[headers.PAGE_COMPRESSED])
-                raw = np.frombuffer(decompress(codec, body[start:], int(head[headers.PAGE_UNCOMPRESSED])), np.uint8)
-            except (pa.ArrowException, OSError, UnfitError):
-                return None
-            at, own = plain.values_at(raw, head, told), np.empty(b - a, np.int64)
-            if at < 0 or take_deltas(raw, at, n_rows, wanted[a:b] - first, own, ends[page]) < 0:
+    try:
+        for run, i, raw, wanted in wanted_pages(runs, rows):
+            at, own = plain.values_at(raw, run.heads[i], told), np.empty(wanted.size, np.int64)
+            n_rows = int(run.pages.places[i, 3])
+            if at < 0 or take_deltas(raw, at, n_rows, wanted, own, ends[len(found)]) < 0:
                 return None
             found.append(own)
-            page += 1
+    except UnfitError:
+        return None
     stated = [one for run in runs for one in run.stated]
     return pa.array(np.concatenate(found)) if all_keep(ends[:, 0], ends[:, 1], stated) else None

@@ -17,9 +17,9 @@ from streameval.kernels.texts import copy_texts, extremes, find_texts
 from streameval.kernels.thrift import Bytes
 from streameval.parquet.check_values import check_ends, check_nulls
 from streameval.parquet.chunks import Chunk, Run, UnfitError
-from streameval.parquet.codecs import decompress
 from streameval.parquet.schema import BYTE_ARRAY, wide_type
 from streameval.parquet.statistics import Stated
+from streameval.parquet.wanted_pages import wanted_pages
 from streameval.typing import Int64Array
 
 _PLAIN, _RLE, _DATA_PAGE = 0, 3, 0
@@ -44,32 +44,23 @@ def take(runs: Sequence[Run], rows: Sequence[Int64Array]) -> pa.Array | None:
     """Take texts.
 
     Args:
-        rows (sequence of int64 arrays, strictly increasing): For each run, wanted rows of its row group; those outside
-            its pages are left out.
+        rows: See `wanted_pages`.
 
     Returns:
         pyarrow.Array or None: large_string or large_binary; None where the pages are damaged, for Arrow to say how.
     """
     pieces, sizes = [], []
-    for run, wanted in zip(runs, rows, strict=True):
-        codec, nullable = int(run.pages.chunk.facts[kernels.CODEC]), run.pages.chunk.leaf.max_def
-        bodies = run.body[1:] if run.dictionary else run.body
-        for i, (body, head, (_, _, first, n_rows)) in enumerate(
-            zip(bodies, run.heads, run.pages.places.tolist(), strict=True)
-        ):
-            mine = wanted[np.searchsorted(wanted, first) : np.searchsorted(wanted, first + n_rows)] - first
-            try:
-                start = len(body) - int(head[headers.PAGE_COMPRESSED])
-                page = decompress(codec, body[start:], int(head[headers.PAGE_UNCOMPRESSED]))
-            except (pa.ArrowException, OSError, UnfitError):
-                return None
-            raw = np.frombuffer(page, np.uint8)
+    try:
+        for run, i, raw, mine in wanted_pages(runs, rows):
             begin, size = np.empty(mine.size, np.int64), np.empty(mine.size, np.int64)
-            total = find_texts(raw, nullable, mine, begin, size)
+            total = find_texts(raw, run.pages.chunk.leaf.max_def, mine, begin, size)
+            n_rows = int(run.pages.places[i, 3])
             if total < 0 or not _held(raw, n_rows, run.stated[i : i + 1], run.pages.chunk):
                 return None
             pieces.append(copy_texts(raw, begin, size, total))
             sizes.append(size)
+    except UnfitError:
+        return None
     chunk = runs[0].pages.chunk
     return _array(wide_type(chunk.footer.schema.field(chunk.leaf.path[0]).type), pieces, np.concatenate(sizes))
 
