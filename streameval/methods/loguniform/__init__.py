@@ -2,7 +2,7 @@
 
 Labels are drawn with density about c/r, so that every e-fold of ranks gets as many, and the relative error is the same
 at every scale. Every rank is drawn independently of all others, and the head is labelled whole. The band and the proof
-of its coverage are in `streameval.kernels.martingale`. Older plans are read as they were planned (`fixed_counts`).
+of its coverage are in `streameval.kernels.martingale`.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ import pyarrow as pa
 
 from streameval.curve import Curve
 from streameval.curve.envelope import Points, close
-from streameval.errors import InputError
+from streameval.errors import InputError, StudyError
 from streameval.methods import Look, Sampled, check_items
 from streameval.methods.checks.monotonicity import assumptions
 from streameval.methods.judge import agreement, judge_of, with_classes, without_judge
-from streameval.methods.loguniform import adaptive, draws, fixed_counts
+from streameval.methods.loguniform import adaptive, draws
 from streameval.methods.loguniform.counts import counts, labelled_head
 from streameval.methods.loguniform.design import (
     Blocks,
@@ -130,14 +130,12 @@ class LogUniform(Sampled):
 
     def weights(self, plan: Plan) -> FloatArray:
         """Inverse of the probability of each planned rank, at whatever look the plan has grown to."""
-        if fixed_counts.made(plan):
-            return fixed_counts.weights(plan)
+        if "probability" not in plan.table.column_names:
+            raise StudyError("a plan of loguniform that no released version made", "plan the list anew")
         return np.asarray(1 / plan.table.column("probability").to_numpy())
 
     def forecasts(self, plan: Plan) -> list[Look]:
         """Give every look of `plan`, with labels (on average) and forecast half-width."""
-        if fixed_counts.made(plan):
-            return []  # it was drawn in another way, in which nothing is drawn any more
         return [self._look(plan.n_items, float(plan.notes["density"]), look) for look in range(1, self.looks + 1)]
 
     def enlarged(self, plan: Plan, look: int) -> Plan:
@@ -264,7 +262,7 @@ class LogUniform(Sampled):
     def evidence_at(self, plan: Plan, labels: Labels, rank: int, mu: FloatArray) -> Evidence | None:
         """See `Multiplies`; `one_rank` says of which plans there is such evidence."""
         in_parts = self.looks > 1 or self.batches > 1 or self.adaptive or self.judge_sample is not None
-        if in_parts or plan.marks is not None or fixed_counts.made(plan):
+        if in_parts or plan.marks is not None:
             return None
         return evidence_at(self._at_look(plan, 1), labels, (rank, mu), Expected.of(self.min_precision).prior)
 
@@ -288,8 +286,6 @@ class LogUniform(Sampled):
         The bands of all looks so far are intersected, each from the ranks of its own plan and for its share of δ. So
         are those of batches of tasks; one of which there is no label yet would add nothing.
         """
-        if fixed_counts.made(plan):
-            return fixed_counts.points(plan, labels, self.confidence, self.min_precision, self.looks)
         came, last = np.ones(plan.table.num_rows), plan.look
         if self.looks > 1:
             came = plan.table.column("look").to_numpy()
