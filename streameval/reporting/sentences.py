@@ -42,11 +42,12 @@ def _missing(account: Mapping[str, int]) -> str:
 
 
 def estimate_sentence(basis: Basis) -> str:
-    """What estimates are made of, where labels are missing; else empty."""
+    """What estimates are made of, where labels are missing; why there are none; else empty."""
     return {
-        "bounds": "",
-        "labels at hand": "Estimates are those of the labels at hand: the tasks answered so far are a random part of "
-        "all, as they are shuffled and nothing in where they lie speaks against it.",
+        "labels": "",
+        "labels at hand": "Estimates are those of the labels at hand: tasks are shuffled, and those answered so far "
+        "look like a random part of all.",
+        "unknown": "There are no estimates: the labels say nothing of items without one.",
         "none": "There are no estimates: labels are missing or undecided, and those at hand are no random part of the "
         "tasks.",
     }[basis]

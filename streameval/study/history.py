@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from streameval.curve.estimate import Bounds
+from streameval.curve.bounds import Bounds
 from streameval.curve.runs import STAKES, Days
 from streameval.errors import StudyError
 from streameval.notebook import Tabular

@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 from streameval.errors import InputError
 from streameval.labelling.controls import read_controls
 from streameval.labelling.exports import NO_QUESTION, Question
+from streameval.labelling.match_items import OURS
 from streameval.labelling.names import ANSWERS, says
 from streameval.labelling.options import TaskOptions
 from streameval.methods import method_of
@@ -135,7 +136,7 @@ def _ends(plan: Plan, shown: pa.Table, tasks: pa.Table) -> tuple[int, ...]:
 
 def shown_to_people(plan: Plan, table: pa.Table, named: set[str]) -> tuple[list[str], tuple[str, ...]]:
     """Columns of the items that are shown, and those that are not, because they give the answer away."""
-    ours = {"rank", "stratum", "weight", "se_task"} | ({"score"} if plan.ranking.get("score") else set())
+    ours = {*OURS} | ({"score"} if plan.ranking.get("score") else set())
     items = [name for name in table.column_names if name not in ours]
     # who sees what a judge says would be swayed by it
     judges = [plan.notes.get(note, {}).get("column") for note in ("judge", "predictions")]

@@ -11,10 +11,8 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from streameval.curve import Curve
-from streameval.curve.estimate import Bounds
+from streameval.curve.bounds import Bounds
 from streameval.curve.runs import STAKES, share_of
 from streameval.curve.targets import target
 from streameval.errors import InputError, StreamevalError, StudyError, did_you_mean
@@ -235,7 +233,7 @@ def _level(plan: Plan, evaluation: Evaluation, rank: int, confidence: float) -> 
     error = float(evaluation.summary["label_error"])
     curve = curve_of(at_confidence(plan, confidence), evaluation.labels, error)
     lower, _, upper = curve.precision_at(rank)
-    return Bounds(lower, float(np.clip(evaluation.curve.precision_at(rank).estimate, lower, upper)), upper)
+    return Bounds.of(lower, upper, evaluation.curve.precision_at(rank).estimate)
 
 
 def _evidence(plan: Plan, evaluation: Evaluation, rank: int) -> tuple[FloatArray, FloatArray] | None:

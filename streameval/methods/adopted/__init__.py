@@ -14,6 +14,8 @@ import pyarrow as pa
 
 from streameval.curve import Curve
 from streameval.curve.envelope import Envelope, Points, close
+from streameval.curve.estimated import YieldEstimate
+from streameval.curve.pooling import Pool, odds_of, pooled
 from streameval.errors import InputError, did_you_mean
 from streameval.methods import Look, Method, check_confidence, check_items
 from streameval.methods.adopted import growth
@@ -122,8 +124,17 @@ class Adopted(Method):
         last, _ = self._rates(plan)
         diagnostics = {"consistent": envelope.consistent, "begins": begins, "draw": [vars(one) for one in against]}
         grid = np.unique(np.concatenate([plan.ranks, last, [begins]]))
-        curve = Curve(plan.n_items, envelope, grid, claim, diagnostics)
+        curve = Curve(plan.n_items, envelope, grid, claim, diagnostics, estimated=self.estimate(plan, labels))
         return curve if claim.coverage == "exact" else curve.with_findings(self._findings(curve, plan, labels))
+
+    def estimate(self, plan: Plan, labels: Labels) -> YieldEstimate | None:
+        """See `Method.estimate`; by Beale's ratio where probabilities are given, of equal odds where none are known."""
+        known, ranks = labels.known, (plan.n_items, labels.rank, labels.label)
+        if self.design.refused:
+            return pooled(*ranks, np.ones(known.size))
+        if self.design.weighted:
+            return pooled(*ranks, odds_of(self.weights(plan), known), Pool.beale_rates)
+        return super().estimate(plan, labels)
 
     def forecasts(self, plan: Plan) -> list[Look]:
         """Give every look of `plan`: the first is the sample, the next add draws of ours where it is thin."""
