@@ -217,20 +217,25 @@ def contradicted(root, day, level=0.05, **planned):
 def test_a_day_whose_bounds_contradict_themselves_counts_with_its_evidence(tmp_path):
     """To leave it out would depend on its labels, which the proof does not cover."""
     calm, odd, bare = pooled(tmp_path, 0), contradicted(tmp_path, 2), contradicted(tmp_path, 3, looks=2)
+    adopted = tmp_path / "2026-01-04"
+    rank = np.sort(np.random.default_rng(0).choice(400, 60, replace=False) + 1)
+    streameval.adopt(pa.table({"id": np.arange(400)}), adopted, pa.table({"rank": rank, "label": rank <= 100}),
+                     drawn="uniform", sample_size=60, confidence=0.05)  # fmt: skip
+    assert not streameval.evaluate(adopted).curve.proves
     study = streameval.Study(odd)
     plan, evaluation = study.plan(), study.evaluation()
     assert not evaluation.curve.proves
     assert evaluation.curve.claim.coverage == "simultaneous"
-    found = streameval.monitor([calm, odd, bare], at_rank=150)
-    assert [row["contradiction"] for row in found.rows] == [None, "study", "study"]
+    found = streameval.monitor([calm, odd, bare, adopted], at_rank=150)
+    assert [row["contradiction"] for row in found.rows] == [None, "study", "study", "study"]
     evidence = create("loguniform", plan.parameters).evidence_at(plan, evaluation.labels, 150, STAKES / 150)
     assert found.rows[1]["positives"] == evidence[0].tolist()
-    assert found.rows[2]["positives"] is None
+    assert found.rows[2]["positives"] is found.rows[3]["positives"] is None
     assert all(0 < row["precision_lower"] <= row["precision_upper"] for row in found.rows)
     told = [one for one in sentences(found) if "contradict themselves" in one]
     assert "The bounds of the study of 2026-01-02 contradict themselves, as happens by chance" in told[0]
     assert "with what its labels say of the cutoff alone" in told[0]
-    assert "with the bounds at the confidence of the day, which do not" in told[1]
+    assert all("with the bounds at the confidence of the day, which do not" in one for one in told[1:])
 
 
 def test_a_day_whose_bounds_contradict_themselves_at_its_own_confidence_is_taken_as_unknown(tmp_path):
