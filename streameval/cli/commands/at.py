@@ -45,7 +45,7 @@ def at(
         standard_error: Tell the standard error of precision at each --rank: approximate, and for that rank alone.
         slice: Ask of one slice of a study planned with --by; ranks are then those within it.
     """
-    from streameval.reporting.sentences import band_meaning, estimate_sentence
+    from streameval.reporting.sentences import estimate_sentence, promise
     from streameval.slices.files import slice_of
     from streameval.study import Study
     from streameval.study.standard_errors import precision_error
@@ -67,8 +67,7 @@ def at(
         found += _at_score(curve, one, span)
     cells = [[f"{row['metric']}({row['argument']})", *(_text(row[side]) for side in _SIDES)] for row in found]
     claim = curve.claim
-    meaning = band_meaning(claim)
-    lines = [*columns(["", *_SIDES], cells), f"{meaning[0].upper()}{meaning[1:]}; assumed: {claim.assumes}."]
+    lines = [*columns(["", *_SIDES], cells), f"{promise(claim)}."]
     lines += filter(None, [estimate_sentence(curve.basis), claim.caution])
     said: dict[str, Any] = {"found": found, "claim": claim.as_dict(), "estimates": curve.basis}
     if standard_error:

@@ -24,7 +24,7 @@ def check(study: Path, *checks: str, summary: Path | None = None, output: Output
             have none.
         summary: File to add the outcome to, as Markdown: the summary page of a CI job, say.
     """
-    from streameval.reporting.sentences import band_meaning
+    from streameval.reporting.sentences import promise
     from streameval.verbs.check import check as verb
 
     found = verb(study, checks)
@@ -33,8 +33,7 @@ def check(study: Path, *checks: str, summary: Path | None = None, output: Output
         [one.check, *(_number(side) for side in (one.lower, one.upper)), one.outcome, _needed(one)] for one in found
     ]
     head = ["check", "lower", "upper", "outcome", "labels that may decide"]
-    meaning = band_meaning(claim)
-    said = found.why or f"{meaning[0].upper()}{meaning[1:]}; assumed: {claim.assumes}. {claim.caution}".rstrip()
+    said = found.why or f"{promise(claim)}. {claim.caution}".rstrip()
     if summary is not None:
         _append(summary, f"{study}: {outcome}", [head, *cells], said)
     result: dict[str, Any] = {"study": str(study), "outcome": outcome, "checks": [one.as_dict() for one in found],

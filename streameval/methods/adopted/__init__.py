@@ -20,7 +20,7 @@ from streameval.errors import InputError, did_you_mean
 from streameval.methods import Look, Method, check_confidence, check_items
 from streameval.methods.adopted import growth
 from streameval.methods.adopted.band import mixture, points
-from streameval.methods.adopted.checks import Contradiction, of_strata, of_weights
+from streameval.methods.adopted.checks import Contradiction, in_words, of_strata, of_weights
 from streameval.methods.adopted.designs import DESIGNS, FIXED_SIZE, Design
 from streameval.methods.adopted.fixed_size import FixedSize
 from streameval.methods.adopted.steps import Floor, Strata, joined_steps, poisson_steps, strata_steps
@@ -192,11 +192,12 @@ class Adopted(Method):
 
     def _contradictions(self, plan: Plan) -> list[Contradiction]:
         if self.design.weighted:
-            return of_weights(_probability(plan), _floor(plan))
+            return of_weights(_probability(plan), _floor(plan), plan.ranks.size if self.drawn == "poisson" else None)
         return of_strata(*_sample(plan))
 
     def _claim(self, plan: Plan, labels: Labels, against: list[Contradiction]) -> Claim:
-        assumes = f"that the labels were drawn as stated: {self.design.stated}"
+        stated = f"that the labels were drawn as stated: {self.design.stated}"
+        assumes = f"nothing, for nothing is promised: {self.design.stated}" if self.design.refused else stated
         if plan.table.num_rows == plan.n_items and bool(np.all(labels.known)):
             return Claim("exact", 1.0, "nothing")
         if self.design.refused or against:
@@ -207,10 +208,8 @@ class Adopted(Method):
         if self.design.refused:
             return (f"These bounds promise nothing: {self.design.refused}.",)
         if curve.diagnostics["draw"]:
-            said = "; ".join(one["said"] for one in curve.diagnostics["draw"])
-            return (
-                f"These bounds promise nothing: {said}, which a draw as stated shows less than once in 10,000 times.",
-            )
+            against = [Contradiction(**one) for one in curve.diagnostics["draw"]]
+            return (f"These bounds promise nothing. {in_words(against)}.",)
         if not curve.envelope.consistent:
             return (
                 "The bounds contradict themselves, which happens in fewer than "
@@ -256,7 +255,8 @@ def _sample(plan: Plan) -> tuple[Strata, Int64Array]:
 
 
 def _floor(plan: Plan) -> Floor:
-    return Floor(np.array(plan.notes["last"], np.int64), np.array(plan.notes["least"], np.float64))
+    known = (np.array(plan.notes.get(name, ()), np.float64) for name in ("least", "items", "total"))
+    return Floor(np.array(plan.notes["last"], np.int64), *known)
 
 
 def _probability(plan: Plan) -> FloatArray:
