@@ -20,6 +20,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow.parquet as pq
 
+from benchmarks.machine import commit
 from benchmarks.readme import markdown, write_section
 from streameval.curve import Curve, areas, points, targets
 from streameval.curve.at_cutoff import bounds_at
@@ -181,7 +182,8 @@ def main() -> None:
     text = "\n\n".join(tables(found, names))
     print(text)
     if options.readme:
-        write_section("estimates", f"{options.draws} draws a list.\n\n{text}")
+        made = "five real lists and four of 100,000 items" if len(names) == len(LISTS) else ", ".join(names)
+        write_section("estimates", f"{options.draws} draws a list, {made}, commit {commit()}.\n\n{text}")
 
 
 if __name__ == "__main__":

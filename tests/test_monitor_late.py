@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from streameval.curve.estimate import Bounds
+from streameval.curve.bounds import Bounds
 from test_monitor import START, pooled
 
 import streameval

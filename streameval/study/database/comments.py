@@ -95,8 +95,8 @@ _COLUMNS = {
     "assumes": "What must be true of the list for the claim to hold.",
     "about": "What the bounds are bounds of: the truth, or what the annotators would say.",
     "why": "Who gave how many labels and how far they agree, where the claim is not about the truth; else empty.",
-    "estimates": "What estimates are made of: labels, or labels at hand, where some are missing. There are none where "
-    "these say nothing of items without one (unknown), or are no random part of the plan (none).",
+    "estimates": "What estimates are made of: labels, or labels at hand where some are missing. There is no estimate "
+    "where it says unknown or none; the report says why.",
     "center_lower": "Lower end of what the estimate is the middle of, while labels are missing.",
     "center_upper": "Upper end of what the estimate is the middle of, while labels are missing.",
     "proves": "False where the bounds are a picture only, or contradict each other.",
