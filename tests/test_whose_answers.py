@@ -292,7 +292,7 @@ def test_repeats_and_controls_dispute_a_lone_annotator(study, by, tmp_path):
     folder, ranks, truth = study
     pq.write_table(pa.table({"id": [-1, -2], "label": [1, 0]}), tmp_path / "known.parquet")
     extra = {"repeats": 4} if by == "repeats" else {"controls": str(tmp_path / "known.parquet")}
-    streameval.select(folder, export=tmp_path / "tasks.jsonl", **extra)
+    streameval.select(folder, columns=["id"], export=tmp_path / "tasks.jsonl", **extra)
     tasks = [json.loads(line) for line in (tmp_path / "tasks.jsonl").read_text().splitlines()]
     known = {int(row["id"]): row for row in tasks if row["se_task"] < FIRST_EXTRA}
     assert len(tasks) == ranks.size + (4 if by == "repeats" else 2)
