@@ -64,6 +64,11 @@ class Claim:
         """A sentence for after what is claimed, where that is not about the truth; else empty."""
         return "" if self.about == TRUTH else f"This is no claim about the truth: {self.why}."
 
+    @property
+    def condition(self) -> str:
+        """What is assumed, for after what is claimed; empty where nothing is."""
+        return "" if self.coverage == "none" else f"; assumed: {self.assumes}"
+
     def as_dict(self) -> dict[str, Any]:
         """Return the claim as JSON-ready values."""
         return dict(self.__dict__)

@@ -16,7 +16,7 @@ from streameval.labelling.duckdb_session import Connection, quote
 from streameval.labelling.readers import given
 from streameval.types import Plan
 
-OURS = ("rank", "stratum", "weight", "se_task")
+OURS = ("rank", "stratum", "draw_weight", "se_task")
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from streameval.labelling.match_items import OURS
 from streameval.labelling.names import ANSWERS, says
 from streameval.types import Plan
 from streameval.typing import AnyArray, FloatArray, Int64Array
@@ -37,7 +38,7 @@ def shown_to_people(plan: Plan, table: pa.Table, named: set[str], index: Collect
         named: Columns that are shown whatever they tell.
         index: Columns that were the index of a frame.
     """
-    ours = {"rank", "stratum", "weight", "se_task"} | ({"score"} if plan.ranking.get("score") else set())
+    ours = {*OURS} | ({"score"} if plan.ranking.get("score") else set())
     items = [name for name in table.column_names if name not in ours]
     # who sees what a judge says would be swayed by it
     judges = [plan.notes.get(note, {}).get("column") for note in ("judge", "predictions")]

@@ -17,7 +17,9 @@ import pyarrow as pa
 
 from streameval.curve import Curve
 from streameval.curve.at_cutoff import METRICS
+from streameval.curve.bounds import Bounds
 from streameval.curve.extremes import Extremes
+from streameval.curve.plug_in import PlugIn
 from streameval.curve.targets import (
     interpolated_precision,
     rank_at_precision,
@@ -39,16 +41,18 @@ _PARTS = (
     ("a number", r"\s*([-+]?[0-9.][-+0-9.e]*%?)\s*$"),
 )
 _FORM = "METRIC[@CUTOFF] >= NUMBER: precision@10000 >= .9, recall@p.95 >= .5, f1@s.7 >= .6, average_precision > .8"
-_AT_TARGET: dict[tuple[str, str], Callable[[Extremes, Fraction], tuple[float, float]]] = {
-    ("recall", "p"): recall_at_precision,
-    ("precision", "r"): interpolated_precision,
-    ("rank", "p"): rank_at_precision,
-    ("rank", "r"): rank_at_recall,
+_Question = tuple[Callable[[Extremes, Fraction], tuple[float, float]], Callable[[PlugIn, Fraction], float]]
+_AT_TARGET: dict[tuple[str, str], _Question] = {
+    ("recall", "p"): (recall_at_precision, PlugIn.recall_at_precision),
+    ("precision", "r"): (interpolated_precision, PlugIn.interpolated_precision),
+    ("rank", "p"): (rank_at_precision, PlugIn.rank_at_precision),
+    ("rank", "r"): (rank_at_recall, PlugIn.rank_at_recall),
 }
 _OF_THE_LIST = ("average_precision", "pr_area", "roc_auc", "max_f0.5", "max_f1", "max_f2", "breakeven", "r_precision",
                 "reciprocal_rank", "eleven_point_precision")  # fmt: skip
 _HEADLINES = ("", "positives", "step")
 _COUNTS = ("yield", "rank")
+_STANDARD_ERROR = 1 / 3.7  # of an estimate, in half-widths of bounds at all ranks
 
 
 @dataclass(frozen=True)
@@ -165,14 +169,14 @@ def _next(study: Study, evaluation: Evaluation, checked: Sequence[Checked], why:
 
 def _checked(text: str, evaluation: Evaluation, why: str) -> Checked:
     metric, kind, cutoff, operator, wanted = _parsed(text)
-    lower, upper = _bounds(text, evaluation, (metric, kind, cutoff))
+    bounds = _bounds(text, evaluation, (metric, kind, cutoff))
     unsure = bool(why) or (kind == "s" and not evaluation.curve.rank_at_score(cutoff)[0])
-    outcome = "inconclusive" if unsure else _outcome(lower, upper, operator, wanted)
+    outcome = "inconclusive" if unsure else _outcome(bounds.lower, bounds.upper, operator, wanted)
     account = evaluation.summary.get("account", {})
     needed = None
     if outcome == "inconclusive" and not unsure and not account.get("missing", 0):
-        needed = _labels_needed((lower, upper), wanted, int(account.get("labelled", 0)), evaluation.curve.n_items)
-    return Checked(text, lower, upper, outcome, needed)
+        needed = _labels_needed(bounds, wanted, int(account.get("labelled", 0)), evaluation.curve.n_items)
+    return Checked(text, bounds.lower, bounds.upper, outcome, needed)
 
 
 def _parsed(text: str) -> tuple[str, str, str, str, float]:
@@ -204,7 +208,7 @@ def _wanted(text: str, metric: str, number: str) -> float:
     return wanted
 
 
-def _bounds(text: str, evaluation: Evaluation, asked: tuple[str, str, str]) -> tuple[float, float]:
+def _bounds(text: str, evaluation: Evaluation, asked: tuple[str, str, str]) -> Bounds:
     metric, kind, cutoff = asked
     curve = evaluation.curve
     if not cutoff:
@@ -216,7 +220,7 @@ def _bounds(text: str, evaluation: Evaluation, asked: tuple[str, str, str]) -> t
                 f"check '{text}': there is no {metric} at a {'precision' if kind == 'p' else 'recall'}", _FORM
             )
         share = target(cutoff, "precision" if kind == "p" else "recall")
-        return curve.over_misses(lambda extremes: question(extremes, share)) if curve.proves else (np.nan, np.nan)
+        return curve.at_target(*question, share)
     if metric not in METRICS and metric != "yield":
         raise InputError(
             f"check '{text}': there is no metric '{metric}' of a cutoff", did_you_mean(metric, [*METRICS, "yield"])
@@ -241,7 +245,7 @@ def _rank(text: str, cutoff: str, curve: Curve) -> tuple[int, int]:
     return int(rank), int(rank)
 
 
-def _of_the_list(text: str, evaluation: Evaluation, metric: str) -> tuple[float, float]:
+def _of_the_list(text: str, evaluation: Evaluation, metric: str) -> Bounds:
     if metric not in _OF_THE_LIST:
         if metric in (*METRICS, "yield", "rank"):
             raise InputError(f"check '{text}': {metric} has no cutoff", f"{metric}@10000 is of the first 10,000 items")
@@ -250,9 +254,9 @@ def _of_the_list(text: str, evaluation: Evaluation, metric: str) -> tuple[float,
         )
     rows = [row for row in evaluation.metrics.to_pylist() if row["metric"] == metric and row["argument"] in _HEADLINES]
     if not rows:  # bounds that promise nothing have none of the whole list
-        return np.nan, np.nan
-    lower, upper = rows[0]["lower"], rows[0]["upper"]
-    return (np.nan if lower is None else lower), (np.nan if upper is None else upper)
+        return Bounds(*[np.nan] * 3)
+    sides = (rows[0][side] for side in ("lower", "estimate", "upper"))
+    return Bounds(*(np.nan if value is None else value for value in sides))
 
 
 def _outcome(lower: float, upper: float, operator: str, wanted: float) -> Outcome:
@@ -270,14 +274,16 @@ def _outcome(lower: float, upper: float, operator: str, wanted: float) -> Outcom
     return "inconclusive" if low or high else "fail"
 
 
-def _labels_needed(bounds: tuple[float, float], wanted: float, labelled: int, n_items: int) -> int | None:
-    """Labels at which bounds as wide as the distance from the estimate to the number wanted are forecast."""
-    lower, upper = bounds
-    estimate = 2 * lower * upper / (lower + upper) if lower + upper > 0 else 0.0
-    distance = abs(estimate - wanted)
-    if not labelled or not math.isfinite(upper - lower) or distance < 0.02 * (upper - lower):
+def _labels_needed(bounds: Bounds, wanted: float, labelled: int, n_items: int) -> int | None:
+    """Labels that are forecast to decide, in five of six draws.
+
+    The half-width is then the distance from the estimate to the number wanted, less the standard error of an estimate.
+    """
+    lower, estimate, upper = bounds
+    distance = abs(estimate - wanted)  # NaN without an estimate, as all that is compared with it
+    if not labelled or not math.isfinite(upper - lower) or not distance >= 0.02 * (upper - lower):
         return None
-    needed = labelled * ((upper - lower) / 2 / distance) ** 2
+    needed = labelled * ((upper - lower) / 2 * (1 + _STANDARD_ERROR) / distance) ** 2
     digits = 10 ** max(0, math.floor(math.log10(max(needed, 1))) - 1)
     rounded = int(math.ceil(needed / digits) * digits)
     return rounded if labelled < rounded < n_items else None

@@ -28,7 +28,7 @@ from streameval.stores import atomic
 from streameval.study import Study, judge_sample
 from streameval.study.shown_columns import ANSWER, shown_to_people
 from streameval.study.tasks import make_tasks, question_of, task_numbers
-from streameval.study.weights import with_weight
+from streameval.study.weights import draw_weights
 from streameval.types import Plan
 from streameval.typing import Int64Array
 
@@ -44,7 +44,7 @@ class Selection(Tabular):
     """What `select` did.
 
     Attributes:
-        table: `rank`, `stratum`, `weight` (see `streameval.study.weights`), `score` (where the order has one),
+        table: `rank`, `stratum`, `draw_weight` (see `streameval.study.weights`), `score` (where the order has one),
             `se_task`, then the items' columns.
         fetched: What was read for it, now or by the `select` that fetched it.
         already: Whether the items were there: nothing of the list was read but footers.
@@ -267,9 +267,12 @@ def method_cutoffs(plan: Plan) -> Int64Array | None:
 
 
 def _with_ours(plan: Plan, items: pa.Table, first: int | None) -> pa.Table:
-    """Put `stratum` and `weight` after `rank`, and `se_task` before the items' columns."""
-    own = ["weight_item" if name == "weight" else name for name in items.column_names]
+    """Put `stratum` and `draw_weight` after `rank`, and `se_task` before the items' columns.
+
+    An item's own `weight` has another name too, as labels have a column of that name.
+    """
+    own = [f"{name}_item" if name in ("weight", "draw_weight") else name for name in items.column_names]
     table = items.rename_columns(own).add_column(1, "stratum", plan.table.column("stratum"))
-    table = with_weight(table, plan, 2)
+    table = table.add_column(2, "draw_weight", pa.array(draw_weights(plan), from_pandas=True))
     at = 4 if plan.ranking.get("score") is not None else 3
     return table.add_column(at, "se_task", pa.array(task_numbers(plan, first)))

@@ -32,7 +32,7 @@ def check(
             several sources, nothing can be told.
         summary: File to add the outcome to, as Markdown: the summary page of a CI job, say.
     """
-    from streameval.reporting.sentences import band_meaning
+    from streameval.reporting.sentences import promise
     from streameval.verbs.check import check as verb
 
     found = verb(study, checks, about=about)
@@ -41,11 +41,8 @@ def check(
         [one.check, *(_number(side) for side in (one.lower, one.upper)), one.outcome, _needed(one)] for one in found
     ]
     head = ["check", "lower", "upper", "outcome", "labels that may decide"]
-    meaning = band_meaning(claim)
-    of_truth = "" if about is None else " This is a claim about the truth."
-    said = (
-        found.why or f"{meaning[0].upper()}{meaning[1:]}; assumed: {claim.assumes}.{of_truth} {claim.caution}".rstrip()
-    )
+    of_truth = "" if about is None else "This is a claim about the truth."
+    said = found.why or " ".join(filter(None, (f"{promise(claim)}.", of_truth, claim.caution)))
     if summary is not None:
         _append(summary, f"{study}: {outcome}", [head, *cells], said)
     result: dict[str, Any] = {"study": str(study), "outcome": outcome, "checks": [one.as_dict() for one in found],
