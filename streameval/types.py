@@ -189,6 +189,11 @@ class Plan(Tabular):
         return tuple(self.notes.get("draw_by", ()))
 
     @property
+    def key_columns(self) -> tuple[str, ...]:
+        """Columns that tell items apart: those that order ties or the draw, or that name one of many rankings."""
+        return tuple(dict.fromkeys([*self.ranking.get("key", ()), *self.draw_by, *self.notes.get("per", ())]))
+
+    @property
     def slices(self) -> tuple[SliceRecord, ...]:
         """The slices, the largest first."""
         return tuple(SliceRecord(**one) for one in self.notes.get("slices", ()))

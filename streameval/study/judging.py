@@ -7,12 +7,14 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
 from streameval.curve import Curve
 from streameval.curve.bounds import HalfWidth
 from streameval.curve.label_error import CONFIDENCE, widen
 from streameval.errors import InputError
 from streameval.labelling.answers import suggestion
+from streameval.labelling.given_twice import given_twice, nameless
 from streameval.labelling.options import Judging
 from streameval.labelling.tally import Tallied, tally, with_unlisted
 from streameval.methods import Method, changed, method_of
@@ -63,6 +65,29 @@ def tally_stored(folder: Study, plan: Plan, judging: Judging, stored: Sequence[G
     unplanned = sum(one.facts["unplanned"] for one in stored)
     account = with_unlisted(tallied.labels.account, [one.facts["unlisted"] for one in stored], unplanned)
     return replace(tallied, labels=replace(tallied.labels, account=account))
+
+
+def doubts(rows: pa.Table, stored: Sequence[Given]) -> dict[str, Any]:
+    """What may have come in twice, or for want of names counts for nothing, JSON-ready.
+
+    Returns:
+        dict: `given_twice`: of each file that says nothing but what others say `id`, `source`, `others` (their names)
+            and `answers`. `nameless`: `sources`, `ids`, `items`, `answers` of files that contradict each other and name
+            nobody; null where there are none.
+    """
+    files = {one.facts["given"]: one for one in stored}
+    twice = given_twice(rows)
+    found = nameless(rows, [one.given for one in twice])
+    return {
+        "given_twice": [
+            {"id": files[one.given].identity, "source": files[one.given].facts["source"],
+             "others": [files[other].facts["source"] for other in one.others], "answers": one.answers}
+            for one in twice
+        ],
+        "nameless": found and {"sources": [files[one].facts["source"] for one in found.given],
+                               "ids": [files[one].identity for one in found.given],
+                               "items": found.items, "answers": found.lost},
+    }  # fmt: skip
 
 
 def curve_of(plan: Plan, labels: Labels, label_error: float = 0.0) -> Curve:

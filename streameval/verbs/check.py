@@ -89,7 +89,7 @@ class Checks(Tabular):
     Attributes:
         checked: Every check, in the order given.
         claim: What the bounds promise, and so the outcomes.
-        why: Why these bounds promise nothing; empty where they are bounds.
+        why: Why nothing can be told: these bounds promise nothing, or are not about what was asked for; else empty.
         next: The command that may decide what is inconclusive, and what it does; empty where there is none.
     """
 
@@ -103,7 +103,12 @@ class Checks(Tabular):
 
     @property
     def outcome(self) -> Outcome:
-        """The worst of all: one check that fails makes a gate fail, and else an inconclusive one decides."""
+        """The worst of all: one check that fails makes a gate fail, and else an inconclusive one decides.
+
+        Where nothing can be told, it is inconclusive.
+        """
+        if self.why:
+            return "inconclusive"
         outcomes: dict[Outcome, None] = {one.outcome: None for one in self.checked}
         worst: tuple[Outcome, ...] = ("fail", "inconclusive")
         return next((one for one in worst if one in outcomes), "pass")
@@ -116,50 +121,61 @@ class Checks(Tabular):
         return pa.Table.from_pylist([one.as_dict() for one in self.checked], schema=pa.schema(kinds))
 
 
-def check(study: str | os.PathLike[str], checks: Sequence[str]) -> Checks:
+def check(
+    study: str | os.PathLike[str], checks: Sequence[str] = (), *, about: Literal["truth"] | None = None
+) -> Checks:
     """Hold an evaluated study against conditions; all outcomes hold together, as its bounds do.
 
     Args:
         checks: Each METRIC[@CUTOFF] OP NUMBER, with OP one of >=, >, <=, <. The cutoff is a rank (`precision@10000`), a
             score (`@s.7`), or for recall and rank a precision (`recall@p.95`), for precision and rank a recall
             (`precision@r.5`). Metrics of the whole list have none (`average_precision`).
+        about: "truth" demands a claim about the truth; without conditions, that alone. Of a claim about what the
+            annotators would say, every outcome is then "inconclusive".
 
     Raises:
-        InputError: A condition that cannot be read (says where), or asks for what there is none of.
+        InputError: A condition that cannot be read (says where), or asks for what there is none of; nothing is asked.
         StudyError: No results.
     """
-    if not checks:
+    if about not in (None, "truth"):
+        raise InputError(f"about is '{about}'", "about='truth' demands a claim about the truth")
+    if not checks and about is None:
         raise InputError("nothing is checked", _FORM)
     folder = Study(Path(study))
     evaluation = folder.evaluation()
-    labelled = int(evaluation.summary.get("account", {}).get("labelled", 0))
-    curve = evaluation.curve
-    why = "" if curve.proves else next(iter(curve.findings), "The bounds contradict each other.")
-    found = tuple(_checked(one, evaluation, labelled) for one in checks)
-    return Checks(found, curve.claim, why, _next(folder, evaluation, found))
+    why = _why_not(evaluation.curve, about)
+    found = tuple(_checked(one, evaluation, why) for one in checks)
+    return Checks(found, evaluation.curve.claim, why, _next(folder, evaluation, found, why))
 
 
-def _next(study: Study, evaluation: Evaluation, checked: Sequence[Checked]) -> str:
-    """What to do about the checks that are inconclusive."""
+def _why_not(curve: Curve, about: str | None) -> str:
+    """Why nothing can be told of conditions; empty where it can."""
+    if not curve.proves:
+        return next(iter(curve.findings), "The bounds contradict each other.")
+    return curve.claim.caution if about is not None else ""
+
+
+def _next(study: Study, evaluation: Evaluation, checked: Sequence[Checked], why: str) -> str:
+    """What to do about the checks that are inconclusive; of a claim that is not about the truth, `why` says it."""
     if "account" not in evaluation.summary or all(one.outcome != "inconclusive" for one in checked):
         return ""
     summary, folder = evaluation.summary, str(study.folder)
-    if not evaluation.curve.proves:
-        return way_out(study.plan(), summary, folder)
+    if why:
+        return "" if evaluation.curve.proves else way_out(study.plan(), summary, folder)
     labels = max((one.labels or 0 for one in checked), default=0)
     missing = summary["account"]["planned"] - summary["account"]["labelled"]
     return more_labels(study.plan(), summary, folder, labels) if labels or missing else ""
 
 
-def _checked(text: str, evaluation: Evaluation, labelled: int) -> Checked:
+def _checked(text: str, evaluation: Evaluation, why: str) -> Checked:
     metric, kind, cutoff, operator, wanted = _parsed(text)
     bounds = _bounds(text, evaluation, (metric, kind, cutoff))
-    unsure = not evaluation.curve.proves or (kind == "s" and not evaluation.curve.rank_at_score(cutoff)[0])
+    unsure = bool(why) or (kind == "s" and not evaluation.curve.rank_at_score(cutoff)[0])
     outcome = "inconclusive" if unsure else _outcome(bounds.lower, bounds.upper, operator, wanted)
-    missing = int(evaluation.summary.get("account", {}).get("missing", 0))
+    account = evaluation.summary.get("account", {})
     needed = None
-    if outcome == "inconclusive" and not unsure and not missing:
-        needed = _labels_needed(bounds, wanted, labelled, evaluation.curve.n_items)
+    if outcome == "inconclusive" and not unsure and not account.get("missing", 0):
+        needed = _labels_needed(bounds, wanted, int(account.get("labelled", 0)), evaluation.curve.n_items)
     return Checked(text, bounds.lower, bounds.upper, outcome, needed)
 
 

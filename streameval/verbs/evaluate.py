@@ -30,7 +30,7 @@ from streameval.reporting.page import render
 from streameval.slices.plan import refuse_misses, slice_results
 from streameval.stores.transfer import copied
 from streameval.study import Study
-from streameval.study.judging import as_read, half_width_of, slice_curves, tally_stored, whole_curve
+from streameval.study.judging import as_read, doubts, half_width_of, slice_curves, tally_stored, whole_curve
 from streameval.study.missed import Rest, refuse_overlap, rest_of, sharing, with_rest
 from streameval.study.missing import basis_of
 from streameval.study.result_files import Evaluation, evaluation_id
@@ -102,11 +102,13 @@ class TakenIn:
     Attributes:
         given: What is said of each source that was given now.
         new: By id of such a source: whether it was new to the study.
+        doubts: See `streameval.study.judging.doubts`.
     """
 
     tallied: Tallied
     given: list[dict[str, Any]]
     new: dict[str, bool]
+    doubts: dict[str, Any]
 
 
 def take_in(folder: Study, plan: Plan, sources: list[Any], columns: LabelColumns, judging: Judging) -> TakenIn:
@@ -131,7 +133,8 @@ def take_in(folder: Study, plan: Plan, sources: list[Any], columns: LabelColumns
         }
         for votes in read
     ]
-    return TakenIn(tally_stored(folder, plan, judging, stored), given, new)
+    tallied = tally_stored(folder, plan, judging, stored)
+    return TakenIn(tallied, given, new, doubts(tallied.rows, stored))
 
 
 def _evaluated(
@@ -156,7 +159,7 @@ def _evaluated(
     summary |= {} if rest is None else rest.facts(curve)
     said = {"by": plan.by, "slices": [one.facts() for one in slices]} if slices else {}
     said["votes"] = folder.labels.state()
-    summary |= {"agreement": tallied.agreement.as_dict(), "sources": taken.given, **said}
+    summary |= {"agreement": tallied.agreement.as_dict(), "sources": taken.given, **taken.doubts, **said}
     table = with_weights(tallied.labels.table, plan, curve)
     identity = summary["evaluation_id"]
     found = (metrics(curve), summary, tallied.issues, slices, taken.new)

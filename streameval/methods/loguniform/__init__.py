@@ -238,7 +238,7 @@ class LogUniform(Sampled):
         claim, head, judged = self.claim_of(plan, labels), labelled_head(plan), dict[str, Any]()
         if judge_of(plan) is not None:  # what the labels give without it is a figure, never a bound to choose
             without = self.curve(without_judge(plan), labels)
-            judged = {"judge": {**agreement(plan, labels), **widths_without(without)}}
+            judged = {"judge": {**agreement(plan, labels, self.weights(plan)), **widths_without(without)}}
         curve = Curve(
             n_items=plan.n_items,
             envelope=envelope,
