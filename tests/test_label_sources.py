@@ -1,10 +1,7 @@
 """Label tables of every kind say the same, and nothing in them is a traceback or goes unaccounted for."""
 
 import json
-import os
-import shutil
 import sqlite3
-import tempfile
 from collections import Counter
 
 import duckdb
@@ -105,29 +102,21 @@ def source_again(kind, folder):
     return path if path.exists() else source(kind, folder)
 
 
-def test_postgresql_by_query(plan):
-    pgserver = pytest.importorskip("pgserver", reason="a real PostgreSQL comes with the package pgserver")
-    pytest.importorskip("adbc_driver_postgresql", reason="needs the extra [db]")
-    folder = tempfile.mkdtemp(prefix="streameval-pg-", dir="/tmp")  # the server's own user must get there
-    os.chmod(folder, 0o755)
-    server = pgserver.get_server(f"{folder}/pg")
-    try:
-        server.psql(
+def test_postgresql_by_query(plan, postgresql):
+    dbapi = pytest.importorskip("adbc_driver_postgresql.dbapi", reason="needs the extra [db]")
+    with dbapi.connect(postgresql, autocommit=True) as connection, connection.cursor() as cursor:
+        cursor.execute(
             "CREATE TABLE votes AS SELECT r AS rank, r % 3 = 1 AS label, 'ann' AS annotator, now() AS time, "
-            "(r % 5)::numeric AS grade FROM generate_series(1, 1000000) r;"
+            "(r % 5)::numeric AS grade FROM generate_series(1, 1000000) r"
         )
-        address = server.get_uri()
-        votes = read_votes(f"{address}#SELECT * FROM votes WHERE rank <= 60", plan)
-        assert votes.table.column("value").to_pylist() == TRUTH.tolist()
-        assert votes.table.column("time").null_count == 0
-        whole = streameval.Plan("x", {}, 10**6, 0, pa.table({"rank": np.arange(1, 10**6 + 1)}))
-        many = read_votes(f"{address}#SELECT rank, label FROM votes", whole)
-        assert many.table.num_rows == many.rows == 10**6
-        with pytest.raises(InputError, match="nothing_here"):
-            read_votes(f"{address}#SELECT * FROM nothing_here", plan)
-    finally:
-        server.cleanup()
-        shutil.rmtree(folder)
+    votes = read_votes(f"{postgresql}#SELECT * FROM votes WHERE rank <= 60", plan)
+    assert votes.table.column("value").to_pylist() == TRUTH.tolist()
+    assert votes.table.column("time").null_count == 0
+    whole = streameval.Plan("x", {}, 10**6, 0, pa.table({"rank": np.arange(1, 10**6 + 1)}))
+    many = read_votes(f"{postgresql}#SELECT rank, label FROM votes", whole)
+    assert many.table.num_rows == many.rows == 10**6
+    with pytest.raises(InputError, match="nothing_here"):
+        read_votes(f"{postgresql}#SELECT * FROM nothing_here", plan)
 
 
 def test_duckdb_prints_nothing_and_streams_texts(plan, tmp_path):
