@@ -21,7 +21,7 @@ DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 
 @pytest.fixture(scope="session", autouse=True)
 def interrupts_are_heard():
-    """SIGINT is heard here and in what tests start: a job in the background of a shell ignores it, and so would they."""
+    """SIGINT is heard here and in what tests start: a background job of a shell ignores it, and so would they."""
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     signal.signal(signal.SIGINT, before)
