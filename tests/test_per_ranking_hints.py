@@ -70,7 +70,10 @@ def test_labels_that_cannot_be_used(label, said, capsys):
         ("--per query --batches 2", "rankings are drawn afresh and once\n"),
         ("--per query --judge-classes 0.5", "the judge of rankings is a column (--judge), whose numbers are taken as"),
         ("--per query --by text", "bounds are on means over all rankings, and not of slices yet\n"),
-        ("--per query --head 3 --budget 9", "with --budget, --head. Hint: labels are --rankings times --at; leave it"),
+        (
+            "--per query --head 3 --budget 9",
+            "with --budget, --head. Hint: --rankings and --at say how many labels; leave it",
+        ),
         ("--per float", "3 rows without float (null or NaN)"),
         ("--per text", "the list holds 1 ranking, and 1,000 were to be drawn"),
     ],

@@ -163,7 +163,7 @@ BETTER = {**GOOD, "label": [1, 1, 1, 0, 0, 0]}
 def test_rankings_with_other_positives_are_counted_and_decide_nothing(tmp_path, capsys):
     status, said = compared(tmp_path, capsys, (GOOD, BETTER))
     assert status == 0
-    assert "In 1 ranking a and b count another number of positives" in said
+    assert "In 1 ranking a and b do not count the same number of positives" in said
     rows = {row["metric"]: row for row in streameval.compare(tmp_path / "a", tmp_path / "b").differences.to_pylist()}
     assert [rows[name]["higher"] for name in ("mean_recall_at", "mean_average_precision")] == [None, None]
     assert rows["mean_precision_at"]["higher"] == "b"

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from streameval.types import Plan
 
 _PARAMETERS = ("rankings", "at", "cutoffs", "confidence", "judge")
-_LABELS = "labels are --rankings times --at"
+_LABELS = "--rankings and --at say how many labels"
 _JUDGE = "the judge of rankings is a column (--judge), whose numbers are taken as they are"
 _AFRESH = "rankings are drawn afresh and once"
 _REASONS = {

@@ -140,11 +140,11 @@ def names_right(item: str | None) -> str:
 
 _COMPLETE = (
     "Bounds on these three hold if it is right, and if it and the labels have every positive of the drawn rankings "
-    "(--assume complete)."
+    "(evaluate --assume complete)."
 )
 _INCOMPLETE = (
     "If it is right, upper bounds on these three hold whatever else is positive; lower ones are 0 unless the table is "
-    "stated to have every positive of the drawn rankings (--assume complete)."
+    "stated to have every positive of the drawn rankings (evaluate --assume complete)."
 )
 
 

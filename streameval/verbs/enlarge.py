@@ -49,7 +49,7 @@ def enlarge(study: str | os.PathLike[str], *, labels_more: int | None = None, ha
         if not isinstance(method, Sequential) or not later:
             raise StudyError(
                 f"{study}: its plan cannot grow: it has no further look",
-                "--looks 3, of plan --method loguniform or of adopt, makes one that can grow twice",
+                "plan --method loguniform --looks 3 makes one that can grow twice, as adopt --looks 3 does",
             )
         if labels_more is not None:
             grown = _affordable(method, plan, later, labels_more)

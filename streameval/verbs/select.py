@@ -112,8 +112,10 @@ def select(
     if export_judge is not None:
         return _for_judge(folder, plan, (ranking, columns, engine, progress), Path(export_judge), tasks)
     if awaits_judge(plan):
-        raise InputError(f"{folder.folder}: its judge has not answered, and nobody may label before it has",
-                         f"select {folder.folder} --export-judge FILE, then evaluate --judge-labels FILE")  # fmt: skip
+        raise InputError(
+            f"{folder.folder}: its judge has not answered, and nobody may label before it has",
+            f"streameval select {folder.folder} --export-judge FILE, then evaluate --judge-labels FILE",
+        )
     form = format_of(os.fspath(export)) if export is not None else None
     (asked,) = split([TaskOptions], tasks, "select")
     if export is None and (given := [name for name, value in tasks.items() if value]):
