@@ -68,8 +68,8 @@ def evaluate(
 
     Raises:
         InputError: A source or one of its columns cannot be read, or an option is out of range, or `strict` finds
-            something; or a vote is a grade and the rule has no threshold, or `prefer` names no source; no label was
-            stored.
+            something; or labels are grades (more than a typing error) and the rule has no threshold, or `prefer`
+            names no source; no label was stored.
         StudyError: Labels of another study.
     """
     misses = check_misses(misses)

@@ -19,6 +19,8 @@ from streameval.labelling.options import Judging, LabelColumns
 from streameval.text import short
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from streameval.slices.files import SliceResult
     from streameval.types import Plan
 
@@ -126,6 +128,7 @@ def evaluate(
         verdict(found),
         *filter(None, (half_width_sentence(found), estimate_sentence(found.curve.basis), *remarks(found))),
         *([f"Labels: {', '.join(notes)} (issues.parquet has them all)."] if notes else []),
+        *_unreadable(found.issues, account["unreadable"]),
         *_kept(account),
         *_agreement(found.summary["agreement"]),
         *_earlier(study, given),
@@ -222,6 +225,17 @@ def _slices(slices: tuple[SliceResult, ...], by: str | None) -> list[str]:
 
 def _number(value: float | None) -> str:
     return "unknown" if value is None or value != value else f"{value:.4f}"
+
+
+def _unreadable(issues: pa.Table, count: int) -> list[str]:
+    """Show the first row that cannot be read: a typing error, or words that have to be mapped."""
+    from streameval.labelling.issues import place_of
+
+    first = next((issue for issue in issues.to_pylist() if issue["kind"] == "unreadable"), None)
+    if first is None:
+        return []
+    more = f", and {count - 1:,} more" if count > 1 else ""
+    return [f"Unreadable: {place_of(first).removeprefix('unreadable ')}{more}."]
 
 
 def _kept(account: dict[str, int]) -> list[str]:
