@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import field, fields
 from functools import cache
 from types import UnionType
@@ -30,6 +30,15 @@ def alternatives(hint: Any) -> tuple[Any, ...]:
     """
     kinds = get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
     return tuple(kind for kind in kinds if kind is not type(None))
+
+
+def names_of(given: str | Iterable[str]) -> tuple[str, ...]:
+    """Read names that are separated by commas, or given one by one.
+
+    >>> names_of("day, id"), names_of(["a, b"])
+    (('day', 'id'), ('a, b',))
+    """
+    return tuple(name for one in given.split(",") if (name := one.strip())) if isinstance(given, str) else tuple(given)
 
 
 def check_word(name: str, value: Any, hint: Any) -> None:

@@ -216,6 +216,53 @@ def test_labels_are_grades_where_the_data_say_so(grades, refused):
         refuse_grades(rows, vote_rule("majority"))
 
 
+def test_words_are_mapped_and_what_was_taken_as_negative_is_shown(tmp_path, capsys):
+    study = small_study(tmp_path)
+    table = write(tmp_path / "t.csv", "1, Good ", "2,bad", "3,godo", "4,bad", "5,yes", "6,0", "7,", head="rank,label")
+    assert run(["evaluate", str(study), "--labels", str(table)]) == 0
+    shown = capsys.readouterr().out
+    assert "Unreadable: ' Good ' at rank 1, t.csv row 1, line 2, and 3 more; --positive and --negative say" in shown
+    assert run(["labels", str(study), "--forget", "t.csv"]) == 0
+    capsys.readouterr()
+    assert run(["evaluate", str(study), "--labels", str(table), "--positive", "good"]) == 0
+    assert "Read as negative in t.csv: bad (2), godo (1).\n" in capsys.readouterr().out.replace(f"{tmp_path}/", "")
+    found = Study(study).evaluation()
+    assert found.labels.label[:7].tolist() == [1, 0, 0, 0, 1, 0, -1]
+    (source,) = found.summary["sources"]
+    assert (source["columns"]["positive"], source["read_as_negative"]) == ("good", {"bad": 2, "godo": 1})
+
+
+def test_words_may_be_named_on_both_sides(tmp_path, capsys):
+    study = small_study(tmp_path)
+    words = write(
+        tmp_path / "w.csv", "1,good,ann", "2,bad,ann", "3,godo,ann", "4,true,ann", head="rank,label,annotator"
+    )
+    numbers = write(tmp_path / "n.csv", "1,1,bob", "2,2,bob", "3,1.0,bob", head="rank,label,annotator")
+    found = account(study, words, positive="good,fine", negative=["Bad"])
+    assert (found["positive"], found["labelled"], found["unreadable"]) == (2, 3, 1)
+    Study(study).labels.forget("w.csv")
+    assert (account(study, numbers, positive="1", negative="2")["positive"], account(study)["labelled"]) == (2, 3)
+    assert run(["evaluate", str(study), "--labels", str(numbers), "--positive", "2"]) == 2
+    assert "it is not said which numbers are negative. Hint: such as --positive 2" in capsys.readouterr().err
+    assert run(["evaluate", str(study), "--labels", str(words), "--positive", "a,b", "--negative", "B"]) == 2
+    assert "'b' is named as positive and as negative" in capsys.readouterr().err
+
+
+def test_a_table_of_words_that_nothing_maps_says_how_to(tmp_path, capsys):
+    study = small_study(tmp_path)
+    table = write(tmp_path / "t.csv", "1,good", "2,bad", head="rank,label")
+    assert run(["evaluate", str(study), "--labels", str(table)]) == 2
+    assert "--positive good says which other words are positive" in capsys.readouterr().err
+
+
+def test_a_table_read_with_other_words_is_pointed_out(tmp_path, capsys):
+    study = small_study(tmp_path)
+    table = write(tmp_path / "t.csv", "1,good", "2,bad", "3,1", head="rank,label")
+    streameval.evaluate(study, labels=table)
+    assert run(["evaluate", str(study), "--labels", str(table), "--positive", "good"]) == 0
+    assert "t.csv was read before with no --positive, and those votes stay" in capsys.readouterr().out
+
+
 def test_the_same_table_read_with_other_columns_is_pointed_out(tmp_path, capsys):
     study = small_study(tmp_path)
     table = write(tmp_path / "t.csv", "1,1,0,ann", "2,0,1,ann", head="rank,pred,gold,annotator")

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from streameval.errors import InputError, did_you_mean
 from streameval.labelling.duckdb_session import Connection
+from streameval.labelling.expressions import Words
 from streameval.labelling.options import LabelColumns
 from streameval.labelling.readers import ROW, Opened, distinct
 from streameval.labelling.tools import tool_of
@@ -22,6 +23,7 @@ class SourceColumns:
     Attributes:
         keys: Names as they stand there.
         role: "rank", "task" or "key".
+        words: What words of the label mean, beside those that are always understood.
     """
 
     keys: tuple[str, ...]
@@ -33,6 +35,7 @@ class SourceColumns:
     choice: str | None
     ours: bool
     types: dict[str, str]
+    words: Words
 
     def kind(self, name: str) -> str:
         """SQL type of a column."""
@@ -63,6 +66,7 @@ def find(connection: Connection, opened: Opened, asked: LabelColumns) -> SourceC
         choice=search.perhaps("choice", None, names.get("choice", ())),
         ours=asked.study == "this" and ("se_study" in types or "se_task" in types),
         types=types,
+        words=Words(asked.positive, asked.negative),
     )
 
 

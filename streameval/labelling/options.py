@@ -3,18 +3,28 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import isfinite
 from typing import Any, Literal
 
 from streameval.errors import InputError
-from streameval.options import check_words, option
+from streameval.options import check_words, names_of, option
+
+
+def is_finite(word: str) -> bool:
+    """Whether a word is a number."""
+    try:
+        return isfinite(float(word))
+    except ValueError:
+        return False
 
 
 @dataclass(frozen=True)
 class LabelColumns:
-    """Which columns of a label table say what.
+    """Which columns of a label table say what, and what its words mean.
 
     `on` is a rank column, or columns of the items that tell them apart. `study` is whose tasks rows may be. "any": they
-    are about items, joined by `on`, and `se_study` and `se_task` say nothing.
+    are about items, joined by `on`, and `se_study` and `se_task` say nothing. Words are compared without regard to
+    capitals; those that are understood anyway (yes, no, 1, 0 and so on) keep their meaning unless they are named.
     """
 
     on: str | None = option(
@@ -28,11 +38,25 @@ class LabelColumns:
         None, "Column with the moment: a later answer replaces the annotator's earlier (default: time)."
     )
     source: str | None = option(None, "Column with the kind of annotator, for --prefer (default: source).")
+    positive: tuple[str, ...] = option(
+        (), "Words that are a positive label, separated by commas; other words are negative, or --negative names them."
+    )
+    negative: tuple[str, ...] = option((), "Words that are a negative label; any other word is then unreadable.")
     study: Literal["this", "any"] = "this"
 
     def __post_init__(self) -> None:
         """Check what can be checked without a source."""
         check_words(self)
+        for name in ("positive", "negative"):
+            words = tuple(word.lower() for word in names_of(getattr(self, name)))
+            object.__setattr__(self, name, words)
+        if both := set(self.positive) & set(self.negative):
+            raise InputError(f"'{min(both)}' is named as positive and as negative", "leave out one of them")
+        if not self.negative and (numbers := [word for word in self.positive if is_finite(word)]):
+            raise InputError(
+                f"label {numbers[0]} is positive, and it is not said which numbers are negative",
+                f"such as --positive {numbers[0]} --negative 0, or --vote 'any>={numbers[0]}' for grades",
+            )
 
 
 @dataclass(frozen=True)

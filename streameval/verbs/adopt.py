@@ -72,7 +72,8 @@ def adopt(
         drawn: How they were drawn (`streameval.methods.adopted.designs`). It is believed: the study's claim says so.
         confidence: Of the claim.
         looks: How often bounds may be seen and labels of our own added after (`enlarge`).
-        **given: Fields of `Draw`, and of `LabelColumns`: `on`, `label`, `annotator`, `time`, `source`.
+        **given: Fields of `Draw`, and of `LabelColumns`: `on`, `label`, `annotator`, `time`, `source`, `positive`,
+            `negative`.
 
     Returns:
         Plan: Its ranks are the sample's.

@@ -60,7 +60,8 @@ def evaluate(
         misses: Positives that the ranking never returned: they count in recall, F, average precision and AUC.
         misses_from: An evaluated study of the items that were never returned: misses are then bounded by its labels,
             and both studies share δ.
-        options: `on`, `label`, `annotator`, `time`, `source`: columns (`streameval.labelling.options.LabelColumns`).
+        options: `on`, `label`, `annotator`, `time`, `source`: columns, and `positive`, `negative`: words of a label
+            (`streameval.labelling.options.LabelColumns`).
             `vote`, `prefer`, `label_error`, `assume`, `strict`: see `Judging` there.
 
     Returns:

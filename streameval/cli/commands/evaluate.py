@@ -15,7 +15,7 @@ from streameval.cli.options import Flags, Whole, flags_of
 from streameval.cli.output import Output, columns
 from streameval.cli.panels import LABELS
 from streameval.errors import InputError
-from streameval.labelling.options import Judging, LabelColumns
+from streameval.labelling.options import Judging, LabelColumns, is_finite
 from streameval.text import short
 
 if TYPE_CHECKING:
@@ -35,6 +35,7 @@ Sources = Annotated[list[str] | None, Parameter(consume_multiple=True, negative_
 
 # what a terminal shows of metrics.parquet
 _OVERALL = (("average_precision", "positives"), ("roc_auc", ""), ("max_f1", ""), ("r_precision", ""))
+_OF_THE_JUDGE = ("on", "label", "positive", "negative")
 _SHOWN = 20  # slices
 _TROUBLE = ("missing", "undecided", "skipped", "doubled", "contradictory", "untimed", "unreadable", "unknown")
 
@@ -129,6 +130,7 @@ def evaluate(
         *filter(None, (half_width_sentence(found), estimate_sentence(found.curve.basis), *remarks(found))),
         *([f"Labels: {', '.join(notes)} (issues.parquet has them all)."] if notes else []),
         *_unreadable(found.issues, account["unreadable"]),
+        *_words(found.summary["sources"]),
         *_kept(account),
         *_agreement(found.summary["agreement"]),
         *_earlier(study, given),
@@ -163,7 +165,7 @@ def _freeze(study: Path, sources: list[str], how: LabelFlags) -> tuple[Plan, dic
     from streameval.methods.judge import counts_of
     from streameval.verbs.freeze_judge import freeze_judge
 
-    columns = {name: value for name, value in how.given().items() if name in ("on", "label")}
+    columns = {name: value for name, value in how.given().items() if name in _OF_THE_JUDGE}
     plan = freeze_judge(study, sources, **columns)
     counts = counts_of(plan)
     said = ", ".join(f"{name}: {items:,}" for name, items in counts.items() if items)
@@ -235,7 +237,18 @@ def _unreadable(issues: pa.Table, count: int) -> list[str]:
     if first is None:
         return []
     more = f", and {count - 1:,} more" if count > 1 else ""
-    return [f"Unreadable: {place_of(first).removeprefix('unreadable ')}{more}."]
+    mapped = "" if is_finite(first["value"] or "") else "; --positive and --negative say what words mean"
+    return [f"Unreadable: {place_of(first).removeprefix('unreadable ')}{more}{mapped}."]
+
+
+def _words(sources: list[dict[str, Any]]) -> list[str]:
+    """Words that are negative for being none of those named as positive: a typing error may be among them."""
+    lines = []
+    for one in sources:
+        shown = [f"{short(word)} ({rows:,})" for word, rows in one["read_as_negative"].items()]
+        more = [f"and {len(shown) - _SHOWN:,} more"] if len(shown) > _SHOWN else []
+        lines += [f"Read as negative in {one['source']}: {', '.join([*shown[:_SHOWN], *more])}."] if shown else []
+    return lines
 
 
 def _kept(account: dict[str, int]) -> list[str]:
@@ -275,5 +288,5 @@ def _otherwise(study: Path, sources: list[dict[str, Any]]) -> list[str]:
 
 def _flags(before: dict[str, Any], now: dict[str, Any]) -> str:
     """The options that differed."""
-    differ = {option: name for option, name in before.items() if name != now[option]}
-    return " ".join(f"no {o}" if name is None else f"--{o} {name.replace(chr(0), ',')}" for o, name in differ.items())
+    differ = {option: before.get(option) for option in {**before, **now} if before.get(option) != now.get(option)}
+    return " ".join(f"no --{o}" if name is None else f"--{o} {name.replace(chr(0), ',')}" for o, name in differ.items())
