@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from streameval.errors import InputError, did_you_mean
 from streameval.labelling import expressions as sql
-from streameval.labelling.columns import SourceColumns, find, listed_name
+from streameval.labelling.columns import SourceColumns, find, listed_name, shared_names
 from streameval.labelling.duckdb_session import Connection, connected, one_line_errors, quote
 from streameval.labelling.match_items import refuse_shortened, shortened
 from streameval.labelling.options import LabelColumns
@@ -64,7 +64,7 @@ def locate_rows(source: Any, columns: LabelColumns, probability: str | None, lis
     """
     with connected() as connection, one_line_errors(name_of(source)):
         opened = open_source(connection, source)
-        own = find(connection, opened, columns)
+        own = find(connection, opened, columns, lambda there: [name for name, _ in shared_names(there, listed.names)])
         if own.role == "task":
             raise InputError(
                 f"{opened.name}: its rows are tasks of a study", "evaluate that study, or name the items with --on COL"

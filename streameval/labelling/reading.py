@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import pyarrow as pa
@@ -18,7 +19,7 @@ from streameval.errors import InputError, StudyError
 from streameval.labelling import expressions as sql
 from streameval.labelling.columns import SourceColumns, find
 from streameval.labelling.duckdb_session import Connection, connected, one_line_errors
-from streameval.labelling.match_items import Items, Join, match_keys, refuse_shortened
+from streameval.labelling.match_items import Items, Join, match_keys, refuse_shortened, shared_keys
 from streameval.labelling.options import LabelColumns
 from streameval.labelling.readers import LISTED, ROW, Opened, Rejected, given, name_of, open_source
 from streameval.labelling.shared_columns import refuse_other_items
@@ -50,8 +51,10 @@ def read_votes(source: Any, plan: Plan, items: Items | None = None, columns: Lab
     ):
         opened = open_source(connection, source)
         digest = pool.submit(opened.digest) if opened.digest else None
-        reading = _Reading(connection, opened, plan, find(connection, opened, columns or LabelColumns()))
-        table, counts = reading.run(items or Items())
+        known = items or Items()
+        own = find(connection, opened, columns or LabelColumns(), partial(shared_keys, connection, known.selection))
+        reading = _Reading(connection, opened, plan, own)
+        table, counts = reading.run(known)
         content = digest.result() if digest else _content(table)
     read = map(str, reading.columns_read().values())
     identity = hashlib.sha256("\0".join((content, *read)).encode()).hexdigest()[:16]
