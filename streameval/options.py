@@ -32,13 +32,15 @@ def alternatives(hint: Any) -> tuple[Any, ...]:
     return tuple(kind for kind in kinds if kind is not type(None))
 
 
-def names_of(given: str | Iterable[str]) -> tuple[str, ...]:
-    """Read names that are separated by commas, or given one by one.
+def listed(given: Any) -> tuple[str, ...]:
+    """Read names or numbers: several of them, one, or a text in which commas separate them.
 
-    >>> names_of("day, id"), names_of(["a, b"])
-    (('day', 'id'), ('a, b',))
+    >>> listed("day, id"), listed(["a, b"]), listed(10)
+    (('day', 'id'), ('a, b',), ('10',))
     """
-    return tuple(name for one in given.split(",") if (name := one.strip())) if isinstance(given, str) else tuple(given)
+    several = given if isinstance(given, Iterable) and not isinstance(given, str) else str(given).split(",")
+    texts = (str(one).strip() for one in several)
+    return tuple(one for one in texts if one)
 
 
 def check_word(name: str, value: Any, hint: Any) -> None:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar, get_args, get_type_hi
 from cyclopts import Group, Parameter
 
 from streameval.cli.panels import RUNNING
-from streameval.options import alternatives, names_of, option
+from streameval.options import alternatives, listed, option
 
 if TYPE_CHECKING:
     from streameval.engines import Engine
@@ -41,7 +41,7 @@ def whole(kind: Any, tokens: Sequence[Any]) -> int:
 
 def names(kind: Any, tokens: Sequence[Any]) -> tuple[str, ...]:
     """Read names that are separated by commas."""
-    return names_of(tokens[0].value)
+    return listed(tokens[0].value)
 
 
 Whole = Annotated[int, Parameter(converter=whole)]

@@ -18,7 +18,7 @@ from streameval.cli.panels import GROWTH, REUSE
 from streameval.cli.ranking import RankingFlags
 from streameval.errors import InputError, StudyError
 from streameval.methods.judge import awaits_judge
-from streameval.options import option
+from streameval.options import listed, option
 
 if TYPE_CHECKING:
     from streameval.study import Study
@@ -61,8 +61,7 @@ class ReuseFlags(Flags):
             raise InputError("labels are reused, but not said by which column", "name it with --on COL")
         if self.on is not None and self.draw_by not in (None, self.on):
             raise InputError(f"items cannot be drawn by {self.draw_by} and joined on {self.on}", "leave out one")
-        names = (self.on or self.draw_by or "").split(",")
-        return tuple(name.strip() for name in names if name.strip())
+        return listed(self.on or self.draw_by or "")
 
 
 def enlarge_study(ranking: Sequence[str], study: Path, flags: GrowthFlags, output: Output) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from fractions import Fraction
+from numbers import Real
 from typing import Any, Literal
 
 import numpy as np
@@ -18,6 +19,7 @@ from streameval.curve.at_score import known_scores, ranks_at_score
 from streameval.curve.envelope import Envelope
 from streameval.curve.estimate import Bounds, HalfWidth, estimate
 from streameval.curve.extremes import Extremes
+from streameval.curve.ranks import ranks_within
 from streameval.curve.targets import rank_at_precision, rank_at_recall, target
 from streameval.errors import InputError
 from streameval.types import Claim
@@ -88,7 +90,7 @@ class Curve(notebook.Tabular):
                 are null where there are none (`basis`); `score` where the order has one (null at ranks never read).
 
         Raises:
-            InputError: If a rank is outside 1..N.
+            InputError: If a rank is no whole number in 1..N.
         """
         wanted = self._inside(ranks)
         found: dict[str, Any] = {"rank": wanted}
@@ -126,10 +128,10 @@ class Curve(notebook.Tabular):
         """(1 + β²)·Y/(rank + β²·P) of the first `rank` items.
 
         Raises:
-            InputError: If `rank` is outside 1..N, or `beta` is negative or not finite.
+            InputError: If `rank` is no whole number in 1..N, or `beta` is negative or not finite.
         """
-        if not 0 <= beta < np.inf:
-            raise InputError(f"beta is {beta}", "it is a weight of 0 or more; 1 weighs precision and recall alike")
+        if not (isinstance(beta, Real) and 0 <= beta < np.inf):
+            raise InputError(f"beta is {beta!r}", "it is a weight of 0 or more; 1 weighs precision and recall alike")
         ranks = self._inside([rank])
 
         def bounds(curve: Curve) -> tuple[float, float]:
@@ -239,17 +241,11 @@ class Curve(notebook.Tabular):
         return own._replace(estimate=float(np.clip(middle, own.lower, own.upper)))
 
     def _at(self, rank: int, name: str) -> Bounds:
-        if np.ndim(rank):
-            raise InputError(f"{name}_at takes one rank, and was given {np.size(rank)}", "at(ranks) takes several")
         (row,) = self.at([rank]).select([f"{name}_lower", name, f"{name}_upper"]).to_pylist()
         return Bounds(*(np.nan if value is None else value for value in row.values()))
 
     def _inside(self, ranks: npt.ArrayLike) -> Int64Array:
-        given = np.atleast_1d(np.asarray(ranks))  # of any size: int64 does not hold every whole number
-        outside = given[(given < 1) | (given > self.n_items)]
-        if outside.size:
-            raise InputError(f"rank {outside[0]:,} is outside 1..{self.n_items:,}")
-        return given.astype(np.int64)
+        return ranks_within(ranks, self.n_items)
 
     @property
     def table(self) -> pa.Table:

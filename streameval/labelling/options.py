@@ -7,7 +7,7 @@ from math import isfinite
 from typing import Any, Literal
 
 from streameval.errors import InputError
-from streameval.options import check_words, names_of, option
+from streameval.options import check_words, listed, option
 
 
 def is_finite(word: str) -> bool:
@@ -47,8 +47,10 @@ class LabelColumns:
     def __post_init__(self) -> None:
         """Check what can be checked without a source."""
         check_words(self)
+        if self.on is not None and not isinstance(self.on, str):
+            object.__setattr__(self, "on", ",".join(listed(self.on)))
         for name in ("positive", "negative"):
-            words = tuple(word.lower() for word in names_of(getattr(self, name)))
+            words = tuple(word.lower() for word in listed(getattr(self, name)))
             object.__setattr__(self, name, words)
         if both := set(self.positive) & set(self.negative):
             raise InputError(f"'{min(both)}' is named as positive and as negative", "leave out one of them")
@@ -80,6 +82,10 @@ class Judging:
         "every positive of the drawn rankings beyond the items to label.",
     )
     strict: bool = option(False, "Exit with 2 if anything is missing, doubled, contradictory or unreadable.")
+
+    def __post_init__(self) -> None:
+        """Read sources that are separated by commas."""
+        object.__setattr__(self, "prefer", listed(self.prefer))
 
 
 @dataclass(frozen=True)

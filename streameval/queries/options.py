@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from streameval.errors import InputError
-from streameval.options import check_words, option
+from streameval.options import check_words, listed, option
 
 _MOST_CUTOFFS = 20
 
@@ -62,13 +62,6 @@ def refuse_ambiguous_item(item: str | None, per: Collection[str]) -> None:
         raise InputError(
             f"'{item}' names the ranking, and cannot name the item", "name the column of items with --item"
         )
-
-
-def listed(given: Any) -> tuple[str, ...]:
-    """Read names or numbers: a list of them, one, or a text in which commas separate them."""
-    several = given if isinstance(given, Iterable) and not isinstance(given, str) else str(given).split(",")
-    texts = (str(one).strip() for one in several)
-    return tuple(one for one in texts if one)
 
 
 def cutoffs_of(at: tuple[str, ...], name: str = "at") -> tuple[int, ...]:

@@ -2,14 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from streameval.errors import InputError
-from streameval.options import check_words, option
+from streameval.options import check_words, listed, option
 
 if TYPE_CHECKING:
     from streameval.types import Plan
+
+
+def refuse_described(given: Mapping[str, Any]) -> None:
+    """Refuse what describes a ranking among other options, as the command line takes it; the hint says where it goes.
+
+    >>> refuse_described({"budget": 500, "score": "conf"})
+    Traceback (most recent call last):
+    streameval.errors.InputError: score describes the ranking. Hint: options=RankingOptions(score='conf')
+    """
+    known = {one.name for one in fields(RankingOptions)}
+    if described := [name for name in given if name in known]:
+        said = ", ".join(f"{name}={given[name]!r}" for name in described)
+        verb = "describes" if len(described) == 1 else "describe"
+        raise InputError(f"{', '.join(described)} {verb} the ranking", f"options=RankingOptions({said})")
 
 
 @dataclass(frozen=True)
@@ -41,6 +56,7 @@ class RankingOptions:
     def __post_init__(self) -> None:
         """Check every value."""
         check_words(self)
+        object.__setattr__(self, "key", listed(self.key))
         if not 0 < self.memory < 1e6:
             raise InputError(f"memory is {self.memory}", "give gigabytes, such as 2")
         if self.threads is not None and self.threads < 1:

@@ -20,7 +20,7 @@ from streameval.options import option, split
 from streameval.rankings import open_ranking
 from streameval.rankings.draw_by_key import keys_in_order
 from streameval.rankings.ranking import Ranking
-from streameval.rows.options import RankingOptions
+from streameval.rows.options import RankingOptions, refuse_described
 from streameval.stores.transfer import copied
 from streameval.types import Plan
 from streameval.typing import FloatArray, Int64Array
@@ -84,6 +84,7 @@ def adopt(
             said.
         StudyError: The folder holds a different plan, of which something was made.
     """
+    refuse_described(given)
     how, columns = split((Draw, LabelColumns), given, "adopt")
     method = Adopted(confidence, drawn, looks)
     _refuse_unsaid(method, how)

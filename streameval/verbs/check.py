@@ -112,7 +112,7 @@ class Checks(Tabular):
         return pa.Table.from_pylist([one.as_dict() for one in self.checked], schema=pa.schema(kinds))
 
 
-def check(study: str | os.PathLike[str], checks: Sequence[str]) -> Checks:
+def check(study: str | os.PathLike[str], checks: str | Sequence[str]) -> Checks:
     """Hold an evaluated study against conditions; all outcomes hold together, as its bounds do.
 
     Args:
@@ -131,7 +131,7 @@ def check(study: str | os.PathLike[str], checks: Sequence[str]) -> Checks:
     labelled = int(evaluation.summary.get("account", {}).get("labelled", 0))
     curve = evaluation.curve
     why = "" if curve.proves else next(iter(curve.findings), "The bounds contradict each other.")
-    found = tuple(_checked(one, evaluation, labelled) for one in checks)
+    found = tuple(_checked(one, evaluation, labelled) for one in ([checks] if isinstance(checks, str) else checks))
     return Checks(found, curve.claim, why, _next(folder, evaluation, found))
 
 

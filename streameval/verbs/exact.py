@@ -27,7 +27,7 @@ from streameval.queries.evaluate import Opened, evaluate_rankings
 from streameval.queries.options import PerRanking
 from streameval.rankings import open_ranking
 from streameval.rankings.ranking import Ranking
-from streameval.rows.options import RankingOptions
+from streameval.rows.options import RankingOptions, refuse_described
 from streameval.rows.units import readers
 from streameval.stores.scratch import ScratchFile
 from streameval.stores.temporary import temporary_folder
@@ -154,6 +154,7 @@ def exact(
     Raises:
         InputError: A label that is missing or not 0/1, a score that is missing, negative misses; names the place.
     """
+    refuse_described(many)
     if per is not None or many:
         (asked,) = split((PerRanking,), {"per": per or (), **many}, "exact")
         plain = (labels, on, misses, tolerance, windows) == (None, None, 0, 0.0, NO_WINDOWS)

@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from streameval.errors import InputError, StudyError, did_you_mean
+from streameval.options import listed
 from streameval.stores import atomic
 from streameval.study import Study
 from streameval.study.result_files import NO_LABELS
@@ -41,7 +42,7 @@ def growth(
     before: str | os.PathLike[str],
     after: str | os.PathLike[str],
     *,
-    on: Sequence[str] | None = None,
+    on: str | Sequence[str] | None = None,
     out: str | os.PathLike[str] | None = None,
     existing: atomic.Existing = "kept",
 ) -> Growth:
@@ -62,7 +63,7 @@ def growth(
     """
     studies = [Study(Path(before)), Study(Path(after))]
     plans = [study.plan() for study in studies]
-    key = list(on or plans[1].ranking.get("key", ()))
+    key = list(listed(on or plans[1].ranking.get("key", ())))
     if not key:
         raise InputError("nothing tells the items of the two studies apart", "name a column of theirs: --on COL")
     old, new = (_items(study, plan, key) for study, plan in zip(studies, plans, strict=True))

@@ -17,7 +17,7 @@ from streameval.progress import Progress, silent
 from streameval.rankings import open_ranking
 from streameval.rankings.ranking import Ranking
 from streameval.rankings.stored_order import located
-from streameval.rows.options import RankingOptions
+from streameval.rows.options import RankingOptions, refuse_described
 from streameval.slices.judge import judged
 from streameval.slices.plan import draw_by_slices
 from streameval.study import Study
@@ -67,6 +67,7 @@ def plan(
     """
     if "per" in parameters:
         raise InputError("plan is of one ranking", "plan_rankings draws from a list that holds many (per)")
+    refuse_described(parameters)
     folder = planned_study(study)
     before, known = planned_ids(folder), known_seed(folder, seed)
     if parameters.get("judge_sample") is not None and judge is not None:

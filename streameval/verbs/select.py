@@ -18,7 +18,7 @@ from streameval.labelling.options import TaskOptions
 from streameval.methods import grid_of
 from streameval.methods.judge import awaits_judge, judge_of
 from streameval.notebook import Tabular, facts, head
-from streameval.options import split
+from streameval.options import listed, split
 from streameval.order.checkpoints import Scans, forget
 from streameval.parquet.account import Forecast
 from streameval.progress import Progress, silent
@@ -79,7 +79,7 @@ def select(
     study: str | os.PathLike[str],
     *,
     ranking: Any = None,
-    columns: Sequence[str] | None = None,
+    columns: str | Sequence[str] | None = None,
     export: str | os.PathLike[str] | None = None,
     export_judge: str | os.PathLike[str] | None = None,
     engine: Engine | str = "local",
@@ -138,7 +138,7 @@ def select(
     source = {"source": plan.location["source"], "fingerprint": plan.ranking["fingerprint"]}
     if form is None or export is None:
         return Selection(table, fetched, before is not None, source=source)
-    made = make_tasks(folder, plan, table, set(columns or ()), asked)
+    made = make_tasks(folder, plan, table, set(listed(columns or ())), asked)
     exported = form.files(made.table, Path(export), question_of(asked))
     atomic.write_all(folder.extra_task_files(made.extra))
     atomic.write_out(exported, hint="people may have filled it in, so it is never replaced: export to another name")
@@ -149,7 +149,7 @@ def select(
 def _for_judge(
     folder: Study,
     plan: Plan,
-    how: tuple[Any, Sequence[str] | None, Engine | str, Progress],
+    how: tuple[Any, str | Sequence[str] | None, Engine | str, Progress],
     export: Path,
     tasks: Mapping[str, Any],
 ) -> Selection:
@@ -164,7 +164,7 @@ def _for_judge(
     opened, scans = planned_ranking(folder, plan, ranking, engine)
     view = judge_sample.view(plan)
     fetched = opened.fetch(view.ranks, shown_columns(plan, opened, columns), progress, None, scans)
-    table, left_out = judge_sample.tasks(folder, plan, fetched.table, set(columns or ()))
+    table, left_out = judge_sample.tasks(folder, plan, fetched.table, set(listed(columns or ())))
     exported = form.files(table, export, question_of(asked))
     atomic.write_out(exported, hint="answers may be in it, so it is never replaced: export to another name")
     source = {"source": plan.location["source"], "fingerprint": plan.ranking["fingerprint"]}
@@ -187,7 +187,7 @@ def _refuse_other_judge(plan: Plan, items: pa.Table) -> None:
 
 
 def forecast(
-    study: str | os.PathLike[str], *, ranking: Any = None, columns: Sequence[str] | None = None
+    study: str | os.PathLike[str], *, ranking: Any = None, columns: str | Sequence[str] | None = None
 ) -> tuple[Plan, Forecast]:
     """Forecast what `select` would read, from footers and page indexes; nothing is written; errors as in `select`."""
     folder = Study(Path(study))
@@ -213,10 +213,10 @@ def fetched_before(folder: Study, plan: Plan, names: Sequence[str]) -> Fetched |
     return Fetched(table, **counts)
 
 
-def shown_columns(plan: Plan, opened: Ranking, columns: Sequence[str] | None) -> list[str]:
+def shown_columns(plan: Plan, opened: Ranking, columns: str | Sequence[str] | None) -> list[str]:
     """Columns to fetch: as asked, without a score that comes anyway; an `InputError` where one is not there."""
     known = opened.columns()
-    names = list(columns) if columns is not None else known
+    names = list(listed(columns)) if columns is not None else known
     if strangers := sorted(set(names) - set(known)):
         raise InputError(f"the ranking has no column '{strangers[0]}'", did_you_mean(strangers[0], known))
     own = "score" if plan.ranking.get("score") == "score" else None

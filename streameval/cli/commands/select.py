@@ -59,15 +59,14 @@ def select(
 
     if export is not None and export_judge is not None:
         raise InputError("tasks are exported for people or for a judge, who answers first", "leave out one of them")
-    names = [name.strip() for name in columns.split(",")] if columns else None
     if batch.dry_run:
-        plan, what = forecast(study, columns=names)
+        plan, what = forecast(study, columns=columns)
         foreseen = rehearsed(of_plan(plan), what, [study / "selection.parquet", *([export] if export else [])])
         output.say(foreseen, [f"{plan.table.num_rows:,} items would be fetched.", *lines_of(foreseen)])
         return
     with stage("select", output) as told:
         with progress("reading pages", output) as bar:
-            made = verb(study, columns=names, export=export, export_judge=export_judge, engine=engine.create(),
+            made = verb(study, columns=columns, export=export, export_judge=export_judge, engine=engine.create(),
                         progress=bar, **tasks.given())  # fmt: skip
         facts = _facts(made)
         rows, size = facts["rows_read"] + facts["rows_scanned"], facts["bytes_read"]

@@ -46,9 +46,8 @@ def simulate(
 
     if plot is not None:
         kind_of(plot)  # a picture that cannot be drawn is refused before the work, not after
-    names = "all" if methods == "all" else [name.strip() for name in methods.split(",")]
     with progress("methods") as bar:
-        found = verb(list(ranking), label=label, methods=names, replicates=replicates, seed=seed,
+        found = verb(list(ranking), label=label, methods=methods, replicates=replicates, seed=seed,
                      judge=judge, judge_classes=judge_classes, options=flags.options(),
                      progress=bar, **parameters.given())  # fmt: skip
     if plot is not None:
