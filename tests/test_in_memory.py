@@ -47,7 +47,7 @@ def test_whatever_hands_out_arrow_data_is_a_ranking(tmp_path, source, kind):
 
 @pytest.mark.parametrize("thing", [5, [1, 2], {"a": 1}, object()])
 def test_anything_else_is_none(tmp_path, thing):
-    with pytest.raises(streameval.InputError, match=f"a {type(thing).__name__} is no ranking"):
+    with pytest.raises(streameval.InputError, match=f"a {type(thing).__name__} is not a ranking"):
         streameval.plan(thing, tmp_path / "study")
 
 

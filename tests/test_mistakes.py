@@ -77,9 +77,9 @@ def test_several_ranks_are_for_at(home):
 def test_a_rank_is_a_whole_number(home, rank):
     curve = streameval.evaluate(home["STUDY"]).curve
     for one in (curve.precision_at, curve.recall_at, curve.yield_at, curve.f_measure, curve.threshold_at, curve.at):
-        with pytest.raises(InputError, match=r"^rank .* is no whole number$"):
+        with pytest.raises(InputError, match=r"^rank .* is not a whole number$"):
             one(rank)
-    with pytest.raises(InputError, match="is no whole number"):
+    with pytest.raises(InputError, match="is not a whole number"):
         curve.at([rank])
     assert curve.precision_at(1e3) == curve.precision_at(np.int32(1000))
 

@@ -137,7 +137,7 @@ def test_what_does_not_go_together_is_one_line(two):
             streameval.compare(*(two / name for name in names))
     with pytest.raises(StudyError, match="holds results of many rankings"):
         streameval.Study(two / "old").evaluation()
-    with pytest.raises(StudyError, match="is no result of many rankings"):
+    with pytest.raises(StudyError, match="is not a result of many rankings"):
         streameval.exact(other, per="query", out=two / "one", **options)
     with pytest.raises(StudyError, match=r"was not written by exact|many rankings"):
         streameval.exact(other, out=two / "old", **options)

@@ -31,9 +31,9 @@ def whole(kind: Any, tokens: Sequence[Any]) -> int:
     try:
         value = Decimal(text)
     except InvalidOperation:
-        raise ValueError(f"{tokens[0].value!r} is no whole number") from None
+        raise ValueError(f"{tokens[0].value!r} is not a whole number") from None
     if not value.is_finite() or value != int(value):
-        raise ValueError(f"{tokens[0].value!r} is no whole number")
+        raise ValueError(f"{tokens[0].value!r} is not a whole number")
     if abs(value) > 2**63:
         raise ValueError(f"{tokens[0].value!r} is beyond 2^63")
     return int(value)

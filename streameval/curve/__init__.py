@@ -90,7 +90,7 @@ class Curve(notebook.Tabular):
                 are null where there are none (`basis`); `score` where the order has one (null at ranks never read).
 
         Raises:
-            InputError: If a rank is no whole number in 1..N.
+            InputError: If a rank is not a whole number in 1..N.
         """
         wanted = self._inside(ranks)
         found: dict[str, Any] = {"rank": wanted}
@@ -128,7 +128,7 @@ class Curve(notebook.Tabular):
         """(1 + β²)·Y/(rank + β²·P) of the first `rank` items.
 
         Raises:
-            InputError: If `rank` is no whole number in 1..N, or `beta` is negative or not finite.
+            InputError: If `rank` is not a whole number in 1..N, or `beta` is negative or not finite.
         """
         if not (isinstance(beta, Real) and 0 <= beta < np.inf):
             raise InputError(f"beta is {beta!r}", "it is a weight of 0 or more; 1 weighs precision and recall alike")

@@ -16,7 +16,7 @@ def ranks_within(ranks: npt.ArrayLike, n_items: int) -> Int64Array:
     """Read one rank or several as an int64 array, shape (n,).
 
     Raises:
-        InputError: One is no whole number, or outside 1..`n_items`; or ranks lie in lists within a list.
+        InputError: One is not a whole number, or outside 1..`n_items`; or ranks lie in lists within a list.
 
     >>> ranks_within([3, 1e3], 1000)
     array([   3, 1000])
@@ -25,7 +25,7 @@ def ranks_within(ranks: npt.ArrayLike, n_items: int) -> Int64Array:
     if given.ndim > 1:
         raise InputError(f"one rank is asked for, and {given.size:,} were given", "at(ranks) takes several")
     if odd := [one for one in _suspects(given) if not isinstance(one, Integral) or isinstance(one, bool)]:
-        raise InputError(f"rank {odd[0]!r} is no whole number")
+        raise InputError(f"rank {odd[0]!r} is not a whole number")
     outside = given[(given < 1) | (given > n_items)]
     if outside.size:
         raise InputError(f"rank {outside[0]:,} is outside 1..{n_items:,}")

@@ -165,7 +165,7 @@ class _Reading:
         if wrong.size:
             row = table.slice(int(wrong[0]), 1).to_pylist()[0]
             raise InputError(
-                f"{self.name}: row {row['row']:,} has {column} '{str(row['said'])[:40]}', no probability in (0, 1]",
+                f"{self.name}: row {row['row']:,} has {column} '{str(row['said'])[:40]}', not a probability in (0, 1]",
                 "an item that could not be drawn is in no sample",
             )
         return values

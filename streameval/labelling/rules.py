@@ -116,7 +116,7 @@ def vote_rule(text: Any) -> VoteRule:
     try:
         return VoteRule(match[1], None if match[2] is None else float(match[2]))
     except ValueError:
-        raise InputError(f"vote rule '{text}': '{match[2]}' is no number") from None
+        raise InputError(f"vote rule '{text}': '{match[2]}' is not a number") from None
 
 
 def refuse_grades(rows: pa.Table, rule: VoteRule) -> None:

@@ -55,12 +55,12 @@ def _array(values: npt.ArrayLike, name: str) -> npt.NDArray[Any]:
     try:
         return np.asarray(values)
     except ValueError as error:
-        raise InputError(f"{name} is no array ({error})", "give a row of values") from None
+        raise InputError(f"{name} is not an array ({error})", "give a row of values") from None
 
 
 def _refuse_words(array: npt.NDArray[Any], name: str) -> None:
     if array.size and array.dtype.kind not in "biuf":
-        raise InputError(f"{name} holds {array.dtype}, no numbers", "give numbers, one for every item")
+        raise InputError(f"{name} holds {array.dtype}, not numbers", "give numbers, one for every item")
 
 
 def _positive(labels: npt.NDArray[Any], pos_label: Label | None) -> BoolArray:

@@ -196,7 +196,7 @@ class ScoredPrecisionRecallEvaluation:
         """Precision of the best `rank` cases; NaN where there are fewer.
 
         Raises:
-            InputError: A rank that is no whole number or below 1.
+            InputError: A rank that is not a whole number or below 1.
         """
         depth = _whole("rank", rank, 1)
         return self._ranked.places.yield_at(depth, "late") / depth if depth <= self.num_cases() else _NAN

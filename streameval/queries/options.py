@@ -65,11 +65,11 @@ def refuse_ambiguous_item(item: str | None, per: Collection[str]) -> None:
 
 
 def cutoffs_of(at: tuple[str, ...], name: str = "at") -> tuple[int, ...]:
-    """Read cutoffs that were given as `name`; an `InputError` where one is no whole number, or below 1."""
+    """Read cutoffs that were given as `name`; an `InputError` where one is not a whole number, or below 1."""
     found = set()
     for one in at:
         if not one.isdecimal():
-            raise InputError(f"{name} is {one!r}, no whole number from 1", f"such as --{name} 1,10,100")
+            raise InputError(f"{name} is {one!r}, not a whole number from 1", f"such as --{name} 1,10,100")
         if int(one) < 1:
             raise InputError(f"{name} is {one}, below 1", "the first item is at 1")
         if int(one) > 10**9:

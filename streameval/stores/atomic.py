@@ -176,7 +176,7 @@ def refuse_address(path: Path) -> None:
     """Refuse the address of a store where a local path belongs: it would become a folder named 's3:'."""
     if match := _ADDRESS.match(os.fspath(path)):
         raise InputError(
-            f"{match[1]}://{os.fspath(path)[match.end() :].lstrip('/')}: is no local path",
+            f"{match[1]}://{os.fspath(path)[match.end() :].lstrip('/')}: is not a local path",
             "this is written here; --publish of evaluate and exact copies results to a store",
         )
 

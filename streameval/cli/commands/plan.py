@@ -132,7 +132,8 @@ def plan(
         + (", as planned before" if result["already_there"] else ""),
     ]
     if before is not None and replaced:
-        lines.append(f"Replaces a plan for which nothing was selected or labelled: {difference(before, made)}.")
+        differs = difference(before, made)
+        lines.append(f"Replaces the earlier plan, of which nothing was selected or labelled: {differs}.")
     if by is not None:
         lines.append(f"{number_of(len(made.slices), 'slice')} by {by}: {_largest(made)}.")
     if unknown := made.unknown_tail:
