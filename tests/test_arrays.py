@@ -89,7 +89,7 @@ def test_bad_weights_are_named(weight, message):
 
 def test_only_grouped_ties_know_weights():
     for function in (streameval.average_precision_score, streameval.roc_auc_score):
-        with pytest.raises(streameval.InputError, match="only grouped ties know weights"):
+        with pytest.raises(streameval.InputError, match="weights work only with grouped ties"):
             function([1, 0], [1, 2], sample_weight=[1, 2], ties="expected")
 
 

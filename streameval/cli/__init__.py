@@ -113,7 +113,7 @@ def _refuse_empty(arguments: list[str]) -> None:
         if not one or unset:
             option = one[:-1] if unset else before
             name = option if option.startswith("--") else "an argument"
-            raise InputError(f"{name} is empty", "is a variable of the shell not set?")
+            raise InputError(f"{name} is empty", "is a shell variable not set?")
 
 
 def _usage(error: CycloptsError) -> str:

@@ -42,7 +42,7 @@ class Batch:
 
     dry_run: Switch = option(False, "Say what would be read and written, and write nothing.")
     time_limit: Annotated[float | None, Parameter(converter=duration)] = option(
-        None, "Stop after so long (90, 45m, 2h) with exit status 3."
+        None, "Stop after this long (90, 45m, 2h) with exit status 3."
     )
 
 

@@ -108,7 +108,7 @@ class EngineFlags:
 
     engine: str = option("local", "local (threads of this process), or spark.")
     spark_remote: str | None = option(
-        None, "sc://HOST:15002 of a Spark Connect or Sail server (default: the session there is, or a new)."
+        None, "sc://HOST:15002 of a Spark Connect or Sail server (default: the running session, or a new one)."
     )
 
     def facts(self) -> dict[str, str | None]:
@@ -122,5 +122,5 @@ class EngineFlags:
         from streameval.errors import InputError
 
         if self.spark_remote is not None and self.engine != "spark":
-            raise InputError("--spark-remote names a Spark server, but another engine is to run", "add --engine spark")
+            raise InputError("--spark-remote names a Spark server, and the engine is not Spark", "add --engine spark")
         return create(self.engine, {"remote": self.spark_remote})

@@ -19,6 +19,7 @@ from streameval.labelling.duckdb_session import Connection, connected, one_line_
 from streameval.labelling.match_items import refuse_shortened, shortened
 from streameval.labelling.options import LabelColumns
 from streameval.labelling.readers import ROW, given, name_of, open_source
+from streameval.text import number_of
 from streameval.typing import FloatArray, Int64Array
 
 _PLACE = "se_rank"
@@ -125,7 +126,7 @@ class _Reading:
             raise InputError(
                 f"{self.name}: row {table.column('row')[int(wrong[0])].as_py():,} has rank {said}, outside "
                 f"1..{self.listed.n_items:,}",
-                "is this label table of another ranking?",
+                "is this label table about another ranking?",
             )
         return table, None
 
@@ -179,8 +180,8 @@ class _Reading:
         if twice.size:
             at = [table.column("row")[int(order[twice[0] + more])].as_py() for more in (0, 1)]
             raise InputError(
-                f"{self.name}: rows {at[0]:,} and {at[1]:,} are about one item, at rank {int(ranks[twice[0]]):,}, and "
-                f"so are {twice.size:,} in all",
+                f"{self.name}: rows {at[0]:,} and {at[1]:,} are about the same item, at rank {int(ranks[twice[0]]):,} "
+                f"({number_of(twice.size, 'such pair')} in all)",
                 "a sample has each item once; give further votes to `evaluate` afterwards",
             )
         on = ",".join(self.columns.keys) if keys is not None else self.columns.keys[0]
@@ -208,7 +209,7 @@ class _Reading:
         several = np.flatnonzero(np.diff(rows) == 0)
         if several.size:
             raise InputError(
-                f"{self.name}: {key} of row {int(rows[several[0]]):,} stands at several items of the ranking",
+                f"{self.name}: {key} of row {int(rows[several[0]]):,} belongs to several items of the ranking",
                 "join on columns that are unique together, or on the rank",
             )
         ((total,),) = self.connection.execute("SELECT count(*) FROM se_wanted").fetchall()
@@ -216,7 +217,7 @@ class _Reading:
             missing = np.setdiff1d(np.arange(1, total + 1), rows)
             first = f" (first: row {int(missing[0]):,})" if missing.size else ""
             raise InputError(
-                f"{self.name}: {total - rows.size:,} of {total:,} rows are about no item of the ranking{first}",
+                f"{self.name}: {total - rows.size:,} of {total:,} rows match no item of the ranking{first}",
                 "a sample of another list bounds that list: adopt it there, or leave out rows only if the draw did",
             )
 

@@ -133,7 +133,9 @@ def _place(batch: pa.RecordBatch, out: UInt8Array, name: str) -> None:
     at = positions.to_numpy()
     if at.size and (at.min() < 0 or at.max() >= out.size):
         bad = int(at[(at < 0) | (at >= out.size)][0])
-        raise InputError(f"{name}: rank {bad + 1:,} is outside 1..{out.size:,}", "is this label table of another list?")
+        raise InputError(
+            f"{name}: rank {bad + 1:,} is outside 1..{out.size:,}", "is this label table about another list?"
+        )
     values = batch.column(1).to_numpy(zero_copy_only=False)
     wrong = place_labels(at, values, out)
     if wrong >= 0:

@@ -107,7 +107,7 @@ def _by_items(connection: Connection, selection: pa.Table | None, columns: Sourc
         if own is None:
             raise InputError(
                 f"{name}: labels come with '{key}', which the study's selection does not have",
-                f"run `streameval select` first; {did_you_mean(key, have)}",
+                f"select --columns left it out; {did_you_mean(key, have)}" if have else "run `streameval select` first",
             )
         names.append(own)
     connection.register("se_selection", selection.select(["rank", *names]) if selection is not None else None)
@@ -124,7 +124,7 @@ def _by_items(connection: Connection, selection: pa.Table | None, columns: Sourc
     ).fetchall()
     if twice:
         raise InputError(
-            f"column '{', '.join(names)}' does not tell items apart: {twice:,} of its values stand at several planned "
+            f"column '{', '.join(names)}' does not tell items apart: {twice:,} of its values belong to several planned "
             "ranks",
             "join on columns that are unique together, or on the rank",
         )

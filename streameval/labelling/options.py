@@ -98,8 +98,10 @@ class TaskOptions:
     """
 
     remaining: bool = option(False, "Export only items that have no label yet.")
-    repeats: int = option(0, "Show so many of the tasks twice: whether people agree with themselves.")
-    controls: Any = option(None, "Table of items with a known label, put among the tasks: whether people are right.")
+    repeats: int = option(0, "Show this many tasks twice, to see whether people agree with themselves.")
+    controls: Any = option(
+        None, "Table of items with a known label, put among the tasks to see whether people are right."
+    )
     question: str | None = option(None, "What people are asked of every item, such as 'Do both mean the same?'.")
     yes: str | None = option(None, "Word for a positive answer (default: yes to a question).")
     no: str | None = option(None, "Word for a negative answer (default: no to a question).")

@@ -197,7 +197,7 @@ class _Reading:
             return
         if not rows:
             raise InputError(f"{name}: the label table has no rows")
-        ranks = f"it is none of this list's 1..{self.plan.n_items:,}; is this label table of another ranking?"
+        ranks = f"ranks of this list are 1..{self.plan.n_items:,}; is this label table about another ranking?"
         hint = ranks if self.columns.role == "rank" else "give the table that was made from this study's tasks"
         self._refuse_first(table, "unreadable", self.columns.label, _READABLE)
         self._refuse_first(table, "unknown", key, hint, strange)

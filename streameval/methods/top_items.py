@@ -48,7 +48,7 @@ class TopItems(Method):
 
     def curve(self, plan: Plan, labels: Labels) -> Curve:
         """Refused: a curve is of one ranking."""
-        raise StudyError("this study is of many rankings, which have no curve", "evaluate, report and sql read it")
+        raise StudyError("this study has many rankings, and no curve", "evaluate, report and sql read it")
 
     def cost(self, n_items: int) -> dict[str, Any]:
         """Refused, as `plan` is."""

@@ -177,7 +177,7 @@ class ScoredPrecisionRecallEvaluation:
             beta: Weight of recall against precision, finite and ≥ 0.
         """
         if not isinstance(beta, Real) or not 0 <= beta < 1e100:
-            raise InputError(f"beta={beta!r}", "a number from 0 on, below 1e100")
+            raise InputError(f"beta={beta!r}", "a number of 0 or more, below 1e100")
         totals = self._ranked.places.totals
         if not totals.positives:
             return 0.0

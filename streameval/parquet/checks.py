@@ -74,7 +74,7 @@ def check_bytes(chunk: Chunk, raw: memoryview, index: Sequence[memoryview]) -> C
     if count < 0:
         last = pages[-count - 2]
         at = chunk.begin + (int(last[BODY] + last[headers.PAGE_COMPRESSED]) if count < -1 else 0)
-        raise InputError(f"{chunk.place}: there is no sound page at {at:,} of the file", CORRUPT)
+        raise InputError(f"{chunk.place}: there is no valid page at {at:,} of the file", CORRUPT)
     pages = pages[:count]
     if chunk.footer.verify == "on":
         begin = chunk.begin

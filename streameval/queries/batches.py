@@ -249,7 +249,7 @@ def _refuse_unused(options: RankingOptions) -> None:
         raise InputError(f"key ({', '.join(options.key)}) breaks ties of one ranking, and not of many",
                          "leave it out; exact orders tied items by name with ties 'trec_eval' and an item")  # fmt: skip
     if options.nan != "refuse":
-        raise InputError(f"nan is '{options.nan}', which is for one ranking: of many, every item needs a score",
+        raise InputError(f"nan is '{options.nan}', which is for one ranking: with many, every item needs a score",
                          "leave it out, and give such items the lowest score")  # fmt: skip
 
 

@@ -45,10 +45,10 @@ def estimate_sentence(basis: Basis) -> str:
     """What estimates are made of, where labels are missing; else empty."""
     return {
         "bounds": "",
-        "labels at hand": "Estimates are those of the labels at hand: the tasks answered so far are a random part of "
-        "all, as they are shuffled and nothing in where they lie speaks against it.",
-        "none": "There are no estimates: labels are missing or undecided, and those at hand are no random part of the "
-        "tasks.",
+        "labels at hand": "Estimates are those of the labels at hand: tasks are shuffled, and the missing labels look "
+        "random.",
+        "none": "There are no estimates: labels are missing or undecided, and those at hand cannot be taken for a "
+        "random part of the tasks.",
     }[basis]
 
 

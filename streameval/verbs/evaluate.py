@@ -83,7 +83,7 @@ def evaluate(
     with folder.changing():
         plan = folder.plan()
         if "per" in plan.notes:
-            raise StudyError(f"{folder.folder}: is a study of many rankings", "evaluate it with evaluate_rankings")
+            raise StudyError(f"{folder.folder} is a study of many rankings", "evaluate it with evaluate_rankings")
         rest = None if misses_from is None else rest_of(Path(misses_from), plan)
         if rest is not None:
             refuse_overlap(folder, plan, rest)
@@ -140,7 +140,7 @@ def _evaluated(
 ) -> Evaluation:
     """Store the labels, compute, and write every result."""
     if awaits_judge(plan):
-        raise InputError(f"{folder.folder}: its judge has not answered, and nobody may label before it has",
+        raise InputError(f"{folder.folder}: its judge has to answer before anybody labels",
                          "give its answers with --judge-labels FILE")  # fmt: skip
     columns, judging = how
     rest, known = (None, missed) if isinstance(missed, int) else (missed, 0)
@@ -199,7 +199,7 @@ def _refuse_trouble(folder: Study, plan: Plan, judging: Judging, whole: Sequence
         first = place_of(tallied.issues.slice(0, 1).to_pylist()[0])
         raise InputError(
             f"strict: {', '.join(trouble)} (first: {first}); nothing was stored",
-            f"all of it is in {folder.folder / 'refused_issues.parquet'}",
+            f"all are listed in {folder.folder / 'refused_issues.parquet'}",
         )
 
 

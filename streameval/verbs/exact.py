@@ -227,10 +227,10 @@ def exact_per(
 def _refuse_apart(labels: Any, sliding: Sliding | None) -> None:
     """Refuse what only one machine has together."""
     if labels is not None:
-        raise InputError("labels beside the list are joined to it on one machine",
+        raise InputError("labels in a table of their own are joined on one machine",
                          "leave --engine out, or write them into the list as a column")  # fmt: skip
     if sliding is not None:
-        raise InputError("windows slide over all ranks on one machine", "leave --engine out for --window")
+        raise InputError("windows are computed on one machine", "leave --engine out for --window")
 
 
 def _evaluated(truth: Truth, limits: Limits, misses: int, sliding: Sliding | None, progress: Progress) -> Evaluation:
@@ -284,7 +284,7 @@ def _readers(rows: LabelledRows, options: RankingOptions) -> tuple[int, float]:
     if room > (1 - _BASE_MEMORY) * memory:
         least = np.ceil(each * largest / (1 - _BASE_MEMORY) / 1e6) / 1e3
         raise InputError(
-            f"{options.memory:g} GB of memory cannot hold a row group of {largest:,} rows and what is counted",
+            f"{options.memory:g} GB of memory cannot hold a row group of {largest:,} rows and the counters",
             f"the least that works is --memory {least:g}",
         )
     return min(options.threads or os.cpu_count() or 1, max(1, readers(rows.units, each, room))), room

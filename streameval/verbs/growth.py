@@ -65,7 +65,7 @@ def growth(
     plans = [study.plan() for study in studies]
     key = list(listed(on or plans[1].ranking.get("key", ())))
     if not key:
-        raise InputError("nothing tells the items of the two studies apart", "name a column of theirs: --on COL")
+        raise InputError("no column is known that tells items apart", "name one that both studies have: --on COL")
     old, new = (_items(study, plan, key) for study, plan in zip(studies, plans, strict=True))
     if old.select(key).schema.types != new.select(key).schema.types:
         raise InputError(f"column '{key[0]}' is of different types in the two studies")
@@ -125,7 +125,7 @@ def _summary(studies: list[Study], plans: list[Plan], items: pa.Table) -> dict[s
         },
         "cutoffs": _cutoffs(studies, plans),
         "valid": f"What {studies[0].folder} claims is about the list it was made for ({fingerprint}), and says nothing "
-        "of what came since.",
+        "about what was added since.",
     }
 
 

@@ -53,11 +53,11 @@ class ByKey:
             raise InputError("no column to draw by", "name one that tells items apart")
         if self.labels is not None and self.unseen_by_model not in ("yes", "no"):
             raise InputError(
-                "labels are reused, but not said whether the model has seen them",
+                "labels are reused, but it is not said whether the model has seen them",
                 "--labels-unseen-by-model yes if it was trained and tuned on none of them, no otherwise",
             )
         if self.labels is None and self.unseen_by_model is not None:
-            raise InputError("there are no labels that the model could have seen", "give them with --reuse FILE")
+            raise InputError("no labels are reused, so the model has seen none", "give them with --reuse FILE")
 
 
 @dataclass(frozen=True)
@@ -111,8 +111,8 @@ def plan_by_key(
     shared = known_seed(folder, seed)
     if shared is None:
         raise InputError(
-            "versions of a ranking share draws by key only with one seed, and none was given",
-            f"--seed {fresh_seed()} (or any other) for the first version; for later ones what stands in its plan.json",
+            "versions of a ranking share a draw by key only if they share a seed, and none was given",
+            f"--seed {fresh_seed()} (or any other) for the first version; later ones take the seed in its plan.json",
         )
     opened = open_ranking(ranking, options)
     memory = options.memory if options is not None else 2.0

@@ -113,13 +113,15 @@ def select(
         return _for_judge(folder, plan, (ranking, columns, engine, progress), Path(export_judge), tasks)
     if awaits_judge(plan):
         raise InputError(
-            f"{folder.folder}: its judge has not answered, and nobody may label before it has",
+            f"{folder.folder}: its judge has to answer before anybody labels",
             f"streameval select {folder.folder} --export-judge FILE, then evaluate --judge-labels FILE",
         )
     form = format_of(os.fspath(export)) if export is not None else None
     (asked,) = split([TaskOptions], tasks, "select")
     if export is None and (given := [name for name, value in tasks.items() if value]):
-        raise InputError(f"{given[0]} says what an export holds, and there is none", "name a file with --export")
+        raise InputError(
+            f"{given[0]} says what an export holds, and no export is asked for", "name a file with --export"
+        )
     opened, scans = planned_ranking(folder, plan, ranking, engine)
     names = shown_columns(plan, opened, columns)
     before = fetched_before(folder, plan, names)
@@ -141,7 +143,7 @@ def select(
     made = make_tasks(folder, plan, table, set(listed(columns or ())), asked)
     exported = form.files(made.table, Path(export), question_of(asked))
     atomic.write_all(folder.extra_task_files(made.extra))
-    atomic.write_out(exported, hint="people may have filled it in, so it is never replaced: export to another name")
+    atomic.write_out(exported, hint="people may have filled it in, so it is not replaced: export to another name")
     return Selection(table, fetched, before is not None, made.left_out, made.table.num_rows, tuple(exported), source,
                      made.batches)  # fmt: skip
 
@@ -166,7 +168,7 @@ def _for_judge(
     fetched = opened.fetch(view.ranks, shown_columns(plan, opened, columns), progress, None, scans)
     table, left_out = judge_sample.tasks(folder, plan, fetched.table, set(listed(columns or ())))
     exported = form.files(table, export, question_of(asked))
-    atomic.write_out(exported, hint="answers may be in it, so it is never replaced: export to another name")
+    atomic.write_out(exported, hint="answers may be in it, so it is not replaced: export to another name")
     source = {"source": plan.location["source"], "fingerprint": plan.ranking["fingerprint"]}
     return Selection(fetched.table, fetched, False, left_out, table.num_rows, tuple(exported), source)
 

@@ -103,7 +103,7 @@ def read_truth(ranking: Ranking, label: str, options: RankingOptions) -> Int8Arr
     if needed > options.memory:
         raise InputError(
             f"the truth of {ranking.n_items:,} items takes about {needed:.1f} GB",
-            f"allow it with --memory {needed:.1f}",
+            f"allow that with --memory {needed:.1f}",
         )
     column = ranking.fetch(np.arange(1, ranking.n_items + 1, dtype=np.int64), [label]).table.column(-1)
     if column.null_count:

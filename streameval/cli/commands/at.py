@@ -49,9 +49,9 @@ def at(
     from streameval.verbs.cut import counted_at
 
     if not (rank or precision or recall or score):
-        raise InputError("nothing is asked for", "give --rank, --precision, --recall or --score")
+        raise InputError("no question was asked", "give --rank, --precision, --recall or --score")
     if count and (slice is not None or not score):
-        raise InputError("--count counts the items of a --score of the whole list", "leave it out")
+        raise InputError("--count goes with --score, and without --slice", "leave it out")
     evaluation = Study(study).evaluation()
     curve = evaluation.curve if slice is None else slice_of(evaluation.slices, slice).curve
     found = [row for one in rank or [] for row in _at_rank(curve, one, beta)]

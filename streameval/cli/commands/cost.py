@@ -66,7 +66,7 @@ def _worth(found: dict[str, Any]) -> list[str]:
     widths = ", ".join(f"~{one['half_width']:.2%} at rank {one['rank']:,}" for one in found["half_widths"])
     ours = found["loguniform"]
     return [
-        f"A uniform sample of {found['labels']:,} drawn elsewhere: half-width {widths}; little before rank "
+        f"A uniform sample of {found['labels']:,} drawn elsewhere: half-width {widths}; it says little before rank "
         f"{found['begins']:,}.",
         *([] if ours is None else [f"loguniform with as many labels: ~{ours:.2%} at every rank."]),
     ]

@@ -16,7 +16,7 @@ from streameval.cli.output import Output, columns
 from streameval.cli.panels import LABELS
 from streameval.errors import InputError
 from streameval.labelling.options import Judging, LabelColumns, is_finite
-from streameval.text import short
+from streameval.text import number_of, short
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -92,13 +92,13 @@ def evaluate(
         others = {"--misses": misses, "--misses-from": misses_from, "--judge-labels": judge_labels,
                   "--dry-run": batch.dry_run}  # fmt: skip
         if strangers := [name for name, given in others.items() if given]:
-            raise InputError(f"this study is of many rankings, and does not go with {', '.join(strangers)}",
+            raise InputError(f"this study has many rankings, and does not go with {', '.join(strangers)}",
                              "leave it out")  # fmt: skip
         pool = {"positives": positives, "item": item}
         evaluate_per(study, labels or [], {**how.given(), **pool}, publish, output)
         return
     if strangers := [name for name, given in (("--positives", positives), ("--item", item)) if given is not None]:
-        raise InputError(f"{strangers[0]} is of many rankings, and this study is of one",
+        raise InputError(f"{strangers[0]} is for many rankings, and this study has one",
                          "count positives that were never returned with --misses, or bound them with --misses-from"
                          )  # fmt: skip
     if batch.dry_run:
@@ -122,15 +122,14 @@ def evaluate(
     rows = [[f"{int(r['argument']):,}", *(_number(r[k]) for k in ("lower", "estimate", "upper"))] for r in cuts]
     account = found.summary["account"]
     notes = [f"{value:,} {key}" for key, value in account.items() if value and key in _TROUBLE]
-    notes += [f"{one['unplanned']:,} rows of {one['source']} about other items" for one in found.summary["sources"]
-              if one["unplanned"]]  # fmt: skip
     given = [{**one, "new": found.new[one["id"]]} for one in found.summary["sources"]]
     lines = [
         verdict(found),
         *filter(None, (half_width_sentence(found), estimate_sentence(found.curve.basis), *remarks(found))),
-        *([f"Labels: {', '.join(notes)} (issues.parquet has them all)."] if notes else []),
+        *([f"Labels: {', '.join(notes)} (all listed in issues.parquet)."] if notes else []),
         *_unreadable(found.issues, account["unreadable"]),
         *_words(found.summary["sources"]),
+        *_unplanned(found.summary["sources"]),
         *_kept(account),
         *_agreement(found.summary["agreement"]),
         *_earlier(study, given),
@@ -251,11 +250,18 @@ def _words(sources: list[dict[str, Any]]) -> list[str]:
     return lines
 
 
+def _unplanned(sources: list[dict[str, Any]]) -> list[str]:
+    """Rows about items that nobody planned."""
+    fates = {one["source"]: one["unplanned"] for one in sources if one["unplanned"]}
+    fate = {True: "was not planned and is not used", False: "were not planned and are not used"}
+    return [f"{number_of(rows, 'row')} of {name} {fate[rows == 1]}." for name, rows in fates.items()]
+
+
 def _kept(account: dict[str, int]) -> list[str]:
     """What became of answers that do not count as they stand, though nothing is wrong with them."""
     lines = [f"{account['superseded']:,} answers were superseded by later ones."] if account["superseded"] else []
     if account["untimed"]:
-        lines.append("Moments that cannot be read count as none: write them in ISO 8601, as in 2026-01-31T09:30:00Z.")
+        lines.append("Times that cannot be read are ignored: write them in ISO 8601, as in 2026-01-31T09:30:00Z.")
     return lines
 
 

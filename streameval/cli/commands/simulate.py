@@ -63,8 +63,8 @@ def simulate(
 
 
 _SIMULATE_NOTES = (
-    "held: draws whose bounds held the truth at every rank. promised: probability of that, where a method states one.",
-    "half-width: the widest place, relative to precision, in the median draw. inside: share of cutoffs beyond the",
+    "held: draws whose bounds contained the truth at every rank. promised: its probability, where a method states one.",
+    "half-width: at its widest, relative to precision, in the median draw. inside: share of cutoffs beyond the",
     "labelled head where the truth was inside (for paula by A.2, inside its own bracket).",
 )
 

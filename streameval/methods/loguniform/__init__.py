@@ -62,7 +62,7 @@ class LogUniform(Sampled):
     looks: int = option(1, "How often the plan may be evaluated and enlarged.")
     batches: int = option(1, "How many batches the tasks come in: bounds narrow whenever one is answered.")
     adaptive: bool = option(False, "Plan a quarter to a third first; plan --continue then adds what is needed.")
-    judge_sample: int | None = option(None, "Ask a judge about so many items (select --export-judge).")
+    judge_sample: int | None = option(None, "Ask a judge about this many items (select --export-judge).")
     judge_accuracy: float | None = option(None, "Share of items on which a judge is expected to be right.")
 
     def __post_init__(self) -> None:
@@ -71,7 +71,7 @@ class LogUniform(Sampled):
         if not 1 <= self.looks <= 64:
             raise InputError(f"looks is {self.looks}, outside 1..64", "one is enough unless labels decide about more")
         if not 1 <= self.batches <= 64:
-            raise InputError(f"batches is {self.batches}, outside 1..64", "4 tells bounds after every quarter")
+            raise InputError(f"batches is {self.batches}, outside 1..64", "4 gives bounds after every quarter")
         if self.judge_accuracy is not None and not 0 <= self.judge_accuracy <= 1:
             raise InputError(f"judge-accuracy is {self.judge_accuracy}, outside [0, 1]", "0.9 is right on 90 %")
         if self.judge_sample is not None and self.judge_sample < 1:
