@@ -49,7 +49,7 @@ class ReuseFlags(Flags):
         None,
         "loguniform: columns whose hash draws the items, so that another version draws nearly the same; needs --seed.",
     )
-    reuse: str | None = option(None, "Labels that items have already, for whatever version; needs --on and --seed.")
+    reuse: str | None = option(None, "Labels that items got for any earlier version; needs --on and --seed.")
     on: str | None = option(None, "Column that joins them; items are drawn by it.")
     label: str | None = option(None, "Column with the label (default label).")
     labels_unseen_by_model: Literal["yes", "no"] | None = option(

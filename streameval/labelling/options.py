@@ -33,9 +33,9 @@ class LabelColumns:
     label: str = option(
         "label", "Column with the label: 1/0, true/false, yes/no, or a grade; blank where there is none."
     )
-    annotator: str | None = option(None, "Column with who answered (default: annotator, where there is one).")
+    annotator: str | None = option(None, "Column that names who answered (default: annotator, where there is one).")
     time: str | None = option(
-        None, "Column with the moment: a later answer replaces the annotator's earlier (default: time)."
+        None, "Column with the time: an annotator's later answer replaces the earlier one (default: time)."
     )
     source: str | None = option(None, "Column with the kind of annotator, for --prefer (default: source).")
     positive: tuple[str, ...] = option(
@@ -102,7 +102,7 @@ class TaskOptions:
     controls: Any = option(
         None, "Table of items with a known label, put among the tasks to see whether people are right."
     )
-    question: str | None = option(None, "What people are asked of every item, such as 'Do both mean the same?'.")
+    question: str | None = option(None, "Question to ask about every item, such as 'Do both mean the same?'.")
     yes: str | None = option(None, "Word for a positive answer (default: yes to a question).")
     no: str | None = option(None, "Word for a negative answer (default: no to a question).")
 

@@ -43,14 +43,14 @@ class RankingOptions:
         None, "Order of files where part_2 and part_10 make it unclear."
     )
     where: str | None = option(
-        None, "Condition on partition keys, in SQL: day >= '2026-11-01'. Other files are no part."
+        None, "Condition on partition keys, in SQL: day >= '2026-11-01'. Other files are left out."
     )
     memory: float = option(
         2.0, "GB that reading may take beyond what is selected, and up to 0.7 of the program itself."
     )
     threads: int | None = option(None, "Readers at work at once (default: one per core).")
     verify: Literal["on", "off"] = option(
-        "on", "Whether checksums and statistics are held against what is read; off reads damaged files."
+        "on", "Whether what is read is checked against checksums and statistics; off reads damaged files too."
     )
 
     def __post_init__(self) -> None:

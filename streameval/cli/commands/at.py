@@ -34,7 +34,7 @@ def at(
 
     Args:
         study: Folder of an evaluated study.
-        rank: Cutoff: keep the first so many items; may be repeated.
+        rank: Cutoff: keep the first N items; may be repeated.
         precision: Find the deepest rank that has at least this precision; may be repeated.
         recall: Find the first rank that has at least this recall; may be repeated.
         score: Keep every item of this score or better: the cutoff lies between two ranks whose scores are known; may be

@@ -30,7 +30,7 @@ def cost(
         ranking: The list, as for plan: its rows are counted.
         items: Items in a list that is not at hand.
         price_per_label: Adds what the labels cost.
-        adopted: Say too what a uniform sample of so many labels is worth that somebody else drew (streameval adopt).
+        adopted: Say too what a uniform sample of this many labels is worth that somebody else drew (streameval adopt).
     """
     from streameval.verbs.cost import cost as verb
     from streameval.verbs.cost import worth
