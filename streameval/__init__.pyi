@@ -55,8 +55,9 @@ from streameval.verbs.sql import sql as sql
 __version__: str
 
 def cost(
-    items: int,
+    items: Any,
     *,
+    options: RankingOptions | None = ...,
     price_per_label: float | None = ...,
     alpha: float | None = ...,
     confidence: float | None = ...,

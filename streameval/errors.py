@@ -140,7 +140,7 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
 def check_misses(misses: object) -> int:
     """Read a number of positives that were never returned: an `InputError` unless it is a whole number in 0..2⁵³."""
     if not isinstance(misses, Integral) or isinstance(misses, bool):
-        raise InputError(f"misses is {misses!r}, no whole number", _MISSES)
+        raise InputError(f"misses is {misses!r}, not a whole number", _MISSES)
     if misses < 0:
         raise InputError(f"misses is {int(misses):,}, below 0", _MISSES)
     if int(misses) > _MOST_MISSES:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import field, fields
 from functools import cache
 from numbers import Integral, Real
@@ -31,6 +31,17 @@ def alternatives(hint: Any) -> tuple[Any, ...]:
     """
     kinds = get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
     return tuple(kind for kind in kinds if kind is not type(None))
+
+
+def listed(given: Any) -> tuple[str, ...]:
+    """Read names or numbers: several of them, one, or a text in which commas separate them.
+
+    >>> listed("day, id"), listed(["a, b"]), listed(10)
+    (('day', 'id'), ('a, b',), ('10',))
+    """
+    several = given if isinstance(given, Iterable) and not isinstance(given, str) else str(given).split(",")
+    texts = (str(one).strip() for one in several)
+    return tuple(one for one in texts if one)
 
 
 def check_word(name: str, value: Any, hint: Any) -> None:

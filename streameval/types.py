@@ -175,7 +175,7 @@ class Plan(Tabular):
 
     @property
     def labels_seen_by_model(self) -> bool:
-        """Whether the ranking's order depends on labels that were reused, so that a draw from it is none of chance."""
+        """Whether the ranking's order depends on labels that were reused, so that a draw from it is not random."""
         return bool(self.notes.get("labels_seen_by_model", False))
 
     @property

@@ -1,5 +1,9 @@
 import importlib
+import os
+import shutil
+import signal
 import sys
+import tempfile
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +17,31 @@ settings.register_profile("repeatable", derandomize=True, deadline=None)
 settings.load_profile("repeatable")
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
+
+
+@pytest.fixture(scope="session", autouse=True)
+def interrupts_are_heard():
+    """SIGINT is heard here and in what tests start: a background job of a shell ignores it, and so would they."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.fixture
+def postgresql():
+    """Address of a real PostgreSQL server, with nothing in it.
+
+    Its `psql` is not used: pgserver starts it by an unquoted path, which fails in a checkout whose path has a space.
+    """
+    pgserver = pytest.importorskip("pgserver", reason="a real PostgreSQL comes with the package pgserver")
+    folder = tempfile.mkdtemp(prefix="streameval-pg-", dir="/tmp")  # the server's own user must get there
+    os.chmod(folder, 0o755)
+    server = pgserver.get_server(f"{folder}/pg")
+    try:
+        yield server.get_uri()
+    finally:
+        server.cleanup()
+        shutil.rmtree(folder)
 
 
 @pytest.fixture

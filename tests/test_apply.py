@@ -48,7 +48,7 @@ def test_the_command_keeps_the_items_above_it_and_says_what_is_proven(tmp_path, 
     command = ["cut", str(study), "--precision", "0.6", "--apply", str(other)]
     assert run(command) == 0
     told = capsys.readouterr().out
-    assert f"Nothing is proven of {other}" in told
+    assert f"Nothing is proven about {other}" in told
     assert run([*command, "--out", str(tmp_path / "kept"), "--json"]) == 0
     said = json.loads(capsys.readouterr().out)
     assert said["rows"] == said["rank"] == int(np.sum(score >= said["score"]))

@@ -89,7 +89,7 @@ def test_bad_weights_are_named(weight, message):
 
 def test_only_grouped_ties_know_weights():
     for function in (streameval.average_precision_score, streameval.roc_auc_score):
-        with pytest.raises(streameval.InputError, match="only grouped ties know weights"):
+        with pytest.raises(streameval.InputError, match="weights work only with grouped ties"):
             function([1, 0], [1, 2], sample_weight=[1, 2], ties="expected")
 
 
@@ -118,8 +118,8 @@ def test_ties_and_misses_are_counted():
         ([], [], "empty"),
         ([1, 2], [1, 2], r"y_true\[1\] is 2"),
         ([1, 0], [1, float("nan")], r"y_score\[1\] is NaN"),
-        (["0", "1"], [1, 2], "y_true holds <U1, no numbers"),
-        ([0, 1], np.array([0.3, None], dtype=object), "y_score holds object, no numbers"),
+        (["0", "1"], [1, 2], "y_true holds <U1, not numbers"),
+        ([0, 1], np.array([0.3, None], dtype=object), "y_score holds object, not numbers"),
         ([0, 1], np.array(["2020-01-01", "NaT"], dtype="datetime64[D]"), "no numbers"),
         ([[0], [1, 1]], [1, 2], "y_true is no array"),
     ],

@@ -97,7 +97,7 @@ def test_a_place_that_another_cut_filled_meanwhile_is_named(tmp_path):
             best.mkdir()
             (best / "theirs").write_text("theirs")
 
-    with pytest.raises(OutsideError, match=f"{best}: another command has filled it meanwhile"):
+    with pytest.raises(OutsideError, match=f"{best}: another command has just written to it"):
         fill()
     assert os.listdir(tmp_path) == ["best"]
 
@@ -149,7 +149,9 @@ def plan_at_once(monkeypatch, first, second):
 def test_of_two_plans_for_a_new_folder_one_is_told(seeds, study, tmp_path, capsys, monkeypatch):
     command = ["plan", str(tmp_path / "list.parquet"), "--study", str(tmp_path / "new"), *seeds, "--budget"]
     assert plan_at_once(monkeypatch, [*command, "50"], [*command, "60"]) == [3, 0]
-    assert "another command has planned it meanwhile. Hint: run the same command again" in capsys.readouterr().err
+    assert (
+        "another command has just planned it differently. Hint: run the same command again" in capsys.readouterr().err
+    )
     assert Study(tmp_path / "new").plan().parameters["budget"] == 60
 
 

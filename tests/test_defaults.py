@@ -189,21 +189,22 @@ def test_a_plan_that_cannot_be_selected_can_be_replaced(holed, tmp_path, capsys,
     status, out = said(capsys, "plan", holed, "--study", study, "--score", "conf", "--budget", "50")
     assert status == 0
     assert (
-        f"Replaces a plan for which nothing was selected or labelled: ranking.score is {score} there, and conf" in out
+        "Replaces the earlier plan, of which nothing was selected or labelled: "
+        f"order by `{score}` then, order by `conf` now.\n" in out
     )
     assert run(["select", str(study)]) == 0
     assert Study(study).plan().ranking["score"] == "conf"
     err = refused(capsys, "plan", holed, "--study", study, "--score", "conf", "--budget", "60")
-    assert "parameters.budget is 50 there, and 60 now" in err
+    assert "budget 50 then, 60 now" in err
 
 
 def test_a_plan_that_is_replaced_is_told_apart_in_all_that_differs(holed, tmp_path, capsys):
     plan = ["plan", holed, "--study", tmp_path / "s", "--seed", "1"]
     assert said(capsys, *plan, "--budget", "50")[0] == 0
     told = said(capsys, *plan, "--budget", "60", "--batches", "3", "--confidence", "0.9")[1]
-    assert "parameters.batches is none there, and 3 now" in told
-    assert "parameters.confidence is 0.95 there, and 0.9 now" in told
-    assert "parameters.budget is 50 there, and 60 now" in told
+    assert "no batches then, 3 now" in told
+    assert "confidence 0.95 then, 0.9 now" in told
+    assert "budget 50 then, 60 now" in told
     told = said(capsys, *plan, "--alpha", "0.3", "--score", "conf", "--looks", "2", "--min-precision", "0.7")[1]
     assert re.search(r" now; and \d more\.", told)
 
@@ -217,12 +218,12 @@ def test_a_plan_of_which_something_was_made_is_never_replaced(holed, tmp_path, c
         assert run([*plan, "--study", str(study)]) == 0
         assert run([str(one) for one in [made[0], study, *made[1:]]]) == 0
         before = (study / "plan.json").read_bytes()
-        assert "budget is 50 there" in refused(capsys, *plan[:2], "--budget", "40", "--study", study)
+        assert "budget 50 then" in refused(capsys, *plan[:2], "--budget", "40", "--study", study)
         assert (study / "plan.json").read_bytes() == before
     grown = tmp_path / "grown"
     assert run([*plan, "--looks", "3", "--study", str(grown)]) == 0
     assert run(["plan", "--study", str(grown), "--labels-more", "200"]) == 0
-    assert "looks is 3 there" in refused(capsys, *plan, "--study", grown)
+    assert "looks 3 then" in refused(capsys, *plan, "--study", grown)
 
 
 def test_a_plan_by_slices_leaves_nothing_behind_when_it_is_replaced(ranking, tmp_path):

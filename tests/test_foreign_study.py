@@ -88,7 +88,7 @@ def test_a_file_that_never_ends_is_refused(study, capsys):
     (study / "curve.parquet").unlink()
     os.mkfifo(study / "curve.parquet")
     assert run(["at", str(study), "--rank", "5"]) == 2
-    assert "curve.parquet: cannot be read (it is no file)" in capsys.readouterr().err
+    assert "curve.parquet: cannot be read (it is not a file)" in capsys.readouterr().err
 
 
 def rewritten(folder, name, changes):

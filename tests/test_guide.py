@@ -9,7 +9,6 @@ import shlex
 import shutil
 import subprocess
 import sys
-import tempfile
 import tomllib
 from contextlib import contextmanager
 from pathlib import Path
@@ -250,26 +249,18 @@ def test_recipes_give_the_same_in_anyones_duckdb(workplace):
         assert tuple(own.execute(query).fetchall() for query in QUERIES) == expected_of_queries()
 
 
-def test_recipes_give_the_same_in_postgresql(workplace):
-    pgserver = pytest.importorskip("pgserver", reason="a real PostgreSQL comes with the package pgserver")
+def test_recipes_give_the_same_in_postgresql(workplace, postgresql):
     dbapi = pytest.importorskip("adbc_driver_postgresql.dbapi", reason="needs the extra [db]")
-    folder = tempfile.mkdtemp(prefix="streameval-pg-", dir="/tmp")  # the server's own user must get there
-    os.chmod(folder, 0o755)
-    server = pgserver.get_server(f"{folder}/pg")
-    try:
-        with dbapi.connect(server.get_uri()) as connection, connection.cursor() as cursor:
-            for name in ("envelope", "curve", "selection"):
-                table = pq.read_table(f"my-study/{name}.parquet").replace_schema_metadata(None)
-                cursor.adbc_ingest(name, table, mode="create")
-            cursor.adbc_ingest("lake", pq.read_table("ranking.parquet"), mode="create")
-            found = []
-            for query in QUERIES:
-                cursor.execute(query)
-                found.append(cursor.fetchall())
-        assert tuple(found) == expected_of_queries()
-    finally:
-        server.cleanup()
-        shutil.rmtree(folder)
+    with dbapi.connect(postgresql) as connection, connection.cursor() as cursor:
+        for name in ("envelope", "curve", "selection"):
+            table = pq.read_table(f"my-study/{name}.parquet").replace_schema_metadata(None)
+            cursor.adbc_ingest(name, table, mode="create")
+        cursor.adbc_ingest("lake", pq.read_table("ranking.parquet"), mode="create")
+        found = []
+        for query in QUERIES:
+            cursor.execute(query)
+            found.append(cursor.fetchall())
+    assert tuple(found) == expected_of_queries()
 
 
 IN_SAIL = """

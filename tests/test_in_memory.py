@@ -7,6 +7,9 @@ import pyarrow.parquet as pq
 import pytest
 
 import streameval
+from streameval import ByKey, RankingOptions
+from streameval.errors import InputError
+from streameval.labelling.options import Judging, LabelColumns
 
 TABLE = pa.table({"id": range(1000)})
 
@@ -44,5 +47,41 @@ def test_whatever_hands_out_arrow_data_is_a_ranking(tmp_path, source, kind):
 
 @pytest.mark.parametrize("thing", [5, [1, 2], {"a": 1}, object()])
 def test_anything_else_is_none(tmp_path, thing):
-    with pytest.raises(streameval.InputError, match=f"a {type(thing).__name__} is no ranking"):
+    with pytest.raises(streameval.InputError, match=f"a {type(thing).__name__} is not a ranking"):
         streameval.plan(thing, tmp_path / "study")
+
+
+LIST = pa.table({"id": range(100), "a": [i / 100 for i in range(100)], "label": [i % 2 for i in range(100)]})
+
+
+@pytest.mark.parametrize("call", [
+    lambda to, **given: streameval.plan(LIST, to, **given),
+    lambda to, **given: streameval.plan_by_key(LIST, to, streameval.ByKey("id"), seed=1, **given),
+    lambda to, **given: streameval.adopt(LIST, to, LIST, drawn="uniform", sample_size=100, on="id", **given),
+    lambda to, **given: streameval.exact(LIST, label="label", **given),
+    lambda to, **given: streameval.exact(LIST, label="label", per="id", **given),
+    lambda to, **given: streameval.simulate(LIST, label="label", **given),
+    lambda to, **given: streameval.cost(LIST, **given),
+])  # fmt: skip
+def test_what_describes_the_ranking_is_led_to_its_options(tmp_path, call):
+    with pytest.raises(InputError, match=r"score describes the ranking\. Hint: options=RankingOptions\(score='a'\)"):
+        call(tmp_path / "study", score="a")
+    with pytest.raises(InputError, match=r"score, key describe the ranking\. Hint: .*\(score='a', key='id'\)"):
+        call(tmp_path / "study", score="a", key="id")
+
+
+def test_options_that_take_several_names_take_a_text(tmp_path):
+    assert RankingOptions(score="a", key="id") == RankingOptions(score="a", key=("id",))
+    assert RankingOptions(score="a", key="id, a").key == ("id", "a")
+    assert (Judging(prefer="person,llm").prefer, ByKey("id,a").key) == (("person", "llm"), ("id", "a"))
+    assert (LabelColumns(on=["id", "a"]).on, LabelColumns(positive="Good").positive) == ("id,a", ("good",))
+    options = RankingOptions(score="a", key="id")
+    for name in ("first", "second"):
+        plan = streameval.plan(LIST, tmp_path / name, options=options, budget=50, seed=3)
+        kept = streameval.select(tmp_path / name, ranking=LIST, columns="id, label")
+        assert kept.table.column_names[-2:] == ["id", "label"]
+    labels = pa.table({"rank": plan.ranks, "label": [1] * plan.ranks.size})
+    streameval.evaluate(tmp_path / "first", labels=labels)
+    assert streameval.growth(tmp_path / "first", tmp_path / "second", on="id").summary["known"] == plan.ranks.size
+    assert streameval.check(tmp_path / "first", "precision@1 > 0").outcome == "pass"
+    assert streameval.simulate(LIST, label="label", methods="uniform, loguniform", replicates=1).rows

@@ -141,15 +141,6 @@ def test_the_end_runs_no_destructors_of_libraries(arguments, status):
     assert len(done.stderr.splitlines()) == (status != 0)
 
 
-@pytest.fixture
-def python_hears():
-    """Python's own handler of SIGINT: a job in the background of a shell, and what it starts, ignores the signal."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    signal.signal(signal.SIGINT, before)
-
-
-@pytest.mark.usefixtures("python_hears")
 def test_signals_are_held_until_the_block_ends():
     done = []
 
@@ -163,3 +154,12 @@ def test_signals_are_held_until_the_block_ends():
         work()
     assert len(done) == 1000
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+@pytest.mark.skipif(os.name == "nt", reason="POSIX shells start jobs with signals ignored")
+def test_the_tests_hear_interrupts_that_the_shell_ignores():
+    one = f"{__file__}::{test_signals_are_held_until_the_block_ends.__name__}"
+    ignoring = ["sh", "-c", 'trap "" INT; exec "$@"', "sh"]
+    command = [*ignoring, sys.executable, "-m", "pytest", "-p", "no:cacheprovider", one]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.returncode, "1 passed" in done.stdout) == (0, True), done.stdout

@@ -332,6 +332,20 @@ def test_damaged_studies_are_named(ranking, tmp_path, capsys):
     assert "plan.json: cannot be read" in refused(capsys, "select", study)
 
 
+def test_cost_counts_the_rows_of_a_list(ranking, tmp_path, capsys):
+    folder, _, _ = ranking
+    assert run(["cost", "--items", "10000", "--budget", "300"]) == 0
+    asked = capsys.readouterr().out
+    assert run(["cost", *map(str, sorted(folder.iterdir())), "--budget", "300"]) == 0
+    assert capsys.readouterr().out == asked
+    assert run(["cost", str(folder), "--score", "conf", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["items"] == 10_000
+    assert streameval.cost(pa.table({"item": range(5000)})).n_items == 5000
+    assert "not both. Hint: cost ranking/, or cost --items 2e9" in refused(capsys, "cost")
+    assert "not both" in refused(capsys, "cost", "list.parquet", "--items", "9")
+    assert "no such file or folder" in refused(capsys, "cost", "nowhere")
+
+
 def test_numbers_are_never_rounded_silently(capsys):
     assert run(["cost", "--items", "2e6", "--json"]) == 0
     assert "no whole number" in refused(capsys, "cost", "--items", "2.9")

@@ -1,10 +1,7 @@
 """Label tables of every kind say the same, and nothing in them is a traceback or goes unaccounted for."""
 
 import json
-import os
-import shutil
 import sqlite3
-import tempfile
 from collections import Counter
 
 import duckdb
@@ -105,29 +102,21 @@ def source_again(kind, folder):
     return path if path.exists() else source(kind, folder)
 
 
-def test_postgresql_by_query(plan):
-    pgserver = pytest.importorskip("pgserver", reason="a real PostgreSQL comes with the package pgserver")
-    pytest.importorskip("adbc_driver_postgresql", reason="needs the extra [db]")
-    folder = tempfile.mkdtemp(prefix="streameval-pg-", dir="/tmp")  # the server's own user must get there
-    os.chmod(folder, 0o755)
-    server = pgserver.get_server(f"{folder}/pg")
-    try:
-        server.psql(
+def test_postgresql_by_query(plan, postgresql):
+    dbapi = pytest.importorskip("adbc_driver_postgresql.dbapi", reason="needs the extra [db]")
+    with dbapi.connect(postgresql, autocommit=True) as connection, connection.cursor() as cursor:
+        cursor.execute(
             "CREATE TABLE votes AS SELECT r AS rank, r % 3 = 1 AS label, 'ann' AS annotator, now() AS time, "
-            "(r % 5)::numeric AS grade FROM generate_series(1, 1000000) r;"
+            "(r % 5)::numeric AS grade FROM generate_series(1, 1000000) r"
         )
-        address = server.get_uri()
-        votes = read_votes(f"{address}#SELECT * FROM votes WHERE rank <= 60", plan)
-        assert votes.table.column("value").to_pylist() == TRUTH.tolist()
-        assert votes.table.column("time").null_count == 0
-        whole = streameval.Plan("x", {}, 10**6, 0, pa.table({"rank": np.arange(1, 10**6 + 1)}))
-        many = read_votes(f"{address}#SELECT rank, label FROM votes", whole)
-        assert many.table.num_rows == many.rows == 10**6
-        with pytest.raises(InputError, match="nothing_here"):
-            read_votes(f"{address}#SELECT * FROM nothing_here", plan)
-    finally:
-        server.cleanup()
-        shutil.rmtree(folder)
+    votes = read_votes(f"{postgresql}#SELECT * FROM votes WHERE rank <= 60", plan)
+    assert votes.table.column("value").to_pylist() == TRUTH.tolist()
+    assert votes.table.column("time").null_count == 0
+    whole = streameval.Plan("x", {}, 10**6, 0, pa.table({"rank": np.arange(1, 10**6 + 1)}))
+    many = read_votes(f"{postgresql}#SELECT rank, label FROM votes", whole)
+    assert many.table.num_rows == many.rows == 10**6
+    with pytest.raises(InputError, match="nothing_here"):
+        read_votes(f"{postgresql}#SELECT * FROM nothing_here", plan)
 
 
 def test_duckdb_prints_nothing_and_streams_texts(plan, tmp_path):
@@ -365,3 +354,38 @@ def test_line_ends_within_a_cell_are_of_any_kind(plan, tmp_path):
     path = tmp_path / "t.csv"
     path.write_text('rank,label,why\r\n1,1,"a\nb\rc"\r\n2,0,5" wide\r\n3,1,"d\ne"\r\n', newline="")
     assert [vote["state"] for vote in read_votes(path, plan).table.to_pylist()] == ["answer"] * 3
+
+
+@pytest.mark.parametrize(
+    ("head", "row", "named"),
+    [
+        ("text,ID,label", "t,10,1", "ID"),  # `text` tells no items apart
+        ("note,name,label", "x,n1,1", "name"),
+        ("name,label", "nobody,1", None),  # no value matches
+        ("text,label", "t,1", None),
+        ("other,label", "x,1", None),
+    ],
+)
+def test_a_column_that_both_tables_have_is_proposed(tmp_path, capsys, head, row, named):
+    study = small_study(tmp_path)
+    (tmp_path / "l.csv").write_text(f"{head}\n{row}\n")
+    evaluate = ["evaluate", str(study), "--labels", str(tmp_path / "l.csv")]
+    assert run(evaluate) == 2
+    told = capsys.readouterr().err
+    assert "l.csv: the label table has no column 'rank'" in told
+    if named is None:
+        assert "name it with --on COL" in told
+    else:
+        assert told.endswith(f"the items have '{named}' too: --on {named} says which item a row is about\n")
+        assert run([*evaluate, "--on", named]) == 0
+
+
+def test_a_name_that_list_and_labels_share_is_proposed_where_nothing_is_planned(tmp_path, capsys):
+    small_study(tmp_path)
+    (tmp_path / "l.csv").write_text("id,label\n" + "".join(f"{7 * i + 3},{i % 2}\n" for i in range(60)))
+    listed, labels = str(tmp_path / "items.parquet"), ["--labels", str(tmp_path / "l.csv")]
+    adopt = ["adopt", listed, "--study", str(tmp_path / "ours"), "--drawn", "uniform", "--sample-size", "60"]
+    for command in (["exact", listed, "--label", "label"], adopt):
+        assert run([*command, *labels]) == 2
+        assert "the items have 'id' too: --on id" in capsys.readouterr().err
+        assert run([*command, *labels, "--on", "id"]) == 0

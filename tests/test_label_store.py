@@ -7,7 +7,7 @@ import signal
 import subprocess
 import sys
 import time
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -17,6 +17,7 @@ from label_tables import N_ITEMS, small_study
 import streameval
 from streameval.cli import run
 from streameval.errors import InputError
+from streameval.labelling.rules import refuse_grades, vote_rule
 from streameval.study import Study
 from streameval.verbs.labels import forget
 
@@ -187,7 +188,7 @@ def test_grades_without_a_threshold_are_refused_before_anything_is_stored(tmp_pa
     for rule in ("majority", "any", "latest", "mean"):
         assert run(["evaluate", str(study), "--labels", str(table), "--vote", rule]) == 2
         said = capsys.readouterr().err
-        assert f"t.csv row 2: label 4 is a grade (of 2), and vote rule '{rule}' takes 0 or 1" in said
+        assert f"t.csv row 2: label 4 is neither 0 nor 1, as in 2 rows of 3, and vote rule '{rule}' takes no" in said
         assert "--vote 'mean>=3'" in said
         assert said.count("\n") == 1
     assert not (study / "votes").exists()
@@ -195,6 +196,88 @@ def test_grades_without_a_threshold_are_refused_before_anything_is_stored(tmp_pa
     share = write(tmp_path / "p.csv", "4,0.25,ann", head="rank,label,annotator")
     Study(study).labels.forget("t.csv")
     assert account(study, share, vote="mean")["labelled"] == 1
+
+
+@pytest.mark.parametrize("rule", ["majority", "any", "all", "latest", "mean"])
+def test_a_typing_error_among_labels_is_one_unreadable_row(tmp_path, capsys, rule):
+    study, head = small_study(tmp_path), "rank,label,annotator"
+    files = [write(tmp_path / f"{name}.csv", *(f"{rank},{rank % 2},{name}" for rank in range(1, 31)), head=head)
+             for name in ("ann", "bob", "cem")]  # fmt: skip
+    write(files[1], *(f"{rank},{2 if rank == 7 else rank % 2},bob" for rank in range(1, 31)), head=head)
+    assert run(["evaluate", str(study), "--labels", *map(str, files), "--vote", rule]) == 0
+    assert "Unreadable: '2' at rank 7, bob.csv row 7, line 8.\n" in capsys.readouterr().out
+    found = Study(study).evaluation()
+    assert (found.summary["account"]["unreadable"], found.summary["account"]["labelled"]) == (1, 30)
+
+
+@pytest.mark.parametrize(
+    ("grades", "refused"),
+    [
+        ([2] * 2 + [0, 1] * 49, False),  # 2 %
+        ([2] * 3 + [0, 1] * 48, True),
+        ([2, 3] + [0, 1] * 1000, True),  # two values: a scale
+        ([2], True),  # nothing says that labels are 0 and 1
+        ([2, None, None], True),
+        ([2, 1], False),
+        ([-1] + [0, 1] * 20, False),
+        ([0.5] + [0, 1] * 20, False),
+    ],
+)
+def test_labels_are_grades_where_the_data_say_so(grades, refused):
+    rows = pa.table({"value": pa.array(grades, pa.float64()), "given": [1] * len(grades), "row": range(len(grades))})
+    other = pa.table({"value": [0.0, 1.0] * 500, "given": [2] * 1000, "row": range(1000)})  # another file's say nothing
+    rows = pa.concat_tables([rows, other])
+    rows = rows.append_column("origin", pa.array(["t.csv"] * rows.num_rows))
+    refuse_grades(rows, vote_rule("majority>=2"))
+    with pytest.raises(InputError, match="is neither 0 nor 1") if refused else nullcontext():
+        refuse_grades(rows, vote_rule("majority"))
+
+
+def test_words_are_mapped_and_what_was_taken_as_negative_is_shown(tmp_path, capsys):
+    study = small_study(tmp_path)
+    table = write(tmp_path / "t.csv", "1, Good ", "2,bad", "3,godo", "4,bad", "5,yes", "6,0", "7,", head="rank,label")
+    assert run(["evaluate", str(study), "--labels", str(table)]) == 0
+    shown = capsys.readouterr().out
+    assert "Unreadable: ' Good ' at rank 1, t.csv row 1, line 2, and 3 more; --positive and --negative say" in shown
+    assert run(["labels", str(study), "--forget", "t.csv"]) == 0
+    capsys.readouterr()
+    assert run(["evaluate", str(study), "--labels", str(table), "--positive", "good"]) == 0
+    assert "Read as negative in t.csv: bad (2), godo (1).\n" in capsys.readouterr().out.replace(f"{tmp_path}/", "")
+    found = Study(study).evaluation()
+    assert found.labels.label[:7].tolist() == [1, 0, 0, 0, 1, 0, -1]
+    (source,) = found.summary["sources"]
+    assert (source["columns"]["positive"], source["read_as_negative"]) == ("good", {"bad": 2, "godo": 1})
+
+
+def test_words_may_be_named_on_both_sides(tmp_path, capsys):
+    study = small_study(tmp_path)
+    words = write(
+        tmp_path / "w.csv", "1,good,ann", "2,bad,ann", "3,godo,ann", "4,true,ann", head="rank,label,annotator"
+    )
+    numbers = write(tmp_path / "n.csv", "1,1,bob", "2,2,bob", "3,1.0,bob", head="rank,label,annotator")
+    found = account(study, words, positive="good,fine", negative=["Bad"])
+    assert (found["positive"], found["labelled"], found["unreadable"]) == (2, 3, 1)
+    Study(study).labels.forget("w.csv")
+    assert (account(study, numbers, positive="1", negative="2")["positive"], account(study)["labelled"]) == (2, 3)
+    assert run(["evaluate", str(study), "--labels", str(numbers), "--positive", "2"]) == 2
+    assert "it is not said which numbers are negative. Hint: such as --positive 2" in capsys.readouterr().err
+    assert run(["evaluate", str(study), "--labels", str(words), "--positive", "a,b", "--negative", "B"]) == 2
+    assert "'b' is named as positive and as negative" in capsys.readouterr().err
+
+
+def test_a_table_of_words_that_nothing_maps_says_how_to(tmp_path, capsys):
+    study = small_study(tmp_path)
+    table = write(tmp_path / "t.csv", "1,good", "2,bad", head="rank,label")
+    assert run(["evaluate", str(study), "--labels", str(table)]) == 2
+    assert "--positive good says which other words are positive" in capsys.readouterr().err
+
+
+def test_a_table_read_with_other_words_is_pointed_out(tmp_path, capsys):
+    study = small_study(tmp_path)
+    table = write(tmp_path / "t.csv", "1,good", "2,bad", "3,1", head="rank,label")
+    streameval.evaluate(study, labels=table)
+    assert run(["evaluate", str(study), "--labels", str(table), "--positive", "good"]) == 0
+    assert "t.csv was read before with no --positive, and those votes stay" in capsys.readouterr().out
 
 
 def test_the_same_table_read_with_other_columns_is_pointed_out(tmp_path, capsys):

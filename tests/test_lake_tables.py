@@ -132,7 +132,7 @@ def test_the_same_plan_on_a_table_that_grew_names_the_snapshot(made, tmp_path, c
     second = made.write(items(3_000, 500, "2026-11-22"))
     capsys.readouterr()
     assert run(["plan", made.name, "--study", str(study), *SMALL]) == 2
-    assert "n_items is 3000 there, and 3500 now" in capsys.readouterr().err
+    assert "items 3,000 then, 3,500 now" in capsys.readouterr().err
     assert run(["plan", f"{made.name}@{made.first}", "--study", str(study), *SMALL]) == 0
     assert open_ranking(f"{made.name}@{second}", RankingOptions(score="conf")).n_items == 3_500
 
@@ -354,7 +354,7 @@ def test_hive_folders_are_restricted_by_where(tmp_path):
     assert some.n_items == 200
     assert some.description()["where"] == "day >= '2026-11-20'"
     assert some.fingerprint != open_ranking(str(tmp_path)).fingerprint
-    with pytest.raises(InputError, match="'conf' in --where is no partition key"):
+    with pytest.raises(InputError, match="'conf' in --where is not a partition key"):
         open_ranking(str(tmp_path), RankingOptions(where="conf > 0"))
 
 

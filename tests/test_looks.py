@@ -155,7 +155,7 @@ def test_a_half_width_is_reached_by_forecast(study):
 def test_bad_input(study, ranking, tmp_path, capsys):
     path = str(study[0])
     for arguments, says in [
-        (["--labels-more", "1"], "1 more labels are below the next look"),
+        (["--labels-more", "1"], "1 more labels do not reach the next look"),
         (["--labels-more", "9", "--half-width", "0.1"], "either labels-more or half-width"),
         (["--half-width", "2"], "outside (0, 1)"),
         ([str(ranking[0]), "--labels-more", "999"], "leave out"),

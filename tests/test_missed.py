@@ -113,7 +113,7 @@ def test_what_cannot_be_the_rest_is_refused_in_a_line(made, tmp_path, capsys):
         (main, "is of the ranking itself"),
         (tmp_path / "unlabelled", "no results yet"),
         (tmp_path / "nowhere", "nowhere"),
-        (tmp_path / "adopted", "its bounds hold with no probability"),
+        (tmp_path / "adopted", "its bounds hold with no stated probability"),
     ):
         assert run(["evaluate", str(main), "--misses-from", str(rest)]) == 2
         told = capsys.readouterr().err

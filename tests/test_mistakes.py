@@ -7,6 +7,7 @@ import subprocess
 import sys
 
 import duckdb
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -66,10 +67,29 @@ def test_a_cost_beyond_counting_is_refused_beside_those_of_other_methods(capsys)
 
 def test_several_ranks_are_for_at(home):
     curve = streameval.evaluate(home["STUDY"]).curve
-    for one in (curve.precision_at, curve.recall_at, curve.yield_at):
-        with pytest.raises(InputError, match="takes one rank, and was given 2"):
+    for one in (curve.precision_at, curve.recall_at, curve.yield_at, curve.f_measure, curve.threshold_at):
+        with pytest.raises(InputError, match="one rank is asked for, and 2 were given"):
             one([1, 10])
     assert curve.at([1, 10]).num_rows == 2
+
+
+@pytest.mark.parametrize("rank", ["x", "1e3", b"1", None, 1.5, float("nan"), True, {}, np.datetime64("2026-01-01")])
+def test_a_rank_is_a_whole_number(home, rank):
+    curve = streameval.evaluate(home["STUDY"]).curve
+    for one in (curve.precision_at, curve.recall_at, curve.yield_at, curve.f_measure, curve.threshold_at, curve.at):
+        with pytest.raises(InputError, match=r"^rank .* is not a whole number$"):
+            one(rank)
+    with pytest.raises(InputError, match="is not a whole number"):
+        curve.at([rank])
+    assert curve.precision_at(1e3) == curve.precision_at(np.int32(1000))
+
+
+@pytest.mark.parametrize("share", ["x", None, float("nan"), [1], {}])
+def test_targets_and_weights_are_numbers(home, share):
+    curve = streameval.evaluate(home["STUDY"]).curve
+    for one in (curve.rank_at_precision, curve.rank_at_recall, lambda beta: curve.f_measure(10, beta)):
+        with pytest.raises(InputError):
+            one(share)
 
 
 @pytest.mark.parametrize("options", [[], ["--score", "conf"]])

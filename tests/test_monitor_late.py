@@ -8,12 +8,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from streameval.curve.bounds import Bounds
 from test_monitor import START, pooled
 
 import streameval
 from benchmarks.monitor import design
 from streameval.cli import run
+from streameval.curve.bounds import Bounds
 from streameval.curve.runs import STAKES, Days
 from streameval.kernels.martingale import evidence
 from streameval.methods import create

@@ -211,14 +211,14 @@ def test_means_with_and_without_rankings_that_have_no_positive(tmp_path):
 
 BAD = [
     ({"q": [1, None]}, {}, "1 row without q (null"),
-    ({"label": [0, -1]}, {}, "label -1 is no whole number from 0 to 127"),
-    ({"label": [0, 128]}, {}, "label 128 is no whole number"),
-    ({"label": [0.5, 1]}, {}, "label 0.5 is no whole number"),
+    ({"label": [0, -1]}, {}, "label -1 is not a whole number from 0 to 127"),
+    ({"label": [0, 128]}, {}, "label 128 is not a whole number"),
+    ({"label": [0.5, 1]}, {}, "label 0.5 is not a whole number"),
     ({"label": [None, 1]}, {}, "1 label missing"),
     ({"score": [1.0, None]}, {}, "1 item has no score"),
     ({"item": ["a", "a"]}, {"item": "item"}, "at least 1, with 1 row too many (first: q=1)"),
     ({}, {"at": [0]}, "at is 0, below 1"),
-    ({}, {"at": ["x"]}, "at is 'x', no whole number"),
+    ({}, {"at": ["x"]}, "at is 'x', not a whole number"),
     ({}, {"ties": "trec_eval"}, "trec_eval orders tied items by their names"),
     ({}, {"ties": "dice"}, "ties is 'dice'"),
     ({}, {"gain": "square"}, "gain is 'square'"),
@@ -230,7 +230,7 @@ BAD = [
     ({}, {"gain": "linear", "at": [1, 0]}, "at is 0, below 1"),
     ({"items": [1, 2]}, {"per": ["items"]}, "a column of rankings.parquet has that name"),
     ({}, {"at": ","}, "at names no cutoff"),
-    ({}, {"at": 2.5}, "at is '2.5', no whole number"),
+    ({}, {"at": 2.5}, "at is '2.5', not a whole number"),
     ({}, {"options": RankingOptions("score", key=("item",))}, "key (item) breaks ties of one ranking"),
     ({}, {"options": RankingOptions("score", nan="last")}, "nan is 'last', which is for one ranking"),
 ]

@@ -67,10 +67,13 @@ def test_labels_that_cannot_be_used(label, said, capsys):
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        ("--per query --batches 2", "rankings are drawn afresh and once\n"),
+        ("--per query --batches 2", "rankings are drawn once, and the plan cannot be enlarged\n"),
         ("--per query --judge-classes 0.5", "the judge of rankings is a column (--judge), whose numbers are taken as"),
-        ("--per query --by text", "bounds are on means over all rankings, and not of slices yet\n"),
-        ("--per query --head 3 --budget 9", "with --budget, --head. Hint: labels are --rankings times --at; leave it"),
+        ("--per query --by text", "bounds are on means over all rankings, not yet by slice\n"),
+        (
+            "--per query --head 3 --budget 9",
+            "with --budget, --head. Hint: --rankings and --at say how many labels; leave it",
+        ),
         ("--per float", "3 rows without float (null or NaN)"),
         ("--per text", "the list holds 1 ranking, and 1,000 were to be drawn"),
     ],

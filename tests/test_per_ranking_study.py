@@ -137,7 +137,7 @@ def test_what_does_not_go_together_is_one_line(two):
             streameval.compare(*(two / name for name in names))
     with pytest.raises(StudyError, match="holds results of many rankings"):
         streameval.Study(two / "old").evaluation()
-    with pytest.raises(StudyError, match="is no result of many rankings"):
+    with pytest.raises(StudyError, match="is not a result of many rankings"):
         streameval.exact(other, per="query", out=two / "one", **options)
     with pytest.raises(StudyError, match=r"was not written by exact|many rankings"):
         streameval.exact(other, out=two / "old", **options)
@@ -163,7 +163,7 @@ BETTER = {**GOOD, "label": [1, 1, 1, 0, 0, 0]}
 def test_rankings_with_other_positives_are_counted_and_decide_nothing(tmp_path, capsys):
     status, said = compared(tmp_path, capsys, (GOOD, BETTER))
     assert status == 0
-    assert "In 1 ranking a and b count another number of positives" in said
+    assert "In 1 ranking a and b do not count the same number of positives" in said
     rows = {row["metric"]: row for row in streameval.compare(tmp_path / "a", tmp_path / "b").differences.to_pylist()}
     assert [rows[name]["higher"] for name in ("mean_recall_at", "mean_average_precision")] == [None, None]
     assert rows["mean_precision_at"]["higher"] == "b"

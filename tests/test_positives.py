@@ -36,7 +36,7 @@ def test_the_command_says_how_many_were_left_out(tmp_path, capsys):
     assert run([*arguments, "--item", "doc"]) == 0
     assert "3 rows of the table of positives were left out" in " ".join(capsys.readouterr().out.split())
     assert run(arguments) == 2
-    assert "has a column 'doc' that nothing explains" in capsys.readouterr().err
+    assert "has a column 'doc' of unknown meaning" in capsys.readouterr().err
     pq.write_table(pa.table(QRELS).drop_columns("doc"), tmp_path / "qrels.parquet")
     assert run(arguments) == 2
     assert "1 row of grade 0" in capsys.readouterr().err
@@ -45,7 +45,7 @@ def test_the_command_says_how_many_were_left_out(tmp_path, capsys):
     assert run([*arguments[:-2], "--tolerance", "0.1"]) == 2
     assert "--per does not go with --tolerance" in capsys.readouterr().err
     assert run([*arguments[:2], "--label", "label", "--gain", "exponential"]) == 2
-    assert "--gain is of many rankings, and goes with --per" in capsys.readouterr().err
+    assert "--gain is for many rankings, and needs --per" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
@@ -53,7 +53,7 @@ def test_the_command_says_how_many_were_left_out(tmp_path, capsys):
     [({"x": [1]}, "no column 'q'"), ({"q": [1], "label": [1]}, "'q' is int64, and large_string in the list"),
      ({"q": ["x"], "doc": [1], "label": [1]}, "'doc' is int64"), ({"q": ["x"]}, "has no grades"),
      ({"q": ["x"], "doc": [None], "label": [1]}, "doc"),
-     ({"q": ["x"], "doc": ["e"], "grade": [0]}, "a column 'grade' that nothing explains. Hint: .* grades 'label'"),
+     ({"q": ["x"], "doc": ["e"], "grade": [0]}, "a column 'grade' of unknown meaning. Hint: .* grades 'label'"),
      ({"q": ["x"], "label": pa.array([None], pa.int64())}, "1 label missing. Hint: give every row of the table")],
     ids=["no ranking", "other names", "other items", "no grades", "no item", "grades by another name", "no grade"],
 )  # fmt: skip

@@ -248,8 +248,8 @@ def test_words_and_numbers_are_the_same_judge(home):
     [("--judge lmm", "no column 'lmm'"), ("--judge gaps", "1 row without an answer in judge column 'gaps'"),
      ("--judge over", "judge column 'over' has 1.5 in row"), ("--judge word", "judge column 'word' has 'maybe' in row"),
      ("--judge llm --judge-classes 0.5", "does not go with --judge-classes. Hint: the judge of rankings is a column"),
-     ("--budget 5 --by query", "does not go with --budget, --by. Hint: labels are --rankings times --at; bounds are"),
-     ("--tail open", "does not go with --tail. Hint: leave it out: it is of plans of one ranking")],
+     ("--budget 5 --by query", "does not go with --budget, --by. Hint: --rankings and --at say how many labels"),
+     ("--tail open", "does not go with --tail. Hint: leave it out: it is for plans of one ranking")],
 )  # fmt: skip
 def test_what_is_no_judge_of_rankings_is_one_line(home, given, said, capsys):
     assert run([*PLAN, "--study", "st", *given.split()]) == 2

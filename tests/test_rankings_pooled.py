@@ -196,9 +196,9 @@ def test_names_that_match_nothing_are_told_with_numbers(home, capsys):
     [("--positives qrels.parquet --item dok", "the selected items have no column 'dok'"),
      ("--positives numbers.parquet", "'query' is int64, and large_string in the list"),
      ("--positives nulls.parquet", "1 row without query (null)"), ("--item doc", "item is about a table of positives"),
-     ("--positives qrels.parquet", "has a column 'doc' that nothing explains"),
-     ("--positives runs.parquet --item doc", "has a column 'score' that nothing explains"),
-     ("--positives graded.parquet --item doc", "a column 'grade' that nothing explains. Hint: name the column of items "
+     ("--positives qrels.parquet", "has a column 'doc' of unknown meaning"),
+     ("--positives runs.parquet --item doc", "has a column 'score' of unknown meaning"),
+     ("--positives graded.parquet --item doc", "a column 'grade' of unknown meaning. Hint: name the column of items "
       "with --item, call that of grades 'label', and leave all others out"),
      ("--positives qrels.parquet --item query", "'query' names the ranking, and cannot name the item"),
      ("--positives blank.parquet", "1 label missing. Hint: give every row of the table a grade"),

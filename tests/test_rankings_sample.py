@@ -238,9 +238,9 @@ def test_what_plans_differ_in_is_said(home, capsys):
     assert run(["select", "st", "--export", "tasks.csv"]) == 0
     capsys.readouterr()
     assert run([*plan, "--judge", "truth"]) == 2
-    assert "a different plan: judge is none there, and truth now." in capsys.readouterr().err
+    assert "a different plan: no judge then, truth now." in capsys.readouterr().err
     assert run([*plan, "--cutoffs", "1,3"]) == 2
-    assert "a different plan: cutoffs is 3 there, and 1, 3 now." in capsys.readouterr().err
+    assert "a different plan: cutoffs 3 then, 1 and 3 now." in capsys.readouterr().err
 
 
 def test_bounds_of_drawn_rankings_are_not_compared(home, capsys):
@@ -268,7 +268,7 @@ def test_commas_that_part_no_thousands_are_refused(home, capsys):
     plan = ["plan", "runs.parquet", "--study", "st", "--per", "user", "--rankings", "50"]
     for text in ("1,10", "1,0000", ",1", "10,"):
         assert run([*plan, "--at", text]) == 2
-        assert f"'{text}' is no whole number" in capsys.readouterr().err
+        assert f"'{text}' is not a whole number" in capsys.readouterr().err
     assert run(["plan", "runs.parquet", "--study", "one", "--budget", "1,000"]) == 0
 
 

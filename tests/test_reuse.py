@@ -175,7 +175,7 @@ def test_drawn_keys_that_stand_at_several_items_are_refused(tmp_path, capsys, or
     said = capsys.readouterr().err
     assert said.count("\n") == 1
     assert "key 'user' does not tell items apart: 2 of " in said
-    assert "stand at several items (first: '0' at 2, '7' at 2). Hint: draw by columns that are unique together" in said
+    assert "belong to several items (first: '0' at 2, '7' at 2). Hint: draw by columns that are unique together" in said
     assert not study.exists()
 
 

@@ -120,7 +120,7 @@ def test_growth_promises_nothing_of_a_study_that_claims_nothing(study, capsys):
     capsys.readouterr()
     assert run(["growth", str(before), str(after), "--on", "id"]) == 0
     told = " ".join(capsys.readouterr().out.split())
-    assert "says nothing of what came since" in told
+    assert "says nothing about what was added since" in told
     assert "stays true" not in told
 
 

@@ -352,7 +352,7 @@ def test_the_same_plan_again_changes_nothing(copied, sliced):
     again = {"method": "loguniform", "by": "country", "alpha": 0.3, "options": RankingOptions(score="conf")}
     assert streameval.plan(str(sliced[0]), folder, **again, seed=0).plan_id == before
     for by in ("truth", None):
-        with pytest.raises(StudyError, match=f"different plan: by is country there, and {by or 'none'} now"):
+        with pytest.raises(StudyError, match=f"different plan: by country then, {by or 'none'} now"):
             streameval.plan(str(sliced[0]), folder, **{**again, "by": by}, seed=0)
 
 

@@ -189,8 +189,8 @@ def test_the_extra_is_named_where_it_is_missing(listed, tmp_path, capsys, monkey
     ("remote", "code", "said"),
     [
         ("sc://127.0.0.1:{port}/;token=secret", 3, "no Spark server answers at 127.0.0.1:{port}"),
-        ("sc://:15002", 2, "is no Spark server. Hint: write --spark-remote sc://HOST:15002"),
-        ("spark://host:7077/;token=secret", 2, "'host:7077' is no Spark server"),
+        ("sc://:15002", 2, "is not a Spark server. Hint: write --spark-remote sc://HOST:15002"),
+        ("spark://host:7077/;token=secret", 2, "'host:7077' is not a Spark server"),
     ],
 )
 def test_a_spark_that_cannot_be_reached_is_one_line(listed, tmp_path, capsys, remote, code, said, monkeypatch):

@@ -162,7 +162,7 @@ def test_what_only_one_machine_has_is_refused(tmp_path):
     folder = write(tmp_path / "list", "whole numbers")
     with pytest.raises(InputError, match=r"joined to it on one machine\. Hint: leave --engine out, or write them"):
         evaluated(folder, "whole numbers", Cluster(), labels=pa.table({"id": [0], "label": [1]}), on="id")
-    with pytest.raises(InputError, match=r"windows slide over all ranks on one machine\. Hint: leave --engine out"):
+    with pytest.raises(InputError, match=r"windows are computed on one machine\. Hint: leave --engine out"):
         evaluated(folder, "stored", Cluster(), windows=Windows((50,)))
     with pytest.raises(InputError, match="a table in memory cannot be scanned elsewhere"):
         streameval.exact(pa.table({"label": [0, 1]}), label="label", engine=Cluster())

@@ -3,6 +3,7 @@
 import json
 import shutil
 from functools import cache
+from io import StringIO
 
 import duckdb
 import numpy as np
@@ -408,6 +409,23 @@ def test_the_command_asks_and_prints(study, tmp_path, capsys, monkeypatch):
     monkeypatch.setattr("sys.stdin.read", lambda: "SELECT 41 + 1 AS answer", raising=False)
     monkeypatch.setattr("sys.stdin.isatty", lambda: False, raising=False)
     assert printed("sql", study).split() == ["answer", "42"]
+
+
+def test_without_a_query_tables_and_macros_are_listed(study, tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr("sys.stdin", StringIO("\n"))
+    capsys.readouterr()
+    assert run(["sql", str(study), "--with", f"mine={_csv(tmp_path)}"]) == 0
+    listed = dict(line.split("  ", 1) if "  " in line else (line, "") for line in capsys.readouterr().out.splitlines())
+    listed = {name: comment.strip() for name, comment in listed.items()}
+    shown = streameval.sql(study, "SHOW TABLES").column("name").to_pylist()
+    assert set(shown) | {"mine", "precision_at(k)", "rank_at_recall(x)", "weighted_mean(x, w)"} <= listed.keys()
+    assert listed["precision_at(k)"] == "Share of positives among the first k items."
+    assert all(comment for name, comment in listed.items() if name != "mine")
+    assert "se_triple" not in str(listed)
+    monkeypatch.setattr("sys.stdin", StringIO(""))
+    assert run(["sql", str(study), "--json"]) == 0
+    rows = json.loads(capsys.readouterr().out)["rows"]
+    assert {row["kind"] for row in rows} == {"table", "macro"}
 
 
 def test_values_of_every_type_are_printed(study, tmp_path, capsys):

@@ -15,6 +15,7 @@ from cyclopts import App, CycloptsError, Group, UnusedCliTokensError
 from streameval import __version__
 from streameval.cli.commands import register
 from streameval.cli.defaults import FILE, Defaults, remark
+from streameval.cli.hints import of_verb
 from streameval.cli.panels import named_in
 from streameval.errors import (
     EXIT_DEFECT,
@@ -76,7 +77,7 @@ def run(arguments: list[str]) -> int:
         if known is None and isinstance(error, OSError):
             known = unusable_path(error)
         if known is not None:
-            return _fail(arguments, type(known).__name__, str(known), known.exit_status)
+            return _fail(arguments, type(known).__name__, _named(arguments, known), known.exit_status)
         print(without_secrets("".join(traceback.format_exception(error)), arguments), file=sys.stderr, end="")
         return _fail(arguments, "defect", f"{type(error).__name__}: {error} (please report this)", EXIT_DEFECT)
     status = outcome if isinstance(outcome, int) else EXIT_DONE
@@ -112,7 +113,7 @@ def _refuse_empty(arguments: list[str]) -> None:
         if not one or unset:
             option = one[:-1] if unset else before
             name = option if option.startswith("--") else "an argument"
-            raise InputError(f"{name} is empty", "is a variable of the shell not set?")
+            raise InputError(f"{name} is empty", "is a shell variable not set?")
 
 
 def _usage(error: CycloptsError) -> str:
@@ -122,6 +123,12 @@ def _usage(error: CycloptsError) -> str:
         extra = " ".join(error.unused_tokens or [])
         return f"nothing takes '{extra}'. Hint: options go by name, such as --labels FILE; see --help"
     return text
+
+
+def _named(arguments: list[str], error: StreamevalError) -> str:
+    """What an error says, with the verbs whose options its hint names."""
+    hint = of_verb(app, arguments[0], error.hint) if error.hint and arguments else error.hint
+    return str(StreamevalError(error.what, hint))
 
 
 def _fail(arguments: list[str], kind: str, message: str, status: int) -> int:

@@ -31,7 +31,7 @@ def duration(kind: Any, tokens: Sequence[Any]) -> float:
     """Read a length of time: 90, 90s, 45m, 1.5h."""
     match = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?)\s*([smh]?)", tokens[0].value.strip())
     if match is None or float(match[1]) <= 0:
-        raise ValueError(f"{tokens[0].value!r} is no length of time: 90, 45m and 2h are")
+        raise ValueError(f"{tokens[0].value!r} is not a length of time, as 90, 45m and 2h are")
     return float(match[1]) * _UNITS[match[2]]
 
 
@@ -42,7 +42,7 @@ class Batch:
 
     dry_run: Switch = option(False, "Say what would be read and written, and write nothing.")
     time_limit: Annotated[float | None, Parameter(converter=duration)] = option(
-        None, "Stop after so long (90, 45m, 2h) with exit status 3."
+        None, "Stop after this long (90, 45m, 2h) with exit status 3."
     )
 
 

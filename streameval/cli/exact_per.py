@@ -18,7 +18,7 @@ _INSTEAD = {
     "--labels": "labels are a column of the list (--label)",
     "--on": "labels are a column of the list (--label)",
     "--misses": "positives that were never returned are a table (--positives)",
-    "--tolerance": "leave it out: no mean is counted in bins",
+    "--tolerance": "leave it out: means do not need it",
     "--window": "leave it out: windows slide over the ranks of one ranking",
     "--epsilon": "leave it out: it is of --window, which slides over the ranks of one ranking",
 }
@@ -42,7 +42,7 @@ def exact_per(
     options = PerRanking(**many.given())
     if not options.per:
         own = [name for name, value in many.given().items() if value != getattr(ManyFlags(), name)]
-        raise InputError(f"--{own[0].replace('_', '-')} is of many rankings, and goes with --per",
+        raise InputError(f"--{own[0].replace('_', '-')} is for many rankings, and needs --per",
                          "name the columns of a ranking with --per")  # fmt: skip
     if strangers:
         raise InputError(f"--per does not go with {', '.join(strangers)}, for one ranking",

@@ -43,7 +43,7 @@ def lines_of(facts: dict[str, Any]) -> list[str]:
     if read["files"]:
         lines.append(f"Would read {read['row_groups']:,} row groups of {read['files']:,} files: {_what(read)}.")
     if read["pages"] and read["whole_chunks"]:
-        lines.append(f"{read['whole_chunks']:,} column chunks among them have no page index and count whole.")
+        lines.append(f"{read['whole_chunks']:,} of these column chunks have no page index and are read whole.")
     for one in facts["labels"]:
         size = "a query" if one["bytes"] is None else f"{one['bytes'] / 1e6:,.1f} MB"
         rows = "" if one["rows"] is None else f", {one['rows']:,} rows"

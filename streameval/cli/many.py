@@ -19,11 +19,11 @@ if TYPE_CHECKING:
     from streameval.types import Plan
 
 _PARAMETERS = ("rankings", "at", "cutoffs", "confidence", "judge")
-_LABELS = "labels are --rankings times --at"
+_LABELS = "--rankings and --at say how many labels"
 _JUDGE = "the judge of rankings is a column (--judge), whose numbers are taken as they are"
-_AFRESH = "rankings are drawn afresh and once"
+_AFRESH = "rankings are drawn once, and the plan cannot be enlarged"
 _REASONS = {
-    "by": "bounds are on means over all rankings, and not of slices yet",
+    "by": "bounds are on means over all rankings, not yet by slice",
     "dry_run": "rankings are drawn by reading the list",
     **dict.fromkeys(("budget", "half_width", "epsilon", "alpha"), _LABELS),
     **dict.fromkeys(("judge_classes", "judge_sample", "judge_accuracy"), _JUDGE),
@@ -34,7 +34,9 @@ _REASONS = {
 def _refuse_strangers(given: Iterable[str]) -> None:
     """Refuse what has no part in drawing rankings; the hint is the reason."""
     if strangers := sorted(set(given) - set(_PARAMETERS)):
-        reasons = dict.fromkeys(_REASONS.get(name, "leave it out: it is of plans of one ranking") for name in strangers)
+        reasons = dict.fromkeys(
+            _REASONS.get(name, "leave it out: it is for plans of one ranking") for name in strangers
+        )
         flags = ", ".join(f"--{name.replace('_', '-')}" for name in strangers)
         raise InputError(f"--per draws rankings, and does not go with {flags}", "; ".join(reasons))
 

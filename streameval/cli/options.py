@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar, get_args, get_type_hi
 from cyclopts import Group, Parameter
 
 from streameval.cli.panels import RUNNING
-from streameval.options import alternatives, option
+from streameval.options import alternatives, listed, option
 
 if TYPE_CHECKING:
     from streameval.engines import Engine
@@ -31,9 +31,9 @@ def whole(kind: Any, tokens: Sequence[Any]) -> int:
     try:
         value = Decimal(text)
     except InvalidOperation:
-        raise ValueError(f"{tokens[0].value!r} is no whole number") from None
+        raise ValueError(f"{tokens[0].value!r} is not a whole number") from None
     if not value.is_finite() or value != int(value):
-        raise ValueError(f"{tokens[0].value!r} is no whole number")
+        raise ValueError(f"{tokens[0].value!r} is not a whole number")
     if abs(value) > 2**63:
         raise ValueError(f"{tokens[0].value!r} is beyond 2^63")
     return int(value)
@@ -41,7 +41,7 @@ def whole(kind: Any, tokens: Sequence[Any]) -> int:
 
 def names(kind: Any, tokens: Sequence[Any]) -> tuple[str, ...]:
     """Read names that are separated by commas."""
-    return tuple(name.strip() for name in tokens[0].value.split(",") if name.strip())
+    return listed(tokens[0].value)
 
 
 Whole = Annotated[int, Parameter(converter=whole)]
@@ -108,7 +108,7 @@ class EngineFlags:
 
     engine: str = option("local", "local (threads of this process), or spark.")
     spark_remote: str | None = option(
-        None, "sc://HOST:15002 of a Spark Connect or Sail server (default: the session there is, or a new)."
+        None, "sc://HOST:15002 of a Spark Connect or Sail server (default: the running session, or a new one)."
     )
 
     def facts(self) -> dict[str, str | None]:
@@ -122,5 +122,5 @@ class EngineFlags:
         from streameval.errors import InputError
 
         if self.spark_remote is not None and self.engine != "spark":
-            raise InputError("--spark-remote names a Spark server, but another engine is to run", "add --engine spark")
+            raise InputError("--spark-remote names a Spark server, and the engine is not Spark", "add --engine spark")
         return create(self.engine, {"remote": self.spark_remote})

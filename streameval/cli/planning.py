@@ -18,7 +18,7 @@ from streameval.cli.panels import GROWTH, REUSE
 from streameval.cli.ranking import RankingFlags
 from streameval.errors import InputError, StudyError
 from streameval.methods.judge import awaits_judge
-from streameval.options import option
+from streameval.options import listed, option
 
 if TYPE_CHECKING:
     from streameval.study import Study
@@ -30,12 +30,13 @@ if TYPE_CHECKING:
 class GrowthFlags(Flags):
     """Growing a study that was planned with --looks or --adaptive, without naming its ranking again."""
 
-    labels_more: Whole | None = option(None, "Enlarge the study by at most so many labels, once.")
+    labels_more: Whole | None = option(None, "Enlarge the study by at most this many labels, once.")
     half_width: float | None = option(
         None, "Enlarge the study until it is forecast to reach this, relative to precision."
     )
     second_batch: Annotated[Switch | None, Parameter(name="--continue")] = option(
-        None, "Add the second batch to a study planned with --adaptive, where the labels of the first say."
+        None,
+        "Add the second batch to a study planned with --adaptive, where the labels of the first batch call for it.",
     )
 
 
@@ -48,7 +49,7 @@ class ReuseFlags(Flags):
         None,
         "loguniform: columns whose hash draws the items, so that another version draws nearly the same; needs --seed.",
     )
-    reuse: str | None = option(None, "Labels that items have already, for whatever version; needs --on and --seed.")
+    reuse: str | None = option(None, "Labels that items got for any earlier version; needs --on and --seed.")
     on: str | None = option(None, "Column that joins them; items are drawn by it.")
     label: str | None = option(None, "Column with the label (default label).")
     labels_unseen_by_model: Literal["yes", "no"] | None = option(
@@ -58,11 +59,10 @@ class ReuseFlags(Flags):
     def key(self) -> tuple[str, ...]:
         """Return the columns to draw by."""
         if self.reuse is not None and self.on is None:
-            raise InputError("labels are reused, but not said by which column", "name it with --on COL")
+            raise InputError("labels are reused, but no column says which item each is about", "name it with --on COL")
         if self.on is not None and self.draw_by not in (None, self.on):
             raise InputError(f"items cannot be drawn by {self.draw_by} and joined on {self.on}", "leave out one")
-        names = (self.on or self.draw_by or "").split(",")
-        return tuple(name.strip() for name in names if name.strip())
+        return listed(self.on or self.draw_by or "")
 
 
 def enlarge_study(ranking: Sequence[str], study: Path, flags: GrowthFlags, output: Output) -> None:
@@ -75,7 +75,7 @@ def enlarge_study(ranking: Sequence[str], study: Path, flags: GrowthFlags, outpu
     if ranking:
         raise InputError("a study is enlarged on the ranking it was planned for", f"leave out '{ranking[0]}'")
     if len(flags.given()) > 1 and flags.second_batch:
-        raise InputError("--continue takes as many labels as the first batch says", "leave out the other flags")
+        raise InputError("--continue takes as many labels as the first batch calls for", "leave out the other flags")
     there = Study(study).plan()
     before = there.table.num_rows
     grown = second_batch(study) if flags.second_batch else enlarge(study, **flags.given())

@@ -26,6 +26,11 @@ class ScoredFlags(ListFlags):
     """What describes a list whose every item has a score, or that is stored in its order."""
 
 
+@flags_of(RankingOptions, panel=RANKING, without=["ascending", "key", "nan", "memory", "threads", "verify"])
+class CountedFlags(ListFlags):
+    """What a list may need to be opened, whose items are only counted."""
+
+
 @flags_of(PerRanking, panel=MANY)
 class ManyFlags(Flags):
     """How a list of many rankings is evaluated."""

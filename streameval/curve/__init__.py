@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from fractions import Fraction
 from functools import cached_property
+from numbers import Real
 from typing import Any, Literal
 
 import numpy as np
@@ -21,6 +22,7 @@ from streameval.curve.envelope import Envelope
 from streameval.curve.estimated import YieldEstimate
 from streameval.curve.extremes import Extremes
 from streameval.curve.plug_in import PlugIn
+from streameval.curve.ranks import ranks_within
 from streameval.curve.targets import rank_at_precision, rank_at_recall, target
 from streameval.errors import InputError
 from streameval.types import Claim
@@ -108,7 +110,7 @@ class Curve(notebook.Tabular):
                 are null where the labels give none; `score` where the order has one (null at ranks never read).
 
         Raises:
-            InputError: If a rank is outside 1..N.
+            InputError: If a rank is not a whole number in 1..N.
         """
         wanted = self._inside(ranks)
         found: dict[str, Any] = {"rank": wanted}
@@ -142,10 +144,10 @@ class Curve(notebook.Tabular):
         """(1 + β²)·Y/(rank + β²·P) of the first `rank` items.
 
         Raises:
-            InputError: If `rank` is outside 1..N, or `beta` is negative or not finite.
+            InputError: If `rank` is not a whole number in 1..N, or `beta` is negative or not finite.
         """
-        if not 0 <= beta < np.inf:
-            raise InputError(f"beta is {beta}", "it is a weight of 0 or more; 1 weighs precision and recall alike")
+        if not (isinstance(beta, Real) and 0 <= beta < np.inf):
+            raise InputError(f"beta is {beta!r}", "it is a weight of 0 or more; 1 weighs precision and recall alike")
         ranks = self._inside([rank])
         (lower,), (upper,) = f_bounds(self.known(ranks), beta)
         return Bounds.of(float(lower), float(upper), self._of_plug_in(lambda one: float(one.f_at(ranks, beta)[0])))
@@ -250,17 +252,11 @@ class Curve(notebook.Tabular):
         return float(np.fmin.reduce(low)), float(np.fmax.reduce(high))
 
     def _at(self, rank: int, name: str) -> Bounds:
-        if np.ndim(rank):
-            raise InputError(f"{name}_at takes one rank, and was given {np.size(rank)}", "at(ranks) takes several")
         (row,) = self.at([rank]).select([f"{name}_lower", name, f"{name}_upper"]).to_pylist()
         return Bounds(*(np.nan if value is None else value for value in row.values()))
 
     def _inside(self, ranks: npt.ArrayLike) -> Int64Array:
-        given = np.atleast_1d(np.asarray(ranks))  # of any size: int64 does not hold every whole number
-        outside = given[(given < 1) | (given > self.n_items)]
-        if outside.size:
-            raise InputError(f"rank {outside[0]:,} is outside 1..{self.n_items:,}")
-        return given.astype(np.int64)
+        return ranks_within(ranks, self.n_items)
 
     @property
     def table(self) -> pa.Table:

@@ -59,7 +59,7 @@ def stakes_for(count: int, delta: float) -> FloatArray:
 def wealth_of(
     drawn: FloatArray, judge: Predicted, population: float, mean: float, stakes: FloatArray, enough: float
 ) -> float:
-    """What the martingale of a mean has come to when it first reaches `enough`, or in the end.
+    """Wealth of the betting martingale of a mean when it first reaches `enough`, else at the end.
 
     Infinite where the draws sum to more than a population of that mean can.
     """

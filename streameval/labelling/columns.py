@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from streameval.errors import InputError, did_you_mean
 from streameval.labelling.duckdb_session import Connection
+from streameval.labelling.expressions import Words
 from streameval.labelling.options import LabelColumns
 from streameval.labelling.readers import ROW, Opened, distinct
 from streameval.labelling.tools import tool_of
@@ -22,6 +23,7 @@ class SourceColumns:
     Attributes:
         keys: Names as they stand there.
         role: "rank", "task" or "key".
+        words: What words of the label mean, beside those that are always understood.
     """
 
     keys: tuple[str, ...]
@@ -33,14 +35,21 @@ class SourceColumns:
     choice: str | None
     ours: bool
     types: dict[str, str]
+    words: Words
 
     def kind(self, name: str) -> str:
         """SQL type of a column."""
         return self.types[name]
 
 
-def find(connection: Connection, opened: Opened, asked: LabelColumns) -> SourceColumns:
+def find(
+    connection: Connection, opened: Opened, asked: LabelColumns, shared: Callable[[Mapping[str, str]], Sequence[str]]
+) -> SourceColumns:
     """Find every column, whatever its capitals.
+
+    Args:
+        shared: Of the names and SQL types of the source's columns: those that may say which item a row is about, to
+            be proposed where nothing was asked for and none is called as one usually is.
 
     Raises:
         InputError: A column that was asked for, or the label or the key, is not there, or is there twice.
@@ -50,7 +59,7 @@ def find(connection: Connection, opened: Opened, asked: LabelColumns) -> SourceC
     search = _Search(opened, dict(zip(distinct(list(opened.columns)), opened.columns, strict=True)))
     tool = tool_of(opened.columns)
     names = {"label": ("label",), "annotator": ("annotator",), "time": ("time",), **(tool.COLUMNS if tool else {})}
-    keys = search.keys(asked.on)
+    keys = search.keys(asked.on, lambda: shared({name: kind for name, kind in types.items() if name != asked.label}))
     role = {"se_task": "task", "se_rank": "rank", "rank": "rank"}.get(keys[0].lower(), "key")
     label = names["label"] if asked.label == "label" else (asked.label,)
     return SourceColumns(
@@ -63,6 +72,7 @@ def find(connection: Connection, opened: Opened, asked: LabelColumns) -> SourceC
         choice=search.perhaps("choice", None, names.get("choice", ())),
         ours=asked.study == "this" and ("se_study" in types or "se_task" in types),
         types=types,
+        words=Words(asked.positive, asked.negative),
     )
 
 
@@ -73,12 +83,24 @@ def listed_name(key: str, names: Sequence[str]) -> str | None:
     return next((name for name in names if name.lower() == key.lower()), None)
 
 
+def shared_names(theirs: Iterable[str], ours: Iterable[str]) -> list[tuple[str, str]]:
+    """Give the names of a source that the items have as well, whatever their capitals, each with the items' own."""
+    own = {name.lower(): name for name in reversed(list(ours))}
+    return [(name, own[name.lower()]) for name in theirs if name.lower() in own]
+
+
 @dataclass(frozen=True)
 class _Search:
     opened: Opened
     by_alias: dict[str, str]
 
-    def keys(self, on: str | None) -> tuple[str, ...]:
+    def keys(self, on: str | None, shared: Callable[[], Sequence[str]]) -> tuple[str, ...]:
+        there = {name.lower() for name in self.opened.columns}
+        if on is None and not there.intersection(RANK_COLUMNS) and (names := shared()):
+            raise InputError(
+                f"{self.opened.name}: the label table has no column 'rank'",
+                f"the items have '{names[0]}' too: --on {names[0]} says which item a row is about",
+            )
         if on in (None, "rank"):
             return (self.one("on", "rank", RANK_COLUMNS if on is None else RANK_COLUMNS[::-1]),)
         name = str(on)

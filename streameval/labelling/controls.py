@@ -56,7 +56,7 @@ def _typed(table: pa.Table, columns: Sequence[str], schema: pa.Schema, name: str
             typed[column] = pc.cast(table.column(f"c{i}"), schema.field(column).type)
         except pa.ArrowException as error:
             kind = schema.field(column).type
-            raise InputError(f"{name}: column '{column}' of the control items is no {kind} ({error})") from error
+            raise InputError(f"{name}: column '{column}' of the control items is not {kind} ({error})") from error
     rows = pa.table({**typed, "expected": table.column("expected")})
     content = [hashlib.sha256(repr(row).encode()).hexdigest()[:16] for row in rows.to_pylist()]
     return rows.append_column("content", pa.array(content, pa.string()))

@@ -14,11 +14,12 @@ import pyarrow as pa
 
 from streameval.errors import InputError, did_you_mean
 from streameval.labelling import expressions as sql
-from streameval.labelling.columns import SourceColumns, find, listed_name
+from streameval.labelling.columns import SourceColumns, find, listed_name, shared_names
 from streameval.labelling.duckdb_session import Connection, connected, one_line_errors, quote
 from streameval.labelling.match_items import refuse_shortened, shortened
 from streameval.labelling.options import LabelColumns
 from streameval.labelling.readers import ROW, given, name_of, open_source
+from streameval.text import number_of
 from streameval.typing import FloatArray, Int64Array
 
 _PLACE = "se_rank"
@@ -64,7 +65,7 @@ def locate_rows(source: Any, columns: LabelColumns, probability: str | None, lis
     """
     with connected() as connection, one_line_errors(name_of(source)):
         opened = open_source(connection, source)
-        own = find(connection, opened, columns)
+        own = find(connection, opened, columns, lambda there: [name for name, _ in shared_names(there, listed.names)])
         if own.role == "task":
             raise InputError(
                 f"{opened.name}: its rows are tasks of a study", "evaluate that study, or name the items with --on COL"
@@ -125,7 +126,7 @@ class _Reading:
             raise InputError(
                 f"{self.name}: row {table.column('row')[int(wrong[0])].as_py():,} has rank {said}, outside "
                 f"1..{self.listed.n_items:,}",
-                "is this label table of another ranking?",
+                "is this label table about another ranking?",
             )
         return table, None
 
@@ -165,7 +166,7 @@ class _Reading:
         if wrong.size:
             row = table.slice(int(wrong[0]), 1).to_pylist()[0]
             raise InputError(
-                f"{self.name}: row {row['row']:,} has {column} '{str(row['said'])[:40]}', no probability in (0, 1]",
+                f"{self.name}: row {row['row']:,} has {column} '{str(row['said'])[:40]}', not a probability in (0, 1]",
                 "an item that could not be drawn is in no sample",
             )
         return values
@@ -179,8 +180,8 @@ class _Reading:
         if twice.size:
             at = [table.column("row")[int(order[twice[0] + more])].as_py() for more in (0, 1)]
             raise InputError(
-                f"{self.name}: rows {at[0]:,} and {at[1]:,} are about one item, at rank {int(ranks[twice[0]]):,}, and "
-                f"so are {twice.size:,} in all",
+                f"{self.name}: rows {at[0]:,} and {at[1]:,} are about the same item, at rank {int(ranks[twice[0]]):,} "
+                f"({number_of(twice.size, 'such pair')} in all)",
                 "a sample has each item once; give further votes to `evaluate` afterwards",
             )
         on = ",".join(self.columns.keys) if keys is not None else self.columns.keys[0]
@@ -208,7 +209,7 @@ class _Reading:
         several = np.flatnonzero(np.diff(rows) == 0)
         if several.size:
             raise InputError(
-                f"{self.name}: {key} of row {int(rows[several[0]]):,} stands at several items of the ranking",
+                f"{self.name}: {key} of row {int(rows[several[0]]):,} belongs to several items of the ranking",
                 "join on columns that are unique together, or on the rank",
             )
         ((total,),) = self.connection.execute("SELECT count(*) FROM se_wanted").fetchall()
@@ -216,7 +217,7 @@ class _Reading:
             missing = np.setdiff1d(np.arange(1, total + 1), rows)
             first = f" (first: row {int(missing[0]):,})" if missing.size else ""
             raise InputError(
-                f"{self.name}: {total - rows.size:,} of {total:,} rows are about no item of the ranking{first}",
+                f"{self.name}: {total - rows.size:,} of {total:,} rows match no item of the ranking{first}",
                 "a sample of another list bounds that list: adopt it there, or leave out rows only if the draw did",
             )
 

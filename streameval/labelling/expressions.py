@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from streameval.labelling.duckdb_session import literal
+from streameval.labelling.options import is_finite
 from streameval.labelling.votes import BLANK, NEGATIVE, POSITIVE, SKIPPED
 
 _INTEGERS = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT",
@@ -66,6 +71,45 @@ def key_of(column: str, kind: str, known: str) -> str:
 def known_key(column: str, kind: str) -> str:
     """The items' own column in the same form."""
     return f"{column}::HUGEINT" if is_integer(kind) else f"nullif(trim({column}::VARCHAR), '')"
+
+
+@dataclass(frozen=True)
+class Words:
+    """Words of a label column that are named as positive or negative, in small letters."""
+
+    positive: tuple[str, ...] = ()
+    negative: tuple[str, ...] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.positive or self.negative)
+
+    def value_of(self, column: str, kind: str) -> tuple[str, str]:
+        """As `value_of`, where words are named: other words are negative unless some are named as such."""
+        value, state = value_of(column, kind)
+        if not self:
+            return value, state
+        yes, no = (_is_among(column, words) for words in (self.positive, self.negative))
+        rest, other = ("'answer'", "0") if self.rest_is_negative(kind) else ("'unreadable'", "NULL")
+        return (
+            f"CASE WHEN {yes} THEN 1 WHEN {no} THEN 0 WHEN ({state}) = 'unreadable' THEN {other} ELSE {value} END",
+            f"CASE WHEN {yes} OR {no} THEN 'answer' WHEN ({state}) = 'unreadable' THEN {rest} ELSE {state} END",
+        )
+
+    def rest_is_negative(self, kind: str) -> bool:
+        """Whether words that nobody named are negative, in a column of a type."""
+        return bool(self.positive) and not self.negative and not is_number(kind)
+
+    def rest(self, column: str, kind: str) -> str:
+        """Where that is so: whether a label is such a word."""
+        return f"({value_of(column, kind)[1]}) = 'unreadable' AND NOT {_is_among(column, self.positive)}"
+
+
+def _is_among(column: str, words: Sequence[str]) -> str:
+    """Whether a label is one of some words; a number is, however it is written."""
+    text = f"lower(trim({column}::VARCHAR))"
+    numbers = [str(float(word)) for word in words if is_finite(word)]
+    same = f" OR TRY_CAST({text} AS DOUBLE) IN ({', '.join(numbers)})" if numbers else ""
+    return f"coalesce({text} IN ({', '.join(map(literal, words))}){same}, false)" if words else "false"
 
 
 def value_of(column: str, kind: str) -> tuple[str, str]:

@@ -50,7 +50,8 @@ def fold(stored: pa.Table, rule: VoteRule, prefer: Sequence[str] = (), extra: pa
     Args:
         stored: Columns of `STORED`: rows in the order of arrival; `given` numbers the sources, `origin` names the row's
             source: what its column says, else the name of the table.
-        rule: A rule without threshold makes values other than 0 and 1 unreadable; "latest" lets the order decide.
+        rule: A rule without threshold makes values other than 0 and 1 unreadable ("mean": values outside [0, 1]);
+            "latest" lets the order decide.
         prefer: Sources (`streameval.labelling.preference`), the best first; on each item only the best that has a vote
             counts. Those not named come last.
         extra: `se_task`, `kind` ("repeat" or "control") of tasks beyond one per item.
@@ -61,7 +62,8 @@ def fold(stored: pa.Table, rule: VoteRule, prefer: Sequence[str] = (), extra: pa
         connection.execute("CREATE TEMP TABLE preferred (origin VARCHAR, place INTEGER)")
         for pair in places(stored, prefer).items():
             connection.execute("INSERT INTO preferred VALUES (?, ?)", pair)
-        binary = "true" if rule.threshold is not None or rule.name == "mean" else "coalesce(value IN (0, 1), true)"
+        votes = "value BETWEEN 0 AND 1" if rule.name == "mean" else "value IN (0, 1)"
+        binary = "true" if rule.threshold is not None else f"coalesce({votes}, true)"
         connection.execute(f"CREATE TEMP TABLE rows AS {_ROWS.format(binary=binary)}")
         latest = "true" if rule.name == "latest" else "false"
         connection.execute(f"CREATE TEMP TABLE spoken AS {_SPOKEN.format(latest=latest)}")

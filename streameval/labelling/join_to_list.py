@@ -14,7 +14,7 @@ import pyarrow as pa
 from streameval.errors import InputError
 from streameval.kernels.placing import MISSING, place_labels
 from streameval.labelling import expressions as sql
-from streameval.labelling.columns import SourceColumns, find, listed_name
+from streameval.labelling.columns import SourceColumns, find, listed_name, shared_names
 from streameval.labelling.duckdb_session import Connection, connected, in_batches, one_line_errors, quote
 from streameval.labelling.match_items import refuse_shortened, shortened
 from streameval.labelling.options import LabelColumns
@@ -65,7 +65,8 @@ def join_labels(source: Any, columns: LabelColumns, n_items: int, keys: ItemKeys
         one_line_errors(name_of(source)),
     ):
         opened = open_source(connection, source)
-        for batch in _joined(connection, find(connection, opened, columns), keys, opened.name):
+        own = find(connection, opened, columns, lambda there: [name for name, _ in shared_names(there, keys.names)])
+        for batch in _joined(connection, own, keys, opened.name):
             _place(batch, out, opened.name)
     missing = int(np.sum(out == MISSING))
     if missing:
@@ -132,7 +133,9 @@ def _place(batch: pa.RecordBatch, out: UInt8Array, name: str) -> None:
     at = positions.to_numpy()
     if at.size and (at.min() < 0 or at.max() >= out.size):
         bad = int(at[(at < 0) | (at >= out.size)][0])
-        raise InputError(f"{name}: rank {bad + 1:,} is outside 1..{out.size:,}", "is this label table of another list?")
+        raise InputError(
+            f"{name}: rank {bad + 1:,} is outside 1..{out.size:,}", "is this label table about another list?"
+        )
     values = batch.column(1).to_numpy(zero_copy_only=False)
     wrong = place_labels(at, values, out)
     if wrong >= 0:

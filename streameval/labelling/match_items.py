@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from streameval.errors import InputError, did_you_mean
 from streameval.labelling import expressions as sql
-from streameval.labelling.columns import SourceColumns, listed_name
+from streameval.labelling.columns import SourceColumns, listed_name, shared_names
 from streameval.labelling.duckdb_session import Connection, quote
 from streameval.labelling.readers import given
 from streameval.types import Plan
@@ -45,6 +45,26 @@ class Join:
     on: str
     unknown: str
     shortened: str
+
+
+def shared_keys(connection: Connection, selection: pa.Table | None, types: Mapping[str, str]) -> list[str]:
+    """Name columns of a source by which its rows may be joined: they tell items apart, and some of their values match.
+
+    Args:
+        types: SQL types of the source's columns by name.
+    """
+    table = selection.drop_columns([n for n in OURS if n in selection.column_names]) if selection else pa.table({})
+    names = []
+    for theirs, own in shared_names(types, table.column_names):
+        connection.register("se_column", table.select([own]).rename_columns(["se_own"]))
+        kind = connection.execute("DESCRIBE se_column").fetchall()[0][1]
+        key = sql.known_key("se_own", kind)
+        ((distinct, matches),) = connection.execute(
+            f"SELECT (SELECT count(DISTINCT {key}) FROM se_column), EXISTS (SELECT 1 FROM se_given JOIN se_column "
+            f"ON {key} = {sql.key_of(given(theirs), types[theirs], kind)})"
+        ).fetchall()
+        names += [theirs] if matches and distinct == table.num_rows else []
+    return names
 
 
 def match_keys(connection: Connection, plan: Plan, items: Items, columns: SourceColumns, name: str) -> Join:
@@ -116,7 +136,7 @@ def _by_items(
     ).fetchall()
     if twice:
         raise InputError(
-            f"column '{', '.join(names)}' does not tell items apart: {twice:,} of its values stand at several planned "
+            f"column '{', '.join(names)}' does not tell items apart: {twice:,} of its values belong to several planned "
             "ranks",
             "join on columns that are unique together, or on the rank",
         )

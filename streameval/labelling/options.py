@@ -3,18 +3,28 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import isfinite
 from typing import Any, Literal
 
 from streameval.errors import InputError
-from streameval.options import check_words, option
+from streameval.options import check_words, listed, option
+
+
+def is_finite(word: str) -> bool:
+    """Whether a word is a number."""
+    try:
+        return isfinite(float(word))
+    except ValueError:
+        return False
 
 
 @dataclass(frozen=True)
 class LabelColumns:
-    """Which columns of a label table say what.
+    """Which columns of a label table say what, and what its words mean.
 
     `on` is a rank column, or columns of the items that tell them apart. `study` is whose tasks rows may be. "any": they
-    are about items, joined by `on`, and `se_study` and `se_task` say nothing.
+    are about items, joined by `on`, and `se_study` and `se_task` say nothing. Words are compared without regard to
+    capitals; those that are understood anyway (yes, no, 1, 0 and so on) keep their meaning unless they are named.
     """
 
     on: str | None = option(
@@ -23,16 +33,32 @@ class LabelColumns:
     label: str = option(
         "label", "Column with the label: 1/0, true/false, yes/no, or a grade; blank where there is none."
     )
-    annotator: str | None = option(None, "Column with who answered (default: annotator, where there is one).")
+    annotator: str | None = option(None, "Column that names who answered (default: annotator, where there is one).")
     time: str | None = option(
-        None, "Column with the moment: a later answer replaces the annotator's earlier (default: time)."
+        None, "Column with the time: an annotator's later answer replaces the earlier one (default: time)."
     )
     source: str | None = option(None, "Column with the kind of annotator, for --prefer (default: source).")
+    positive: tuple[str, ...] = option(
+        (), "Words that are a positive label, separated by commas; other words are negative, or --negative names them."
+    )
+    negative: tuple[str, ...] = option((), "Words that are a negative label; any other word is then unreadable.")
     study: Literal["this", "any"] = "this"
 
     def __post_init__(self) -> None:
         """Check what can be checked without a source."""
         check_words(self)
+        if self.on is not None and not isinstance(self.on, str):
+            object.__setattr__(self, "on", ",".join(listed(self.on)))
+        for name in ("positive", "negative"):
+            words = tuple(word.lower() for word in listed(getattr(self, name)))
+            object.__setattr__(self, name, words)
+        if both := set(self.positive) & set(self.negative):
+            raise InputError(f"'{min(both)}' is named as positive and as negative", "leave out one of them")
+        if not self.negative and (numbers := [word for word in self.positive if is_finite(word)]):
+            raise InputError(
+                f"label {numbers[0]} is positive, and it is not said which numbers are negative",
+                f"such as --positive {numbers[0]} --negative 0, or --vote 'any>={numbers[0]}' for grades",
+            )
 
 
 @dataclass(frozen=True)
@@ -57,6 +83,10 @@ class Judging:
     )
     strict: bool = option(False, "Exit with 2 if anything is missing, doubled, contradictory or unreadable.")
 
+    def __post_init__(self) -> None:
+        """Read sources that are separated by commas."""
+        object.__setattr__(self, "prefer", listed(self.prefer))
+
 
 @dataclass(frozen=True)
 class TaskOptions:
@@ -68,9 +98,11 @@ class TaskOptions:
     """
 
     remaining: bool = option(False, "Export only items that have no label yet.")
-    repeats: int = option(0, "Show so many of the tasks twice: whether people agree with themselves.")
-    controls: Any = option(None, "Table of items with a known label, put among the tasks: whether people are right.")
-    question: str | None = option(None, "What people are asked of every item, such as 'Do both mean the same?'.")
+    repeats: int = option(0, "Show this many tasks twice, to see whether people agree with themselves.")
+    controls: Any = option(
+        None, "Table of items with a known label, put among the tasks to see whether people are right."
+    )
+    question: str | None = option(None, "Question to ask about every item, such as 'Do both mean the same?'.")
     yes: str | None = option(None, "Word for a positive answer (default: yes to a question).")
     no: str | None = option(None, "Word for a negative answer (default: no to a question).")
 

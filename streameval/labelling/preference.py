@@ -31,7 +31,7 @@ def check_preferred(stored: pa.Table, prefer: Sequence[str]) -> None:
         if name not in names:
             there = ", ".join(short(one) for one in list(sources)[:_MOST])
             more = f" and {len(sources) - _MOST:,} more" if len(sources) > _MOST else ""
-            raise InputError(f"--prefer: no source '{short(name)}' among the labels", f"there are: {there}{more}")
+            raise InputError(f"--prefer: no label is of source '{short(name)}'", f"there are: {there}{more}")
 
 
 def _sources(stored: pa.Table) -> Iterator[tuple[str, tuple[str, ...]]]:

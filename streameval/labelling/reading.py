@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import pyarrow as pa
@@ -18,7 +19,7 @@ from streameval.errors import InputError, StudyError
 from streameval.labelling import expressions as sql
 from streameval.labelling.columns import SourceColumns, find
 from streameval.labelling.duckdb_session import Connection, connected, one_line_errors
-from streameval.labelling.match_items import Items, Join, match_keys, refuse_shortened
+from streameval.labelling.match_items import Items, Join, match_keys, refuse_shortened, shared_keys
 from streameval.labelling.options import LabelColumns
 from streameval.labelling.readers import LISTED, ROW, Opened, Rejected, given, name_of, open_source
 from streameval.labelling.shared_columns import refuse_other_items
@@ -27,6 +28,7 @@ from streameval.stores.temporary import temporary_folder
 from streameval.types import Plan
 
 _MEMORY = "1GB"
+_READABLE = "labels are 1/0, true/false, yes/no or a grade; --positive good says which other words are positive"
 
 
 def read_votes(source: Any, plan: Plan, items: Items | None = None, columns: LabelColumns | None = None) -> Votes:
@@ -49,8 +51,10 @@ def read_votes(source: Any, plan: Plan, items: Items | None = None, columns: Lab
     ):
         opened = open_source(connection, source)
         digest = pool.submit(opened.digest) if opened.digest else None
-        reading = _Reading(connection, opened, plan, find(connection, opened, columns or LabelColumns()))
-        table, counts = reading.run(items or Items())
+        known = items or Items()
+        own = find(connection, opened, columns or LabelColumns(), partial(shared_keys, connection, known.selection))
+        reading = _Reading(connection, opened, plan, own)
+        table, counts = reading.run(known)
         content = digest.result() if digest else _content(table)
     read = map(str, reading.columns_read().values())
     identity = hashlib.sha256("\0".join((content, *read)).encode()).hexdigest()[:16]
@@ -64,10 +68,18 @@ class _Reading:
     plan: Plan
     columns: SourceColumns
 
+    @property
+    def _label_kind(self) -> str:
+        return "VARCHAR" if self.columns.choice else self.columns.kind(self.columns.label)
+
     def columns_read(self) -> dict[str, str | None]:
         """Names by option, as they stand in the source."""
         f = self.columns
-        return {"on": "\0".join(f.keys), "label": f.label, "annotator": f.annotator, "time": f.time, "source": f.source}
+        named = {"positive": "\0".join(f.words.positive), "negative": "\0".join(f.words.negative)}
+        return {
+            **{"on": "\0".join(f.keys), "label": f.label, "annotator": f.annotator, "time": f.time, "source": f.source},
+            **{option: words for option, words in named.items() if words},
+        }
 
     def run(self, items: Items) -> tuple[pa.Table, dict[str, Any]]:
         """Table of votes, and the counts that `Votes` holds."""
@@ -86,6 +98,7 @@ class _Reading:
         counts = {
             "rows": rows + rejected.table.num_rows,
             "unplanned": unplanned,
+            "read_as_negative": self._rest(),
             "unlisted": {
                 "unknown": strange - listed.num_rows,
                 "unreadable": rejected.table.num_rows - broken.num_rows,
@@ -144,7 +157,7 @@ class _Reading:
 
     def _parsed(self) -> pa.Table:
         f = self.columns
-        value, state = sql.value_of("label", "VARCHAR" if f.choice else f.kind(f.label))
+        value, state = f.words.value_of("label", self._label_kind)
         time = "NULL::TIMESTAMPTZ" if f.time is None else sql.time_of("time", f.kind(f.time))
         late = "false"
         if f.time is not None:  # an answer at no known moment is an answer; what is none needs no moment
@@ -157,6 +170,17 @@ class _Reading:
                 FROM se_hits ORDER BY row"""
         ).to_arrow_table()
         return votes.cast(SCHEMA)
+
+    def _rest(self) -> dict[str, int]:
+        """Words that are negative because nobody named them, with their rows; the most frequent first."""
+        words, kind = self.columns.words, self._label_kind
+        if not words.rest_is_negative(kind):
+            return {}
+        counted = self.connection.execute(
+            f"SELECT left(trim(label::VARCHAR), 40), count(*) FROM se_hits WHERE {words.rest('label', kind)} "
+            f"GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT {LISTED}"
+        ).fetchall()
+        return dict(counted)
 
     def _unknown(self, unknown: str) -> pa.Table:
         said = " || ', ' || ".join(f"coalesce({given(k)}::VARCHAR, '')" for k in self.columns.keys)
@@ -173,9 +197,9 @@ class _Reading:
             return
         if not rows:
             raise InputError(f"{name}: the label table has no rows")
-        ranks = f"it is none of this list's 1..{self.plan.n_items:,}; is this label table of another ranking?"
+        ranks = f"ranks of this list are 1..{self.plan.n_items:,}; is this label table about another ranking?"
         hint = ranks if self.columns.role == "rank" else "give the table that was made from this study's tasks"
-        self._refuse_first(table, "unreadable", self.columns.label, "labels are 1/0, true/false, yes/no or a grade")
+        self._refuse_first(table, "unreadable", self.columns.label, _READABLE)
         self._refuse_first(table, "unknown", key, hint, strange)
         if broken.num_rows:
             first = broken.slice(0, 1).to_pylist()[0]

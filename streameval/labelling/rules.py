@@ -16,9 +16,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from streameval.errors import InputError, did_you_mean
+from streameval.text import number_of
 from streameval.typing import BoolArray, FloatArray, Int8Array, Int64Array
 
 Decided = Int8Array
+_TYPING_ERRORS = 0.02  # share of answers; a single row is always taken for one
 _DIGITS = 9  # a mean of decimals such as .1 and .2 is compared after rounding to this many decimals
 
 
@@ -114,23 +116,43 @@ def vote_rule(text: Any) -> VoteRule:
     try:
         return VoteRule(match[1], None if match[2] is None else float(match[2]))
     except ValueError:
-        raise InputError(f"vote rule '{text}': '{match[2]}' is no number") from None
+        raise InputError(f"vote rule '{text}': '{match[2]}' is not a number") from None
 
 
 def refuse_grades(rows: pa.Table, rule: VoteRule) -> None:
-    """Refuse votes that a rule without threshold cannot tell apart."""
+    """Refuse votes that a rule without threshold cannot tell apart.
+
+    The labels of a source are grades if they have several values other than 0 and 1, or one such value in more than
+    one row and more than 2 % of all, or no 0 and no 1. Else that value is a typing error, and its rows are unreadable
+    (`streameval.labelling.fates`). Under the rule "mean", all values from 0 to 1 are votes.
+
+    Args:
+        rows: Columns `value`, `given` (number of the source), `origin`, `row`.
+        rule: A rule; with a threshold nothing is refused.
+
+    Raises:
+        InputError: A source has grades.
+    """
     if rule.threshold is not None:
         return
     value = rows.column("value")
+    odd = pc.fill_null(_is_odd(value, rule), False)
+    for number in pc.unique(rows.column("given").filter(odd)):
+        own = pc.equal(rows.column("given"), number)
+        strange = rows.filter(pc.and_(own, odd))
+        answers = len(value.filter(own).drop_null())
+        kinds = pc.count_distinct(strange.column("value")).as_py()
+        if kinds > 1 or strange.num_rows == answers or 1 < strange.num_rows > _TYPING_ERRORS * answers:
+            first = strange.slice(0, 1).to_pylist()[0]
+            raise InputError(
+                f"{first['origin']} row {first['row']:,}: label {first['value']:g} is neither 0 nor 1, as in "
+                f"{number_of(strange.num_rows, 'row')} of {answers:,}, and vote rule '{rule}' takes no grades",
+                "say which grades are positive, such as --vote 'mean>=3'",
+            )
+
+
+def _is_odd(value: pa.ChunkedArray, rule: VoteRule) -> pa.ChunkedArray:
+    """Which values are no vote of a rule without threshold."""
     if rule.name == "mean":
-        odd = pc.or_(pc.less(value, 0.0), pc.greater(value, 1.0))
-    else:
-        odd = pc.and_(pc.not_equal(value, 0.0), pc.not_equal(value, 1.0))
-    grades = rows.filter(odd)
-    if grades.num_rows:
-        first = grades.slice(0, 1).to_pylist()[0]
-        raise InputError(
-            f"{first['origin']} row {first['row']:,}: label {first['value']:g} is a grade (of {grades.num_rows:,}), "
-            f"and vote rule '{rule}' takes 0 or 1",
-            "say which grades are positive, such as --vote 'mean>=3'",
-        )
+        return pc.or_(pc.less(value, 0.0), pc.greater(value, 1.0))
+    return pc.and_(pc.not_equal(value, 0.0), pc.not_equal(value, 1.0))

@@ -22,7 +22,7 @@ _FATES = ("again", "superseded", "outranked", "repeat", "control", "skipped", "b
 
 @dataclass(frozen=True)
 class Tallied:
-    """What the stored votes come to.
+    """Labels and account that follow from the stored votes.
 
     Attributes:
         rows: Every stored row with its `fate` (see `streameval.labelling.fates`).

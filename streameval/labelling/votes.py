@@ -45,7 +45,10 @@ class Votes:
         unlisted (mapping of str to int): Rows of a state that were counted but are not in `table`, because there are
             too many of them.
         content: Hash of its content alone.
-        columns (mapping of str to str or None): Columns that were read: on, label, annotator, time, source.
+        columns (mapping of str to str or None): Columns that were read: on, label, annotator, time, source; and words
+            that were named: positive, negative. Several are separated by NUL.
+        read_as_negative (mapping of str to int): Words that count as negative because they are none of those named as
+            positive, with their rows.
     """
 
     source: str
@@ -56,6 +59,7 @@ class Votes:
     unlisted: Mapping[str, int] = field(default_factory=dict)
     content: str = ""
     columns: Mapping[str, str | None] = field(default_factory=dict)
+    read_as_negative: Mapping[str, int] = field(default_factory=dict)
 
     def facts(self) -> dict[str, Any]:
         """Everything but the table, as JSON-ready values."""
@@ -68,6 +72,7 @@ class Votes:
             "unlisted": dict(self.unlisted),
             "content": self.content,
             "columns": dict(self.columns),
+            "read_as_negative": dict(self.read_as_negative),
         }
 
 

@@ -36,7 +36,7 @@ class TopItems(Method):
         check_confidence(self.confidence)
         for name, value in (("rankings", self.rankings), ("at", self.at)):
             if isinstance(value, bool) or not isinstance(value, int | np.integer):
-                raise InputError(f"{name} is {value!r}, no whole number", "give one number, such as 10")
+                raise InputError(f"{name} is {value!r}, not a whole number", "give one number, such as 10")
         if self.rankings < 1:
             raise InputError(f"rankings is {self.rankings}, below 1", "draw at least one")
         if self.at < 1:
@@ -48,7 +48,7 @@ class TopItems(Method):
 
     def curve(self, plan: Plan, labels: Labels) -> Curve:
         """Refused: a curve is of one ranking."""
-        raise StudyError("this study is of many rankings, which have no curve", "evaluate, report and sql read it")
+        raise StudyError("this study has many rankings, and no curve", "evaluate, report and sql read it")
 
     def cost(self, n_items: int) -> dict[str, Any]:
         """Refused, as `plan` is."""

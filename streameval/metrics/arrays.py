@@ -35,7 +35,7 @@ def _groups(
     labels, scores = _array(y_true, "y_true"), _array(y_score, "y_score")
     _refuse_words(scores, "y_score")
     if labels.ndim != 1 or labels.shape != scores.shape:
-        raise InputError(f"y_true has shape {labels.shape}, y_score {scores.shape}", "both are one row, equally long")
+        raise InputError(f"y_true has shape {labels.shape}, y_score {scores.shape}", "give two rows of equal length")
     if labels.size == 0:
         raise InputError("y_true is empty", "a list needs at least one item")
     positive = _positive(labels, pos_label)
@@ -55,12 +55,12 @@ def _array(values: npt.ArrayLike, name: str) -> npt.NDArray[Any]:
     try:
         return np.asarray(values)
     except ValueError as error:
-        raise InputError(f"{name} is no array ({error})", "give a row of values") from None
+        raise InputError(f"{name} is not an array ({error})", "give a row of values") from None
 
 
 def _refuse_words(array: npt.NDArray[Any], name: str) -> None:
     if array.size and array.dtype.kind not in "biuf":
-        raise InputError(f"{name} holds {array.dtype}, no numbers", "give numbers, one for every item")
+        raise InputError(f"{name} holds {array.dtype}, not numbers", "give numbers, one for every item")
 
 
 def _positive(labels: npt.NDArray[Any], pos_label: Label | None) -> BoolArray:
@@ -87,7 +87,7 @@ def _weights(sample_weight: npt.ArrayLike, shape: tuple[int, ...]) -> FloatArray
             if np.any(odd)
             else "all weights are 0"
         )
-        raise InputError(what, "weights are numbers from 0 on, some above it")
+        raise InputError(what, "weights are 0 or more, and not all 0")
     return weight.astype(np.float64)
 
 
@@ -214,4 +214,4 @@ def roc_auc_score(
 
 def _refuse_order(ties: str) -> None:
     if ties != "grouped":
-        raise InputError(f"ties is {ties!r}, and items have weights", "only grouped ties know weights")
+        raise InputError(f"ties is {ties!r}, and items have weights", "weights work only with grouped ties")

@@ -84,9 +84,7 @@ class Cases:
         """Keep many cases; InputError, and nothing is kept, where one is none."""
         labels, given = np.asarray(positive), np.asarray(score)
         if labels.ndim != 1 or labels.shape != given.shape:
-            raise InputError(
-                f"positive has shape {labels.shape}, score {given.shape}", "both are one row, equally long"
-            )
+            raise InputError(f"positive has shape {labels.shape}, score {given.shape}", "give two rows of equal length")
         if not labels.size:
             return
         odd = (labels != 0) & (labels != 1)

@@ -177,7 +177,7 @@ class ScoredPrecisionRecallEvaluation:
             beta: Weight of recall against precision, finite and ≥ 0.
         """
         if not isinstance(beta, Real) or not 0 <= beta < 1e100:
-            raise InputError(f"beta={beta!r}", "a number from 0 on, below 1e100")
+            raise InputError(f"beta={beta!r}", "a number of 0 or more, below 1e100")
         totals = self._ranked.places.totals
         if not totals.positives:
             return 0.0
@@ -196,7 +196,7 @@ class ScoredPrecisionRecallEvaluation:
         """Precision of the best `rank` cases; NaN where there are fewer.
 
         Raises:
-            InputError: A rank that is no whole number or below 1.
+            InputError: A rank that is not a whole number or below 1.
         """
         depth = _whole("rank", rank, 1)
         return self._ranked.places.yield_at(depth, "late") / depth if depth <= self.num_cases() else _NAN

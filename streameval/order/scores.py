@@ -211,7 +211,7 @@ def order_of(types: list[tuple[str, pa.DataType]], score: str, ascending: bool, 
     for other_path, other in types[1:]:
         if other != kind:
             raise InputError(f"{other_path}: score column '{score}' is {other}, but {kind} in {path}",
-                             "one type for all files, please: float widths may differ, kinds may not")  # fmt: skip
+                             "use one type in all files: widths of floats may differ, kinds may not")  # fmt: skip
     raise InputError(f"{path}: score column '{score}' is {kind}, not a number or a date")
 
 

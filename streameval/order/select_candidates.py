@@ -49,7 +49,7 @@ def select_candidates(search: Search, items: Words) -> Located:
     inside = np.cumsum(search.counts)[bin_of] - search.counts[bin_of] + search.wanted - search.base[bin_of]
     at = np.searchsorted(np.cumsum(rows[order]), inside, side="left")
     if np.any(order[at] >= n_items):
-        raise InputError("the statistics of some row group contradict its scores", "they have to be written anew")
+        raise InputError("the statistics of some row group contradict its scores", "write that file anew")
     position, tie = items.position[order], items.hash[order]
     same = _same_score(items, order)
     tied = _either(same)

@@ -28,14 +28,14 @@ class Shard:
     def __post_init__(self) -> None:
         """Check both numbers."""
         if not 1 <= self.index <= self.count:
-            raise InputError(f"there is no shard {self.index}/{self.count}", "shards are 1/n to n/n")
+            raise InputError(f"there is not a shard {self.index}/{self.count}", "shards are 1/n to n/n")
 
     @staticmethod
     def parse(text: str) -> Shard:
         """Read "i/n"."""
         index, slash, count = text.partition("/")
         if not slash or not index.strip().isdecimal() or not count.strip().isdecimal():
-            raise InputError(f"'{text}' is no shard", "write --shard 3/8 for the third of eight")
+            raise InputError(f"'{text}' is not a shard", "write --shard 3/8 for the third of eight")
         return Shard(int(index), int(count))
 
 

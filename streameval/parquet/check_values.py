@@ -182,7 +182,7 @@ def _check_digits(values: pa.ChunkedArray, where: str) -> None:
         try:
             values.validate(full=True)
         except pa.ArrowInvalid as error:
-            raise InputError(f"{where}: it holds what is no {values.type} ({error})", RESTORE) from error
+            raise InputError(f"{where}: it holds a value that is not {values.type} ({error})", RESTORE) from error
 
 
 def check_text(values: pa.ChunkedArray, name: str, rows: Iterable[tuple[str, int]]) -> None:

@@ -74,7 +74,7 @@ def check_bytes(chunk: Chunk, raw: memoryview, index: Sequence[memoryview]) -> C
     if count < 0:
         last = pages[-count - 2]
         at = chunk.begin + (int(last[BODY] + last[headers.PAGE_COMPRESSED]) if count < -1 else 0)
-        raise InputError(f"{chunk.place}: there is no sound page at {at:,} of the file", CORRUPT)
+        raise InputError(f"{chunk.place}: there is no valid page at {at:,} of the file", CORRUPT)
     pages = pages[:count]
     if chunk.footer.verify == "on":
         begin = chunk.begin
@@ -142,7 +142,7 @@ def _check(chunk: Chunk, pages: Int64Array, raw: memoryview | None, index: Seque
     if used * _COPIES > chunk.footer.limit:
         raise InputError(
             f"{chunk.place}: one of its pages takes {used / 1e9:.3g} GB decompressed, too much for the memory limit",
-            f"plan again with --memory, at least {used * _COPIES / 1e9:.2g} for each thread",
+            f"give more with --memory, at least {used * _COPIES / 1e9:.2g} for each thread",
         )
     ends = pages[[0, -1], BODY] + pages[[0, -1], headers.PAGE_COMPRESSED] if len(pages) else np.zeros(2, np.int64)
     dictionary, end = int(ends[0]) if coded else 0, int(ends[1])

@@ -150,7 +150,7 @@ def _check_limit(chunk: Chunk, size: int, limit: int) -> None:
     if size * _COPIES > limit:
         raise InputError(
             f"{chunk.place}: one of its pages takes {size / 1e9:.3g} GB decompressed, too much for the memory limit",
-            f"plan again with --memory, at least {size * _COPIES / 1e9:.2g} for each thread",
+            f"give more with --memory, at least {size * _COPIES / 1e9:.2g} for each thread",
         )
 
 

@@ -62,7 +62,7 @@ def _decoded(part: Part, rows: int) -> Iterator[pa.Table]:
     except (pa.ArrowException, OSError) as error:
         text = " ".join(str(error).split())[:160]
         raise outside_trouble(error) or InputError(
-            f"{part.place} cannot be decoded ({text})", "it is damaged, or nothing that Arrow reads"
+            f"{part.place} cannot be decoded ({text})", "it is damaged, or of a kind that Arrow does not read"
         ) from error
 
 

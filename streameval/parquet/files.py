@@ -18,7 +18,7 @@ _SUFFIXES = (".parquet", ".pq", ".parq")
 _GLOB = re.compile(r"[*?\[]")
 _HIVE = re.compile(r"([^=/]+)=([^/]*)")
 HIVE_NULL = "__HIVE_DEFAULT_PARTITION__"
-_MISSING = "check the spelling; a path that begins with no / starts at the current folder"
+_MISSING = "check the spelling; a path without a leading / starts at the current folder"
 
 
 @dataclass(frozen=True)

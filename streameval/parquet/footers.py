@@ -67,7 +67,7 @@ def read_footers(files: Sequence[DataFile], score: str | None, threads: int) -> 
     """Read every footer, several at once.
 
     Raises:
-        InputError: A file that is no Parquet file, is truncated, or claims what its size cannot hold; named.
+        InputError: A file that is not a Parquet file, is truncated, or claims what its size cannot hold; named.
     """
     with ThreadPoolExecutor(threads) as pool:
         footers = list(pool.map(lambda file: read_footer(file, score), files))
@@ -134,9 +134,9 @@ def _footer_bytes(path: str) -> tuple[State, bytes]:
 def _ending_size(path: str, size: int, last: bytes) -> int:
     """Bytes of the footer, its length and the magic number, as the last eight bytes of a file tell."""
     if size < 12:
-        raise InputError(f"{path}: {size} bytes are no Parquet file", "it is truncated or empty")
+        raise InputError(f"{path}: {size} bytes are not a Parquet file", "it is truncated or empty")
     if last[4:] != MAGIC:
-        what = "an encrypted Parquet footer" if last[4:] == b"PARE" else "no Parquet file, or a truncated one"
+        what = "an encrypted Parquet footer" if last[4:] == b"PARE" else "not a Parquet file, or a truncated one"
         raise InputError(f"{path}: {what} (it ends in {last[4:]!r}, not {MAGIC!r})")
     length = int.from_bytes(last[:4], "little")
     if not 0 < length <= min(size - 12, _MAX_FOOTER):

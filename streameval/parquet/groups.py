@@ -211,5 +211,5 @@ def _check_size(size: int, limit: int, where: str) -> None:
     if size > limit:
         raise InputError(
             f"{where}: its values take {size / 1e9:.3g} GB, too much for the memory limit",
-            f"plan again with --memory, at least {size / 1e9:.2g} for each thread",
+            f"give more with --memory, at least {size / 1e9:.2g} for each thread",
         )

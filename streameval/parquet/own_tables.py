@@ -60,7 +60,7 @@ def read_table(path: Path, hint: str, root: Path | None = None, **columns: pa.Da
         table = _decoded(str(path), content)
         facts = json.loads((table.schema.metadata or {}).get(b"streameval", b"{}"))
         if not isinstance(facts, dict):
-            raise ValueError("its metadata are no object")
+            raise ValueError("its metadata are not an object")
         table = table.replace_schema_metadata(None)
         table.validate(full=True)
         for name, kind in columns.items():

@@ -140,7 +140,7 @@ def _refuse_two_types(element: Fields) -> None:
     if element.get(_PRECISION, (thrift.I32, 0))[1] and _DECIMAL not in (converted, *logical):
         raise ValueError("a column has a precision, but is not decimal")
     if _LOGICAL in element and not logical:
-        raise ValueError("a column has a logical type that is none")
+        raise ValueError("a column has an unknown logical type")
     if converted is None or not logical:
         return
     ((number, (_, said)), *_) = logical.items()

@@ -249,7 +249,7 @@ def _refuse_unused(options: RankingOptions) -> None:
         raise InputError(f"key ({', '.join(options.key)}) breaks ties of one ranking, and not of many",
                          "leave it out; exact orders tied items by name with ties 'trec_eval' and an item")  # fmt: skip
     if options.nan != "refuse":
-        raise InputError(f"nan is '{options.nan}', which is for one ranking: of many, every item needs a score",
+        raise InputError(f"nan is '{options.nan}', which is for one ranking: with many, every item needs a score",
                          "leave it out, and give such items the lowest score")  # fmt: skip
 
 
@@ -269,13 +269,13 @@ def grades(column: pa.ChunkedArray, name: str, place: str, hint: str | None = No
     Args:
         hint: What to do where labels are missing.
     """
-    values = label_numbers(column, name, place, "no number and no boolean", hint)
+    values = label_numbers(column, name, place, "not a number or a boolean", hint)
     with np.errstate(invalid="ignore"):
         narrow = values.astype(np.uint8)
         odd = (narrow >= GRADES) | (narrow != values)
     if np.any(odd):
         row = int(np.argmax(odd))
-        raise InputError(f"{place}, row {row:,}: label {values[row]} is no whole number from 0 to {GRADES - 1}",
+        raise InputError(f"{place}, row {row:,}: label {values[row]} is not a whole number from 0 to {GRADES - 1}",
                          f"rows with such labels here: {int(odd.sum()):,}")  # fmt: skip
     return narrow
 

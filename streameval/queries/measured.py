@@ -1,4 +1,4 @@
-"""What comes of some rankings: their metrics, as rows of rankings.parquet, and what is summed of them."""
+"""Metrics of a batch of rankings, as rows of rankings.parquet, and their sums."""
 
 from __future__ import annotations
 

@@ -55,7 +55,7 @@ def refuse_unexplained(there: Iterable[str], names: Collection[str | None], labe
     """Refuse a column that no option names: it may hold grades, and rows of grade 0 would count as positives."""
     if strange := [name for name in there if name not in names and name != label]:
         raise InputError(
-            f"{PLACE} has a column '{strange[0]}' that nothing explains",
+            f"{PLACE} has a column '{strange[0]}' of unknown meaning",
             f"name the column of items with --item, call that of grades '{label}', and leave all others out",
         )
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from streameval.errors import InputError
-from streameval.options import check_words, option
+from streameval.options import check_words, listed, option
 
 _MOST_CUTOFFS = 20
 
@@ -64,19 +64,12 @@ def refuse_ambiguous_item(item: str | None, per: Collection[str]) -> None:
         )
 
 
-def listed(given: Any) -> tuple[str, ...]:
-    """Read names or numbers: a list of them, one, or a text in which commas separate them."""
-    several = given if isinstance(given, Iterable) and not isinstance(given, str) else str(given).split(",")
-    texts = (str(one).strip() for one in several)
-    return tuple(one for one in texts if one)
-
-
 def cutoffs_of(at: tuple[str, ...], name: str = "at") -> tuple[int, ...]:
-    """Read cutoffs that were given as `name`; an `InputError` where one is no whole number, or below 1."""
+    """Read cutoffs that were given as `name`; an `InputError` where one is not a whole number, or below 1."""
     found = set()
     for one in at:
         if not one.isdecimal():
-            raise InputError(f"{name} is {one!r}, no whole number from 1", f"such as --{name} 1,10,100")
+            raise InputError(f"{name} is {one!r}, not a whole number from 1", f"such as --{name} 1,10,100")
         if int(one) < 1:
             raise InputError(f"{name} is {one}, below 1", "the first item is at 1")
         if int(one) > 10**9:

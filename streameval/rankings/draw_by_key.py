@@ -131,6 +131,6 @@ def _refuse_repeated(ranking: Ranking, key: Sequence[str], drawn: UInt64Array, s
     )
     raise InputError(
         f"{ranking.rows.name}: key '{', '.join(key)}' does not tell items apart: {repeated.size:,} of {wanted.size:,} "
-        f"drawn values stand at several items (first: {named})",
+        f"drawn values belong to several items (first: {named})",
         "draw by columns that are unique together, or leave out --draw-by",
     )

@@ -22,8 +22,8 @@ from streameval.text import printable
 
 _POINTS = 700
 _ABOUT = (
-    "This is about these two lists of items; whether the models that made them would differ so on other items, it does "
-    "not say."
+    "This is about these two lists of items; it does not say whether the models that made them would differ in this "
+    "way on other items."
 )
 COLOURS = "#2f6db0", "#a2410f"
 # metrics that the terminal shows, and the page before all of them
@@ -75,7 +75,7 @@ def _rules(found: Comparison) -> str:
     if found.alike:
         return ""
     return (
-        f" Labels were not judged alike (a: {found.a.judged}; b: {found.b.judged}), so that a difference may be one of "
+        f" Labels were not judged alike (a: {found.a.judged}; b: {found.b.judged}), so a difference may come from the "
         "judging."
     )
 

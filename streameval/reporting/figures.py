@@ -62,7 +62,7 @@ def figures(shown: Sequence[Shown], marks: Literal["picked", "none"] = "picked")
                lambda rows: band_chart(rows, Axis("recall", "recall", "linear", unit), "precision", 260)),
         ("roc", "ROC", "Recall by false positive rate: the share of all negatives that are kept.",
                lambda rows: band_chart(rows, Axis("rate", "false positive rate", "linear", unit), "recall", 260)),
-        ("yield", "Precision by yield", "Precision where so many positives have been found.",
+        ("yield", "Precision by yield", "Precision where this many positives have been found.",
                lambda rows: band_chart(rows, Axis("found", "positives found (log scale)", "log",
                                                   (1.0, max(most, 2.0)), "~s"), "precision", 260)),
         ("labels", "Where labels were spent", "Labels per quarter of a decade of ranks.",

@@ -125,7 +125,7 @@ def _verdict(study: Shown, shown: Sequence[Shown]) -> str:
 
 def _meaning(shown: Sequence[Shown]) -> str:
     meanings = {band_meaning(study.evaluation.curve.claim) for study in shown}
-    return f" {meanings.pop().capitalize()}." if len(meanings) == 1 else " What each band claims stands above."
+    return f" {meanings.pop().capitalize()}." if len(meanings) == 1 else " What each band claims is said above."
 
 
 def _section(figure: Figure, more: str = "") -> str:
@@ -140,11 +140,11 @@ def _section(figure: Figure, more: str = "") -> str:
 def _slices(study: Shown, small: Sequence[Figure]) -> str:
     """Small charts of the slices side by side, and a table of all of them."""
     said = (
-        "Precision by rank within each slice, the largest first, on the same axes. What is claimed of the slices holds "
-        "of all of them together."
+        "Precision by rank within each slice, the largest first, on the same axes. What is claimed about the slices "
+        "holds for all of them together."
     )
     more = len(study.evaluation.slices) - len(small)
-    rest = f"<p class='soft'>{more:,} smaller slices are in the table alone.</p>" if more else ""
+    rest = f"<p class='soft'>{more:,} smaller slices are only in the table.</p>" if more else ""
     charts = "".join(
         f"<figure><figcaption>{_text(each.title)} <span class='soft'>{_text(each.caption)}</span></figcaption>"
         f"<div class='chart' id='chart-{each.name}' role='img' "
@@ -162,7 +162,7 @@ def _picker(shown: Sequence[Shown], packed: Packed) -> str:
     targets = [f'<option value="{name}">{name} is at least</option>' for name in ("precision", "recall")]
     options = "".join(f'<option value="{i}">{_text(study.name)}</option>' for i, study in enumerate(shown))
     studies = f'<label>Study<select name="study">{options}</select></label>' if len(shown) > 1 else ""
-    note = "" if proves else " Nothing is proven: these are a picture, and no precision or recall can be asked for."
+    note = "" if proves else " Nothing is proven: these are a picture, so no precision or recall can be asked for."
     if not packed.whole:
         note += " To keep the page small, bounds between its points are a little wider than study.duckdb has."
     return _resource("picker.html").format(note=note, studies=studies, targets="".join(targets) if proves else "")

@@ -39,8 +39,8 @@ def shared(found: RankingsComparison) -> str:
                     for name, count, other in only if count)  # fmt: skip
     if found.unlike:
         said += (
-            f" In {number_of(found.unlike, 'ranking')} a and b count another number of positives, so that only "
-            "precision, success and reciprocal rank can be compared: evaluate both with one table of --positives."
+            f" In {number_of(found.unlike, 'ranking')} a and b do not count the same number of positives, so only "
+            "precision, success and reciprocal rank can be compared: evaluate --positives takes one table for both."
         )
     return said
 

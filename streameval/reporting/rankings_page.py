@@ -102,10 +102,10 @@ NORMAL = (
     "all are 1, it misses far more often than it says, and where all drawn rankings are alike its width is 0."
 )
 UNKNOWN = (
-    "Average precision, recall and nDCG depend on items below the first k, of which these labels say nothing: they are "
-    "not claimed."
+    "Average precision, recall and nDCG depend on items below the first k, about which these labels say nothing: "
+    "nothing is claimed about them."
 )
-TIED = "Items of one score are in the order of a hash of the place where they are stored: the means are of that order."
+TIED = "Tied items stand in a fixed, arbitrary order (by a hash of where they are stored); the means are of that order."
 
 
 def _pooled(summary: Any) -> str:
@@ -127,24 +127,24 @@ def _matched(pool: Any) -> str:
     if not pool["drawn"] or pool["item"] is None:
         return said
     said += f"Of {number_of(pool['positive'], 'item')} labelled positive the table names {pool['named']:,}, "
-    said += f"and of those labelled negative {pool['denied']:,}, which are left to their labels. "
+    said += f"and of those labelled negative {pool['denied']:,}, whose labels count. "
     if pool["positive"] and not pool["named"]:
         said += f"If list and table write '{pool['item']}' differently, items count twice, and these bounds are wrong. "
     return said
 
 
 def names_right(item: str | None) -> str:
-    """What a table of positives has to be besides true, with a column that names the item and without."""
+    """Conditions on item names in the table of positives, with a column that names the item and without."""
     return "each once, and none that is an item to label" if item is None else "by the names that the list has for them"
 
 
 _COMPLETE = (
     "Bounds on these three hold if it is right, and if it and the labels have every positive of the drawn rankings "
-    "(--assume complete)."
+    "(evaluate --assume complete)."
 )
 _INCOMPLETE = (
     "If it is right, upper bounds on these three hold whatever else is positive; lower ones are 0 unless the table is "
-    "stated to have every positive of the drawn rankings (--assume complete)."
+    "stated to have every positive of the drawn rankings (evaluate --assume complete)."
 )
 
 

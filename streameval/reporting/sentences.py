@@ -43,11 +43,11 @@ def estimate_sentence(basis: Basis) -> str:
     """What estimates are made of, where labels are missing; why there are none; else empty."""
     return {
         "labels": "",
-        "labels at hand": "Estimates are those of the labels at hand: tasks are shuffled, and those answered so far "
-        "look like a random part of all.",
+        "labels at hand": "Estimates are those of the labels at hand: tasks are shuffled, and the missing labels look "
+        "random.",
         "unknown": "There are no estimates: the labels say nothing of items without one.",
-        "none": "There are no estimates: labels are missing or undecided, and those at hand are no random part of the "
-        "tasks.",
+        "none": "There are no estimates: labels are missing or undecided, and those at hand cannot be taken for a "
+        "random part of the tasks.",
     }[basis]
 
 

@@ -152,7 +152,7 @@ def provenance(study: Shown) -> str:
     lines = commands(plan, evaluation.summary) if plan is not None else []
     again = "".join(f"{_text(line)}\n" for line in lines)
     shown = table(("", ""), [(key, value) for key, value in facts.items() if value is not None], "facts", "Provenance")
-    return (f"<p>Made again by:</p><pre tabindex='0'>{again}</pre>" if again else "") + shown
+    return (f"<p>Commands that make this again:</p><pre tabindex='0'>{again}</pre>" if again else "") + shown
 
 
 def items(selected: pa.Table, evaluation: Evaluation) -> str:

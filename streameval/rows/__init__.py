@@ -196,7 +196,7 @@ def open_rows(source: Any, options: RankingOptions) -> Rows:
         if opener is not None and opener.accepts(source):
             return opener.open(source, options)
     raise InputError(
-        f"a {type(source).__name__} is no ranking", "give paths, a glob, or an Arrow, Polars or pandas table"
+        f"a {type(source).__name__} is not a ranking", "give paths, a glob, or an Arrow, Polars or pandas table"
     )
 
 

@@ -134,7 +134,7 @@ def _refuse_what_files_do_not_show(tasks: list[Any], where: str | None, pinned: 
         )
     for task in tasks:
         if str(task.file.file_format).rsplit(".", 1)[-1] != "PARQUET":
-            raise InputError(f"{task.file.file_path}: is no Parquet file", "only Parquet data files are read")
+            raise InputError(f"{task.file.file_path}: is not a Parquet file", "only Parquet data files are read")
     if where is None:
         return
     if not tasks:

@@ -101,7 +101,7 @@ class _Opener:
     def open(self, source: Any, options: RankingOptions) -> Rows:
         table = as_table(source)
         if table is None:
-            raise InputError(f"a {type(source).__module__}.{type(source).__name__} is no ranking")
+            raise InputError(f"a {type(source).__module__}.{type(source).__name__} is not a ranking")
         if table.num_rows == 0:
             raise NoRowsError("the table has no rows", "a ranking needs at least one item")
         if options.where is not None:

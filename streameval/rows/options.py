@@ -2,14 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from streameval.errors import InputError
-from streameval.options import check_words, option
+from streameval.options import check_words, listed, option
 
 if TYPE_CHECKING:
     from streameval.types import Plan
+
+
+def refuse_described(given: Mapping[str, Any]) -> None:
+    """Refuse what describes a ranking among other options, as the command line takes it; the hint says where it goes.
+
+    >>> refuse_described({"budget": 500, "score": "conf"})
+    Traceback (most recent call last):
+    streameval.errors.InputError: score describes the ranking. Hint: options=RankingOptions(score='conf')
+    """
+    known = {one.name for one in fields(RankingOptions)}
+    if described := [name for name in given if name in known]:
+        said = ", ".join(f"{name}={given[name]!r}" for name in described)
+        verb = "describes" if len(described) == 1 else "describe"
+        raise InputError(f"{', '.join(described)} {verb} the ranking", f"options=RankingOptions({said})")
 
 
 @dataclass(frozen=True)
@@ -28,19 +43,20 @@ class RankingOptions:
         None, "Order of files where part_2 and part_10 make it unclear."
     )
     where: str | None = option(
-        None, "Condition on partition keys, in SQL: day >= '2026-11-01'. Other files are no part."
+        None, "Condition on partition keys, in SQL: day >= '2026-11-01'. Other files are left out."
     )
     memory: float = option(
         2.0, "GB that reading may take beyond what is selected, and up to 0.7 of the program itself."
     )
     threads: int | None = option(None, "Readers at work at once (default: one per core).")
     verify: Literal["on", "off"] = option(
-        "on", "Whether checksums and statistics are held against what is read; off reads damaged files."
+        "on", "Whether what is read is checked against checksums and statistics; off reads damaged files too."
     )
 
     def __post_init__(self) -> None:
         """Check every value."""
         check_words(self)
+        object.__setattr__(self, "key", listed(self.key))
         if not 0 < self.memory < 1e6:
             raise InputError(f"memory is {self.memory}", "give gigabytes, such as 2")
         if self.threads is not None and self.threads < 1:

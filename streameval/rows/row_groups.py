@@ -125,7 +125,7 @@ class RowGroup(Unit):
         except (pa.ArrowException, OSError, NotImplementedError) as error:
             text = " ".join(str(error).split())[:160]
             raise outside_trouble(error) or InputError(
-                f"{self.place} cannot be decoded ({text})", "it is damaged, or nothing that Arrow reads"
+                f"{self.place} cannot be decoded ({text})", "it is damaged, or of a kind that Arrow does not read"
             ) from error
 
 

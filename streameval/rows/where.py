@@ -33,7 +33,7 @@ def chosen(keys: pa.Table, condition: str, where: str) -> list[bool]:
         strangers = sorted(set(expression.meta.root_names()) - set(keys.column_names))
         if strangers:
             raise InputError(
-                f"{where}: '{strangers[0]}' in --where is no partition key",
+                f"{where}: '{strangers[0]}' in --where is not a partition key",
                 f"a condition chooses whole files; {did_you_mean(strangers[0], keys.column_names)}",
             )
         kept = _evaluated(keys, condition)

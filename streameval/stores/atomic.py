@@ -88,7 +88,7 @@ def write_out(files: Mapping[Path, Writer], existing: Existing = "kept", hint: s
 def _refuse_other(temporary: str, path: Path, hint: str | None) -> None:
     if not (path.is_file() and filecmp.cmp(temporary, path, shallow=False)):
         raise InputError(
-            f"{path}: is there already, and is not what would be written",
+            f"{path} exists already, and differs from what would be written",
             hint or "name another file, or replace it with --overwrite",
         )
 
@@ -156,7 +156,8 @@ def _move(folder: Path, path: Path) -> None:
         if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
             raise
         raise OutsideError(
-            f"{path}: another command has filled it meanwhile", "the same command again says whether with the same"
+            f"{path}: another command has just written to it",
+            "run the same command again: it says whether that is the same",
         ) from error
 
 
@@ -176,7 +177,7 @@ def refuse_address(path: Path) -> None:
     """Refuse the address of a store where a local path belongs: it would become a folder named 's3:'."""
     if match := _ADDRESS.match(os.fspath(path)):
         raise InputError(
-            f"{match[1]}://{os.fspath(path)[match.end() :].lstrip('/')}: is no local path",
+            f"{match[1]}://{os.fspath(path)[match.end() :].lstrip('/')}: is not a local path",
             "this is written here; --publish of evaluate and exact copies results to a store",
         )
 

@@ -120,7 +120,7 @@ class ObjectFile:
         def get() -> bytes:
             body: bytes = self._found.handle.read_at(size, at)
             if len(body) < size:
-                raise ConnectionError(f"{len(body)} bytes came of {size}")
+                raise ConnectionError(f"{len(body)} of {size} bytes arrived")
             return body
 
         return with_retries(self._found.path, get)

@@ -41,7 +41,7 @@ def read_bytes(path: Path, hint: str, root: Path | None = None) -> bytes:
         handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
         with open(handle, "rb") as file:
             if not stat.S_ISREG(os.fstat(handle).st_mode):
-                raise ValueError("it is no file")
+                raise ValueError("it is not a file")
             content = file.read()
         checksum.check(content)
     except FileNotFoundError:
@@ -61,7 +61,7 @@ def read_json(path: Path, hint: str, root: Path | None = None) -> dict[str, Any]
     try:
         found = json.loads(content)
         if not isinstance(found, dict):
-            raise ValueError("it is no object")
+            raise ValueError("it is not an object")
     except UNUSABLE as error:
         raise unusable(path, error, hint) from error
     found.pop(checksum.KEY, None)

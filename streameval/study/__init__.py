@@ -150,7 +150,7 @@ class Study:
         """Put a plan in place of the smaller one that it grew from, which is kept in plans/."""
         there = self.plan()
         if there.plan_id not in plan.study_ids or not np.all(np.isin(there.ranks, plan.ranks)):
-            raise StudyError(f"{self.folder}: holds plan {there.plan_id}, which is no part of {plan.plan_id}")
+            raise StudyError(f"{self.folder}: holds plan {there.plan_id}, which is not part of {plan.plan_id}")
         atomic.write_all(plan_files(self.folder / "plans", there, there.plan_id))
         atomic.write_all(plan_files(self.folder, plan, "plan"))
 

@@ -34,13 +34,13 @@ def apply_cut(found: Cut, other: Any) -> Cut:
     threshold = found.asked.get("score", found.score)
     if threshold is None:
         raise InputError(
-            f"{found.study}: no score is known at rank {found.rank:,}", "a threshold is that of a list planned by score"
+            f"{found.study}: no score is known at rank {found.rank:,}", "only lists that were planned by score have one"
         )
     options = replace(RankingOptions.of(found.plan), key=(), where=None, file_order=None)
     rows = open_rows(other, options)
     place = ", ".join(rows.source or ["the list in memory"])
     if rows.fingerprint == found.plan.ranking["fingerprint"]:
-        raise InputError(f"{place}: is the list that the study is about", "leave out --apply")
+        raise InputError(f"{place} is the list that the study is about", "leave out --apply")
     order = by_score(rows, options)
     count = count_at_score(order, threshold)
     if not count:

@@ -1,4 +1,4 @@
-"""What the stored votes come to: shared by the verbs that read them."""
+"""From stored votes to labels and curves, for all verbs that read them."""
 
 from __future__ import annotations
 

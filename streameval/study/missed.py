@@ -63,9 +63,13 @@ def rest_of(folder: Path, plan: Plan) -> Rest:
     evaluation = study.evaluation()
     claim, own = evaluation.curve.claim, study.plan() if study.exists else None
     if not evaluation.curve.proves or claim.coverage == "conditional":
-        raise StudyError(f"{folder}: its bounds hold with no probability", "label the rest by loguniform or uniform")
+        raise StudyError(
+            f"{folder}: its bounds hold with no stated probability", "label the rest by loguniform or uniform"
+        )
     if own is not None and own.ranking.get("fingerprint") == plan.ranking.get("fingerprint"):
-        raise StudyError(f"{folder}: is of the ranking itself", "misses are among the items that it never returned")
+        raise StudyError(
+            f"{folder} is a study of the ranking itself", "misses are among the items that it never returned"
+        )
     summary = evaluation.summary
     judging = Judging(label_error=float(summary.get("label_error", 0.0)), assume=summary.get("assume"))
     return Rest(folder, own, evaluation, judging)
@@ -83,12 +87,12 @@ def refuse_overlap(study: Study, plan: Plan, rest: Rest) -> None:
     if shared := len(mine & theirs):
         raise StudyError(
             f"{rest.folder}: {shared:,} of its labelled items are items of {study.folder} too, by {', '.join(key)}",
-            "misses are among the items that the ranking never returned: leave its own out of the rest",
+            "misses are among the items that the ranking never returned: leave its items out of that list",
         )
 
 
 def sharing(plan: Plan, rest: Rest | None) -> Plan:
-    """The plan as it is read beside a rest: with half of δ, unless the misses are counted."""
+    """Plan read at δ/2, as the study of the unretrieved items takes the other half; at δ where misses are counted."""
     level = method_of(plan).level
     if rest is None or rest.exact or level is None:
         return plan

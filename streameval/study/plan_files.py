@@ -25,8 +25,8 @@ from streameval.types import Plan
 
 _RESTORE = "restore it, or repeat the plan with its --seed"
 _DIFFERENCES = 4  # that a message names
-# keys of a plan's notes that a message names, and as what
-_NOTES = {"by": "by", "per": "per", "cutoffs": "cutoffs", "score": "score", "ascending": "ascending", "column": "judge"}
+_NOTES = ("by", "per", "cutoffs")  # of a plan, that a message names
+_OF_THE_ORDER = ("order", "score", "ascending", "tie_rule")  # one phrase says them
 _RANKS = {"rank": pa.int64()}
 _PLAN_KEYS = ("method", "parameters", "n_items", "seed", "ranking", "notes", "location")
 
@@ -41,7 +41,7 @@ def read_plan(folder: Path) -> Plan:
         _refuse_invented(plan)
     except FileNotFoundError as error:
         raise StudyError(
-            f"{error.filename or folder / 'plan.parquet'}: no such file, so {folder} is no study",
+            f"{error.filename or folder / 'plan.parquet'}: no such file, so {folder} is not a study",
             "make one with `streameval plan`",
         ) from error
     except StudyError:
@@ -90,12 +90,12 @@ def _refuse_invented(plan: Plan) -> None:
     """Refuse what no method plans: a `ValueError` or `TypeError` says what."""
     for name in ("parameters", "ranking", "notes", "location"):
         if not isinstance(getattr(plan, name), dict):
-            raise TypeError(f"{name} is no object")
+            raise TypeError(f"{name} is not an object")
     if not (isinstance(plan.method, str) and isinstance(plan.seed, int) and isinstance(plan.n_items, int)):
         raise TypeError("method, seed or n_items is of another type")
     memory, threads = plan.location.get("memory", 2.0), plan.location.get("threads")
     if not (isinstance(memory, int | float) and isinstance(threads, int | None)):
-        raise TypeError("memory or threads is no number")
+        raise TypeError("memory or threads is not a number")
     ranks = plan.ranks
     if ranks.size == 0 or ranks[0] < 1 or ranks[-1] > plan.n_items or np.any(np.diff(ranks) <= 0):
         raise ValueError(f"its ranks are not among 1..{plan.n_items}")
@@ -129,12 +129,36 @@ def _ids(folder: Path) -> Iterator[object]:
 
 
 def difference(there: Plan, new: Plan) -> str:
-    """Name what two plans differ in: the first few things, and how many more."""
-    old, now = _flat(there.header()), _flat(new.header())
+    """Say what two plans differ in, as it was then and is now: the first few things, and how many more."""
+    old, now = _described(there), _described(new)
     keys = [key for key in {**now, **old} if old.get(key) != now.get(key)]
-    said = [f"{key} is {_said(old.get(key))} there, and {_said(now.get(key))} now" for key in keys[:_DIFFERENCES]]
+    said = [f"{_named(key, old.get(key))} then, {_said(now.get(key))} now" for key in keys[:_DIFFERENCES]]
     more = [f"and {len(keys) - _DIFFERENCES:,} more"] if len(keys) > _DIFFERENCES else []
     return "; ".join([*said, *more]) or "its ranks differ"
+
+
+def _described(plan: Plan) -> dict[str, Any]:
+    """What was asked for, and of which list, by the names that options have."""
+    asked = {key.replace("_", "-"): value for key, value in plan.parameters.items()}
+    asked |= {key: plan.notes[key] for key in _NOTES if key in plan.notes}
+    asked |= _judge_of(plan.notes) | {key: value for key, value in plan.ranking.items() if key not in _OF_THE_ORDER}
+    column = plan.ranking.get("score") or plan.notes.get("score")
+    ascending = plan.ranking.get("ascending") or plan.notes.get("ascending")
+    order = "stored order" if column is None else f"order by `{column}`{' ascending' * bool(ascending)}"
+    whole = {"order": order, "method": plan.method, **asked, "items": f"{plan.n_items:,}", "seed": str(plan.seed)}
+    return {key: value for key, value in whole.items() if value not in (None, [], (), "refuse")}  # defaults
+
+
+def _judge_of(notes: Mapping[str, Any]) -> dict[str, Any]:
+    """The column and classes of the judge, where there is one."""
+    judge = next((note for note in notes.values() if isinstance(note, Mapping) and "column" in note), {})
+    return {"judge": judge.get("column"), "judge-classes": judge.get("thresholds")}
+
+
+def _named(name: str, value: Any) -> str:
+    if name == "order":
+        return str(value)
+    return f"no {name}" if value is None else f"{name} {_said(value)}"
 
 
 def _said(value: Any) -> str:
@@ -142,17 +166,5 @@ def _said(value: Any) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, list | tuple):
-        return ", ".join(map(_said, value)) or "none"
+        return " and ".join(map(_said, value))
     return "none" if value is None else short(str(value))
-
-
-def _flat(header: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
-    flat: dict[str, Any] = {}
-    for key, value in header.items():
-        if isinstance(value, Mapping):
-            flat |= _flat(value, f"{prefix}{key}.")
-        elif not prefix.startswith("notes"):
-            flat[prefix + key] = value
-        elif key in _NOTES:
-            flat[_NOTES[key]] = value
-    return flat

@@ -201,7 +201,7 @@ def save(
     taken = [name for name in FILES if (folder / name).exists()]
     if taken and not is_many(folder):
         raise StudyError(
-            f"{folder / taken[0]}: is no result of many rankings", "give these results a folder of their own"
+            f"{folder / taken[0]}: is not a result of many rankings", "give these results a folder of their own"
         )
     known: list[RankingsEvaluation] = []
     place: list[Path] = []

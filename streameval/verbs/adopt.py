@@ -22,7 +22,7 @@ from streameval.options import option, split
 from streameval.rankings import open_ranking
 from streameval.rankings.draw_by_key import keys_in_order
 from streameval.rankings.ranking import Ranking
-from streameval.rows.options import RankingOptions
+from streameval.rows.options import RankingOptions, refuse_described
 from streameval.stores.transfer import copied
 from streameval.types import Plan
 from streameval.typing import FloatArray, Int64Array
@@ -75,7 +75,8 @@ def adopt(
         drawn: How they were drawn (`streameval.methods.adopted.designs`). It is believed: the study's claim says so.
         confidence: Of the claim.
         looks: How often bounds may be seen and labels of our own added after (`enlarge`).
-        **given: Fields of `Draw`, and of `LabelColumns`: `on`, `label`, `annotator`, `time`, `source`.
+        **given: Fields of `Draw`, and of `LabelColumns`: `on`, `label`, `annotator`, `time`, `source`, `positive`,
+            `negative`.
 
     Returns:
         Plan: Its ranks are the sample's.
@@ -86,6 +87,7 @@ def adopt(
             said.
         StudyError: The folder holds a different plan, of which something was made.
     """
+    refuse_described(given)
     how, columns = split((Draw, LabelColumns), given, "adopt")
     method = Adopted(confidence, drawn, looks)
     _refuse_unsaid(method, how)

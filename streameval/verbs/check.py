@@ -122,7 +122,7 @@ class Checks(Tabular):
 
 
 def check(
-    study: str | os.PathLike[str], checks: Sequence[str] = (), *, about: Literal["truth"] | None = None
+    study: str | os.PathLike[str], checks: str | Sequence[str] = (), *, about: Literal["truth"] | None = None
 ) -> Checks:
     """Hold an evaluated study against conditions; all outcomes hold together, as its bounds do.
 
@@ -144,7 +144,7 @@ def check(
     folder = Study(Path(study))
     evaluation = folder.evaluation()
     why = _why_not(evaluation.curve, about)
-    found = tuple(_checked(one, evaluation, why) for one in checks)
+    found = tuple(_checked(one, evaluation, why) for one in ([checks] if isinstance(checks, str) else checks))
     return Checks(found, evaluation.curve.claim, why, _next(folder, evaluation, found, why))
 
 
@@ -199,12 +199,12 @@ def _wanted(text: str, metric: str, number: str) -> float:
     try:
         wanted = float(number[:-1]) / 100 if number.endswith("%") else float(number)
     except ValueError:
-        raise InputError(f"check '{text}': '{number}' is no number", _FORM) from None
+        raise InputError(f"check '{text}': '{number}' is not a number", _FORM) from None
     least = -1.0 if metric == "mcc" else 0.0
     if metric not in _COUNTS and not least <= wanted <= 1:
         raise InputError(f"check '{text}': {metric} lies in {least:g}..1, and {number} does not", "60% and .6 are one")
     if not math.isfinite(wanted):
-        raise InputError(f"check '{text}': '{number}' is no number", _FORM)
+        raise InputError(f"check '{text}': '{number}' is not a number", _FORM)
     return wanted
 
 
@@ -240,7 +240,7 @@ def _rank(text: str, cutoff: str, curve: Curve) -> tuple[int, int]:
         rank = Decimal(0)
     if rank != rank.to_integral_value() or not 1 <= rank <= curve.n_items:
         raise InputError(
-            f"check '{text}': '{cutoff}' is no rank in 1..{curve.n_items:,}", "a score is @s.7, a precision @p.9"
+            f"check '{text}': '{cutoff}' is not a rank in 1..{curve.n_items:,}", "a score is @s.7, a precision @p.9"
         )
     return int(rank), int(rank)
 

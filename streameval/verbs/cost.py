@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from numbers import Integral
 from typing import Any
 
 import pyarrow as pa
@@ -11,13 +12,16 @@ import pyarrow as pa
 from streameval.errors import InputError
 from streameval.methods import Method, available, create, own_parameters, parameter_names, refuse_alpha_with_budget
 from streameval.notebook import Tabular
+from streameval.rankings import open_ranking
+from streameval.rows.options import RankingOptions, refuse_described
 
 
 @dataclass(frozen=True)
 class Costs(Tabular):
-    """What each method costs, one dict per method, and the `table` of what all methods have."""
+    """What each method costs on a list of `n_items`: one dict per method, and the `table` of what all methods have."""
 
     methods: tuple[dict[str, Any], ...]
+    n_items: int
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
         return iter(self.methods)
@@ -30,11 +34,14 @@ class Costs(Tabular):
         return pa.table({name: pa.array([row.get(name) for row in self.methods], kind) for name, kind in kinds.items()})
 
 
-def cost(items: int, *, price_per_label: float | None = None, **parameters: Any) -> Costs:
+def cost(
+    items: Any, *, options: RankingOptions | None = None, price_per_label: float | None = None, **parameters: Any
+) -> Costs:
     """Count the labels that each method asks for on a list of `items`, and the half-width they are planned for.
 
     Args:
-        items: N.
+        items: N; or a ranking, as for `plan`, whose items are counted.
+        options: What describes that ranking.
         price_per_label: Adds `price` = labels × price.
         **parameters: Parameters of any method; each takes those it knows. With `budget`, each says what half-width it
             reaches.
@@ -50,6 +57,7 @@ def cost(items: int, *, price_per_label: float | None = None, **parameters: Any)
     """
     if price_per_label is not None and not 0 <= price_per_label < float("inf"):
         raise InputError(f"price per label is {price_per_label}, not a price")
+    refuse_described(parameters)
     given = {key: value for key, value in parameters.items() if value is not None}
     refuse_alpha_with_budget(given)
     known = available()
@@ -57,10 +65,11 @@ def cost(items: int, *, price_per_label: float | None = None, **parameters: Any)
         if not any(key in parameter_names(method) for method in known.values()):
             raise InputError(f"no method has a parameter '{key}'")
     chosen = {name: create(name, _own(given, method)) for name, method in known.items()}
+    n_items = int(items) if isinstance(items, Integral | float) else open_ranking(items, options).n_items
     found, refusals = [], []
     for name, method in chosen.items():
         try:
-            row = method.cost(items)
+            row = method.cost(n_items)
         except InputError as error:
             refusals.append(error)
             row = {"method": name, "labels": None, "accuracy": None, "forecast": False, "refused": str(error)}
@@ -69,7 +78,7 @@ def cost(items: int, *, price_per_label: float | None = None, **parameters: Any)
         found.append(row)
     if len(refusals) == len(found):
         raise refusals[0]
-    return Costs(tuple(found))
+    return Costs(tuple(found), n_items)
 
 
 def worth(

@@ -141,7 +141,7 @@ def _chosen(curve: Curve, asked: Mapping[str, Any]) -> int:
     if name == "f_beta":
         return _best(curve, value)
     if not isinstance(value, Integral) or isinstance(value, bool):
-        raise InputError(f"rank is {value!r}, no whole number")
+        raise InputError(f"rank is {value!r}, not a whole number")
     if not 1 <= int(value) <= curve.n_items:
         raise InputError(f"rank {int(value):,} is outside 1..{curve.n_items:,}")
     return int(value)

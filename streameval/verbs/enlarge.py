@@ -33,12 +33,12 @@ def enlarge(study: str | os.PathLike[str], *, labels_more: int | None = None, ha
         StudyError: No study, or one that was planned or adopted for a single look.
     """
     if (labels_more is None) == (half_width is None):
-        raise InputError("enlarging takes either labels-more or half-width", "give one of them")
+        raise InputError("a study is enlarged by labels-more or to a half-width", "give one of them")
     folder = Study(Path(study))
     with folder.changing():
         plan = folder.plan()
         if plan.marks is not None:
-            raise StudyError(f"{study}: a plan by slices is made for one look", "plan anew with more labels")
+            raise StudyError(f"{study}: a plan by slices cannot be enlarged", "plan anew with more labels")
         reached = _reached(folder, plan)
         request = {"labels_more": labels_more} if half_width is None else {"half_width": half_width}
         if _is_met(plan, request, reached):
@@ -48,8 +48,8 @@ def enlarge(study: str | os.PathLike[str], *, labels_more: int | None = None, ha
         later = looks[plan.look :]
         if not isinstance(method, Sequential) or not later:
             raise StudyError(
-                f"{study}: its plan cannot grow: it has no further look",
-                "--looks 3, of plan --method loguniform or of adopt, makes one that can grow twice",
+                f"{study}: its plan has no looks left, so it cannot grow",
+                "plan --method loguniform --looks 3 makes one that can grow twice, as adopt --looks 3 does",
             )
         if labels_more is not None:
             grown = _affordable(method, plan, later, labels_more)
@@ -77,7 +77,7 @@ def _affordable(method: Sequential, plan: Plan, looks: list[Look], more: int) ->
         if grown.table.num_rows - planned <= more:
             return grown
     least = method.enlarged(plan, looks[0].look).table.num_rows - planned
-    raise InputError(f"{more:,} more labels are below the next look", f"it takes {least:,} more")
+    raise InputError(f"{more:,} more labels do not reach the next look", f"it takes {least:,} more")
 
 
 def _narrow_enough(looks: list[Look], half_width: float, calibration: float) -> Look:
@@ -87,7 +87,7 @@ def _narrow_enough(looks: list[Look], half_width: float, calibration: float) -> 
     if not within:
         best = looks[-1]
         raise InputError(
-            f"a half-width of {half_width:.2%} is out of reach of the looks that are left",
+            f"a half-width of {half_width:.2%} cannot be reached with the looks that are left",
             f"the last one takes {best.labels:,} labels in all for about {best.half_width * calibration:.2%}",
         )
     return within[0]

@@ -60,7 +60,8 @@ def evaluate(
         misses: Positives that the ranking never returned: they count in recall, F, average precision and AUC.
         misses_from: An evaluated study of the items that were never returned: misses are then bounded by its labels,
             and both studies share δ.
-        options: `on`, `label`, `annotator`, `time`, `source`: columns (`streameval.labelling.options.LabelColumns`).
+        options: `on`, `label`, `annotator`, `time`, `source`: columns, and `positive`, `negative`: words of a label
+            (`streameval.labelling.options.LabelColumns`).
             `vote`, `prefer`, `label_error`, `assume`, `strict`: see `Judging` there.
 
     Returns:
@@ -68,8 +69,8 @@ def evaluate(
 
     Raises:
         InputError: A source or one of its columns cannot be read, or an option is out of range, or `strict` finds
-            something; or a vote is a grade and the rule has no threshold, or `prefer` names no source; no label was
-            stored.
+            something; or labels are grades (more than a typing error) and the rule has no threshold, or `prefer`
+            names no source; no label was stored.
         StudyError: Labels of another study.
     """
     misses = check_misses(misses)
@@ -82,7 +83,7 @@ def evaluate(
     with folder.changing():
         plan = folder.plan()
         if "per" in plan.notes:
-            raise StudyError(f"{folder.folder}: is a study of many rankings", "evaluate it with evaluate_rankings")
+            raise StudyError(f"{folder.folder} is a study of many rankings", "evaluate it with evaluate_rankings")
         rest = None if misses_from is None else rest_of(Path(misses_from), plan)
         if rest is not None:
             refuse_overlap(folder, plan, rest)
@@ -142,7 +143,7 @@ def _evaluated(
 ) -> Evaluation:
     """Store the labels, compute, and write every result."""
     if awaits_judge(plan):
-        raise InputError(f"{folder.folder}: its judge has not answered, and nobody may label before it has",
+        raise InputError(f"{folder.folder}: its judge has to answer before anybody labels",
                          "give its answers with --judge-labels FILE")  # fmt: skip
     columns, judging = how
     rest, known = (None, missed) if isinstance(missed, int) else (missed, 0)
@@ -197,7 +198,7 @@ def _refuse_trouble(folder: Study, plan: Plan, judging: Judging, whole: Sequence
         first = place_of(tallied.issues.slice(0, 1).to_pylist()[0])
         raise InputError(
             f"strict: {', '.join(trouble)} (first: {first}); nothing was stored",
-            f"all of it is in {folder.folder / 'refused_issues.parquet'}",
+            f"all are listed in {folder.folder / 'refused_issues.parquet'}",
         )
 
 

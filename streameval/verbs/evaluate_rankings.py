@@ -61,7 +61,7 @@ def evaluate_rankings(
     with folder.changing():
         plan = folder.plan()
         if "per" not in plan.notes:
-            raise StudyError(f"{folder.folder}: is a study of one ranking", "evaluate it with streameval.evaluate")
+            raise StudyError(f"{folder.folder} is a study of one ranking", "evaluate it with streameval.evaluate")
         taken = take_in(folder, plan, sources_of(labels), columns, judging)
         known = taken.tallied.labels
         pool = None
@@ -123,7 +123,7 @@ def _refuse_unused(judging: Judging, positives: Any, item: str | None) -> None:
     """Refuse options that have no meaning for many rankings, or not these ones."""
     if judging.label_error or judging.assume not in (None, "complete"):
         name = "label-error" if judging.label_error else f"assume {judging.assume}"
-        raise InputError(f"{name} is about curves, and this study is of many rankings", "leave it out")
+        raise InputError(f"{name} is for a curve, and this study has many rankings", "leave it out")
     if positives is None and (item is not None or judging.assume is not None):
         name = "item" if item is not None else "assume complete"
-        raise InputError(f"{name} is about a table of positives, and there is none", "give it with positives")
+        raise InputError(f"{name} is for a table of positives, and none was given", "give it with positives")

@@ -27,7 +27,7 @@ from streameval.queries.evaluate import Opened, evaluate_rankings
 from streameval.queries.options import PerRanking
 from streameval.rankings import open_ranking
 from streameval.rankings.ranking import Ranking
-from streameval.rows.options import RankingOptions
+from streameval.rows.options import RankingOptions, refuse_described
 from streameval.rows.units import readers
 from streameval.stores.scratch import ScratchFile
 from streameval.stores.temporary import temporary_folder
@@ -154,6 +154,7 @@ def exact(
     Raises:
         InputError: A label that is missing or not 0/1, a score that is missing, negative misses; names the place.
     """
+    refuse_described(many)
     if per is not None or many:
         (asked,) = split((PerRanking,), {"per": per or (), **many}, "exact")
         plain = (labels, on, misses, tolerance, windows) == (None, None, 0, 0.0, NO_WINDOWS)
@@ -226,10 +227,10 @@ def exact_per(
 def _refuse_apart(labels: Any, sliding: Sliding | None) -> None:
     """Refuse what only one machine has together."""
     if labels is not None:
-        raise InputError("labels beside the list are joined to it on one machine",
+        raise InputError("labels in a table of their own are joined on one machine",
                          "leave --engine out, or write them into the list as a column")  # fmt: skip
     if sliding is not None:
-        raise InputError("windows slide over all ranks on one machine", "leave --engine out for --window")
+        raise InputError("windows are computed on one machine", "leave --engine out for --window")
 
 
 def _evaluated(truth: Truth, limits: Limits, misses: int, sliding: Sliding | None, progress: Progress) -> Evaluation:
@@ -283,7 +284,7 @@ def _readers(rows: LabelledRows, options: RankingOptions) -> tuple[int, float]:
     if room > (1 - _BASE_MEMORY) * memory:
         least = np.ceil(each * largest / (1 - _BASE_MEMORY) / 1e6) / 1e3
         raise InputError(
-            f"{options.memory:g} GB of memory cannot hold a row group of {largest:,} rows and what is counted",
+            f"{options.memory:g} GB of memory cannot hold a row group of {largest:,} rows and the counters",
             f"the least that works is --memory {least:g}",
         )
     return min(options.threads or os.cpu_count() or 1, max(1, readers(rows.units, each, room))), room

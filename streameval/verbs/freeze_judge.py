@@ -28,7 +28,7 @@ def freeze_judge(study: str | os.PathLike[str], labels: Sequence[Any] | Any, **o
 
     Args:
         labels: What came back, as for `evaluate`; the column `label` has 0/1, a boolean or a probability.
-        options: `on`, `label`: columns (`streameval.labelling.options.LabelColumns`).
+        options: `on`, `label`, `positive`, `negative`: columns and words (`streameval.labelling.options.LabelColumns`).
 
     Returns:
         Plan: The study's plan, with what the judge said.

@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from streameval.errors import InputError, StudyError, did_you_mean
+from streameval.options import listed
 from streameval.stores import atomic
 from streameval.study import Study
 from streameval.study.result_files import NO_LABELS
@@ -41,7 +42,7 @@ def growth(
     before: str | os.PathLike[str],
     after: str | os.PathLike[str],
     *,
-    on: Sequence[str] | None = None,
+    on: str | Sequence[str] | None = None,
     out: str | os.PathLike[str] | None = None,
     existing: atomic.Existing = "kept",
 ) -> Growth:
@@ -62,9 +63,9 @@ def growth(
     """
     studies = [Study(Path(before)), Study(Path(after))]
     plans = [study.plan() for study in studies]
-    key = list(on or plans[1].ranking.get("key", ()))
+    key = list(listed(on or plans[1].ranking.get("key", ())))
     if not key:
-        raise InputError("nothing tells the items of the two studies apart", "name a column of theirs: --on COL")
+        raise InputError("no column is known that tells items apart", "name one that both studies have: --on COL")
     old, new = (_items(study, plan, key) for study, plan in zip(studies, plans, strict=True))
     if old.select(key).schema.types != new.select(key).schema.types:
         raise InputError(f"column '{key[0]}' is of different types in the two studies")
@@ -124,7 +125,7 @@ def _summary(studies: list[Study], plans: list[Plan], items: pa.Table) -> dict[s
         },
         "cutoffs": _cutoffs(studies, plans),
         "valid": f"What {studies[0].folder} claims is about the list it was made for ({fingerprint}), and says nothing "
-        "of what came since.",
+        "about what was added since.",
     }
 
 

@@ -17,7 +17,7 @@ from streameval.progress import Progress, silent
 from streameval.rankings import open_ranking
 from streameval.rankings.ranking import Ranking
 from streameval.rankings.stored_order import located
-from streameval.rows.options import RankingOptions
+from streameval.rows.options import RankingOptions, refuse_described
 from streameval.slices.judge import judged
 from streameval.slices.plan import draw_by_slices
 from streameval.study import Study
@@ -67,10 +67,11 @@ def plan(
     """
     if "per" in parameters:
         raise InputError("plan is of one ranking", "plan_rankings draws from a list that holds many (per)")
+    refuse_described(parameters)
     folder = planned_study(study)
     before, known = planned_ids(folder), known_seed(folder, seed)
     if parameters.get("judge_sample") is not None and judge is not None:
-        raise InputError("a judge is a column, or is asked about a sample", "leave out judge, or judge-sample")
+        raise InputError("a judge is either a column or asked about a sample", "leave out judge, or judge-sample")
     judges = _judge(judge if parameters.get("judge_sample") is None else "judge", judge_classes)
     how = Drawing(method, fresh_seed() if known is None else known, by, judges)
     drawn, _ = draw(ranking, how, options, parameters, progress)
@@ -81,15 +82,15 @@ def plan(
 def _judge(column: str | None, classes: str | Sequence[float] | None) -> Judge | None:
     """The judge that answers in a column; None where there is none."""
     if column is None and classes is not None:
-        raise InputError("classes of a judge, and no judge", "name its column")
+        raise InputError("judge-classes were given without a judge", "name its column")
     return None if column is None else Judge.of(column, classes)
 
 
 def refuse_accuracy_alone(parameters: Mapping[str, Any]) -> None:
-    """Refuse the accuracy of a judge that there is not: it would plan the labels of one, and bounds without one."""
+    """Refuse `judge_accuracy` without a judge: it would plan a judge's labels, and bounds without one."""
     if parameters.get("judge_accuracy") is not None and parameters.get("judge_sample") is None:
-        raise InputError("judge-accuracy is of a judge, and there is none",
-                         "give one with judge or judge-sample, or leave out judge-accuracy")  # fmt: skip
+        raise InputError("judge-accuracy was given without a judge",
+                         "name one with judge or judge-sample, or leave out judge-accuracy")  # fmt: skip
 
 
 def planned_study(study: str | os.PathLike[str]) -> Study:
@@ -105,7 +106,7 @@ def save_unless_planned(study: Study, before: tuple[str, ...], plan: Plan) -> No
         now = planned_ids(study)
         if now != before and plan.plan_id not in now:
             raise OutsideError(
-                f"{study.folder}: another command has planned it meanwhile", "run the same command again"
+                f"{study.folder}: another command has just planned it differently", "run the same command again"
             )
         study.save_plan(plan)
 

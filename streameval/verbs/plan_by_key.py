@@ -17,12 +17,13 @@ from streameval.labelling.reading import read_votes
 from streameval.labelling.votes import Votes
 from streameval.methods import DrawsIndependently, create, refuse_alpha_with_budget
 from streameval.methods.stages import refuse_stages
+from streameval.options import listed
 from streameval.progress import Progress, silent
 from streameval.rankings import open_ranking
 from streameval.rankings.draw_by_key import draw_by_key
 from streameval.rankings.ranking import Ranking
 from streameval.rankings.stored_order import located
-from streameval.rows.options import RankingOptions
+from streameval.rows.options import RankingOptions, refuse_described
 from streameval.stores.transfer import copied
 from streameval.types import Plan
 from streameval.verbs.plan import fresh_seed, known_seed, planned_study, refuse_accuracy_alone
@@ -47,15 +48,16 @@ class ByKey:
 
     def __post_init__(self) -> None:
         """Check what can be checked without the files."""
+        object.__setattr__(self, "key", listed(self.key))
         if not self.key:
             raise InputError("no column to draw by", "name one that tells items apart")
         if self.labels is not None and self.unseen_by_model not in ("yes", "no"):
             raise InputError(
-                "labels are reused, but not said whether the model has seen them",
+                "labels are reused, but it is not said whether the model has seen them",
                 "--labels-unseen-by-model yes if it was trained and tuned on none of them, no otherwise",
             )
         if self.labels is None and self.unseen_by_model is not None:
-            raise InputError("there are no labels that the model could have seen", "give them with --reuse FILE")
+            raise InputError("no labels are reused, so the model has seen none", "give them with --reuse FILE")
 
 
 @dataclass(frozen=True)
@@ -94,6 +96,7 @@ def plan_by_key(
             read or contradict one another.
         StudyError: The folder holds a different plan.
     """
+    refuse_described(parameters)
     refuse_alpha_with_budget(parameters)
     refuse_accuracy_alone(parameters)
     chosen = create(method, parameters)
@@ -108,8 +111,8 @@ def plan_by_key(
     shared = known_seed(folder, seed)
     if shared is None:
         raise InputError(
-            "versions of a ranking share draws by key only with one seed, and none was given",
-            f"--seed {fresh_seed()} (or any other) for the first version; for later ones what stands in its plan.json",
+            "versions of a ranking share a draw by key only if they share a seed, and none was given",
+            f"--seed {fresh_seed()} (or any other) for the first version; later ones take the seed in its plan.json",
         )
     opened = open_ranking(ranking, options)
     memory = options.memory if options is not None else 2.0

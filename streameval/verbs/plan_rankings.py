@@ -9,9 +9,10 @@ from typing import Any
 
 from streameval.errors import InputError, did_you_mean
 from streameval.methods.top_items import TopItems
+from streameval.options import listed
 from streameval.progress import Progress, silent
 from streameval.queries.draw import draw_rankings, plan_table
-from streameval.queries.options import cutoffs_of, listed
+from streameval.queries.options import cutoffs_of
 from streameval.queries.predicted import predicted, with_predictions
 from streameval.rankings import open_ranking
 from streameval.rows.options import RankingOptions

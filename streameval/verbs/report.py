@@ -43,7 +43,7 @@ def report(
         StudyError: There are no results, they are a mixed set, or the plan has grown since.
     """
     if not studies or (len(studies) > 1 and out is None):
-        raise InputError(f"a report of {len(studies)} studies has no place of its own", "name its file with --out FILE")
+        raise InputError(f"a report of {len(studies)} studies needs a file name", "give it with --out FILE")
     if out is not None:
         return _drawn(studies, items, Path(out), existing)
     folder = Path(studies[0])
@@ -55,7 +55,7 @@ def report(
 def _drawn(studies: Sequence[str | os.PathLike[str]], items: Items, path: Path, existing: atomic.Existing) -> Path:
     if any(is_many(Path(study)) or is_sample(Path(study)) for study in studies):
         if len(studies) > 1 or items == "shown":
-            raise InputError("the report of many rankings shows one result and no items", "draw each by itself")
+            raise InputError("a report of many rankings shows one result, and no items", "draw each by itself")
         folder = Path(studies[0])
         name = folder.resolve().name
         many = is_many(folder)

@@ -18,7 +18,7 @@ from streameval.labelling.options import TaskOptions
 from streameval.methods import grid_of
 from streameval.methods.judge import awaits_judge, judge_of
 from streameval.notebook import Tabular, facts, head
-from streameval.options import split
+from streameval.options import listed, split
 from streameval.order.checkpoints import Scans, forget
 from streameval.parquet.account import Forecast
 from streameval.progress import Progress, silent
@@ -82,7 +82,7 @@ def select(
     study: str | os.PathLike[str],
     *,
     ranking: Any = None,
-    columns: Sequence[str] | None = None,
+    columns: str | Sequence[str] | None = None,
     export: str | os.PathLike[str] | None = None,
     export_judge: str | os.PathLike[str] | None = None,
     engine: Engine | str = "local",
@@ -116,12 +116,16 @@ def select(
     if export_judge is not None:
         return _for_judge(folder, plan, (ranking, columns, engine, progress), Path(export_judge), tasks)
     if awaits_judge(plan):
-        raise InputError(f"{folder.folder}: its judge has not answered, and nobody may label before it has",
-                         f"select {folder.folder} --export-judge FILE, then evaluate --judge-labels FILE")  # fmt: skip
+        raise InputError(
+            f"{folder.folder}: its judge has to answer before anybody labels",
+            f"streameval select {folder.folder} --export-judge FILE, then evaluate --judge-labels FILE",
+        )
     form = format_of(os.fspath(export)) if export is not None else None
     (asked,) = split([TaskOptions], tasks, "select")
     if export is None and (given := [name for name, value in tasks.items() if value]):
-        raise InputError(f"{given[0]} says what an export holds, and there is none", "name a file with --export")
+        raise InputError(
+            f"{given[0]} says what an export holds, and no export is asked for", "name a file with --export"
+        )
     opened, scans = planned_ranking(folder, plan, ranking, engine)
     names = wanted_columns(plan, opened, columns)
     before = fetched_before(folder, plan, names)
@@ -143,7 +147,7 @@ def select(
     made = make_tasks(folder, plan, table, _shown(plan, opened, table, columns), asked)
     exported = form.files(made.table, Path(export), question_of(asked))
     atomic.write_all(folder.extra_task_files(made.extra))
-    atomic.write_out(exported, hint="people may have filled it in, so it is never replaced: export to another name")
+    atomic.write_out(exported, hint="people may have filled it in, so it is not replaced: export to another name")
     return Selection(table, fetched, before is not None, made.left_out, made.table.num_rows, tuple(exported), source,
                      made.batches, plan.key_columns)  # fmt: skip
 
@@ -151,7 +155,7 @@ def select(
 def _for_judge(
     folder: Study,
     plan: Plan,
-    how: tuple[Any, Sequence[str] | None, Engine | str, Progress],
+    how: tuple[Any, str | Sequence[str] | None, Engine | str, Progress],
     export: Path,
     tasks: Mapping[str, Any],
 ) -> Selection:
@@ -169,7 +173,7 @@ def _for_judge(
     names, left_out = _shown(plan, opened, fetched.table, columns)
     table = judge_sample.tasks(folder, plan, fetched.table, names)
     exported = form.files(table, export, question_of(asked))
-    atomic.write_out(exported, hint="answers may be in it, so it is never replaced: export to another name")
+    atomic.write_out(exported, hint="answers may be in it, so it is not replaced: export to another name")
     source = {"source": plan.location["source"], "fingerprint": plan.ranking["fingerprint"]}
     return Selection(fetched.table, fetched, False, left_out, table.num_rows, tuple(exported), source,
                      key_columns=plan.key_columns)  # fmt: skip
@@ -191,7 +195,7 @@ def _refuse_other_judge(plan: Plan, items: pa.Table) -> None:
 
 
 def forecast(
-    study: str | os.PathLike[str], *, ranking: Any = None, columns: Sequence[str] | None = None
+    study: str | os.PathLike[str], *, ranking: Any = None, columns: str | Sequence[str] | None = None
 ) -> tuple[Plan, Forecast]:
     """Forecast what `select` would read, from footers and page indexes; nothing is written; errors as in `select`."""
     folder = Study(Path(study))
@@ -217,13 +221,13 @@ def fetched_before(folder: Study, plan: Plan, names: Sequence[str]) -> Fetched |
     return Fetched(table, **counts)
 
 
-def wanted_columns(plan: Plan, opened: Ranking, columns: Sequence[str] | None) -> list[str]:
+def wanted_columns(plan: Plan, opened: Ranking, columns: str | Sequence[str] | None) -> list[str]:
     """Columns to fetch: those that were asked for, by default all, then key columns that were not.
 
     A score that comes anyway is not among them. Raises `InputError` where a column is not there.
     """
     known = opened.columns()
-    names = list(columns) if columns is not None else known
+    names = list(listed(columns)) if columns is not None else known
     if strangers := sorted(set(names) - set(known)):
         raise InputError(f"the ranking has no column '{strangers[0]}'", did_you_mean(strangers[0], known))
     own = "score" if plan.ranking.get("score") == "score" else None
@@ -231,12 +235,13 @@ def wanted_columns(plan: Plan, opened: Ranking, columns: Sequence[str] | None) -
 
 
 def _shown(
-    plan: Plan, opened: Ranking, table: pa.Table, columns: Sequence[str] | None
+    plan: Plan, opened: Ranking, table: pa.Table, columns: str | Sequence[str] | None
 ) -> tuple[list[str], dict[str, str]]:
     """Columns that tasks show, and those that they do not, with why; an `InputError` where nothing is left to show."""
-    carried = [] if columns is None else [name for name in plan.key_columns if name not in columns]
+    named = listed(columns or ())
+    carried = [] if columns is None else [name for name in plan.key_columns if name not in named]
     asked = table.select(range(table.num_columns - len(carried)))
-    names, left_out = shown_to_people(plan, asked, set(columns or ()), opened.rows.index_columns())
+    names, left_out = shown_to_people(plan, asked, set(named), opened.rows.index_columns())
     tells = [name for name, why in left_out.items() if why != ANSWER]
     if tells and not names:
         raise InputError(f"nothing is left to show: {', '.join(tells)} would tell people the ranks of the items",

@@ -20,10 +20,11 @@ from streameval.methods import (
 )
 from streameval.methods.judge_values import Judge
 from streameval.methods.replicates import Simulation, replicate
+from streameval.options import listed
 from streameval.progress import Progress, silent
 from streameval.rankings import open_ranking
 from streameval.rankings.ranking import Ranking
-from streameval.rows.options import RankingOptions
+from streameval.rows.options import RankingOptions, refuse_described
 from streameval.typing import Int8Array, UInt8Array
 
 _BYTES_PER_ITEM = 32  # the label column as it is read, the truth, its running sum
@@ -58,6 +59,7 @@ def simulate(
     if replicates < 1:
         raise InputError(f"replicates is {replicates}, below 1")
     refuse_alpha_with_budget(parameters)
+    refuse_described(parameters)
     chosen = _variants(methods, {key: value for key, value in parameters.items() if value is not None})
     settings = options or RankingOptions()
     opened = open_ranking(ranking, settings)
@@ -101,7 +103,7 @@ def read_truth(ranking: Ranking, label: str, options: RankingOptions) -> Int8Arr
     if needed > options.memory:
         raise InputError(
             f"the truth of {ranking.n_items:,} items takes about {needed:.1f} GB",
-            f"allow it with --memory {needed:.1f}",
+            f"allow that with --memory {needed:.1f}",
         )
     column = ranking.fetch(np.arange(1, ranking.n_items + 1, dtype=np.int64), [label]).table.column(-1)
     if column.null_count:
@@ -119,7 +121,7 @@ def read_truth(ranking: Ranking, label: str, options: RankingOptions) -> Int8Arr
 def _variants(methods: str | Sequence[str], given: dict[str, Any]) -> list[tuple[str, str, dict[str, Any]]]:
     """Every method and variant: a name to show, the method, its parameters."""
     known = available()
-    names = list(known) if methods == "all" else [methods] if isinstance(methods, str) else list(methods)
+    names = tuple(known) if methods == "all" else listed(methods)
     for name in names:
         if name not in known:
             raise InputError(f"there is no method '{name}'", did_you_mean(name, known))

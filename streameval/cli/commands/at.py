@@ -35,7 +35,7 @@ def at(
 
     Args:
         study: Folder of an evaluated study.
-        rank: Cutoff: keep the first so many items; may be repeated.
+        rank: Cutoff: keep the first N items; may be repeated.
         precision: Find the deepest rank that has at least this precision; may be repeated.
         recall: Find the first rank that has at least this recall; may be repeated.
         score: Keep every item of this score or better: the cutoff lies between two ranks whose scores are known; may be
@@ -52,11 +52,11 @@ def at(
     from streameval.verbs.cut import counted_at
 
     if not (rank or precision or recall or score):
-        raise InputError("nothing is asked for", "give --rank, --precision, --recall or --score")
+        raise InputError("no question was asked", "give --rank, --precision, --recall or --score")
     if count and (slice is not None or not score):
-        raise InputError("--count counts the items of a --score of the whole list", "leave it out")
+        raise InputError("--count goes with --score, and without --slice", "leave it out")
     if standard_error and (slice is not None or not rank):
-        raise InputError("--standard-error is told of a --rank of the whole list", "leave it out")
+        raise InputError("--standard-error goes with --rank, and without --slice", "leave it out")
     evaluation = Study(study).evaluation()
     curve = evaluation.curve if slice is None else slice_of(evaluation.slices, slice).curve
     found = [row for one in rank or [] for row in _at_rank(curve, one, beta)]

@@ -7,30 +7,39 @@ from typing import Any
 from streameval.cli.methods import MethodFlags
 from streameval.cli.options import Whole
 from streameval.cli.output import Output, columns
+from streameval.cli.ranking import CountedFlags
+from streameval.errors import InputError
 
 
 def cost(
-    *,
-    items: Whole,
+    *ranking: str,
+    items: Whole | None = None,
     price_per_label: float | None = None,
     adopted: Whole | None = None,
     parameters: MethodFlags = MethodFlags(),
+    flags: CountedFlags = CountedFlags(),
     output: Output = Output(),
 ) -> None:
     """Count the labels that each method asks for, and the half-width they are planned for.
 
     Example: streameval cost --items 2000000000 --alpha 0.05 --price-per-label 0.05
     Example: streameval cost --items 2000000000 --budget 10000
+    Example: streameval cost ranking/
 
     Args:
-        items: Items in the ranking.
+        ranking: The list, as for plan: its rows are counted.
+        items: Items in a list that is not at hand.
         price_per_label: Adds what the labels cost.
-        adopted: Say too what a uniform sample of so many labels is worth that somebody else drew (streameval adopt).
+        adopted: Say too what a uniform sample of this many labels is worth that somebody else drew (streameval adopt).
     """
     from streameval.verbs.cost import cost as verb
     from streameval.verbs.cost import worth
 
-    found = verb(items, price_per_label=price_per_label, **parameters.given()).methods
+    if (items is None) != bool(ranking):
+        raise InputError("a list or the number of its items is needed, not both", "cost ranking/, or cost --items 2e9")
+    costs = verb(items if items is not None else list(ranking), options=flags.options(),
+                 price_per_label=price_per_label, **parameters.given())  # fmt: skip
+    items, found = costs.n_items, costs.methods
     head = ["method", "labels", "half-width", "claim", *(["price"] if price_per_label is not None else [])]
     lines = columns(head, [_cost_row(row, price_per_label) for row in found])
     lines += [f"{row['method']}: {row['refused']}" for row in found if "refused" in row]
@@ -57,7 +66,7 @@ def _worth(found: dict[str, Any]) -> list[str]:
     widths = ", ".join(f"~{one['half_width']:.2%} at rank {one['rank']:,}" for one in found["half_widths"])
     ours = found["loguniform"]
     return [
-        f"A uniform sample of {found['labels']:,} drawn elsewhere: half-width {widths}; little before rank "
+        f"A uniform sample of {found['labels']:,} drawn elsewhere: half-width {widths}; it says little before rank "
         f"{found['begins']:,}.",
         *([] if ours is None else [f"loguniform with as many labels: ~{ours:.2%} at every rank."]),
     ]

@@ -97,8 +97,8 @@ def _proven(found: Cut) -> list[str]:
     place = found.asked["apply"]
     return [
         f"The first {found.rank:,} of {found.plan.n_items:,} items of {place}: those of score {found.score} or better",
-        f"Nothing is proven of {place}: plan and label a study of it to know. What follows holds of the items of that "
-        f"score or better in the list that {found.study} is about.",
+        f"Nothing is proven about {place}: to know, plan and label a study of it. The bounds below are about the items "
+        f"of that score or better in the list of {found.study}.",
         "",
         *_known(found.proof),
     ]

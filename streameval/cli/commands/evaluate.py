@@ -16,10 +16,12 @@ from streameval.cli.options import Flags, Whole, flags_of
 from streameval.cli.output import Output, columns
 from streameval.cli.panels import LABELS
 from streameval.errors import InputError
-from streameval.labelling.options import Judging, LabelColumns
-from streameval.text import short
+from streameval.labelling.options import Judging, LabelColumns, is_finite
+from streameval.text import number_of, short
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from streameval.slices.files import SliceResult
     from streameval.types import Plan
 
@@ -34,6 +36,7 @@ Sources = Annotated[list[str] | None, Parameter(consume_multiple=True, negative_
 
 # what a terminal shows of metrics.parquet
 _OVERALL = (("average_precision", "positives"), ("roc_auc", ""), ("max_f1", ""), ("r_precision", ""))
+_OF_THE_JUDGE = ("on", "label", "positive", "negative")
 _SHOWN = 20  # slices
 _TROUBLE = ("missing", "undecided", "skipped", "doubled", "contradictory", "untimed", "unreadable", "unknown")
 
@@ -90,13 +93,13 @@ def evaluate(
         others = {"--misses": misses, "--misses-from": misses_from, "--judge-labels": judge_labels,
                   "--dry-run": batch.dry_run}  # fmt: skip
         if strangers := [name for name, given in others.items() if given]:
-            raise InputError(f"this study is of many rankings, and does not go with {', '.join(strangers)}",
+            raise InputError(f"this study has many rankings, and does not go with {', '.join(strangers)}",
                              "leave it out")  # fmt: skip
         pool = {"positives": positives, "item": item}
         evaluate_per(study, labels or [], {**how.given(), **pool}, publish, output)
         return
     if strangers := [name for name, given in (("--positives", positives), ("--item", item)) if given is not None]:
-        raise InputError(f"{strangers[0]} is of many rankings, and this study is of one",
+        raise InputError(f"{strangers[0]} is for many rankings, and this study has one",
                          "count positives that were never returned with --misses, or bound them with --misses-from"
                          )  # fmt: skip
     if batch.dry_run:
@@ -120,13 +123,14 @@ def evaluate(
     rows = [[f"{int(r['argument']):,}", *(_number(r[k]) for k in ("lower", "estimate", "upper"))] for r in cuts]
     account = found.summary["account"]
     notes = [f"{value:,} {key}" for key, value in account.items() if value and key in _TROUBLE]
-    notes += [f"{one['unplanned']:,} rows of {one['source']} about other items" for one in found.summary["sources"]
-              if one["unplanned"]]  # fmt: skip
     given = [{**one, "new": found.new[one["id"]]} for one in found.summary["sources"]]
     lines = [
         verdict(found),
         *filter(None, (half_width_sentence(found), estimate_sentence(found.curve.basis), *remarks(found))),
-        *([f"Labels: {', '.join(notes)} (issues.parquet has them all)."] if notes else []),
+        *([f"Labels: {', '.join(notes)} (all listed in issues.parquet)."] if notes else []),
+        *_unreadable(found.issues, account["unreadable"]),
+        *_words(found.summary["sources"]),
+        *_unplanned(found.summary["sources"]),
         *_kept(account),
         *agreement_lines(found.summary["agreement"]),
         *given_again(study, found.summary, found.new),
@@ -160,7 +164,7 @@ def _freeze(study: Path, sources: list[str], how: LabelFlags) -> tuple[Plan, dic
     from streameval.methods.judge import counts_of
     from streameval.verbs.freeze_judge import freeze_judge
 
-    columns = {name: value for name, value in how.given().items() if name in ("on", "label")}
+    columns = {name: value for name, value in how.given().items() if name in _OF_THE_JUDGE}
     plan = freeze_judge(study, sources, **columns)
     counts = counts_of(plan)
     said = ", ".join(f"{name}: {items:,}" for name, items in counts.items() if items)
@@ -224,9 +228,38 @@ def _number(value: float | None) -> str:
     return "unknown" if value is None or value != value else f"{value:.4f}"
 
 
+def _unreadable(issues: pa.Table, count: int) -> list[str]:
+    """Show the first row that cannot be read: a typing error, or words that have to be mapped."""
+    from streameval.labelling.issues import place_of
+
+    first = next((issue for issue in issues.to_pylist() if issue["kind"] == "unreadable"), None)
+    if first is None:
+        return []
+    more = f", and {count - 1:,} more" if count > 1 else ""
+    mapped = "" if is_finite(first["value"] or "") else "; --positive and --negative say what words mean"
+    return [f"Unreadable: {place_of(first).removeprefix('unreadable ')}{more}{mapped}."]
+
+
+def _words(sources: list[dict[str, Any]]) -> list[str]:
+    """Words that are negative for being none of those named as positive: a typing error may be among them."""
+    lines = []
+    for one in sources:
+        shown = [f"{short(word)} ({rows:,})" for word, rows in one["read_as_negative"].items()]
+        more = [f"and {len(shown) - _SHOWN:,} more"] if len(shown) > _SHOWN else []
+        lines += [f"Read as negative in {one['source']}: {', '.join([*shown[:_SHOWN], *more])}."] if shown else []
+    return lines
+
+
+def _unplanned(sources: list[dict[str, Any]]) -> list[str]:
+    """Rows about items that nobody planned."""
+    fates = {one["source"]: one["unplanned"] for one in sources if one["unplanned"]}
+    fate = {True: "was not planned and is not used", False: "were not planned and are not used"}
+    return [f"{number_of(rows, 'row')} of {name} {fate[rows == 1]}." for name, rows in fates.items()]
+
+
 def _kept(account: dict[str, int]) -> list[str]:
     """What became of answers that do not count as they stand, though nothing is wrong with them."""
     lines = [f"{account['superseded']:,} answers were superseded by later ones."] if account["superseded"] else []
     if account["untimed"]:
-        lines.append("Moments that cannot be read count as none: write them in ISO 8601, as in 2026-01-31T09:30:00Z.")
+        lines.append("Times that cannot be read are ignored: write them in ISO 8601, as in 2026-01-31T09:30:00Z.")
     return lines

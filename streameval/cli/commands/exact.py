@@ -169,7 +169,7 @@ def _whole(text: str) -> int:
     try:
         return int(text)
     except ValueError:
-        raise InputError(f"--window: {text.strip()!r} is no whole number", "such as --window 50,100,200") from None
+        raise InputError(f"--window: {text.strip()!r} is not a whole number", "such as --window 50,100,200") from None
 
 
 def _windows(diagnostics: Mapping[str, Any]) -> list[str]:

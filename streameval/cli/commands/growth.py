@@ -32,8 +32,7 @@ def growth(
     """
     from streameval.verbs.growth import growth as verb
 
-    names = [name.strip() for name in on.split(",")] if on else None
-    found = verb(before, after, on=names, out=out, existing=existing(overwrite)).summary
+    found = verb(before, after, on=on, out=out, existing=existing(overwrite)).summary
     output.event("growth", **{key: found[key] for key in ("planned", "known", "labelled", "to_label")})
     moved = found["moved"]
     rows = [[f"{one['rank']:,}", f"{one['first_rank']:,}", f"{one['last_rank']:,}"] for one in found["cutoffs"]]

@@ -73,7 +73,7 @@ def _lines(study: Path, found: Progress) -> list[str]:
     if not account["labelled"]:
         lines.append("No half-width: no planned item has a label yet.")
     elif half["coverage"] == "none":
-        lines.append("No half-width: what the labels so far give is a picture and not a bound.")
+        lines.append("No half-width: the labels so far give a picture, not bounds.")
     else:
         lines.append(width_reached(half))
     return [*lines, *_strata(found), *_annotators(found), *doubt_lines(study, found.doubts), *_sources(found)]

@@ -86,15 +86,17 @@ def plan(
         return
     judged = {"judge": judge, "judge_classes": judge_classes}
     if judge is not None and (growth.given() or reuse.given()):
-        raise InputError("a judge is read when a list is planned afresh", "leave out --judge, or all else")
+        raise InputError("a judge is read only when a list is planned anew",
+                         "leave out --judge, or what enlarges or reuses")  # fmt: skip
     if by is not None and (growth.given() or reuse.given()):
-        raise InputError("slices are planned afresh and once", "leave out --by, or what enlarges or reuses")
+        raise InputError("a plan by slices is neither enlarged nor made from earlier labels",
+                         "leave out --by, or what enlarges or reuses")  # fmt: skip
     if batch.dry_run and (growth.given() or reuse.given()):
-        raise InputError("--dry-run is for plans of a ranking alone", "leave out --labels-more, --reuse and the like")
+        raise InputError("--dry-run is for a plan that is made anew", "leave out --labels-more, --reuse and the like")
     if growth.given():
         if (seed, parameters, flags) != (None, MethodFlags(), RankingFlags()):
             raise InputError(
-                "a study is enlarged as it was planned: other options would say nothing",
+                "a study is enlarged with the options that it was planned with",
                 "leave out all but --labels-more, --half-width or --continue",
             )
         enlarge_study(ranking, study, growth, output)
@@ -108,7 +110,7 @@ def plan(
 
     if batch.dry_run:
         if judge is not None:
-            raise InputError("--dry-run reads nothing, and a judge is read", "leave out --judge")
+            raise InputError("--dry-run reads no column, and a judge is one", "leave out --judge")
         _rehearse(ranking, study, (method, seed, by), parameters, flags, output)
         return
     folder = Study(study)
@@ -132,7 +134,8 @@ def plan(
         + (", as planned before" if result["already_there"] else ""),
     ]
     if before is not None and replaced:
-        lines.append(f"Replaces a plan for which nothing was selected or labelled: {difference(before, made)}.")
+        differs = difference(before, made)
+        lines.append(f"Replaces the earlier plan, of which nothing was selected or labelled: {differs}.")
     if by is not None:
         lines.append(f"{number_of(len(made.slices), 'slice')} by {by}: {_largest(made)}.")
     if unknown := made.unknown_tail:
@@ -205,9 +208,9 @@ def _stages(made: Plan) -> list[str]:
     if method.adaptive:
         said.append("This is the first batch; once it is answered and evaluated, `plan --continue` adds the second.")
     if made.judge_sample is not None and method.judge_sample is not None:
-        said.append(f"A judge is asked about {made.judge_sample.num_rows:,} items first, and people after it.")
+        said.append(f"Ask the judge about {made.judge_sample.num_rows:,} items first, and people afterwards.")
         if method.judge_sample > made.n_items:
-            said.append(f"These are all there are: --judge-sample {method.judge_sample:,} asks for more.")
+            said.append(f"The list has no more, though --judge-sample asks for {method.judge_sample:,}.")
     return said
 
 

@@ -61,20 +61,20 @@ def select(
         export_judge: The same for the judge of a plan with --judge-sample; it answers first.
     """
     from streameval.labelling.exports import format_of
+    from streameval.study import Study
     from streameval.verbs.select import forecast
     from streameval.verbs.select import select as verb
 
     if export is not None and export_judge is not None:
         raise InputError("tasks are exported for people or for a judge, who answers first", "leave out one of them")
-    names = [name.strip() for name in columns.split(",")] if columns else None
     if batch.dry_run:
-        plan, what = forecast(study, columns=names)
+        plan, what = forecast(study, columns=columns)
         foreseen = rehearsed(of_plan(plan), what, [study / "selection.parquet", *([export] if export else [])])
         output.say(foreseen, [f"{plan.table.num_rows:,} items would be fetched.", *lines_of(foreseen)])
         return
     with stage("select", output) as told:
         with progress("reading pages", output) as bar:
-            made = verb(study, columns=names, export=export, export_judge=export_judge, engine=engine.create(),
+            made = verb(study, columns=columns, export=export, export_judge=export_judge, engine=engine.create(),
                         progress=bar, **tasks.given())  # fmt: skip
         facts = _facts(made)
         rows, size = facts["rows_read"] + facts["rows_scanned"], facts["bytes_read"]
@@ -85,18 +85,20 @@ def select(
     kept = study / ("selection.parquet" if export_judge is None else "judge_items.parquet")
     written = [kept, *made.files]
     record(study, "select", {**made.source, **read, **engine.facts()}, written, output)
-    fate = "used that were fetched before into" if made.already else "fetched into"
+    fate = "fetched before are used again from" if made.already else "fetched into"
     lines = [f"{made.table.num_rows:,} items {fate} {kept}"]
     if made.fetched.tied_ranks:
         lines.append(
-            f"{made.fetched.tied_ranks:,} of them share their score with another item: the tie rule orders them."
+            f"{made.fetched.tied_ranks:,} of them share their score with another item: tied items stand in a fixed, "
+            "arbitrary order."
         )
         if 2 * made.fetched.tied_ranks > made.table.num_rows:
-            lines.append(
-                "Inside a run of equal scores the curve is of that order: another tie rule gives another curve."
-            )
+            lines.append("They are more than half: another tie rule may give another curve.")
     if made.fetched.equal_keys:
-        lines.append(f"{made.fetched.equal_keys:,} items among those compared have no key of their own (--key).")
+        key = ", ".join(Study(study).plan().ranking["key"])
+        lines.append(
+            f"`{key}` repeats for {made.fetched.equal_keys:,} tied items: the stored order decides between them."
+        )
     if made.fetched.missing_scores:
         lines.append(f"{made.fetched.missing_scores:,} items have no score: they come last.")
     back, shown = shlex.quote(str(export or export_judge or "labels.csv")), export or export_judge

@@ -46,9 +46,8 @@ def simulate(
 
     if plot is not None:
         kind_of(plot)  # a picture that cannot be drawn is refused before the work, not after
-    names = "all" if methods == "all" else [name.strip() for name in methods.split(",")]
     with progress("methods") as bar:
-        found = verb(list(ranking), label=label, methods=names, replicates=replicates, seed=seed,
+        found = verb(list(ranking), label=label, methods=methods, replicates=replicates, seed=seed,
                      judge=judge, judge_classes=judge_classes, options=flags.options(),
                      progress=bar, **parameters.given())  # fmt: skip
     if plot is not None:
@@ -64,8 +63,8 @@ def simulate(
 
 
 _SIMULATE_NOTES = (
-    "held: draws whose bounds held the truth at every rank. promised: probability of that, where a method states one.",
-    "half-width: the widest place, relative to precision, in the median draw. inside: share of cutoffs beyond the",
+    "held: draws whose bounds contained the truth at every rank. promised: its probability, where a method states one.",
+    "half-width: at its widest, relative to precision, in the median draw. inside: share of cutoffs beyond the",
     "labelled head where the truth was inside (for paula by A.2, inside its own bracket).",
 )
 

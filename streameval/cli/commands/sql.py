@@ -12,6 +12,14 @@ from streameval.cli.options import Switch, existing
 from streameval.cli.output import Output
 from streameval.errors import InputError
 
+# of a macro that is a scalar and a table, the scalar
+_LISTING = """
+SELECT table_name AS name, 'table' AS kind, coalesce(comment, '') AS comment FROM duckdb_tables()
+UNION ALL SELECT view_name, 'file', '' FROM duckdb_views() WHERE NOT internal
+UNION ALL SELECT format('{}({})', function_name, array_to_string(parameters, ', ')), 'macro', comment
+FROM duckdb_functions() WHERE function_type = 'macro' AND NOT internal AND comment IS NOT NULL
+ORDER BY kind = 'macro', name"""
+
 
 def sql(
     study: Path,
@@ -35,7 +43,8 @@ def sql(
 
     Args:
         study: Folder of an evaluated study.
-        query: In DuckDB's dialect; without one, a prompt on a terminal, or what is piped in.
+        query: In DuckDB's dialect; without one, a prompt on a terminal, or what is piped in; where that is nothing, the
+            tables and macros are listed.
         csv: Print CSV.
         parquet: Write the rows to this Parquet file instead of printing them.
         overwrite: Replace that file if it is there and differs.
@@ -62,7 +71,8 @@ def sql(
         if at_prompt:
             ask_in_turn(session)
             return
-        found = session.ask(query if query is not None else sys.stdin.read())
+        asked = query if query is not None else sys.stdin.read()
+        found = session.ask(asked if asked.strip() else _LISTING)
     if parquet is not None:
         rows.write_parquet(found, parquet, existing(overwrite))
         output.say({}, [f"{found.num_rows:,} rows: {parquet}"])
@@ -70,8 +80,16 @@ def sql(
         rows.print_csv(found)
     elif output.json:
         output.say({"rows": rows.as_json(found)}, [])
-    else:
+    elif asked.strip():
         output.say({}, rows.as_table(found))
+    else:
+        output.say({}, _listed(found.to_pylist()))
+
+
+def _listed(rows: list[dict[str, str]]) -> list[str]:
+    """Tables and macros below each other, with what they hold or answer."""
+    width = max(len(row["name"]) for row in rows)
+    return [f"{row['name']:{width}}  {row['comment']}".rstrip() for row in rows]
 
 
 def _print_macros(study: Path, name: str, output: Output, strangers: bool) -> None:

@@ -27,7 +27,7 @@ def opened(remote: str | None) -> Any:
     the server does not answer.
     """
     if remote is not None and not remote.startswith(("sc://", "local")):
-        raise InputError(f"'{_shown(remote)}' is no Spark server", "write --spark-remote sc://HOST:15002")
+        raise InputError(f"'{_shown(remote)}' is not a Spark server", "write --spark-remote sc://HOST:15002")
     with quiet():
         return _session(remote)
 
@@ -69,7 +69,7 @@ def _reach(remote: str) -> None:
     except ValueError:
         host = None
     if not host:
-        raise InputError(f"'{_shown(remote)}' is no Spark server", "write --spark-remote sc://HOST:15002")
+        raise InputError(f"'{_shown(remote)}' is not a Spark server", "write --spark-remote sc://HOST:15002")
     if any(os.environ.get(name) for name in ("grpc_proxy", "https_proxy", "http_proxy")):
         return  # the client goes through it
     try:

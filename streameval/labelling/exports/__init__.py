@@ -76,7 +76,7 @@ def format_of(path: str) -> Format:
     for suffix, found in available().items():
         if path.lower().endswith(suffix):
             return found
-    raise InputError(f"{path}: no task format has this ending", f"there are: {', '.join(available())}")
+    raise InputError(f"{path}: there is no task format with this ending", f"there are: {', '.join(available())}")
 
 
 def unambiguous(tasks: pa.Table) -> pa.Table:

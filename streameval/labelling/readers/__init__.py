@@ -120,7 +120,7 @@ def _of_content(source: Any) -> ModuleType:
         if head is not None and head.startswith(start):
             raise InputError(f"{name_of(source)}: this is {kind}", "save it as CSV UTF-8")
     kinds = ", ".join(module.READS for module in readers)
-    raise InputError(f"{name_of(source)}: no label table that can be read", f"there are readers of {kinds}")
+    raise InputError(f"{name_of(source)}: not a label table that can be read", f"these can be read: {kinds}")
 
 
 def name_of(source: Any) -> str:

@@ -49,9 +49,9 @@ def _records(path: str) -> Iterator[dict[str, Any]]:
         try:
             record, at = decode(text, at)
         except (ValueError, RecursionError) as error:
-            raise InputError(f"{path}: object {number:,} is no JSON ({error})", "export the labels again") from error
+            raise InputError(f"{path}: object {number:,} is not JSON ({error})", "export the labels again") from error
         if not isinstance(record, dict):
-            raise InputError(f"{path}: entry {number:,} is no object", "a label table is an array of objects")
+            raise InputError(f"{path}: entry {number:,} is not an object", "a label table is an array of objects")
         yield record
         at = _past(text, at, _SPACE)
         if text[at : at + 1] not in (",", "]"):

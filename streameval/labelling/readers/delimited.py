@@ -91,7 +91,7 @@ def _header(path: str) -> tuple[str, list[str], int]:
     except UnicodeDecodeError:
         raise _not_utf8(path) from None
     except csv.Error as error:
-        raise InputError(f"{path}: its first line is no row of column names ({error})") from error
+        raise InputError(f"{path}: its first line is not a row of column names ({error})") from error
     return delimiter, [name.strip() for name in names], lead
 
 

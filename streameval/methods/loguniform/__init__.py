@@ -65,7 +65,7 @@ class LogUniform(Sampled):
     looks: int = option(1, "How often the plan may be evaluated and enlarged.")
     batches: int = option(1, "How many batches the tasks come in: bounds narrow whenever one is answered.")
     adaptive: bool = option(False, "Plan a quarter to a third first; plan --continue then adds what is needed.")
-    judge_sample: int | None = option(None, "Ask a judge about so many items (select --export-judge).")
+    judge_sample: int | None = option(None, "Ask a judge about this many items (select --export-judge).")
     judge_accuracy: float | None = option(None, "Share of items on which a judge is expected to be right.")
 
     def __post_init__(self) -> None:
@@ -73,7 +73,7 @@ class LogUniform(Sampled):
         super().__post_init__()
         stages = {
             "looks": "one is enough unless labels decide about more",
-            "batches": "4 tells bounds after every quarter",
+            "batches": "4 gives bounds after every quarter",
         }
         for name, hint in stages.items():
             if not 1 <= getattr(self, name) <= 64:

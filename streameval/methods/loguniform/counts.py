@@ -1,4 +1,4 @@
-"""What a plan's labels come to, block by block and class by class: all that its band is made of."""
+"""Sufficient statistics of the band: positives and labels of each block and class."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ def expected_bounds(
 
 
 def _weights(design: Blocks) -> FloatArray:
-    """Labels, faded, by which each block is predicted."""
+    """Exponentially decayed label counts that predict each block's precision."""
     drawn = design.items * design.rate
     kept = np.concatenate([[0], design.ends[:-1]]) / design.ends * np.exp(-drawn / MEMORY)
     weight, weights = 0.0, []

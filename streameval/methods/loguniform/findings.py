@@ -27,7 +27,7 @@ def findings(method: Sampled, curve: Curve, about: str) -> tuple[str, ...]:
     if curve.claim.coverage == "none":
         return (
             "The ranking was made by a model that has seen labels reused here: where it put those items depends on "
-            "their labels, so the draw is none of chance and the bounds promise nothing.",
+            "their labels, so the draw is not random and the bounds promise nothing.",
         )
     if not curve.envelope.consistent:
         return method.contradicted("The band contradicts itself")

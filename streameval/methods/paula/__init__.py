@@ -92,7 +92,7 @@ class Paula(Method):
     alpha: float | None = option(None, ALPHA, "0.0812 at epsilon .03")
     budget: int | None = option(None, BUDGET)
     assume: Literal["a2", "independent"] = option(
-        "a2", "Rest on A.2, or on independent labels whose probability never rises."
+        "a2", "Assume A.2, or independent labels whose probability never rises."
     )
     confidence: float | None = option(None, "Probability of the claim of --assume independent.", "0.95")
 

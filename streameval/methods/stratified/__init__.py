@@ -167,14 +167,14 @@ class Stratified(Sampled):
         below = curve.diagnostics["below_min_precision"]
         if below:
             sentences.append(
-                f"Precision is below the {self.min_precision:g} of --min-precision at {below:,} of "
+                f"Precision is below {self.min_precision:g}, the least that was planned for, at {below:,} of "
                 f"{plan.notes['grid_points']:,} grid points: the paper's own claim (claimed_lower, claimed_upper) does "
                 "not hold there."
             )
         if plan.notes["unknown_tail"]:
             sentences.append(
                 f"The last {plan.notes['unknown_tail']:,} ranks are never labelled (open tail), and estimated "
-                "like the last labels before them; --tail closed draws from them too."
+                "like the last labels before them; plan --tail closed draws from them too."
             )
         return (*sentences, *warnings(curve.diagnostics["assumptions"]))
 

@@ -53,7 +53,7 @@ class Uniform(Sampled):
     variants: ClassVar[tuple[dict[str, Any], ...]] = tuple({"interval": name} for name in INTERVALS)
 
     at: int | None = option(
-        None, "Estimate the precision of the first so many items only. With --per: how many of each ranking to label."
+        None, "Estimate the precision of the first N items only. With --per: how many of each ranking to label."
     )
     interval: Interval = option("hoeffding", "The interval that becomes the curve.")
 

@@ -1,0 +1,100 @@
+"""Options that hints and other sentences name: each exists, and is said to be another verb's where it is."""
+
+import ast
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import streameval
+from streameval.cli import app, run
+from streameval.cli.hints import VERBS, flags, of_verb, options_in
+
+ROOT = Path(streameval.__file__).parent
+FLAGS = {verb: flags(app, verb) for verb in VERBS}
+KNOWN = set().union(*FLAGS.values(), {"--help", "--version"})
+PAGE = "<!DOCTYPE html>"
+
+
+def text_of(node):
+    """What a string says; a placeholder is one word."""
+    if isinstance(node, ast.JoinedStr):
+        return "".join(part.value if isinstance(part, ast.Constant) else "X" for part in node.values)
+    return node.value
+
+
+def sentences():
+    """Give place and text of each string that names an option among words, and whether an error says it."""
+    for path in sorted(ROOT.rglob("*.py")):
+        yield from _in_tree(ast.parse(path.read_text()), path.relative_to(ROOT).as_posix(), False)
+
+
+def _in_tree(node, name, in_error):
+    for child in ast.iter_child_nodes(node):
+        called = getattr(child, "func", None)
+        word = getattr(called, "id", getattr(called, "attr", ""))
+        if word in ("option", "Parameter") or (isinstance(child, ast.Expr) and isinstance(child.value, ast.Constant)):
+            continue  # help of options, which the help of their verb shows, and docstrings
+        if isinstance(child, ast.JoinedStr) or (isinstance(child, ast.Constant) and isinstance(child.value, str)):
+            text = text_of(child)
+            if " " in text.strip() and PAGE not in text and any(True for _ in options_in(text)):
+                yield f"{name}:{child.lineno}", text, in_error
+        else:
+            yield from _in_tree(child, name, in_error or word.endswith("Error"))
+
+
+SENTENCES = list(sentences())
+
+
+def test_sentences_name_options_that_are_there():
+    assert len(SENTENCES) > 100
+    for place, text, _ in SENTENCES:
+        for option, verb in options_in(text):
+            assert option in (FLAGS[verb] if verb else KNOWN), (place, text, option, verb)
+
+
+# hints that are kept in variables, and what one verb alone prints
+PRINTED_BY = {
+    "engines/spark/sessions.py": "select",
+    "labelling/answers.py": "evaluate",
+    "labelling/reading.py": "evaluate",
+    "methods/__init__.py": "plan",
+    "methods/adopted/designs.py": "adopt",
+    "methods/uniform/": "plan",
+    "queries/": "exact",
+    "rankings/stored_order.py": "plan",
+    "reporting/sentences.py": "evaluate",
+    "slices/files.py": "plan",
+    "verbs/exact.py": "exact",
+}
+
+
+def test_other_sentences_say_whose_their_options_are():
+    for place, text, in_error in SENTENCES:
+        if not in_error and not place.startswith("cli/"):
+            printing = next((verb for start, verb in PRINTED_BY.items() if place.startswith(start)), None)
+            for option, verb in options_in(text):
+                assert option in FLAGS.get(verb or printing, ()), (place, text, option)
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_hints_say_whose_options_they_name_where_the_running_verb_has_none(verb):
+    for place, text, in_error in SENTENCES:
+        told = of_verb(app, verb, text) if in_error else ""
+        for option, named in options_in(told.removesuffix(")").split(" (--")[0]):
+            assert named or option in FLAGS[verb] | {"--help"} or f"{option} is an option of `" in told, (place, told)
+
+
+def test_scores_that_are_missing_are_put_last_by_the_verb_that_can(tmp_path, capsys):
+    score = pa.array([None, *np.linspace(1, 0, 999)])
+    pq.write_table(pa.table({"item": range(1000), "score": score}), tmp_path / "list.parquet")
+    plan = ["plan", str(tmp_path / "list.parquet"), "--study", str(tmp_path / "m"), "--score", "score"]
+    assert run(plan) == 0
+    capsys.readouterr()
+    assert run(["select", str(tmp_path / "m")]) == 2
+    hint = "put these last with --nan last (--nan is an option of `plan` and `adopt`)"
+    assert capsys.readouterr().err.strip().endswith(hint)
+    assert run([*plan, "--nan", "last"]) == 0
+    assert run(["select", str(tmp_path / "m")]) == 0
