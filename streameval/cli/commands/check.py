@@ -39,6 +39,8 @@ def check(study: Path, *checks: str, summary: Path | None = None, output: Output
         _append(summary, f"{study}: {outcome}", [head, *cells], said)
     result: dict[str, Any] = {"study": str(study), "outcome": outcome, "checks": [one.as_dict() for one in found],
                               "claim": claim.as_dict(), "why": found.why, "next": found.next}  # fmt: skip
+    for one in found:
+        output.outcome("check", one.outcome == "pass", **one.as_dict())
     following = [f"Next: {found.next}."] if found.next else []
     output.say(result, [*columns(head, cells), said, *following, "", outcome])
     return {"pass": EXIT_DONE, "fail": EXIT_FAILS, "inconclusive": EXIT_INCONCLUSIVE}[outcome]

@@ -113,6 +113,7 @@ def evaluate(
             sizes = [one["bytes"] for one in sources if one["bytes"] is not None]
             told |= {"rows": sum(one["rows"] for one in sources), "bytes": sum(sizes) if sizes else None}
             told |= {"evaluation_id": found.evaluation_id, **found.summary["account"]}
+            told |= {key: found.summary[key] for key in ("half_width", "claim")}
         read = {"study": found.summary["study"], "evaluation_id": found.evaluation_id, "labels": sources}
         record(study, "evaluate", read, result_files(study, Study(study).plan()), output)
     cuts = [row for row in found.metrics.to_pylist() if row["metric"] == "precision_at"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 from cyclopts import Parameter
 
@@ -53,8 +53,16 @@ def monitor(
     lines = [*columns(COLUMNS, cells(found, _SHOWN)), "", *said]
     if out is not None:
         lines.append(f"{out} and {out.with_suffix('.html')}: {number_of(found.table.num_rows, 'day')}")
+    now = {str(one) for one, _ in days_of(studies, day)}
+    for row in rows:
+        if row["day"] in now:
+            output.outcome("monitor", not _is_bad(row), **row)
     output.say({"settings": found.settings.as_dict(), "days": rows, "said": said}, lines)
     last = rows[-1]
-    if str(max(days_of(studies, day))[0]) != last["day"]:
+    if max(now) != last["day"]:
         return EXIT_DONE  # earlier days again: the last one was judged by its own run
-    return EXIT_FAILS if last["outcome"] == "fail" or last["change"] == "fall" else EXIT_DONE
+    return EXIT_FAILS if _is_bad(last) else EXIT_DONE
+
+
+def _is_bad(row: dict[str, Any]) -> bool:
+    return bool(row["outcome"] == "fail" or row["change"] == "fall")
