@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pyarrow as pa
+
+from streameval.labelling.readers import place_of
 
 SCHEMA = pa.schema(
     {
@@ -46,6 +49,7 @@ class Votes:
             too many of them.
         content: Hash of its content alone.
         columns (mapping of str to str or None): Columns that were read: on, label, annotator, time, source.
+        place: Where the source lies (`readers.place_of`); empty for a table in memory.
     """
 
     source: str
@@ -56,6 +60,11 @@ class Votes:
     unlisted: Mapping[str, int] = field(default_factory=dict)
     content: str = ""
     columns: Mapping[str, str | None] = field(default_factory=dict)
+    place: str = ""
+
+    def at(self, source: Any) -> Votes:
+        """Return them as those of the source that they were copied from."""
+        return replace(self, source=os.fspath(source), place=place_of(source))
 
     def facts(self) -> dict[str, Any]:
         """Everything but the table, as JSON-ready values."""
@@ -68,6 +77,7 @@ class Votes:
             "unlisted": dict(self.unlisted),
             "content": self.content,
             "columns": dict(self.columns),
+            "place": self.place,
         }
 
 

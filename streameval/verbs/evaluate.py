@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +31,7 @@ from streameval.slices.plan import refuse_misses, slice_results
 from streameval.stores.transfer import copied
 from streameval.study import Study
 from streameval.study.judging import as_read, half_width_of, slice_curves, tally_stored, whole_curve
+from streameval.study.label_history import label_history
 from streameval.study.missed import Rest, refuse_overlap, rest_of, sharing, with_rest
 from streameval.study.missing import completed
 from streameval.study.result_files import Evaluation, evaluation_id
@@ -102,11 +103,13 @@ class TakenIn:
     Attributes:
         given: What is said of each source that was given now.
         new: By id of such a source: whether it was new to the study.
+        history: All label tables that count (`streameval.study.label_history`).
     """
 
     tallied: Tallied
     given: list[dict[str, Any]]
     new: dict[str, bool]
+    history: list[dict[str, Any]]
 
 
 def take_in(folder: Study, plan: Plan, sources: list[Any], columns: LabelColumns, judging: Judging) -> TakenIn:
@@ -131,7 +134,8 @@ def take_in(folder: Study, plan: Plan, sources: list[Any], columns: LabelColumns
         }
         for votes in read
     ]
-    return TakenIn(tally_stored(folder, plan, judging, stored), given, new)
+    history = label_history(folder.folder, plan, stored)
+    return TakenIn(tally_stored(folder, plan, judging, stored), given, new, history)
 
 
 def _evaluated(
@@ -156,6 +160,7 @@ def _evaluated(
     said = {"by": plan.by, "slices": [one.facts() for one in slices]} if slices else {}
     said["votes"] = folder.labels.state()
     summary |= {"agreement": tallied.agreement.as_dict(), "sources": taken.given, **said}
+    summary["label_tables"] = taken.history
     table = with_weight(tallied.labels.table, plan, 4)
     identity = summary["evaluation_id"]
     found = (metrics(curve), summary, tallied.issues, slices, taken.new)
@@ -185,7 +190,7 @@ def _read(sources: list[Any], plan: Plan, items: Items | None, columns: LabelCol
     for source in sources:
         with copied(source) as place:
             votes = read_votes(place, plan, items, columns)
-        read.append(replace(votes, source=source) if place is not source else votes)
+        read.append(votes.at(source) if place is not source else votes)
     return read
 
 
