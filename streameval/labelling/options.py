@@ -25,7 +25,9 @@ class LabelColumns:
     )
     annotator: str | None = option(None, "Column with who answered (default: annotator, where there is one).")
     time: str | None = option(
-        None, "Column with the moment: a later answer replaces the annotator's earlier (default: time)."
+        None,
+        "Column with the moment, in UTC where it names no zone: a later answer replaces the annotator's earlier "
+        "(default: time).",
     )
     source: str | None = option(None, "Column with the kind of annotator, for --prefer (default: source).")
     study: Literal["this", "any"] = "this"

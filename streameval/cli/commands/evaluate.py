@@ -229,7 +229,10 @@ def _kept(account: dict[str, int]) -> list[str]:
     """What became of answers that do not count as they stand, though nothing is wrong with them."""
     lines = [f"{account['superseded']:,} answers were superseded by later ones."] if account["superseded"] else []
     if account["untimed"]:
-        lines.append("Moments that cannot be read count as none: write them in ISO 8601, as in 2026-01-31T09:30:00Z.")
+        lines.append(
+            "Moments that cannot be read count as none: write them in ISO 8601, as in 2026-01-31T09:30:00Z "
+            "(in UTC, where no zone is named)."
+        )
     return lines
 
 
