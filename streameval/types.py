@@ -64,6 +64,11 @@ class Claim:
         """A sentence for after what is claimed, where that is not about the truth; else empty."""
         return "" if self.about == TRUTH else f"This is no claim about the truth: {self.why}."
 
+    @property
+    def condition(self) -> str:
+        """What is assumed, for after what is claimed; empty where nothing is."""
+        return "" if self.coverage == "none" else f"; assumed: {self.assumes}"
+
     def as_dict(self) -> dict[str, Any]:
         """Return the claim as JSON-ready values."""
         return dict(self.__dict__)
@@ -183,6 +188,11 @@ class Plan(Tabular):
     def draw_by(self) -> tuple[str, ...]:
         """Columns by whose hash items were drawn; none where they were not."""
         return tuple(self.notes.get("draw_by", ()))
+
+    @property
+    def key_columns(self) -> tuple[str, ...]:
+        """Columns that tell items apart: those that order ties or the draw, or that name one of many rankings."""
+        return tuple(dict.fromkeys([*self.ranking.get("key", ()), *self.draw_by, *self.notes.get("per", ())]))
 
     @property
     def slices(self) -> tuple[SliceRecord, ...]:

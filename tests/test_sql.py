@@ -119,8 +119,10 @@ def test_metrics_and_macros_agree(study):
     scores=st.booleans(),
 )
 def test_any_envelope_is_answered_alike(n, seed, misses, more, scores, tmp_path_factory):
+    from streameval.curve.estimated import joined
     from streameval.study.database.session import Session
     from streameval.study.database.writer import database
+    from streameval.verbs.sql import _BOUNDED, _bounded
 
     rng = np.random.default_rng(seed)
     truth = (rng.random(n) < rng.random()).astype(np.int8)
@@ -133,20 +135,15 @@ def test_any_envelope_is_answered_alike(n, seed, misses, more, scores, tmp_path_
     envelope = close(n, points, known + 1, truth[known])
     score = pa.table({"rank": np.arange(1, n + 1), "score": np.sort(rng.random(n))[::-1]}) if scores else None
     grid = np.unique(np.append(rng.integers(1, n + 1, 3), n))
-    curve = Curve(n, envelope, grid, Claim("simultaneous", 0.95, ""), score=score).with_misses(misses, misses + more)
+    pieces = np.unique(np.append(rng.integers(1, n + 1, 4), n))
+    raw = joined(pieces, rng.choice([0, 0.3, 0.5, 1.0], pieces.size), known + 1, truth[known])
+    curve = Curve(n, envelope, grid, Claim("simultaneous", 0.95, ""), score=score, estimated=rng.choice([raw, None]))
+    curve = curve.with_misses(misses, misses + more, misses + rng.random() * more).settled
     curve = curve.with_score(curve.table.select(["rank", "score"])) if scores else curve
-    facts = {
-        "n_items": [n],
-        "misses": [misses],
-        "misses_upper": [misses + more],
-        "positives_lower": envelope.lower[-1:],
-        "positives_upper": envelope.upper[-1:],
-        "proves": [curve.proves],
-        "evaluation_id": ["0123456789abcdef"],
-        "estimates": [curve.basis],
-    }
+    facts = {name: pa.array([value], _BOUNDED[name]) for name, value in _bounded(curve).items()}
+    facts |= {"n_items": [n], "evaluation_id": ["0123456789abcdef"]}
     path = tmp_path_factory.mktemp("any") / "study.duckdb"
-    database({"curve": curve.table, "envelope": envelope.table, "provenance": pa.table(facts)})(str(path))
+    database({"curve": curve.table, "envelope": curve.envelope_table, "provenance": pa.table(facts)})(str(path))
     with Session(path) as session:
         check_every_macro(session, curve, range(1, n + 1))
 

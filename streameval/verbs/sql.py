@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
 from streameval.curve import Curve
@@ -168,6 +169,8 @@ _BOUNDED = {
     "misses_upper": pa.int64(),
     "positives_lower": pa.float64(),
     "positives_upper": pa.float64(),
+    "positives": pa.float64(),
+    "misses_estimate": pa.float64(),
     "coverage": pa.string(),
     "confidence": pa.float64(),
     "assumes": pa.string(),
@@ -181,8 +184,10 @@ def _bounded(curve: Curve) -> dict[str, Any]:
     """The facts of a list that macros need besides its envelope, and the claim of its bounds."""
     e = curve.envelope
     most = curve.misses if curve.misses_upper is None else curve.misses_upper
-    ends = {"misses": curve.misses, "misses_upper": most}
-    ends |= {"positives_lower": e.lower[-1], "positives_upper": e.upper[-1]}
+    own = (np.nan, np.nan) if curve.plug_in is None else (curve.plug_in.found, curve.plug_in.misses)
+    found, missed = (None if np.isnan(one) else one for one in own)
+    ends = {"misses": curve.misses, "misses_upper": most, "misses_estimate": missed}
+    ends |= {"positives_lower": e.lower[-1], "positives_upper": e.upper[-1], "positives": found}
     return {**ends, **curve.claim.as_dict(), "proves": curve.proves}
 
 

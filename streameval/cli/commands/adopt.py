@@ -63,8 +63,11 @@ def adopt(
     folder = shlex.quote(str(study))
     lines = [
         f"{made.table.num_rows:,} of {made.n_items:,} items are the sample; they and their labels are a study now.",
-        f"Assumed: {design.stated}.",
-        *([f"Bounds will promise nothing: {design.refused}."] if design.refused else []),
+        *(
+            [f"{design.stated[0].upper()}{design.stated[1:]}.", f"Bounds will promise nothing: {design.refused}."]
+            if design.refused
+            else [f"Assumed: {design.stated}."]
+        ),
         *([f"Scores at cutoffs: streameval select {folder}, before evaluate."] if made.ranking.get("score") else []),
         f"Next: streameval evaluate {folder}",
     ]

@@ -10,6 +10,7 @@ from cyclopts import Parameter
 
 from streameval.cli.batch import Batch, copied, job, record, stage
 from streameval.cli.forecasts import lines_of, of_plan, rehearsed
+from streameval.cli.given_again import agreement_lines, given_again
 from streameval.cli.many import evaluate_per, is_of_many
 from streameval.cli.options import Flags, Whole, flags_of
 from streameval.cli.output import Output, columns
@@ -128,9 +129,8 @@ def evaluate(
         *filter(None, (half_width_sentence(found), estimate_sentence(found.curve.basis), *remarks(found))),
         *([f"Labels: {', '.join(notes)} (issues.parquet has them all)."] if notes else []),
         *_kept(account),
-        *_agreement(found.summary["agreement"]),
-        *_earlier(study, given),
-        *_otherwise(study, given),
+        *agreement_lines(found.summary["agreement"]),
+        *given_again(study, found.summary, found.new),
         "",
         *columns(["first k", "lower", "estimate", "upper"], rows),
         *picture(found.curve),
@@ -234,36 +234,3 @@ def _kept(account: dict[str, int]) -> list[str]:
             "(in UTC, where no zone is named)."
         )
     return lines
-
-
-def _agreement(found: dict[str, Any]) -> list[str]:
-    if not found["items"]:
-        return []
-    alpha = f"; Krippendorff's alpha {found['alpha']:.3f}" if found["alpha"] is not None else ""
-    return [f"Agreement on {found['items']:,} items with several votes: {found['percent']:.1%} of pairs{alpha}."]
-
-
-def _earlier(study: Path, sources: list[dict[str, Any]]) -> list[str]:
-    return [
-        f"{one['source']} was given before with other answers, and those stay: if it replaces them, "
-        f"`streameval labels {shlex.quote(str(study))} --forget {one['earlier'][-1]}`."
-        for one in sources
-        if one["new"] and one["earlier"]
-    ]
-
-
-def _otherwise(study: Path, sources: list[dict[str, Any]]) -> list[str]:
-    """Sources whose rows count twice, because they were read before with other columns."""
-    return [
-        f"{one['source']} was read before with {_flags(before['columns'], one['columns'])}, and those votes stay: if "
-        f"that was a mistake, `streameval labels {shlex.quote(str(study))} --forget {before['id']}`."
-        for one in sources
-        if one["new"]
-        for before in one["otherwise"]
-    ]
-
-
-def _flags(before: dict[str, Any], now: dict[str, Any]) -> str:
-    """The options that differed."""
-    differ = {option: name for option, name in before.items() if name != now[option]}
-    return " ".join(f"no {o}" if name is None else f"--{o} {name.replace(chr(0), ',')}" for o, name in differ.items())

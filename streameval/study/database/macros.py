@@ -15,14 +15,15 @@ from dataclasses import dataclass
 
 from streameval.study.database.macro import Macro, Place
 
-# the estimate whose worst relative error over [lower, upper] is least (streameval.curve.estimate.between)
+# an estimate is cut to its bounds (streameval.curve.bounds.inside)
 _TRIPLE = """struct_pack(
     lower := se_low,
-    estimate := CASE WHEN se_low IS NULL OR se_high IS NULL THEN NULL
-                     WHEN se_low = se_high OR isinf(se_high) THEN se_high
-                     WHEN se_high > 0 THEN 2.0::DOUBLE * se_low * (se_high / (se_low + se_high))
-                     ELSE 0.0::DOUBLE END,
+    estimate := CASE WHEN se_own IS NOT NULL
+                     THEN greatest(least(se_low, se_high), least(greatest(se_low, se_high), se_own)) END,
     upper := se_high)"""
+# the estimated yield at a rank, straight from one row of the envelope to the next
+_BETWEEN = "CASE WHEN {k} = se_a THEN se_ya ELSE se_ya + (se_yb - se_ya) * (({k} - se_a) / (se_b - se_a)) END"
+_YIELDS = """(SELECT rank, next_rank, yield, next_yield FROM envelope) AS se_line(se_a, se_b, se_ya, se_yb)"""
 
 # the estimate is unknown where a value has no weight; rows whose value is null are left out, and `known` says how much
 # of the list they leave
@@ -52,23 +53,24 @@ _NO_WEIGHT = (
     "'beta is ' || (beta) || ': it is a weight of 0 or more, and 1 weighs precision and recall alike'",
 )
 
-# one row: r, bounds on Y(r), N, bounds on M, bounds on F = Y(N); none outside 1..N
+# one row: r, bounds on Y(r), N, bounds on M, bounds on F = Y(N), the estimates of Y(r) and P; none outside 1..N
 _KNOWN = f"""(
     SELECT se_k::DOUBLE AS se_r, se_n::DOUBLE AS se_n, se_m::DOUBLE AS se_m, se_mm::DOUBLE AS se_mm, se_least, se_most,
-           greatest(se_lo, se_lo2 - (se_b - se_k)) AS se_low, least(se_hi2, se_hi + (se_k - se_a)) AS se_high
+           greatest(se_lo, se_lo2 - (se_b - se_k)) AS se_low, least(se_hi2, se_hi + (se_k - se_a)) AS se_high,
+           {_BETWEEN.format(k="se_k")} AS se_y, se_p
     FROM (SELECT {_K} AS se_k) AS se_asked
-    ASOF JOIN (SELECT rank, next_rank, yield_lower, yield_upper, next_yield_lower, next_yield_upper
-               FROM envelope) AS se_step(se_a, se_b, se_lo, se_hi, se_lo2, se_hi2) ON se_k >= se_a
-    CROSS JOIN (SELECT n_items, misses, misses_upper, positives_lower, positives_upper
-                FROM provenance) AS se_list(se_n, se_m, se_mm, se_least, se_most)
+    ASOF JOIN (SELECT rank, next_rank, yield_lower, yield_upper, next_yield_lower, next_yield_upper, yield, next_yield
+               FROM envelope) AS se_step(se_a, se_b, se_lo, se_hi, se_lo2, se_hi2, se_ya, se_yb) ON se_k >= se_a
+    CROSS JOIN (SELECT n_items, misses, misses_upper, positives_lower, positives_upper, positives + misses_estimate
+                FROM provenance) AS se_list(se_n, se_m, se_mm, se_least, se_most, se_p)
     WHERE se_k BETWEEN 1 AND se_n) AS se_known"""
 _WORST = "(least(se_most, se_low + se_n - se_r) + se_mm)"  # positives in all, where recall is least
 _BEST = "(greatest(se_least, se_high) + se_m)"
 _SQUARE = "((beta)::DOUBLE * (beta)::DOUBLE)"
 
 
-def _at_rank(name: str, lower: str, upper: str, comment: str) -> Macro:
-    body = f"(SELECT se_triple({lower}, {upper}) FROM {_KNOWN})"
+def _at_rank(name: str, sides: tuple[str, str, str], comment: str) -> Macro:
+    body = f"(SELECT se_triple({', '.join(sides)}) FROM {_KNOWN})"
     return Macro(name, ("k",), comment, body, (_K, "rank"), (_NO_RANK,))
 
 
@@ -88,6 +90,51 @@ _LIST = """(SELECT n_items::HUGEINT, misses::HUGEINT,
            greatest(floor(positives_lower)::HUGEINT, CASE WHEN misses = 0 THEN 1 ELSE 0 END),
            ceil(positives_upper)::HUGEINT
     FROM provenance WHERE proves) AS se_list(se_n, se_m, se_least, se_most)"""
+
+# rows beside the estimate of a rank: they meet in one, whether or not there are bounds
+_BESIDE = """(
+    SELECT max(se_low) AS se_low, max(se_own) AS se_own, max(se_high) AS se_high
+    FROM (SELECT se_low, NULL::DOUBLE AS se_own, se_high FROM {bounds}
+          UNION ALL SELECT NULL, se_own, NULL FROM {estimate}) AS se_sides) AS se_found"""
+
+# where the line of the estimated yield, from one row to the next, meets that of a share t: as a whole rank, and by
+# looking at it and those beside it, as rounding may miss it by one
+_ON_LINE = _BETWEEN.format(k="({k})")
+_LAST_HELD = f"""(
+    SELECT CASE WHEN se_p IS NULL THEN NULL WHEN se_a IS NULL THEN 0 WHEN se_a = se_n THEN se_n
+                WHEN se_c + 1 < se_b AND {_ON_LINE.format(k="se_c + 1")} / (se_c + 1) >= se_t THEN se_c + 1
+                WHEN {_ON_LINE.format(k="se_c")} / se_c >= se_t THEN se_c
+                ELSE greatest(se_a, se_c - 1) END::DOUBLE AS se_own
+    FROM (SELECT *, greatest(se_a, least(se_b - 1, CASE WHEN se_b > se_a THEN
+                        floor((se_ya - (se_yb - se_ya) / (se_b - se_a) * se_a)
+                              / (se_t - (se_yb - se_ya) / (se_b - se_a))) END))::BIGINT AS se_c
+          FROM (SELECT se_t, se_n, se_p, max(se_a) FILTER (WHERE se_held) AS se_a,
+                       arg_max(se_b, se_a) FILTER (WHERE se_held) AS se_b,
+                       arg_max(se_ya, se_a) FILTER (WHERE se_held) AS se_ya,
+                       arg_max(se_yb, se_a) FILTER (WHERE se_held) AS se_yb
+                FROM (SELECT *, se_a > 0 AND se_ya / se_a >= se_t AS se_held
+                      FROM {{asked}} CROSS JOIN {_YIELDS} CROSS JOIN {{list}}) AS se_points
+                GROUP BY se_t, se_n, se_p) AS se_last) AS se_turn) AS se_depth"""
+_FIRST_HELD = f"""(
+    SELECT CASE WHEN se_p > 0 THEN CASE WHEN se_b IS NULL THEN 'inf'::DOUBLE
+                WHEN se_c - 1 > se_a AND {_ON_LINE.format(k="se_c - 1")} / se_p >= se_t THEN se_c - 1
+                WHEN {_ON_LINE.format(k="se_c")} / se_p >= se_t THEN se_c
+                ELSE least(se_b, se_c + 1) END END::DOUBLE AS se_own
+    FROM (SELECT *, greatest(se_a + 1, least(se_b, CASE WHEN se_yb > se_ya THEN
+                        se_a + ceil((se_t * se_p - se_ya) / ((se_yb - se_ya) / (se_b - se_a))) END))::BIGINT AS se_c
+          FROM (SELECT se_t, se_p, min(se_b) FILTER (WHERE se_held) AS se_b,
+                       arg_min(se_a, se_b) FILTER (WHERE se_held) AS se_a,
+                       arg_min(se_ya, se_b) FILTER (WHERE se_held) AS se_ya,
+                       arg_min(se_yb, se_b) FILTER (WHERE se_held) AS se_yb
+                FROM (SELECT *, se_b > se_a AND se_yb / se_p >= se_t AS se_held
+                      FROM {{asked}} CROSS JOIN {_YIELDS} CROSS JOIN {{list}}) AS se_points
+                GROUP BY se_t, se_p) AS se_first) AS se_turn) AS se_reach"""
+_SHARE_ASKED = (
+    "(SELECT TRY_CAST((x) AS DECIMAL(18, 12))::DOUBLE WHERE TRY_CAST((x) AS DOUBLE) > 5e-13) AS se_want(se_t)"
+)
+_FOUND = "(SELECT n_items, {p} FROM provenance) AS se_all(se_n, se_p)"
+_DEPTH = _LAST_HELD.format(asked=_SHARE_ASKED, list=_FOUND.format(p="positives"))
+_REACH = _FIRST_HELD.format(asked=_SHARE_ASKED, list=_FOUND.format(p="positives + misses_estimate"))
 
 # the last run of positives whose end keeps the precision; then negatives until it is lost
 _DEEPEST = f"""(
@@ -127,8 +174,8 @@ _REACHED = f"""(
     GROUP BY se_num, se_den, se_n, se_m, se_least, se_most, se_reached, se_cross) AS se_found"""
 
 
-def _at_target(name: str, rows: str, comment: str) -> Macro:
-    body = f"(SELECT se_triple(se_low, se_high) FROM {rows})"
+def _at_target(name: str, bounds: str, estimate: str, comment: str) -> Macro:
+    body = f"(SELECT se_triple(se_low, se_own, se_high) FROM {_BESIDE.format(bounds=bounds, estimate=estimate)})"
     return Macro(name, ("x",), comment, body, ("(x)", "target"), (_NO_SHARE,))
 
 
@@ -169,6 +216,11 @@ _SPAN = """(
           CROSS JOIN (SELECT arg_min(score, rank) < arg_max(score, rank), (SELECT n_items FROM provenance)
                       FROM curve WHERE {known}) AS se_way(se_up, se_count)) AS se_judged
     HAVING count(*) > 0) AS se_span"""
+# estimated precision in the middle of that span
+_MIDDLE = f"""(
+    SELECT arg_max({_BETWEEN.format(k="se_mid")}, se_a) / se_mid AS se_own
+    FROM (SELECT (greatest(1, se_from) + greatest(1, se_to)) / 2 AS se_mid FROM {{span}}) AS se_half
+    CROSS JOIN {_YIELDS} WHERE se_a <= se_mid GROUP BY se_mid) AS se_middle"""
 # ranks of that span at which a bound can be weakest: its ends, and where either bound turns
 _TURNS = """(
     SELECT greatest(1, se_from)::BIGINT AS se_k FROM {span} UNION ALL SELECT greatest(1, se_to)::BIGINT FROM {span}
@@ -191,13 +243,14 @@ def _at_score(kind: str) -> list[Macro]:
     shares = (
         "Share of positives among the items whose score is x or better, wherever that cutoff lies if it keeps an item."
     )
-    rank = share = "struct_pack(lower := NULL::DOUBLE, upper := NULL::DOUBLE)"
+    rank = share = "struct_pack(lower := NULL::DOUBLE, estimate := NULL::DOUBLE, upper := NULL::DOUBLE)"
     if kind != "none":
         asked = f"(x)::{_FLOATS[kind]}" if kind in _FLOATS else "(x)"
         span = _SPAN.format(known=_known(kind), asked=asked)
         within = _AT_SPAN.format(span=span, turns=_TURNS.format(span=span))
-        rank = f"(SELECT struct_pack(lower := se_from, upper := se_to) FROM {span})"
-        share = f"(SELECT struct_pack(lower := se_low, upper := se_high) FROM {within})"
+        within = _BESIDE.format(bounds=within, estimate=_MIDDLE.format(span=span))
+        rank = f"(SELECT struct_pack(lower := se_from, estimate := (se_from + se_to) / 2, upper := se_to) FROM {span})"
+        share = f"(SELECT se_triple(se_low, se_own, se_high) FROM {within})"
     return [Macro("rank_at_score", ("x",), ranks, rank), Macro("precision_at_score", ("x",), shares, share)]
 
 
@@ -212,25 +265,24 @@ _REACHED_BETWEEN = f"""(
 def macros(score: str, missed: str = "known") -> list[Macro]:
     """Every macro, for a curve whose score is "float", "double", "other" or "none" and misses "known" or "bounded"."""
     above = f"(1.0::DOUBLE + {_SQUARE})"
-    f_low, f_high = (f"{above} * {y} / (se_r + {_SQUARE} * {p})" for y, p in (("se_low", _WORST), ("se_high", _BEST)))
-    f_body = f"(SELECT se_triple({f_low}, {f_high}) FROM {_KNOWN})"
+    corners = (("se_low", _WORST), ("se_y", "se_p"), ("se_high", _BEST))
+    f_sides = ", ".join(f"{above} * {y} / (se_r + {_SQUARE} * {p})" for y, p in corners)
+    f_body = f"(SELECT se_triple({f_sides}) FROM {_KNOWN})"
     f_says = "F of the first k items: recall counts beta times as much as precision."
     return [
-        _at_rank("yield_at", "se_low", "se_high", "Positives among the first k items."),
-        _at_rank("precision_at", "se_low / se_r", "se_high / se_r", "Share of positives among the first k items."),
-        _at_rank("recall_at", _share("se_low", _WORST), _share("se_high", _BEST),
+        _at_rank("yield_at", ("se_low", "se_y", "se_high"), "Positives among the first k items."),
+        _at_rank("precision_at", ("se_low / se_r", "se_y / se_r", "se_high / se_r"),
+                 "Share of positives among the first k items."),
+        _at_rank("recall_at", (_share("se_low", _WORST), _share("se_y", "se_p"), _share("se_high", _BEST)),
                  "Share of all positives, misses included, that are among the first k items."),
         Macro("f_measure", ("k", "beta"), f_says, f_body, (_K, "rank"), (_NO_RANK, _NO_WEIGHT)),
-        _at_target("rank_at_precision", _DEEPEST,
+        _at_target("rank_at_precision", _DEEPEST, _DEPTH,
                    "Deepest rank whose precision is at least x; lower is the rank at which the claim has it."),
-        _at_target("rank_at_recall", _REACHED if missed == "known" else _REACHED_BETWEEN,
+        _at_target("rank_at_recall", _REACHED if missed == "known" else _REACHED_BETWEEN, _REACH,
                    "First rank whose recall is at least x; by upper the claim has it reached."),
         _threshold(score),
         *_at_score(score),
     ]  # fmt: skip
-
-
-_NO_ESTIMATES = "struct_pack(lower := se_low, estimate := NULL::DOUBLE, upper := se_high)"
 
 
 @dataclass(frozen=True)
@@ -240,20 +292,17 @@ class Kinds:
     Attributes:
         score, slices ({"float", "double", "other", "none"}): Kind of the score column of the curve, and of the curves
             of slices; "absent" where there are no slices.
-        basis: What estimates are made of (`streameval.curve.Basis`); macros know those that are the middle of the
-            bounds.
         missed ({"known", "bounded"}): What is known of the number of misses.
     """
 
     score: str
     slices: str = "absent"
-    basis: str = "bounds"
     missed: str = "known"
 
 
 def statements(kinds: Kinds, place: Place, caution: str = "") -> list[str]:
     """What creates all macros in a place, in order; `caution` is what every comment says besides."""
-    made = place.create("se_triple(se_low, se_high)", "", _TRIPLE if kinds.basis == "bounds" else _NO_ESTIMATES)
+    made = place.create("se_triple(se_low, se_own, se_high)", "", _TRIPLE)
     if not place.name:  # it reads no table: NAME.weighted_mean answers wherever it is asked
         made += place.create("weighted_mean(x, w)", _WEIGHTED_MEAN_SAYS, _WEIGHTED_MEAN)
     for macro in macros(kinds.score, kinds.missed):

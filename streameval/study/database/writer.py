@@ -52,11 +52,11 @@ def macro_statements(tables: Mapping[str, pa.Table], caution: str = "", name: st
         name: Of the database that the tables are attached as, for temporary macros NAME_precision_at and so on; empty:
             for macros in the file itself.
     """
-    known = ["evaluation_id", "estimates", "misses", "misses_upper"]
+    known = ["evaluation_id", "misses", "misses_upper"]
     (about,) = tables["provenance"].select(known).to_pylist()
     slices = _kind(tables["slice_curve"]) if "slice_curve" in tables else "absent"
     missed = "known" if about["misses"] == about["misses_upper"] else "bounded"
-    kinds = Kinds(_kind(tables["curve"]), slices, about["estimates"], missed)
+    kinds = Kinds(_kind(tables["curve"]), slices, missed)
     return statements(kinds, Place(about["evaluation_id"], name), caution)
 
 
