@@ -101,7 +101,8 @@ class Plan(Tabular):
         notes (mapping of str to JSON values): What the method wants remembered about the plan, for itself. What others
             ask of a plan lies there too, and has a property below.
         location (mapping of str to JSON values): Where the ranking lies and how to read it (source, file order, memory,
-            threads); no part of `plan_id`, so that a lake may move.
+            threads), and where labels came from that the plan was made with; no part of `plan_id`, so that a lake may
+            move.
         marks: Of a plan by slices: how many items of each slice are among the first items of the list
             (`streameval.slices.pool.marks_table`).
         judge_counts: Of a plan with a judge: `stratum_last` int64, `judge_class` int8, `items` int64, how many items of

@@ -92,8 +92,8 @@ def test_all_verbs_print_estimates_of_one_curve(study, capsys):
     (row,) = printed(capsys, "extrapolate", "--study", study, "--to", "0.9", "--rank", k)["curve"]
     assert (row["precision"], row["recall"]) == (p, pytest.approx(r))
     query = f"""SELECT precision_at({k}) AS p, recall_at({k}) AS r, rank_at_recall(.9) AS reached,
-                precision_at_score(.5) AS s, rank_at_precision(.8) AS kept, (SELECT sum(weight * label) FROM labels) AS positives,
-                (SELECT sum(weight) FROM labels) AS items FROM provenance"""
+                    precision_at_score(.5) AS s, rank_at_precision(.8) AS kept,
+                    (SELECT sum(weight * label) FROM labels) AS positives, (SELECT sum(weight) FROM labels) AS items"""
     (row,) = printed(capsys, "sql", study, query)["rows"]
     assert (row["p"]["estimate"], row["r"]["estimate"], row["reached"]["estimate"]) == (p, r, reached)
     assert row["kept"]["estimate"] == rows["rank_at_precision", "0.8"]["estimate"]

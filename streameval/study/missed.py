@@ -47,7 +47,7 @@ class Rest:
 
     def facts(self, curve: Curve) -> dict[str, Any]:
         """What evaluation.json keeps of it beside the bounds of a curve that it gave misses to."""
-        of = {"study": str(self.folder), "evaluation_id": self.evaluation.evaluation_id}
+        of = {"study": str(self.folder.absolute()), "evaluation_id": self.evaluation.evaluation_id}
         estimate = None if np.isnan(curve.misses_estimate) else curve.misses_estimate
         bounded = {"misses_upper": curve.misses_upper, "misses_estimate": estimate}
         return {**bounded, "misses_from": {**of, "n_items": self.evaluation.curve.n_items}}

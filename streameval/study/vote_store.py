@@ -40,7 +40,8 @@ class Given:
     """One stored source.
 
     Attributes:
-        facts: `source` (its name), `rows`, `planned`, `unplanned`, `unlisted`, `given` (its number).
+        facts: `source` (its name), `place`, `columns`, `rows`, `planned`, `unplanned`, `unlisted`, `given` (number),
+            `forgotten` (of what its rows say in a column `source`: those that do not count).
         table: Columns of `STORED`, without what was forgotten.
     """
 
@@ -195,7 +196,8 @@ def _distinct(votes: Sequence[Votes]) -> list[Votes]:
 
 
 def _given(identity: str, facts: Mapping[str, Any], table: pa.Table) -> Given:
-    absent = {"source": identity, "given": 0, "unplanned": 0, "unlisted": {}, "content": "", "columns": {}}
+    absent = {"source": identity, "given": 0, "unplanned": 0, "unlisted": {}, "content": "", "columns": {}, "place": "",
+              "forgotten": []}  # fmt: skip
     whole = {**absent, "rows": table.num_rows, **facts}
     if not all(isinstance(whole[key], type(value)) for key, value in absent.items()):
         raise TypeError("its facts are not those of votes")
@@ -212,7 +214,7 @@ def _without(one: Given, names: Sequence[str]) -> Given | None:
     if _ALL in names:
         return None
     kept = one.table.filter(pc.invert(pc.is_in(one.table.column("origin"), value_set=pa.array(names))))
-    return Given(one.identity, one.facts, kept)
+    return Given(one.identity, {**one.facts, "forgotten": [*names]}, kept)
 
 
 def _short(name: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -13,6 +14,7 @@ from streameval.errors import InputError
 from streameval.labelling.drawn_rows import DrawnRows, ListKeys, locate_rows, read_columns
 from streameval.labelling.match_items import Items
 from streameval.labelling.options import LabelColumns
+from streameval.labelling.readers import IN_MEMORY, place_of
 from streameval.labelling.reading import read_votes
 from streameval.methods.adopted import Adopted
 from streameval.methods.adopted.checks import SIGNIFICANCE, of_ends
@@ -65,6 +67,7 @@ def adopt(
     options: RankingOptions | None = None,
     confidence: float = 0.95,
     looks: int = 1,
+    seed: int | None = None,
     **given: Any,
 ) -> Plan:
     """Make a study of labels that were drawn elsewhere: find their ranks, keep the labels, and plan these ranks.
@@ -75,6 +78,7 @@ def adopt(
         drawn: How they were drawn (`streameval.methods.adopted.designs`). It is believed: the study's claim says so.
         confidence: Of the claim.
         looks: How often bounds may be seen and labels of our own added after (`enlarge`).
+        seed: Of the shuffle of tasks, and of draws of our own (default: a fresh one for every new study).
         **given: Fields of `Draw`, and of `LabelColumns`: `on`, `label`, `annotator`, `time`, `source`, `positive`,
             `negative`.
 
@@ -98,16 +102,31 @@ def adopt(
     with copied(labels) as place:
         rows = _located(place, columns, how, listed)
         strata = _strata(method, how, rows, opened, memory)
-        seed = known_seed(folder, None)
-        made = method.adopt(opened.n_items, fresh_seed() if seed is None else seed, rows.rank, strata, rows.probability)
-        made = replace(made, ranking=opened.description(), location=opened.location())
+        known = known_seed(folder, seed)
+        known = fresh_seed() if known is None else known
+        made = method.adopt(opened.n_items, known, rows.rank, strata, rows.probability)
+        said = _said(labels, {"drawn": drawn, "confidence": confidence, "looks": looks, **given})
+        made = replace(made, ranking=opened.description(), location={**opened.location(), "adopted": said})
         columns = replace(columns, on=rows.on, study="any")
         votes = read_votes(place, made, Items(rows.keys), columns)
-    votes = replace(votes, source=labels) if place is not labels else votes
+    votes = votes.at(labels) if place is not labels else votes
     with folder.planning():
         folder.save_plan(made)
         folder.labels.add([votes])
     return made
+
+
+def _said(labels: Any, how: Mapping[str, Any]) -> dict[str, Any]:
+    """What was said of the draw, as JSON-ready values: files as they are found from any folder."""
+    values = {}
+    for name, value in how.items():
+        if isinstance(value, int | float | str) and not os.path.exists(str(value)):
+            values[name] = value
+        elif value is not None:
+            values[name] = place_of(value) or IN_MEMORY
+    usual = {"confidence": 0.95, "looks": 1}
+    kept = {name: value for name, value in values.items() if value != usual.get(name)}
+    return {"labels": place_of(labels) or IN_MEMORY, **kept}
 
 
 def _located(source: Any, columns: LabelColumns, how: Draw, listed: ListKeys) -> DrawnRows:

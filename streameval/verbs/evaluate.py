@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +31,7 @@ from streameval.slices.plan import refuse_misses, slice_results
 from streameval.stores.transfer import copied
 from streameval.study import Study
 from streameval.study.judging import as_read, doubts, half_width_of, slice_curves, tally_stored, whole_curve
+from streameval.study.label_history import label_history
 from streameval.study.missed import Rest, refuse_overlap, rest_of, sharing, with_rest
 from streameval.study.missing import basis_of
 from streameval.study.result_files import Evaluation, evaluation_id
@@ -104,12 +105,14 @@ class TakenIn:
         given: What is said of each source that was given now.
         new: By id of such a source: whether it was new to the study.
         doubts: See `streameval.study.judging.doubts`.
+        history: All label tables that count (`streameval.study.label_history`).
     """
 
     tallied: Tallied
     given: list[dict[str, Any]]
     new: dict[str, bool]
     doubts: dict[str, Any]
+    history: list[dict[str, Any]]
 
 
 def take_in(folder: Study, plan: Plan, sources: list[Any], columns: LabelColumns, judging: Judging) -> TakenIn:
@@ -135,7 +138,7 @@ def take_in(folder: Study, plan: Plan, sources: list[Any], columns: LabelColumns
         for votes in read
     ]
     tallied = tally_stored(folder, plan, judging, stored)
-    return TakenIn(tallied, given, new, doubts(tallied.rows, stored))
+    return TakenIn(tallied, given, new, doubts(tallied.rows, stored), label_history(folder.folder, plan, stored))
 
 
 def _evaluated(
@@ -161,6 +164,7 @@ def _evaluated(
     said = {"by": plan.by, "slices": [one.facts() for one in slices]} if slices else {}
     said["votes"] = folder.labels.state()
     summary |= {"agreement": tallied.agreement.as_dict(), "sources": taken.given, **taken.doubts, **said}
+    summary["label_tables"] = taken.history
     table = with_weights(tallied.labels.table, plan, curve)
     identity = summary["evaluation_id"]
     found = (metrics(curve), summary, tallied.issues, slices, taken.new)
@@ -185,7 +189,7 @@ def _read(sources: list[Any], plan: Plan, items: Items | None, columns: LabelCol
     for source in sources:
         with copied(source) as place:
             votes = read_votes(place, plan, items, columns)
-        read.append(replace(votes, source=source) if place is not source else votes)
+        read.append(votes.at(source) if place is not source else votes)
     return read
 
 

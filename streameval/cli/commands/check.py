@@ -47,6 +47,8 @@ def check(
         _append(summary, f"{study}: {outcome}", [head, *cells], said)
     result: dict[str, Any] = {"study": str(study), "outcome": outcome, "checks": [one.as_dict() for one in found],
                               "claim": claim.as_dict(), "why": found.why, "next": found.next}  # fmt: skip
+    for one in found:
+        output.outcome("check", one.outcome == "pass", **one.as_dict())
     following = [f"Next: {found.next}."] if found.next else []
     table = columns(head, cells) if cells else []
     output.say(result, [*table, said, *following, "", outcome])

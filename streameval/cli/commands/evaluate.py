@@ -117,6 +117,7 @@ def evaluate(
             sizes = [one["bytes"] for one in sources if one["bytes"] is not None]
             told |= {"rows": sum(one["rows"] for one in sources), "bytes": sum(sizes) if sizes else None}
             told |= {"evaluation_id": found.evaluation_id, **found.summary["account"]}
+            told |= {key: found.summary[key] for key in ("half_width", "claim")}
         read = {"study": found.summary["study"], "evaluation_id": found.evaluation_id, "labels": sources}
         record(study, "evaluate", read, result_files(study, Study(study).plan()), output)
     cuts = [row for row in found.metrics.to_pylist() if row["metric"] == "precision_at"]
@@ -261,5 +262,8 @@ def _kept(account: dict[str, int]) -> list[str]:
     """What became of answers that do not count as they stand, though nothing is wrong with them."""
     lines = [f"{account['superseded']:,} answers were superseded by later ones."] if account["superseded"] else []
     if account["untimed"]:
-        lines.append("Times that cannot be read are ignored: write them in ISO 8601, as in 2026-01-31T09:30:00Z.")
+        lines.append(
+            "Times that cannot be read are ignored: write them in ISO 8601, as in 2026-01-31T09:30:00Z "
+            "(in UTC, where no zone is named)."
+        )
     return lines

@@ -62,6 +62,10 @@ def monitor(
     if out is not None:
         lines.append(f"{out} and {out.with_suffix('.html')}: {number_of(found.table.num_rows, 'day')}")
     added, falls = ([str(one) for one in days] for days in (found.added, found.falls))
+    for row in rows:
+        if row["day"] in added or row is rows[-1]:
+            bad = row["day"] in falls or "fail" in (row["outcome"], row["run_outcome"])
+            output.outcome("monitor", not bad, **row)
     output.say({"settings": found.settings.as_dict(), "outcome": found.outcome, "added": added, "falls": falls,
                 "days": rows, "said": said}, [*lines, *(["", found.outcome] if found.outcome else [])])  # fmt: skip
     return {"fail": EXIT_FAILS, "inconclusive": EXIT_INCONCLUSIVE}.get(str(found.outcome), EXIT_DONE)

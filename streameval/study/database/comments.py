@@ -101,7 +101,7 @@ _COLUMNS = {
     "center_upper": "Upper end of what the estimate is the middle of, while labels are missing.",
     "proves": "False where the bounds are a picture only, or contradict each other.",
     "findings": "What the evaluation says of its bounds and of their assumptions, as JSON.",
-    "command": "Commands that reproduce the study.",
+    "command": "Commands that make the study again, in the folder STUDY.",
 }
 
 
