@@ -65,7 +65,7 @@ def test_an_error_is_a_line_of_its_own(command, kind, status, capsys):
 
 
 def test_a_defect_is_one_line_too(study, capsys, monkeypatch):
-    monkeypatch.setattr("streameval.verbs.check.check", lambda *given: 1 / 0)
+    monkeypatch.setattr("streameval.verbs.check.check", lambda *given, **named: 1 / 0)
     (event,) = logged(capsys, "check", study, "precision@10 >= .9", status=1)
     assert (event["kind"], event["study"]) == ("defect", str(study))
     assert event["traceback"].rstrip().endswith("ZeroDivisionError: division by zero")
@@ -115,9 +115,9 @@ def test_the_log_of_a_watch_tells_each_day_and_the_fall(days, tmp_path, capsys):
         assert told["level"] == ("warning" if status else "info")
         kinds.append(told["change"])
     assert "fall" in kinds
-    again = [one for one in logged(capsys, "monitor", *(folder for folder, _, _ in made[:2]), *asked)
-             if one["event"] == "monitor"]  # fmt: skip
-    assert [one["day"] for one in again] == [folder.name for folder, _, _ in made[:2]]
+    again = logged(capsys, "monitor", *(folder for folder, _, _ in made[:2]), *asked, status=4)  # of the mean, still
+    (told,) = [one for one in again if one["event"] == "monitor"]
+    assert (told["day"], told["run_outcome"], told["level"]) == (made[-1][0].name, "fail", "warning")
 
 
 def test_quiet_prints_results_and_errors_and_no_more(ranking, tmp_path, capsys, monkeypatch):

@@ -438,7 +438,7 @@ def test_addresses_where_local_paths_belong_are_refused(ranking, tmp_path, monke
     monkeypatch.chdir(tmp_path)
     before = sorted(tmp_path.iterdir())
     said = refused(capsys, 2, *(str(ranking[0]) if one == "RANKING" else one for one in arguments))
-    assert "is no local path" in said
+    assert "is not a local path" in said
     assert sorted(tmp_path.iterdir()) == before
 
 
@@ -452,7 +452,7 @@ READING = {
 def test_results_at_an_address_are_said_to_be_read_here(verb, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     said = refused(capsys, 2, verb, "s3://lake/reports/night", *READING[verb])
-    assert "s3://lake/reports/night: is no local path. Hint: studies and results are read on this machine" in said
+    assert "s3://lake/reports/night: is not a local path. Hint: studies and results are read on this machine" in said
     assert list(tmp_path.iterdir()) == []
 
 
