@@ -67,6 +67,12 @@ def _read(path: Path) -> int:
     return total
 
 
+def commit() -> str:
+    """The commit that is measured."""
+    found = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True)
+    return found.stdout.strip() or "unknown"
+
+
 def description() -> str:
     """Processor, cores, memory, system, date and commit."""
     cpu = next(
@@ -74,10 +80,9 @@ def description() -> str:
         platform.processor(),
     )
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
-    commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True).stdout.strip()
     return (
         f"{cpu}, {os.cpu_count()} cores, {memory:.0f} GiB, Python {platform.python_version()}, "
-        f"{date.today().isoformat()}, commit {commit or 'unknown'}"
+        f"{date.today().isoformat()}, commit {commit()}"
     )
 
 

@@ -43,6 +43,7 @@ _HOMES = {
     "extrapolate": "curve.extrapolation",
     "extrapolate_study": "verbs.extrapolate",
     "sql": "verbs.sql",
+    "register": "verbs.register",
     "Study": "study",
     "Evaluation": "study",
     "RankingsEvaluation": "study.rankings_files",

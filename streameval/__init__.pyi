@@ -45,6 +45,7 @@ from streameval.verbs.plan_by_key import ByKey as ByKey
 from streameval.verbs.plan_by_key import Reused
 from streameval.verbs.plan_rankings import plan_rankings as plan_rankings
 from streameval.verbs.publish import publish as publish
+from streameval.verbs.register import register as register
 from streameval.verbs.report import report as report
 from streameval.verbs.scan import scan as scan
 from streameval.verbs.second_batch import second_batch as second_batch

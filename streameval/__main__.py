@@ -13,6 +13,7 @@ import os
 import signal
 import sys
 import threading
+import time
 from contextlib import suppress
 from functools import partial
 from typing import Any, NoReturn
@@ -61,7 +62,9 @@ def _end(what: str, number: int, frame: Any) -> NoReturn:
     _hear(signal.SIG_IGN)
     message = f"streameval: {what}"
     if "--log=json" in sys.argv or ("--log", "json") in zip(sys.argv, sys.argv[1:], strict=False):
-        message = f'{{"event": "error", "kind": "interrupted", "message": "{what}", "exit_status": {_STATUS}}}'
+        moment = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+        head = f'"time": "{moment}", "level": "error", "event": "error", "kind": "interrupted"'
+        message = f'{{{head}, "message": "{what}", "exit_status": {_STATUS}}}'
     os.write(2, f"{message}\n".encode())
     os._exit(_STATUS)
 

@@ -80,6 +80,20 @@ class OutsideError(StreamevalError):
     exit_status = EXIT_OUTSIDE
 
 
+def installed_by(extra: str) -> str:
+    """The command that installs what an extra brings: by the libraries' names, since no package index knows ours.
+
+    >>> installed_by("delta").partition(">")[0]
+    "pip install 'deltalake"
+    """
+    import shlex
+    from importlib.metadata import requires
+
+    wanted = (one.partition(";") for one in requires("streameval") or ())
+    names = [name.strip() for name, _, when in wanted if when.replace("'", '"').strip() == f'extra == "{extra}"']
+    return f"pip install {shlex.join(names)}"
+
+
 def outside_trouble(error: BaseException, where: object = None) -> OutsideError | None:
     """Recognise a full disk, exhausted memory and their like in an error of any library.
 

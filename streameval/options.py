@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import field, fields
 from functools import cache
+from numbers import Integral, Real
 from types import UnionType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
@@ -48,6 +49,32 @@ def check_word(name: str, value: Any, hint: Any) -> None:
     words = [word for kind in alternatives(hint) if get_origin(kind) is Literal for word in get_args(kind)]
     if words and value is not None and value not in words:
         raise InputError(f"{name.replace('_', ' ')} is '{value}'", did_you_mean(str(value), words))
+
+
+def check_type(kind: Any, name: str, value: Any) -> None:
+    """Refuse a value, or a type, that a field's annotation does not name; whole numbers do for real ones (InputError).
+
+    Args:
+        kind: The dataclass.
+    """
+    hint = types_of(kind)[name]
+    check_word(name, value, hint)
+    accepted = {str if get_origin(one) is Literal else one for one in alternatives(hint)}
+    given: type = int if isinstance(value, Integral) and not isinstance(value, bool) else type(value)
+    if isinstance(value, Real) and not isinstance(value, Integral):
+        given = float
+    if given not in accepted and not (given is int and float in accepted):
+        wanted = " or ".join(sorted(one.__name__ for one in accepted))
+        raise InputError(f"{name} is {value!r}, of type {type(value).__name__}", f"it takes {wanted}")
+
+
+def plain(value: Any) -> Any:
+    """Numbers of numpy's as Python's own: they end up in JSON."""
+    if isinstance(value, bool):
+        return value
+    if isinstance(value, Integral):
+        return int(value)
+    return float(value) if isinstance(value, Real) else value
 
 
 def check_words(options: Any) -> None:

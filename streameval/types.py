@@ -64,6 +64,11 @@ class Claim:
         """A sentence for after what is claimed, where that is not about the truth; else empty."""
         return "" if self.about == TRUTH else f"This is no claim about the truth: {self.why}."
 
+    @property
+    def condition(self) -> str:
+        """What is assumed, for after what is claimed; empty where nothing is."""
+        return "" if self.coverage == "none" else f"; assumed: {self.assumes}"
+
     def as_dict(self) -> dict[str, Any]:
         """Return the claim as JSON-ready values."""
         return dict(self.__dict__)
@@ -96,7 +101,8 @@ class Plan(Tabular):
         notes (mapping of str to JSON values): What the method wants remembered about the plan, for itself. What others
             ask of a plan lies there too, and has a property below.
         location (mapping of str to JSON values): Where the ranking lies and how to read it (source, file order, memory,
-            threads); no part of `plan_id`, so that a lake may move.
+            threads), and where labels came from that the plan was made with; no part of `plan_id`, so that a lake may
+            move.
         marks: Of a plan by slices: how many items of each slice are among the first items of the list
             (`streameval.slices.pool.marks_table`).
         judge_counts: Of a plan with a judge: `stratum_last` int64, `judge_class` int8, `items` int64, how many items of
@@ -182,6 +188,11 @@ class Plan(Tabular):
     def draw_by(self) -> tuple[str, ...]:
         """Columns by whose hash items were drawn; none where they were not."""
         return tuple(self.notes.get("draw_by", ()))
+
+    @property
+    def key_columns(self) -> tuple[str, ...]:
+        """Columns that tell items apart: those that order ties or the draw, or that name one of many rankings."""
+        return tuple(dict.fromkeys([*self.ranking.get("key", ()), *self.draw_by, *self.notes.get("per", ())]))
 
     @property
     def slices(self) -> tuple[SliceRecord, ...]:

@@ -6,6 +6,9 @@ import pyarrow.parquet as pq
 
 import streameval
 from streameval.labelling.fates import STORED
+from streameval.labelling.options import LabelColumns
+from streameval.labelling.reading import read_votes
+from streameval.study import Study
 
 N_ITEMS = 60
 
@@ -28,3 +31,11 @@ def stored(rows):
         state = "answer" if row.get("value") is not None else "skip"
         whole.append({"state": state, "row": i + 1, "ours": False, "given": 1, "origin": "t", **row})
     return pa.table({f.name: pa.array([r.get(f.name) for r in whole], f.type) for f in STORED}, schema=STORED)
+
+
+def times_of(study, sources):
+    """What each label table, by `id`, says of when its rows were answered, in ISO 8601."""
+    folder = Study(study)
+    plan = folder.plan()
+    read = (read_votes(source, plan, folder.items(plan), LabelColumns(on="id")) for source in sources)
+    return [[one.isoformat() for one in votes.table.column("time").to_pylist()] for votes in read]

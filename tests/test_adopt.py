@@ -126,6 +126,9 @@ def test_what_is_no_random_draw_has_estimates_and_promises_nothing(listed, tmp_p
     assert run(["evaluate", str(tmp_path / "study")]) == 0
     said = capsys.readouterr().out
     assert said.startswith("These bounds promise nothing: ")
+    assert "assumed" not in said
+    assert run(["at", str(tmp_path / "study"), "--rank", "50"]) == 0
+    assert "The band is a picture and not a bound.\n" in capsys.readouterr().out
     assert streameval.Study(tmp_path / "study").evaluation().curve.claim.coverage == "none"
     assert run(["cut", str(tmp_path / "study"), "--precision", ".5", "--out", str(tmp_path / "cut")]) == 2
 
@@ -313,7 +316,67 @@ def test_probabilities_of_another_draw_are_noticed(listed, tmp_path):
     for p, coverage in ((0.05, "simultaneous"), (0.2, "none")):
         found = adopted_in(folder, tmp_path / str(p), table(truth, rank), None, drawn="poisson", probability=p)
         assert found.curve.claim.coverage == coverage
-        assert ("inverse probabilities sum to 2,500" in found.curve.findings[0]) == (coverage == "none")
+        said = "The probabilities of all items sum to 2,000.0, and 500 items were drawn"
+        finding = f"These bounds promise nothing. {said}: no draw as stated looks like that."
+        assert (found.curve.findings[0] == finding) == (coverage == "none")
+    labels = table(truth, rank, p=np.full(500, 0.2))
+    found = adopted_in(
+        folder, tmp_path / "column", labels, None, drawn="poisson", probability="p", least_probability=0.2
+    )
+    assert "The inverse probabilities sum to 2,500, where the list has 10,000 items" in found.curve.findings[0]
+
+
+def listed_probabilities(path, probability):
+    pq.write_table(pa.table({"item": [f"item {r}" for r in range(1, N + 1)], "p": probability}), path)
+    return str(path)
+
+
+def test_probabilities_divided_by_their_maximum_are_noticed_where_all_are_known(listed, tmp_path):
+    """The inverse probabilities say nothing of it, for the smallest make them vary so much."""
+    _, truth = listed
+    rank, rng = np.arange(1, N + 1), np.random.default_rng(8)
+    right = 600 / (rank + 800)
+    for name, said, coverage in (("right", right, "simultaneous"), ("scaled", right / right.max(), "none")):
+        source = listed_probabilities(tmp_path / f"{name}.parquet", said)
+        for draw in range(2):
+            taken = rank[rng.random(N) < right]
+            labels = table(truth, taken, p=said[taken - 1])
+            found = adopted_in(source, tmp_path / f"{name}-{draw}", labels, None, drawn="poisson", probability="p")
+            assert found.curve.claim.coverage == coverage
+            about = f"The probabilities of all items sum to {said.sum():,.1f}, and {taken.size:,} items were drawn"
+            assert (about in found.curve.findings[0]) == (coverage == "none")
+
+
+def test_a_poisson_sample_is_none_of_a_fixed_size(listed, tmp_path):
+    from test_adopted_band import pivotal
+
+    _, truth = listed
+    raw = 1 / (np.arange(1, N + 1) + 800)
+    probability = raw / raw.sum() * 700
+    source = listed_probabilities(tmp_path / "list.parquet", probability)
+    rng = np.random.default_rng(3)
+    fixed = pivotal(probability, rng) + 1
+    assert fixed.size == 700
+    found = adopted_in(source, tmp_path / "pivotal", table(truth, fixed, p=probability[fixed - 1]), None,
+                       drawn="pivotal", probability="p")  # fmt: skip
+    assert found.curve.claim.coverage == "simultaneous"
+    taken = np.flatnonzero(rng.random(N) < probability) + 1
+    for drawn in ("sampford", "conditional-poisson", "pivotal"):
+        with pytest.raises(InputError, match=r"the probabilities of all items sum to 700\.0, and .* items came"):
+            streameval.adopt(source, tmp_path / drawn, table(truth, taken, p=probability[taken - 1]), on="item",
+                             drawn=drawn, probability="p")  # fmt: skip
+
+
+def test_honest_strata_of_few_items_are_adopted(listed, tmp_path):
+    """Two ranges of ten items, nine of each: both ends are drawn in 81 % of draws."""
+    folder, truth = listed
+    rng = np.random.default_rng(0)
+    for draw in range(8):
+        parts = [np.sort(rng.choice(w, k, replace=False)) + s + 1
+                 for w, k, s in ((10, 9, 0), (10, 9, 10), (N - 20, 50, 20))]  # fmt: skip
+        labels = table(truth, np.concatenate(parts)).drop_columns(["item"])
+        streameval.adopt(str(folder), tmp_path / str(draw), labels, **ranges([10, 20, N], [9, 9, 50]))
+    assert streameval.evaluate(tmp_path / "0").curve.claim.coverage == "simultaneous"
 
 
 def samples(frame):
@@ -334,8 +397,12 @@ def samples(frame):
     yield "KFold", frame.iloc[next(iter(KFold(20, shuffle=True, random_state=1).split(frame)))[1]], uniform_draw
     bernoulli = duckdb.sql("SELECT * FROM frame USING SAMPLE 4% (bernoulli, 11)").df()
     yield "bernoulli", bernoulli, {"drawn": "poisson", "probability": 0.04}
-    yield "every 25th", frame.iloc[7::25], {"drawn": "uniform", "against": "keep their distance"}
-    yield "one file", frame.iloc[3000:4500], {"drawn": "uniform", "against": "crowd in one part"}
+    yield (
+        "every 25th",
+        frame.iloc[7::25],
+        {"drawn": "uniform", "against": "keep their distance, as where every k-th is taken"},
+    )
+    yield "one file", frame.iloc[3000:4500], {"drawn": "uniform", "against": "All 1,500 are ranks 3,001 to 4,500"}
     blocks = np.random.default_rng(3).choice(n // 50, 30, replace=False)
     rows = (blocks[:, None] * 50 + np.arange(50)).ravel()
     yield "blocks of rows", frame.iloc[rows], {"drawn": "uniform", "against": "side by side"}

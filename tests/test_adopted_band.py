@@ -8,9 +8,9 @@ import pytest
 from test_sampling import binomial_tail
 
 from streameval.kernels.sequential_band import sequential_sums
-from streameval.methods.adopted import Adopted
+from streameval.methods.adopted import Adopted, checks
 from streameval.methods.adopted.band import points
-from streameval.methods.adopted.checks import of_strata, of_weights
+from streameval.methods.adopted.checks import number_drawn, of_ends, of_strata, of_weights
 from streameval.methods.adopted.fixed_size import FixedSize
 from streameval.methods.adopted.steps import Floor, Strata, joined_steps, poisson_steps, strata_steps
 from streameval.types import Labels
@@ -202,22 +202,88 @@ def test_checks_name_what_is_wrong_with_a_draw_and_pass_draws_as_stated():
         assert not of_strata(whole(n, drawn), np.sort(rng.choice(n, drawn, replace=False) + 1))
     dense = np.sort(rng.choice(n // 10, drawn * 3, replace=False) + 1)
     assert not of_strata(whole(n // 10, dense.size), dense)
+    crowd = np.concatenate([rng.choice(n // 2, 800, replace=False), n // 2 + rng.choice(n // 2, 200, replace=False)])
+    head = np.concatenate([np.arange(30), 30 + rng.choice(n - 30, drawn, replace=False)])
+    blocks = np.arange(10) + 100 * rng.choice(1000, 100, replace=False)[:, None]
+    drawn_of = "drawn of ranks 1 to 100,000"
     wrong = {
-        "crowd in one part": np.sort(rng.choice(n // 2, drawn, replace=False) + 1),
-        "keep their distance": np.arange(37, n, 100),
-        "keep their distance,": np.arange(3, n, 5),
-        "side by side": np.concatenate(
-            [np.arange(10) + 100 * b + 1 for b in np.sort(rng.choice(1000, 100, replace=False))]
-        ),
-    }
-    for said, rank in wrong.items():
-        found = of_strata(whole(n, rank.size), rank)
-        assert any(said in one.said for one in found)
+        "All 600 are ranks 1 to 600": np.arange(600),
+        "All 500 are ranks 40,001 to 40,500": np.arange(40_000, 40_500),
+        f"The 1,000 {drawn_of} crowd in one part": crowd,
+        f"The 1,000 {drawn_of} keep their distance, as where every k-th is taken": np.arange(36, n, 100),
+        f"The 20,000 {drawn_of} keep their distance, as where every k-th is taken": np.arange(2, n, 5),
+        f"The 1,000 {drawn_of} stand side by side, as where whole blocks are drawn": blocks.ravel(),
+        f"None of the 1,000 {drawn_of} is among the last 5,": rng.choice(n - 5_000, drawn, replace=False),
+        f"None of the 1,000 {drawn_of} is among the first 5,": 5_000 + rng.choice(n - 5_000, drawn, replace=False),
+        "The first 30 of ranks 1 to 100,000 were all drawn": head,
+    }  # fmt: skip
+    for said, row in wrong.items():
+        rank = np.sort(row) + 1
         method = Adopted()
         plan = method.adopt(n, 1, rank, whole(n, rank.size), None)
         curve = method.curve(plan, Labels.of(plan, np.arange(rank.size) % 2))
         assert curve.claim.coverage == "none"
-        assert said in curve.findings[0]
+        assert curve.findings[0].startswith(f"These bounds promise nothing. {said}")
+        assert curve.findings[0].count("ranks") == 1  # one fault, one sentence
+        assert curve.findings[0].endswith(" as stated looks like that.")
+
+
+@pytest.mark.parametrize("level", [0.5, 0.1, 0.01])
+@pytest.mark.parametrize(("n", "drawn"), [(300, 20), (200, 60), (200, 150), (5_000, 200)])
+def test_honest_samples_are_doubted_no_more_often_than_is_said(monkeypatch, level, n, drawn):
+    """At levels that draws can count; the level in use is 1e-4."""
+    monkeypatch.setattr(checks, "SIGNIFICANCE", level)
+    rng, strata, runs = np.random.default_rng([n, drawn]), Strata(np.array([n, 2 * n]), np.array([drawn, drawn])), 1_000
+    doubted = 0
+    for _ in range(runs):
+        one, other = (np.sort(rng.choice(n, drawn, replace=False)) + 1 for _ in range(2))
+        doubted += bool(of_strata(strata, np.concatenate([one, n + other])))
+    assert binomial_tail(runs, doubted, level) > 1e-4
+
+
+@pytest.mark.parametrize(
+    ("last", "drawn"), [([10, 20, 1_000], [9, 9, 50]), ([10, 20, 1_000], [3, 2, 50]), ([50, 90, 150], [50, 4, 9])]
+)
+def test_ends_that_draws_take_are_told_from_ends_that_were_cut(last, drawn):
+    """Every end taken is as likely as its p-value says: 81 % of the first; ranges read whole say nothing."""
+    strata, rng, runs = Strata(np.array(last), np.array(drawn)), np.random.default_rng(4), 1_000
+    starts = strata.last - strata.width
+    said = [
+        of_ends(strata, np.concatenate([np.sort(rng.choice(w, k, replace=False)) + s + 1
+                                        for w, k, s in zip(strata.width, drawn, starts, strict=True)]))
+        for _ in range(runs)
+    ]  # fmt: skip
+    chance = math.prod(k / w for w, k in list(zip(strata.width.tolist(), drawn, strict=True))[:-1])
+    all_taken = sum(one < 1 for one in said)
+    assert all(one in (1.0, pytest.approx(chance)) for one in said)
+    assert binomial_tail(runs, all_taken, chance) > 1e-4
+    assert binomial_tail(runs, runs - all_taken, 1 - chance) > 1e-4
+
+
+def classes(probability):
+    """The floor of a list whose every probability is known."""
+    values, count = np.unique(probability, return_counts=True)
+    return Floor(np.arange(1, probability.size + 1), probability, count.astype(float), values * count)
+
+
+def test_the_number_drawn_has_its_own_distribution():
+    """To the last digit, by multiplying it out; with probabilities of 1, which leave nothing to chance."""
+    probability = np.concatenate([[1.0] * 3, [0.5] * 4, np.linspace(0.01, 0.3, 12)])
+    chance = np.ones(1)
+    for p in probability:
+        chance = np.convolve(chance, [1 - p, p])
+    for n in range(probability.size + 1):
+        tail = 2 * min(chance[: n + 1].sum(), chance[n:].sum())
+        assert number_drawn(n, classes(probability)) == pytest.approx(min(1.0, tail), abs=1e-9)
+
+
+@pytest.mark.parametrize("level", [0.5, 0.1, 0.01])
+def test_the_number_of_honest_poisson_draws_is_doubted_no_more_often_than_is_said(level):
+    rng, runs = np.random.default_rng(6), 1_000
+    probability = np.repeat([0.9, 0.2, 0.01], [10, 40, 400])
+    known = classes(probability)
+    drawn = (rng.random((runs, probability.size)) < probability).sum(axis=1)
+    assert binomial_tail(runs, sum(number_drawn(int(n), known) <= level for n in drawn), level) > 1e-4
 
 
 @pytest.mark.parametrize("expected", [5, 12, 50])

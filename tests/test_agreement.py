@@ -1,19 +1,24 @@
 """Agreement against a kept library, and real votes against the label that was made of them."""
 
 import math
+import shutil
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given, settings
+from hypothesis import given as drawn
+from hypothesis import settings
 from hypothesis import strategies as st
 from label_tables import stored
 
 import streameval
+from streameval.cli import run
 from streameval.labelling.agreement import agreement, krippendorff_alpha
 from streameval.labelling.fates import fold
 from streameval.labelling.rules import vote_rule
+from streameval.study import Study
 
 
 def library_alpha(item, value, level):
@@ -24,7 +29,7 @@ def library_alpha(item, value, level):
     return library.alpha(reliability_data=table, level_of_measurement=level)
 
 
-@given(st.lists(st.tuples(st.integers(0, 4), st.integers(0, 3)), min_size=2, max_size=25), st.booleans())
+@drawn(st.lists(st.tuples(st.integers(0, 4), st.integers(0, 3)), min_size=2, max_size=25), st.booleans())
 def test_alpha_is_the_librarys(votes, binary):
     item = np.unique(np.array([i for i, _ in votes]), return_inverse=True)[1]
     value = np.array([v > 1 if binary else v for _, v in votes], dtype=np.float64)
@@ -37,7 +42,7 @@ def test_alpha_is_the_librarys(votes, binary):
 
 
 @settings(max_examples=25)
-@given(st.lists(st.tuples(st.integers(0, 3), st.sampled_from("abcd"), st.integers(0, 1)), min_size=1, max_size=20,
+@drawn(st.lists(st.tuples(st.integers(0, 3), st.sampled_from("abcd"), st.integers(0, 1)), min_size=1, max_size=20,
                 unique_by=lambda vote: vote[:2]))  # fmt: skip
 def test_percent_is_counted_over_pairs(votes):
     rows = [{"rank": i + 1, "annotator": a, "value": v} for i, a, v in votes]
@@ -88,3 +93,119 @@ def test_the_five_votes_of_real_items_give_their_label_back(real, tmp_path):
     assert krippendorff_alpha(item[some], value[some]) == pytest.approx(
         library_alpha(item[some], value[some], "interval"), abs=1e-12
     )
+
+
+N_TASKS, SHARED = 300, 60
+
+
+@pytest.fixture
+def people(tmp_path):
+    """Three people who each answer every third task and all of the first 60, and err on some: rows by name."""
+    pq.write_table(pa.table({"text": [f"t{i}" for i in range(N_TASKS)]}), tmp_path / "list.parquet")
+    streameval.plan(str(tmp_path / "list.parquet"), tmp_path / "study", budget=N_TASKS, seed=2)
+    plan = Study(tmp_path / "study").plan()
+    streameval.select(tmp_path / "study")
+    task = np.array(Study(tmp_path / "study").selection(plan).column("se_task").to_pylist())
+    rng = np.random.default_rng(4)
+    answers = {}
+    for i, name in enumerate(("ann", "ben", "cem")):
+        own = task[(np.arange(N_TASKS) < SHARED) | (np.arange(N_TASKS) % 3 == i)]
+        label = (own % 2) ^ (rng.random(own.size) < 0.08)
+        answers[name] = pa.table({"se_study": [plan.plan_id] * own.size, "se_task": own, "label": label.astype(int)})
+    return tmp_path, answers
+
+
+def given(folder, tables, form, ending=""):
+    """Write each table as a form of itself; the paths."""
+    paths = []
+    for name, table in tables.items():
+        more = {"named": {"annotator": name}, "renamed": {"annotator": name.upper()}, "team": {"source": "team"}}
+        for column, word in more.get(form, {}).items():
+            table = table.append_column(column, pa.array([word] * table.num_rows))
+        paths.append(folder / f"{name}{ending}.parquet")
+        pq.write_table(table, paths[-1])
+    return paths
+
+
+def alpha_of(study):
+    return Study(Path(study)).summary()["agreement"]["alpha"]
+
+
+@pytest.mark.parametrize(
+    ("first", "then", "dropped"),
+    [("plain", "named", "plain"), ("named", "plain", "plain"), ("named", "renamed", "named"),
+     ("plain", "team", "plain")],
+)  # fmt: skip
+def test_answers_given_twice_are_said_with_what_drops_them(people, capsys, first, then, dropped):
+    """Agreement is that of the answers given once, after the command that the line names."""
+    folder, answers = people
+    study, alone = str(folder / "study"), str(folder / "alone")
+    kept = then if dropped == first else first
+    shutil.copytree(study, alone)
+    assert run(["evaluate", alone, "--labels", *map(str, given(folder, answers, kept))]) == 0
+    right = alpha_of(alone)
+    assert "count twice" not in capsys.readouterr().out
+    assert run(["evaluate", study, "--labels", *map(str, given(folder, answers, first, "1"))]) == 0
+    capsys.readouterr()
+    assert run(["evaluate", study, "--labels", *map(str, given(folder, answers, then, "2"))]) == 0
+    told = capsys.readouterr().out
+    files = {first: "1", then: "2"}
+    one, other = (
+        ", ".join(str(folder / f"{name}{files[form]}.parquet") for name in answers) for form in (dropped, kept)
+    )
+    count = sum(table.num_rows for table in answers.values())
+    line = f"All {count:,} answers of {one} are in {other} too. If they are the same answers, they count twice"
+    assert line in told
+    if kept != "team":  # unnamed, what differs counts for nothing
+        assert alpha_of(study) > right + 0.02
+    assert run(["labels", study]) == 0
+    assert line in capsys.readouterr().out
+    forget = told.split("looks higher than it is: `streameval ")[1].split("`")[0]
+    assert run(forget.split()) == run(["evaluate", study]) == 0
+    assert "count twice" not in capsys.readouterr().out
+    assert alpha_of(study) == right
+
+
+def test_people_who_agree_are_not_taken_for_one(people, capsys):
+    """A second annotator who checks some of the first one's items and agrees on all, and one of few items."""
+    folder, answers = people
+    table = answers["ann"]
+    tables = {"ann": table, "ben": table.slice(0, 50), "cem": table.slice(0, 19)}
+    assert run(["evaluate", str(folder / "study"), "--labels", *map(str, given(folder, tables, "named"))]) == 0
+    told = capsys.readouterr().out
+    assert "100.0% of pairs" in told
+    assert "count twice" not in told
+
+
+@pytest.mark.parametrize("declared", ["by a column", "by --prefer"])
+def test_a_checked_machine_is_not_taken_for_the_checker(people, declared):
+    folder, answers = people
+    tables = {"llm": answers["ann"], "person": answers["ann"].slice(0, 50)}
+    if declared == "by a column":
+        tables = {name: one.append_column("source", pa.array([name] * one.num_rows)) for name, one in tables.items()}
+    prefer = ["person", "llm"] if declared == "by --prefer" else []
+    found = streameval.evaluate(folder / "study", labels=given(folder, tables, "plain"), prefer=prefer)
+    assert not found.summary["given_twice"]
+
+
+def test_people_without_names_are_told_how_to_get_their_majority(people, capsys):
+    folder, answers = people
+    study = str(folder / "study")
+    assert run(["evaluate", study, "--labels", *map(str, given(folder, answers, "plain"))]) == 0
+    told = capsys.readouterr().out
+    account = Study(folder / "study").summary()["account"]
+    said = {task: set() for table in answers.values() for task in table.column("se_task").to_pylist()}
+    for table in answers.values():
+        for task, label in zip(*(table.column(name).to_pylist() for name in ("se_task", "label")), strict=True):
+            said[task].add(label)
+    torn = sum(len(one) == 2 for one in said.values())
+    assert (account["labelled"], account["contradictory"]) == (N_TASKS - torn, 3 * torn)
+    assert (
+        f"3 files share {SHARED} items and name no annotator, so they are read as one person's: {3 * torn} answers "
+        "contradict each other and do not count. If several people answered, add a column `annotator` to each file"
+    ) in told
+    forget = told.split("to each file, `streameval ")[1].split("`")[0]
+    assert run(forget.split()) == 0
+    assert run(["evaluate", study, "--labels", *map(str, given(folder, answers, "named"))]) == 0
+    assert "name no annotator" not in capsys.readouterr().out
+    assert Study(folder / "study").summary()["account"]["labelled"] == N_TASKS

@@ -7,13 +7,14 @@ from dataclasses import replace
 import duckdb
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 from test_sampling import binomial_tail
 
 import streameval
 from streameval.cli import run
-from streameval.errors import InputError
+from streameval.errors import EXIT_DONE, EXIT_FAILS, InputError
 from streameval.methods import create
 from streameval.order.by_score import by_score
 from streameval.order.count_at_score import count_at_score
@@ -73,14 +74,15 @@ def test_every_score_is_counted_and_bounded_as_a_full_count_says(tmp_path, kind,
         assert first <= count <= last
         if count:
             known = curve.at([count]).to_pylist()[0]
-            for name, (low, high) in curve.between(first, last).items():
+            for name, (low, _, high) in curve.between(first, last).items():
                 if f"{name}_lower" in known:
                     assert low <= known[f"{name}_lower"]
                     assert known[f"{name}_upper"] <= high
         with duckdb.connect(str(study / "study.duckdb"), read_only=True) as db:
             ((rank, share),) = db.execute(f"SELECT rank_at_score({typed}), precision_at_score({typed})").fetchall()
         assert (rank["lower"], rank["upper"]) == (first, last)
-        assert (share["lower"], share["upper"]) == curve.between(first, last)["precision"]
+        low, _, high = curve.between(first, last)["precision"]
+        assert (share["lower"], share["upper"]) == (low, high)
 
 
 @pytest.mark.slow
@@ -263,8 +265,8 @@ def test_no_item_of_a_score_passes_nothing(tmp_path, capsys):
     later = replace(found.curve, score=found.curve.score.slice(1))  # the best score is not known
     assert later.rank_at_score(1.5)[0] == 0 < later.rank_at_score(1.5)[1]
     doubtful = replace(found, curve=later)
-    assert _checked("precision@s1.5 >= 0", doubtful, 100).outcome == "inconclusive"
-    assert _checked("precision@s0.1 >= 0", doubtful, 100).outcome == "pass"
+    assert _checked("precision@s1.5 >= 0", doubtful, "").outcome == "inconclusive"
+    assert _checked("precision@s0.1 >= 0", doubtful, "").outcome == "pass"
 
 
 def test_f1_is_shown_where_it_is_asked_for_and_rows_have_one_name(tmp_path, capsys):
@@ -288,3 +290,27 @@ def test_what_is_no_study_is_said_to_be_none(tmp_path, capsys):
             extra = ["precision@5 >= .3"] if command[0] == "check" else []
             assert run([command[0], str(tmp_path / place), *extra, *command[1:]]) == 2
             assert said in capsys.readouterr().err
+
+
+def test_a_gate_may_demand_a_claim_about_the_truth(tmp_path, capsys):
+    """Of what annotators would say nothing can be told about the truth, however clear it is; of the truth, all is."""
+    study, evaluation, _ = study_of(tmp_path, np.random.default_rng(8).random(N))
+    clear, false = "precision@1000 >= 0.01", "precision@1000 <= 0.01"
+    for arguments, status in (([], EXIT_DONE), ([clear], EXIT_DONE), ([false], EXIT_FAILS)):
+        assert run(["check", str(study), *arguments, "--about", "truth"]) == status
+        assert "This is a claim about the truth." in capsys.readouterr().out
+    ranks = evaluation.label_table.filter(pc.is_valid(evaluation.label_table.column("label"))).slice(0, 3)
+    streameval.evaluate(study, labels=pa.table({"rank": ranks.column("rank"), "label": [0, 0, 0]}), vote="any")
+    for arguments in ([], [clear], [false]):
+        assert run(["check", str(study), *arguments, "--about", "truth", "--summary", str(tmp_path / "said.md")]) == 5
+        told = capsys.readouterr().out
+        assert "This is no claim about the truth: " in told
+        assert "inconclusive" in told
+        assert "Next:" not in told
+    assert (tmp_path / "said.md").read_text().count("This is no claim about the truth: ") == 3
+    assert run(["check", str(study), clear]) == 0
+    assert [one.outcome for one in check(study, [clear], about="truth")] == ["inconclusive"]
+    assert check(study, about="truth").outcome == "inconclusive"
+    with pytest.raises(InputError, match="about is 'lies'"):
+        check(study, about="lies")
+    assert run(["check", str(study)]) == 2

@@ -28,7 +28,8 @@ def made(tmp_path, name, seed=0, head="document"):
     pq.write_table(pa.table({"id": ids, "text": texts, "seen": np.random.default_rng(seed).random(N)}), path)
     plan = ["plan", str(path), "--study", str(study), "--method", "loguniform", "--budget", "200", "--seed", str(seed)]
     assert run(plan) == 0
-    assert run(["select", str(study), "--export", str(tmp_path / f"{name}.csv")]) == 0
+    columns = ["--columns", "id,text,seen"]  # ids that follow the order are shown where they are asked for
+    assert run(["select", str(study), *columns, "--export", str(tmp_path / f"{name}.csv")]) == 0
     return study
 
 
@@ -104,12 +105,12 @@ def test_new_numbers_stay_when_a_study_grows_and_with_repeats(tmp_path):
     pq.write_table(pa.table({"id": np.arange(N)}), path)
     plan = ["plan", str(path), "--study", str(study), "--method", "loguniform", "--budget", "200", "--looks", "3"]
     assert run(plan) == 0
-    assert run(["select", str(study), "--export", str(tmp_path / "one.csv"), "--repeats", "5"]) == 0
+    assert run(["select", str(study), "--export", str(tmp_path / "one.csv"), "--columns", "id", "--repeats", "5"]) == 0
     (tmp_path / "done.csv").write_text(filled(tmp_path / "one.csv"), encoding="utf-8")
     extra = pq.read_table(study / "extra_tasks.parquet").column("se_task").to_numpy()
     assert np.all((extra >= 10**9) & (extra < 10**10))
     assert run(["plan", "--study", str(study), "--labels-more", "100"]) == 0
-    assert run(["select", str(study), "--export", str(tmp_path / "two.csv"), "--repeats", "5"]) == 0
+    assert run(["select", str(study), "--export", str(tmp_path / "two.csv"), "--columns", "id", "--repeats", "5"]) == 0
     assert run(["evaluate", str(study), "--labels", str(tmp_path / "done.csv")]) == 0
     found = json.loads((study / "evaluation.json").read_text())
     assert found["account"]["labelled"] == len(csv_lines(tmp_path / "one.csv")) - 5

@@ -117,6 +117,17 @@ def test_every_block_is_of_a_kind_that_is_tested():
     assert len(QUERIES) == 2
 
 
+def test_nobody_is_told_to_install_our_name_from_an_index():
+    """Nobody has registered it there, and anybody could."""
+    told = [*PAGES.values(), (GUIDE / "digits.ipynb").read_text(encoding="utf-8")]
+    told += [path.read_text(encoding="utf-8") for path in GUIDE.parent.rglob("*.py")]
+    found = [
+        line for text in told for line in re.findall(r"pip install.*", text) if re.search(r"[\s'\"]streameval", line)
+    ]
+    assert found == []
+    assert "pip install wheels/streameval-" in PAGES["recipes.md"]
+
+
 def test_links_lead_somewhere():
     for name, text in PAGES.items():
         folder = HOME if name == "README.md" else GUIDE

@@ -46,7 +46,7 @@ def test_flags_of_plan_stand_where_they_belong(shown):
     ]  # fmt: skip
     assert found["Ranking"][:2] == ["score", "ascending"]
     assert found["Method: paula"] == ["window", "assume"]
-    assert found["Running"] == ["dry-run", "time-limit", "json", "log"]
+    assert found["Running"] == ["dry-run", "time-limit", "json", "log", "quiet"]
 
 
 @pytest.mark.parametrize("words", [["--method", "paula"], ["--method=paula"]])

@@ -1,10 +1,13 @@
 """Interrupts: at random moments of every verb, in the first moment, twice, and while nobody listens."""
 
 import importlib.util
+import json
 import os
 import signal
 import subprocess
 import sys
+import time
+from datetime import datetime
 from importlib.machinery import SourceFileLoader
 from pathlib import Path
 
@@ -112,7 +115,9 @@ def test_an_interrupt_among_the_first_imports_is_one_line(number):
     assert (done.returncode, done.stdout) == (130, "")
     assert done.stderr == "streameval: interrupted; what was complete is kept, nothing half-written was left behind\n"
     done = python(EARLY.format(signal=number, arguments=["cost", "--log", "json"]))
-    assert done.stderr.startswith('{"event": "error", "kind": "interrupted"')
+    line = json.loads(done.stderr)
+    assert (line["event"], line["level"], line["kind"], line["exit_status"]) == ("error", "error", "interrupted", 130)
+    assert abs(datetime.fromisoformat(line["time"]).timestamp() - time.time()) < 600
 
 
 def test_an_interrupt_that_python_can_only_print_is_heard_again():

@@ -268,6 +268,8 @@ def test_agreement_counts_probabilities_by_their_middle():
     plan = create("loguniform", {"budget": 100}).plan(100)
     judge, ends = Judge("p", (0.2, 0.7)), create("loguniform", {"budget": 100}).rates(100)[0]
     judged = judged_in_order(plan, judge, ends, (np.arange(100) % 4).astype(np.uint8))
-    found = agreement(judged, Labels.of(judged, np.ones(100, np.int8)))
+    weight = np.where(np.arange(100) % 4 == 2, 4.0, 1.0)
+    found = agreement(judged, Labels.of(judged, np.ones(100, np.int8)), weight)
     assert (found["labels"], found["share"]) == (75, pytest.approx(1 / 3))  # 0.2 to 0.7 has its middle below a half
+    assert found["share_of_list"] == pytest.approx(4 / 6)
     assert [one["labels"] for one in found["classes"]] == [25, 25, 25, 25]

@@ -1,13 +1,19 @@
 """Label tables of every kind say the same, and nothing in them is a traceback or goes unaccounted for."""
 
+import ast
 import json
+import os
 import sqlite3
+import subprocess
+import sys
 from collections import Counter
+from datetime import UTC, datetime
 
 import duckdb
 import numpy as np
 import polars as pl
 import pyarrow as pa
+import pyarrow.csv
 import pyarrow.parquet as pq
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -404,3 +410,22 @@ def test_a_key_that_was_not_selected_is_named(tmp_path, capsys):
     (study / "selection.parquet").unlink()
     assert run(["evaluate", *labels]) == 2
     assert "Hint: run `streameval select` first" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("zone", ["UTC", "Pacific/Auckland"])
+def test_a_time_without_a_zone_is_utc_whatever_the_zone_of_the_machine(zone, study, tmp_path):
+    """A file that is read where clocks stand otherwise has the same answers in the same order."""
+    moments = [datetime(2026, 11, 16, 23, 30), datetime(2026, 11, 17, 1, 15)]
+    rows = {"id": KEYS[:2], "label": TRUTH[:2]}
+    texts = [one.isoformat(" ") for one in moments]
+    numbers = [one.replace(tzinfo=UTC).timestamp() for one in moments]
+    zoned = ["2026-11-17T12:30:00+13:00", "2026-11-16T20:15:00-05:00"]
+    pq.write_table(pa.table({**rows, "time": moments}), tmp_path / "naive.parquet")
+    for name, values in (("naive", texts), ("unix", numbers), ("zoned", zoned)):
+        pa.csv.write_csv(pa.table({**rows, "time": values}), tmp_path / f"{name}.csv")
+    files = sorted(map(str, tmp_path.iterdir()))
+    code = "import sys; from label_tables import times_of; print(times_of(sys.argv[1], sys.argv[2:]))"
+    environment = {**os.environ, "TZ": zone, "PYTHONPATH": os.path.dirname(__file__)}
+    command = [sys.executable, "-c", code, str(study), *files]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    assert ast.literal_eval(done.stdout) == [[f"{one.isoformat()}+00:00" for one in moments]] * len(files)

@@ -19,6 +19,7 @@ from streameval.cli import run
 from streameval.errors import InputError
 from streameval.labelling.rules import refuse_grades, vote_rule
 from streameval.study import Study
+from streameval.verbs.labels import forget
 
 
 def write(path, *rows, head="se_study,se_task,label"):
@@ -88,6 +89,22 @@ def test_labels_shows_progress_and_forgets_a_source(tmp_path, capsys):
         streameval.evaluate(study)
     assert run(["labels", str(study), "--forget", "nobody"]) == 2
     assert "no source 'nobody'" in capsys.readouterr().err
+
+
+def test_several_sources_are_forgotten_in_one_call_or_none(tmp_path, capsys):
+    study = small_study(tmp_path)
+    tables = [write(tmp_path / f"{one}.csv", f"{i},1", head="rank,label") for i, one in enumerate("abc", 1)]
+    assert account(study, *tables)["votes"] == 3
+    assert run(["labels", str(study), "--forget", "a.csv", "d.csv"]) == 2
+    assert "no source 'd.csv'" in capsys.readouterr().err
+    assert account(study)["votes"] == 3
+    for rows, told in ((1, "1 rows of"), (0, "a.csv is forgotten already")):  # again is harmless
+        assert run(["labels", str(study), "--forget", "a.csv", "b.csv"]) == 0
+        assert told in capsys.readouterr().out
+        assert account(study)["votes"] == 1
+        assert forget(study, "a.csv", "b.csv", "a.csv") == {"a.csv": 0, "b.csv": 0}, rows
+    assert run(["labels", str(study), "--forget", "c.csv", "--forget", "b.csv", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["forgotten"] == {"c.csv": 1, "b.csv": 0}
 
 
 def test_votes_of_the_first_version_still_count(tmp_path):
@@ -261,6 +278,10 @@ def test_a_table_read_with_other_words_is_pointed_out(tmp_path, capsys):
     streameval.evaluate(study, labels=table)
     assert run(["evaluate", str(study), "--labels", str(table), "--positive", "good"]) == 0
     assert "t.csv was read before with no --positive, and those votes stay" in capsys.readouterr().out
+    other = write(tmp_path / "o.csv", "4,good", "5,bad", "6,1", head="rank,label")
+    streameval.evaluate(study, labels=other, positive="good")
+    assert run(["evaluate", str(study), "--labels", str(other)]) == 0
+    assert "o.csv was read before with --positive good, and those votes stay" in capsys.readouterr().out
 
 
 def test_the_same_table_read_with_other_columns_is_pointed_out(tmp_path, capsys):
@@ -296,5 +317,6 @@ def test_a_name_that_several_folders_have_is_not_forgotten_by_it(tmp_path, capsy
     assert "several sources are called 't.csv'" in said
     assert found[0]["id"] in said
     assert account(study)["votes"] == 2
-    assert Study(study).labels.forget(str(tmp_path / "anna" / "t.csv")) == 1
-    assert Study(study).labels.forget("t.csv") == 1
+    anna = str(tmp_path / "anna" / "t.csv")
+    assert Study(study).labels.forget(anna) == {anna: 1}
+    assert Study(study).labels.forget("t.csv") == {"t.csv": 1}

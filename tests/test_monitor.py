@@ -202,8 +202,14 @@ def test_pictures_are_no_bounds_to_watch(tmp_path, one_ranking):
     study = tmp_path / "2026-01-01"
     streameval.adopt(str(folder), study, pa.table({"rank": rank, "label": truth[rank - 1]}), drawn="systematic")
     streameval.evaluate(study)
-    with pytest.raises(StreamevalError, match="hold with no probability"):
+    with pytest.raises(StreamevalError, match="its bounds promise nothing"):
         streameval.monitor(study, at_rank=100)
+    paula = tmp_path / "2026-01-02"
+    falls = (np.arange(4_000) < 2_000).astype(int)
+    plan = streameval.plan(pa.table({"id": np.arange(4_000)}), paula, method="paula", epsilon="0.1", window=20)
+    streameval.evaluate(paula, labels=pa.table({"rank": plan.ranks, "label": falls[plan.ranks - 1]}))
+    with pytest.raises(StreamevalError, match="hold on a condition, and with no probability"):
+        streameval.monitor(paula, at_rank=100)
 
 
 def pooled(root, day, seed=None, **planned):
@@ -255,16 +261,21 @@ def test_days_that_are_fully_labelled_may_share_a_seed(tmp_path):
     assert len(streameval.monitor(folders, at_rank=10).rows) == 2
 
 
-def test_one_day_is_told_once_and_an_earlier_day_again_is_no_alarm(tmp_path, capsys):
-    calm, fallen = pooled(tmp_path, 0), pooled(tmp_path, 1)
+def test_one_day_is_told_once_and_with_nothing_to_add_the_mean_is_told_again(tmp_path, capsys):
+    first, second = pooled(tmp_path, 0), pooled(tmp_path, 1)
     out = tmp_path / "history.parquet"
     asked = ["--out", str(out)]
-    assert run(["monitor", str(calm), "--at-rank", "100", "--precision", "99%", *asked]) == 4
+    assert run(["monitor", str(first), "--at-rank", "100", "--precision", "99%", *asked]) == 4
     told = capsys.readouterr().out
     assert "history.html: 1 day\n" in told
     assert "between  " not in told
     (row,) = pq.read_table(out).to_pylist()
     assert row["precision_lower"] <= row["run_lower"] <= row["run_upper"] <= row["precision_upper"]
-    assert run(["monitor", str(fallen), "--precision", ".990", *asked]) == 4
-    assert run(["monitor", str(calm), *asked]) == 0
-    assert run(["monitor", str(fallen), *asked]) == 4
+    assert run(["monitor", str(second), "--precision", ".990", *asked]) == 4
+    capsys.readouterr()
+    for folder in (first, second):
+        assert run(["monitor", str(folder), *asked]) == 4
+        told = capsys.readouterr().out
+        assert "it is proven to be below 0.99." in told
+        assert "Nothing was added" in told
+        assert told.endswith("\nfail\n")

@@ -21,14 +21,18 @@ def here(tmp_path, monkeypatch):
     return tmp_path
 
 
+FACTOR, PRIME = 3571, 10_007  # no item says by its number, and so to people, where it is in the list
+
+
 def write_list(path, first=0, **columns):
-    item = np.arange(first, first + N)
+    item = np.arange(first, first + N) * FACTOR % PRIME
     pq.write_table(pa.table({"item": item, "text": [f"text {i}" for i in item], **columns}), path)
 
 
 def good(item):
-    """Items of even number are positive, as are the first hundreds."""
-    return int(item) % 2 == 0 or int(item) < N // 2
+    """Every other item is positive, as are the first hundreds."""
+    place = int(item) * pow(FACTOR, -1, PRIME) % PRIME
+    return place % 2 == 0 or place < N // 2
 
 
 @pytest.fixture
@@ -121,7 +125,9 @@ def test_what_is_missing_is_asked_for_before_anything_is_cut(here, step):
 
 def test_after_reuse_only_what_has_no_label_is_asked_for(here, step):
     write_list("list.parquet")
-    (here / "old.csv").write_text("item,label\n" + "".join(f"{i},{int(good(i))}\n" for i in range(0, N, 3)))
+    (here / "old.csv").write_text(
+        "item,label\n" + "".join(f"{i},{int(good(i))}\n" for i in np.arange(0, N, 3) * FACTOR % PRIME)
+    )
     reuse = ["--reuse", "old.csv", "--on", "item", "--labels-unseen-by-model", "yes", "--seed", "1"]
     out = step(["plan", "list.parquet", "--study", STUDY, *reuse])
     left = int(out.split(" are left to ask for")[0].split()[-1])
@@ -132,7 +138,9 @@ def test_after_reuse_only_what_has_no_label_is_asked_for(here, step):
 
 def test_after_reuse_of_every_label_nobody_is_asked(here, step):
     write_list("list.parquet")
-    (here / "old.csv").write_text("item,label\n" + "".join(f"{i},{int(good(i))}\n" for i in range(N)))
+    (here / "old.csv").write_text(
+        "item,label\n" + "".join(f"{i},{int(good(i))}\n" for i in np.arange(N) * FACTOR % PRIME)
+    )
     reuse = ["--reuse", "old.csv", "--on", "item", "--labels-unseen-by-model", "yes", "--seed", "1"]
     out = step(["plan", "list.parquet", "--study", STUDY, *reuse])
     assert after(out) == "streameval evaluate 'my study'"

@@ -442,6 +442,30 @@ def test_addresses_where_local_paths_belong_are_refused(ranking, tmp_path, monke
     assert sorted(tmp_path.iterdir()) == before
 
 
+READING = {
+    "at": ["--rank", "10"], "check": ["precision@10 >= .9"], "report": [], "labels": [], "sql": ["SELECT 1"],
+    "cut": ["--rank", "10"], "select": [], "evaluate": [], "monitor": ["--at-rank", "10", "--day", "2026-11-16"],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("verb", READING)
+def test_results_at_an_address_are_said_to_be_read_here(verb, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    said = refused(capsys, 2, verb, "s3://lake/reports/night", *READING[verb])
+    assert "s3://lake/reports/night: is no local path. Hint: studies and results are read on this machine" in said
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_was_published_is_read_from_a_copy(ranking, tmp_path, capsys):
+    study, copy = tmp_path / "study", tmp_path / "copy"
+    assert run(["plan", str(ranking[0]), "--study", str(study), "--budget", "300"]) == 0
+    assert run(["select", str(study)]) == 0
+    assert run(["evaluate", str(study), "--labels", str(ranking[1]), "--publish", str(copy)]) == 0
+    for verb in ("at", "check", "report", "sql"):
+        status = run([verb, str(copy), *READING[verb]])
+        assert status == 0 or (verb, status) == ("check", 5), verb
+
+
 @pytest.mark.parametrize(
     ("said", "status"),
     [

@@ -161,7 +161,7 @@ def test_results_of_other_labels_answer_nothing(whole, study, tmp_path, capsys):
 def test_a_source_that_is_forgotten_again_is_forgotten_already(study, capsys):
     before = {path: path.read_bytes() for path in study.rglob("*") if path.is_file()}
     assert run(["labels", str(study), "--forget", "bad.parquet", "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["already"] is True
+    assert json.loads(capsys.readouterr().out)["forgotten"] == {"bad.parquet": 0}
     assert before == {path: path.read_bytes() for path in study.rglob("*") if path.is_file()}
     assert "no source 'nobody'" in refused(capsys, "labels", study, "--forget", "nobody")
 

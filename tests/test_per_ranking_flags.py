@@ -19,7 +19,8 @@ GOES, REFUSED = "goes", "refused"
 # each flag with a value, and what becomes of it; those that go with --per have tests of their own
 COMMON = {"--score score": GOES, "--ascending --score score": GOES, "--file-order lexical": GOES, "--memory 1": GOES,
           "--threads 1": GOES, "--verify off": GOES, "--where day>='1'": REFUSED, "--key id --score score": REFUSED,
-          "--json": GOES, "--log json": GOES, "--time-limit 60": GOES, "--dry-run": REFUSED}  # fmt: skip
+          "--json": GOES, "--log json": GOES, "--quiet": GOES, "--time-limit 60": GOES,
+          "--dry-run": REFUSED}  # fmt: skip
 EXACT = {**COMMON, "--label label": GOES, "--labels x.csv": REFUSED, "--on id": REFUSED, "--misses 1": REFUSED,
          "--tolerance 0.1": REFUSED, "--window 50": REFUSED, "--epsilon 0.1": REFUSED, "--out results": GOES,
          "--publish there --out results": GOES, "--publish there": REFUSED, "--per query": GOES, "--at 1,3": GOES,
@@ -42,7 +43,7 @@ EVALUATE = {"--labels done.csv": GOES, "--judge-labels x.csv": REFUSED, "--misse
             "--dry-run": REFUSED, "--label-error 0.1": REFUSED,
             "--assume a2": REFUSED, "--on id": GOES, "--label label": GOES, "--annotator who": REFUSED,
             "--time when": REFUSED, "--source kind": REFUSED, "--vote any": GOES, "--prefer done": GOES,
-            "--strict": GOES, "--json": GOES, "--log json": GOES, "--time-limit 60": GOES}  # fmt: skip
+            "--strict": GOES, "--json": GOES, "--log json": GOES, "--quiet": GOES, "--time-limit 60": GOES}  # fmt: skip
 
 
 def flags_of(command):

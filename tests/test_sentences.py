@@ -148,4 +148,4 @@ def test_cut_and_compare_say_what_their_estimates_are_of(study, capsys):
         assert said.get("a", said)["estimates"] == basis
         assert run(command) == 0
         assert "Estimates are those of the labels at hand" in capsys.readouterr().out
-    assert said["b"]["estimates"] == "bounds"
+    assert said["b"]["estimates"] == "labels"

@@ -381,7 +381,11 @@ def test_sql_says_of_slices_what_python_says(study):
         every = session.ask("SELECT slice, slice_precision_at(slice, n_items).lower AS lower FROM slices").to_pylist()
         assert every == [{"slice": one.name, "lower": one.curve.precision_at(one.curve.n_items).lower}
                          for one in found.slices]  # fmt: skip
-        assert session.ask("SELECT count(*) FROM slice_precision_at('nowhere', 1)").column(0).to_pylist() == [0]
+        for asked, said in (("'nowhere', 1", "no slice is called nowhere"), (f"'{found.slices[0].name}', 0", "k is 0")):
+            for query in (f"SELECT slice_precision_at({asked})", f"FROM slice_precision_at({asked})"):
+                with pytest.raises(streameval.InputError, match=f"^{said}"):
+                    session.ask(query)
+        assert session.ask("SELECT slice_precision_at(NULL, 1) AS found").to_pylist() == [{"found": None}]
         counted = session.ask("SELECT slice_rank FROM slice_counts WHERE rank = 6000 AND NOT is_item ORDER BY 1 DESC")
         assert counted.column(0).to_pylist() == [one.curve.n_items for one in found.slices]
 

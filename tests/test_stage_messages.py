@@ -93,7 +93,7 @@ def test_a_judge_is_not_named_by_a_column_that_is_none(capsys):
     assert judged(lambda rank: pa.array(np.ones(rank.size, bool))) == 0
     ranks = Study(Path("s")).plan().ranks
     found = streameval.evaluate("s", labels=pa.table({"rank": ranks, "label": ranks % 4 == 0}))
-    assert f"The judge agrees with people on {np.mean(ranks % 4 != 0):.1%} of {ranks.size:,} items." in str(
+    assert f"The judge agrees with people on {np.mean(ranks % 4 != 0):.1%} of {ranks.size:,} labelled items" in str(
         found.curve.findings
     )
 
@@ -155,4 +155,70 @@ def test_agreement_says_what_it_counts(classes, capsys):
     told = capsys.readouterr().out
     share = 1.0 if classes == "0.5" else 1 - truth[ranks - 1].mean()
     by_class = ", if a class whose middle is .5 or more counts as positive" if classes == "0.9" else ""
-    assert f"agrees with people on {share:.1%} of {ranks.size:,} items{by_class}." in told
+    assert f"agrees with people on {share:.1%} of {ranks.size:,} labelled items{by_class}, most of" in told
+
+
+JUDGES = {
+    "right on the first half alone": lambda rng, truth: np.where(
+        np.arange(truth.size) < truth.size / 2, truth, 1 - truth
+    ),
+    "chance": lambda rng, truth: rng.integers(0, 2, truth.size),
+    "constant": lambda rng, truth: np.ones(truth.size, np.int64),
+    "nearly right": lambda rng, truth: np.where(rng.random(truth.size) < 0.97, truth, 1 - truth),
+    "silent on the second half": lambda rng, truth: np.where(np.arange(truth.size) < truth.size / 2, truth, -1),
+}
+
+
+@pytest.mark.parametrize("name", JUDGES)
+def test_a_judge_agrees_as_often_as_it_does_over_the_list(name):
+    """In the mean over draws, what is said of the list is so; that of the labels is of the top."""
+    rng, n = np.random.default_rng(5), 20_000
+    truth = (rng.random(n) < np.linspace(0.95, 0.3, n)).astype(np.int64)
+    said = JUDGES[name](rng, truth)
+    table = pa.table({"judge": pa.array(said, mask=said < 0)})
+    found = []
+    for seed in range(30):
+        plan = streameval.plan(table, f"s{seed}", judge="judge", budget=500, seed=seed)
+        labels = pa.table({"rank": plan.ranks, "label": truth[plan.ranks - 1]})
+        found.append(streameval.evaluate(f"s{seed}", labels=labels))
+    shares = [one.summary["diagnostics"]["judge"]["share_of_list"] for one in found]
+    right = np.mean((said == truth)[said >= 0])
+    assert abs(np.mean(shares) - right) < 4 * np.std(shares) / len(shares) ** 0.5 + 1e-9
+    for one, share in zip(found, shares, strict=True):
+        of_list = (
+            f"over {'all items that it answers for' if name.startswith('silent') else 'the whole list'} that is about"
+        )
+        told = next(finding for finding in one.curve.findings if "The judge agrees" in finding)
+        assert f"labelled items, most of which are in the first tenth of the list; {of_list} {share:.0%}." in told
+        assert ("It agrees least at ranks 10,000 to 20,000: on 0.0% of" in told) == name.startswith("right")
+        assert_saves(one.curve, told)
+
+
+def assert_saves(curve, told):
+    """What is said of the widths is so, and no judge helped that narrows nothing by a fiftieth."""
+    judge = curve.diagnostics["judge"]
+    reached, without = curve.half_width().alpha, judge["half_width_without"]
+    ranks = np.unique(np.rint(np.exp(np.arange(np.log(curve.n_items)))).astype(int))
+    low, high = curve.envelope.at(ranks)
+    mean, other = np.mean((high - low) / np.maximum(high + low, 1)), judge["mean_half_width_without"]
+    assert ("This judge did not help" in told) == (reached > 0.98 * without and mean > 0.98 * other)
+    assert f"{reached:.2%}" in told or f"{mean:.2%}" in told
+    more = (without / reached) ** 2
+    expected = f"about {more:.1f} times the labels" if more >= 1.5 else f"about {more - 1:.0%} more labels"
+    assert (expected in told) == (reached <= 0.98 * without < 0.98)
+    assert "about 1.0 times" not in told
+    assert "about 0% more" not in told
+
+
+def test_judges_that_help_and_that_do_not_are_both_met(capsys):
+    """Lest the test above says nothing of one of the sentences."""
+    rng = np.random.default_rng(5)
+    truth = (rng.random(N) < 0.6).astype(np.int64)
+    told = {}
+    for name in ("chance", "nearly right"):
+        plan = streameval.plan(pa.table({"judge": JUDGES[name](rng, truth)}), name, judge="judge", budget=300, seed=1)
+        found = streameval.evaluate(name, labels=pa.table({"rank": plan.ranks, "label": truth[plan.ranks - 1]}))
+        told[name] = found.curve.findings[1]
+        assert "least" not in told[name]
+    assert "This judge did not help: the half-width is" in told["chance"]
+    assert "times the labels" in told["nearly right"]

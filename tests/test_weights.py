@@ -14,7 +14,7 @@ from streameval.methods import available, create
 from streameval.rankings import open_ranking
 from streameval.rankings.draw_by_key import draw_by_key
 from streameval.slices.plan import draw_by_slices
-from streameval.study.weights import weights
+from streameval.study.weights import draw_weights
 
 N = 2_000
 ROWS = np.arange(1, N + 1)
@@ -66,7 +66,7 @@ def test_weighted_sums_are_those_of_the_list_in_the_mean_over_seeds(name):
     for seed in range(replicates):
         plan = draw(seed)
         reached = reached or N - plan.notes["unknown_tail"]
-        found.append(VALUES[:, plan.ranks - 1] @ weights(plan))
+        found.append(VALUES[:, plan.ranks - 1] @ draw_weights(plan))
         raw.append(TRUTH[plan.ranks - 1].mean())
     expected = VALUES[:, :reached].sum(axis=1)
     error = np.std(found, axis=0, ddof=1) / np.sqrt(replicates)
@@ -76,7 +76,7 @@ def test_weighted_sums_are_those_of_the_list_in_the_mean_over_seeds(name):
 
 
 def test_weights_of_a_uniform_draw_add_up_to_the_list():
-    assert weights(DRAWS["uniform"][0](7)).sum() == pytest.approx(N)
+    assert draw_weights(DRAWS["uniform"][0](7)).sum() == pytest.approx(N)
 
 
 def test_a_rank_that_several_slots_took_stands_for_as_many_items_as_any_other():
@@ -85,13 +85,13 @@ def test_a_rank_that_several_slots_took_stands_for_as_many_items_as_any_other():
     beyond = plan.ranks > plan.notes["g_ell"]
     for stratum in np.unique(plan.table.column("stratum").to_numpy()[beyond & (slots > 1)]):
         here = plan.table.column("stratum").to_numpy() == stratum
-        assert np.unique(weights(plan)[here]).size == 1
+        assert np.unique(draw_weights(plan)[here]).size == 1
 
 
 def test_windows_have_no_weight_and_every_item_has_one():
-    assert np.all(np.isnan(weights(create("paula", {"epsilon": "0.1", "window": 20}).plan(N))))
+    assert np.all(np.isnan(draw_weights(create("paula", {"epsilon": "0.1", "window": 20}).plan(N))))
     whole = create("paula", {"epsilon": "0.5", "window": N}).plan(N)
-    assert weights(whole).tolist() == [1.0] * N
+    assert draw_weights(whole).tolist() == [1.0] * N
     assert {name for name in available() if not hasattr(available()[name], "weights")} == {"paula"}
 
 
@@ -117,7 +117,8 @@ def asked(study, query, capsys):
 
 def test_sql_averages_are_about_the_list(files, capsys):
     labels, selection = evaluated(files, files / "s", "--budget", "800")
-    assert selection.column("weight").equals(labels.column("weight"))
+    assert selection.column("draw_weight").equals(labels.column("draw_weight"))
+    assert labels.column("weight").to_numpy().sum() == pytest.approx(N)
     assert selection.column("weight_item").to_pylist() == (0.5 * selection.column("rank").to_numpy()).tolist()
     header = (files / "s" / "tasks.csv").read_text(encoding="utf-8-sig").splitlines()[0]
     assert "weight," not in header.replace("weight_item", "")
@@ -148,9 +149,12 @@ def test_missing_labels_are_left_out_and_said(files, capsys):
 
 def test_what_has_no_weight_has_no_average(files, capsys):
     labels, _ = evaluated(files, files / "p", "--method", "paula", "--epsilon", "0.3", "--window", "20")
-    assert labels.column("weight").null_count == labels.num_rows
-    (row,) = asked(files / "p", "SELECT weighted_mean(label, weight) AS m FROM labels", capsys)
+    assert labels.column("draw_weight").null_count == labels.num_rows
+    (row,) = asked(files / "p", "SELECT weighted_mean(label, draw_weight) AS m FROM labels", capsys)
     assert row["m"]["estimate"] is None
+    query = "SELECT weighted_mean(label, weight).estimate AS m, precision_at(2000).estimate AS p FROM labels"
+    (row,) = asked(files / "p", query, capsys)  # windows stand for the stretches between them
+    assert row["m"] == pytest.approx(row["p"])
 
 
 @pytest.mark.parametrize(("unseen", "nulls"), [("yes", False), ("no", True)])
@@ -160,6 +164,7 @@ def test_labels_that_the_model_has_seen_have_no_weight(files, unseen, nulls):
     reuse = ["--reuse", str(files / "known.parquet"), "--on", "id", "--labels-unseen-by-model", unseen]
     labels, _ = evaluated(files, files / "r", "--budget", "300", *reuse)
     assert labels.column("weight").null_count == (labels.num_rows if nulls else 0)
+    assert labels.column("draw_weight").null_count == (labels.num_rows if nulls else 0)
 
 
 def test_an_exact_list_has_an_empty_table_of_labels_with_weights(files, capsys):
@@ -173,4 +178,4 @@ def test_python_has_the_column(files):
     streameval.plan(str(files / "list.parquet"), study, seed=5, budget=300)
     chosen = streameval.select(study).table
     found = streameval.evaluate(study, labels=files / "truth.parquet")
-    assert found.label_table.column("weight").equals(chosen.column("weight"))
+    assert found.label_table.column("draw_weight").equals(chosen.column("draw_weight"))

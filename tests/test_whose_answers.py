@@ -187,7 +187,7 @@ def test_sources_that_share_no_item_leave_their_errors_unknown(study):
     ]
     claim = claim_of(folder, halves)
     assert claim.about == ABOUT
-    assert claim.why.endswith("no item was answered twice, so nothing says how often they err")
+    assert claim.why.endswith("no item was answered twice, so nothing says how often they err")  # declared: no way out
 
 
 def test_a_source_whose_labels_do_not_count_disputes_nothing(study):
@@ -292,7 +292,7 @@ def test_repeats_and_controls_dispute_a_lone_annotator(study, by, tmp_path):
     folder, ranks, truth = study
     pq.write_table(pa.table({"id": [-1, -2], "label": [1, 0]}), tmp_path / "known.parquet")
     extra = {"repeats": 4} if by == "repeats" else {"controls": str(tmp_path / "known.parquet")}
-    streameval.select(folder, export=tmp_path / "tasks.jsonl", **extra)
+    streameval.select(folder, columns=["id"], export=tmp_path / "tasks.jsonl", **extra)
     tasks = [json.loads(line) for line in (tmp_path / "tasks.jsonl").read_text().splitlines()]
     known = {int(row["id"]): row for row in tasks if row["se_task"] < FIRST_EXTRA}
     assert len(tasks) == ranks.size + (4 if by == "repeats" else 2)
@@ -316,15 +316,56 @@ def test_a_label_error_below_what_answers_suggest_is_no_claim_about_the_truth(st
     assert claim_of(folder, (), label_error=0.3).about == "the truth"
 
 
-def test_files_of_one_person_are_one_source(study):
+@pytest.mark.parametrize(
+    ("first", "late", "about"),
+    [(["anna"], ["anna"], TRUTH), (["anna", "ben"], ["anna", "ben"], TRUTH), (["anna", "ben"], ["ben"], TRUTH),
+     (["anna"], ["ben", "anna"], TRUTH), (["anna", "ben"], ["ben", "cem"], ABOUT), (["anna"], ["ben"], ABOUT),
+     (["anna"], [None], ABOUT), (["anna", None], ["anna"], ABOUT)],
+)  # fmt: skip
+def test_files_whose_annotators_are_among_those_of_another_are_one_source(study, tmp_path, first, late, about):
+    """Late rows of the same people, of some of them, or after more of them joined; 30 items are answered twice."""
     folder, ranks, truth = study
-    half = ranks.size // 2
-    for part in (ranks[:half], ranks[half:]):
-        claim = claim_of(folder, votes_of(part, truth[part - 1], annotator="anna"))
-    assert claim.about == "the truth"
+    for people, part, name in ((first, ranks[:-60], "first.parquet"), (late, ranks[-90:], "late.parquet")):
+        each = [people[i % len(people)] for i in range(part.size)]
+        table = votes_of(part, truth[part - 1]).append_column("annotator", pa.array(each, pa.string()))
+        pq.write_table(table, tmp_path / name)
+        claim = claim_of(folder, tmp_path / name)
+    assert claim.about == about
+    assert ("if both files are from the same person or team, say so" in claim.why) == (about == ABOUT)
 
 
-def task_file(study, tmp_path, name, part, **columns):
+def test_files_that_one_annotator_filled_in_are_two_where_one_is_preferred(study):
+    """Two tools may call their only annotator "1"; that one of them is preferred hides no dispute."""
+    folder = study[0]
+    streameval.select(folder)
+    right = task_file(folder, "right.parquet", slice(0, 300), annotator="1")
+    wrong = task_file(folder, "wrong.parquet", slice(0, 500), annotator="1", label=1)
+    claim = claim_of(folder, [right, wrong], prefer=["right", "wrong"])
+    assert claim.about == ABOUT
+    assert "of 300 answers of wrong.parquet and a preferred source differ" in claim.why
+
+
+def test_the_way_out_of_two_sources_is_a_way_out(study, tmp_path, capsys):
+    """What the line says makes one source of two files, after what was given before is forgotten."""
+    folder, ranks, truth = study
+    names = [str(tmp_path / f"{one}.parquet") for one in ("first", "second", "first_again", "second_again")]
+    for name, part in zip(names, (ranks[:300], ranks[300:]) * 2, strict=True):
+        more = {"source": "team"} if "again" in name else {}
+        pq.write_table(votes_of(part, truth[part - 1], **more), name)
+    assert run(["evaluate", str(folder), "--labels", *names[:2]]) == 0
+    told = capsys.readouterr().out
+    assert "say so: the same word in a column `source` of both)." in told
+    assert run(["evaluate", str(folder), "--labels", *names[2:]]) == 0  # nothing was forgotten yet: all counts twice
+    told = capsys.readouterr().out
+    assert Study(folder).evaluation().curve.claim.about == ABOUT
+    forget = told.split("count twice, and agreement looks higher than it is: `streameval ")[1].split("`")[0]
+    assert run(forget.split()) == run(["evaluate", str(folder)]) == 0
+    told = capsys.readouterr().out
+    assert "the truth lies inside the bounds" in told
+    assert "count twice" not in told
+
+
+def task_file(study, name, part, **columns):
     """A file of this study's tasks, with answers to some of them."""
     plan = Study(study).plan()
     task = Study(study).selection(plan).column("se_task").to_pylist()[part]
@@ -334,8 +375,8 @@ def task_file(study, tmp_path, name, part, **columns):
         "label": [one % 2 for one in task],
         **{key: [one] * len(task) for key, one in table.items()},
     }
-    pq.write_table(pa.table(rows), tmp_path / name)
-    return tmp_path / name
+    pq.write_table(pa.table(rows), study.parent / name)
+    return study.parent / name
 
 
 @pytest.mark.parametrize(
@@ -345,19 +386,19 @@ def task_file(study, tmp_path, name, part, **columns):
      (slice(0, 500), {"label": 1}, ABOUT)],
     ids=["other items", "a shared item", "a source", "a name", "a fuller copy", "a copy with other answers"],
 )  # fmt: skip
-def test_task_files_of_nobody_that_share_no_item_or_are_copies_are_one_source(study, tmp_path, second, columns, about):
+def test_task_files_of_nobody_that_share_no_item_or_are_copies_are_one_source(study, second, columns, about):
     folder = study[0]
     streameval.select(folder)
-    claim_of(folder, task_file(folder, tmp_path, "tasks1.parquet", slice(0, 300)))
-    claim = claim_of(folder, task_file(folder, tmp_path, "tasks2.parquet", second, **columns))
+    claim_of(folder, task_file(folder, "tasks1.parquet", slice(0, 300)))
+    claim = claim_of(folder, task_file(folder, "tasks2.parquet", second, **columns))
     assert claim.about == about
     assert (claim.why == "") == (about == TRUTH)
     if not columns and second.start == 300:  # whoever prefers one of them says that they are two
         assert claim_of(folder, (), prefer=["tasks2", "tasks1"]).about == ABOUT
 
 
-def test_a_table_of_strangers_is_no_part_of_the_task_files(study, tmp_path):
+def test_a_table_of_strangers_is_no_part_of_the_task_files(study):
     folder, ranks, _ = study
     streameval.select(folder)
-    claim_of(folder, task_file(folder, tmp_path, "tasks1.parquet", slice(0, 300)))
+    claim_of(folder, task_file(folder, "tasks1.parquet", slice(0, 300)))
     assert claim_of(folder, votes_of(ranks[300:500], np.ones(200, int))).about == ABOUT

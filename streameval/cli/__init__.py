@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 import time
 import traceback
 from itertools import pairwise
-from typing import Any
 
 from cyclopts import App, CycloptsError, Group, UnusedCliTokensError
 
@@ -16,10 +14,13 @@ from streameval import __version__
 from streameval.cli.commands import register
 from streameval.cli.defaults import FILE, Defaults, remark
 from streameval.cli.hints import of_verb
+from streameval.cli.log import LOG, Level
 from streameval.cli.panels import named_in
 from streameval.errors import (
     EXIT_DEFECT,
     EXIT_DONE,
+    EXIT_FAILS,
+    EXIT_INCONCLUSIVE,
     EXIT_INPUT,
     EXIT_INTERRUPTED,
     InputError,
@@ -40,7 +41,7 @@ app = App(
     version=__version__,
     version_flags=["--version", "-V"],
     group_commands=Group("Options", sort_key=(9,)),
-    config=Defaults(FILE),
+    config=[Defaults(FILE), LOG.understood],
     help_format="plaintext",
     suppress_keyboard_interrupt=False,
 )
@@ -52,7 +53,8 @@ def run(arguments: list[str]) -> int:
     """Run a command and return its exit status; an error is one line on stderr (a JSON line under `--log json`)."""
     began = time.monotonic()
     named_in(arguments)
-    announce(lambda what: _notice(arguments, what))
+    LOG.begin(arguments)
+    announce(_notice)
     try:
         _refuse_empty(arguments)
         outcome = app(
@@ -78,21 +80,24 @@ def run(arguments: list[str]) -> int:
             known = unusable_path(error)
         if known is not None:
             return _fail(arguments, type(known).__name__, _named(arguments, known), known.exit_status)
-        print(without_secrets("".join(traceback.format_exception(error)), arguments), file=sys.stderr, end="")
-        return _fail(arguments, "defect", f"{type(error).__name__}: {error} (please report this)", EXIT_DEFECT)
+        trace = without_secrets("".join(traceback.format_exception(error)), arguments)
+        print("" if LOG.as_json else trace, file=sys.stderr, end="")
+        said = f"{type(error).__name__}: {error} (please report this)"
+        return _fail(arguments, "defect", said, EXIT_DEFECT, traceback=trace)
     status = outcome if isinstance(outcome, int) else EXIT_DONE
-    if _as_json(arguments):
-        seconds = round(time.monotonic() - began, 3)
-        event = {"event": "done", "verb": arguments[0], "seconds": seconds, "exit_status": status}
-        print(json.dumps(event), file=sys.stderr)
+    level: Level = "warning" if status in (EXIT_FAILS, EXIT_INCONCLUSIVE) else "info"
+    LOG.write("done", level, verb=next(iter(arguments), None), seconds=_since(began), exit_status=status)
     return status
 
 
-def _notice(arguments: list[str], what: str) -> None:
+def _since(began: float) -> float:
+    return round(time.monotonic() - began, 3)
+
+
+def _notice(what: str) -> None:
     """Say why a command takes long: to a person who waits, or in the log; what a person can mend is always said."""
-    if _as_json(arguments):
-        print(json.dumps({"event": "notice", "message": what}), file=sys.stderr, flush=True)
-    elif what == EACH_TIME or sys.stderr.isatty():
+    LOG.write("notice", "warning" if what == EACH_TIME else "info", message=what)
+    if not (LOG.as_json or LOG.quiet) and (what == EACH_TIME or sys.stderr.isatty()):
         print(f"streameval: {what}", file=sys.stderr, flush=True)
 
 
@@ -100,10 +105,6 @@ def _no_reader() -> int:
     """After the reader of the output has closed it, as `head` does: write the rest to nowhere."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return EXIT_DONE
-
-
-def _as_json(arguments: list[str]) -> bool:
-    return "--log=json" in arguments or ("--log", "json") in pairwise(arguments)
 
 
 def _refuse_empty(arguments: list[str]) -> None:
@@ -131,8 +132,10 @@ def _named(arguments: list[str], error: StreamevalError) -> str:
     return str(StreamevalError(error.what, hint))
 
 
-def _fail(arguments: list[str], kind: str, message: str, status: int) -> int:
+def _fail(arguments: list[str], kind: str, message: str, status: int, **facts: str) -> int:
     message = without_secrets(message, arguments) + (remark() if status == EXIT_INPUT else "")
-    event: dict[str, Any] = {"event": "error", "kind": kind, "message": message, "exit_status": status}
-    print(json.dumps(event) if _as_json(arguments) else printable(f"streameval: {message}"), file=sys.stderr)
+    verb = next(iter(arguments), None)
+    LOG.write("error", "error", kind=kind, message=message, verb=verb, exit_status=status, **facts)
+    if not LOG.as_json:
+        print(printable(f"streameval: {message}"), file=sys.stderr)
     return status

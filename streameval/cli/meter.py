@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -84,9 +83,9 @@ class Meter:
 
 
 @contextmanager
-def bar() -> Iterator[Show]:
-    """Draw on stderr, if that is a terminal."""
-    if not sys.stderr.isatty():
+def bar(seen: bool) -> Iterator[Show]:
+    """Draw on stderr, if somebody sees it there."""
+    if not seen:
         yield lambda name, done, total, text: None
         return
     from rich.console import Console

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -12,12 +11,12 @@ from typing import Any, Literal
 
 from cyclopts import Parameter
 
+from streameval.cli.log import LOG, finite
 from streameval.cli.meter import Meter, bar
 from streameval.cli.options import Switch
 from streameval.cli.panels import RUNNING
 from streameval.options import option
 from streameval.text import json_safe, printable
-from streameval.text.credentials import masked_values
 
 
 class Drawn(str):
@@ -31,33 +30,29 @@ class Output:
 
     json: Switch = option(False, "Print one JSON object and nothing else.")
     log: Literal["text", "json"] = option("text", "Events and errors on stderr as text or JSON lines.")
+    quiet: Switch = option(False, "Print results only: nothing on stderr but errors, and no next step.")
 
     def say(self, result: dict[str, Any], lines: Sequence[str]) -> None:
         """Print the result, as JSON or as lines."""
         if self.json:
             print(json_safe(json.dumps(finite(result), ensure_ascii=False)))
-        else:
-            print("\n".join(line if isinstance(line, Drawn) else printable(line) for line in lines))
+            return
+        shown = [line for line in lines if not (self.quiet and line.startswith(("Next: ", "Then: ")))]
+        print("\n".join(line if isinstance(line, Drawn) else printable(line) for line in shown))
 
     def event(self, stage: str, **facts: Any) -> None:
         """Log one event as a JSON line on stderr, under `--log json` only."""
-        if self.log == "json":
-            print(json.dumps({"event": stage, **finite(masked_values(facts))}), file=sys.stderr, flush=True)
+        LOG.write(stage, **facts)
 
-
-def finite(value: Any) -> Any:
-    """Replace NaN and infinities, which JSON lacks, by null."""
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    if isinstance(value, dict):
-        return {key: finite(one) for key, one in value.items()}
-    return [finite(one) for one in value] if isinstance(value, list | tuple) else value
+    def outcome(self, stage: str, good: bool, **facts: Any) -> None:
+        """Log what came out, as a warning where it is not what was wished for."""
+        LOG.write(stage, "info" if good else "warning", **facts)
 
 
 @contextmanager
 def progress(what: str, output: Output = Output()) -> Iterator[Meter]:
-    """Show a bar while something is read, if stderr is a terminal, and log each step under `--log json`."""
-    with bar() as show:
+    """Show a bar while something is read, if stderr is a terminal and not to stay empty, and log each step."""
+    with bar(sys.stderr.isatty() and not output.quiet) as show:
         meter = Meter(what, output.event, show)
         yield meter
         meter.end()

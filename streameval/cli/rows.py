@@ -10,7 +10,8 @@ from collections.abc import Sequence
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
-from streameval.cli.output import columns, finite
+from streameval.cli.log import finite
+from streameval.cli.output import columns
 from streameval.errors import InputError
 from streameval.text import printable
 

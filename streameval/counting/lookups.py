@@ -10,7 +10,7 @@ from functools import cached_property
 import numpy as np
 
 from streameval.counting.kept_bits import KeptBits
-from streameval.counting.totals import Totals
+from streameval.counting.totals import ORDERS, Totals
 from streameval.kernels import exact
 from streameval.typing import BoolArray, FloatArray, Int64Array
 
@@ -97,7 +97,7 @@ class Places:
         return 0
 
     def precision_sum(self, rank: int, order: str) -> float:
-        """Σ j/r_j over the positives among the first `rank` items."""
+        """Σ j/r_j over the positives among the first `rank` items: "expected" and "grouped" at ends of ties alone."""
         block = int(np.searchsorted(self.totals.start, rank, side="left")) - 1
         start, found = self.groups(block)
         whole = int(np.searchsorted(start, rank, side="left"))
@@ -114,7 +114,7 @@ class Places:
         else:
             corner = np.empty((2, exact.MOST_CORNERS, 2), np.int64)
             exact.add_groups(starts, founds, before, np.zeros(exact.WHOLES, np.int64), sums, corner)
-        at = exact.EARLY_SUM if order == "early" else exact.LATE_SUM
+        at = ORDERS[order]
         weighted, inverse = sums[exact.COMMON] + sums[at], sums[exact.COMMON + 1] + sums[at + 1]
         return float(self.totals.block_sum[order][block] + weighted + earlier * inverse)
 

@@ -29,8 +29,7 @@ class Totals:
         rank_sum (dict of str to int): Σ r_j over positives with tied items "early" or "late"; of any size.
         precision_sum (dict of str to float): Σ j/r_j over positives, by order of tied items: "late", "expected",
             "early", "grouped".
-        block_sum (dict of str to float64 array, shape (blocks + 1,)): The same up to each block, for "late" and
-            "early".
+        block_sum (dict of str to float64 array, shape (blocks + 1,)): The same up to each block.
         start, start_yield (int64 arrays, shape (blocks + 1,)): Ranks, and positives, before the first group of each
             block; N and Y(N) at the end.
         corner (dict of str to (int64 array of shape (k, 2), int64 array of shape (k,))): For "early" and "ends": (r,
@@ -169,7 +168,7 @@ def _totals(blocks: list[_Block], cut: Int64Array) -> Totals:
         positives,
         rank_sum,
         precision_sum,
-        {order: block_sum[order] for order in ("late", "early")},
+        block_sum,
         np.array([b.start for b in blocks] + [n_items], np.int64),
         np.array([b.found for b in blocks] + [positives], np.int64),
         corner,

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from fractions import Fraction
+from functools import cached_property
 from numbers import Real
 from typing import Any, Literal
 
@@ -15,10 +16,12 @@ import pyarrow as pa
 
 from streameval import notebook
 from streameval.curve.at_cutoff import METRICS, Known, bounds_at, f_bounds
-from streameval.curve.at_score import known_scores, ranks_at_score
+from streameval.curve.at_score import ranks_at_score, score_at
+from streameval.curve.bounds import Bounds, HalfWidth, inside, widest
 from streameval.curve.envelope import Envelope
-from streameval.curve.estimate import Bounds, HalfWidth, estimate
+from streameval.curve.estimated import YieldEstimate
 from streameval.curve.extremes import Extremes
+from streameval.curve.plug_in import PlugIn
 from streameval.curve.ranks import ranks_within
 from streameval.curve.targets import rank_at_precision, rank_at_recall, target
 from streameval.errors import InputError
@@ -26,8 +29,9 @@ from streameval.types import Claim
 from streameval.typing import FloatArray, Int64Array
 
 _PRECISION = ("precision_lower", "precision", "precision_upper")
-Basis = Literal["bounds", "labels at hand", "none"]
-"""What estimates are made of: the middle of the bounds, or the labels at hand; or there are none."""
+Basis = Literal["labels", "labels at hand", "unknown", "none"]
+"""What estimates are made of: all planned labels, or those at hand. There are none where these say nothing of items
+without a label ("unknown"), or where what is missing is no random part of the plan ("none")."""
 
 
 @dataclass(frozen=True)
@@ -44,9 +48,10 @@ class Curve(notebook.Tabular):
         score: `rank`, `score` at planned ranks, where the order has a score.
         misses: Positives that the ranking never returned: they count in recall and F.
         misses_upper: Where their number is not known: its upper bound, and `misses` is the lower one.
-        basis: What estimates are made of; they are null where it is "none".
-        center: Other bounds, in whose middle the estimates lie: with missing labels like those at hand, say. None:
-            `envelope`.
+        misses_estimate: Where their number is not known: its estimate; NaN where there is none.
+        basis: What estimates are made of.
+        estimated: The estimated yield, before it is cut to the bounds; None where the labels say nothing of ranks that
+            have none, or what is missing is no random part of them.
     """
 
     n_items: int
@@ -59,24 +64,39 @@ class Curve(notebook.Tabular):
     score: pa.Table | None = None
     misses: int = 0
     misses_upper: int | None = None
-    basis: Basis = "bounds"
-    center: Envelope | None = None
+    misses_estimate: float = np.nan
+    basis: Basis = "labels"
+    estimated: YieldEstimate | None = None
+
+    @cached_property
+    def plug_in(self) -> PlugIn | None:
+        """The estimated curve inside the bounds, of which every estimate is made; None where there is none."""
+        if self.estimated is None:
+            return None
+        misses = float(self.misses) if self.misses_upper is None else self.misses_estimate
+        return PlugIn(self.estimated.clipped(self.envelope), self.n_items, misses)
+
+    def on(self, basis: Basis) -> Curve:
+        """Return the same curve with estimates of another basis."""
+        if self.estimated is None and basis != "none":
+            return replace(self, basis="unknown")
+        return replace(self, basis=basis, estimated=None if basis == "none" else self.estimated)
 
     @property
-    def central(self) -> Curve | None:
-        """The curve in the middle of whose bounds the estimates lie; None where there are none."""
-        if self.basis == "none":
-            return None
-        return self if self.center is None else replace(self, envelope=self.center, center=None)
-
-    def centred(self, center: Envelope | None, basis: Basis) -> Curve:
-        """Return the same bounds with other estimates."""
-        return replace(self, center=center, basis=basis)
+    def settled(self) -> Curve:
+        """The same curve with all knots as breakpoints of its bounds: what its files give back."""
+        if self.plug_in is None:
+            return self
+        ranks = np.union1d(self.envelope.rank, self.plug_in.curve.rank)
+        return replace(self, envelope=Envelope(ranks, *self.envelope.at(ranks)), estimated=self.plug_in.curve)
 
     @property
     def envelope_table(self) -> pa.Table:
-        """What `envelope.parquet` holds: `Envelope.table`, and the center where there is one."""
-        return self.envelope.table if self.center is None else self.envelope.table_with(self.center)
+        """What `envelope.parquet` holds: `Envelope.table`, with `yield` and `next_yield`, null where unknown."""
+        envelope = self.settled.envelope
+        known = np.full(envelope.rank.size, np.nan) if self.plug_in is None else self.plug_in.curve.at(envelope.rank)
+        table = envelope.table.add_column(2, "yield", pa.array(known, from_pandas=True))
+        return table.add_column(6, "next_yield", pa.array(np.append(known[1:], known[-1:]), from_pandas=True))
 
     def at(self, ranks: npt.ArrayLike) -> pa.Table:
         """Yield, precision, recall and F1 with bounds at any ranks.
@@ -87,7 +107,7 @@ class Curve(notebook.Tabular):
         Returns:
             pyarrow.Table: `rank` int64; `yield_lower`, `yield`, `yield_upper`, `precision_lower`, `precision`,
                 `precision_upper` float64, and the same of recall (null where there are no positives) and f1; estimates
-                are null where there are none (`basis`); `score` where the order has one (null at ranks never read).
+                are null where the labels give none; `score` where the order has one (null at ranks never read).
 
         Raises:
             InputError: If a rank is not a whole number in 1..N.
@@ -96,14 +116,10 @@ class Curve(notebook.Tabular):
         found: dict[str, Any] = {"rank": wanted}
         if self.score is not None:
             found["score"] = _look_up(self.score, wanted, "score")
-        central = self.central
-        centers = {} if central is None else central._bounds(wanted)
+        plug_in = self.plug_in
         for name, (low, high) in self._bounds(wanted).items():
-            unknown = central is None or np.isnan(low + high)
-            middle = np.where(unknown, np.nan, estimate(*centers.get(name, (low, high))))
-            if central is not self:
-                middle = np.clip(middle, low, high)
-            sides = {f"{name}_lower": low, name: middle, f"{name}_upper": high}
+            own = np.full(wanted.size, np.nan) if plug_in is None else inside(plug_in.at(name, wanted), low, high)
+            sides = {f"{name}_lower": low, name: own, f"{name}_upper": high}
             found |= {side: pa.array(values, from_pandas=True) for side, values in sides.items()}
         return pa.table(found)
 
@@ -133,12 +149,8 @@ class Curve(notebook.Tabular):
         if not (isinstance(beta, Real) and 0 <= beta < np.inf):
             raise InputError(f"beta is {beta!r}", "it is a weight of 0 or more; 1 weighs precision and recall alike")
         ranks = self._inside([rank])
-
-        def bounds(curve: Curve) -> tuple[float, float]:
-            (lower,), (upper,) = f_bounds(curve.known(ranks), beta)
-            return float(lower), float(upper)
-
-        return self._estimated(bounds)
+        (lower,), (upper,) = f_bounds(self.known(ranks), beta)
+        return Bounds.of(float(lower), float(upper), self._of_plug_in(lambda one: float(one.f_at(ranks, beta)[0])))
 
     def rank_at_precision(self, precision: str | float | Decimal | Fraction) -> Bounds:
         """Deepest cutoff whose precision is at least `precision`; `lower` is the one that is proven to hold it.
@@ -147,9 +159,10 @@ class Curve(notebook.Tabular):
             precision: In (0, 1], the decimal as typed.
 
         Returns:
-            Bounds: 0 where no rank has it; NaN where the curve's coverage is "none", or it contradicts itself.
+            Bounds: 0 where no rank has it; bounds are NaN where the curve's coverage is "none", or it contradicts
+                itself.
         """
-        return self._at_target(rank_at_precision, target(precision, "precision"))
+        return self.at_target(rank_at_precision, PlugIn.rank_at_precision, target(precision, "precision"))
 
     def rank_at_recall(self, recall: str | float | Decimal | Fraction) -> Bounds:
         """First cutoff whose recall is at least `recall`; by `upper` it is proven to be reached.
@@ -158,10 +171,10 @@ class Curve(notebook.Tabular):
             recall: In (0, 1], the decimal as typed.
 
         Returns:
-            Bounds: Infinite where no rank may reach it; NaN where the curve's coverage is "none", or it contradicts
-                itself.
+            Bounds: Infinite where no rank may reach it; bounds are NaN where the curve's coverage is "none", or it
+                contradicts itself.
         """
-        return self._at_target(rank_at_recall, target(recall, "recall"))
+        return self.at_target(rank_at_recall, PlugIn.rank_at_recall, target(recall, "recall"))
 
     def threshold_at(self, rank: int) -> tuple[Any, Any, Any]:
         """Score of the item at `rank`, between the scores of its neighbours that were read.
@@ -170,15 +183,7 @@ class Curve(notebook.Tabular):
             lower, score, upper: `score` is None where that item was not read and its neighbours' scores differ; all
                 three where the order has no scores, or there is none at or after `rank`.
         """
-        (wanted,) = self._inside([rank]).tolist()
-        if self.score is None:
-            return None, None, None
-        ranks, scores = known_scores(self.score)
-        after, before = int(np.searchsorted(ranks, wanted)), int(np.searchsorted(ranks, wanted, side="right")) - 1
-        if before < 0 or after == ranks.size:  # beyond the last item that has a score
-            return None, None, None
-        sides = [scores[before].as_py(), scores[after].as_py()]
-        return min(sides), sides[0] if sides[0] == sides[1] else None, max(sides)
+        return score_at(self.score, *self._inside([rank]).tolist())
 
     def rank_at_score(self, score: Any) -> tuple[int, int]:
         """First and last rank that the cutoff may be which keeps every item of a score or a better one; 0 keeps none.
@@ -191,8 +196,8 @@ class Curve(notebook.Tabular):
         """
         return ranks_at_score(self.score, score, self.n_items)
 
-    def between(self, first: int, last: int) -> dict[str, tuple[float, float]]:
-        """Bounds on the yield and every metric at a cutoff that may be any rank in `first`..`last`.
+    def between(self, first: int, last: int) -> dict[str, Bounds]:
+        """Yield and every metric at a cutoff that may be any rank in `first`..`last`, estimated at the middle of these.
 
         NaN where a metric is undefined. A cutoff of no items has no precision: 0 is left out where there is more.
         """
@@ -201,17 +206,31 @@ class Curve(notebook.Tabular):
         ranks = np.unique(np.concatenate([ends, kinks[(kinks > ends[0]) & (kinks < ends[1])]]))
         known = self.known(ranks)
         found = {"yield": self.envelope.at(ranks)} | {name: bounds_at(known, name) for name in METRICS}
-        return {name: (float(np.min(low)), float(np.max(high))) for name, (low, high) in found.items()}
+        middle, plug_in = [ends.sum() / 2], self.plug_in
+        own = {name: np.nan if plug_in is None else float(plug_in.at(name, middle)[0]) for name in found}
+        return {
+            name: Bounds.of(float(np.min(low)), float(np.max(high)), own[name]) for name, (low, high) in found.items()
+        }
 
     @property
     def proves(self) -> bool:
         """Whether the bounds are bounds: a claim is made, and they do not contradict each other."""
         return self.claim.coverage != "none" and self.envelope.consistent
 
-    def _at_target(self, question: Callable[[Extremes, Fraction], tuple[float, float]], share: Fraction) -> Bounds:
+    def at_target(
+        self,
+        bounds: Callable[[Extremes, Fraction], tuple[float, float]],
+        estimate: Callable[[PlugIn, Fraction], float],
+        share: Fraction,
+    ) -> Bounds:
+        """Bounds and estimate of a metric at a recall or precision; bounds are NaN where nothing is proven."""
+        own = self._of_plug_in(lambda one: estimate(one, share))
         if not self.proves:
-            return Bounds(*[np.nan] * 3)
-        return self._estimated(lambda curve: curve.over_misses(lambda extremes: question(extremes, share)))
+            return Bounds(np.nan, own, np.nan)
+        return Bounds.of(*self.over_misses(lambda extremes: bounds(extremes, share)), own)
+
+    def _of_plug_in(self, estimate: Callable[[PlugIn], float]) -> float:
+        return np.nan if self.plug_in is None else estimate(self.plug_in)
 
     def known(self, ranks: npt.ArrayLike) -> Known:
         """What is known of some cutoffs."""
@@ -232,14 +251,6 @@ class Curve(notebook.Tabular):
         low, high = zip(*(question(one) for one in self.extremes()), strict=True)
         return float(np.fmin.reduce(low)), float(np.fmax.reduce(high))
 
-    def _estimated(self, bounds: Callable[[Curve], tuple[float, float]]) -> Bounds:
-        """Bounds of this curve, with the estimate from the one that has it."""
-        own, central = Bounds.of(*bounds(self)), self.central
-        if central is self:
-            return own
-        middle = np.nan if central is None else Bounds.of(*bounds(central)).estimate
-        return own._replace(estimate=float(np.clip(middle, own.lower, own.upper)))
-
     def _at(self, rank: int, name: str) -> Bounds:
         (row,) = self.at([rank]).select([f"{name}_lower", name, f"{name}_upper"]).to_pylist()
         return Bounds(*(np.nan if value is None else value for value in row.values()))
@@ -258,23 +269,18 @@ class Curve(notebook.Tabular):
 
     def half_width(self, after: int = 0) -> HalfWidth:
         """Find the largest relative half-width over every rank beyond `after`: (hi − lo)/(hi + lo) peaks at a kink."""
-        e, ranks = self.envelope, self.envelope.kinks
-        ranks = ranks[(ranks > after) & (ranks >= 1) & (ranks <= self.n_items)]
-        if not ranks.size:
-            return HalfWidth(0.0, self.n_items)
-        lower, upper = e.at(ranks)
-        with np.errstate(invalid="ignore", divide="ignore"):
-            alpha = np.where(upper > lower, (upper - lower) / (upper + lower), 0.0)
-        widest = int(np.argmax(alpha))
-        return HalfWidth(float(alpha[widest]), int(ranks[widest]))
+        kinks = self.envelope.kinks
+        ranks = kinks[(kinks > after) & (kinks >= 1) & (kinks <= self.n_items)]
+        return widest(ranks, *self.envelope.at(ranks)) if ranks.size else HalfWidth(0.0, self.n_items)
 
     def with_findings(self, findings: tuple[str, ...]) -> Curve:
         """Return the same curve with sentences."""
         return replace(self, findings=findings)
 
-    def with_misses(self, misses: int, misses_upper: int | None = None) -> Curve:
+    def with_misses(self, misses: int, misses_upper: int | None = None, estimate: float = np.nan) -> Curve:
         """Return the same curve for a list that missed some positives: so many, or up to `misses_upper`."""
-        return replace(self, misses=misses, misses_upper=None if misses_upper == misses else misses_upper)
+        most = None if misses_upper == misses else misses_upper
+        return replace(self, misses=misses, misses_upper=most, misses_estimate=estimate)
 
     def with_score(self, score: pa.Table) -> Curve:
         """Return the same curve with the scores of planned ranks."""
@@ -284,7 +290,7 @@ class Curve(notebook.Tabular):
         """Show the claim, a picture and a few cutoffs in a notebook."""
         claim = self.claim
         chance = "" if claim.confidence is None else f" with probability {claim.confidence:g}"
-        head = f"{claim.coverage}{chance}; assumed: {claim.assumes}. {claim.caution}"
+        head = f"{claim.coverage}{chance}{claim.condition}. {claim.caution}"
         few = np.unique(np.append(10 ** np.arange(np.log10(self.n_items) + 1e-9, dtype=np.int64), self.n_items))
         shown = [[f"{row['rank']:,}", *(row[side] for side in _PRECISION)] for row in self.at(few).to_pylist()]
         rows = [["unknown" if v is None else v if isinstance(v, str) else f"{v:.4f}" for v in row] for row in shown]

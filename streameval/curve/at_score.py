@@ -38,6 +38,18 @@ def ranks_at_score(table: pa.Table | None, score: Any, n_items: int) -> tuple[in
     return (int(ranks[kept - 1]) if kept else 0), after
 
 
+def score_at(table: pa.Table | None, rank: int) -> tuple[Any, Any, Any]:
+    """Least score that the item at a rank may have, its score, and the largest; None what is not known."""
+    if table is None:
+        return None, None, None
+    ranks, scores = known_scores(table)
+    after, before = int(np.searchsorted(ranks, rank)), int(np.searchsorted(ranks, rank, side="right")) - 1
+    if before < 0 or after == ranks.size:  # beyond the last item that has a score
+        return None, None, None
+    sides = [scores[before].as_py(), scores[after].as_py()]
+    return min(sides), sides[0] if sides[0] == sides[1] else None, max(sides)
+
+
 def known_scores(score: pa.Table) -> tuple[Int64Array, pa.ChunkedArray]:
     """Ranks whose score was read, and those scores; no score (null or NaN) is none."""
     import pyarrow.compute as pc

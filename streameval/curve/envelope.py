@@ -16,8 +16,6 @@ import pyarrow as pa
 
 from streameval.typing import FloatArray, Int8Array, Int64Array
 
-_CENTER = ("center_lower", "center_upper")
-
 
 @dataclass(frozen=True)
 class Envelope:
@@ -60,11 +58,13 @@ class Envelope:
         """Ranks at which bounds on Y, taken relative to the rank or to each other, can be widest.
 
         Between two breakpoints the lower bound is flat and then rises by one a rank, the upper rises by one a rank and
-        is then flat: any such ratio is monotone on the pieces.
+        is then flat: any such ratio is monotone on the pieces. (In a picture they turn between two ranks: both are
+        kept.)
         """
         low = self.rank[1:] - (self.lower[1:] - self.lower[:-1])
         high = self.rank[:-1] + (self.upper[1:] - self.upper[:-1])
-        return np.unique(np.concatenate([self.rank, np.rint(low), np.rint(high)]).astype(np.int64))
+        turns = np.concatenate([low, high])
+        return np.unique(np.concatenate([self.rank, np.floor(turns), np.ceil(turns)]).astype(np.int64))
 
     @property
     def table(self) -> pa.Table:
@@ -86,14 +86,6 @@ class Envelope:
             }
         )
 
-    def table_with(self, center: Envelope) -> pa.Table:
-        """`table` at the breakpoints of both, with the bounds of the other as `center_lower`, `center_upper`."""
-        ranks = np.union1d(self.rank, center.rank)
-        table = Envelope(ranks, *self.at(ranks)).table
-        for name, side in zip(_CENTER, center.at(ranks), strict=True):
-            table = table.append_column(name, pa.array(side))
-        return table
-
     @staticmethod
     def from_table(table: pa.Table, n_items: int) -> Envelope:
         """Read back what `table` wrote; a `ValueError` where its ranks do not increase from 0 to `n_items`."""
@@ -103,13 +95,6 @@ class Envelope:
         if ends != [0, n_items] or np.any(np.diff(found.rank) <= 0):
             raise ValueError(f"the bounds are not those of {n_items} items")
         return found
-
-    @staticmethod
-    def center_from(table: pa.Table) -> Envelope | None:
-        """Read back the other envelope that `table_with` wrote; None where there is none."""
-        if _CENTER[0] not in table.column_names:
-            return None
-        return Envelope(*(table.column(name).to_numpy() for name in ("rank", *_CENTER)))
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,8 @@ that day (`streameval.kernels.martingale` at μ = λ/r_j). The list of a day may
 
 Assumption.  Given all earlier days, the draw of day j is a fresh one: one seed for two days would draw the same ranks,
 and evidence that is repeated must not be multiplied. `streameval.verbs.monitor` refuses a seed, or a study, that
-another day has.
+another day has. And no day is left out because of its labels: a day whose own band contradicts itself, as chance makes
+some do, counts with its S like any other, for S is of its labels alone, whatever the band shows.
 
 Theorem.  With probability at least 1 − δ, for all days a ≤ b at once, the mean of p_a … p_b lies inside the bounds of
 `Days.means`.
@@ -20,13 +21,24 @@ inequality, with probability at least 1 − δ_a/2, for all b,
 The left side rises in Σ p_j: its root bounds the sum from above. The bound from below is that on the share of
 negatives. δ_a = δ/(a(a+1)) sums to δ over all a. ∎
 
+Labels that come late.  The labels of a day are fixed before its draw, whether or not they have been given yet. Let S_j
+be the evidence of all that were planned. S'_j, which counts some of them as missing, is at most what any way to fill
+them in gives (`streameval.kernels.martingale`), so S'_j ≤ S_j for every draw. The left side above rises in S, so its
+root falls: where the bounds of the theorem hold for S, all bounds hold that labels at hand have ever given, whenever
+and for whatever reason one looked. The same is true of levels, whose bounds from some of the labels contain those from
+all. No δ is spent on looking early, and a day may be replaced by the same draw with more labels. Nothing else may be: a
+label that has changed is one of another list, for which the event is another one, and whoever corrects labels after a
+look may choose between the two. Nor may a day come in between two that were taken: later days would have another δ_a,
+and another product.
+
 A change is named on day b where the bounds on two neighbouring runs, from the day of the last change to c − 1 and from
 c to b, exclude each other. All runs are bounded at once, so that all such statements are true with the same
 probability: looking every day, at every c, costs nothing more.
 
 A day without such evidence (another method, labels that may be wrong, or a draw by key, which versions of a list share)
 adds the bounds on its own precision instead, which hold with the half of the error probability that levels have: S = 0,
-and the bound is a constant.
+and the bound is a constant. Where these bounds contradict themselves, they are false of some rank, so that the event
+has failed; 0 and 1 are taken for them.
 """
 
 from __future__ import annotations
@@ -113,7 +125,10 @@ class Days:
         return np.asarray(roots + constant[last] - constant[first - 1])
 
     def change(self, since: int, delta: float) -> Change | None:
-        """The change that is established on the last day, among days from `since` on: of several the clearest."""
+        """The change that is established on the last day, among days from `since` on: of several the clearest.
+
+        Bounds on a run that contradict themselves establish nothing.
+        """
         today = self.most.size
         split = np.arange(since + 1, today + 1)
         if not split.size:
@@ -121,7 +136,8 @@ class Days:
         before = self.means(np.full(split.size, since), split - 1, delta)
         after = self.means(split, np.full(split.size, today), delta)
         fall, rise = before[0] - after[1], after[0] - before[1]
-        gap = np.maximum(fall, rise)
+        sound = (before[0] <= before[1]) & (after[0] <= after[1])
+        gap = np.where(sound, np.maximum(fall, rise), 0.0)
         at = int(np.argmax(gap))
         if gap[at] <= 0:
             return None

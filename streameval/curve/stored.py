@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from streameval.curve import Curve
 from streameval.curve.envelope import Envelope
+from streameval.curve.estimated import YieldEstimate
 from streameval.types import Claim
 
 
@@ -20,11 +21,12 @@ def stored_curve(facts: Mapping[str, Any], envelope: pa.Table, curve: pa.Table) 
             unusual.
         envelope, curve: See `Curve.envelope_table` and `Curve.table`.
     """
+    missed = facts.get("misses_estimate")
     return Curve(
         n_items=facts["n_items"],
         envelope=Envelope.from_table(envelope, facts["n_items"]),
-        basis=facts.get("estimates", "bounds"),
-        center=Envelope.center_from(envelope),
+        basis=facts.get("estimates", "labels"),
+        estimated=YieldEstimate.from_table(envelope),
         grid=curve.column("rank").to_numpy(),
         claim=Claim(**facts["claim"]),
         diagnostics=facts["diagnostics"],
@@ -32,4 +34,5 @@ def stored_curve(facts: Mapping[str, Any], envelope: pa.Table, curve: pa.Table) 
         score=curve.select(["rank", "score"]) if "score" in curve.column_names else None,
         misses=facts.get("misses", 0),
         misses_upper=facts.get("misses_upper"),
+        misses_estimate=float("nan") if missed is None else float(missed),
     )

@@ -1,7 +1,6 @@
-"""Simultaneous band for the yield Y(r) of a ranking from a stratified sample: no assumption but the draw.
+"""What a stratum of a sample adds to a simultaneous band for the yield Y(r): no assumption but the draw.
 
-Plans of `loguniform` were drawn so before every rank was drawn by itself (`streameval.kernels.martingale`); those that
-were made are read by it still.
+Strata of few draws are steps of `streameval.kernels.sequential_band`, which takes their gain from here.
 
 Design.  Stratum i is (b_{i-1}, b_i], has w_i ranks, and n_i of them
 are drawn without replacement, independently of the other strata; K_i of its ranks are positive, k_i of the drawn.
@@ -42,7 +41,6 @@ import math
 import numpy as np
 
 from streameval.kernels.jit import kernel
-from streameval.kernels.mixture import mixture_root
 from streameval.typing import FloatArray, Int64Array
 
 NEAR_SCALE = 3.0  # near the head means r < NEAR_SCALE * c
@@ -138,92 +136,3 @@ def stratum_gain(
             return k * t - _penalty(table, w, n, x, mu, low, high)
         return -np.inf
     return k * math.log(f) + (n - k) * math.log(e) - n * (e - 1)
-
-
-@kernel
-def _upper(
-    ends: Int64Array, n: Int64Array, k_low: FloatArray, k_high: FloatArray, mu: FloatArray, threshold: float
-) -> FloatArray:
-    """Upper bound (a real number) of the positives up to each end; known ones of full strata included."""
-    total = np.full(mu.size, -math.log(mu.size))
-    out = np.empty(ends.size)
-    table = np.zeros((1, 1))
-    table_w = table_n = -1
-    known = bound = weight = sum_low = sum_high = 0.0
-    drawn = negatives = start = 0.0
-    for j in range(ends.size):
-        w = ends[j] - ends[j - 1] if j else ends[j]
-        if n[j] >= w:
-            known += k_high[j]
-        else:
-            q_low = (sum_low + 0.25 / (1 + drawn)) / (weight + 0.5 / (1 + drawn))
-            q_high = (sum_high + 0.25 / (1 + drawn)) / (weight + 0.5 / (1 + drawn))
-            small = w <= EXACT_WIDTH and w <= EXACT_RATIO * n[j]
-            low = math.floor(k_low[j] + 1e-9)
-            high = math.ceil(w - n[j] + k_high[j] - 1e-9)
-            if small and (w != table_w or n[j] != table_n):
-                table_w = w
-                table_n = n[j]
-                table = pmf_table(table_w, table_n)
-            for m in range(mu.size):
-                exact = small and mu[m] * w < 300
-                g = stratum_gain(table, exact, mu[m], w, n[j], k_high[j], q_high, low, high)
-                if q_low < q_high:
-                    g = min(g, stratum_gain(table, exact, mu[m], w, n[j], k_high[j], q_low, low, high))
-                total[m] += g
-            bound = mixture_root(mu, total, threshold)
-        drawn += n[j]
-        negatives += n[j] - k_high[j]
-        decay = (start / ends[j]) ** 2
-        share = w / ends[j]
-        weight = weight * decay + share
-        sum_low = sum_low * decay + share * k_low[j] / n[j]
-        sum_high = sum_high * decay + share * k_high[j] / n[j]
-        start = ends[j]
-        out[j] = min(known + bound, ends[j] - negatives)
-    return out
-
-
-@kernel
-def real_band(
-    ends: Int64Array, n: Int64Array, k_low: FloatArray, k_high: FloatArray, mu: FloatArray, delta: float
-) -> tuple[FloatArray, FloatArray]:
-    """Lower and upper bounds of the yield at every stratum end as real numbers, before closing.
-
-    `k_low`, `k_high` may be fractional: planning uses expected counts.
-    """
-    threshold = math.log(2.0 / delta)
-    high = _upper(ends, n, k_low, k_high, mu, threshold)
-    low = ends - _upper(ends, n, n - k_high, n - k_low, mu, threshold)
-    return low, high
-
-
-@kernel
-def band(
-    ends: Int64Array, n: Int64Array, k_low: Int64Array, k_high: Int64Array, mu: FloatArray, delta: float
-) -> tuple[Int64Array, Int64Array]:
-    """Whole-number bounds Ylo, Yhi of the yield at every stratum end, all true at once with probability >= 1-delta.
-
-    `n` is the planned number of labels of each stratum, `k_low` and `k_high` the positives found when missing labels
-    count 0 and 1. All int64. The bounds are closed: Ylo and Yhi never fall, and rise by at most the stratum's width.
-    """
-    low, high = real_band(ends, n, k_low.astype(np.float64), k_high.astype(np.float64), mu, delta)
-    y_low = np.empty(ends.size, np.int64)
-    y_high = np.empty(ends.size, np.int64)
-    for j in range(ends.size):
-        slack = 1e-6 + 1e-12 * ends[j]  # outward, against rounding
-        y_low[j] = max(0, math.ceil(low[j] - slack))
-        y_high[j] = min(ends[j], math.floor(high[j] + slack))
-    before = 0
-    for j in range(ends.size):  # forward; a full stratum moves both bounds by what it holds
-        w = ends[j] - before
-        least = k_low[j]
-        most = w - n[j] + k_high[j]
-        y_low[j] = max(y_low[j], (y_low[j - 1] if j else 0) + least)
-        y_high[j] = min(y_high[j], (y_high[j - 1] if j else 0) + most)
-        before = ends[j]
-    for j in range(ends.size - 2, -1, -1):
-        w = ends[j + 1] - ends[j]
-        y_low[j] = max(y_low[j], y_low[j + 1] - (w - n[j + 1] + k_high[j + 1]))
-        y_high[j] = min(y_high[j], y_high[j + 1] - k_low[j + 1])
-    return y_low, y_high

@@ -3,8 +3,7 @@
 Bounds are about the labels that items have, or would have been given. These are called the truth only where nobody
 disputes them. The rule: a claim is about "what the annotators would say" where
 
-- the labels that count come from more than one source (what a column `source` says, else the file's name; files of this
-  study's tasks that name nobody and share no item are the parts of one), or
+- the labels that count come from more than one source (`streameval.labelling.sources` says which files are one), or
 - any two answers to one item differ, of one rank among `--prefer` or of sources that both gave labels, whether or not
   the rule counts both, or
 - a repeated task got another answer, or a control item a wrong one.
@@ -20,7 +19,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from itertools import combinations
 
 import numpy as np
 import pyarrow as pa
@@ -28,6 +26,7 @@ import pyarrow.compute as pc
 
 from streameval.labelling.agreement import Agreement
 from streameval.labelling.rules import Counts, VoteRule
+from streameval.labelling.sources import Source, sources_of
 from streameval.text import short
 from streameval.types import TRUTH
 from streameval.typing import Int8Array, Int64Array
@@ -72,28 +71,43 @@ def whose(rows: pa.Table, counts: Counts, label: Int8Array, rank: Int64Array, pe
             differ.
         rate: Share of wrong labels that this suggests, rounded up to three decimals; 0 where it suggests none.
     """
-    sources = _sources(rows, rank[label >= 0])
+    sources = sources_of(rows, rank[label >= 0])
     error = _rate if len(sources) < 2 else _rate_of_two
     disputes = [_between_votes(counts, error), _given_again(rows, error), *_repeats(people)]
     disputes += [_overruled(rows, rule.least)] if rule.name == "latest" else []
-    disputes += [_outranked(rows, name, label, rank, rule.least) for name, _ in sources]
+    disputes += [_outranked(rows, one, label, rank, rule.least) for one in sources]
     disputed = [one for one in disputes if one.differ]
     if len(sources) < 2 and not disputed:
         return TRUTH, "", 0.0
     rate = math.ceil(max((one.rate for one in disputed), default=0.0) * 1000 - 1e-9) / 1000
-    return ANNOTATORS, f"{_parties(sources, people)}; {_said(disputed, disputes)}", rate
+    said = _said(disputed, disputes)
+    return ANNOTATORS, f"{_parties(sources, people)}; {said}{'' if disputed else _way_out(sources)}", rate
 
 
-def _parties(sources: Sequence[tuple[str, int]], people: Agreement) -> str:
+def _parties(sources: Sequence[Source], people: Agreement) -> str:
     """Who gave how many labels: sources, or of one source the annotators that it names."""
-    named = [(name, one["votes"]) for name, one in people.annotators.items() if name and one["votes"]]
-    what, givers = ("answers", sorted(named, key=lambda one: -one[1])) if len(sources) < 2 < 1 + len(named) else (
-        "labels", sources)  # fmt: skip
+    named = [(name, one["votes"]) for name, one in people.annotators.items() if one["votes"]]
+    what, givers = "labels", [(one.name, one.labels) for one in sources]
+    if len(sources) < 2 and named and all(name for name, _ in named):
+        ordered = [(short(name), count) for name, count in sorted(named, key=lambda one: -one[1])]
+        what, givers = (
+            ("answers", ordered) if len(named) > 1 else (what, [(ordered[0][0], one.labels) for one in sources])
+        )
     if not givers:
         return "there are no labels"
-    given = ", ".join(f"{count:,} from {short(name)}" for name, count in givers[:_MOST])
+    given = ", ".join(f"{count:,} from {name}" for name, count in givers[:_MOST])
     more = f" and others from {len(givers) - _MOST:,} more" if len(givers) > _MOST else ""
     return f"{what} are {given}{more}"
+
+
+def _way_out(sources: Sequence[Source]) -> str:
+    """What makes one source of files that nothing tells apart but their names."""
+    unsaid = [one for one in sources if not one.declared]
+    if len(unsaid) < 2:
+        return ""
+    both = sum(len(one.origins) for one in unsaid) == 2
+    return (f" (if {'both' if both else 'all of these'} files are from the same person or team, say so: the same word "
+            f"in a column `source` of {'both' if both else 'each'})")  # fmt: skip
 
 
 def suggestion(rate: float, given: float) -> str:
@@ -114,40 +128,6 @@ def _said(disputed: Sequence[Dispute], disputes: Sequence[Dispute]) -> str:
             "no item was answered twice, so nothing says how often they err"
         )  # fmt: skip
     return told
-
-
-def _sources(rows: pa.Table, labelled: Int64Array) -> list[tuple[str, int]]:
-    """Sources of the labels that count, each with how many it has a vote on, the most first."""
-    voted = rows.filter(pc.and_(pc.equal(rows.column("fate"), "vote"), pc.is_in(rows.column("rank"),
-                        value_set=pa.array(labelled))))  # fmt: skip
-    people = pc.unique(voted.column("annotator"))
-    if len(people) == 1 and people[0].as_py() and voted.column("source").null_count == voted.num_rows:
-        return [(people[0].as_py(), len(labelled))]  # one person, whose files are not sources of their own
-    if len(labelled) and _parts_of_one(rows):
-        return [(", ".join(pc.unique(voted.column("origin")).to_pylist()), len(labelled))]
-    counted = voted.group_by("origin").aggregate([("rank", "count_distinct")])
-    pairs = zip(counted.column("origin").to_pylist(), counted.column("rank_count_distinct").to_pylist(), strict=True)
-    return sorted(pairs, key=lambda one: (-one[1], one[0]))
-
-
-def _parts_of_one(rows: pa.Table) -> bool:
-    """Whether all answers fill in tasks of this study, name nobody, and files share no item, or one holds the other.
-
-    Whether one table or several hold the tasks of one study says nothing of who answered them; nor does a copy that was
-    saved earlier and holds the same answers, but fewer.
-    """
-    answers = rows.filter(pc.and_(pc.equal(rows.column("state"), "answer"), pc.is_valid(rows.column("rank"))))
-    named = pc.any(pc.not_equal(pc.fill_null(answers.column("voter"), "?"), "")).as_py()
-    first = answers.filter(pc.invert(pc.is_in(answers.column("fate"), value_set=pa.array(["repeat", "control"]))))
-    said: dict[str, set[tuple[int, float]]] = {}
-    for origin, rank, value in zip(
-        *(first.column(name).to_pylist() for name in ("origin", "rank", "value")), strict=True
-    ):
-        said.setdefault(origin, set()).add((rank, value))
-    items = {origin: {rank for rank, _ in answers} for origin, answers in said.items()}
-    return not named and all(
-        items[a].isdisjoint(items[b]) or said[a] <= said[b] or said[b] <= said[a] for a, b in combinations(said, 2)
-    )
 
 
 def _between_votes(counts: Counts, rate: Rate) -> Dispute:
@@ -187,16 +167,17 @@ def _repeats(people: Agreement) -> list[Dispute]:
     ]
 
 
-def _outranked(rows: pa.Table, name: str, label: Int8Array, rank: Int64Array, least: float) -> Dispute:
+def _outranked(rows: pa.Table, source: Source, label: Int8Array, rank: Int64Array, least: float) -> Dispute:
     """Answers of a source, where a more preferred one decided."""
-    own = rows.filter(pc.and_(pc.equal(rows.column("fate"), "outranked"), pc.equal(rows.column("origin"), name)))
+    of_it = pc.is_in(rows.column("origin"), value_set=pa.array(source.origins))
+    own = rows.filter(pc.and_(pc.equal(rows.column("fate"), "outranked"), of_it))
     decided = label[np.searchsorted(rank, own.column("rank").to_numpy())]
     said = own.column("value").to_numpy().astype(np.float64) >= least
     wrong = {value: said[decided == value] != bool(value) for value in (0, 1)}
     rates = {value: float(one.mean()) if one.size else 0.0 for value, one in wrong.items()}
     among = " (most often on negatives)" if rates[0] > rates[1] else " (most often on positives)"
     differ, of = (int(sum(one)) for one in zip(*((a.sum(), a.size) for a in wrong.values()), strict=True))
-    return Dispute(differ, of, f"answers of {short(name)} and a preferred source", max(rates.values()), among)
+    return Dispute(differ, of, f"answers of {source.name} and a preferred source", max(rates.values()), among)
 
 
 def _rate_of_two(differ: int, of: int) -> float:

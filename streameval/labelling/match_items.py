@@ -16,7 +16,7 @@ from streameval.labelling.duckdb_session import Connection, quote
 from streameval.labelling.readers import given
 from streameval.types import Plan
 
-OURS = ("rank", "stratum", "weight", "se_task")
+OURS = ("rank", "stratum", "draw_weight", "se_task")
 
 
 @dataclass(frozen=True)
@@ -81,7 +81,17 @@ def match_keys(connection: Connection, plan: Plan, items: Items, columns: Source
         key = sql.rank_of(given(columns.keys[0]), columns.kind(columns.keys[0]))
         unknown = f"coalesce({key} NOT IN (SELECT key0 FROM se_known), true)"
         return Join(f"se_known.key0 = {key}", unknown, shortened(columns, ["BIGINT"]))
-    return _by_items(connection, items.selection, columns, name)
+    return _by_items(connection, plan, items.selection, columns, name)
+
+
+def _where_it_is(plan: Plan, key: str, have: Sequence[str]) -> str:
+    """Hint for a column that the selection lacks: `select --columns` left it out, or it is called otherwise."""
+    if (own := listed_name(key, plan.key_columns)) is not None:
+        return (
+            f"`select --columns` left out '{own}': `streameval select STUDY` again, with or without --columns, has it"
+        )
+    again = ",".join([*(one for one in have if one != "score"), key])
+    return f"{did_you_mean(key, have)}; or --columns left it out: `streameval select STUDY --columns {again}` has it"
 
 
 def _known(rank: object, task: object, key: object) -> pa.Table:
@@ -99,7 +109,9 @@ def _tasks(selection: pa.Table, extra: pa.Table | None) -> pa.Table:
     return pa.table({"rank": table.column("rank"), "task": numbers, "key0": numbers})
 
 
-def _by_items(connection: Connection, selection: pa.Table | None, columns: SourceColumns, name: str) -> Join:
+def _by_items(
+    connection: Connection, plan: Plan, selection: pa.Table | None, columns: SourceColumns, name: str
+) -> Join:
     have = [] if selection is None else [n for n in selection.column_names if n not in OURS]
     names: list[str] = []
     for key in columns.keys:
@@ -107,7 +119,7 @@ def _by_items(connection: Connection, selection: pa.Table | None, columns: Sourc
         if own is None:
             raise InputError(
                 f"{name}: labels come with '{key}', which the study's selection does not have",
-                f"select --columns left it out; {did_you_mean(key, have)}" if have else "run `streameval select` first",
+                "run `streameval select` first" if selection is None else _where_it_is(plan, key, have),
             )
         names.append(own)
     connection.register("se_selection", selection.select(["rank", *names]) if selection is not None else None)

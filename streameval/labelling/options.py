@@ -35,7 +35,9 @@ class LabelColumns:
     )
     annotator: str | None = option(None, "Column that names who answered (default: annotator, where there is one).")
     time: str | None = option(
-        None, "Column with the time: an annotator's later answer replaces the earlier one (default: time)."
+        None,
+        "Column with the time, in UTC where it names no zone: an annotator's later answer replaces the earlier one "
+        "(default: time).",
     )
     source: str | None = option(None, "Column with the kind of annotator, for --prefer (default: source).")
     positive: tuple[str, ...] = option(

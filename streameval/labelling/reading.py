@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -21,7 +21,7 @@ from streameval.labelling.columns import SourceColumns, find
 from streameval.labelling.duckdb_session import Connection, connected, one_line_errors
 from streameval.labelling.match_items import Items, Join, match_keys, refuse_shortened, shared_keys
 from streameval.labelling.options import LabelColumns
-from streameval.labelling.readers import LISTED, ROW, Opened, Rejected, given, name_of, open_source
+from streameval.labelling.readers import LISTED, ROW, Opened, Rejected, given, name_of, open_source, place_of
 from streameval.labelling.shared_columns import refuse_other_items
 from streameval.labelling.votes import SCHEMA, Votes
 from streameval.stores.temporary import temporary_folder
@@ -58,7 +58,8 @@ def read_votes(source: Any, plan: Plan, items: Items | None = None, columns: Lab
         content = digest.result() if digest else _content(table)
     read = map(str, reading.columns_read().values())
     identity = hashlib.sha256("\0".join((content, *read)).encode()).hexdigest()[:16]
-    return Votes(opened.name, identity, table, content=content, columns=reading.columns_read(), **counts)
+    found = Votes(opened.name, identity, table, content=content, columns=reading.columns_read(), **counts)
+    return replace(found, place=place_of(source))
 
 
 @dataclass(frozen=True)

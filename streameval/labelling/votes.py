@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pyarrow as pa
+
+from streameval.labelling.readers import place_of
 
 SCHEMA = pa.schema(
     {
@@ -49,6 +52,7 @@ class Votes:
             that were named: positive, negative. Several are separated by NUL.
         read_as_negative (mapping of str to int): Words that count as negative because they are none of those named as
             positive, with their rows.
+        place: Where the source lies (`readers.place_of`); empty for a table in memory.
     """
 
     source: str
@@ -60,6 +64,11 @@ class Votes:
     content: str = ""
     columns: Mapping[str, str | None] = field(default_factory=dict)
     read_as_negative: Mapping[str, int] = field(default_factory=dict)
+    place: str = ""
+
+    def at(self, source: Any) -> Votes:
+        """Return them as those of the source that they were copied from."""
+        return replace(self, source=os.fspath(source), place=place_of(source))
 
     def facts(self) -> dict[str, Any]:
         """Everything but the table, as JSON-ready values."""
@@ -73,6 +82,7 @@ class Votes:
             "content": self.content,
             "columns": dict(self.columns),
             "read_as_negative": dict(self.read_as_negative),
+            "place": self.place,
         }
 
 

@@ -12,14 +12,16 @@ import pkgutil
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from functools import cache
-from numbers import Integral, Real
-from typing import Any, ClassVar, Literal, Protocol, Self, TypeVar, cast, get_origin, runtime_checkable
+from numbers import Integral
+from typing import Any, ClassVar, Protocol, Self, TypeVar, cast, runtime_checkable
 
 import numpy as np
 
 from streameval.curve import Curve
+from streameval.curve.estimated import YieldEstimate
+from streameval.curve.pooling import odds_of, pooled
 from streameval.errors import InputError, did_you_mean
-from streameval.options import alternatives, check_word, option, types_of
+from streameval.options import check_type, option, plain
 from streameval.types import Claim, Labels, Plan
 from streameval.typing import FloatArray, Int64Array
 
@@ -78,6 +80,15 @@ class Method(Protocol):
 
     def curve(self, plan: Plan, labels: Labels) -> Curve:
         """Turn the labels of `plan` into bounds on the yield at every rank."""
+
+    def estimate(self, plan: Plan, labels: Labels) -> YieldEstimate | None:
+        """Estimate the yield; None where labels say nothing of ranks without one, or the order was made with them.
+
+        A draw at random weighs each label by the inverse of its probability.
+        """
+        drawn = isinstance(self, DrawsAtRandom) and not plan.labels_seen_by_model
+        odds = odds_of(cast(Any, self).weights(plan), labels.known) if drawn else np.zeros(plan.ranks.size)
+        return pooled(plan.n_items if self.at is None else self.at, labels.rank, labels.label, odds)
 
     def cost(self, n_items: int) -> dict[str, Any]:
         """Count the labels that a plan takes.
@@ -195,8 +206,8 @@ def create(name: str, parameters: dict[str, Any] | None = None) -> Method:
             owners = [other for other, method in available().items() if key in parameter_names(method)]
             hint = " or ".join(f"--method {owner}" for owner in owners) or did_you_mean(key, accepted)
             raise InputError(f"method {name} has no parameter '{key}'", hint)
-        _check_type(known[name], key, given[key])
-    return known[name](**{key: _plain(value) for key, value in given.items()})
+        check_type(known[name], key, given[key])
+    return known[name](**{key: plain(value) for key, value in given.items()})
 
 
 def method_of(plan: Plan) -> Method:
@@ -212,28 +223,6 @@ def grid_of(plan: Plan) -> Int64Array:
 def changed(method: AnyMethod, **parameters: Any) -> AnyMethod:
     """Give the same method with other values of those parameters that it has."""
     return cast(AnyMethod, replace(cast(Any, method), **own_parameters(type(method), parameters)))
-
-
-def _plain(value: Any) -> Any:
-    """Numbers of numpy's as Python's own: they end up in plan.json."""
-    if isinstance(value, bool):
-        return value
-    if isinstance(value, Integral):
-        return int(value)
-    return float(value) if isinstance(value, Real) else value
-
-
-def _check_type(method: type[Method], key: str, value: Any) -> None:
-    """Refuse a value, or a type, that the field's annotation does not name; whole numbers do for real ones."""
-    hint = types_of(method)[key]
-    check_word(key, value, hint)
-    accepted = {str if get_origin(kind) is Literal else kind for kind in alternatives(hint)}
-    kind: type = int if isinstance(value, Integral) and not isinstance(value, bool) else type(value)
-    if isinstance(value, Real) and not isinstance(value, Integral):
-        kind = float
-    if kind not in accepted and not (kind is int and float in accepted):
-        wanted = " or ".join(sorted(one.__name__ for one in accepted))
-        raise InputError(f"{key} is {value!r}, of type {type(value).__name__}", f"it takes {wanted}")
 
 
 def own_parameters(method: type[Method], given: Mapping[str, Any]) -> dict[str, Any]:

@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from streameval.methods.judge_values import Judge
 from streameval.types import Labels, Plan
-from streameval.typing import FloatArray, Int64Array, UInt8Array
+from streameval.typing import BoolArray, FloatArray, Int64Array, UInt8Array
 
 
 def judge_of(plan: Plan) -> Judge | None:
@@ -127,15 +127,20 @@ def counts_of(plan: Plan) -> dict[str, int]:
     return dict(zip(judge.names, items.tolist(), strict=True))
 
 
-def agreement(plan: Plan, labels: Labels) -> dict[str, Any]:
+def agreement(plan: Plan, labels: Labels, weight: FloatArray) -> dict[str, Any]:
     """How often a judge and people say the same, of items that have a label and an answer.
 
     An answer counts as positive where the middle of its class is at least .5: with a threshold at .5, where it is at
     least .5 itself.
 
+    Args:
+        weight (float64 array, shape (n_planned,)): Inverse of the probability with which each rank was drawn.
+
     Returns:
-        dict: `column`, `thresholds`, `labels`, `share` (null without labels), `by_rank`: the same by powers of ten
-            (`first`, `last` rank), and `classes`: `name`, `items`, `labels`, `positive` of each.
+        dict: `column`, `thresholds`; `labels`, `share` (of these labels) and `share_of_list` (of all items with an
+            answer, from labels weighted by `weight`: Hájek's estimate), both null without labels; `first_tenth`: how
+            many of the labels are in the first tenth of the list; `by_rank`: labels and shares by powers of ten
+            (`first`, `last` rank); `classes`: `name`, `items`, `labels`, `positive` of each.
     """
     judge = judge_of(plan)
     if judge is None:
@@ -148,7 +153,7 @@ def agreement(plan: Plan, labels: Labels) -> dict[str, Any]:
     for one in np.unique(fold):
         here = both & (fold == one)
         last = min(10 ** int(one + 1) - 1, plan.n_items)
-        by_rank.append({"first": 10 ** int(one), "last": last, **_share(same[here])})
+        by_rank.append({"first": 10 ** int(one), "last": last, **_share(same[here], weight[here])})
     classes = [
         {
             "name": name,
@@ -159,8 +164,12 @@ def agreement(plan: Plan, labels: Labels) -> dict[str, Any]:
         for g, (name, items) in enumerate(counts_of(plan).items())
     ]
     said = {"column": judge.column, "thresholds": list(judge.thresholds)}
-    return {**said, **_share(same[both]), "by_rank": by_rank, "classes": classes}
+    near_top = int(np.sum(plan.ranks[both] <= plan.n_items / 10))
+    return {**said, **_share(same[both], weight[both]), "first_tenth": near_top, "by_rank": by_rank, "classes": classes}
 
 
-def _share(same: np.ndarray[Any, np.dtype[np.bool_]]) -> dict[str, Any]:
-    return {"labels": int(same.size), "share": float(same.mean()) if same.size else None}
+def _share(same: BoolArray, weight: FloatArray) -> dict[str, Any]:
+    if not same.size:
+        return {"labels": 0, "share": None, "share_of_list": None}
+    of_list = float(np.sum(weight[same]) / np.sum(weight))
+    return {"labels": int(same.size), "share": float(same.mean()), "share_of_list": of_list}

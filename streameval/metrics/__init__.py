@@ -66,7 +66,7 @@ def table(rows: Iterable[Row], coverage: Coverage) -> pa.Table:
 def _in_order(row: Row) -> Row:
     """Swap ends that were summed in different ways where rounding alone has crossed them."""
     metric, argument, lower, estimate, upper = row
-    if not 0 < lower - upper <= ROUNDING * max(abs(lower), abs(upper)):
+    if not 0 < lower - upper <= ROUNDING * max(abs(lower), abs(upper), 1.0):
         return row
     return metric, argument, upper, min(max(estimate, upper), lower), lower
 

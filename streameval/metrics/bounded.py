@@ -11,9 +11,10 @@ from streameval.curve import Curve, areas, points, targets
 from streameval.curve import first_k as tops
 from streameval.curve.areas import Interval
 from streameval.curve.at_cutoff import METRICS, bounds_at
-from streameval.curve.estimate import between
+from streameval.curve.bounds import inside
 from streameval.curve.extremes import Extremes
 from streameval.metrics import BETAS, ELEVEN, PRECISIONS, RECALLS, Row, cutoffs, table, text
+from streameval.metrics.estimated import estimates
 from streameval.typing import FloatArray, Int64Array
 
 
@@ -28,19 +29,19 @@ def metrics(curve: Curve) -> pa.Table:
             null where a metric is undefined for every list, or for the one at that end. At cutoffs: precision_at,
             yield_at, recall_at, f1_at, e_measure_at, accuracy_at, specificity_at, false_positive_rate_at, mcc_at,
             dcg_at, average_precision_at (over P; …_found: over the positives among the first k; …_capped: over min(P,
-            k)). Of the list: average_precision and roc_auc, pr_area, max_f0.5 …, max_f1_rank (of the best lower bound:
-            a choice, without bounds), breakeven, r_precision, reciprocal_rank. At targets: rank_at_precision (the
+            k)). Of the list: average_precision and roc_auc, pr_area, max_f0.5 …, max_f1_rank (where the estimated F1 is
+            largest, without bounds), breakeven, r_precision, reciprocal_rank. At targets: rank_at_precision (the
             deepest rank that has it; 0 where none), rank_at_recall, precision_at_recall (the best at or beyond that
             recall: interpolated precision), recall_at_precision, eleven_point_precision.
 
     Bounds on the yield hold together, so the bounds on all metrics hold together, with the probability and under the
-    assumption of the curve. Where its coverage is "none" there are rows at cutoffs alone, and they are no bounds.
+    assumption of the curve. Where its coverage is "none" those at cutoffs are no bounds, and other rows have none.
+    Estimates are all of one curve (`Curve.plug_in`).
     """
-    rows, central = _rows_of(curve), curve.central
-    if central is not curve:
-        known = {} if central is None else {row[:2]: row[3] for row in _rows_of(central)}
-        rows = [row if row[0] == "max_f1_rank" else _estimated(row, known.get(row[:2], np.nan)) for row in rows]
-    return table(rows, curve.claim.coverage)
+    rows = {row[:2]: row for row in _rows_of(curve)}
+    known = {} if curve.plug_in is None else estimates(curve.plug_in, cutoffs(curve.n_items))
+    rows = {name: (*name, np.nan, np.nan, np.nan) for name in known} | rows
+    return table([_estimated(row, known.get(name, np.nan)) for name, row in rows.items()], curve.claim.coverage)
 
 
 def _rows_of(curve: Curve) -> list[Row]:
@@ -54,20 +55,18 @@ def _rows_of(curve: Curve) -> list[Row]:
 def _over_misses(pair: tuple[Row, ...]) -> Row:
     """Bounds with the fewest and with the most misses: no metric but R-precision turns between them."""
     metric, argument = pair[-1][:2]
-    if len(pair) == 1 or metric == "max_f1_rank":  # the choice that is best where misses are most
-        return pair[-1]
     low, high = (float(side.reduce([row[at] for row in pair])) for side, at in ((np.fmin, 2), (np.fmax, 4)))
     return _row(metric, argument, (low, high))
 
 
 def _estimated(row: Row, estimate: float) -> Row:
     metric, argument, lower, _, upper = row
-    return metric, argument, lower, float(np.clip(estimate, lower, upper)), upper
+    return metric, argument, lower, float(inside(estimate, lower, upper)), upper
 
 
 def _row(metric: str, argument: str, bounds: Interval) -> Row:
     lower, upper = bounds
-    return metric, argument, lower, between(lower, upper), upper
+    return metric, argument, lower, np.nan, upper
 
 
 def _at_cutoffs(curve: Curve) -> Iterator[Row]:
@@ -94,14 +93,7 @@ def _of_the_list(extremes: Extremes, curve: Curve) -> Iterator[Row]:
     yield _row("roc_auc", "", areas.roc_auc(extremes))
     for beta in BETAS:
         yield _row(f"max_f{beta:g}", "", points.max_f(extremes, beta))
-    rank = points.best_f(curve.envelope, int(extremes.misses), 1.0)
-    yield (
-        "max_f1_rank",
-        "",
-        np.nan,
-        np.nan if rank is None else float(rank),
-        np.nan,
-    )  # a choice, not a bound on where the largest F1 is
+    yield _row("max_f1_rank", "", (np.nan, np.nan))  # an estimate: no bounds are known of where it is
     yield _row("breakeven", "", points.breakeven(extremes))
     fewest = extremes if curve.misses_upper is None else curve.extremes()[0]
     yield _row("r_precision", "", points.r_precision(fewest, curve.misses_upper))

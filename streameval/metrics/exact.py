@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import pyarrow as pa
@@ -13,10 +14,11 @@ from streameval.counting.interpolated import best_sums
 from streameval.counting.lookups import SIDES, Places
 from streameval.counting.totals import Totals
 from streameval.curve.at_cutoff import METRICS, Cutoffs, f_beta
-from streameval.curve.estimate import between
+from streameval.curve.bounds import inside
 from streameval.curve.first_k import DEEPEST_DCG, discounts
 from streameval.curve.targets import wanted
 from streameval.metrics import BETAS, ELEVEN, PRECISIONS, RECALLS, Row, cutoffs, table, text
+from streameval.metrics.tied import Tied
 from streameval.typing import FloatArray, Int64Array
 
 _ORDERS = ("late", "early")
@@ -54,6 +56,11 @@ class Counted:
         """P = Y(N) + M."""
         return self.totals.positives + self.misses
 
+    @property
+    def tied(self) -> Tied:
+        """The mean of the list over all orders of tied items."""
+        return Tied(self.places, self.positives)
+
 
 def metrics(counted: Counted) -> pa.Table:
     """Compute every metric, under the names of `streameval.metrics.bounded.metrics`.
@@ -63,10 +70,11 @@ def metrics(counted: Counted) -> pa.Table:
             single values that treat tied items as one step, as scikit-learn does; their rows with argument "tie_order"
             have the worst order of tied items, the expectation over all orders, and the best. Of every other metric,
             lower and upper are the values with tied items in the worst and in the best order; the estimate is that over
-            thresholds on scores (max_f, breakeven), the expectation (r_precision; at a cutoff: metric …_at_tie_order)
-            or between them, and a cutoff has another row, …_at_grouped, that takes all items tied with the last. Lower
-            and upper differ only where ties, or bins of scores, leave the order open. Null where a metric is undefined:
-            without positives, without negatives. Coverage is "exact", and "simultaneous" of a bracket that bins leave.
+            thresholds on scores (max_f, breakeven), or that of the mean over all orders of tied items
+            (`streameval.metrics.tied`), and a cutoff has another row, …_at_grouped, that takes all items tied with the
+            last. Lower and upper differ only where ties, or bins of scores, leave the order open. Null where a metric
+            is undefined: without positives, without negatives; the estimate of the interpolated area also in a list of
+            more than 2^20 items with ties. Coverage is "exact", and "simultaneous" of a bracket that bins leave.
     """
     rows = [*_at_cutoffs(counted), *_points(counted), *_targets(counted)]
     rows += [*_average_precision(counted), *_roc_auc(counted), *_dcg(counted)]
@@ -77,16 +85,12 @@ def metrics(counted: Counted) -> pa.Table:
     return found.set_column(found.num_columns - 1, "coverage", pa.array(coverage, pa.string()))
 
 
-def _row(metric: str, argument: str, late: float, early: float) -> Row:
+def _row(metric: str, argument: str, ends: Iterable[float], between: Callable[[], float]) -> Row:
+    """A metric with tied items late and early; `between` is what the mean over all orders has, where these differ."""
+    late, early = ends
     lower, upper = (early, late) if early < late else (late, early)
-    return metric, argument, lower, between(lower, upper), upper
-
-
-def _chosen(row: Row, estimate: float, counted: Counted) -> Row:
-    """The row with an estimate of its own, unless bins leave open more than ties; within the ends but for rounding."""
-    metric, argument, lower, between_them, upper = row
-    known = counted.order == "known" and lower < upper
-    return metric, argument, lower, min(max(estimate, lower), upper) if known else between_them, upper
+    estimate = between() if lower < upper else lower
+    return metric, argument, lower, float(inside(estimate, lower, upper)), upper
 
 
 def _over(above: float, below: float) -> float:
@@ -96,17 +100,22 @@ def _over(above: float, below: float) -> float:
 def _at_cutoffs(counted: Counted) -> Iterator[Row]:
     for k in cutoffs(counted.totals.n_items).tolist():
         late, early = (counted.places.yield_at(k, order) for order in _ORDERS)
+        mean = counted.tied.yield_at(k)
         for name in METRICS:
             values = [_metric(name, k, y, counted) for y in (late, early)]
-            yield _row(f"{name}_at", str(k), *values)
+            yield _row(f"{name}_at", str(k), values, partial(_metric, name, k, mean, counted))
             if late < early:
                 yield from _in_a_tie(name, k, values, counted)
-        yield _row("yield_at", str(k), late, early)
+        yield _row("yield_at", str(k), (late, early), partial(float, mean))
         sums = [counted.places.precision_sum(k, order) if counted.totals.positives else 0.0 for order in _ORDERS]
+        expected = counted.tied.precision_sum(k) if sums[0] != sums[1] else _NAN
         for name, below in (("", counted.positives), ("_capped", min(counted.positives, k))):
-            yield _row(f"average_precision_at{name}", str(k), *(_over(one, below) for one in sums))
+            ends = [_over(one, below) for one in sums]
+            yield _row(f"average_precision_at{name}", str(k), ends, partial(_over, expected, below))
         if late == early:  # how many are found depends on no order
-            yield _row("average_precision_at_found", str(k), *(_over(one, late) for one in sums))
+            yield _row(
+                "average_precision_at_found", str(k), [_over(one, late) for one in sums], partial(_over, expected, late)
+            )
 
 
 def _in_a_tie(name: str, k: int, values: list[float], counted: Counted) -> Iterator[Row]:
@@ -150,11 +159,15 @@ def _average_precision(counted: Counted) -> Iterator[Row]:
     for name, below in (("positives", counted.positives), ("found", totals.positives)):
         late, expected, early = (_over(totals.precision_sum[order], below) for order in ("late", "expected", "early"))
         grouped = [_over(totals.precision_sum["grouped"] + more, below) for more in counted.grouped_margin]
-        yield _row("average_precision", name, *(grouped if counted.score_at is not None else (late, early)))
+        ends = grouped if counted.score_at is not None else (late, early)
+        yield _row("average_precision", name, ends, partial(float, expected))
         if counted.score_at is not None:
             yield "average_precision", f"{'' if name == 'positives' else 'found '}tie_order", late, expected, early
-    yield _row("pr_area", "step", *(_over(totals.precision_sum[order], counted.positives) for order in _ORDERS))
-    yield _row("pr_area", "interpolated", *_interpolated(counted))
+    late, expected, early = (
+        _over(totals.precision_sum[one], counted.positives) for one in ("late", "expected", "early")
+    )
+    yield _row("pr_area", "step", (late, early), partial(float, expected))
+    yield _row("pr_area", "interpolated", _interpolated(counted), counted.tied.interpolated_area)
 
 
 def _interpolated(counted: Counted) -> tuple[float, float]:
@@ -173,7 +186,8 @@ def _interpolated(counted: Counted) -> tuple[float, float]:
 
 def _roc_auc(counted: Counted) -> Iterator[Row]:
     late, expected, early = (counted.totals.roc_auc(counted.misses)[order] for order in ("late", "expected", "early"))
-    yield _row("roc_auc", "", *((late, early) if counted.order == "binned" else (expected, expected)))
+    ends = (late, early) if counted.order == "binned" else (expected, expected)
+    yield _row("roc_auc", "", ends, partial(float, expected))
     if counted.score_at is not None:
         yield "roc_auc", "tie_order", late, expected, early
 
@@ -184,18 +198,16 @@ def _points(counted: Counted) -> Iterator[Row]:
     for beta in BETAS:
         values = {order: f_measure(points, beta, p) for order, points in corner.items()}
         best = [float(values[order].max(initial=0.0)) if p else _NAN for order in _ORDERS]
-        yield _chosen(_row(f"max_f{beta:g}", "", *best), best[0], counted)
+        yield _row(f"max_f{beta:g}", "", best, partial(float, best[0]))
         if beta == 1.0:
             yield from _where_f1_is_best(values["late"], corner["late"][:, 0], counted)
     ends = [breakeven(counted.places, counted.positives, order) for order in _ORDERS]
-    yield _chosen(_row("breakeven", "", *ends), ends[0], counted)
+    yield _row("breakeven", "", ends, partial(float, ends[0]))
     rank = min(counted.positives, totals.n_items)
-    before, found, n, positives = counted.places.group_at(max(1, rank))
-    expected = _over(found + positives * (rank - before) / n, p)
-    r_precision = _row("r_precision", "", *(_over(counted.places.yield_at(rank, order), p) for order in _ORDERS))
-    yield _chosen(r_precision, expected, counted)
+    ends = [_over(counted.places.yield_at(rank, order), p) for order in _ORDERS]
+    yield _row("r_precision", "", ends, lambda: _over(counted.tied.yield_at(rank), p))
     firsts = [1.0 / counted.places.rank_of(1, order) if totals.positives else 0.0 for order in _ORDERS]
-    yield _row("reciprocal_rank", "", *firsts)
+    yield _row("reciprocal_rank", "", firsts, counted.tied.reciprocal_rank)
 
 
 def breakeven(places: Places, positives: int, order: str) -> float:
@@ -245,7 +257,7 @@ def _dcg(counted: Counted) -> Iterator[Row]:
             _gained(total, first, np.minimum(p + first, last)),
             _gained(total, np.minimum(end - p, last), last),
         )
-        yield _row("dcg_at", str(k), late, early)
+        yield _row("dcg_at", str(k), (late, early), partial(counted.tied.dcg_at, start, found, k))
 
 
 def _gained(total: FloatArray, after: Int64Array, upto: Int64Array) -> float:
@@ -259,20 +271,26 @@ def _targets(counted: Counted) -> Iterator[Row]:
     js = {recall: wanted(recall, p) if p else 0 for recall in (*RECALLS, *ELEVEN)}
     for recall in RECALLS:
         ranks = [_rank_of(js[recall], order, counted) for order in ("early", "late")]
-        yield _row("rank_at_recall", text(recall), *ranks)
+        yield _row("rank_at_recall", text(recall), ranks, partial(counted.tied.rank_at_recall, recall))
     eleven = []
     for recall in ELEVEN:
         reached = 0 < js[recall] <= totals.positives
         best = [counted.places.best_from(js[recall], order) if reached else 0.0 for order in _ORDERS]
-        eleven.append(best if p else [_NAN, _NAN])
-        yield _row("precision_at_recall", text(recall), *eleven[-1])
-    yield _row("eleven_point_precision", "", *(float(value) for value in np.mean(eleven, axis=0)))
+        mean = partial(counted.tied.interpolated_precision, recall)
+        row = _row("precision_at_recall", text(recall), best if p else [_NAN, _NAN], mean)
+        eleven.append((row[2], row[4], row[3]))
+        yield row
+    low, high, between = (float(value) for value in np.mean(eleven, axis=0))
+    yield _row("eleven_point_precision", "", (low, high), partial(float, between))
     for precision in PRECISIONS:
         kept = [counted.places.last_kept(precision, order) for order in _ORDERS]
-        yield _row("recall_at_precision", text(precision), *(_over(found, p) for found in kept))
+        last = counted.tied.rank_at_precision(precision) if kept[0] < kept[1] else 0
+        mean = partial(_over, counted.tied.yield_at(last), p)
+        yield _row("recall_at_precision", text(precision), [_over(found, p) for found in kept], mean)
         # up to the next positive, which comes too late, precision only falls
         deepest = [found * precision.denominator // precision.numerator for found in kept]
-        yield _row("rank_at_precision", text(precision), *(float(min(rank, totals.n_items)) for rank in deepest))
+        ranks = [float(min(rank, totals.n_items)) for rank in deepest]
+        yield _row("rank_at_precision", text(precision), ranks, partial(float, last))
 
 
 def _rank_of(j: int, order: str, counted: Counted) -> float:

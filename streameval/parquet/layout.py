@@ -70,14 +70,18 @@ def _field(raw: bytes, number: int) -> bytes:
 
 
 def arrow_schema(path: str, raw: bytes) -> pa.Schema:
-    """Have Arrow name the types of a schema; an `InputError` where it cannot."""
+    """Have Arrow name the types of a schema; an `InputError` where it cannot.
+
+    Of its metadata what pandas says of its frame is kept.
+    """
     plain = MAGIC + ending(schema_bytes(raw), 0, [], key_values(raw))
     try:
         # Thrift's containers are counted before they are allocated: a footer cannot claim more entries than bytes
         with pq.ParquetFile(
             pa.BufferReader(plain), thrift_string_size_limit=len(plain), thrift_container_size_limit=len(plain)
         ) as file:
-            return file.metadata.schema.to_arrow_schema().remove_metadata()
+            frame = (file.metadata.metadata or {}).get(b"pandas")
+            return file.metadata.schema.to_arrow_schema().with_metadata({b"pandas": frame} if frame else None)
     except (pa.ArrowException, OSError, ValueError, NotImplementedError) as error:
         raise InputError(f"{path}: its Parquet schema cannot be read ({error})") from error
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
@@ -11,8 +10,9 @@ import pyarrow as pa
 
 from streameval.curve import Curve
 from streameval.curve.at_cutoff import bounds_at
-from streameval.curve.estimate import between
+from streameval.curve.bounds import inside
 from streameval.curve.extremes import Walk
+from streameval.curve.plug_in import PlugIn
 from streameval.curve.targets import interpolated_precision
 from streameval.typing import FloatArray, Int64Array
 
@@ -37,17 +37,6 @@ def by_rank_small(curve: Curve) -> Rows:
     return _precision(curve, np.unique(np.rint(np.geomspace(1, curve.n_items, 120)).astype(np.int64)))
 
 
-def _with_estimates(rows: Rows, curve: Curve, draw: Callable[[Curve], Rows]) -> Rows:
-    """Put the estimates of a curve's center in place of the middle of its bounds; none where it has none."""
-    central = curve.central
-    if central is curve:
-        return rows
-    known = {} if central is None else {row[next(iter(row))]: row.get("estimate") for row in draw(central)}
-    plain = [{key: value for key, value in row.items() if key != "estimate"} for row in rows]
-    found = [known.get(row[next(iter(row))]) for row in plain]
-    return [row if one is None else {**row, "estimate": one} for row, one in zip(plain, found, strict=True)]
-
-
 def _precision(curve: Curve, ranks: Int64Array) -> Rows:
     drawn = curve.at(ranks)
     names = {"rank": "rank", "precision_lower": "lower", "precision": "estimate", "precision_upper": "upper"}
@@ -61,13 +50,10 @@ def by_recall(curve: Curve) -> Rows:
     """
     if not curve.proves:
         return _estimates(curve, "recall", "precision")
-    rows, extremes = [], curve.extremes()
-    for recall in (Fraction(i, _RECALLS) for i in range(_RECALLS + 1)):
-        ends = [interpolated_precision(one, recall) for one in extremes]
-        low, high = min(low for low, _ in ends), max(high for _, high in ends)
-        if not np.isnan(low):
-            rows.append(_row("recall", float(recall), low, high))
-    return _with_estimates(rows, curve, by_recall)
+    shares = [Fraction(i, _RECALLS) for i in range(_RECALLS + 1)]
+    found = [curve.at_target(interpolated_precision, PlugIn.interpolated_precision, recall) for recall in shares]
+    rows = zip(shares, found, strict=True)
+    return [_row("recall", float(recall), *bounds) for recall, bounds in rows if not np.isnan(bounds.lower)]
 
 
 def by_false_positive_rate(curve: Curve) -> Rows:
@@ -88,8 +74,19 @@ def by_false_positive_rate(curve: Curve) -> Rows:
     )  # the next sample: never too low
     early = np.searchsorted(rates[1], rate, side="right") - 1
     low = np.where(early >= 0, recalls[0][np.maximum(early, 0)], 0.0)
-    ends = zip(rate.tolist(), low.tolist(), recalls[1][late].tolist(), strict=True)
-    return _with_estimates([_row("rate", *sides) for sides in ends], curve, by_false_positive_rate)
+    return _bounded("rate", rate, low, _recall_at_rate(curve, rate), recalls[1][late])
+
+
+def _recall_at_rate(curve: Curve, rate: FloatArray) -> FloatArray:
+    """Estimated recall at false positive rates: straight between the knots of the estimated curve."""
+    if curve.plug_in is None:
+        return np.full(rate.size, np.nan)
+    ranks = curve.plug_in.curve.rank[1:]
+    x, y = (np.append(0.0, curve.plug_in.at(name, ranks)) for name in ("false_positive_rate", "recall"))
+    here = np.searchsorted(x, rate, side="right") - 1  # where the line is upright, its upper end
+    after = np.minimum(here + 1, x.size - 1)
+    width = np.maximum(x[after] - x[here], np.finfo(float).tiny)
+    return np.asarray(y[here] + (y[after] - y[here]) * np.minimum((rate - x[here]) / width, 1.0))
 
 
 def by_yield(curve: Curve) -> Rows:
@@ -101,8 +98,11 @@ def by_yield(curve: Curve) -> Rows:
         return []
     found = np.unique(np.rint(np.geomspace(1, extremes.early.total, 300)))
     low, high = (_precision_of(walk, found) for walk in (extremes.late, extremes.early))
-    rows = [_row("found", *sides) for sides in zip(found.tolist(), low.tolist(), high.tolist(), strict=True)]
-    return _with_estimates(rows, curve, by_yield)
+    estimate = np.full(found.size, np.nan)
+    if curve.plug_in is not None:
+        reached = found <= curve.plug_in.found
+        estimate[reached] = found[reached] / curve.plug_in.ranks_of(found[reached])
+    return _bounded("found", found, low, estimate, high)
 
 
 def _precision_of(walk: Walk, found: FloatArray) -> FloatArray:
@@ -132,23 +132,26 @@ def local_shares(labels: pa.Table, n_items: int) -> Rows:
 
 
 def _estimates(curve: Curve, x: str, y: str) -> Rows:
+    if curve.plug_in is None:
+        return []
     ranks = thinned(curve.n_items, curve.grid)
-    table = curve.at(ranks).select(["yield", "precision", "recall"]).to_pylist()
-    known = curve.known(ranks)
-    rates = bounds_at(known, "false_positive_rate")
-    rows = []
-    for row, low, high in zip(table, *(side.tolist() for side in rates), strict=True):
-        values = {**row, "found": row["yield"], "rate": between(low, high)}
-        if values[x] is not None and values[y] is not None and not np.isnan(values[x]):
-            rows.append({x: _short(values[x]), "estimate": _short(values[y])})
-    return rows
+    names = {"found": "yield", "rate": "false_positive_rate"}
+    values = [curve.plug_in.at(names.get(name, name), ranks).tolist() for name in (x, y)]
+    return [
+        {x: _short(one), "estimate": _short(other)}
+        for one, other in zip(*values, strict=True)
+        if not np.isnan(one + other)
+    ]
 
 
-def _row(name: str, value: float, low: float, high: float) -> dict[str, Any]:
-    sides = {"lower": low, "upper": high}
-    if low > 0 or high == 0:  # between nothing and something lies no estimate worth a line
-        sides["estimate"] = between(low, high)
-    return {name: _short(value), **{side: _short(end) for side, end in sides.items()}}
+def _bounded(name: str, at: FloatArray, low: FloatArray, estimate: FloatArray, high: FloatArray) -> Rows:
+    sides = (at, low, inside(estimate, low, high), high)
+    return [_row(name, *row) for row in zip(*(side.tolist() for side in sides), strict=True)]
+
+
+def _row(name: str, value: float, low: float, estimate: float, high: float) -> dict[str, Any]:
+    sides = {name: value, "lower": low, "upper": high} | ({} if np.isnan(estimate) else {"estimate": estimate})
+    return {side: _short(end) for side, end in sides.items()}
 
 
 def _rows(table: pa.Table) -> Rows:

@@ -83,8 +83,7 @@ def _rules(found: Comparison) -> str:
 def claim_sentence(found: Comparison) -> str:
     """What the bounds on the differences promise."""
     meaning = band_meaning(found.claim).replace("the band holds", "all bounds hold")
-    said = f"{meaning[0].upper()}{meaning[1:]} ({found.lists})"
-    said = f"{said}." if found.claim.coverage == "none" else f"{said}; assumed: {found.claim.assumes}."
+    said = f"{meaning[0].upper()}{meaning[1:]} ({found.lists}){found.claim.condition}."
     return f"{said} {found.claim.caution}".rstrip()
 
 

@@ -17,22 +17,70 @@ COLUMNS = ("day", "labels", "rank", "lower", "estimate", "upper", "outcome", "na
 
 
 def sentences(history: History) -> list[str]:
-    """What is claimed, what was named, and how the last day stands."""
+    """What is claimed, what was named, what is odd about days, and how the current run stands."""
     settings, about = history.settings, history.settings.question.get("about", TRUTH)
     whose = "the truth" if about == TRUTH else "what the annotators of each day would say"
-    said = [
+    return [
         f"With probability {settings.confidence:.6g}, {whose} lies inside all bounds of this history, and every fall "
         "or rise of the mean that it names is true, however many days it gets and however often one looks; assumed: "
-        "only that each day was drawn afresh, and the items drawn are the ones that were labelled.",
+        "only that each day was drawn afresh, that the items drawn are the ones that were labelled, and that no day "
+        "was left out because of its labels.",
         *_changes(history),
+        *(_contradiction(row) for row in history.rows if row["contradiction"] is not None),
+        *([_run(history)] if history.rows else []),
     ]
-    if history.rows:
-        last = history.rows[-1]
-        days = sum(row["day"] >= last["run_since"] for row in history.rows)
-        said.append(
-            f"Since {last['run_since']} ({number_of(days, 'day')}), mean precision {settings.cutoff} lies between "
-            f"{last['run_lower']:.4f} and {last['run_upper']:.4f}."
+
+
+def _run(history: History) -> str:
+    """How the mean since the last change stands, and against the precision to keep."""
+    settings, last = history.settings, history.rows[-1]
+    days = sum(row["day"] >= last["run_since"] for row in history.rows)
+    since = f"Since {last['run_since']} ({number_of(days, 'day')}), "
+    if last["run_lower"] is None:
+        return (
+            f"{since}the bounds on mean precision {settings.cutoff} contradict themselves, which happens in fewer than "
+            f"{1 - settings.confidence:.1%} of histories: check that every day was drawn afresh, and its labels are of "
+            "its items."
         )
+    against = {
+        None: "",
+        "pass": f": it is proven to be at least {settings.precision}",
+        "fail": f": it is proven to be below {settings.precision}",
+        "inconclusive": f", which does not decide whether it is at least {settings.precision}",
+    }[last["run_outcome"]]
+    lies = f"lies between {last['run_lower']:.4f} and {last['run_upper']:.4f}"
+    return f"{since}mean precision {settings.cutoff} {lies}{against}."
+
+
+def _contradiction(row: dict[str, Any]) -> str:
+    """What a day counts with whose bounds contradict themselves."""
+    even = ", even at the confidence of the day" if row["contradiction"] == "day" else ""
+    instead = (
+        "what its labels say of the cutoff alone" if row["positives"] is not None
+        else "precision from 0 to 1" if even else "the bounds at the confidence of the day, which do not"
+    )  # fmt: skip
+    return (
+        f"The bounds of the study of {row['day']} contradict themselves{even}, as happens by chance on some days; the "
+        f"day counts all the same, with {instead}: to leave it out would depend on its labels."
+    )
+
+
+def news(history: History) -> list[str]:
+    """What the call that returned a history did to it."""
+    if not history.added:
+        return ["Nothing was added: the history has these days and these labels."]
+    fresh = [row for row in history.rows if row["day"] in history.added]
+    said = [
+        f"{row['day']} counts with {_labels(row)} labels: its bounds allow for whatever the missing ones say. Give the "
+        "study again when more are in."
+        for row in fresh
+        if row["missing"]
+    ]
+    below = [str(row["day"]) for row in fresh if row["outcome"] == "fail"]
+    if below:
+        said.append(f"Proven to be below {history.settings.precision} on that day alone: {', '.join(below)}.")
+    if history.falls:
+        said.append(f"New: a fall, established on {', '.join(map(str, history.falls))}.")
     return said
 
 
@@ -58,12 +106,17 @@ _VERBS = {"fall": "fell", "rise": "rose"}
 def cells(history: History, most: int) -> list[list[str]]:
     """The last days as text, by `COLUMNS`."""
     return [
-        [str(row["day"]), f"{row['labels']:,}", f"{row['rank']:,}",
+        [str(row["day"]), _labels(row), f"{row['rank']:,}",
          *("unknown" if row[side] is None or row[side] != row[side] else f"{row[side]:.4f}"
            for side in ("precision_lower", "precision", "precision_upper")),
          row["outcome"] or "", row["change"] or ""]
         for row in history.rows[-most:]
     ]  # fmt: skip
+
+
+def _labels(row: dict[str, Any]) -> str:
+    planned = row["labels"] + row["missing"]
+    return f"{row['labels']:,}" if not row["missing"] else f"{row['labels']:,} of {planned:,}"
 
 
 def figure(history: History) -> Spec:

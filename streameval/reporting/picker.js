@@ -21,7 +21,9 @@ function unpack(packed) {
 function open(study) {
   const rank = unpack(study.rank), lower = unpack(study.lower), width = study.width ? unpack(study.width) : null;
   const upper = width ? lower.map((value, i) => value + width[i]) : unpack(study.upper);
-  return {...study, rank, lower, upper, last: rank.length - 1, n: rank[rank.length - 1]};
+  const found = study.yield ? unpack(study.yield) : null, n = rank[rank.length - 1];
+  const total = found && found.length === rank.length && study.missed !== null ? found[found.length - 1] + study.missed : NaN;
+  return {...study, rank, lower, upper, found, total, last: rank.length - 1, n};
 }
 
 // the largest i with values[i] <= wanted
@@ -31,23 +33,49 @@ function before(values, wanted) {
   return values.length && values[low] <= wanted ? low : -1;
 }
 
-function triple(lower, upper) {
-  const known = lower !== null && upper !== null;
-  const estimate = !known ? null : lower === upper || upper === Infinity ? upper
-    : upper > 0 ? 2 * lower * (upper / (lower + upper)) : 0;
-  return {lower, estimate, upper};
+// an estimate is cut to its bounds; NaN is none
+function triple(lower, estimate, upper) {
+  const low = lower === null ? -Infinity : lower, high = upper === null ? Infinity : upper;
+  return {lower, estimate: estimate === estimate ? Math.max(Math.min(low, high), Math.min(Math.max(low, high), estimate)) : null, upper};
+}
+
+// the estimated yield, straight between knots; NaN where there is none
+function yieldAt(s, k) {
+  if (!s.found) return NaN;
+  const i = before(s.rank, k), j = Math.min(i + 1, s.last);
+  return k === s.rank[i] ? s.found[i] ?? NaN : s.found[i] + (s.found[j] - s.found[i]) * ((k - s.rank[i]) / (s.rank[j] - s.rank[i]));
+}
+
+// the last rank whose estimated precision is at least t; 0 where there is none
+function estimatedDepth(s, t) {
+  if (!s.found || s.found.length <= s.last) return NaN;
+  let i = s.last;
+  while (i > 0 && !(s.found[i] / s.rank[i] >= t)) i--;
+  if (i === 0 || i === s.last) return i === 0 ? 0 : s.n;
+  let low = s.rank[i], high = s.rank[i + 1] - 1;
+  while (low < high) { const k = Math.ceil((low + high) / 2); if (yieldAt(s, k) / k >= t) low = k; else high = k - 1; }
+  return low;
+}
+
+// the first rank whose estimated recall is at least t
+function estimatedReach(s, t) {
+  if (!(s.total > 0)) return NaN;
+  if (s.found[s.last] / s.total < t) return Infinity;
+  let low = 1, high = s.n;
+  while (low < high) { const k = Math.floor((low + high) / 2); if (yieldAt(s, k) / s.total >= t) high = k; else low = k + 1; }
+  return low;
 }
 
 function atRank(s, k, beta) {
   const i = before(s.rank, k), j = Math.min(i + 1, s.last);
   const low = Math.max(s.lower[i], s.lower[j] - (s.rank[j] - k)), high = Math.min(s.upper[j], s.upper[i] + (k - s.rank[i]));
   const worst = Math.min(s.upper[s.last], low + s.n - k) + s.most, best = Math.max(s.lower[s.last], high) + s.misses;
-  const square = beta * beta;
+  const square = beta * beta, y = yieldAt(s, k);
   return {
-    precision_at: triple(low / k, high / k),
-    recall_at: triple(worst > 0 ? low / worst : null, best > 0 ? high / best : null),
-    f_measure: triple((1 + square) * low / (k + square * worst), (1 + square) * high / (k + square * best)),
-    yield_at: triple(low, high),
+    precision_at: triple(low / k, y / k, high / k),
+    recall_at: triple(worst > 0 ? low / worst : null, s.total > 0 ? y / s.total : NaN, best > 0 ? high / best : null),
+    f_measure: triple((1 + square) * low / (k + square * worst), (1 + square) * y / (k + square * s.total), (1 + square) * high / (k + square * best)),
+    yield_at: triple(low, y, high),
   };
 }
 
@@ -68,30 +96,28 @@ function rankAtPrecision(s, num) {
     for (const [y, r] of runs(s, side)) if (y > kept && big(y) * DEN >= big(r) * num) kept = y;
     return Math.min(s.n, Number(big(kept) * DEN / num));
   };
-  return triple(deepest("late"), deepest("early"));
+  return triple(deepest("late"), estimatedDepth(s, Number(num) / 1e12), deepest("early"));
 }
 
 // over both ends of the number of misses
 function rankAtRecall(s, num) {
-  const few = rankAtRecallOf(s, num, s.misses);
-  if (s.most === s.misses) return few;
-  const many = rankAtRecallOf(s, num, s.most), known = (a, b) => a === null ? b : a;
-  return triple(known(few.lower, many.lower), known(many.upper, few.upper));
+  const few = rankAtRecallOf(s, num, s.misses), many = rankAtRecallOf(s, num, s.most), known = (a, b) => a === null ? b : a;
+  return triple(known(few.lower, many.lower), estimatedReach(s, Number(num) / 1e12), known(many.upper, few.upper));
 }
 
 function rankAtRecallOf(s, num, misses) {
   const m = big(misses), n = big(s.n), most = big(Math.ceil(s.upper[s.last]));
   const floor = big(Math.floor(s.lower[s.last])), least = misses === 0 && floor < 1n ? 1n : floor;
-  if (least > most) return {lower: null, estimate: null, upper: null};
+  if (least > most) return {lower: null, upper: null};
   const wanted = found => { const j = up(num * (found + m), DEN); return j < 1n ? 1n : j; };
   const largest = (...values) => values.reduce((a, b) => a > b ? a : b);
-  if (m > 0n && num === DEN) return triple(Infinity, Infinity);
+  if (m > 0n && num === DEN) return {lower: Infinity, upper: Infinity};
   const reached = m === 0n ? least : largest(least, 1n, up(num * m, DEN - num));
-  if (reached > most) return triple(Infinity, Infinity);
+  if (reached > most) return {lower: Infinity, upper: Infinity};
   const first = Number(wanted(reached));
   const [y, r] = runs(s, "early").find(([y]) => y >= first);
   const low = r - y + first;
-  if (reached > least) return triple(low, Infinity);
+  if (reached > least) return {lower: low, upper: Infinity};
   const late = runs(s, "late");
   let cross = least - 1n;
   for (const [y, r] of late) {
@@ -102,7 +128,7 @@ function rankAtRecallOf(s, num, misses) {
   let high = 0;
   if (cross >= least) { const j = Number(wanted(cross)), [y, r] = late.find(([y]) => y >= j); high = r - y + j; }
   if (cross < most) high = Math.max(high, Number(n - cross - 1n + wanted(cross + 1n)));
-  return triple(low, high);
+  return {lower: low, upper: high};
 }
 
 function threshold(s, k) {
@@ -149,7 +175,6 @@ function picker(studies, views) {
       said.textContent = `Keep the first ${k.toLocaleString("en")} of ${s.n.toLocaleString("en")} items.`;
       for (const view of views) view.data("pick", [{rank: k}]).run();
     } else said.textContent = mode.value === "precision" ? "No cutoff is proven to have that precision." : "No cutoff is proven to have that recall.";
-    if (!s.estimated) for (const name in rows) if (name !== "threshold_at") rows[name].estimate = null;  // labels are missing
     body.replaceChildren(...Object.entries(rows).map(([name, row]) => {
       const line = document.createElement("tr"), head = document.createElement("th");
       head.scope = "row"; head.textContent = NAMES[name]; line.append(head); line.dataset.metric = name;

@@ -1,4 +1,4 @@
-"""What the cutoff picker reads: the envelope and the scores of a curve, as small JSON."""
+"""What the cutoff picker reads: the envelope, the estimated yield and the scores of a curve, as small JSON."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from streameval.typing import FloatArray, Int64Array
 
 _SIZE = 600_000  # characters of page
 _SCORES = 6_000
+_DIGITS = 8  # of estimated yields: more than a page shows
 
 
 @dataclass(frozen=True)
@@ -26,7 +27,8 @@ class Packed:
 
     Attributes:
         text: JSON of all studies, zipped, in base 64.
-        whole: False where envelopes were thinned to make it fit: bounds are then a little wider, never wrong.
+        whole: False where envelopes were thinned to make it fit: bounds are then a little wider, never wrong, and
+            estimates straight between the ranks that are left.
     """
 
     text: str
@@ -35,8 +37,8 @@ class Packed:
 
 def pack_all(curves: Mapping[str, Curve]) -> Packed:
     """Pack the curves of several studies, by name, into a size that mail takes."""
+    curves, whole = {name: curve.settled for name, curve in curves.items()}, True
     most = max(curve.envelope.rank.size for curve in curves.values())
-    whole = True
     while True:
         studies = [{"name": name, **pack(curve, most)} for name, curve in curves.items()]
         text = zipped(studies)
@@ -52,14 +54,14 @@ def zipped(value: Any) -> str:
 
 
 def pack(curve: Curve, most: int) -> dict[str, Any]:
-    """Give rank, bounds, misses and scores of one curve, with so many breakpoints at most, as `picker.js` has them."""
+    """Give rank, bounds, estimates, misses and scores of one curve, at so many breakpoints at most, for `picker.js`."""
     envelope = thin(curve.envelope, most)
     packed: dict[str, Any] = {
         "misses": curve.misses,
         "most": curve.misses if curve.misses_upper is None else curve.misses_upper,
         "proves": curve.proves,
-        "estimated": curve.central is curve,
         "rank": _runs(envelope.rank, "differences"),
+        **_estimates(curve, envelope.rank),
     }
     if np.all(envelope.lower == np.rint(envelope.lower)) and np.all(envelope.upper == np.rint(envelope.upper)):
         packed["lower"] = _runs(envelope.lower, "differences")
@@ -68,6 +70,16 @@ def pack(curve: Curve, most: int) -> dict[str, Any]:
         packed["lower"], packed["upper"] = _runs(envelope.lower, "values"), _runs(envelope.upper, "values")
     packed["scores"] = _scores(curve)
     return packed
+
+
+def _estimates(curve: Curve, ranks: Int64Array) -> dict[str, Any]:
+    """Estimated yield at the first of some ranks, as far as it is known, and misses; nothing without estimates."""
+    if curve.plug_in is None:
+        return {}
+    known = curve.plug_in.curve.at(ranks)
+    short = np.array([float(f"{value:.{_DIGITS}g}") for value in known[~np.isnan(known)].tolist()])
+    missed = curve.plug_in.misses
+    return {"yield": _runs(short, "values"), "missed": None if np.isnan(missed) else missed}
 
 
 def thin(envelope: Envelope, most: int) -> Envelope:

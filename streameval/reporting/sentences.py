@@ -25,9 +25,7 @@ def verdict(found: Evaluation) -> str:
         return f"Every item is labelled: the curve is exact{_of(claim)} ({labels}). {claim.caution}".rstrip()
     if found.curve.findings:
         return f"{found.curve.findings[0]} ({labels}.)"
-    meaning = band_meaning(claim)
-    said = f"{meaning[0].upper()}{meaning[1:]}; assumed: {claim.assumes} ({labels})."
-    return f"{said} {claim.caution}".rstrip()
+    return f"{promise(claim)} ({labels}). {claim.caution}".rstrip()
 
 
 def remarks(found: Evaluation) -> tuple[str, ...]:
@@ -42,11 +40,12 @@ def _missing(account: Mapping[str, int]) -> str:
 
 
 def estimate_sentence(basis: Basis) -> str:
-    """What estimates are made of, where labels are missing; else empty."""
+    """What estimates are made of, where labels are missing; why there are none; else empty."""
     return {
-        "bounds": "",
+        "labels": "",
         "labels at hand": "Estimates are those of the labels at hand: tasks are shuffled, and the missing labels look "
         "random.",
+        "unknown": "There are no estimates: the labels say nothing of items without one.",
         "none": "There are no estimates: labels are missing or undecided, and those at hand cannot be taken for a "
         "random part of the tasks.",
     }[basis]
@@ -158,6 +157,12 @@ def width_reached(half: Mapping[str, Any]) -> str:
         f"Half-width reached: {half['all_items']:.2%} of the precision of all items; up to {half['alpha']:.2%} before, "
         f"at rank {half['rank']:,}. What --label-error adds to it stays, however many labels there are."
     )
+
+
+def promise(claim: Claim) -> str:
+    """What the band is, and what that assumes: the beginning of a sentence."""
+    meaning = band_meaning(claim)
+    return f"{meaning[0].upper()}{meaning[1:]}{claim.condition}"
 
 
 def band_meaning(claim: Claim) -> str:

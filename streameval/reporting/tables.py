@@ -167,7 +167,7 @@ def items(selected: pa.Table, evaluation: Evaluation) -> str:
     ):
         chosen = joined.filter(pc.equal(joined.column("se_label"), value)).drop_columns(["se_label"])
         begin, stop, _ = end.indices(chosen.num_rows)
-        names = [name for name in chosen.column_names if name not in ("stratum", "weight", "se_task")]
+        names = [name for name in chosen.column_names if name not in ("stratum", "draw_weight", "se_task")]
         columns = [column.to_pylist() for column in chosen.slice(begin, stop - begin).select(names).columns]
         rows = [[str(cell)[:_LONG] for cell in row] for row in zip(*columns, strict=True)]
         parts.append(f"<h3>{title}</h3>{table(names, rows, 'items', title)}" if rows else "")

@@ -8,6 +8,7 @@ imported.
 from __future__ import annotations
 
 import importlib
+import json
 import os
 import pkgutil
 import re
@@ -106,6 +107,14 @@ class Rows(ABC):
     def columns(self) -> list[str]:
         """Names of all columns, partition keys included."""
         return list(self.schema.names)
+
+    def index_columns(self) -> list[str]:
+        """Columns that were the index of a frame when pandas wrote them: row numbers, where nothing else was."""
+        try:
+            named = json.loads((self.schema.metadata or {}).get(b"pandas", b"{}"))["index_columns"]
+        except (ValueError, KeyError, TypeError):
+            named = []
+        return [name for name in self.columns() if name in named or re.fullmatch("__index_level_[0-9]+__", name)]
 
     def types(self, column: str) -> list[tuple[str, pa.DataType]]:
         """Place and type of a column, wherever it may differ."""

@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 
 import pyarrow as pa
 
-from streameval.errors import InputError, OutsideError, StreamevalError
+from streameval.errors import InputError, OutsideError, StreamevalError, installed_by
 from streameval.parquet.files import DataFile
 from streameval.parquet.footers import Footer, check_column, common_schema, read_footer
 from streameval.rows import Rows
@@ -160,7 +160,7 @@ def need(module: str, extra: str, what: str | None = None) -> Any:
     except ImportError as error:
         raise InputError(
             f"{what or f'{extra} tables'} need {module.split('.')[0]}, which is not installed",
-            f"pip install 'streameval[{extra}]'",
+            installed_by(extra),
         ) from error
 
 

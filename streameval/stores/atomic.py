@@ -173,12 +173,15 @@ def make_folder(folder: Path) -> None:
         raise _trouble(error, folder) or error from error
 
 
-def refuse_address(path: Path) -> None:
+_WRITTEN = "this is written here; --publish of evaluate and exact copies results to a store"
+
+
+def refuse_address(path: Path, hint: str = _WRITTEN) -> None:
     """Refuse the address of a store where a local path belongs: it would become a folder named 's3:'."""
     if match := _ADDRESS.match(os.fspath(path)):
         raise InputError(
             f"{match[1]}://{os.fspath(path)[match.end() :].lstrip('/')}: is not a local path",
-            "this is written here; --publish of evaluate and exact copies results to a store",
+            hint,
         )
 
 

@@ -47,6 +47,10 @@ if TYPE_CHECKING:  # DuckDB is only needed once there are labels
     from streameval.study.vote_store import LabelStore
 
 _SELECT = "run `streameval select` again"
+_LOCAL = (
+    "studies and results are read on this machine: copy what was published into a folder here, and name that; "
+    "--publish copies results to a store"
+)
 # what others need of a study, in the order in which it is best read
 PUBLISHED = ("plan.parquet", "plan.json", *RESULTS, "report.html", "study.duckdb", "evaluation.json")
 
@@ -71,6 +75,7 @@ class Study:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "folder", Path(self.folder))  # a path may be given as text
+        atomic.refuse_address(self.folder, _LOCAL)
 
     @property
     def exists(self) -> bool:

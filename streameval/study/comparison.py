@@ -13,8 +13,6 @@ import pyarrow as pa
 
 from streameval.curve import Curve
 from streameval.curve.at_score import known_scores
-from streameval.curve.envelope import Envelope
-from streameval.curve.estimate import between
 from streameval.metrics import ROUNDING, cutoffs
 from streameval.metrics.bounded import metrics
 from streameval.notebook import Tabular
@@ -182,14 +180,5 @@ def _precision_from(side: Side, threshold: float) -> tuple[float, float | None, 
     count = int(np.sum(inside))
     first = int(rank[count - 1])
     last = int(rank[count]) - 1 if count < rank.size else side.curve.n_items
-    low, high = _extremes(side.curve.envelope, first, last)
-    central = side.curve.central
-    return low, None if central is None else between(*_extremes(central.envelope, first, last)), high
-
-
-def _extremes(envelope: Envelope, first: int, last: int) -> tuple[float, float]:
-    """Least and largest precision at the ranks `first`..`last`."""
-    kinks = envelope.kinks
-    ranks = np.concatenate([[first, last], kinks[(kinks > first) & (kinks < last)]])
-    low, high = envelope.at(ranks)
-    return float(np.min(low / ranks)), float(np.max(high / ranks))
+    low, estimate, high = side.curve.between(first, last)["precision"]
+    return low, None if math.isnan(estimate) else estimate, high

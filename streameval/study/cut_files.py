@@ -130,7 +130,7 @@ class Cut(Tabular):
         """Show in a notebook where it lies and what holds there."""
         claim = self.claim
         chance = "" if claim.confidence is None else f" with probability {claim.confidence:g}"
-        promise = f"{claim.coverage}{chance}; assumed: {claim.assumes}. {claim.caution}"
+        promise = f"{claim.coverage}{chance}{claim.condition}. {claim.caution}"
         return facts(f"Cut. {promise}", {"items": f"{self.rank:,} of {self.plan.n_items:,}"}) + head(self.table)
 
     def as_dict(self) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from streameval.counting import Summed
 from streameval.counting.lookups import Places
 from streameval.curve import Curve
 from streameval.curve.envelope import Points, lift
+from streameval.curve.estimated import YieldEstimate
 from streameval.methods.checks.sliding import WindowResult, smallest_window
 from streameval.metrics.exact import Counted, metrics
 from streameval.study.result_files import NO_LABELS, Evaluation
@@ -29,12 +30,14 @@ def curve_of(summed: Summed, ranks: Int64Array, misses: int) -> Curve:
     late = found + np.maximum(0, inside - (size - positives))
     early = found + np.minimum(positives, inside)
     points = Points(ranks, late.astype(np.float64), early.astype(np.float64))
+    mean = YieldEstimate(np.append(0, ranks), np.append(0.0, found + positives * inside / size))
     claim = Claim("exact", None, "every item has a label") if summed.unresolved is None else _BINNED
     return Curve(
         n_items=summed.totals.n_items,
         envelope=lift(summed.totals.n_items, points),
         grid=ranks,
         claim=claim,
+        estimated=mean,
         score=summed.scores,
         misses=misses,
     )

@@ -25,7 +25,7 @@ from streameval.parquet.own_tables import read_table
 from streameval.stores import atomic
 from streameval.stores.transfer import copied
 from streameval.study import Study
-from streameval.study.tasks import first_judged, shown_to_people, task_numbers
+from streameval.study.tasks import first_judged, task_numbers
 from streameval.types import Plan
 from streameval.typing import FloatArray
 
@@ -37,23 +37,21 @@ def view(plan: Plan) -> Plan:
     return replace(plan, table=plan.judge_sample.select(["rank"])).with_notes(grown_from=list(plan.study_ids))
 
 
-def tasks(folder: Study, plan: Plan, items: pa.Table, named: set[str]) -> tuple[pa.Table, tuple[str, ...]]:
+def tasks(folder: Study, plan: Plan, items: pa.Table, names: list[str]) -> pa.Table:
     """Keep the items that a judge is asked about, and make its tasks of them.
 
     Args:
         items: As they were fetched: `rank`, then their columns.
-        named: Columns that are shown although they look like an answer.
+        names: Columns that are shown.
 
     Returns:
-        table: `se_study`, `se_task`, the items' columns, in the order of a seeded shuffle.
-        left_out: Columns that give the answer away.
+        pyarrow.Table: `se_study`, `se_task`, the columns that are shown, in the order of a seeded shuffle.
     """
     table = items.add_column(1, "se_task", pa.array(task_numbers(view(plan), first_judged(plan))))
-    names, left_out = shown_to_people(plan, table, named)
     with folder.changing():
         atomic.write_all({folder.folder / "judge_items.parquet": atomic.parquet(table, {"plan_id": plan.plan_id})})
     shown = table.select(["se_task", *names]).take(pa.array(np.argsort(table.column("se_task").to_numpy())))
-    return shown.add_column(0, "se_study", pa.array([plan.plan_id] * shown.num_rows, pa.string())), left_out
+    return shown.add_column(0, "se_study", pa.array([plan.plan_id] * shown.num_rows, pa.string()))
 
 
 def read_answers(folder: Study, plan: Plan, sources: Sequence[Any], columns: LabelColumns) -> FloatArray:

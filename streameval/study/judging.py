@@ -7,16 +7,19 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
 from streameval.curve import Curve
-from streameval.curve.estimate import HalfWidth
+from streameval.curve.bounds import HalfWidth
 from streameval.curve.label_error import CONFIDENCE, widen
 from streameval.errors import InputError
 from streameval.labelling.answers import suggestion
+from streameval.labelling.given_twice import given_twice, nameless
 from streameval.labelling.options import Judging
 from streameval.labelling.tally import Tallied, tally, with_unlisted
 from streameval.methods import Method, changed, method_of
-from streameval.slices.pool import pool_bounds, slice_confidence, slice_plans
+from streameval.slices.estimates import list_estimate, with_list_rates
+from streameval.slices.pool import counted, pool_bounds, slice_confidence, slice_plans
 from streameval.stores.own_files import UNUSABLE, unusable
 from streameval.study import Study
 from streameval.study.vote_store import Given, rows_of
@@ -64,6 +67,29 @@ def tally_stored(folder: Study, plan: Plan, judging: Judging, stored: Sequence[G
     return replace(tallied, labels=replace(tallied.labels, account=account))
 
 
+def doubts(rows: pa.Table, stored: Sequence[Given]) -> dict[str, Any]:
+    """What may have come in twice, or for want of names counts for nothing, JSON-ready.
+
+    Returns:
+        dict: `given_twice`: of each file that says nothing but what others say `id`, `source`, `others` (their names)
+            and `answers`. `nameless`: `sources`, `ids`, `items`, `answers` of files that contradict each other and name
+            nobody; null where there are none.
+    """
+    files = {one.facts["given"]: one for one in stored}
+    twice = given_twice(rows)
+    found = nameless(rows, [one.given for one in twice])
+    return {
+        "given_twice": [
+            {"id": files[one.given].identity, "source": files[one.given].facts["source"],
+             "others": [files[other].facts["source"] for other in one.others], "answers": one.answers}
+            for one in twice
+        ],
+        "nameless": found and {"sources": [files[one].facts["source"] for one in found.given],
+                               "ids": [files[one].identity for one in found.given],
+                               "items": found.items, "answers": found.lost},
+    }  # fmt: skip
+
+
 def curve_of(plan: Plan, labels: Labels, label_error: float = 0.0) -> Curve:
     """Turn labels into the curve, widened for a label error rate; of the whole list, where it is in slices."""
     return whole_curve(plan, labels, label_error, slice_curves(plan, labels, label_error))
@@ -72,7 +98,8 @@ def curve_of(plan: Plan, labels: Labels, label_error: float = 0.0) -> Curve:
 def whole_curve(plan: Plan, labels: Labels, label_error: float, slices: Mapping[str, Curve]) -> Curve:
     """Curve of the whole list, from those of its slices where it has any."""
     if slices:
-        return pool_bounds(plan, slices, labels, label_error)
+        estimated = list_estimate(slice_plans(plan), slices, labels, counted(plan, list(slices)))
+        return replace(pool_bounds(plan, slices, labels, label_error), estimated=estimated)
     return _curve(plan, labels, label_error, method_of(plan).level)
 
 
@@ -82,7 +109,8 @@ def slice_curves(plan: Plan, labels: Labels, label_error: float = 0.0) -> dict[s
         return {}
     parts = slice_plans(plan)
     level = slice_confidence(method_of(plan).level or CONFIDENCE, len(parts))
-    return {part.name: _curve(part.plan, part.labels(labels), label_error, level) for part in parts}
+    curves = {part.name: _curve(part.plan, part.labels(labels), label_error, level) for part in parts}
+    return with_list_rates(parts, curves, labels, counted(plan, list(curves)))
 
 
 def sharing(method: Method, label_error: float) -> Method:

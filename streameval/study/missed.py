@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from streameval.curve import Curve
+from streameval.curve.bounds import inside
 from streameval.curve.label_error import CONFIDENCE
 from streameval.errors import StudyError
 from streameval.labelling.options import Judging
@@ -46,8 +47,10 @@ class Rest:
 
     def facts(self, curve: Curve) -> dict[str, Any]:
         """What evaluation.json keeps of it beside the bounds of a curve that it gave misses to."""
-        of = {"study": str(self.folder), "evaluation_id": self.evaluation.evaluation_id}
-        return {"misses_upper": curve.misses_upper, "misses_from": {**of, "n_items": self.evaluation.curve.n_items}}
+        of = {"study": str(self.folder.absolute()), "evaluation_id": self.evaluation.evaluation_id}
+        estimate = None if np.isnan(curve.misses_estimate) else curve.misses_estimate
+        bounded = {"misses_upper": curve.misses_upper, "misses_estimate": estimate}
+        return {**bounded, "misses_from": {**of, "n_items": self.evaluation.curve.n_items}}
 
 
 def rest_of(folder: Path, plan: Plan) -> Rest:
@@ -104,7 +107,7 @@ def with_rest(curve: Curve, plan: Plan, rest: Rest) -> Curve:
     """
     level = method_of(plan).level or CONFIDENCE
     share = 1 - level if curve.claim.coverage == "exact" or method_of(plan).level is None else (1 - level) / 2
-    few, many = _misses(rest, 1 - share)
+    few, many, estimate = _misses(rest, 1 - share)
     claim = _claim(curve.claim, rest, level)
     said = (
         f"Of {rest.evaluation.curve.n_items:,} items that were never returned, {few:,} to {many:,} are positive by the "
@@ -115,17 +118,18 @@ def with_rest(curve: Curve, plan: Plan, rest: Rest) -> Curve:
     if both is not None:  # half of δ is an inner matter: one probability is told, that of it all
         told = tuple(Promise(both, one.says) if isinstance(one, Promise) else one for one in told)
     said += "." if own is not None or both is None else f", with probability {both:g}."
-    return replace(curve.with_misses(few, many), claim=claim, findings=(*told, said))
+    return replace(curve.with_misses(few, many, estimate), claim=claim, findings=(*told, said))
 
 
-def _misses(rest: Rest, confidence: float) -> tuple[int, int]:
-    """Bounds on the positives of the rest, with the rest's share of δ."""
+def _misses(rest: Rest, confidence: float) -> tuple[int, int, float]:
+    """Bounds on the positives of the rest, with the rest's share of δ, and their estimate."""
     curve = rest.evaluation.curve
     if not rest.exact and rest.plan is not None:
         plan = as_read(at_confidence(rest.plan, confidence), rest.judging)
         curve = curve_of(plan, rest.evaluation.labels, rest.judging.label_error)
-    low, high = (float(side[0]) for side in curve.envelope.at([curve.n_items]))
-    return int(np.ceil(low)), int(np.floor(high))
+    low, _, high = curve.yield_at(curve.n_items)
+    few, many = int(np.ceil(low)), int(np.floor(high))
+    return few, many, float(inside(rest.evaluation.curve.yield_at(curve.n_items).estimate, few, many))
 
 
 def _claim(own: Claim, rest: Rest, level: float) -> Claim:

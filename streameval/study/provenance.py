@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import fields
+from itertools import groupby
 from typing import Any
 
+from streameval.labelling.readers import IN_MEMORY
 from streameval.rows.options import RankingOptions
 from streameval.types import Plan
 
@@ -17,29 +19,55 @@ def commands(plan: Plan, summary: Mapping[str, Any], study: str = "STUDY") -> li
     r"""Give the commands that plan, select and evaluate the same again.
 
     Args:
-        summary: Of an evaluation: its `sources`, each with its `source`, `misses`, and how votes were judged.
+        summary: Of an evaluation: its `label_tables` (`streameval.study.label_history`), `misses`, and how votes were
+            judged.
         study: Folder to write to.
 
     >>> import pyarrow as pa
     >>> plan = Plan("uniform", {"alpha": 0.1}, 9, 0, pa.table({"rank": [1]}), location={"source": ["my list.parquet"]})
-    >>> print(*commands(plan, {"sources": [{"source": "done.csv"}], "misses": 2, "vote": "any"}), sep="\n")
+    >>> tables = [
+    ...     {"place": "/a.csv", "flags": {}, "given": 1, "stages": [0], "forgotten": []},
+    ...     {"place": "/b.csv", "flags": {"on": "id"}, "given": 2, "stages": [0], "forgotten": []},
+    ... ]
+    >>> print(*commands(plan, {"label_tables": tables, "misses": 2, "vote": "any"}), sep="\n")
     streameval plan 'my list.parquet' --study STUDY --method uniform --seed 0 --alpha 0.1
     streameval select STUDY
-    streameval evaluate STUDY --labels done.csv --misses 2 --vote any
+    streameval evaluate STUDY --labels /a.csv --vote any
+    streameval evaluate STUDY --labels /b.csv --on id --misses 2 --vote any
     """
+    tables = list(summary.get("label_tables", ()))
+    first = tables[0] if tables and tables[0]["given"] == 1 and _began_with_labels(plan) else None
+    rest = [one for one in tables if one is not first]
+    lines = [_begun(plan, study, first), *(_asked(plan, study) if plan.parameters.get("judge_sample") else [])]
+    since = 0
+    for stage, request in enumerate([*plan.grown_by, None]):
+        if request is None or "labels_more" not in request:  # it goes by the labels that there are
+            new = [one for one in rest if any(since <= at <= stage for at in one["stages"])]
+            lines += [shlex.join(["streameval", "select", study]), *_evaluated(new, summary, study)]
+            since = stage + 1
+        if request is not None:
+            lines.append(shlex.join(["streameval", "plan", "--study", study, *_growth(request)]))
+    return lines
+
+
+def _began_with_labels(plan: Plan) -> bool:
+    return plan.method == "adopted" or "labels_seen_by_model" in plan.notes
+
+
+def _begun(plan: Plan, study: str, first: Mapping[str, Any] | None) -> str:
+    """Command that plans, or adopts labels that were drawn elsewhere."""
+    labels = {} if first is None else {"labels": first["place"] or IN_MEMORY, **first["flags"]}
+    if plan.method == "adopted":
+        return _planned(plan, study, {**plan.location.get("adopted", {}), "seed": plan.seed}, "adopt")
     chosen = {
         key: value for key, value in plan.parameters.items() if key != "alpha" or not plan.parameters.get("budget")
     }
-    drawn = {"draw_by": ",".join(plan.draw_by) or None, **_judge(plan)}
-    labels = [str(one["source"]) for one in summary.get("sources", [])]
-    evaluate = ["streameval", "evaluate", study, *(["--labels", *labels] if labels else [])]
-    return [
-        _planned(plan, study, {"method": plan.method, "seed": plan.seed, **chosen, **drawn}),
-        *(_asked(study) if plan.parameters.get("judge_sample") else []),
-        *([_continued(study)] if plan.parameters.get("adaptive") else []),
-        shlex.join(["streameval", "select", study]),
-        shlex.join([*evaluate, *_options(_judged(summary))]),
-    ]
+    drawn: dict[str, Any] = {"draw_by": ",".join(plan.draw_by) or None, **_judge(plan)}
+    if labels:
+        unseen = "no" if plan.labels_seen_by_model else "yes"
+        drawn |= {"reuse": labels["labels"], "on": drawn.pop("draw_by"), "label": labels.get("label")}
+        drawn |= {"labels_unseen_by_model": unseen}
+    return _planned(plan, study, {"method": plan.method, "seed": plan.seed, **chosen, **drawn})
 
 
 def _judge(plan: Plan) -> dict[str, Any]:
@@ -51,16 +79,40 @@ def _judge(plan: Plan) -> dict[str, Any]:
     return classes if plan.parameters.get("judge_sample") else {"judge": said["column"], **classes}
 
 
-def _asked(study: str) -> list[str]:
+def _asked(plan: Plan, study: str) -> list[str]:
     """Commands that ask a judge about its sample."""
+    answers = plan.location.get("judge_answers", {"places": ["judge.csv"], "flags": {}})
+    files = [one or IN_MEMORY for one in answers["places"]]
+    given = ["--judge-labels", *files, *_options(answers["flags"])]
     return [
         shlex.join(["streameval", "select", study, "--export-judge", "judge.csv"]),
-        shlex.join(["streameval", "evaluate", study, "--judge-labels", "judge.csv"]),
+        shlex.join(["streameval", "evaluate", study, *given]),
     ]
+
+
+def _growth(request: Mapping[str, Any]) -> list[str]:
+    """Options of `plan` for a request by which a plan grew."""
+    return ["--continue"] if request.get("second_batch") else _options(request)
 
 
 def _continued(study: str) -> str:
     return shlex.join(["streameval", "plan", "--study", study, "--continue"])
+
+
+def _evaluated(tables: Sequence[Mapping[str, Any]], summary: Mapping[str, Any], study: str) -> list[str]:
+    """Commands that give label tables as they were given, those alike at once; the last judges as the evaluation."""
+    lines = []
+    for (flags, forgotten), group in groupby(tables, lambda one: (one["flags"], one["forgotten"])):
+        files = [one["place"] or IN_MEMORY for one in group]
+        lines.append(["evaluate", study, "--labels", *files, *_options(flags)])
+        lines += [["labels", study, "--forget", name] for name in forgotten]
+    if not lines or lines[-1][0] == "labels":
+        lines.append(["evaluate", study])
+    judged = _judged(summary)
+    votes = _options({"vote": judged.get("vote")})  # grades are refused without
+    lines = [[*line, *votes] if line[0] == "evaluate" else line for line in lines[:-1]] + lines[-1:]
+    lines[-1] += _options(judged)
+    return [shlex.join(["streameval", *line]) for line in lines]
 
 
 def way_out(plan: Plan, summary: Mapping[str, Any], study: str) -> str:
@@ -68,7 +120,7 @@ def way_out(plan: Plan, summary: Mapping[str, Any], study: str) -> str:
     tested = summary["diagnostics"].get("slices", {"": summary["diagnostics"]}).values()
     read_so = summary["parameters"].get("assume", "a2") == "independent"
     if plan.method == "paula" and not read_so and not any(one.get("contradicts_independent") for one in tested):
-        again = commands(plan, {**summary, "sources": [], "assume": "independent"}, study)[-1]
+        (again,) = _evaluated((), {**summary, "assume": "independent"}, study)
         return f"`{again}` reads bounds that allow for label noise from the same labels"
     if plan.parameters.get("adaptive"):
         if summary["account"].get("open", summary["account"]["missing"]):
@@ -99,16 +151,16 @@ def _remaining(study: str) -> str:
     return f"`{again}` writes the tasks that have no label yet"
 
 
-def _planned(plan: Plan, study: str, how: Mapping[str, Any]) -> str:
+def _planned(plan: Plan, study: str, how: Mapping[str, Any], verb: str = "plan") -> str:
     """Command that plans the ranking of a plan, by its slices if it has any."""
-    source = plan.location.get("source") or ["(a table in memory)"]
+    source = plan.location.get("source") or [IN_MEMORY]
     asked = RankingOptions.of(plan)
     values = {one.name: getattr(asked, one.name) for one in fields(asked) if one.name not in _OF_THE_MACHINE}
     described = {key: value for key, value in values.items() if value != getattr(RankingOptions, key)}
     options = ["--ascending"] * described.pop("ascending", False)
     described |= {"key": ",".join(asked.key)} if asked.key else {}
     given = _options({**how, "by": plan.by, **described})
-    return shlex.join(["streameval", "plan", *map(str, source), "--study", study, *given, *options])
+    return shlex.join(["streameval", verb, *map(str, source), "--study", study, *given, *options])
 
 
 def _judged(summary: Mapping[str, Any]) -> dict[str, Any]:

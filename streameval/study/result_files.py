@@ -22,9 +22,8 @@ from streameval.slices.files import SliceResult, slice_tables, slices_from_table
 from streameval.stores import atomic, locks
 from streameval.types import Labels, Plan
 
-NO_LABELS = pa.table(
-    {"rank": pa.array([], pa.int64()), "label": pa.array([], pa.int8()), "weight": pa.array([], pa.float64())}
-)
+_WEIGHTS = dict.fromkeys(("weight", "draw_weight"), pa.array([], pa.float64()))
+NO_LABELS = pa.table({"rank": pa.array([], pa.int64()), "label": pa.array([], pa.int8()), **_WEIGHTS})
 EVALUATE = "run evaluate again"
 _VOTES, _NO_RANKS = ("votes", "positive_votes"), np.empty(0, np.int64)
 # what others need of what `exact` found, in the order in which it is best read
@@ -51,7 +50,8 @@ class Evaluation(Tabular):
 
     Attributes:
         evaluation_id: Hash of plan, labels, misses, label error rate and version.
-        label_table: `rank`, `label`, `votes`, `positive_votes`, `weight` (see `streameval.study.weights`).
+        label_table: `rank`, `label`, `votes`, `positive_votes`, `weight`, `draw_weight` (see
+            `streameval.study.weights`).
         summary: What `evaluation.json` and `--json` say.
         issues: See `streameval.labelling.issues`.
         slices: The largest first; none where the plan has none.

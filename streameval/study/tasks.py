@@ -13,12 +13,12 @@ import pyarrow.compute as pc
 from streameval.errors import InputError
 from streameval.labelling.controls import read_controls
 from streameval.labelling.exports import NO_QUESTION, Question
-from streameval.labelling.names import ANSWERS, says
 from streameval.labelling.options import TaskOptions
 from streameval.methods import method_of
 from streameval.stores.transfer import copied
 from streameval.study import Study
 from streameval.study.judging import last_judging, tally_stored
+from streameval.study.shown_columns import LeftOut
 from streameval.types import Plan
 from streameval.typing import Int64Array
 
@@ -46,13 +46,13 @@ class Tasks:
 
     Attributes:
         table: `se_study`, `se_task`, then the items' columns, in the order in which people see them.
-        left_out: Columns left out because they give the answer away.
+        left_out: Columns that are not shown, and why.
         extra: Every task beyond one per item that was ever exported: columns of `EXTRA_TASKS`.
         batches: Of a plan with batches: the row of `table` with which each of them ends.
     """
 
     table: pa.Table
-    left_out: tuple[str, ...]
+    left_out: LeftOut
     extra: pa.Table
     batches: tuple[int, ...] = ()
 
@@ -97,16 +97,18 @@ def _own(plan: Plan, first: int) -> int:
     return first + int(plan.study_ids[-1], 16) % _RANGE
 
 
-def make_tasks(folder: Study, plan: Plan, table: pa.Table, named: set[str], options: TaskOptions) -> Tasks:
+def make_tasks(
+    folder: Study, plan: Plan, table: pa.Table, shown_or_not: tuple[list[str], LeftOut], options: TaskOptions
+) -> Tasks:
     """Make the tasks of an export.
 
     Args:
         table: The selection.
-        named: Columns that are shown although they look like an answer.
+        shown_or_not: See `streameval.study.shown_columns.shown_to_people`.
     """
     if options.repeats > table.num_rows:
         raise InputError(f"repeats is {options.repeats:,}, above the {table.num_rows:,} tasks that there are")
-    names, left_out = shown_to_people(plan, table, named)
+    names, left_out = shown_or_not
     ours = np.asarray(table.column("se_task").to_numpy())
     shown = table.select(["rank", "se_task", *names]).take(pa.array(np.argsort(ours)))
     if options.remaining:
@@ -131,19 +133,6 @@ def _ends(plan: Plan, shown: pa.Table, tasks: pa.Table) -> tuple[int, ...]:
     last = np.cumsum(np.bincount(plan.table.column("batch").to_numpy()[at])[1:])
     row = np.flatnonzero(np.isin(tasks.column("se_task").to_numpy(), shown.column("se_task").to_numpy())) + 1
     return tuple(int(row[n - 1]) if n else 0 for n in last.tolist())
-
-
-def shown_to_people(plan: Plan, table: pa.Table, named: set[str]) -> tuple[list[str], tuple[str, ...]]:
-    """Columns of the items that are shown, and those that are not, because they give the answer away."""
-    ours = {"rank", "stratum", "weight", "se_task"} | ({"score"} if plan.ranking.get("score") else set())
-    items = [name for name in table.column_names if name not in ours]
-    # who sees what a judge says would be swayed by it
-    judges = [plan.notes.get(note, {}).get("column") for note in ("judge", "predictions")]
-    telling = (plan.ranking.get("score"), plan.notes.get("score"), *judges)
-    left_out = tuple(n for n in items if n not in named and (n in telling or says(n, ANSWERS)))
-    if "score" in named and "score" in ours:
-        items.insert(0, "score")
-    return [name for name in items if name not in left_out], left_out
 
 
 class _Extra:

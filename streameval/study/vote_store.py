@@ -40,7 +40,8 @@ class Given:
     """One stored source.
 
     Attributes:
-        facts: `source` (its name), `rows`, `planned`, `unplanned`, `unlisted`, `given` (its number).
+        facts: `source` (its name), `place`, `columns`, `rows`, `planned`, `unplanned`, `unlisted`, `given` (number),
+            `forgotten` (of what its rows say in a column `source`: those that do not count).
         table: Columns of `STORED`, without what was forgotten.
     """
 
@@ -116,21 +117,30 @@ class LabelStore:
             atomic.write_all(files)
         return {vote.identity: vote.identity not in there or vote.identity in forgotten for vote in votes}
 
-    def forget(self, name: str) -> int:
-        """Let the rows of a source count no longer.
+    def forget(self, *names: str) -> dict[str, int]:
+        """Let the rows of sources count no longer.
 
         Args:
-            name: The name or the identity of a source, or what a `source` column says.
+            names: Names or identities of sources, or what a `source` column says.
 
         Returns:
-            int: Rows that were forgotten; 0 where all of them were before. They stay in their files.
+            dict of str to int: Of each, rows that were forgotten; 0 where all of them were before. They stay in their
+                files.
 
         Raises:
-            InputError: There is no such source, or files of several folders have this name.
+            InputError: There is no such source, or files of several folders have this name; then none is forgotten.
         """
-        forgotten, rows, met = self._forgotten(), 0, False
+        forgotten, stored = self._forgotten(), self._stored()
+        before = dict(forgotten)
+        rows = {name: self._forget(name, stored, forgotten) for name in dict.fromkeys(names)}
+        if forgotten != before:
+            atomic.write_all({self.folder / "forgotten.json": atomic.json_object(forgotten)})
+        return rows
+
+    def _forget(self, name: str, stored: Mapping[str, Given], forgotten: dict[str, list[str]]) -> int:
+        """Add what a name means to what is forgotten, and count its rows."""
+        rows, met = 0, False
         known: dict[str, None] = {}
-        stored = self._stored()
         self._check_one_file(_counted(stored, forgotten), name)
         for one in stored.values():
             origins = one.table.column("origin").to_pylist()
@@ -140,14 +150,11 @@ class LabelStore:
                 continue
             before = forgotten.get(one.identity, [])
             counted = [] if _ALL in before else [origin for origin in origins if origin not in before]
-            added = _ALL if whole else name
-            forgotten[one.identity] = list(dict.fromkeys([*before, added]))
+            forgotten[one.identity] = list(dict.fromkeys([*before, _ALL if whole else name]))
             rows += len(counted) if whole else counted.count(name)
             met = True
         if not met:
             raise InputError(f"{self.folder}: no source '{name}' among the labels", did_you_mean(name, known))
-        if forgotten != self._forgotten():
-            atomic.write_all({self.folder / "forgotten.json": atomic.json_object(forgotten)})
         return rows
 
     def _check_one_file(self, sources: Sequence[Given], name: str) -> None:
@@ -189,7 +196,8 @@ def _distinct(votes: Sequence[Votes]) -> list[Votes]:
 
 
 def _given(identity: str, facts: Mapping[str, Any], table: pa.Table) -> Given:
-    absent = {"source": identity, "given": 0, "unplanned": 0, "unlisted": {}, "content": "", "columns": {}}
+    absent = {"source": identity, "given": 0, "unplanned": 0, "unlisted": {}, "content": "", "columns": {}, "place": "",
+              "forgotten": []}  # fmt: skip
     whole = {**absent, "rows": table.num_rows, **facts}
     if not all(isinstance(whole[key], type(value)) for key, value in absent.items()):
         raise TypeError("its facts are not those of votes")
@@ -206,7 +214,7 @@ def _without(one: Given, names: Sequence[str]) -> Given | None:
     if _ALL in names:
         return None
     kept = one.table.filter(pc.invert(pc.is_in(one.table.column("origin"), value_set=pa.array(names))))
-    return Given(one.identity, one.facts, kept)
+    return Given(one.identity, {**one.facts, "forgotten": [*names]}, kept)
 
 
 def _short(name: str) -> str:

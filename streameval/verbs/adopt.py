@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -13,8 +14,11 @@ from streameval.errors import InputError
 from streameval.labelling.drawn_rows import DrawnRows, ListKeys, locate_rows, read_columns
 from streameval.labelling.match_items import Items
 from streameval.labelling.options import LabelColumns
+from streameval.labelling.readers import IN_MEMORY, place_of
 from streameval.labelling.reading import read_votes
 from streameval.methods.adopted import Adopted
+from streameval.methods.adopted.checks import SIGNIFICANCE, of_ends
+from streameval.methods.adopted.designs import FIXED_SIZE
 from streameval.methods.adopted.steps import Floor, Strata
 from streameval.options import option, split
 from streameval.rankings import open_ranking
@@ -26,7 +30,8 @@ from streameval.types import Plan
 from streameval.typing import FloatArray, Int64Array
 from streameval.verbs.plan import fresh_seed, known_seed, planned_study
 
-_BLOCKS_PER_FOLD = 20  # ranges of ranks, to an e-fold, whose least probability is taken from the list
+_PER_FOLD = 20  # ranges of ranks, and classes of probabilities, to an e-fold of either
+_MOST_CLASSES = 2_000
 
 
 @dataclass(frozen=True)
@@ -62,6 +67,7 @@ def adopt(
     options: RankingOptions | None = None,
     confidence: float = 0.95,
     looks: int = 1,
+    seed: int | None = None,
     **given: Any,
 ) -> Plan:
     """Make a study of labels that were drawn elsewhere: find their ranks, keep the labels, and plan these ranks.
@@ -72,6 +78,7 @@ def adopt(
         drawn: How they were drawn (`streameval.methods.adopted.designs`). It is believed: the study's claim says so.
         confidence: Of the claim.
         looks: How often bounds may be seen and labels of our own added after (`enlarge`).
+        seed: Of the shuffle of tasks, and of draws of our own (default: a fresh one for every new study).
         **given: Fields of `Draw`, and of `LabelColumns`: `on`, `label`, `annotator`, `time`, `source`, `positive`,
             `negative`.
 
@@ -95,16 +102,31 @@ def adopt(
     with copied(labels) as place:
         rows = _located(place, columns, how, listed)
         strata = _strata(method, how, rows, opened, memory)
-        seed = known_seed(folder, None)
-        made = method.adopt(opened.n_items, fresh_seed() if seed is None else seed, rows.rank, strata, rows.probability)
-        made = replace(made, ranking=opened.description(), location=opened.location())
+        known = known_seed(folder, seed)
+        known = fresh_seed() if known is None else known
+        made = method.adopt(opened.n_items, known, rows.rank, strata, rows.probability)
+        said = _said(labels, {"drawn": drawn, "confidence": confidence, "looks": looks, **given})
+        made = replace(made, ranking=opened.description(), location={**opened.location(), "adopted": said})
         columns = replace(columns, on=rows.on, study="any")
         votes = read_votes(place, made, Items(rows.keys), columns)
-    votes = replace(votes, source=labels) if place is not labels else votes
+    votes = votes.at(labels) if place is not labels else votes
     with folder.planning():
         folder.save_plan(made)
         folder.labels.add([votes])
     return made
+
+
+def _said(labels: Any, how: Mapping[str, Any]) -> dict[str, Any]:
+    """What was said of the draw, as JSON-ready values: files as they are found from any folder."""
+    values = {}
+    for name, value in how.items():
+        if isinstance(value, int | float | str) and not os.path.exists(str(value)):
+            values[name] = value
+        elif value is not None:
+            values[name] = place_of(value) or IN_MEMORY
+    usual = {"confidence": 0.95, "looks": 1}
+    kept = {name: value for name, value in values.items() if value != usual.get(name)}
+    return {"labels": place_of(labels) or IN_MEMORY, **kept}
 
 
 def _located(source: Any, columns: LabelColumns, how: Draw, listed: ListKeys) -> DrawnRows:
@@ -157,7 +179,8 @@ def _strata(method: Adopted, how: Draw, rows: DrawnRows, ranking: Ranking, memor
             "items that were drawn and not labelled need a row with an empty label; others are no part of the sample",
         )
     if method.design.weighted:
-        return _least(how, rows, ranking, memory)
+        least = _least(how, rows, ranking, memory)
+        return _of_fixed_size(least, came, method.drawn) if method.drawn in FIXED_SIZE else least
     if how.strata is not None:
         last, drawn = _ranges(how.strata, "drawn", n_items)
         if np.any(drawn != np.floor(drawn)):
@@ -185,11 +208,10 @@ def _counted(strata: Strata, rows: DrawnRows) -> Strata:
                 f"{said:,} items cannot be drawn of ranks {start + 1:,} to {last:,}",
                 "each range needs 1 or more, and has its width at most",
             )
-    partly = strata.drawn[:-1] < strata.width[:-1]
-    inner = strata.last[:-1][partly]
-    if inner.size > 1 and bool(np.all(np.isin(inner, rows.rank))):
+    if of_ends(strata, rows.rank) < SIGNIFICANCE:
         raise InputError(
-            "every range ends at a drawn item: ranges that were cut from the sample are none that it was drawn from",
+            "every range ends at a drawn item, as in fewer than one draw in 10,000: ranges that were cut from the "
+            "sample are none that it was drawn from",
             "give the ranges as they were before the draw",
         )
     return strata
@@ -208,7 +230,8 @@ def _least(how: Draw, rows: DrawnRows, ranking: Ranking, memory: float) -> Floor
     """Ranges of ranks with the smallest probability of any of their items."""
     n_items, given = ranking.n_items, how.least_probability
     if given is None and _is_number(how.probability):
-        least = Floor(np.array([n_items]), np.array([float(how.probability)]))
+        same = float(how.probability)
+        least = Floor(np.array([n_items]), np.array([same]), np.array([n_items * 1.0]), np.array([n_items * same]))
     elif given is None and how.probability in ranking.columns():
         least = _least_listed(ranking, str(how.probability), memory)
     elif given is None:
@@ -232,6 +255,17 @@ def _least(how: Draw, rows: DrawnRows, ranking: Ranking, memory: float) -> Floor
     return least
 
 
+def _of_fixed_size(least: Floor, came: int, drawn: str) -> Floor:
+    """Refuse probabilities of all items that do not sum to the size of the sample, to rounding."""
+    if least.items.size and abs(least.total.sum() - came) > 0.5:
+        raise InputError(
+            f"the probabilities of all items sum to {least.total.sum():,.1f}, and {came:,} items came: a sample drawn "
+            f"as {drawn} has as many",
+            "name the column of inclusion probabilities; of items drawn each by itself, --drawn poisson",
+        )
+    return least
+
+
 def _is_number(given: Any) -> bool:
     try:
         float(given)
@@ -241,12 +275,12 @@ def _is_number(given: Any) -> bool:
 
 
 def _least_listed(ranking: Ranking, column: str, memory: float) -> Floor:
-    """Smallest probability of each of some ranges of ranks, from a column of the ranking: one pass over it."""
+    """Smallest probability of each of some ranges of ranks, and classes of all: one pass over a column."""
     n_items = ranking.n_items
-    folds = max(1, round(_BLOCKS_PER_FOLD * np.log(n_items)))
+    folds = max(1, round(_PER_FOLD * np.log(n_items)))
     last = np.unique(np.append(np.ceil(np.geomspace(1, n_items, folds + 1)), n_items)).astype(np.int64)
     last = last[last <= n_items]
-    least = np.full(last.size, np.inf)
+    least, items, total = np.full(last.size, np.inf), np.zeros(_MOST_CLASSES), np.zeros(_MOST_CLASSES)
     for first, batch in keys_in_order(ranking, [column], memory):
         try:
             values = np.asarray(batch.column(0).cast(pa.float64()).to_numpy(zero_copy_only=False))
@@ -257,4 +291,7 @@ def _least_listed(ranking: Ranking, column: str, memory: float) -> Floor:
             raise InputError(f"{column} at rank {first + wrong:,} is no probability in (0, 1]")
         block = np.searchsorted(last, np.arange(first, first + values.size))
         np.minimum.at(least, block, values)
-    return Floor(last, least)
+        class_of = np.minimum(-_PER_FOLD * np.log(values), _MOST_CLASSES - 1).astype(np.int64)
+        items += np.bincount(class_of, minlength=_MOST_CLASSES)
+        total += np.bincount(class_of, values, minlength=_MOST_CLASSES)
+    return Floor(last, least, items[items > 0], total[items > 0])

@@ -17,7 +17,9 @@ import pyarrow as pa
 
 from streameval.curve import Curve
 from streameval.curve.at_cutoff import METRICS
+from streameval.curve.bounds import Bounds
 from streameval.curve.extremes import Extremes
+from streameval.curve.plug_in import PlugIn
 from streameval.curve.targets import (
     interpolated_precision,
     rank_at_precision,
@@ -39,16 +41,18 @@ _PARTS = (
     ("a number", r"\s*([-+]?[0-9.][-+0-9.e]*%?)\s*$"),
 )
 _FORM = "METRIC[@CUTOFF] >= NUMBER: precision@10000 >= .9, recall@p.95 >= .5, f1@s.7 >= .6, average_precision > .8"
-_AT_TARGET: dict[tuple[str, str], Callable[[Extremes, Fraction], tuple[float, float]]] = {
-    ("recall", "p"): recall_at_precision,
-    ("precision", "r"): interpolated_precision,
-    ("rank", "p"): rank_at_precision,
-    ("rank", "r"): rank_at_recall,
+_Question = tuple[Callable[[Extremes, Fraction], tuple[float, float]], Callable[[PlugIn, Fraction], float]]
+_AT_TARGET: dict[tuple[str, str], _Question] = {
+    ("recall", "p"): (recall_at_precision, PlugIn.recall_at_precision),
+    ("precision", "r"): (interpolated_precision, PlugIn.interpolated_precision),
+    ("rank", "p"): (rank_at_precision, PlugIn.rank_at_precision),
+    ("rank", "r"): (rank_at_recall, PlugIn.rank_at_recall),
 }
 _OF_THE_LIST = ("average_precision", "pr_area", "roc_auc", "max_f0.5", "max_f1", "max_f2", "breakeven", "r_precision",
                 "reciprocal_rank", "eleven_point_precision")  # fmt: skip
 _HEADLINES = ("", "positives", "step")
 _COUNTS = ("yield", "rank")
+_STANDARD_ERROR = 1 / 3.7  # of an estimate, in half-widths of bounds at all ranks
 
 
 @dataclass(frozen=True)
@@ -85,7 +89,7 @@ class Checks(Tabular):
     Attributes:
         checked: Every check, in the order given.
         claim: What the bounds promise, and so the outcomes.
-        why: Why these bounds promise nothing; empty where they are bounds.
+        why: Why nothing can be told: these bounds promise nothing, or are not about what was asked for; else empty.
         next: The command that may decide what is inconclusive, and what it does; empty where there is none.
     """
 
@@ -99,7 +103,12 @@ class Checks(Tabular):
 
     @property
     def outcome(self) -> Outcome:
-        """The worst of all: one check that fails makes a gate fail, and else an inconclusive one decides."""
+        """The worst of all: one check that fails makes a gate fail, and else an inconclusive one decides.
+
+        Where nothing can be told, it is inconclusive.
+        """
+        if self.why:
+            return "inconclusive"
         outcomes: dict[Outcome, None] = {one.outcome: None for one in self.checked}
         worst: tuple[Outcome, ...] = ("fail", "inconclusive")
         return next((one for one in worst if one in outcomes), "pass")
@@ -112,51 +121,62 @@ class Checks(Tabular):
         return pa.Table.from_pylist([one.as_dict() for one in self.checked], schema=pa.schema(kinds))
 
 
-def check(study: str | os.PathLike[str], checks: str | Sequence[str]) -> Checks:
+def check(
+    study: str | os.PathLike[str], checks: str | Sequence[str] = (), *, about: Literal["truth"] | None = None
+) -> Checks:
     """Hold an evaluated study against conditions; all outcomes hold together, as its bounds do.
 
     Args:
         checks: Each METRIC[@CUTOFF] OP NUMBER, with OP one of >=, >, <=, <. The cutoff is a rank (`precision@10000`), a
             score (`@s.7`), or for recall and rank a precision (`recall@p.95`), for precision and rank a recall
             (`precision@r.5`). Metrics of the whole list have none (`average_precision`).
+        about: "truth" demands a claim about the truth; without conditions, that alone. Of a claim about what the
+            annotators would say, every outcome is then "inconclusive".
 
     Raises:
-        InputError: A condition that cannot be read (says where), or asks for what there is none of.
+        InputError: A condition that cannot be read (says where), or asks for what there is none of; nothing is asked.
         StudyError: No results.
     """
-    if not checks:
+    if about not in (None, "truth"):
+        raise InputError(f"about is '{about}'", "about='truth' demands a claim about the truth")
+    if not checks and about is None:
         raise InputError("nothing is checked", _FORM)
     folder = Study(Path(study))
     evaluation = folder.evaluation()
-    labelled = int(evaluation.summary.get("account", {}).get("labelled", 0))
-    curve = evaluation.curve
-    why = "" if curve.proves else next(iter(curve.findings), "The bounds contradict each other.")
-    found = tuple(_checked(one, evaluation, labelled) for one in ([checks] if isinstance(checks, str) else checks))
-    return Checks(found, curve.claim, why, _next(folder, evaluation, found))
+    why = _why_not(evaluation.curve, about)
+    found = tuple(_checked(one, evaluation, why) for one in ([checks] if isinstance(checks, str) else checks))
+    return Checks(found, evaluation.curve.claim, why, _next(folder, evaluation, found, why))
 
 
-def _next(study: Study, evaluation: Evaluation, checked: Sequence[Checked]) -> str:
-    """What to do about the checks that are inconclusive."""
+def _why_not(curve: Curve, about: str | None) -> str:
+    """Why nothing can be told of conditions; empty where it can."""
+    if not curve.proves:
+        return next(iter(curve.findings), "The bounds contradict each other.")
+    return curve.claim.caution if about is not None else ""
+
+
+def _next(study: Study, evaluation: Evaluation, checked: Sequence[Checked], why: str) -> str:
+    """What to do about the checks that are inconclusive; of a claim that is not about the truth, `why` says it."""
     if "account" not in evaluation.summary or all(one.outcome != "inconclusive" for one in checked):
         return ""
     summary, folder = evaluation.summary, str(study.folder)
-    if not evaluation.curve.proves:
-        return way_out(study.plan(), summary, folder)
+    if why:
+        return "" if evaluation.curve.proves else way_out(study.plan(), summary, folder)
     labels = max((one.labels or 0 for one in checked), default=0)
     missing = summary["account"]["planned"] - summary["account"]["labelled"]
     return more_labels(study.plan(), summary, folder, labels) if labels or missing else ""
 
 
-def _checked(text: str, evaluation: Evaluation, labelled: int) -> Checked:
+def _checked(text: str, evaluation: Evaluation, why: str) -> Checked:
     metric, kind, cutoff, operator, wanted = _parsed(text)
-    lower, upper = _bounds(text, evaluation, (metric, kind, cutoff))
-    unsure = not evaluation.curve.proves or (kind == "s" and not evaluation.curve.rank_at_score(cutoff)[0])
-    outcome = "inconclusive" if unsure else _outcome(lower, upper, operator, wanted)
-    missing = int(evaluation.summary.get("account", {}).get("missing", 0))
+    bounds = _bounds(text, evaluation, (metric, kind, cutoff))
+    unsure = bool(why) or (kind == "s" and not evaluation.curve.rank_at_score(cutoff)[0])
+    outcome = "inconclusive" if unsure else _outcome(bounds.lower, bounds.upper, operator, wanted)
+    account = evaluation.summary.get("account", {})
     needed = None
-    if outcome == "inconclusive" and not unsure and not missing:
-        needed = _labels_needed((lower, upper), wanted, labelled, evaluation.curve.n_items)
-    return Checked(text, lower, upper, outcome, needed)
+    if outcome == "inconclusive" and not unsure and not account.get("missing", 0):
+        needed = _labels_needed(bounds, wanted, int(account.get("labelled", 0)), evaluation.curve.n_items)
+    return Checked(text, bounds.lower, bounds.upper, outcome, needed)
 
 
 def _parsed(text: str) -> tuple[str, str, str, str, float]:
@@ -188,7 +208,7 @@ def _wanted(text: str, metric: str, number: str) -> float:
     return wanted
 
 
-def _bounds(text: str, evaluation: Evaluation, asked: tuple[str, str, str]) -> tuple[float, float]:
+def _bounds(text: str, evaluation: Evaluation, asked: tuple[str, str, str]) -> Bounds:
     metric, kind, cutoff = asked
     curve = evaluation.curve
     if not cutoff:
@@ -200,7 +220,7 @@ def _bounds(text: str, evaluation: Evaluation, asked: tuple[str, str, str]) -> t
                 f"check '{text}': there is no {metric} at a {'precision' if kind == 'p' else 'recall'}", _FORM
             )
         share = target(cutoff, "precision" if kind == "p" else "recall")
-        return curve.over_misses(lambda extremes: question(extremes, share)) if curve.proves else (np.nan, np.nan)
+        return curve.at_target(*question, share)
     if metric not in METRICS and metric != "yield":
         raise InputError(
             f"check '{text}': there is no metric '{metric}' of a cutoff", did_you_mean(metric, [*METRICS, "yield"])
@@ -225,7 +245,7 @@ def _rank(text: str, cutoff: str, curve: Curve) -> tuple[int, int]:
     return int(rank), int(rank)
 
 
-def _of_the_list(text: str, evaluation: Evaluation, metric: str) -> tuple[float, float]:
+def _of_the_list(text: str, evaluation: Evaluation, metric: str) -> Bounds:
     if metric not in _OF_THE_LIST:
         if metric in (*METRICS, "yield", "rank"):
             raise InputError(f"check '{text}': {metric} has no cutoff", f"{metric}@10000 is of the first 10,000 items")
@@ -234,9 +254,9 @@ def _of_the_list(text: str, evaluation: Evaluation, metric: str) -> tuple[float,
         )
     rows = [row for row in evaluation.metrics.to_pylist() if row["metric"] == metric and row["argument"] in _HEADLINES]
     if not rows:  # bounds that promise nothing have none of the whole list
-        return np.nan, np.nan
-    lower, upper = rows[0]["lower"], rows[0]["upper"]
-    return (np.nan if lower is None else lower), (np.nan if upper is None else upper)
+        return Bounds(*[np.nan] * 3)
+    sides = (rows[0][side] for side in ("lower", "estimate", "upper"))
+    return Bounds(*(np.nan if value is None else value for value in sides))
 
 
 def _outcome(lower: float, upper: float, operator: str, wanted: float) -> Outcome:
@@ -254,14 +274,16 @@ def _outcome(lower: float, upper: float, operator: str, wanted: float) -> Outcom
     return "inconclusive" if low or high else "fail"
 
 
-def _labels_needed(bounds: tuple[float, float], wanted: float, labelled: int, n_items: int) -> int | None:
-    """Labels at which bounds as wide as the distance from the estimate to the number wanted are forecast."""
-    lower, upper = bounds
-    estimate = 2 * lower * upper / (lower + upper) if lower + upper > 0 else 0.0
-    distance = abs(estimate - wanted)
-    if not labelled or not math.isfinite(upper - lower) or distance < 0.02 * (upper - lower):
+def _labels_needed(bounds: Bounds, wanted: float, labelled: int, n_items: int) -> int | None:
+    """Labels that are forecast to decide, in five of six draws.
+
+    The half-width is then the distance from the estimate to the number wanted, less the standard error of an estimate.
+    """
+    lower, estimate, upper = bounds
+    distance = abs(estimate - wanted)  # NaN without an estimate, as all that is compared with it
+    if not labelled or not math.isfinite(upper - lower) or not distance >= 0.02 * (upper - lower):
         return None
-    needed = labelled * ((upper - lower) / 2 / distance) ** 2
+    needed = labelled * ((upper - lower) / 2 * (1 + _STANDARD_ERROR) / distance) ** 2
     digits = 10 ** max(0, math.floor(math.log10(max(needed, 1))) - 1)
     rounded = int(math.ceil(needed / digits) * digits)
     return rounded if labelled < rounded < n_items else None

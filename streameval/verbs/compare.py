@@ -124,7 +124,7 @@ def _side(name: str, plan: Plan | None, evaluation: Evaluation, share: float) ->
         curve = curve_of(replace(plan, parameters={**parameters, "confidence": share}), evaluation.labels, error)
         curve = replace(curve, misses=evaluation.curve.misses, score=evaluation.curve.score)
     # an estimate does not depend on the confidence, nor on what the other side says: it is that of evaluate
-    curve = curve.centred(evaluation.curve.center or evaluation.curve.envelope, evaluation.curve.basis)
+    curve = replace(curve, estimated=evaluation.curve.estimated, basis=evaluation.curve.basis)
     return Side(name, plan.method, plan.ranking, labelled, curve, _judged(evaluation.summary))
 
 

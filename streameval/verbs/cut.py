@@ -118,7 +118,8 @@ def _beside(study: Study, plan: Plan, evaluation: Evaluation, folder: Path, miss
     summary, stored = evaluation.summary, evaluation.curve
     read_as = sharing(as_read(plan, Judging(assume=summary.get("assume"))), rest)
     curve = curve_of(read_as, evaluation.labels, float(summary["label_error"]))
-    return replace(with_rest(curve, plan, rest), score=stored.score, center=stored.center, basis=stored.basis)
+    curve = with_rest(curve, plan, rest)
+    return replace(curve, score=stored.score, estimated=stored.estimated, basis=stored.basis)
 
 
 def _refuse_unproven(curve: Curve, folder: Path, plan: Plan, summary: Mapping[str, Any]) -> None:

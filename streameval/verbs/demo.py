@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from streameval.curve import Curve
-from streameval.errors import InputError
+from streameval.errors import InputError, installed_by
 from streameval.stores import atomic
 from streameval.typing import Int8Array, Int64Array, UInt8Array
 from streameval.verbs.evaluate import evaluate
@@ -172,7 +172,7 @@ def _compare(curve: Curve, yields: Int64Array, cutoffs: list[int]) -> list[dict[
 def _check_extra() -> None:
     """Refuse before anything is written."""
     if importlib.util.find_spec("sklearn") is None:
-        raise InputError("the demo needs scikit-learn", "pip install 'streameval[demo]'")
+        raise InputError("the demo needs scikit-learn", installed_by("demo"))
 
 
 @contextmanager

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -30,12 +30,13 @@ from streameval.reporting.page import render
 from streameval.slices.plan import refuse_misses, slice_results
 from streameval.stores.transfer import copied
 from streameval.study import Study
-from streameval.study.judging import as_read, half_width_of, slice_curves, tally_stored, whole_curve
+from streameval.study.judging import as_read, doubts, half_width_of, slice_curves, tally_stored, whole_curve
+from streameval.study.label_history import label_history
 from streameval.study.missed import Rest, refuse_overlap, rest_of, sharing, with_rest
-from streameval.study.missing import completed
+from streameval.study.missing import basis_of
 from streameval.study.result_files import Evaluation, evaluation_id
 from streameval.study.vote_store import Given, rows_of
-from streameval.study.weights import with_weight
+from streameval.study.weights import with_weights
 from streameval.types import Plan
 from streameval.verbs.sql import writer as database_of
 
@@ -103,11 +104,15 @@ class TakenIn:
     Attributes:
         given: What is said of each source that was given now.
         new: By id of such a source: whether it was new to the study.
+        doubts: See `streameval.study.judging.doubts`.
+        history: All label tables that count (`streameval.study.label_history`).
     """
 
     tallied: Tallied
     given: list[dict[str, Any]]
     new: dict[str, bool]
+    doubts: dict[str, Any]
+    history: list[dict[str, Any]]
 
 
 def take_in(folder: Study, plan: Plan, sources: list[Any], columns: LabelColumns, judging: Judging) -> TakenIn:
@@ -132,7 +137,8 @@ def take_in(folder: Study, plan: Plan, sources: list[Any], columns: LabelColumns
         }
         for votes in read
     ]
-    return TakenIn(tally_stored(folder, plan, judging, stored), given, new)
+    tallied = tally_stored(folder, plan, judging, stored)
+    return TakenIn(tallied, given, new, doubts(tallied.rows, stored), label_history(folder.folder, plan, stored))
 
 
 def _evaluated(
@@ -152,12 +158,14 @@ def _evaluated(
     slices = slice_results(plan, tallied.labels, parts, thresholds)
     if thresholds is not None:
         curve = curve.with_score(thresholds)
+    curve = curve.settled
     summary = {**_summary(as_read(plan, judging), tallied, curve, judging), "study": plan.plan_id}
     summary |= {} if rest is None else rest.facts(curve)
     said = {"by": plan.by, "slices": [one.facts() for one in slices]} if slices else {}
     said["votes"] = folder.labels.state()
-    summary |= {"agreement": tallied.agreement.as_dict(), "sources": taken.given, **said}
-    table = with_weight(tallied.labels.table, plan, 4)
+    summary |= {"agreement": tallied.agreement.as_dict(), "sources": taken.given, **taken.doubts, **said}
+    summary["label_tables"] = taken.history
+    table = with_weights(tallied.labels.table, plan, curve)
     identity = summary["evaluation_id"]
     found = (metrics(curve), summary, tallied.issues, slices, taken.new)
     evaluation = Evaluation(identity, table, curve, curve.table, *found)
@@ -168,16 +176,11 @@ def _evaluated(
 
 
 def _curves(plan: Plan, read_as: Plan, tallied: Tallied, error: float) -> tuple[Curve, dict[str, Curve]]:
-    """Curve of the whole list, and those of its slices, with what estimates them while labels are missing."""
-    basis, filled = completed(plan, tallied)
+    """Curve of the whole list, and those of its slices, estimated as far as the labels at hand allow."""
+    basis = basis_of(plan, tallied)
     parts = slice_curves(read_as, tallied.labels, error)
-    curve = whole_curve(read_as, tallied.labels, error, parts)
-    if filled is None:
-        return curve.centred(None, basis), {name: one.centred(None, basis) for name, one in parts.items()}
-    twins = slice_curves(read_as, filled, error)
-    twin = whole_curve(read_as, filled, error, twins)
-    sliced = {name: one.centred(twins[name].envelope, basis) for name, one in parts.items()}
-    return curve.centred(twin.envelope, basis), sliced
+    curve = whole_curve(read_as, tallied.labels, error, parts).on(basis)
+    return curve, {name: one.on(basis).settled for name, one in parts.items()}
 
 
 def _read(sources: list[Any], plan: Plan, items: Items | None, columns: LabelColumns) -> list[Votes]:
@@ -186,7 +189,7 @@ def _read(sources: list[Any], plan: Plan, items: Items | None, columns: LabelCol
     for source in sources:
         with copied(source) as place:
             votes = read_votes(place, plan, items, columns)
-        read.append(replace(votes, source=source) if place is not source else votes)
+        read.append(votes.at(source) if place is not source else votes)
     return read
 
 

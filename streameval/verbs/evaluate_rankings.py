@@ -95,6 +95,7 @@ def evaluate_rankings(
             "account": dict(known.account),
             "agreement": taken.tallied.agreement.as_dict(),
             "sources": taken.given,
+            **taken.doubts,
             "votes": folder.labels.state(),
         }
         result = RankingsSample(summary["evaluation_id"], found.metrics, found.rankings, known.table,

@@ -65,11 +65,11 @@ def _row(curve: Curve, rank: int, to: float, population: int) -> dict[str, float
     bounded = curve.at([rank, curve.n_items])
     low, estimates, high = (bounded.column(name).to_pylist() for name in ("yield_lower", "yield", "yield_upper"))
     few, many = curve.misses, curve.misses if curve.misses_upper is None else curve.misses_upper
-    positives = None if estimates[1] is None else estimates[1] + (few + many) / 2
+    positives = np.nan if curve.plug_in is None else curve.plug_in.positives
     bounds = interval(Counts(rank, (low[0], high[0]), (low[1] + few, high[1] + many), population), to)
     row: dict[str, float | bool | None] = {
         "rank": rank,
-        "recall": estimates[0] / positives if positives else None,
+        "recall": estimates[0] / positives if positives > 0 else None,
         "precision": None if estimates[0] is None else estimates[0] / rank,
         "extrapolated_lower": bounds.precision[0],
         "extrapolated": None,
@@ -79,8 +79,8 @@ def _row(curve: Curve, rank: int, to: float, population: int) -> dict[str, float
         "documents_upper": bounds.documents[1],
         "outside_model": None,
     }
-    if positives is None:
-        return row  # labels are missing, and nothing estimates them
+    if np.isnan(positives):
+        return row  # the labels give no estimate
     prevalence = positives / population
     if 0 < estimates[0] < positives and estimates[0] / rank > prevalence:
         answer = extrapolate(estimates[0] / rank, estimates[0] / positives, prevalence, to)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import pyarrow as pa
 
 from streameval.errors import InputError, StudyError
 from streameval.labelling.options import LabelColumns
+from streameval.labelling.readers import place_of
 from streameval.methods import DrawsIndependently, method_of
 from streameval.methods.judge import answered, asked_judge, awaits_judge
 from streameval.options import split
@@ -61,5 +63,8 @@ def freeze_judge(study: str | os.PathLike[str], labels: Sequence[Any] | Any, **o
                              "half, and none can be added once the answers are frozen",
                              "give all of its answers at once; --judge-labels takes several files")  # fmt: skip
         frozen = answered(plan, method.reserve(plan)[0], codes, said).with_notes(grown_from=list(plan.study_ids))
+        given = {"places": [place_of(one) for one in sources],
+                 "flags": {key: value for key, value in options.items() if value is not None}}  # fmt: skip
+        frozen = replace(frozen, location={**frozen.location, "judge_answers": given})
         folder.grow_plan(frozen)
         return frozen

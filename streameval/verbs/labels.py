@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 
 from streameval.notebook import Tabular
 from streameval.study import Study
-from streameval.study.judging import as_read, curve_of, half_width_of, last_judging, tally_stored
+from streameval.study.judging import as_read, curve_of, doubts, half_width_of, last_judging, tally_stored
 from streameval.study.vote_store import Given
 from streameval.types import Plan
 
@@ -31,6 +31,8 @@ class Progress(Tabular):
         sources: Per stored source, in the order in which they came: `id`, `source`, `rows`, `votes`, `skips`,
             `unplanned`.
         agreement: As `evaluate` gives it: `percent`, `alpha`, and `annotators` by name.
+        doubts: What may have come in twice, and what counts for nothing as it names nobody
+            (`streameval.study.judging.doubts`).
         half_width: As `evaluate` gives it: `alpha`, `rank`, `labels_for_half`.
         judging: `vote`, `prefer`, `label_error` of the last evaluation, by which labels were counted.
     """
@@ -39,6 +41,7 @@ class Progress(Tabular):
     strata: pa.Table
     sources: Sequence[Mapping[str, Any]]
     agreement: Mapping[str, Any]
+    doubts: Mapping[str, Any]
     half_width: Mapping[str, Any]
     judging: Mapping[str, Any]
 
@@ -66,6 +69,7 @@ def labels(study: str | os.PathLike[str]) -> Progress:
         strata=_strata(plan, tallied.labels.known),
         sources=[_source(one, tallied.rows) for one in stored],
         agreement=tallied.agreement.as_dict(),
+        doubts=doubts(tallied.rows, stored),
         half_width={
             **half_width_of(read, curve, missing, judging.label_error),
             "coverage": curve.claim.coverage,
@@ -74,22 +78,22 @@ def labels(study: str | os.PathLike[str]) -> Progress:
     )
 
 
-def forget(study: str | os.PathLike[str], source: str) -> int:
-    """Let a source's rows count no longer; they stay stored, and count again when the source is given again.
+def forget(study: str | os.PathLike[str], *sources: str) -> dict[str, int]:
+    """Let the rows of sources count no longer; they stay stored, and count again when their source is given again.
 
     Args:
-        source: Name or id of a source as `labels` shows it, or what a `source` column says.
+        sources: Names or ids of sources as `labels` shows them, or what a `source` column says.
 
     Returns:
-        int: Rows that do not count any more; 0 where they did not before.
+        dict of str to int: Of each, rows that do not count any more; 0 where they did not before.
 
     Raises:
-        InputError: There is no such source.
+        InputError: There is no such source; then none is forgotten.
     """
     folder = Study(Path(study))
     with folder.changing():
         folder.plan()
-        return folder.labels.forget(source)
+        return folder.labels.forget(*sources)
 
 
 def _strata(plan: Plan, known: np.ndarray) -> pa.Table:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import date
 from decimal import Decimal
 from pathlib import Path
@@ -13,20 +13,15 @@ from typing import Any
 
 import numpy as np
 
-from streameval.curve import Curve
-from streameval.curve.estimate import Bounds
-from streameval.curve.runs import STAKES, share_of
+from streameval.curve.runs import share_of
 from streameval.curve.targets import target
 from streameval.errors import InputError, StreamevalError, StudyError, did_you_mean
-from streameval.methods import Multiplies, check_confidence, method_of
+from streameval.methods import check_confidence
 from streameval.reporting.history import render
 from streameval.stores import atomic, locks
 from streameval.study import Study
-from streameval.study.history import Day, History, Settings, read_history
-from streameval.study.judging import at_confidence, curve_of
-from streameval.study.result_files import Evaluation
-from streameval.types import TRUTH, Plan
-from streameval.typing import FloatArray
+from streameval.study.day import DayStudy
+from streameval.study.history import History, Settings, read_history
 from streameval.verbs.cut import counted_at
 
 _DAY = re.compile(r"(\d{4})-?(\d{2})-?(\d{2})")
@@ -41,6 +36,7 @@ def monitor(
     confidence: float | None = None,
     day: date | str | None = None,
     allow: Iterable[str] = (),
+    incomplete: bool = False,
     out: str | os.PathLike[str] | None = None,
 ) -> History:
     """Watch the precision at a cutoff over studies of successive days.
@@ -49,23 +45,27 @@ def monitor(
     is looked at; so do the changes that it names.
 
     Args:
-        studies: Folders of evaluated studies, in the order of their days. One that the history holds adds nothing.
+        studies: Folders of evaluated studies, in the order of their days. One that the history holds adds nothing, or
+            the labels that were missing when its day was taken.
         at_score: The cutoff: every item of this score or better; they are counted, by one scan of each list.
         at_rank: The cutoff: the first so many items.
         precision: To keep, as .9 or 90%: every day passes, fails or is inconclusive.
         confidence: By default .95.
         day: Day of a single study, as in 2026-11-22; by default the date in the name of its folder.
         allow: What may differ between days, of score, ascending, vote, prefer, label_error, assume and about.
+        incomplete: Take days of which planned labels are missing; their bounds allow for whatever these say.
         out: history.parquet, to which days are appended, with a page beside it (history.html). What it was begun with
             need not be given again.
 
     Returns:
-        History: All of its days.
+        History: All of its days. Its `outcome` is "fail" where the mean since the last change is proven to be below
+            `precision`, or so is a day that this call added, or this call named a fall; else that of the mean.
 
     Raises:
         InputError: No cutoff or two, no day, a day before the last one, a cutoff outside a list.
-        StudyError: A study whose bounds promise nothing, or that asks another question; another study of a day; a
-            study, or a seed, that another day has.
+        StudyError: A study whose bounds promise nothing, whose planned labels are not all there, or that asks another
+            question; another study of a day, or labels of it that have changed; a study, or a seed, that another day
+            has.
     """
     folders = [studies] if isinstance(studies, str | os.PathLike) else list(studies)
     if not folders:
@@ -74,18 +74,26 @@ def monitor(
              "precision": None if precision is None else _share(precision)}  # fmt: skip
     if confidence is not None:
         check_confidence(confidence)
-    days = days_of(folders, day)
+    days, rules = _days_of(folders, day), _Rules(tuple(allow), incomplete)
     if out is None:
-        return _with_studies(_begun(given), days, allow)
+        return _with_studies(_begun(given), days, rules)
     path = Path(out)
     atomic.make_folder(path.parent)
     with locks.one_at_a_time(path.parent):
         before = read_history(path)
-        found = _with_studies(_begun(given) if before is None else _same(path, before, given), days, allow)
-        if before is None or found.table.num_rows > before.table.num_rows:
+        found = _with_studies(_begun(given) if before is None else _same(path, before, given), days, rules)
+        if found.added:
             page = {path.with_suffix(".html"): atomic.text(render(found))}
             atomic.write_all({**page, path: found.writer()})
     return found
+
+
+@dataclass(frozen=True)
+class _Rules:
+    """What is taken that else is refused: see `monitor`."""
+
+    allow: tuple[str, ...]
+    incomplete: bool
 
 
 def _begun(given: Mapping[str, Any]) -> History:
@@ -111,7 +119,7 @@ def _share(precision: Any) -> str:
     return f"{float(target(text, 'precision')):.12g}"
 
 
-def days_of(folders: Sequence[str | os.PathLike[str]], day: date | str | None) -> list[tuple[date, str]]:
+def _days_of(folders: Sequence[str | os.PathLike[str]], day: date | str | None) -> list[tuple[date, str]]:
     """The day of each study: the one that was given, or the last date in its path."""
     if day is not None and len(folders) > 1:
         raise InputError(f"one day was given for {len(folders)} studies", "leave it out where folders are named by day")
@@ -133,68 +141,105 @@ def _day_of(folder: str, day: date | str | None) -> date:
     raise InputError(what, "give --day 2026-11-22")
 
 
-def _with_studies(history: History, days: Sequence[tuple[date, str]], allow: Iterable[str]) -> History:
+def _with_studies(history: History, days: Sequence[tuple[date, str]], rules: _Rules) -> History:
+    """The history with the days, and the falls that they named."""
+    named = set(_falls(history))
     for day, folder in days:
         try:
-            history = _with_study(history, day, folder, tuple(allow))
+            study = Study(Path(folder))
+            history = _with_study(history, DayStudy(day, folder, study.plan(), study.evaluation()), rules)
         except StreamevalError as error:
             if error.what.startswith(folder):
                 raise
             raise type(error)(f"{folder}: {error.what}", error.hint) from error
-    return history
+    return replace(history, falls=tuple(on for on, since in _falls(history) if (on, since) not in named))
 
 
-def _with_study(history: History, day: date, folder: str, allow: Sequence[str]) -> History:
-    study = Study(Path(folder))
-    plan, evaluation = study.plan(), study.evaluation()
-    known = {row["day"]: row for row in history.rows}
-    if day in known:
-        if known[day]["evaluation_id"] == evaluation.evaluation_id:
-            return history
-        other = "another evaluation of this plan" if known[day]["plan_id"] == plan.plan_id else known[day]["study"]
-        raise StudyError(f"{folder}: the history has {other} for {day}", "a day counts once, as it was first seen")
-    if known and day < max(known):
+def _falls(history: History) -> list[tuple[date, date]]:
+    """The day on which each fall was named, and the first day after it."""
+    return [(row["day"], row["run_since"]) for row in history.rows if row["change"] == "fall"]
+
+
+def _with_study(history: History, new: DayStudy, rules: _Rules) -> History:
+    rows = history.rows
+    number = next((at for at, row in enumerate(rows, 1) if row["day"] == new.day), len(rows) + 1)
+    old = rows[number - 1] if number <= len(rows) else None
+    if old is not None and old["evaluation_id"] == new.evaluation.evaluation_id:
+        return history
+    if old is None:
+        _refuse_out_of_order(rows, new)
+        _refuse_again(rows, new)
+    elif old["plan_id"] != new.plan.plan_id:
+        raise StudyError(f"{new.folder}: the history has {old['study']} for {new.day}", "one study counts for a day")
+    more = old is None or _more_answers(old, new)
+    history = replace(history, settings=_asked(history, new, rules.allow))
+    if not more:
+        return history
+    if old is None and not rules.incomplete:
+        _refuse_missing(new)
+    new.refuse_without_probability()
+    day = new.at(_rank(history, new), float(share_of(history.delta, number)))
+    if old is not None and not day.extends(old):
+        raise StudyError(
+            f"{new.folder}: its bounds are not within those that the history has for {new.day}",
+            "judge its labels as they were judged then, or begin a new history of all studies: --out FILE",
+        )
+    return history.with_day(day)
+
+
+def _refuse_out_of_order(rows: Sequence[Mapping[str, Any]], new: DayStudy) -> None:
+    if rows and new.day < rows[-1]["day"]:
         raise InputError(
-            f"{folder}: is of {day}, and the history has {max(known)}",
+            f"{new.folder}: is of {new.day}, and the history has {rows[-1]['day']}",
             "give days in their order; a day that was forgotten needs a new history (--out FILE)",
         )
-    _refuse_again(history, folder, plan, evaluation)
-    settings = _asked(history, folder, _question(plan, evaluation), allow)
-    history = replace(history, settings=settings)
-    return history.with_day(_read(history, day, folder, plan, evaluation))
 
 
-def _refuse_again(history: History, folder: str, plan: Plan, evaluation: Evaluation) -> None:
+def _refuse_again(rows: Sequence[Mapping[str, Any]], new: DayStudy) -> None:
     """Refuse a study, or a draw, that the history has: the same evidence would count twice."""
-    seed = _seed(plan, evaluation)
-    for row in history.rows:
-        if row["plan_id"] in plan.study_ids:
+    seed = new.seed
+    for row in rows:
+        if row["plan_id"] in new.plan.study_ids:
             raise StudyError(
-                f"{folder}: its plan is the one that the history has for {row['day']}",
+                f"{new.folder}: its plan is the one that the history has for {row['day']}",
                 "a study counts once; every day is planned anew, without --seed",
             )
         if seed is not None and row["seed"] == seed:
             raise StudyError(
-                f"{folder}: was drawn with seed {seed}, as that of {row['day']}, so its draw is not a fresh one",
+                f"{new.folder}: was drawn with seed {seed}, as that of {row['day']}, so its draw is not a fresh one",
                 "plan without --seed, and with no seed in streameval.toml",
             )
 
 
-def _seed(plan: Plan, evaluation: Evaluation) -> str | None:
-    """Seed of a draw; None where no chance is left, or versions share a draw by key and are not pooled."""
-    return None if evaluation.curve.claim.coverage == "exact" or plan.draw_by else str(plan.seed)
+def _refuse_missing(new: DayStudy) -> None:
+    answers = new.evaluation.labels.label
+    missing = int(np.sum(answers < 0))
+    if missing:
+        raise StudyError(
+            f"{new.folder}: planned labels are missing: {missing:,} of {answers.size:,}",
+            "wait for them, or take the day with what there is, and again when they are in: --incomplete",
+        )
 
 
-def _question(plan: Plan, evaluation: Evaluation) -> dict[str, Any]:
-    """What has to be the same for two days to be compared."""
-    summary, claim = evaluation.summary, evaluation.curve.claim
-    ranked = {"score": plan.ranking.get("score"), "ascending": bool(plan.ranking.get("ascending", False))}
-    judged = {key: summary.get(key) for key in ("vote", "prefer", "label_error", "assume")}
-    return {**ranked, **judged, "about": TRUTH if claim.about == TRUTH else "answers"}
+def _more_answers(old: Mapping[str, Any], new: DayStudy) -> bool:
+    """Whether labels came that were missing when the day was taken; a `StudyError` where one that counted is another.
+
+    Labels may have been corrected because of what the history said, and no proof covers what was chosen so.
+    """
+    before, now = np.frombuffer(old["counted"], np.int8), new.evaluation.labels.label
+    changed = int(np.sum((before >= 0) & (before != now)))
+    if changed:
+        raise StudyError(
+            f"{new.folder}: labels that the history counts for {old['day']} have changed since: {changed:,}",
+            "a label counts as it was when its day was taken; for corrected ones begin a new history of all studies: "
+            "--out FILE",
+        )
+    return bool(np.any(before != now))
 
 
-def _asked(history: History, folder: str, question: Mapping[str, Any], allow: Sequence[str]) -> Settings:
+def _asked(history: History, new: DayStudy, allow: Sequence[str]) -> Settings:
     """The settings, with the question of the first day, from which this one may differ in what is allowed."""
+    question = new.question
     for name in allow:
         if name not in question:
             raise InputError(f"nothing that may differ is called '{name}'", did_you_mean(name, list(question)))
@@ -204,46 +249,21 @@ def _asked(history: History, folder: str, question: Mapping[str, Any], allow: Se
         old = history.settings.question.get(name)
         if value != old and name not in allow:
             raise StudyError(
-                f"{folder}: asks another question than the days before: {name} is {value}, and was {old}",
+                f"{new.folder}: asks another question than the days before: {name} is {value}, and was {old}",
                 f"--allow {name} compares them all the same",
             )
     return history.settings
 
 
-def _read(history: History, day: date, folder: str, plan: Plan, evaluation: Evaluation) -> Day:
-    curve, settings = evaluation.curve, history.settings
-    if not curve.proves or curve.claim.coverage == "conditional":
-        raise StudyError(f"{folder}: its bounds hold with no probability", "a history is of bounds that do")
-    rank = settings.at_rank if settings.at_rank is not None else _counted(folder, curve, settings.at_score)
-    number = len(history.rows) + 1
-    level = _level(plan, evaluation, rank, 1 - float(share_of(history.delta, number)))
-    labels = int(evaluation.summary["account"]["labelled"])
-    return Day(day, folder, plan.plan_id, evaluation.evaluation_id, _seed(plan, evaluation), plan.n_items, rank, labels,
-               level, _evidence(plan, evaluation, rank))  # fmt: skip
-
-
-def _counted(folder: str, curve: Curve, score: Any) -> int:
-    first, last = curve.rank_at_score(score)
-    rank = first if first == last else counted_at(folder, score)
+def _rank(history: History, new: DayStudy) -> int:
+    """The cutoff in the list of a day."""
+    asked = history.settings
+    if asked.at_rank is not None:
+        return asked.at_rank
+    first, last = new.evaluation.curve.rank_at_score(asked.at_score)
+    rank = first if first == last else counted_at(new.folder, asked.at_score)
     if not rank:
-        raise InputError(f"no item has score {score} or a better one", "`streameval at` says which scores there are")
+        raise InputError(
+            f"no item has score {asked.at_score} or a better one", "`streameval at` says which scores there are"
+        )
     return rank
-
-
-def _level(plan: Plan, evaluation: Evaluation, rank: int, confidence: float) -> Bounds:
-    """Bounds on precision at a rank with another confidence, and the estimate of the evaluation."""
-    error = float(evaluation.summary["label_error"])
-    curve = curve_of(at_confidence(plan, confidence), evaluation.labels, error)
-    lower, _, upper = curve.precision_at(rank)
-    return Bounds(lower, float(np.clip(evaluation.curve.precision_at(rank).estimate, lower, upper)), upper)
-
-
-def _evidence(plan: Plan, evaluation: Evaluation, rank: int) -> tuple[FloatArray, FloatArray] | None:
-    """S of `streameval.curve.runs`; None where the method has none, labels may be wrong, or draws share keys."""
-    if evaluation.curve.claim.coverage == "exact":
-        share = evaluation.curve.precision_at(rank).lower
-        return -STAKES * share, -STAKES * (1 - share)
-    method = method_of(plan)
-    if evaluation.summary["label_error"] or plan.draw_by or not isinstance(method, Multiplies):
-        return None
-    return method.evidence_at(plan, evaluation.labels, rank, STAKES / rank)

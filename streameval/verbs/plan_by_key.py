@@ -137,7 +137,7 @@ def _votes(ranking: Ranking, plan: Plan, by: ByKey) -> Votes:
     with copied(by.labels) as place:
         votes = read_votes(place, plan, Items(known), LabelColumns(by.key[0], by.label, study="any"))
     if place is not by.labels:
-        votes = replace(votes, source=by.labels)
+        votes = votes.at(by.labels)
     said = votes.table.filter(pc.is_valid(votes.table.column("value")))
     per_item = said.group_by("rank").aggregate([("value", "min"), ("value", "max")]).sort_by("rank")
     mixed = np.flatnonzero(per_item.column("value_min").to_numpy() != per_item.column("value_max").to_numpy())

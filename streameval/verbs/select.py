@@ -26,8 +26,9 @@ from streameval.rankings import open_planned
 from streameval.rankings.ranking import Fetched, Ranking
 from streameval.stores import atomic
 from streameval.study import Study, judge_sample
+from streameval.study.shown_columns import ANSWER, shown_to_people
 from streameval.study.tasks import make_tasks, question_of, task_numbers
-from streameval.study.weights import with_weight
+from streameval.study.weights import draw_weights
 from streameval.types import Plan
 from streameval.typing import Int64Array
 
@@ -43,25 +44,27 @@ class Selection(Tabular):
     """What `select` did.
 
     Attributes:
-        table: `rank`, `stratum`, `weight` (see `streameval.study.weights`), `score` (where the order has one),
+        table: `rank`, `stratum`, `draw_weight` (see `streameval.study.weights`), `score` (where the order has one),
             `se_task`, then the items' columns.
         fetched: What was read for it, now or by the `select` that fetched it.
         already: Whether the items were there: nothing of the list was read but footers.
-        left_out: Columns that an export leaves out because they give the answer away.
+        left_out: Columns that an export leaves out, with why (`streameval.study.shown_columns`).
         tasks: Tasks exported.
         files: Files of the export.
         source: Where the ranking lies, and its fingerprint.
         batches: Of a plan with batches: the row of the export with which each of them ends.
+        key_columns: Columns that tell the items apart.
     """
 
     table: pa.Table
     fetched: Fetched
     already: bool = False
-    left_out: tuple[str, ...] = ()
+    left_out: Mapping[str, str] = field(default_factory=dict)
     tasks: int = 0
     files: tuple[Path, ...] = ()
     source: Mapping[str, Any] = field(default_factory=dict)
     batches: tuple[int, ...] = ()
+    key_columns: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
         exported = f", {self.tasks:,} tasks in {self.files[0].name!r}" if self.files else ""
@@ -93,8 +96,9 @@ def select(
 
     Args:
         ranking: The ranking that was planned, where it lies in memory: a study cannot open it again by itself.
-        columns: The items' columns to carry; by default all. In an export, columns that look like scores or labels
-            appear only when they are named here.
+        columns: The items' columns to carry; by default all. Key columns are carried besides. In an export, columns
+            that look like scores or labels, that were the index of a pandas frame, or that follow the order of the
+            ranking appear only when they are named here.
         export: Task file for people, format by its ending: .csv, .jsonl (Prodigy), .label-studio.json, .html (an
             offline page). Its order is a seeded shuffle, and `se_task` numbers that shuffle, so neither reveals a rank.
         engine: What runs the scans of a list by score: see `scan`.
@@ -105,7 +109,7 @@ def select(
         StudyError: The ranking is not the one that was planned; both fingerprints are named. Its scans are shared out
             in shards (`scan`), and some are not done; names them.
         InputError: A column that is not there, a damaged file, or a file where the export would be that differs from
-            it.
+            it; an export that would show nothing.
     """
     folder = Study(Path(study))
     plan = folder.plan()
@@ -123,7 +127,7 @@ def select(
             f"{given[0]} says what an export holds, and no export is asked for", "name a file with --export"
         )
     opened, scans = planned_ranking(folder, plan, ranking, engine)
-    names = shown_columns(plan, opened, columns)
+    names = wanted_columns(plan, opened, columns)
     before = fetched_before(folder, plan, names)
     if before is not None:
         fetched = before
@@ -140,12 +144,12 @@ def select(
     source = {"source": plan.location["source"], "fingerprint": plan.ranking["fingerprint"]}
     if form is None or export is None:
         return Selection(table, fetched, before is not None, source=source)
-    made = make_tasks(folder, plan, table, set(listed(columns or ())), asked)
+    made = make_tasks(folder, plan, table, _shown(plan, opened, table, columns), asked)
     exported = form.files(made.table, Path(export), question_of(asked))
     atomic.write_all(folder.extra_task_files(made.extra))
     atomic.write_out(exported, hint="people may have filled it in, so it is not replaced: export to another name")
     return Selection(table, fetched, before is not None, made.left_out, made.table.num_rows, tuple(exported), source,
-                     made.batches)  # fmt: skip
+                     made.batches, plan.key_columns)  # fmt: skip
 
 
 def _for_judge(
@@ -165,12 +169,14 @@ def _for_judge(
         raise InputError(f"{given[0]} is for people, and this is for a judge", f"leave out {given[0]}")
     opened, scans = planned_ranking(folder, plan, ranking, engine)
     view = judge_sample.view(plan)
-    fetched = opened.fetch(view.ranks, shown_columns(plan, opened, columns), progress, None, scans)
-    table, left_out = judge_sample.tasks(folder, plan, fetched.table, set(listed(columns or ())))
+    fetched = opened.fetch(view.ranks, wanted_columns(plan, opened, columns), progress, None, scans)
+    names, left_out = _shown(plan, opened, fetched.table, columns)
+    table = judge_sample.tasks(folder, plan, fetched.table, names)
     exported = form.files(table, export, question_of(asked))
     atomic.write_out(exported, hint="answers may be in it, so it is not replaced: export to another name")
     source = {"source": plan.location["source"], "fingerprint": plan.ranking["fingerprint"]}
-    return Selection(fetched.table, fetched, False, left_out, table.num_rows, tuple(exported), source)
+    return Selection(fetched.table, fetched, False, left_out, table.num_rows, tuple(exported), source,
+                     key_columns=plan.key_columns)  # fmt: skip
 
 
 def _refuse_other_judge(plan: Plan, items: pa.Table) -> None:
@@ -195,7 +201,7 @@ def forecast(
     folder = Study(Path(study))
     plan = folder.plan()
     opened = open_planned(plan, ranking)
-    names = shown_columns(plan, opened, columns)
+    names = wanted_columns(plan, opened, columns)
     there = fetched_before(folder, plan, names)
     return plan, opened.forecast(plan.ranks, names) if there is None else Forecast()
 
@@ -215,14 +221,32 @@ def fetched_before(folder: Study, plan: Plan, names: Sequence[str]) -> Fetched |
     return Fetched(table, **counts)
 
 
-def shown_columns(plan: Plan, opened: Ranking, columns: str | Sequence[str] | None) -> list[str]:
-    """Columns to fetch: as asked, without a score that comes anyway; an `InputError` where one is not there."""
+def wanted_columns(plan: Plan, opened: Ranking, columns: str | Sequence[str] | None) -> list[str]:
+    """Columns to fetch: those that were asked for, by default all, then key columns that were not.
+
+    A score that comes anyway is not among them. Raises `InputError` where a column is not there.
+    """
     known = opened.columns()
     names = list(listed(columns)) if columns is not None else known
     if strangers := sorted(set(names) - set(known)):
         raise InputError(f"the ranking has no column '{strangers[0]}'", did_you_mean(strangers[0], known))
     own = "score" if plan.ranking.get("score") == "score" else None
-    return [name for name in dict.fromkeys(names) if name != own]
+    return [name for name in dict.fromkeys([*names, *plan.key_columns]) if name != own]
+
+
+def _shown(
+    plan: Plan, opened: Ranking, table: pa.Table, columns: str | Sequence[str] | None
+) -> tuple[list[str], dict[str, str]]:
+    """Columns that tasks show, and those that they do not, with why; an `InputError` where nothing is left to show."""
+    named = listed(columns or ())
+    carried = [] if columns is None else [name for name in plan.key_columns if name not in named]
+    asked = table.select(range(table.num_columns - len(carried)))
+    names, left_out = shown_to_people(plan, asked, set(named), opened.rows.index_columns())
+    tells = [name for name, why in left_out.items() if why != ANSWER]
+    if tells and not names:
+        raise InputError(f"nothing is left to show: {', '.join(tells)} would tell people the ranks of the items",
+                         f"--columns {tells[0]} shows it all the same")  # fmt: skip
+    return names, left_out
 
 
 def planned_ranking(
@@ -248,9 +272,12 @@ def method_cutoffs(plan: Plan) -> Int64Array | None:
 
 
 def _with_ours(plan: Plan, items: pa.Table, first: int | None) -> pa.Table:
-    """Put `stratum` and `weight` after `rank`, and `se_task` before the items' columns."""
-    own = ["weight_item" if name == "weight" else name for name in items.column_names]
+    """Put `stratum` and `draw_weight` after `rank`, and `se_task` before the items' columns.
+
+    An item's own `weight` has another name too, as labels have a column of that name.
+    """
+    own = [f"{name}_item" if name in ("weight", "draw_weight") else name for name in items.column_names]
     table = items.rename_columns(own).add_column(1, "stratum", plan.table.column("stratum"))
-    table = with_weight(table, plan, 2)
+    table = table.add_column(2, "draw_weight", pa.array(draw_weights(plan), from_pandas=True))
     at = 4 if plan.ranking.get("score") is not None else 3
     return table.add_column(at, "se_task", pa.array(task_numbers(plan, first)))

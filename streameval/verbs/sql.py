@@ -6,9 +6,11 @@ import json
 import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
 from streameval.curve import Curve
@@ -20,7 +22,7 @@ from streameval.stores.temporary import temporary_folder
 from streameval.study import Study
 from streameval.study.database.rankings import SAMPLE_TABLES, plain_database, rankings_database
 from streameval.study.database.session import Session
-from streameval.study.database.writer import database
+from streameval.study.database.writer import database, macro_statements
 from streameval.study.provenance import commands
 from streameval.study.rankings_files import RANKINGS, RankingsEvaluation, is_many, read_results
 from streameval.study.rankings_sample import RankingsSample, is_sample, read_sample
@@ -70,22 +72,46 @@ def connect(
     study.duckdb is for other programs and is not opened: in a study from somebody else its views and macros could be
     anything.
     """
-    folder = Study(Path(study))
     with temporary_folder("streameval-sql") as room:
         path = room / "study.duckdb"
-        _writer(folder)(str(path))
+        database_of(study).write(str(path))
         with Session(path, files, memory) as session:
             yield session
 
 
-def _writer(folder: Study) -> Callable[[str], None]:
-    """Give the writer of the database of whatever a folder holds."""
+@dataclass(frozen=True)
+class Database:
+    """The database of whatever a folder holds, made from its checked files.
+
+    Attributes:
+        write (callable(path)): Writes the whole file.
+        identity: Of the results and of the columns of their items.
+        macros (callable(name) -> list of str): What creates the macros for a connection that has it attached under a
+            name; none for many rankings.
+    """
+
+    write: Callable[[str], None]
+    identity: str
+    macros: Callable[[str], list[str]] = lambda name: []
+
+
+def database_of(study: str | os.PathLike[str]) -> Database:
+    """Read the results of a folder; a `StudyError` where there are none, or they are a mixed set."""
+    folder = Study(Path(study))
     if is_sample(folder.folder):
-        return sample_writer(read_sample(folder.folder))
+        sample = read_sample(folder.folder)
+        return Database(sample_writer(sample), sample.evaluation_id)
     if is_many(folder.folder):
-        return rankings_writer(read_results(folder.folder), folder.folder / RANKINGS)
+        many = read_results(folder.folder)
+        return Database(rankings_writer(many, folder.folder / RANKINGS), many.evaluation_id)
     evaluation = folder.evaluation()
-    return writer(folder, folder.plan() if folder.exists else None, evaluation)
+    tables, caution = _contents(folder, folder.plan() if folder.exists else None, evaluation)
+    items = tables["selection"].column_names if "selection" in tables else []
+    return Database(
+        database(tables, caution),
+        json.dumps([evaluation.evaluation_id, items]),
+        lambda name: macro_statements(tables, caution, name),
+    )
 
 
 def rankings_writer(found: RankingsEvaluation, rankings: Path) -> Callable[[str], None]:
@@ -101,6 +127,11 @@ def sample_writer(found: RankingsSample) -> Callable[[str], None]:
 
 def writer(folder: Study, plan: Plan | None, evaluation: Evaluation) -> Callable[[str], None]:
     """Give the writer of `study.duckdb`; an evaluation without a plan has no tables plan and selection."""
+    return database(*_contents(folder, plan, evaluation))
+
+
+def _contents(folder: Study, plan: Plan | None, evaluation: Evaluation) -> tuple[dict[str, pa.Table], str]:
+    """Tables of the database, and what the comments of bounds say besides."""
     tables: dict[str, pa.Table] = {}
     if plan is not None:
         tables["plan"] = plan.table
@@ -115,7 +146,7 @@ def writer(folder: Study, plan: Plan | None, evaluation: Evaluation) -> Callable
     tables["provenance"] = _provenance(plan, evaluation)
     claim = evaluation.curve.claim
     weaker = claim.caution or claim.coverage in ("none", "conditional")
-    return database(tables, f"Of the claim: {band_meaning(claim)}. {claim.caution}".rstrip() if weaker else "")
+    return tables, f"Of the claim: {band_meaning(claim)}. {claim.caution}".rstrip() if weaker else ""
 
 
 def _slices(plan: Plan | None, evaluation: Evaluation) -> dict[str, pa.Table]:
@@ -138,6 +169,8 @@ _BOUNDED = {
     "misses_upper": pa.int64(),
     "positives_lower": pa.float64(),
     "positives_upper": pa.float64(),
+    "positives": pa.float64(),
+    "misses_estimate": pa.float64(),
     "coverage": pa.string(),
     "confidence": pa.float64(),
     "assumes": pa.string(),
@@ -151,8 +184,10 @@ def _bounded(curve: Curve) -> dict[str, Any]:
     """The facts of a list that macros need besides its envelope, and the claim of its bounds."""
     e = curve.envelope
     most = curve.misses if curve.misses_upper is None else curve.misses_upper
-    ends = {"misses": curve.misses, "misses_upper": most}
-    ends |= {"positives_lower": e.lower[-1], "positives_upper": e.upper[-1]}
+    own = (np.nan, np.nan) if curve.plug_in is None else (curve.plug_in.found, curve.plug_in.misses)
+    found, missed = (None if np.isnan(one) else one for one in own)
+    ends = {"misses": curve.misses, "misses_upper": most, "misses_estimate": missed}
+    ends |= {"positives_lower": e.lower[-1], "positives_upper": e.upper[-1], "positives": found}
     return {**ends, **curve.claim.as_dict(), "proves": curve.proves}
 
 

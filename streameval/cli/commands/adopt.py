@@ -29,6 +29,7 @@ def adopt(
     drawn: str,
     confidence: float = 0.95,
     looks: Whole = 1,
+    seed: Whole | None = None,
     how: AdoptFlags = _HOW,
     flags: RankingFlags = RankingFlags(),
     output: Output = Output(),
@@ -47,13 +48,14 @@ def adopt(
             fixed-size, systematic, blocks, until, quota, convenience and uncertainty have estimates without any.
         confidence: Probability of the claim.
         looks: How often bounds may be seen and labels of our own added after, with plan --labels-more.
+        seed: Seed of the shuffle of tasks and of labels of our own (default: a fresh one for every new study).
     """
     from streameval.methods.adopted.designs import DESIGNS
     from streameval.verbs.adopt import adopt as verb
 
     with stage("adopt", output) as told:
         made = verb(list(ranking), study, labels, drawn=drawn, options=flags.options(), confidence=confidence,
-                    looks=looks, **how.given())  # fmt: skip
+                    looks=looks, seed=seed, **how.given())  # fmt: skip
         told |= {"rows": made.table.num_rows, "n_items": made.n_items}
     files = [study / "plan.parquet", study / "plan.json"]
     record(study, "adopt", {"source": made.location["source"], "n_items": made.n_items, **made.ranking}, files, output)
@@ -61,8 +63,11 @@ def adopt(
     folder = shlex.quote(str(study))
     lines = [
         f"{made.table.num_rows:,} of {made.n_items:,} items are the sample; they and their labels are a study now.",
-        f"Assumed: {design.stated}.",
-        *([f"Bounds will promise nothing: {design.refused}."] if design.refused else []),
+        *(
+            [f"{design.stated[0].upper()}{design.stated[1:]}.", f"Bounds will promise nothing: {design.refused}."]
+            if design.refused
+            else [f"Assumed: {design.stated}."]
+        ),
         *([f"Scores at cutoffs: streameval select {folder}, before evaluate."] if made.ranking.get("score") else []),
         f"Next: streameval evaluate {folder}",
     ]

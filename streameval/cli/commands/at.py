@@ -24,6 +24,7 @@ def at(
     score: Annotated[list[str] | None, Parameter(negative_iterable="")] = None,
     count: Switch = False,
     beta: float = 1.0,
+    standard_error: Switch = False,
     slice: str | None = None,
     output: Output = Output(),
 ) -> None:
@@ -41,17 +42,21 @@ def at(
             repeated.
         count: Count the items of that score and better, by one scan of the scores: the cutoff is then one rank.
         beta: Weight of recall in F.
+        standard_error: Tell the standard error of precision at each --rank: approximate, and for that rank alone.
         slice: Ask of one slice of a study planned with --by; ranks are then those within it.
     """
-    from streameval.reporting.sentences import band_meaning, estimate_sentence
+    from streameval.reporting.sentences import estimate_sentence, promise
     from streameval.slices.files import slice_of
     from streameval.study import Study
+    from streameval.study.standard_errors import precision_error
     from streameval.verbs.cut import counted_at
 
     if not (rank or precision or recall or score):
         raise InputError("no question was asked", "give --rank, --precision, --recall or --score")
     if count and (slice is not None or not score):
         raise InputError("--count goes with --score, and without --slice", "leave it out")
+    if standard_error and (slice is not None or not rank):
+        raise InputError("--standard-error goes with --rank, and without --slice", "leave it out")
     evaluation = Study(study).evaluation()
     curve = evaluation.curve if slice is None else slice_of(evaluation.slices, slice).curve
     found = [row for one in rank or [] for row in _at_rank(curve, one, beta)]
@@ -62,13 +67,26 @@ def at(
         found += _at_score(curve, one, span)
     cells = [[f"{row['metric']}({row['argument']})", *(_text(row[side]) for side in _SIDES)] for row in found]
     claim = curve.claim
-    meaning = band_meaning(claim)
-    lines = [*columns(["", *_SIDES], cells), f"{meaning[0].upper()}{meaning[1:]}; assumed: {claim.assumes}."]
+    lines = [*columns(["", *_SIDES], cells), f"{promise(claim)}."]
     lines += filter(None, [estimate_sentence(curve.basis), claim.caution])
-    output.say({"found": found, "claim": claim.as_dict(), "estimates": curve.basis}, lines)
+    said: dict[str, Any] = {"found": found, "claim": claim.as_dict(), "estimates": curve.basis}
+    if standard_error:
+        errors = {one: precision_error(evaluation, one) for one in rank or []}
+        said["standard_error"] = {str(one): error for one, error in errors.items()}
+        lines += [_standard_error(*one) for one in errors.items()]
+    output.say(said, lines)
 
 
 _SIDES = ("lower", "estimate", "upper")
+
+
+def _standard_error(rank: int, error: float | None) -> str:
+    if error is None:
+        return (
+            f"Standard error of precision at {rank:,}: unknown, as too few labels of a random draw say something of it."
+        )
+    alone = "approximate, and for this rank alone; the bounds hold for all ranks at once"
+    return f"Standard error of precision at {rank:,}: {error:.4g} ({alone})."
 
 
 def _at_rank(curve: Curve, rank: int, beta: float) -> list[dict[str, Any]]:
@@ -82,15 +100,11 @@ def _at_rank(curve: Curve, rank: int, beta: float) -> list[dict[str, Any]]:
 def _at_score(curve: Curve, score: str, span: tuple[int, int]) -> list[dict[str, Any]]:
     """Rank of the cutoff at a score, which lies in `span`, and what is known of it wherever that is."""
     first, last = span
-    rows = [_row("rank_at_score", score, (first, first if first == last else None, last))]
+    rows = [_row("rank_at_score", score, (first, first if first == last else (first + last) / 2, last))]
     if first == 0:  # perhaps it keeps no item
         return rows
     known = curve.between(first, last)
-    shown = {"precision": curve.precision_at, "recall": curve.recall_at, "yield": curve.yield_at, "f1": curve.f_measure}
-    for name, at_rank in shown.items():
-        bounds = at_rank(first) if first == last else (known[name][0], None, known[name][1])
-        rows.append(_row(f"{name}_at_score", score, bounds))
-    return rows
+    return rows + [_row(f"{name}_at_score", score, known[name]) for name in ("precision", "recall", "yield", "f1")]
 
 
 def _row(metric: str, argument: str, bounds: tuple[Any, Any, Any]) -> dict[str, Any]:

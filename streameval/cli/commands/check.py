@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from streameval.cli.output import Output, columns
 from streameval.errors import EXIT_DONE, EXIT_FAILS, EXIT_INCONCLUSIVE
@@ -12,7 +12,13 @@ if TYPE_CHECKING:
     from streameval.verbs.check import Checked
 
 
-def check(study: Path, *checks: str, summary: Path | None = None, output: Output = Output()) -> int:
+def check(
+    study: Path,
+    *checks: str,
+    about: Literal["truth"] | None = None,
+    summary: Path | None = None,
+    output: Output = Output(),
+) -> int:
     """Say whether a study proves that its list is good enough: exit status 0, 4 if not, 5 if it cannot be told.
 
     Example: streameval check my-study "precision@10000 >= .9" "recall@p.95 >= .5"
@@ -22,25 +28,30 @@ def check(study: Path, *checks: str, summary: Path | None = None, output: Output
         checks: METRIC[@CUTOFF] >= NUMBER (or >, <=, <). The cutoff is a rank (precision@10000), a score (f1@s.7), a
             precision (recall@p.95) or a recall (precision@r.5); average_precision, roc_auc and others of the whole list
             have none.
+        about: Demand a claim about the truth, with conditions or alone: of labels that are disputed or come from
+            several sources, nothing can be told.
         summary: File to add the outcome to, as Markdown: the summary page of a CI job, say.
     """
-    from streameval.reporting.sentences import band_meaning
+    from streameval.reporting.sentences import promise
     from streameval.verbs.check import check as verb
 
-    found = verb(study, checks)
+    found = verb(study, checks, about=about)
     claim, outcome = found.claim, found.outcome
     cells = [
         [one.check, *(_number(side) for side in (one.lower, one.upper)), one.outcome, _needed(one)] for one in found
     ]
     head = ["check", "lower", "upper", "outcome", "labels that may decide"]
-    meaning = band_meaning(claim)
-    said = found.why or f"{meaning[0].upper()}{meaning[1:]}; assumed: {claim.assumes}. {claim.caution}".rstrip()
+    of_truth = "" if about is None else "This is a claim about the truth."
+    said = found.why or " ".join(filter(None, (f"{promise(claim)}.", of_truth, claim.caution)))
     if summary is not None:
         _append(summary, f"{study}: {outcome}", [head, *cells], said)
     result: dict[str, Any] = {"study": str(study), "outcome": outcome, "checks": [one.as_dict() for one in found],
                               "claim": claim.as_dict(), "why": found.why, "next": found.next}  # fmt: skip
+    for one in found:
+        output.outcome("check", one.outcome == "pass", **one.as_dict())
     following = [f"Next: {found.next}."] if found.next else []
-    output.say(result, [*columns(head, cells), said, *following, "", outcome])
+    table = columns(head, cells) if cells else []
+    output.say(result, [*table, said, *following, "", outcome])
     return {"pass": EXIT_DONE, "fail": EXIT_FAILS, "inconclusive": EXIT_INCONCLUSIVE}[outcome]
 
 
@@ -55,15 +66,7 @@ def _needed(one: Checked) -> str:
 def _append(path: Path, title: str, rows: list[list[str]], said: str) -> None:
     """Add a table to a file of Markdown; what stands there stays."""
     cells = [" | ".join(cell.replace("|", "\\|") for cell in row) for row in rows]
-    lines = [
-        f"### {title}",
-        "",
-        f"| {cells[0]} |",
-        f"|{'---|' * len(rows[0])}",
-        *(f"| {row} |" for row in cells[1:]),
-        "",
-        said,
-        "",
-    ]
+    table = [f"| {cells[0]} |", f"|{'---|' * len(rows[0])}", *(f"| {row} |" for row in cells[1:]), ""]
+    lines = [f"### {title}", "", *(table if len(rows) > 1 else []), said, ""]
     with path.open("a", encoding="utf-8") as file:
         file.write("\n".join(lines) + "\n")

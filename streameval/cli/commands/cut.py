@@ -105,7 +105,7 @@ def _proven(found: Cut) -> list[str]:
 
 
 def _known(found: Cut) -> list[str]:
-    from streameval.reporting.sentences import band_meaning, estimate_sentence
+    from streameval.reporting.sentences import estimate_sentence, promise
 
     rows = [
         [name, *(_number(found.holds[key], form) for key in (f"{name}_lower", name, f"{name}_upper"))]
@@ -113,12 +113,11 @@ def _known(found: Cut) -> list[str]:
         if name != "f1" or "f_beta" in found.asked
     ]
     at = "" if found.score is None else f", score {found.score}"
-    meaning = band_meaning(found.claim)
     return [
         f"The first {found.rank:,} of {found.plan.n_items:,} items{at}",
         "",
         *columns(["", "lower", "estimate", "upper"], rows),
-        f"{meaning[0].upper()}{meaning[1:]}. Assumed: {found.claim.assumes}.",
+        f"{promise(found.claim)}.",
         *filter(None, [estimate_sentence(found.estimates), found.claim.caution]),
     ]
 

@@ -10,6 +10,7 @@ from cyclopts import Parameter
 
 from streameval.cli.batch import Batch, copied, job, record, stage
 from streameval.cli.forecasts import lines_of, of_plan, rehearsed
+from streameval.cli.given_again import agreement_lines, given_again
 from streameval.cli.label_lines import label_lines
 from streameval.cli.many import evaluate_per, is_of_many
 from streameval.cli.options import Flags, Whole, flags_of
@@ -115,6 +116,7 @@ def evaluate(
             sizes = [one["bytes"] for one in sources if one["bytes"] is not None]
             told |= {"rows": sum(one["rows"] for one in sources), "bytes": sum(sizes) if sizes else None}
             told |= {"evaluation_id": found.evaluation_id, **found.summary["account"]}
+            told |= {key: found.summary[key] for key in ("half_width", "claim")}
         read = {"study": found.summary["study"], "evaluation_id": found.evaluation_id, "labels": sources}
         record(study, "evaluate", read, result_files(study, Study(study).plan()), output)
     cuts = [row for row in found.metrics.to_pylist() if row["metric"] == "precision_at"]
@@ -128,9 +130,8 @@ def evaluate(
         *([f"Labels: {', '.join(notes)} (all listed in issues.parquet)."] if notes else []),
         *label_lines(found.issues, found.summary),
         *_kept(account),
-        *_agreement(found.summary["agreement"]),
-        *_earlier(study, given),
-        *_otherwise(study, given),
+        *agreement_lines(found.summary["agreement"]),
+        *given_again(study, found.summary, found.new),
         "",
         *columns(["first k", "lower", "estimate", "upper"], rows),
         *picture(found.curve),
@@ -229,38 +230,8 @@ def _kept(account: dict[str, int]) -> list[str]:
     """What became of answers that do not count as they stand, though nothing is wrong with them."""
     lines = [f"{account['superseded']:,} answers were superseded by later ones."] if account["superseded"] else []
     if account["untimed"]:
-        lines.append("Times that cannot be read are ignored: write them in ISO 8601, as in 2026-01-31T09:30:00Z.")
+        lines.append(
+            "Times that cannot be read are ignored: write them in ISO 8601, as in 2026-01-31T09:30:00Z "
+            "(in UTC, where no zone is named)."
+        )
     return lines
-
-
-def _agreement(found: dict[str, Any]) -> list[str]:
-    if not found["items"]:
-        return []
-    alpha = f"; Krippendorff's alpha {found['alpha']:.3f}" if found["alpha"] is not None else ""
-    return [f"Agreement on {found['items']:,} items with several votes: {found['percent']:.1%} of pairs{alpha}."]
-
-
-def _earlier(study: Path, sources: list[dict[str, Any]]) -> list[str]:
-    return [
-        f"{one['source']} was given before with other answers, and those stay: if it replaces them, "
-        f"`streameval labels {shlex.quote(str(study))} --forget {one['earlier'][-1]}`."
-        for one in sources
-        if one["new"] and one["earlier"]
-    ]
-
-
-def _otherwise(study: Path, sources: list[dict[str, Any]]) -> list[str]:
-    """Sources whose rows count twice, because they were read before with other columns."""
-    return [
-        f"{one['source']} was read before with {_flags(before['columns'], one['columns'])}, and those votes stay: if "
-        f"that was a mistake, `streameval labels {shlex.quote(str(study))} --forget {before['id']}`."
-        for one in sources
-        if one["new"]
-        for before in one["otherwise"]
-    ]
-
-
-def _flags(before: dict[str, Any], now: dict[str, Any]) -> str:
-    """The options that differed."""
-    differ = {option: before.get(option) for option in {**before, **now} if before.get(option) != now.get(option)}
-    return " ".join(f"no --{o}" if name is None else f"--{o} {name.replace(chr(0), ',')}" for o, name in differ.items())

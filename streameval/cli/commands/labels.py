@@ -4,40 +4,47 @@ from __future__ import annotations
 
 import shlex
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
+from cyclopts import Parameter
+
+from streameval.cli.given_again import doubt_lines
 from streameval.cli.output import Output, columns
 from streameval.text import short
 
 if TYPE_CHECKING:
     from streameval.verbs.labels import Progress
 
+_Names = Annotated[list[str] | None, Parameter(consume_multiple=True, negative_iterable="")]
 _MOST = 12  # open strata that a terminal shows
 
 
-def labels(study: Path, *, forget: str | None = None, output: Output = Output()) -> None:
+def labels(study: Path, *, forget: _Names = None, output: Output = Output()) -> None:
     """Show how far the labelling has come, by stratum, annotator and source.
 
     Example: streameval labels my-study
+    Example: streameval labels my-study --forget ann.csv ben.csv
 
     Args:
         study: Folder of the study.
-        forget: A source, by the name or id shown, or what a source column says, whose rows are not to count any more.
-            Its rows stay stored; giving it to evaluate again lets them count again.
+        forget: Sources, by the names or ids shown, or what a source column says, whose rows are not to count any more.
+            Their rows stay stored; giving a source to evaluate again lets its rows count again.
     """
     from streameval.verbs.labels import forget as drop
     from streameval.verbs.labels import labels as verb
 
-    if forget is not None:
-        rows = drop(study, forget)
-        output.event("forget", source=forget, rows=rows)
+    if forget:
+        dropped = drop(study, *forget)
+        for source, rows in dropped.items():
+            output.event("forget", source=source, rows=rows)
         output.say(
-            {"study": str(study), "forgotten": forget, "rows": rows, "already": rows == 0},
+            {"study": str(study), "forgotten": dropped},
             [
-                f"{rows:,} rows of {forget} do not count any more." if rows else f"{forget} is forgotten already.",
+                *(f"{rows:,} rows of {source} do not count any more." if rows else f"{source} is forgotten already."
+                  for source, rows in dropped.items()),
                 f"Next: streameval evaluate {shlex.quote(str(study))}",
             ],
-        )
+        )  # fmt: skip
         return
     found = verb(study)
     output.event("labels", **found.account)
@@ -47,13 +54,14 @@ def labels(study: Path, *, forget: str | None = None, output: Output = Output())
         "strata": found.strata.to_pylist(),
         "sources": list(found.sources),
         "agreement": dict(found.agreement),
+        **found.doubts,
         "half_width": dict(found.half_width),
         **found.judging,
     }
-    output.say(result, _lines(found))
+    output.say(result, _lines(study, found))
 
 
-def _lines(found: Progress) -> list[str]:
+def _lines(study: Path, found: Progress) -> list[str]:
     from streameval.reporting.sentences import width_reached
 
     account = found.account
@@ -68,7 +76,7 @@ def _lines(found: Progress) -> list[str]:
         lines.append("No half-width: the labels so far give a picture, not bounds.")
     else:
         lines.append(width_reached(half))
-    return [*lines, *_strata(found), *_annotators(found), *_sources(found)]
+    return [*lines, *_strata(found), *_annotators(found), *doubt_lines(study, found.doubts), *_sources(found)]
 
 
 def _strata(found: Progress) -> list[str]:

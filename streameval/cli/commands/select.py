@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -27,6 +27,13 @@ class TaskFlags(Flags):
 
 _TASKS = TaskFlags()
 
+# why columns are left out of tasks, of several of them and of one
+_REASONS = (
+    ("answer", "they look like scores or answers", "it looks like a score or an answer"),
+    ("index", "the index of a pandas frame", "the index of a pandas frame"),
+    ("order", "they follow the order of the ranking", "it follows the order of the ranking"),
+)
+
 
 @job
 def select(
@@ -47,8 +54,8 @@ def select(
 
     Args:
         study: Folder of the study.
-        columns: The items' columns to carry, separated by commas (default: all; an export leaves scores and labels
-            out).
+        columns: The items' columns to carry, separated by commas; key columns are carried besides (default: all; an
+            export leaves out scores, labels, the index of a pandas frame, and what follows the order of the ranking).
         export: Task file; its ending says the format: .csv, .jsonl (Prodigy), .label-studio.json, .html (an offline
             page). Tasks of a plan with --batches come batch by batch.
         export_judge: The same for the judge of a plan with --judge-sample; it answers first.
@@ -102,9 +109,7 @@ def select(
         if made.batches:
             rows = ", ".join(f"{row:,}" for row in made.batches)
             lines.append(f"Batches end with tasks {rows}: evaluate whenever one is answered.")
-        lines += [f"Left out of the tasks: {', '.join(made.left_out)} (--columns names what to keep)."] * bool(
-            made.left_out
-        )
+        lines += _left_out(made.left_out, made.key_columns)
     flag = "--labels" if export_judge is None else "--judge-labels"
     lines.append(f"Next: streameval evaluate {shlex.quote(str(study))} {flag} {back}")
     output.say({"study": str(study), "export": str(shown) if shown else None, **facts}, lines)
@@ -123,11 +128,28 @@ def _facts(made: Selection) -> dict[str, Any]:
         "equal_keys": made.fetched.equal_keys,
         "missing_scores": made.fetched.missing_scores,
         "rows_scanned": made.fetched.rows_scanned,
-        "left_out": list(made.left_out),
+        "left_out": dict(made.left_out),
         "tasks": made.tasks,
         "files": [str(path) for path in made.files],
         "batches": list(made.batches),
     }
+
+
+def _left_out(why: Mapping[str, str], key: Collection[str]) -> list[str]:
+    """Which columns tasks do not show, and what becomes of those by which answers might be joined."""
+    if not why:
+        return []
+    told = []
+    for reason, many, one in _REASONS:
+        if names := [name for name, own in why.items() if own == reason]:
+            told.append(f"{', '.join(names)} ({one if len(names) == 1 else many})")
+    lines = [f"Left out of the tasks: {'; '.join(told)}. --columns names what to show."]
+    if keys := ",".join(name for name in key if name in why):
+        lines.append(
+            "Answers come back by se_task. The key is in selection.parquet: labels made elsewhere join by it, with "
+            f"`evaluate --on {keys}`."
+        )
+    return lines
 
 
 def _exported(tasks: int, files: Sequence[Path]) -> str:

@@ -29,13 +29,15 @@ def sql(
     parquet: Path | None = None,
     overwrite: Switch = False,
     files: Annotated[list[str] | None, Parameter(name="--with", negative_iterable="")] = None,
+    macros: str | None = None,
     memory: float = 2.0,
     output: Output = Output(),
 ) -> None:
     """Ask a study in SQL: tables plan, selection, labels, curve, envelope, metrics, provenance, and macros.
 
     Macros: precision_at(k), recall_at(k), yield_at(k), f_measure(k, beta), rank_at_precision(x), rank_at_recall(x),
-    threshold_at(k); averages over the list: SELECT weighted_mean(label, weight) FROM labels.
+    threshold_at(k); averages over the list: SELECT weighted_mean(label, weight) FROM labels. What cannot be asked, such
+    as a rank beyond the list, is an error.
 
     Example: streameval sql my-study "SELECT rank_at_precision(0.9)"
 
@@ -48,6 +50,8 @@ def sql(
         overwrite: Replace that file if it is there and differs.
         files: NAME=PATH: a Parquet or CSV file, or a folder of Parquet, that the query may read as NAME; may be
             repeated.
+        macros: NAME: ask nothing, and print SQL for a DuckDB of your own: it attaches the study as NAME, read-only, and
+            makes macros NAME_precision_at(k) and so on, so that several studies answer beside your tables.
         memory: GB that a query may take, its answer included.
     """
     from streameval.cli import rows
@@ -55,6 +59,9 @@ def sql(
     from streameval.verbs.sql import connect
 
     forms = csv + output.json + (parquet is not None)
+    if macros is not None:
+        _print_macros(study, macros, output, query is not None or csv or parquet is not None or bool(files))
+        return
     if forms > 1:
         raise InputError("rows take one form", "give one of --json, --csv, --parquet")
     at_prompt = query is None and sys.stdin.isatty()
@@ -83,6 +90,15 @@ def _listed(rows: list[dict[str, str]]) -> list[str]:
     """Tables and macros below each other, with what they hold or answer."""
     width = max(len(row["name"]) for row in rows)
     return [f"{row['name']:{width}}  {row['comment']}".rstrip() for row in rows]
+
+
+def _print_macros(study: Path, name: str, output: Output, strangers: bool) -> None:
+    from streameval.verbs.register import registering
+
+    if strangers:
+        raise InputError("--macros prints SQL, and asks nothing", "leave out the query, --with, --csv and --parquet")
+    statements = [f"{one};" for one in registering(study, name)]
+    output.say({"statements": statements}, [line for one in statements for line in one.splitlines()])
 
 
 def _named(files: list[str]) -> dict[str, str]:

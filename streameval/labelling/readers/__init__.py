@@ -33,6 +33,7 @@ ROW = "se_row"
 REJECTED = pa.schema({"row": pa.int64(), "said": pa.string()})
 LISTED = 10_000  # rows of one kind of trouble that are listed; all are counted
 LINE = 16 << 20  # bytes of a row of text: items may carry whole documents
+IN_MEMORY = "(a table in memory)"
 _HEAD = 4096
 _CHUNK = 1 << 20
 _FOREIGN = {
@@ -126,6 +127,14 @@ def _of_content(source: Any) -> ModuleType:
 def name_of(source: Any) -> str:
     """Name of a source, for messages."""
     return masked_source(str(os.fspath(source))) if isinstance(source, str | os.PathLike) else "labels in memory"
+
+
+def place_of(source: Any) -> str:
+    """Where a source lies, whatever folder one is in, without what may be secret; empty for a table in memory."""
+    if not isinstance(source, str | os.PathLike):
+        return ""
+    path = os.fspath(source)
+    return masked_source(path) if "://" in path or is_address(path) else os.path.abspath(path)
 
 
 def is_address(source: Any) -> bool:

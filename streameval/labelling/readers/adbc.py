@@ -7,7 +7,7 @@ import os
 import re
 from typing import Any
 
-from streameval.errors import InputError, OutsideError
+from streameval.errors import InputError, OutsideError, installed_by
 from streameval.labelling.duckdb_session import Connection, quote
 from streameval.labelling.readers import ROW, Opened, distinct, split_query
 from streameval.text.credentials import masked_source, without_secrets
@@ -66,7 +66,7 @@ def _driver(kind: str, shown: str) -> Any:
     try:
         return importlib.import_module(_DRIVERS[kind])
     except ImportError as error:
-        raise InputError(f"{shown}: no driver for {kind} is installed", "pip install 'streameval[db]'") from error
+        raise InputError(f"{shown}: no driver for {kind} is installed", installed_by("db")) from error
 
 
 def _target(kind: str, address: str) -> str:

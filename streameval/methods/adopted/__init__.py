@@ -14,11 +14,13 @@ import pyarrow as pa
 
 from streameval.curve import Curve
 from streameval.curve.envelope import Envelope, Points, close
+from streameval.curve.estimated import YieldEstimate
+from streameval.curve.pooling import Pool, odds_of, pooled
 from streameval.errors import InputError, did_you_mean
 from streameval.methods import Look, Method, check_confidence, check_items
 from streameval.methods.adopted import growth
 from streameval.methods.adopted.band import mixture, points
-from streameval.methods.adopted.checks import Contradiction, of_strata, of_weights
+from streameval.methods.adopted.checks import Contradiction, in_words, of_strata, of_weights
 from streameval.methods.adopted.designs import DESIGNS, FIXED_SIZE, Design
 from streameval.methods.adopted.fixed_size import FixedSize
 from streameval.methods.adopted.steps import Floor, Strata, joined_steps, poisson_steps, strata_steps
@@ -122,8 +124,17 @@ class Adopted(Method):
         last, _ = self._rates(plan)
         diagnostics = {"consistent": envelope.consistent, "begins": begins, "draw": [vars(one) for one in against]}
         grid = np.unique(np.concatenate([plan.ranks, last, [begins]]))
-        curve = Curve(plan.n_items, envelope, grid, claim, diagnostics)
+        curve = Curve(plan.n_items, envelope, grid, claim, diagnostics, estimated=self.estimate(plan, labels))
         return curve if claim.coverage == "exact" else curve.with_findings(self._findings(curve, plan, labels))
+
+    def estimate(self, plan: Plan, labels: Labels) -> YieldEstimate | None:
+        """See `Method.estimate`; by Beale's ratio where probabilities are given, of equal odds where none are known."""
+        known, ranks = labels.known, (plan.n_items, labels.rank, labels.label)
+        if self.design.refused:
+            return pooled(*ranks, np.ones(known.size))
+        if self.design.weighted:
+            return pooled(*ranks, odds_of(self.weights(plan), known), Pool.beale_rates)
+        return super().estimate(plan, labels)
 
     def forecasts(self, plan: Plan) -> list[Look]:
         """Give every look of `plan`: the first is the sample, the next add draws of ours where it is thin."""
@@ -181,11 +192,12 @@ class Adopted(Method):
 
     def _contradictions(self, plan: Plan) -> list[Contradiction]:
         if self.design.weighted:
-            return of_weights(_probability(plan), _floor(plan))
+            return of_weights(_probability(plan), _floor(plan), plan.ranks.size if self.drawn == "poisson" else None)
         return of_strata(*_sample(plan))
 
     def _claim(self, plan: Plan, labels: Labels, against: list[Contradiction]) -> Claim:
-        assumes = f"that the labels were drawn as stated: {self.design.stated}"
+        stated = f"that the labels were drawn as stated: {self.design.stated}"
+        assumes = f"nothing, for nothing is promised: {self.design.stated}" if self.design.refused else stated
         if plan.table.num_rows == plan.n_items and bool(np.all(labels.known)):
             return Claim("exact", 1.0, "nothing")
         if self.design.refused or against:
@@ -196,10 +208,8 @@ class Adopted(Method):
         if self.design.refused:
             return (f"These bounds promise nothing: {self.design.refused}.",)
         if curve.diagnostics["draw"]:
-            said = "; ".join(one["said"] for one in curve.diagnostics["draw"])
-            return (
-                f"These bounds promise nothing: {said}, which a draw as stated shows less than once in 10,000 times.",
-            )
+            against = [Contradiction(**one) for one in curve.diagnostics["draw"]]
+            return (f"These bounds promise nothing. {in_words(against)}.",)
         if not curve.envelope.consistent:
             return (
                 "The bounds contradict themselves, which happens in fewer than "
@@ -245,7 +255,8 @@ def _sample(plan: Plan) -> tuple[Strata, Int64Array]:
 
 
 def _floor(plan: Plan) -> Floor:
-    return Floor(np.array(plan.notes["last"], np.int64), np.array(plan.notes["least"], np.float64))
+    known = (np.array(plan.notes.get(name, ()), np.float64) for name in ("least", "items", "total"))
+    return Floor(np.array(plan.notes["last"], np.int64), *known)
 
 
 def _probability(plan: Plan) -> FloatArray:

@@ -13,7 +13,7 @@ class Design:
     """One way to draw.
 
     Attributes:
-        stated: What was true of the draw if this is its name: ends "the labels were drawn as stated: ".
+        stated: What was true of the draw if this is its name: a clause.
         refused: Why bounds promise nothing; empty of a design that has bounds.
         weighted: Whether each drawn item needs the probability with which it was drawn.
     """
@@ -39,13 +39,13 @@ DESIGNS: dict[str, Design] = {
     ),
     "pivotal": Design("ordered pivotal sampling with the inclusion probabilities given", weighted=True),
     "fixed-size": Design(
-        "so many items were drawn with unequal probabilities",
+        "so many of these were drawn, with unequal probabilities",
         "with unequal probabilities and a fixed size it matters how items were drawn together; say --drawn sampford, "
         "conditional-poisson or pivotal if it was one of these",
         weighted=True,
     ),
     "systematic": Design(
-        "every so-manieth item was taken from a random start",
+        "every k-th item was taken, from a random start",
         "a systematic sample has one random number, and lists that repeat with its step mislead it",
     ),
     "blocks": Design(
@@ -56,10 +56,10 @@ DESIGNS: dict[str, Design] = {
         "labelling went on until the labels said stop",
         "a sample whose size depends on its labels leans towards what stopped it",
     ),
-    "quota": Design("people chose items until quotas were full", "nobody knows how likely each item was"),
-    "convenience": Design("whatever labels there were", "nobody knows how likely each item was"),
+    "quota": Design("people chose these until quotas were full", "nobody knows how likely each item was"),
+    "convenience": Design("nothing is known of how these were chosen", "nobody knows how likely each item was"),
     "uncertainty": Design(
-        "a model chose the items it was unsure of", "the probabilities of such a choice were not recorded"
+        "a model chose these because it was unsure of them", "the probabilities of such a choice were not recorded"
     ),
 }
 FIXED_SIZE = ("sampford", "conditional-poisson", "pivotal")

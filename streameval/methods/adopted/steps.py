@@ -9,7 +9,7 @@ the least.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -70,10 +70,15 @@ class Floor:
     Attributes:
         last (int64 array, shape (k,)): Their last ranks, strictly increasing to N.
         least: float64 array, shape (k,), in (0, 1].
+        items (float64 array, shape (c,)): Where every item's probability is known: items in each of some classes of
+            about one probability. Empty where it is not.
+        total (float64 array, shape (c,)): Sum of the probabilities of each class.
     """
 
     last: Int64Array
     least: FloatArray
+    items: FloatArray = field(default_factory=lambda: np.empty(0))
+    total: FloatArray = field(default_factory=lambda: np.empty(0))
 
 
 def strata_steps(first: Strata, taken: Int64Array, label: Int8Array) -> FloatArray:

@@ -2,7 +2,7 @@
 
 Labels are drawn with density about c/r, so that every e-fold of ranks gets as many, and the relative error is the same
 at every scale. Every rank is drawn independently of all others, and the head is labelled whole. The band and the proof
-of its coverage are in `streameval.kernels.martingale`. Older plans are read as they were planned (`fixed_counts`).
+of its coverage are in `streameval.kernels.martingale`.
 """
 
 from __future__ import annotations
@@ -15,11 +15,14 @@ import pyarrow as pa
 
 from streameval.curve import Curve
 from streameval.curve.envelope import Points, close
-from streameval.errors import InputError
+from streameval.curve.estimated import YieldEstimate
+from streameval.curve.pooling import odds_of
+from streameval.errors import InputError, StudyError
 from streameval.methods import Look, Sampled, check_items
 from streameval.methods.checks.monotonicity import assumptions
 from streameval.methods.judge import agreement, judge_of, with_classes, without_judge
-from streameval.methods.loguniform import adaptive, draws, fixed_counts
+from streameval.methods.judged_estimate import judged_estimate
+from streameval.methods.loguniform import adaptive, draws
 from streameval.methods.loguniform.counts import counts, labelled_head
 from streameval.methods.loguniform.design import (
     Blocks,
@@ -68,10 +71,13 @@ class LogUniform(Sampled):
     def __post_init__(self) -> None:
         """Check every parameter."""
         super().__post_init__()
-        if not 1 <= self.looks <= 64:
-            raise InputError(f"looks is {self.looks}, outside 1..64", "one is enough unless labels decide about more")
-        if not 1 <= self.batches <= 64:
-            raise InputError(f"batches is {self.batches}, outside 1..64", "4 gives bounds after every quarter")
+        stages = {
+            "looks": "one is enough unless labels decide about more",
+            "batches": "4 gives bounds after every quarter",
+        }
+        for name, hint in stages.items():
+            if not 1 <= getattr(self, name) <= 64:
+                raise InputError(f"{name} is {getattr(self, name)}, outside 1..64", hint)
         if self.judge_accuracy is not None and not 0 <= self.judge_accuracy <= 1:
             raise InputError(f"judge-accuracy is {self.judge_accuracy}, outside [0, 1]", "0.9 is right on 90 %")
         if self.judge_sample is not None and self.judge_sample < 1:
@@ -91,7 +97,7 @@ class LogUniform(Sampled):
                 looks also `look` int32, the first look whose plan holds the rank, and `batch` int32, the plan by which
                 it came in; with batches, `batch` alone: that of the tasks.
         """
-        design = self._blocks(n_items)
+        design = blocks(n_items, self._density(check_items(n_items)))
         density = None if self.judge_sample is None else judged_density(design, self.judge_sample)
         rank, judged = draws.draw(design if density is None else with_judged(design, density), seed)
         plan = self.drawn(n_items, seed, rank)
@@ -101,7 +107,7 @@ class LogUniform(Sampled):
 
     def rates(self, n_items: int) -> tuple[Int64Array, FloatArray]:
         """Last rank of each block, and the probability with which each rank of it is drawn."""
-        design = self._blocks(n_items)
+        design = blocks(n_items, self._density(check_items(n_items)))
         return design.ends, design.rate
 
     def drawn(self, n_items: int, seed: int, rank: Int64Array) -> Plan:
@@ -130,27 +136,19 @@ class LogUniform(Sampled):
 
     def weights(self, plan: Plan) -> FloatArray:
         """Inverse of the probability of each planned rank, at whatever look the plan has grown to."""
-        if fixed_counts.made(plan):
-            return fixed_counts.weights(plan)
+        if "probability" not in plan.table.column_names:
+            raise StudyError("a plan of loguniform that no released version made", "plan the list anew")
         return np.asarray(1 / plan.table.column("probability").to_numpy())
 
     def forecasts(self, plan: Plan) -> list[Look]:
         """Give every look of `plan`, with labels (on average) and forecast half-width."""
-        if fixed_counts.made(plan):
-            return []  # it was drawn in another way, in which nothing is drawn any more
         return [self._look(plan.n_items, float(plan.notes["density"]), look) for look in range(1, self.looks + 1)]
 
     def enlarged(self, plan: Plan, look: int) -> Plan:
         """Grow a plan to a later look: blocks and seed stay, and so does every rank."""
         design = self._at_look(plan, look)
         came = {rank: first for first in range(look, 0, -1) for rank in self._drawn_at(plan, first).tolist()}
-        rank = np.array(sorted(came), np.int64)
-        old = np.isin(rank, plan.ranks)
-        batch = np.full(rank.size, 1 + plan.table.column("batch").to_numpy().max(), np.int32)
-        batch[old] = plan.table.column("batch").to_numpy()
-        first = np.array([came[one] for one in rank.tolist()], np.int32)
-        table = draws.table(design, rank).append_column("look", pa.array(first))
-        return replace(plan, table=table.append_column("batch", pa.array(batch))).with_notes(look=look)
+        return replace(plan, table=draws.grown_table(plan.table, design, came)).with_notes(look=look)
 
     def reserve(self, plan: Plan) -> tuple[Int64Array, Int64Array]:
         """Ends of the blocks of a plan, and the ranks that it holds; of an adaptive one, all that it may hold."""
@@ -240,7 +238,7 @@ class LogUniform(Sampled):
         claim, head, judged = self.claim_of(plan, labels), labelled_head(plan), dict[str, Any]()
         if judge_of(plan) is not None:  # what the labels give without it is a figure, never a bound to choose
             without = self.curve(without_judge(plan), labels)
-            judged = {"judge": {**agreement(plan, labels), **widths_without(without)}}
+            judged = {"judge": {**agreement(plan, labels, self.weights(plan)), **widths_without(without)}}
         curve = Curve(
             n_items=plan.n_items,
             envelope=envelope,
@@ -252,8 +250,16 @@ class LogUniform(Sampled):
                 "assumptions": assumptions(labels, head),
                 **judged,
             },
+            estimated=self.estimate(plan, labels),
         )
         return curve if claim.coverage == "exact" else curve.with_findings(findings(self, curve, labels.about))
+
+    def estimate(self, plan: Plan, labels: Labels) -> YieldEstimate | None:
+        """See `Method.estimate`; with a judge, class by class."""
+        if judge_of(plan) is None or plan.labels_seen_by_model:
+            return super().estimate(plan, labels)
+        odds = odds_of(self.weights(plan), labels.known)
+        return judged_estimate(plan, labels, odds, self._at_look(plan, plan.look).judged)
 
     def claim_of(self, plan: Plan, labels: Labels) -> Claim:
         """As ever, but that the first batch of an adaptive plan is no whole draw, and a look at it would cost one."""
@@ -264,12 +270,9 @@ class LogUniform(Sampled):
     def evidence_at(self, plan: Plan, labels: Labels, rank: int, mu: FloatArray) -> Evidence | None:
         """See `Multiplies`; `one_rank` says of which plans there is such evidence."""
         in_parts = self.looks > 1 or self.batches > 1 or self.adaptive or self.judge_sample is not None
-        if in_parts or plan.marks is not None or fixed_counts.made(plan):
+        if in_parts or plan.marks is not None:
             return None
         return evidence_at(self._at_look(plan, 1), labels, (rank, mu), Expected.of(self.min_precision).prior)
-
-    def _blocks(self, n_items: int) -> Blocks:
-        return blocks(n_items, self._density(check_items(n_items)))
 
     def _density(self, n_items: int) -> float:
         if self.budget is not None:
@@ -288,8 +291,6 @@ class LogUniform(Sampled):
         The bands of all looks so far are intersected, each from the ranks of its own plan and for its share of δ. So
         are those of batches of tasks; one of which there is no label yet would add nothing.
         """
-        if fixed_counts.made(plan):
-            return fixed_counts.points(plan, labels, self.confidence, self.min_precision, self.looks)
         came, last = np.ones(plan.table.num_rows), plan.look
         if self.looks > 1:
             came = plan.table.column("look").to_numpy()

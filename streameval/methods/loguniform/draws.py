@@ -6,6 +6,8 @@ independent of all others, is below π'/π. So the same numbers give nested draw
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 import pyarrow as pa
 
@@ -67,3 +69,12 @@ def added(now: Blocks, before: Blocks | None, seed: int, look: int) -> Int64Arra
     left = 1 - before.rate
     more = np.divide(now.rate - before.rate, left, out=np.zeros(left.size), where=left > 0)
     return draw(Blocks(now.ends, more), seed ^ (look << 48))[0]
+
+
+def grown_table(before: pa.Table, design: Blocks, came: Mapping[int, int]) -> pa.Table:
+    """The table of a plan that has grown: `came` has the look with which each of its ranks came."""
+    rank, earlier = np.array(sorted(came), np.int64), before.column("batch").to_numpy()
+    batch = np.full(rank.size, 1 + earlier.max(), np.int32)
+    batch[np.isin(rank, before.column("rank").to_numpy())] = earlier
+    look = np.array([came[one] for one in rank.tolist()], np.int32)
+    return table(design, rank).append_column("look", pa.array(look)).append_column("batch", pa.array(batch))

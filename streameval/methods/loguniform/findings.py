@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping
+from typing import Any
+
 import numpy as np
 
 from streameval.curve import Curve
 from streameval.methods import Sampled
 from streameval.methods.checks.monotonicity import warnings
 from streameval.types import Promise
+
+_HELPS = 0.98  # a half-width that is less narrow than this is no help
+_ENOUGH = 20  # labels, for the share of a range of ranks to be told
 
 
 def findings(method: Sampled, curve: Curve, about: str) -> tuple[str, ...]:
@@ -54,16 +61,46 @@ def _judge_sentence(curve: Curve) -> tuple[str, ...]:
     found = curve.diagnostics.get("judge")
     if found is None or found["share"] is None:
         return ()
-    reached, without = curve.half_width().alpha, found["half_width_without"]
+    return (f"{_agrees(found, curve.n_items)} {_saves(curve, found)}",)
+
+
+def _agrees(found: Mapping[str, Any], n_items: int) -> str:
+    """How often the judge agrees with people: on the labelled items, over the list, and where least."""
     who = "The judge" if found["column"] == "judge" else f"The judge '{found['column']}'"
     counted = "" if 0.5 in found["thresholds"] else ", if a class whose middle is .5 or more counts as positive"
-    told = f"{who} agrees with people on {found['share']:.1%} of {found['labels']:,} items{counted}."
-    if 0 < reached < without:
-        more = f"; to reach that without it takes about {(without / reached) ** 2:.1f} times the labels"
-        saved = f"Without it, these labels give a half-width of {without:.2%} instead of {reached:.2%}"
-        return (f"{told} {saved}{more if without < 1 else ''}.",)  # at 100 % no number of labels can be told
-    mean, other = _mean_half_width(curve), found["mean_half_width_without"]
-    return (
-        f"{told} Where they are widest, the bounds are no narrower for it; the mean half-width at ranks 1, e, e² and "
-        f"so on is {mean:.2%}, and {other:.2%} without it.",
+    told = f"{who} agrees with people on {found['share']:.1%} of {found['labels']:,} labelled items{counted}"
+    if found["labels"] < n_items:
+        top = ", most of which are in the first tenth of the list" if 2 * found["first_tenth"] > found["labels"] else ""
+        whole = "all items that it answers for" if found["classes"][-1]["items"] else "the whole list"
+        told += f"{top}; over {whole} that is about {found['share_of_list']:.0%}"
+    least = min(
+        (one for one in found["by_rank"] if one["labels"] >= _ENOUGH), key=lambda one: one["share"], default=None
     )
+    if least is None or found["share"] - least["share"] < 3 * _deviation(found["share"], least["labels"]):
+        return f"{told}."
+    return (f"{told}. It agrees least at ranks {least['first']:,} to {least['last']:,}: on {least['share']:.1%} of "
+            f"{least['labels']:,}.")  # fmt: skip
+
+
+def _deviation(share: float, labels: int) -> float:
+    """Standard deviation of the share that so many labels say."""
+    return math.sqrt(share * (1 - share) / labels)
+
+
+def _saves(curve: Curve, found: Mapping[str, Any]) -> str:
+    """What the same labels give without the judge; that it did not help, where it narrows nothing by a fiftieth."""
+    reached, without = curve.half_width().alpha, found["half_width_without"]
+    mean, other = _mean_half_width(curve), found["mean_half_width_without"]
+    if 0 < reached <= _HELPS * without:
+        saved = f"Without it, these labels give a half-width of {without:.2%} instead of {reached:.2%}"
+        if without >= 1:  # at 100 % no number of labels can be told
+            return f"{saved}."
+        times = (without / reached) ** 2
+        more = f"{times:.1f} times the labels" if times >= 1.5 else f"{times - 1:.0%} more labels"
+        return f"{saved}; to reach that without it takes about {more}."
+    if mean <= _HELPS * other:
+        than = "hardly" if reached < without else "no"
+        return (f"Where they are widest, the bounds are {than} narrower for it; the mean half-width at ranks 1, e, e² "
+                f"and so on is {mean:.2%}, and {other:.2%} without it.")  # fmt: skip
+    return (f"This judge did not help: the half-width is {reached:.2%} with it and {without:.2%} without; its mean at "
+            f"ranks 1, e, e² and so on is {mean:.2%} and {other:.2%}.")  # fmt: skip

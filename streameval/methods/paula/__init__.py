@@ -29,11 +29,13 @@ import pyarrow as pa
 
 from streameval.curve import Curve
 from streameval.curve.envelope import Envelope, Points, close, lift
+from streameval.curve.estimated import YieldEstimate
 from streameval.errors import InputError
 from streameval.methods import ALPHA, BUDGET, Method, check_alpha, check_budget, check_confidence, check_items
 from streameval.methods.checks.monotonicity import assumptions
 from streameval.methods.grid import EPSILON, HEAD, TAIL, Tail, least_head, parse_epsilon
 from streameval.methods.paula.bracket import Bracket, bracket_of, findings, head_yield_of, tail_finding
+from streameval.methods.paula.estimate import window_estimate
 from streameval.methods.paula.layout import (
     DEFAULT_EPSILON,
     Layout,
@@ -175,12 +177,14 @@ class Paula(Method):
         """
         layout = self._layout(plan.n_items)
         if layout.everything:
-            return _labelled_curve(plan, labels, layout)
+            return replace(_labelled_curve(plan, labels, layout), estimated=self.estimate(plan, labels))
         bracket = bracket_of(layout, labels)
         points = noise_points(layout, labels, 1 - self._confidence)
         columns = with_noise(bracket.table(layout, labels), points)
         if self.assume == "independent":
-            return self._independent_curve(layout, labels, points, columns)
+            return replace(
+                self._independent_curve(layout, labels, points, columns), estimated=self.estimate(plan, labels)
+            )
         inward = _inward(layout, labels, bracket)
         tested = assumptions(labels, layout.head_end, layout.window)
         refuted = bracket.contradicts_a2 or not inward.consistent or tested["A.2"]["verdict"].startswith("contradicted")
@@ -197,7 +201,12 @@ class Paula(Method):
             diagnostics=diagnostics,
             findings=findings(layout, claim.coverage, diagnostics),
             columns=columns,
+            estimated=self.estimate(plan, labels),
         )
+
+    def estimate(self, plan: Plan, labels: Labels) -> YieldEstimate | None:
+        """The paper's own: a stretch without labels goes on like the windows on either side of it."""
+        return window_estimate(plan.n_items, self.window, labels)
 
     @property
     def level(self) -> float | None:

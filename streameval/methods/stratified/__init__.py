@@ -102,9 +102,9 @@ class Stratified(Sampled):
         """
         points = self._design(plan.n_items).points
         at = points[plan.table.column("stratum").to_numpy()]
-        with np.errstate(divide="ignore"):
-            drawn = -np.expm1(int(plan.notes["slots"]) * np.log1p(-1.0 / at))
-        return np.where(plan.ranks <= points[0], 1.0, 1.0 / drawn)
+        beyond = np.maximum(at, 2)  # rank 1 is in the head
+        drawn = -np.expm1(int(plan.notes["slots"]) * np.log1p(-1.0 / beyond))
+        return np.where(plan.ranks <= points[0], 1.0, 1.0 / np.where(drawn > 0, drawn, 1.0))
 
     def cost(self, n_items: int) -> dict[str, Any]:
         """Count distinct labels in expectation, with s, β and the grid beside them."""
@@ -154,6 +154,7 @@ class Stratified(Sampled):
                 "assumptions": assumptions(labels, design.head_end),
             },
             columns=_claimed(design.points[1:], low[1:], high[1:], (float(plan.notes["beta"]), self.claim)),
+            estimated=self.estimate(plan, labels),
         )
         return curve if claim.coverage == "exact" else curve.with_findings(self._findings(curve, plan, labels.about))
 
@@ -172,8 +173,8 @@ class Stratified(Sampled):
             )
         if plan.notes["unknown_tail"]:
             sentences.append(
-                f"The last {plan.notes['unknown_tail']:,} ranks are never labelled (open tail); plan --tail closed "
-                "draws from them too."
+                f"The last {plan.notes['unknown_tail']:,} ranks are never labelled (open tail), and estimated "
+                "like the last labels before them; plan --tail closed draws from them too."
             )
         return (*sentences, *warnings(curve.diagnostics["assumptions"]))
 

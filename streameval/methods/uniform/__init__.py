@@ -112,7 +112,9 @@ class Uniform(Sampled):
             "labelled_head": sample.head,
             "assumptions": assumptions(labels, sample.head),
         }
-        curve = Curve(plan.n_items, envelope, cutoffs, claim, diagnostics, columns=self._named(sample))
+        estimated = self.estimate(plan, labels)
+        curve = Curve(plan.n_items, envelope, cutoffs, claim, diagnostics, columns=self._named(sample),
+                      estimated=estimated)  # fmt: skip
         return curve if claim.coverage == "exact" else curve.with_findings(self._findings(curve, sample, labels.about))
 
     def _sizes(self, n_items: int) -> tuple[int, int, int]:

@@ -10,7 +10,7 @@ TABLES = {
     "curve": "Bounds at every rank of a fully labelled head, at grid points, and at the last rank.",
     "envelope": "Breakpoints of the bounds on the yield Y. At rank r, with the row of the largest rank <= r: "
     "Y >= greatest(yield_lower, next_yield_lower - (next_rank - r)), "
-    "Y <= least(next_yield_upper, yield_upper + (r - rank)).",
+    "Y <= least(next_yield_upper, yield_upper + (r - rank)); the estimate runs straight from yield to next_yield.",
     "metrics": "Every metric with bounds; null where it is undefined.",
     "slices": "One row per slice: its size, its labels, and what its bounds claim; all of them hold together.",
     "slice_curve": "The curve of every slice; ranks are those within the slice.",
@@ -37,9 +37,12 @@ _INTERVALS = {
 _COLUMNS = {
     "rank": "Place in the ranking, 1 is the best.",
     "stratum": "Stratum that the rank was drawn in, numbered by rank from 0.",
-    "weight": "Items that the rank stands for: one over the probability with which it was drawn. The average of any x "
-    "over the list is weighted_mean(x, weight); of a plan with --at, or stratified's open tail, over the ranks that "
-    "could be drawn. Null where ranks were not drawn at random (paula), or the model has seen the labels.",
+    "weight": "Items of the list that the label stands for in the estimated curve, 0 without a label: sum(weight * "
+    "label) is the estimate of the positives, and weighted_mean(x, weight) the average of any x over the list (with "
+    "--at, over the ranks that could be drawn). Null where there are no estimates.",
+    "draw_weight": "One over the probability with which the rank was drawn. Null where ranks were not drawn at random "
+    "(paula), or the model has seen the labels.",
+    "next_yield": "Estimate of the yield at the next breakpoint.",
     "stratum_last": "Last rank of the stratum.",
     "probability": "Probability with which the draw takes the rank, whatever other ranks it takes.",
     "judge_class": "Class of what the judge says, numbered from 0 by its thresholds; the last is no answer.",
@@ -71,7 +74,7 @@ _COLUMNS = {
     "metric": "Name of the metric; *_at are at a cutoff, the rest of the whole list.",
     "argument": "Cutoff, recall, precision or convention that the metric is asked for.",
     "lower": "Lower bound.",
-    "estimate": "Value between the bounds; provenance.estimates says what it is made of.",
+    "estimate": "Estimate inside the bounds; provenance.estimates says what it is made of.",
     "upper": "Upper bound.",
     "coverage": "What the bounds claim: exact, simultaneous, conditional (on assumes), none (a picture).",
     "evaluation_id": "Hash of plan, labels, misses and version: the same in every result file.",
@@ -84,24 +87,27 @@ _COLUMNS = {
     "n_items": "Items in the ranking: N.",
     "misses": "Positives that the ranking never returned; their lower bound, where another study bounds them.",
     "misses_upper": "Upper bound on the positives that the ranking never returned; misses, where they are known.",
+    "positives": "Estimate of the positives in the ranking, Y(N); null where there is none.",
+    "misses_estimate": "Estimate of the positives that the ranking never returned, or their number where it is known.",
     "positives_lower": "Lower bound on the positives in the ranking, Y(N).",
     "positives_upper": "Upper bound on the positives in the ranking, Y(N).",
     "confidence": "Probability that the claim holds; null where it is not one of chance.",
     "assumes": "What must be true of the list for the claim to hold.",
     "about": "What the bounds are bounds of: the truth, or what the annotators would say.",
     "why": "Who gave how many labels and how far they agree, where the claim is not about the truth; else empty.",
-    "estimates": "What estimates are made of: bounds (their middle), labels at hand (macros give none then), or none.",
+    "estimates": "What estimates are made of: labels, or labels at hand where some are missing. There is no estimate "
+    "where it says unknown or none; the report says why.",
     "center_lower": "Lower end of what the estimate is the middle of, while labels are missing.",
     "center_upper": "Upper end of what the estimate is the middle of, while labels are missing.",
     "proves": "False where the bounds are a picture only, or contradict each other.",
     "findings": "What the evaluation says of its bounds and of their assumptions, as JSON.",
-    "command": "Commands that reproduce the study.",
+    "command": "Commands that make the study again, in the folder STUDY.",
 }
 
 
 def comment_of(table: str, column: str) -> str:
     """Say what a column means; an item's own are only said to be that."""
-    if table == "selection" and column not in ("rank", "stratum", "weight", "score", "se_task"):
+    if table == "selection" and column not in ("rank", "stratum", "draw_weight", "score", "se_task"):
         return "Column of the items."
     if column in _COLUMNS:
         return _COLUMNS[column]

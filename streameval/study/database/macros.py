@@ -5,51 +5,29 @@ Each is a scalar that returns a struct and a table macro of the same name: `SELE
 numbers are the same to the last bit; targets are whole numbers over 10¹² in both.
 
 A macro pastes its argument into its body, where a column of the caller's (`precision_at(rank)`) must not be taken for
-one of ours: every name in scope of an argument begins with `se_`. Only what DuckDB 1.2 knows is used.
+one of ours: every name in scope of an argument begins with `se_`. Only what DuckDB 1.2 knows is used. What all macros
+have in common, and which tables they may answer from, is in `macro.py`.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
+from streameval.study.database.macro import Macro, Place
 
-@dataclass(frozen=True)
-class Macro:
-    """One question.
-
-    Attributes:
-        body: A scalar subquery that yields a struct: lower, estimate, upper; or one value.
-        table: The same as a table.
-    """
-
-    name: str
-    parameters: str
-    comment: str
-    body: str
-    table: str
-
-    def statements(self, caution: str = "") -> list[str]:
-        """Give what creates it; `caution` is what its comment says besides."""
-        comment = f"{self.comment} {caution}".strip().replace("'", "''")
-        made = [f"CREATE MACRO {self.name}({self.parameters}) AS {self.body}"]
-        if self.table:
-            made.append(f"CREATE MACRO {self.name}({self.parameters}) AS TABLE {self.table}")
-            made.append(f"COMMENT ON MACRO TABLE {self.name} IS '{comment}'")
-        return [*made, f"COMMENT ON MACRO {self.name} IS '{comment}'"]
-
-
-# the estimate whose worst relative error over [lower, upper] is least (streameval.curve.estimate.between)
-_TRIPLE = """CREATE MACRO se_triple(se_low, se_high) AS struct_pack(
+# an estimate is cut to its bounds (streameval.curve.bounds.inside)
+_TRIPLE = """struct_pack(
     lower := se_low,
-    estimate := CASE WHEN se_low IS NULL OR se_high IS NULL THEN NULL
-                     WHEN se_low = se_high OR isinf(se_high) THEN se_high
-                     WHEN se_high > 0 THEN 2.0::DOUBLE * se_low * (se_high / (se_low + se_high))
-                     ELSE 0.0::DOUBLE END,
+    estimate := CASE WHEN se_own IS NOT NULL
+                     THEN greatest(least(se_low, se_high), least(greatest(se_low, se_high), se_own)) END,
     upper := se_high)"""
+# the estimated yield at a rank, straight from one row of the envelope to the next
+_BETWEEN = "CASE WHEN {k} = se_a THEN se_ya ELSE se_ya + (se_yb - se_ya) * (({k} - se_a) / (se_b - se_a)) END"
+_YIELDS = """(SELECT rank, next_rank, yield, next_yield FROM envelope) AS se_line(se_a, se_b, se_ya, se_yb)"""
 
 # the estimate is unknown where a value has no weight; rows whose value is null are left out, and `known` says how much
 # of the list they leave
-_WEIGHTED_MEAN = """CREATE MACRO weighted_mean(x, w) AS struct_pack(
+_WEIGHTED_MEAN = """struct_pack(
     estimate := CASE WHEN count(*) FILTER (WHERE (x) IS NOT NULL AND (w) IS NULL) = 0
                      THEN sum((w)::DOUBLE * (x)::DOUBLE) / sum((w)::DOUBLE) FILTER (WHERE (x) IS NOT NULL) END,
     known := sum((w)::DOUBLE) FILTER (WHERE (x) IS NOT NULL) / sum((w)::DOUBLE))"""
@@ -59,25 +37,41 @@ _WEIGHTED_MEAN_SAYS = (
     "x. No bounds: those of label are precision_at(k)."
 )
 
-# one row: r, bounds on Y(r), N, bounds on M, bounds on F = Y(N); none outside 1..N
-_KNOWN = """(
+# what is refused, each with what is said
+_K = "TRY_CAST((k) AS BIGINT)"
+_NO_RANK = (
+    "(TRY_CAST((k) AS DOUBLE) BETWEEN 1 AND (SELECT n_items FROM provenance)\n"
+    "      AND TRY_CAST((k) AS DOUBLE) = floor(TRY_CAST((k) AS DOUBLE))) IS NOT TRUE",
+    "'k is ' || (k) || ': a rank is a whole number from 1 to ' || format('{:,}', (SELECT n_items FROM provenance))",
+)
+_NO_SHARE = (
+    "(TRY_CAST((x) AS DOUBLE) > 5e-13 AND TRY_CAST((x) AS DOUBLE) <= 1) IS NOT TRUE",
+    "'x is ' || (x) || ': a precision or recall is above 0 and at most 1, such as 0.9'",
+)
+_NO_WEIGHT = (
+    "((beta)::DOUBLE >= 0 AND (beta)::DOUBLE < 'inf'::DOUBLE) IS NOT TRUE",
+    "'beta is ' || (beta) || ': it is a weight of 0 or more, and 1 weighs precision and recall alike'",
+)
+
+# one row: r, bounds on Y(r), N, bounds on M, bounds on F = Y(N), the estimates of Y(r) and P; none outside 1..N
+_KNOWN = f"""(
     SELECT se_k::DOUBLE AS se_r, se_n::DOUBLE AS se_n, se_m::DOUBLE AS se_m, se_mm::DOUBLE AS se_mm, se_least, se_most,
-           greatest(se_lo, se_lo2 - (se_b - se_k)) AS se_low, least(se_hi2, se_hi + (se_k - se_a)) AS se_high
-    FROM (SELECT (k)::BIGINT AS se_k WHERE (k)::BIGINT = (k)) AS se_asked
-    ASOF JOIN (SELECT rank, next_rank, yield_lower, yield_upper, next_yield_lower, next_yield_upper
-               FROM envelope) AS se_step(se_a, se_b, se_lo, se_hi, se_lo2, se_hi2) ON se_k >= se_a
-    CROSS JOIN (SELECT n_items, misses, misses_upper, positives_lower, positives_upper
-                FROM provenance) AS se_list(se_n, se_m, se_mm, se_least, se_most)
+           greatest(se_lo, se_lo2 - (se_b - se_k)) AS se_low, least(se_hi2, se_hi + (se_k - se_a)) AS se_high,
+           {_BETWEEN.format(k="se_k")} AS se_y, se_p
+    FROM (SELECT {_K} AS se_k) AS se_asked
+    ASOF JOIN (SELECT rank, next_rank, yield_lower, yield_upper, next_yield_lower, next_yield_upper, yield, next_yield
+               FROM envelope) AS se_step(se_a, se_b, se_lo, se_hi, se_lo2, se_hi2, se_ya, se_yb) ON se_k >= se_a
+    CROSS JOIN (SELECT n_items, misses, misses_upper, positives_lower, positives_upper, positives + misses_estimate
+                FROM provenance) AS se_list(se_n, se_m, se_mm, se_least, se_most, se_p)
     WHERE se_k BETWEEN 1 AND se_n) AS se_known"""
 _WORST = "(least(se_most, se_low + se_n - se_r) + se_mm)"  # positives in all, where recall is least
 _BEST = "(greatest(se_least, se_high) + se_m)"
 _SQUARE = "((beta)::DOUBLE * (beta)::DOUBLE)"
 
 
-def _at_rank(name: str, lower: str, upper: str, comment: str, parameters: str = "k") -> Macro:
-    triple = f"se_triple({lower}, {upper})"
-    table = f"SELECT se_r::BIGINT AS rank, unnest({triple}) FROM {_KNOWN}"
-    return Macro(name, parameters, comment, f"(SELECT {triple} FROM {_KNOWN})", table)
+def _at_rank(name: str, sides: tuple[str, str, str], comment: str) -> Macro:
+    body = f"(SELECT se_triple({', '.join(sides)}) FROM {_KNOWN})"
+    return Macro(name, ("k",), comment, body, (_K, "rank"), (_NO_RANK,))
 
 
 def _share(below: str, positives: str) -> str:
@@ -88,7 +82,7 @@ def _share(below: str, positives: str) -> str:
 # numbers are widened
 _DEN = "1000000000000::HUGEINT"
 _TARGET = f"""(SELECT (TRY_CAST((x) AS DECIMAL(18, 12)) * 1000000000000)::HUGEINT AS se_num, {_DEN} AS se_den
-    WHERE (x) > 5e-13 AND (x) <= 1) AS se_asked"""
+    WHERE TRY_CAST((x) AS DOUBLE) > 5e-13) AS se_asked"""
 _STEPS = """(SELECT rank, next_rank, floor(yield_lower)::BIGINT, ceil(yield_upper)::BIGINT,
            floor(next_yield_lower)::BIGINT, ceil(next_yield_upper)::BIGINT
     FROM envelope) AS se_step(se_a, se_b, se_lo, se_hi, se_lo2, se_hi2)"""
@@ -96,6 +90,51 @@ _LIST = """(SELECT n_items::HUGEINT, misses::HUGEINT,
            greatest(floor(positives_lower)::HUGEINT, CASE WHEN misses = 0 THEN 1 ELSE 0 END),
            ceil(positives_upper)::HUGEINT
     FROM provenance WHERE proves) AS se_list(se_n, se_m, se_least, se_most)"""
+
+# rows beside the estimate of a rank: they meet in one, whether or not there are bounds
+_BESIDE = """(
+    SELECT max(se_low) AS se_low, max(se_own) AS se_own, max(se_high) AS se_high
+    FROM (SELECT se_low, NULL::DOUBLE AS se_own, se_high FROM {bounds}
+          UNION ALL SELECT NULL, se_own, NULL FROM {estimate}) AS se_sides) AS se_found"""
+
+# where the line of the estimated yield, from one row to the next, meets that of a share t: as a whole rank, and by
+# looking at it and those beside it, as rounding may miss it by one
+_ON_LINE = _BETWEEN.format(k="({k})")
+_LAST_HELD = f"""(
+    SELECT CASE WHEN se_p IS NULL THEN NULL WHEN se_a IS NULL THEN 0 WHEN se_a = se_n THEN se_n
+                WHEN se_c + 1 < se_b AND {_ON_LINE.format(k="se_c + 1")} / (se_c + 1) >= se_t THEN se_c + 1
+                WHEN {_ON_LINE.format(k="se_c")} / se_c >= se_t THEN se_c
+                ELSE greatest(se_a, se_c - 1) END::DOUBLE AS se_own
+    FROM (SELECT *, greatest(se_a, least(se_b - 1, CASE WHEN se_b > se_a THEN
+                        floor((se_ya - (se_yb - se_ya) / (se_b - se_a) * se_a)
+                              / (se_t - (se_yb - se_ya) / (se_b - se_a))) END))::BIGINT AS se_c
+          FROM (SELECT se_t, se_n, se_p, max(se_a) FILTER (WHERE se_held) AS se_a,
+                       arg_max(se_b, se_a) FILTER (WHERE se_held) AS se_b,
+                       arg_max(se_ya, se_a) FILTER (WHERE se_held) AS se_ya,
+                       arg_max(se_yb, se_a) FILTER (WHERE se_held) AS se_yb
+                FROM (SELECT *, se_a > 0 AND se_ya / se_a >= se_t AS se_held
+                      FROM {{asked}} CROSS JOIN {_YIELDS} CROSS JOIN {{list}}) AS se_points
+                GROUP BY se_t, se_n, se_p) AS se_last) AS se_turn) AS se_depth"""
+_FIRST_HELD = f"""(
+    SELECT CASE WHEN se_p > 0 THEN CASE WHEN se_b IS NULL THEN 'inf'::DOUBLE
+                WHEN se_c - 1 > se_a AND {_ON_LINE.format(k="se_c - 1")} / se_p >= se_t THEN se_c - 1
+                WHEN {_ON_LINE.format(k="se_c")} / se_p >= se_t THEN se_c
+                ELSE least(se_b, se_c + 1) END END::DOUBLE AS se_own
+    FROM (SELECT *, greatest(se_a + 1, least(se_b, CASE WHEN se_yb > se_ya THEN
+                        se_a + ceil((se_t * se_p - se_ya) / ((se_yb - se_ya) / (se_b - se_a))) END))::BIGINT AS se_c
+          FROM (SELECT se_t, se_p, min(se_b) FILTER (WHERE se_held) AS se_b,
+                       arg_min(se_a, se_b) FILTER (WHERE se_held) AS se_a,
+                       arg_min(se_ya, se_b) FILTER (WHERE se_held) AS se_ya,
+                       arg_min(se_yb, se_b) FILTER (WHERE se_held) AS se_yb
+                FROM (SELECT *, se_b > se_a AND se_yb / se_p >= se_t AS se_held
+                      FROM {{asked}} CROSS JOIN {_YIELDS} CROSS JOIN {{list}}) AS se_points
+                GROUP BY se_t, se_p) AS se_first) AS se_turn) AS se_reach"""
+_SHARE_ASKED = (
+    "(SELECT TRY_CAST((x) AS DECIMAL(18, 12))::DOUBLE WHERE TRY_CAST((x) AS DOUBLE) > 5e-13) AS se_want(se_t)"
+)
+_FOUND = "(SELECT n_items, {p} FROM provenance) AS se_all(se_n, se_p)"
+_DEPTH = _LAST_HELD.format(asked=_SHARE_ASKED, list=_FOUND.format(p="positives"))
+_REACH = _FIRST_HELD.format(asked=_SHARE_ASKED, list=_FOUND.format(p="positives + misses_estimate"))
 
 # the last run of positives whose end keeps the precision; then negatives until it is lost
 _DEEPEST = f"""(
@@ -135,16 +174,16 @@ _REACHED = f"""(
     GROUP BY se_num, se_den, se_n, se_m, se_least, se_most, se_reached, se_cross) AS se_found"""
 
 
-def _at_target(name: str, rows: str, comment: str) -> Macro:
-    return Macro(name, "x", comment, f"(SELECT se_triple(se_low, se_high) FROM {rows})",
-                 f"SELECT x AS target, unnest(se_triple(se_low, se_high)) FROM {rows}")  # fmt: skip
+def _at_target(name: str, bounds: str, estimate: str, comment: str) -> Macro:
+    body = f"(SELECT se_triple(se_low, se_own, se_high) FROM {_BESIDE.format(bounds=bounds, estimate=estimate)})"
+    return Macro(name, ("x",), comment, body, ("(x)", "target"), (_NO_SHARE,))
 
 
 _THRESHOLD = """(
     SELECT CASE WHEN se_next IS NOT NULL THEN least(se_next, se_last) END AS se_low,
            CASE WHEN se_next = se_last THEN se_next END AS se_here,
-           CASE WHEN se_next IS NOT NULL THEN greatest(se_next, se_last) END AS se_high, se_k
-    FROM (SELECT (k)::BIGINT AS se_k WHERE (k)::BIGINT = (k)) AS se_asked
+           CASE WHEN se_next IS NOT NULL THEN greatest(se_next, se_last) END AS se_high
+    FROM (SELECT TRY_CAST((k) AS BIGINT) AS se_k) AS se_asked
     ASOF JOIN (SELECT rank, score FROM curve WHERE {known}) AS se_one(se_before, se_last) ON se_k >= se_before
     ASOF LEFT JOIN (SELECT rank, score FROM curve WHERE {known}) AS se_two(se_after, se_next) ON se_k <= se_after
     WHERE se_k BETWEEN 1 AND (SELECT n_items FROM provenance)) AS se_scored"""
@@ -156,32 +195,15 @@ _FLOATS = {"float": "FLOAT", "double": "DOUBLE"}
 def _threshold(score: str) -> Macro:
     """Score at a rank; `score` is "float", "double", "other" or "none": the kind of the curve's score column."""
     comment = "Score of the item at rank k, between the scores of its neighbours that were read."
-    if score == "none":
-        nothing = "struct_pack(lower := NULL::DOUBLE, score := NULL::DOUBLE, upper := NULL::DOUBLE)"
-        return Macro("threshold_at", "k", comment, nothing, f"SELECT (k)::BIGINT AS rank, unnest({nothing})")
-    scored = _THRESHOLD.format(known="score IS NOT NULL" + (" AND NOT isnan(score)" if score in _FLOATS else ""))
-    triple = "struct_pack(lower := se_low, score := se_here, upper := se_high)"
-    return Macro("threshold_at", "k", comment, f"(SELECT {triple} FROM {scored})",
-                 f"SELECT se_k AS rank, unnest({triple}) FROM {scored}")  # fmt: skip
+    body = "struct_pack(lower := NULL::DOUBLE, score := NULL::DOUBLE, upper := NULL::DOUBLE)"
+    if score != "none":
+        body = f"""(SELECT struct_pack(lower := se_low, score := se_here, upper := se_high)
+            FROM {_THRESHOLD.format(known=_known(score))})"""
+    return Macro("threshold_at", ("k",), comment, body, (_K, "rank"), (_NO_RANK,))
 
 
-# the same questions of one slice: where a macro of the list reads, one of a slice reads its own rows. Their column has
-# another name there, so that `s` may be a column of whoever asks, even one that is called slice
-_ROWS = "FROM (SELECT * EXCLUDE slice, slice AS se_slice FROM {}) WHERE se_slice = (s)"
-_OF_SLICES = (
-    ("FROM envelope)", f"{_ROWS.format('slice_envelope')})"),
-    ("FROM provenance WHERE proves)", f"{_ROWS.format('slices')} AND proves)"),
-    ("FROM provenance)", f"{_ROWS.format('slices')})"),
-    ("FROM curve WHERE", f"{_ROWS.format('slice_curve')} AND"),
-)
-
-
-def _of_slice(macro: Macro) -> Macro:
-    body, table = macro.body, macro.table
-    for whole, part in _OF_SLICES:
-        body, table = body.replace(whole, part), table.replace(whole, part)
-    comment = f"{macro.comment[:-1]}, of slice s: ranks are those within it."
-    return Macro(f"slice_{macro.name}", f"s, {macro.parameters}", comment, body, table)
+def _known(score: str) -> str:
+    return "score IS NOT NULL" + (" AND NOT isnan(score)" if score in _FLOATS else "")
 
 
 # first and last rank that the cutoff at score x may be: that of the last known score that is as good, and the rank
@@ -194,6 +216,11 @@ _SPAN = """(
           CROSS JOIN (SELECT arg_min(score, rank) < arg_max(score, rank), (SELECT n_items FROM provenance)
                       FROM curve WHERE {known}) AS se_way(se_up, se_count)) AS se_judged
     HAVING count(*) > 0) AS se_span"""
+# estimated precision in the middle of that span
+_MIDDLE = f"""(
+    SELECT arg_max({_BETWEEN.format(k="se_mid")}, se_a) / se_mid AS se_own
+    FROM (SELECT (greatest(1, se_from) + greatest(1, se_to)) / 2 AS se_mid FROM {{span}}) AS se_half
+    CROSS JOIN {_YIELDS} WHERE se_a <= se_mid GROUP BY se_mid) AS se_middle"""
 # ranks of that span at which a bound can be weakest: its ends, and where either bound turns
 _TURNS = """(
     SELECT greatest(1, se_from)::BIGINT AS se_k FROM {span} UNION ALL SELECT greatest(1, se_to)::BIGINT FROM {span}
@@ -216,19 +243,15 @@ def _at_score(kind: str) -> list[Macro]:
     shares = (
         "Share of positives among the items whose score is x or better, wherever that cutoff lies if it keeps an item."
     )
-    if kind == "none":
-        nothing = "struct_pack(lower := NULL::DOUBLE, upper := NULL::DOUBLE)"
-        table = f"SELECT unnest({nothing})"
-        return [Macro("rank_at_score", "x", ranks, nothing, table),
-                Macro("precision_at_score", "x", shares, nothing, table)]  # fmt: skip
-    known = "score IS NOT NULL" + (" AND NOT isnan(score)" if kind in _FLOATS else "")
-    span = _SPAN.format(known=known, asked=f"(x)::{_FLOATS[kind]}" if kind in _FLOATS else "(x)")
-    within = _AT_SPAN.format(span=span, turns=_TURNS.format(span=span))
-    rank = "struct_pack(lower := se_from, upper := se_to)"
-    share = "struct_pack(lower := se_low, upper := se_high)"
-    return [Macro("rank_at_score", "x", ranks, f"(SELECT {rank} FROM {span})", f"SELECT unnest({rank}) FROM {span}"),
-            Macro("precision_at_score", "x", shares, f"(SELECT {share} FROM {within})",
-                  f"SELECT unnest({share}) FROM {within}")]  # fmt: skip
+    rank = share = "struct_pack(lower := NULL::DOUBLE, estimate := NULL::DOUBLE, upper := NULL::DOUBLE)"
+    if kind != "none":
+        asked = f"(x)::{_FLOATS[kind]}" if kind in _FLOATS else "(x)"
+        span = _SPAN.format(known=_known(kind), asked=asked)
+        within = _AT_SPAN.format(span=span, turns=_TURNS.format(span=span))
+        within = _BESIDE.format(bounds=within, estimate=_MIDDLE.format(span=span))
+        rank = f"(SELECT struct_pack(lower := se_from, estimate := (se_from + se_to) / 2, upper := se_to) FROM {span})"
+        share = f"(SELECT se_triple(se_low, se_own, se_high) FROM {within})"
+    return [Macro("rank_at_score", ("x",), ranks, rank), Macro("precision_at_score", ("x",), shares, share)]
 
 
 # where misses are bounded: the first rank with the fewest of them, and the last with the most
@@ -242,41 +265,48 @@ _REACHED_BETWEEN = f"""(
 def macros(score: str, missed: str = "known") -> list[Macro]:
     """Every macro, for a curve whose score is "float", "double", "other" or "none" and misses "known" or "bounded"."""
     above = f"(1.0::DOUBLE + {_SQUARE})"
-    f_low, f_high = (f"{above} * {y} / (se_r + {_SQUARE} * {p})" for y, p in (("se_low", _WORST), ("se_high", _BEST)))
+    corners = (("se_low", _WORST), ("se_y", "se_p"), ("se_high", _BEST))
+    f_sides = ", ".join(f"{above} * {y} / (se_r + {_SQUARE} * {p})" for y, p in corners)
+    f_body = f"(SELECT se_triple({f_sides}) FROM {_KNOWN})"
+    f_says = "F of the first k items: recall counts beta times as much as precision."
     return [
-        _at_rank("yield_at", "se_low", "se_high", "Positives among the first k items."),
-        _at_rank("precision_at", "se_low / se_r", "se_high / se_r", "Share of positives among the first k items."),
-        _at_rank("recall_at", _share("se_low", _WORST), _share("se_high", _BEST),
+        _at_rank("yield_at", ("se_low", "se_y", "se_high"), "Positives among the first k items."),
+        _at_rank("precision_at", ("se_low / se_r", "se_y / se_r", "se_high / se_r"),
+                 "Share of positives among the first k items."),
+        _at_rank("recall_at", (_share("se_low", _WORST), _share("se_y", "se_p"), _share("se_high", _BEST)),
                  "Share of all positives, misses included, that are among the first k items."),
-        _at_rank("f_measure", f_low, f_high, "F of the first k items: recall counts beta times as much as precision.",
-                 "k, beta"),
-        _at_target("rank_at_precision", _DEEPEST,
+        Macro("f_measure", ("k", "beta"), f_says, f_body, (_K, "rank"), (_NO_RANK, _NO_WEIGHT)),
+        _at_target("rank_at_precision", _DEEPEST, _DEPTH,
                    "Deepest rank whose precision is at least x; lower is the rank at which the claim has it."),
-        _at_target("rank_at_recall", _REACHED if missed == "known" else _REACHED_BETWEEN,
+        _at_target("rank_at_recall", _REACHED if missed == "known" else _REACHED_BETWEEN, _REACH,
                    "First rank whose recall is at least x; by upper the claim has it reached."),
         _threshold(score),
         *_at_score(score),
     ]  # fmt: skip
 
 
-_NO_ESTIMATES = """CREATE MACRO se_triple(se_low, se_high) AS struct_pack(
-    lower := se_low, estimate := NULL::DOUBLE, upper := se_high)"""
+@dataclass(frozen=True)
+class Kinds:
+    """What macros depend on besides the tables that they read.
 
-
-def statements(
-    score: str, slices: str = "absent", basis: str = "bounds", caution: str = "", missed: str = "known"
-) -> list[str]:
-    """What creates all macros, in order.
-
-    Args:
+    Attributes:
         score, slices ({"float", "double", "other", "none"}): Kind of the score column of the curve, and of the curves
             of slices; "absent" where there are no slices.
-        basis: What estimates are made of (`streameval.curve.Basis`); macros know those that are the middle of the
-            bounds.
-        caution: What every comment says besides.
         missed ({"known", "bounded"}): What is known of the number of misses.
     """
-    asked = [*macros(score, missed), *([] if slices == "absent" else map(_of_slice, macros(slices)))]
-    triple = _TRIPLE if basis == "bounds" else _NO_ESTIMATES
-    weighted = [_WEIGHTED_MEAN, f"COMMENT ON MACRO weighted_mean IS '{_WEIGHTED_MEAN_SAYS}'"]
-    return [triple, *weighted, *(one for macro in asked for one in macro.statements(caution))]
+
+    score: str
+    slices: str = "absent"
+    missed: str = "known"
+
+
+def statements(kinds: Kinds, place: Place, caution: str = "") -> list[str]:
+    """What creates all macros in a place, in order; `caution` is what every comment says besides."""
+    made = place.create("se_triple(se_low, se_own, se_high)", "", _TRIPLE)
+    if not place.name:  # it reads no table: NAME.weighted_mean answers wherever it is asked
+        made += place.create("weighted_mean(x, w)", _WEIGHTED_MEAN_SAYS, _WEIGHTED_MEAN)
+    for macro in macros(kinds.score, kinds.missed):
+        made += place.question(macro, caution)
+    for macro in [] if kinds.slices == "absent" else macros(kinds.slices):
+        made += place.question_of_slice(macro, caution)
+    return made

@@ -181,4 +181,6 @@ def _refusal(error: duckdb.Error, where: str) -> Exception:
     if isinstance(error, duckdb.OutOfMemoryException):
         return InputError(f"{where} takes more memory than it may", "ask for less at a time, or give --memory GB")
     said = " ".join(text.split())[:400]
+    if isinstance(error, duckdb.InvalidInputException):  # a value that a function, such as one of our macros, refuses
+        return InputError(said.removeprefix("Invalid Input Error: "))
     return outside_trouble(error) or InputError(f"{where} cannot be run: {said}", "SHOW TABLES lists what there is")

@@ -12,7 +12,8 @@ import pyarrow as pa
 from streameval.errors import InputError, outside_trouble
 from streameval.labelling.duckdb_session import literal, quote, unique_names
 from streameval.study.database.comments import BOUNDS, TABLES, comment_of
-from streameval.study.database.macros import statements
+from streameval.study.database.macro import READ, Place
+from streameval.study.database.macros import Kinds, statements
 
 _STORAGE = "v1.2.0"
 
@@ -28,18 +29,35 @@ def database(tables: Mapping[str, pa.Table], caution: str = "") -> Callable[[str
     Returns:
         callable(path): Writes the whole file at a path; what is there is replaced.
     """
+    (identity,) = tables["provenance"].column("evaluation_id").to_pylist()
 
     def write(path: str) -> None:
         with new_database(path) as connection:
             for name, table in tables.items():
-                _add(connection, name, table, caution if name in BOUNDS else "")
-            slices = _kind(tables["slice_curve"]) if "slice_curve" in tables else "absent"
-            (about,) = tables["provenance"].select(["estimates", "misses", "misses_upper"]).to_pylist()
-            missed = "known" if about["misses"] == about["misses_upper"] else "bounded"
-            for statement in statements(_kind(tables["curve"]), slices, about["estimates"], caution, missed):
+                own = table
+                if name in READ and "evaluation_id" not in table.column_names:
+                    own = table.append_column("evaluation_id", pa.array([identity] * table.num_rows, pa.string()))
+                _add(connection, name, own, caution if name in BOUNDS else "")
+            for statement in macro_statements(tables, caution):
                 connection.execute(statement)
 
     return write
+
+
+def macro_statements(tables: Mapping[str, pa.Table], caution: str = "", name: str = "") -> list[str]:
+    """What creates the macros over these tables.
+
+    Args:
+        tables, caution: As of `database`.
+        name: Of the database that the tables are attached as, for temporary macros NAME_precision_at and so on; empty:
+            for macros in the file itself.
+    """
+    known = ["evaluation_id", "misses", "misses_upper"]
+    (about,) = tables["provenance"].select(known).to_pylist()
+    slices = _kind(tables["slice_curve"]) if "slice_curve" in tables else "absent"
+    missed = "known" if about["misses"] == about["misses_upper"] else "bounded"
+    kinds = Kinds(_kind(tables["curve"]), slices, missed)
+    return statements(kinds, Place(about["evaluation_id"], name), caution)
 
 
 @contextmanager

@@ -1,0 +1,72 @@
+"""What commands say of answers that came in again, each with the `--forget` that drops what should not count."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+_MOST = 4  # files that are named
+
+
+def agreement_lines(found: Mapping[str, Any]) -> list[str]:
+    """How far annotators agree."""
+    if not found["items"]:
+        return []
+    alpha = f"; Krippendorff's alpha {found['alpha']:.3f}" if found["alpha"] is not None else ""
+    return [f"Agreement on {found['items']:,} items with several votes: {found['percent']:.1%} of pairs{alpha}."]
+
+
+def given_again(study: Path, summary: Mapping[str, Any], new: Mapping[str, bool]) -> list[str]:
+    """What `evaluate` says of the sources that it was given now, and of all that it has."""
+    told = {one["id"] for one in summary["given_twice"]}
+    now = [one for one in summary["sources"] if new[one["id"]]]
+    lines = doubt_lines(study, summary)
+    for one in now:
+        if before := [id for id in one["earlier"] if id not in told]:
+            lines.append(f"{one['source']} was given before with other answers, and those stay: if it replaces them, "
+                         f"`{_forget(study, before[-1:])}`.")  # fmt: skip
+        lines += [
+            f"{one['source']} was read before with {_flags(before['columns'], one['columns'])}, and those votes stay: "
+            f"if that was a mistake, `{_forget(study, [before['id']])}`."
+            for before in one["otherwise"]
+            if before["id"] not in told
+        ]
+    return lines
+
+
+def doubt_lines(study: Path, found: Mapping[str, Any]) -> list[str]:
+    """What may have come in twice, and what counts for nothing because it names nobody."""
+    lines = []
+    if twice := found["given_twice"]:
+        others = list(dict.fromkeys(name for one in twice for name in one["others"]))
+        answers = sum(one["answers"] for one in twice)
+        lines.append(
+            f"All {answers:,} answers of {_listed(one['source'] for one in twice)} are in {_listed(others)} too. "
+            "If they are the same answers, they count twice, and agreement looks higher than it is: "
+            f"`{_forget(study, [one['id'] for one in twice])}`."
+        )
+    if alike := found["nameless"]:
+        lines.append(
+            f"{len(alike['sources']):,} files share {alike['items']:,} items and name no annotator, so they are read "
+            f"as one person's: {alike['answers']:,} answers contradict each other and do not count. If several people "
+            f"answered, add a column `annotator` to each file, `{_forget(study, alike['ids'])}`, and give them again."
+        )
+    return lines
+
+
+def _forget(study: Path, ids: Sequence[str]) -> str:
+    return f"streameval labels {shlex.quote(str(study))} --forget {' '.join(ids)}"
+
+
+def _listed(names: Iterable[str]) -> str:
+    known = list(dict.fromkeys(names))
+    more = f" and {len(known) - _MOST:,} more" if len(known) > _MOST else ""
+    return ", ".join(known[:_MOST]) + more
+
+
+def _flags(before: dict[str, Any], now: dict[str, Any]) -> str:
+    """The options that differed."""
+    differ = {option: before.get(option) for option in {**before, **now} if before.get(option) != now.get(option)}
+    return " ".join(f"no --{o}" if name is None else f"--{o} {name.replace(chr(0), ',')}" for o, name in differ.items())

@@ -1,0 +1,56 @@
+"""A value with its bounds, and how wide bounds are."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from streameval.typing import FloatArray, Int64Array
+
+
+class Bounds(NamedTuple):
+    """A value with its bounds; NaN where it is undefined, or unknown."""
+
+    lower: float
+    estimate: float
+    upper: float
+
+    @staticmethod
+    def of(lower: float, upper: float, estimate: float) -> Bounds:
+        """Put an estimate inside two bounds."""
+        return Bounds(lower, float(inside(estimate, lower, upper)), upper)
+
+
+@dataclass(frozen=True)
+class HalfWidth:
+    """How wide bounds on precision are, relatively.
+
+    Attributes:
+        alpha: Largest (hi − lo)/(hi + lo) over every rank of the part it was taken over; 0 where all is known.
+        rank: Where it is reached.
+    """
+
+    alpha: float
+    rank: int
+
+
+def widest(ranks: Int64Array, lower: FloatArray, upper: FloatArray) -> HalfWidth:
+    """Find where bounds on the yield are widest, of some ranks."""
+    with np.errstate(invalid="ignore", divide="ignore"):
+        alpha = np.where(upper > lower, (upper - lower) / (upper + lower), 0.0)
+    at = int(np.argmax(alpha))
+    return HalfWidth(float(alpha[at]), int(ranks[at]))
+
+
+def inside(estimate: npt.ArrayLike, lower: npt.ArrayLike, upper: npt.ArrayLike) -> FloatArray:
+    """Cut estimates to their bounds, which may contradict each other; a bound that is NaN cuts nothing.
+
+    >>> inside([0.2, 0.5, np.nan], [0.3, 0.9, 0.0], [0.6, np.nan, 1.0])
+    array([0.3, 0.9, nan])
+    """
+    value, low, high = (np.asarray(one, np.float64) for one in (estimate, lower, upper))
+    cut = np.fmax(np.fmin(value, np.fmax(low, high)), np.fmin(low, high))
+    return np.where(np.isnan(value), value, cut)

@@ -1,0 +1,127 @@
+"""Files that say nothing but what others say, and files that contradict each other because nobody is named.
+
+Answers that are given again count once where the same annotator gave them. Given first without a column `annotator` and
+then with one, or under another name, they are the votes of two, who agree on every item. Files of tasks that name
+nobody count as one person's: where several people answered, an item on which they differ has no label, whatever most of
+them say.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+LEAST = 20  # answers: that people agree on fewer is nothing to wonder about
+_ANSWERED = pa.array(["vote", "again", "doubled", "contradictory"])  # --prefer says which others are of two sources
+
+
+class Hand(NamedTuple):
+    """Whose answers some rows of a file are, as far as it tells."""
+
+    given: int  # number of the file
+    voter: str | None
+    annotator: str | None
+    source: str | None
+
+
+Answers = Mapping[Hand, set[tuple[int, float]]]
+
+
+@dataclass(frozen=True)
+class Twice:
+    """A file whose every answer stands in other files too, as that of another annotator or of nobody in particular.
+
+    Attributes:
+        given: Its number among the sources.
+        others: Numbers of the files that have its answers too.
+        answers: How many those are.
+    """
+
+    given: int
+    others: tuple[int, ...]
+    answers: int
+
+
+@dataclass(frozen=True)
+class Nameless:
+    """Files of tasks that name no annotator and contradict each other.
+
+    Attributes:
+        given: Their numbers among the sources.
+        items: Items that two or more of them answered.
+        lost: Answers that do not count, because another of these files has another answer to the item.
+    """
+
+    given: tuple[int, ...]
+    items: int
+    lost: int
+
+
+def given_twice(rows: pa.Table) -> list[Twice]:
+    """Find files that say nothing but what others say.
+
+    All answers of an annotator in one file have to be among those of one annotator in another file; where each is named
+    and the names differ, they have to be all of them. Columns `source` that differ tell people apart whatever they say,
+    and so few answers as have nothing to tell are left alone.
+
+    Args:
+        rows: With `fate`, as `streameval.labelling.fates` gives them.
+    """
+    said = _said(rows)
+    files: dict[int, list[Hand]] = {}
+    for hand in said:
+        files.setdefault(hand.given, []).append(hand)
+    found: list[Twice] = []
+    # those that name nobody first, then as they came, so that the one that tells more stays
+    for given in sorted(files, key=lambda one: (all(hand.annotator for hand in files[one]), one)):
+        gone = {given, *(one.given for one in found)}
+        kept = {hand: answers for hand, answers in said.items() if hand.given not in gone}
+        there = [next((other for other in kept if _again(said, hand, other)), None) for hand in files[given]]
+        count = sum(len(said[hand]) for hand in files[given])
+        if count >= LEAST and None not in there:
+            found.append(Twice(given, tuple(sorted({hand.given for hand in there if hand})), count))
+    return found
+
+
+def nameless(rows: pa.Table, without: Sequence[int] = ()) -> Nameless | None:
+    """Find files of tasks that name nobody and contradict each other; None where there are none.
+
+    Args:
+        rows: As for `given_twice`.
+        without: Numbers of files that are known to be given twice.
+    """
+    said = {
+        hand.given: answers for hand, answers in _said(rows).items() if hand.voter == "" and hand.given not in without
+    }
+    items: dict[int, set[int]] = {}
+    for given, answers in said.items():
+        for rank, _ in answers:
+            items.setdefault(rank, set()).add(given)
+    shared = {rank: files for rank, files in items.items() if len(files) > 1}
+    torn = rows.filter(pc.and_(pc.equal(rows.column("fate"), "contradictory"), pc.equal(rows.column("voter"), "")))
+    lost = sum(rank in shared for rank in torn.column("rank").to_pylist())
+    return Nameless(tuple(sorted(set().union(*shared.values()))), len(shared), lost) if lost else None
+
+
+def _said(rows: pa.Table) -> dict[Hand, set[tuple[int, float]]]:
+    """What everybody answered in every file."""
+    answers = rows.filter(pc.and_(pc.is_in(rows.column("fate"), value_set=_ANSWERED), pc.is_valid(rows.column("rank"))))
+    said: dict[Hand, set[tuple[int, float]]] = {}
+    names = ("given", "voter", "annotator", "source", "rank", "value")
+    for *hand, rank, value in zip(*(answers.column(name).to_pylist() for name in names), strict=True):
+        said.setdefault(Hand(*hand), set()).add((rank, value))
+    return said
+
+
+def _again(said: Answers, one: Hand, other: Hand) -> bool:
+    """Whether another hand gave all these answers too, and yet both count."""
+    if one.voter is not None and one.voter == other.voter:  # the same annotator's: they count once
+        return False
+    if None not in (one.source, other.source) and one.source != other.source:
+        return False
+    strangers = None not in (one.annotator, other.annotator) and one.annotator != other.annotator
+    return said[one] == said[other] if strangers else said[one] <= said[other]

@@ -1,0 +1,127 @@
+"""Which columns of the items people are shown, and why not the others: what gives the answer or the rank away.
+
+Whether a column follows the order of the ranking is asked of the items to label, and of Spearman's rank correlation of
+the column with the rank: it is .95 or more of the largest that the ties of the column allow, and 4/√(n − 1) or more.
+(With midranks a of the values and places b in the order, |cov(a, b)| ≥ .95 var(a) and |corr(a, b)| ≥ 4/√(n − 1).) So a
+copy of the rank in steps is found too, such as a percentile, of which most items that are drawn near the top have the
+first. A column that has nothing to do with the order is taken for one that follows it with probability below 10⁻⁵,
+however many items have it, and however many of them one value; where fewer than 17 have it, none is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from streameval.labelling.match_items import OURS
+from streameval.labelling.names import ANSWERS, says
+from streameval.types import Plan
+from streameval.typing import AnyArray, FloatArray, Int64Array
+
+_SLOPE = 0.95
+_DEVIATIONS = 4.0
+
+ANSWER, INDEX, ORDER = "answer", "index", "order"
+LeftOut = dict[str, str]
+"""Columns that are not shown, each with why: `ANSWER` (a score, a judge or an answer, by its name or the plan), `INDEX`
+(no key, and pandas wrote it because it was the index of a frame), `ORDER` (it follows the order of the ranking)."""
+
+
+def shown_to_people(plan: Plan, table: pa.Table, named: set[str], index: Collection[str]) -> tuple[list[str], LeftOut]:
+    """Columns of the items that are shown, and those that are not.
+
+    Args:
+        table: The selection: our columns and those of the items.
+        named: Columns that are shown whatever they tell.
+        index: Columns that were the index of a frame.
+    """
+    ours = {*OURS} | ({"score"} if plan.ranking.get("score") else set())
+    items = [name for name in table.column_names if name not in ours]
+    # who sees what a judge says would be swayed by it
+    judges = [plan.notes.get(note, {}).get("column") for note in ("judge", "predictions")]
+    telling = (plan.ranking.get("score"), plan.notes.get("score"), *judges)
+    order = _places(plan, table)
+    left_out: LeftOut = {}
+    for name in items:
+        if name in named:
+            continue
+        if name in telling or says(name, ANSWERS):
+            left_out[name] = ANSWER
+        elif name in index and name not in plan.key_columns:
+            left_out[name] = INDEX
+        elif follows(table.column(name), *order):
+            left_out[name] = ORDER
+    if "score" in named and "score" in ours:
+        items.insert(0, "score")
+    return [name for name in items if name not in left_out], left_out
+
+
+def follows(values: pa.ChunkedArray, place: Int64Array, group: Int64Array) -> bool:
+    """Whether a column follows the order of the items; see above.
+
+    Args:
+        values: Numbers, booleans, times or texts, of which numbers are read as such; nothing is said of other types.
+        place (int64 array): Place of each item in the order.
+        group (int64 array): Which ranking it is in: within each, the column has to follow its order.
+    """
+    column = _sortable(values)
+    if column is None:
+        return False
+    said = pc.is_valid(column)
+    known = pc.and_(said, pc.invert(pc.is_nan(column))) if pa.types.is_floating(column.type) else said
+    column, at = column.filter(known), np.flatnonzero(known.to_numpy(zero_copy_only=False))
+    if not len(column):
+        return False
+    own, which = place[at], group[at]
+    _, which = np.unique(which, return_inverse=True)
+    a, b = _midranks(column, which), _midranks(pa.array(own), which)
+    size = np.bincount(which)
+    together, spread = float(a @ b), float(a @ a)
+    chance = float(np.sum(_sums(a * a, which) * _sums(b * b, which) / np.maximum(size - 1, 1)))
+    return spread > 0 and abs(together) >= _SLOPE * spread and together**2 >= _DEVIATIONS**2 * chance
+
+
+def _places(plan: Plan, table: pa.Table) -> tuple[Int64Array, Int64Array]:
+    """Place of each item of a selection in its ranking, and which ranking that is."""
+    rank = table.column("rank").to_numpy()
+    if "place" not in plan.table.column_names:
+        return rank, np.zeros_like(rank)
+    at = np.searchsorted(plan.ranks, rank)
+    place, number = (plan.table.column(name).to_numpy()[at].astype(np.int64) for name in ("place", "stratum"))
+    return place, number
+
+
+def _sortable(values: pa.ChunkedArray) -> pa.Array | None:
+    """Values as numbers, where they are that or texts that say numbers; None where they have no order."""
+    kind, whole = values.type, values.combine_chunks()
+    if pa.types.is_dictionary(kind):
+        whole = whole.dictionary_decode()
+        kind = whole.type
+    if pa.types.is_boolean(kind):
+        return whole.cast(pa.int8())
+    if pa.types.is_string(kind) or pa.types.is_large_string(kind):
+        try:
+            return whole.cast(pa.float64())
+        except pa.ArrowInvalid:
+            return whole
+    sortable = pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_temporal(kind)
+    return whole if sortable or pa.types.is_decimal(kind) else None
+
+
+def _midranks(values: pa.Array, group: Int64Array) -> FloatArray:
+    """Ranks within each group, those of equal values their mean, less the mean of the group."""
+    order = pc.rank(values, tiebreaker="dense").to_numpy().astype(np.int64)
+    by = np.lexsort((order, group))
+    new = np.concatenate([[True], (np.diff(order[by]) != 0) | (np.diff(group[by]) != 0)])
+    run = np.cumsum(new) - 1
+    mean = np.bincount(run, weights=np.arange(by.size)) / np.bincount(run)
+    ranks = np.empty(by.size)
+    ranks[by] = mean[run]
+    return ranks - (_sums(ranks, group) / np.bincount(group))[group]
+
+
+def _sums(values: AnyArray, group: Int64Array) -> FloatArray:
+    return np.asarray(np.bincount(group, weights=values), dtype=np.float64)

@@ -1,0 +1,243 @@
+"""The commands that a study names make it again, run as they are printed, in another folder."""
+
+import json
+import shlex
+from pathlib import Path
+
+import duckdb
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv as csv
+import pyarrow.parquet as pq
+import pytest
+
+from streameval.cli import run
+from streameval.study import Study
+
+N = 3_000
+
+
+@pytest.fixture
+def home(tmp_path, monkeypatch):
+    """A folder with a ranking, which is the current one: everything in it is named by relative paths."""
+    here = tmp_path / "at work"
+    here.mkdir()
+    monkeypatch.chdir(here)
+    rng = np.random.default_rng(2)
+    score = np.round(np.sort(rng.random(N))[::-1], 4)
+    truth = (rng.random(N) < score).astype(np.int8)
+    items = pa.table({"item": [f"item {i}" for i in range(N)], "conf": score, "team": rng.choice(["red", "blue"], N),
+                      "llm": np.where(rng.random(N) < 0.9, truth, 1 - truth), "good": truth})  # fmt: skip
+    pq.write_table(items, "ranking.parquet")
+    return here
+
+
+def truth_of(rows, name="item"):
+    known = pq.read_table("ranking.parquet", columns=["item", "good"]).to_pydict()
+    good = dict(zip(known["item"], known["good"], strict=True))
+    return [good[one] for one in rows.column(name).to_pylist()]
+
+
+def do(*arguments, status=0):
+    assert run([str(one) for one in arguments]) == status, arguments
+
+
+def tasks(name, study="study"):
+    """Tasks that are open, with their answers, as a file of ours."""
+    do("select", study, "--remaining", "--export", name, "--columns", "item")
+    rows = csv.read_csv(name)
+    csv.write_csv(rows.set_column(rows.column_names.index("label"), "label", pa.array(truth_of(rows))), name)
+    return name
+
+
+def keyed(name, rows, **columns):
+    """A file of answers by item, in columns of other names."""
+    made = pa.table({"item": rows.column("item"), "verdict": pa.array(truth_of(rows)), **columns})
+    csv.write_csv(made, name)
+    return name
+
+
+def selection(study="study"):
+    return pq.read_table(f"{study}/selection.parquet")
+
+
+def made_again(capsys, tmp_path, monkeypatch, study="study"):
+    """Run what the study's provenance says in a fresh folder; the commands."""
+    capsys.readouterr()
+    do("sql", study, "SELECT command FROM provenance", "--json")
+    (row,) = json.loads(capsys.readouterr().out)["rows"]
+    fresh = tmp_path / "fresh"
+    fresh.mkdir()
+    expected = Study(study).evaluation()
+    page = (Study(study).folder / "report.html").read_text()
+    monkeypatch.chdir(fresh)
+    for line in row["command"].splitlines():
+        words = shlex.split(line)
+        assert words[0] == "streameval"
+        do(*words[1:])
+    found = Study("STUDY").evaluation()
+    assert found.evaluation_id == expected.evaluation_id, row["command"]
+    assert found.metrics.equals(expected.metrics)
+    first = row["command"].splitlines()[0]
+    assert first.split("--study")[0].replace("'", "&#x27;") in page or first.split("--study")[0] in page
+    return row["command"].splitlines()
+
+
+def test_all_label_files_come_again_in_their_order_with_their_options(home, tmp_path, capsys, monkeypatch):
+    do("plan", "ranking.parquet", "--study", "study", "--budget", "600", "--score", "conf", "--confidence", "0.9")
+    do("select", "study")
+    rows = selection()
+    who = pa.array(["ann", "bob"] * (rows.num_rows // 2) + ["ann"] * (rows.num_rows % 2))
+    keyed("first night.csv", rows.slice(0, 300), person=who.slice(0, 300))
+    keyed("second.csv", rows.slice(300), person=who.slice(300))
+    wrong = pa.array([1 - one for one in truth_of(rows.slice(0, 40))])
+    late = {"label": wrong, "when": pa.array(["2026-11-16T10:00:00"] * 40), "by": who.slice(0, 40)}
+    csv.write_csv(pa.table({"rank": rows.column("rank").slice(0, 40), **late}), "late.csv")
+    options = ("--on", "item", "--label", "verdict", "--annotator", "person")
+    do("evaluate", "study", "--labels", "first night.csv", "second.csv", *options)
+    do("evaluate", "study", "--labels", "late.csv", "--annotator", "by", "--time", "when")
+    do("evaluate", "study", "--vote", "latest", "--misses", "7", "--label-error", "0.01")
+    said = made_again(capsys, tmp_path, monkeypatch)
+    assert [line.split()[1] for line in said] == ["plan", "select", "evaluate", "evaluate"]
+    assert f"'{home}/first night.csv' '{home}/second.csv' --on item --label verdict --annotator person" in said[2]
+    assert said[3].endswith("--annotator by --time when --misses 7 --vote latest --label-error 0.01")
+
+
+def test_grades_a_preferred_source_and_what_was_forgotten(home, tmp_path, capsys, monkeypatch):
+    do("plan", "ranking.parquet", "--study", "study", "--budget", "500")
+    do("select", "study")
+    rows = selection()
+    grades = [3 if one else 1 for one in truth_of(rows)]
+    kinds = ["human" if i % 3 else "llm" for i in range(rows.num_rows)]
+    csv.write_csv(pa.table({"rank": rows.column("rank"), "label": grades, "source": kinds}), "graded.csv")
+    csv.write_csv(pa.table({"rank": rows.column("rank"), "label": [0] * rows.num_rows}), "mistake.csv")
+    csv.write_csv(pa.table({"rank": rows.column("rank").slice(9, 50), "label": [3] * 50}), "more.csv")
+    do("evaluate", "study", "--labels", "graded.csv", "--vote", "mean>=2")
+    do("evaluate", "study", "--labels", "mistake.csv", "more.csv", "--vote", "mean>=2")
+    do("labels", "study", "--forget", "mistake.csv")
+    do("labels", "study", "--forget", "llm")
+    do("evaluate", "study", "--vote", "mean>=2", "--prefer", "human,more")
+    said = made_again(capsys, tmp_path, monkeypatch)
+    assert "mistake.csv" not in "\n".join(said)
+    assert [line.split()[1] for line in said] == ["plan", "select", "evaluate", "labels", "evaluate"]
+
+
+def test_exports_of_label_tools_and_queries(home, tmp_path, capsys, monkeypatch):
+    do("plan", "ranking.parquet", "--study", "study", "--budget", "400")
+    do("select", "study")
+    rows = selection()
+    task, good = rows.column("se_task").to_pylist(), truth_of(rows)
+    prodigy = [{"se_task": one, "answer": "accept" if yes else "reject", "_annotator_id": "ann", "_timestamp": 1e9 + i}
+               for i, (one, yes) in enumerate(zip(task[:100], good[:100], strict=True))]  # fmt: skip
+    Path("prodigy.jsonl").write_text("".join(f"{json.dumps(one)}\n" for one in prodigy))
+    studio = [{"id": i, "data": {"se_task": one}, "annotations": [
+                {"id": i, "completed_by": {"email": "bob@x"}, "updated_at": "2026-11-16T10:00:00Z",
+                 "result": [{"value": {"choices": ["positive" if yes else "negative"]}}]}]}
+              for i, (one, yes) in enumerate(zip(task[100:200], good[100:200], strict=True))]  # fmt: skip
+    Path("studio.json").write_text(json.dumps(studio))
+    with duckdb.connect("labels.duckdb") as database:
+        database.register("given", pa.table({"rank": rows.column("rank").slice(200), "label": good[200:]}))
+        database.execute("CREATE TABLE answers AS SELECT * FROM given")
+    query = f"duckdb:{home}/labels.duckdb#SELECT rank, label FROM answers"
+    do("evaluate", "study", "--labels", "prodigy.jsonl", "studio.json", query)
+    assert Study("study").evaluation().summary["account"]["labelled"] == rows.num_rows
+    made_again(capsys, tmp_path, monkeypatch)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ("--by", "team", "--score", "conf", "--key", "item"),
+        ("--judge", "llm", "--judge-classes", "0.5"),
+        ("--draw-by", "item", "--seed", "7"),
+        ("--batches", "2"),
+        ("--method", "paula", "--epsilon", "0.1", "--window", "20"),
+        ("--method", "uniform", "--interval", "hypergeometric"),
+        ("--method", "stratified", "--epsilon", "0.3", "--alpha", "0.5"),
+    ],
+)
+def test_plan_flags_come_again(options, home, tmp_path, capsys, monkeypatch):
+    do("plan", "ranking.parquet", "--study", "study", *options, *(["--budget", "500"] * ("--method" not in options)))
+    do("select", "study")
+    do("evaluate", "study", "--labels", tasks("tasks.csv"))
+    made_again(capsys, tmp_path, monkeypatch)
+
+
+def test_a_study_that_grew_with_its_labels(home, tmp_path, capsys, monkeypatch):
+    do("plan", "ranking.parquet", "--study", "study", "--looks", "6", "--budget", "200", "--seed", "1")
+    do("select", "study")
+    do("evaluate", "study", "--labels", tasks("one.csv"))
+    do("plan", "--study", "study", "--labels-more", "60")
+    do("evaluate", "study", "--labels", tasks("two.csv"))
+    do("plan", "--study", "study", "--half-width", "0.27")
+    do("evaluate", "study", "--labels", tasks("three.csv"))
+    said = made_again(capsys, tmp_path, monkeypatch)
+    assert "--half-width 0.27" in said[-3]
+
+
+def test_the_second_batch_goes_by_the_labels_of_the_first(home, tmp_path, capsys, monkeypatch):
+    do("plan", "ranking.parquet", "--study", "study", "--adaptive", "--budget", "400")
+    do("select", "study")
+    do("evaluate", "study", "--labels", tasks("one.csv"))
+    do("plan", "--study", "study", "--continue")
+    do("evaluate", "study", "--labels", tasks("two.csv"))
+    said = made_again(capsys, tmp_path, monkeypatch)
+    assert [line.split()[1] for line in said] == ["plan", "select", "evaluate", "plan", "select", "evaluate"]
+
+
+def test_a_judge_that_was_asked(home, tmp_path, capsys, monkeypatch):
+    do("plan", "ranking.parquet", "--study", "study", "--judge-sample", "900", "--judge-accuracy", "0.9",
+       "--budget", "300", "--score", "conf")  # fmt: skip
+    do("select", "study", "--export-judge", "asked.csv")
+    rows = csv.read_csv("asked.csv")
+    csv.write_csv(pa.table({"se_task": rows.column("se_task"), "says": truth_of(rows)}), "answers.csv")
+    do("evaluate", "study", "--judge-labels", "answers.csv", "--label", "says")
+    do("evaluate", "study", "--labels", tasks("tasks.csv"))
+    capsys.readouterr()
+    said = made_again(capsys, tmp_path, monkeypatch)
+    assert f"--judge-labels '{home}/answers.csv' --label says" in said[2]
+
+
+def test_labels_that_were_reused(home, tmp_path, capsys, monkeypatch):
+    known = pq.read_table("ranking.parquet").slice(0, 1_500)
+    csv.write_csv(pa.table({"item": known.column("item"), "verdict": truth_of(known)}), "v1.csv")
+    do("plan", "ranking.parquet", "--study", "study", "--reuse", "v1.csv", "--on", "item", "--label", "verdict",
+       "--labels-unseen-by-model", "yes", "--seed", "3", "--budget", "400")  # fmt: skip
+    do("select", "study")
+    do("evaluate", "study", "--labels", tasks("rest.csv"))
+    said = made_again(capsys, tmp_path, monkeypatch)
+    assert f"--reuse '{home}/v1.csv' --on item --label verdict --labels-unseen-by-model yes" in said[0]
+
+
+@pytest.mark.parametrize("design", ["uniform", "strata", "poisson"])
+def test_labels_that_were_adopted(design, home, tmp_path, capsys, monkeypatch):
+    ranking, rng = pq.read_table("ranking.parquet"), np.random.default_rng(4)
+    chance = np.where(np.arange(N) < 1_000, 0.4, 0.1)
+    taken = np.flatnonzero(rng.random(N) < (chance if design == "poisson" else 0.15))
+    rows = ranking.take(taken)
+    csv.write_csv(pa.table({"thing": rows.column("item"), "yes": truth_of(rows), "p": chance[taken]}), "sample.csv")
+    above = int(np.sum(taken < 1_000))
+    csv.write_csv(pa.table({"last_rank": [1_000, N], "drawn": [above, taken.size - above]}), "strata.csv")
+    pq.write_table(ranking.rename_columns(["thing", *ranking.column_names[1:]]), "ranking.parquet")
+    given = {"uniform": ["--sample-size", taken.size], "strata": ["--strata", "strata.csv"],
+             "poisson": ["--probability", "p", "--least-probability", "0.1"]}[design]  # fmt: skip
+    do("adopt", "ranking.parquet", "--study", "study", "--labels", "sample.csv", "--on", "thing", "--label", "yes",
+       "--drawn", design, *given, "--confidence", "0.9")  # fmt: skip
+    do("evaluate", "study")
+    said = made_again(capsys, tmp_path, monkeypatch)
+    assert said[0].startswith("streameval adopt ")
+
+
+def test_misses_that_another_study_bounds(home, tmp_path, capsys, monkeypatch):
+    rest = pa.table({"other": range(2_000)})
+    pq.write_table(rest, "rest.parquet")
+    do("plan", "rest.parquet", "--study", "rest", "--budget", "300")
+    do("select", "rest")
+    rows = selection("rest")
+    csv.write_csv(pa.table({"rank": rows.column("rank"), "label": [0] * rows.num_rows}), "rest.csv")
+    do("evaluate", "rest", "--labels", "rest.csv")
+    do("plan", "ranking.parquet", "--study", "study", "--budget", "500")
+    do("select", "study")
+    do("evaluate", "study", "--labels", tasks("tasks.csv"), "--misses-from", "rest")
+    said = made_again(capsys, tmp_path, monkeypatch)
+    assert f"--misses-from '{home}/rest'" in said[-1]

@@ -1,0 +1,253 @@
+"""Several studies in one DuckDB connection: each macro answers about its own study, or says why it does not."""
+
+import shutil
+
+import duckdb
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import streameval
+from streameval.cli import run
+from streameval.study import Study
+
+N = 3_000
+QUESTIONS = (
+    ("precision_at", "500"), ("recall_at", "500"), ("yield_at", "500"), ("f_measure", "500, 2"),
+    ("threshold_at", "500"), ("rank_at_precision", "0.5"), ("rank_at_recall", "0.5"), ("rank_at_score", "0.5"),
+    ("precision_at_score", "0.5"),
+)  # fmt: skip
+SLICED = tuple((f"slice_{name}", f"'red', {values.replace('500', '50')}") for name, values in QUESTIONS)
+FORMS = (
+    "SELECT {asked} AS found",
+    "SELECT found FROM (FROM {asked}) AS found",
+    "SELECT count(*) AS found FROM {asked}",
+    "SELECT {asked} AS found FROM range(2)",
+)
+
+
+def night(folder, share, seed):
+    """A study by slices of a list in which so many of the best items are positive."""
+    rng = np.random.default_rng(seed)
+    score = np.round(np.sort(rng.random(N))[::-1], 4)
+    good = rng.random(N) < share * score
+    items = pa.table({"score": score, "team": rng.choice(["red", "blue"], N), "good": good})
+    streameval.plan(items, folder, by="team", budget=600, seed=seed, options=streameval.RankingOptions(score="score"))
+    chosen = streameval.select(folder, ranking=items).table
+    streameval.evaluate(folder, labels=chosen.select(["rank", "good"]), label="good")
+    return folder
+
+
+def two_nights(folder):
+    return {name: night(folder / name, share, seed) for name, share, seed in (("n6", 1.0, 6), ("n7", 0.5, 7))}
+
+
+@pytest.fixture(scope="module")
+def nights(tmp_path_factory):
+    return two_nights(tmp_path_factory.mktemp("nights"))
+
+
+def alone(study):
+    """What macros say of a study where no other is near: by question and form."""
+    with duckdb.connect() as connection:
+        connection.execute(f"ATTACH '{study}/study.duckdb' AS it (READ_ONLY)")
+        connection.execute("USE it")
+        return answers(connection, "")
+
+
+def answers(connection, prefix):
+    return {
+        (name, form): connection.execute(form.format(asked=f"{prefix}{name}({values})")).fetchall()
+        for name, values in QUESTIONS + SLICED
+        for form in FORMS
+    }
+
+
+@pytest.fixture
+def both(nights, tmp_path):
+    """A connection of somebody's own database, with both studies attached as they are."""
+    with duckdb.connect(str(tmp_path / "warehouse.duckdb")) as connection:
+        connection.execute("CREATE TABLE mine AS SELECT 500 AS k UNION ALL SELECT 2000")
+        for name, study in nights.items():
+            connection.execute(f"ATTACH '{study}/study.duckdb' AS {name} (READ_ONLY)")
+        yield connection
+
+
+@pytest.mark.parametrize(
+    "using",
+    [
+        ("USE n6",),
+        ("USE n7",),
+        ("SET search_path = 'n7,n6'",),
+        ("SET search_path = 'warehouse,n7'",),
+        *((f"CREATE TEMP TABLE {table} AS FROM n7.{table}", "USE n6")
+          for table in ("provenance", "envelope", "curve", "slices", "slice_envelope", "slice_curve")),
+        ("CREATE TEMP VIEW curve AS FROM n7.curve", "USE n6"),
+        ("CREATE TABLE envelope AS FROM n7.envelope", "SET search_path = 'warehouse,n6'"),
+    ],
+)  # fmt: skip
+def test_no_macro_answers_about_another_study(using, both, nights):
+    for statement in using:
+        both.execute(statement)
+    answered = 0
+    for study, folder in nights.items():
+        evaluation_id = Study(folder).evaluation().evaluation_id
+        for (name, form), expected in alone(folder).items():
+            values = dict(QUESTIONS + SLICED)[name]
+            try:
+                found = both.execute(form.format(asked=f"{study}.{name}({values})")).fetchall()
+            except duckdb.Error as error:
+                said = str(error).splitlines()
+                assert evaluation_id in said[0], (study, name, said)
+                assert "USE its own database first" in said[0]
+                assert "streameval sql STUDY --macros NAME" in said[0]
+            else:
+                assert found == expected, (study, name, form)
+                answered += 1
+    assert answered
+
+
+def test_without_a_study_in_use_its_macros_say_what_is_missing(both):
+    for name, values in QUESTIONS + SLICED:
+        with pytest.raises(duckdb.CatalogException, match=r"does not exist!\nDid you mean .*n6\."):
+            both.execute(f"SELECT n6.{name}({values})")
+
+
+@pytest.mark.parametrize("using", ["USE warehouse", "USE n6", "USE n7"])
+def test_registered_studies_answer_side_by_side(using, nights, tmp_path):
+    with duckdb.connect(str(tmp_path / "warehouse.duckdb")) as connection:
+        connection.execute("CREATE TABLE mine AS SELECT 500 AS k UNION ALL SELECT 2000")
+        for name, study in nights.items():
+            streameval.register(connection, study, name)
+        connection.execute(using)
+        for name, study in nights.items():
+            assert answers(connection, f"{name}_") == alone(study)
+        curves = {name: Study(study).evaluation().curve for name, study in nights.items()}
+        rows = connection.execute("""SELECT k, n6_precision_at(k).lower, n7_precision_at(k).lower
+                                     FROM warehouse.mine ORDER BY k""").fetchall()  # fmt: skip
+        assert rows == [(k, *(curve.precision_at(k).lower for curve in curves.values())) for k in (500, 2000)]
+        averages = "SELECT n6.weighted_mean(label, weight).known FROM n6.labels"
+        assert connection.execute(averages).fetchall() == [(1.0,)]
+        with pytest.raises(
+            duckdb.InvalidInputException, match="k is 3000000: a rank is a whole number from 1 to 3,000"
+        ):
+            connection.execute("SELECT n7_precision_at(3000000)")
+
+
+def test_registering_leaves_everything_as_it_was(nights, tmp_path):
+    path, before = tmp_path / "warehouse.duckdb", {p: p.stat().st_mtime_ns for p in nights["n6"].rglob("*")}
+    with duckdb.connect(str(path)) as connection:
+        connection.execute("CREATE TABLE mine AS SELECT 1 AS k")
+        streameval.register(connection, nights["n6"], "n6")
+        for change in ("DELETE FROM n6.curve", "DROP TABLE n6.plan", "CREATE TABLE n6.mine AS SELECT 1 AS k"):
+            with pytest.raises(duckdb.Error, match="read-only"):
+                connection.execute(change)
+        assert connection.execute("SHOW TABLES").fetchall() == [("mine",)]
+    with duckdb.connect(str(path)) as connection:
+        macros = "SELECT count(*) FROM duckdb_functions() WHERE function_name LIKE 'n6%'"
+        assert connection.execute(macros).fetchall() == [(0,)]
+        assert ("n6",) not in connection.execute("SELECT database_name FROM duckdb_databases()").fetchall()
+    assert {p: p.stat().st_mtime_ns for p in nights["n6"].rglob("*")} == before
+
+
+def test_registering_again_takes_the_results_as_they_are(nights, tmp_path):
+    study = shutil.copytree(nights["n6"], tmp_path / "study")
+    asked = "SELECT n6_recall_at(500).lower"
+    with duckdb.connect() as connection:
+        streameval.register(connection, study, "n6")
+        streameval.register(connection, study, "n6")
+        first = connection.execute(asked).fetchall()
+        connection.execute("USE n6")
+        streameval.register(connection, study, "n6")
+        streameval.evaluate(study, label_error=0.05)
+        assert connection.execute(asked).fetchall() == first
+        with pytest.raises(streameval.InputError, match="Cannot detach database"):  # DuckDB says to USE another first
+            streameval.register(connection, study, "n6")
+        connection.execute("USE memory")
+        streameval.register(connection, study, "n6")
+        assert (
+            connection.execute(asked).fetchall() == [(Study(study).evaluation().curve.recall_at(500).lower,)] != first
+        )
+        cursor = connection.cursor()  # macros are of one connection, the tables of all
+        streameval.register(cursor, study, "n6")
+        assert cursor.execute(asked).fetchall() == connection.execute(asked).fetchall()
+
+
+@pytest.mark.parametrize(
+    ("before", "name", "said"),
+    [
+        ("SELECT 1", "2026-11-16", "'2026-11-16' is no name for SQL"),
+        ("SELECT 1", 'n6"; DROP TABLE mine; --', "is no name for SQL"),
+        ("SELECT 1", "", "is no name for SQL"),
+        ("SELECT 1", "Memory", "Memory is a database of this connection already"),
+        ("SELECT 1", "temp", "temp is a database of this connection already"),
+        ("SELECT 1", "main", "main is a schema"),
+        ("SELECT 1", "other", "other is another study in this connection"),
+        ("CREATE SCHEMA n6", "N6", "N6 is a schema of the database memory"),
+        ("ATTACH ':memory:' AS n6", "n6", "n6 is a database of this connection already"),
+        ("CREATE MACRO n6_precision_at(k) AS k", "n6", "n6_precision_at is a function of this connection already"),
+        ("CREATE TEMP MACRO n6_recall_at(k) AS TABLE SELECT k", "n6", "n6_recall_at is a function of this connection"),
+        ("SELECT 1", "other_slice", "other_slice_f_measure is a function of this connection already"),
+    ],
+)
+def test_a_name_that_is_taken_is_refused(before, name, said, nights):
+    with duckdb.connect() as connection:
+        streameval.register(connection, nights["n7"], "other")
+        connection.execute(before)
+        known = connection.execute("SELECT database_name FROM duckdb_databases() ORDER BY ALL").fetchall()
+        with pytest.raises(streameval.InputError, match=said) as refused:
+            streameval.register(connection, nights["n6"], name)
+        assert len(str(refused.value).splitlines()) == 1
+        assert connection.execute("SELECT database_name FROM duckdb_databases() ORDER BY ALL").fetchall() == known
+        assert answers(connection, "other_") == alone(nights["n7"])
+
+
+def test_what_is_no_connection_or_no_study_is_refused(nights, tmp_path):
+    with pytest.raises(streameval.InputError, match="a str is no connection of DuckDB"):
+        streameval.register("warehouse.duckdb", nights["n6"], "n6")
+    with duckdb.connect() as connection, pytest.raises(streameval.StudyError, match="make a study"):
+        streameval.register(connection, tmp_path / "nowhere", "n6")
+
+
+def test_what_is_called_study_duckdb_is_not_opened(nights, tmp_path):
+    study = shutil.copytree(nights["n6"], tmp_path / "study")
+    (study / "study.duckdb").unlink()
+    with duckdb.connect(str(study / "study.duckdb")) as hostile:
+        hostile.execute("CREATE VIEW curve AS SELECT * FROM read_text('/etc/hostname')")
+    with duckdb.connect() as connection:
+        streameval.register(connection, study, "n6")
+        assert answers(connection, "n6_") == alone(nights["n6"])
+
+
+def test_many_rankings_are_tables_without_macros(tmp_path):
+    rows = pa.table({"query": ["a", "a", "b"], "label": [1, 0, 1]})
+    streameval.exact(rows, label="label", per="query", at=[1], out=tmp_path / "runs")
+    with duckdb.connect() as connection:
+        streameval.register(connection, tmp_path / "runs", "runs")
+        assert connection.execute("SELECT count(*) FROM runs.rankings").fetchall() == [(2,)]
+
+
+def test_the_command_prints_what_does_the_same(nights, tmp_path, capsys):
+    study = shutil.copytree(nights["n6"], tmp_path / "one's study")
+    printed = []
+    for name, folder in (("n6", study), ("n7", nights["n7"])):
+        assert run(["sql", str(folder), "--macros", name]) == 0
+        printed.append(capsys.readouterr().out)
+    with duckdb.connect() as connection:
+        for statements in (*printed, printed[0]):  # a script may run it again
+            connection.execute(statements)
+        assert answers(connection, "n6_") == alone(nights["n6"])
+        assert answers(connection, "n7_") == alone(nights["n7"])
+    streameval.evaluate(study, label_error=0.05)
+    with duckdb.connect() as connection:
+        connection.execute(printed[0])
+        with pytest.raises(duckdb.Error, match=r"^[^\n]*n6 has other results than when its macros .*--macros n6"):
+            connection.execute("SELECT n6_precision_at(500)")
+    assert run(["sql", str(study), "--macros", "n6", "--json"]) == 0
+    assert '"ATTACH IF NOT EXISTS' in capsys.readouterr().out
+    for wrong, said in ((["SELECT 1"], "asks nothing"), (["--csv"], "asks nothing")):
+        assert run(["sql", str(study), *wrong, "--macros", "n6"]) == 2
+        assert said in capsys.readouterr().err
+    (study / "study.duckdb").unlink()
+    assert run(["sql", str(study), "--macros", "n6"]) == 2
+    assert "run `streameval evaluate` again" in capsys.readouterr().err
