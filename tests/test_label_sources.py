@@ -397,6 +397,21 @@ def test_a_name_that_list_and_labels_share_is_proposed_where_nothing_is_planned(
         assert run([*command, *labels, "--on", "id"]) == 0
 
 
+def test_a_key_that_was_not_selected_is_named(tmp_path, capsys):
+    study = small_study(tmp_path)
+    (tmp_path / "l.csv").write_text("id,label\n3,1\n")
+    labels = [str(study), "--labels", str(tmp_path / "l.csv"), "--on", "id"]
+    assert run(["select", str(study), "--columns", "name"]) == 0
+    assert run(["evaluate", *labels]) == 2
+    told = capsys.readouterr().err
+    assert (
+        "labels come with 'id', which the study's selection does not have. Hint: select --columns left it out" in told
+    )
+    (study / "selection.parquet").unlink()
+    assert run(["evaluate", *labels]) == 2
+    assert "Hint: run `streameval select` first" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("zone", ["UTC", "Pacific/Auckland"])
 def test_a_time_without_a_zone_is_utc_whatever_the_zone_of_the_machine(zone, study, tmp_path):
     """A file that is read where clocks stand otherwise has the same answers in the same order."""

@@ -278,6 +278,10 @@ def test_a_table_read_with_other_words_is_pointed_out(tmp_path, capsys):
     streameval.evaluate(study, labels=table)
     assert run(["evaluate", str(study), "--labels", str(table), "--positive", "good"]) == 0
     assert "t.csv was read before with no --positive, and those votes stay" in capsys.readouterr().out
+    other = write(tmp_path / "o.csv", "4,good", "5,bad", "6,1", head="rank,label")
+    streameval.evaluate(study, labels=other, positive="good")
+    assert run(["evaluate", str(study), "--labels", str(other)]) == 0
+    assert "o.csv was read before with --positive good, and those votes stay" in capsys.readouterr().out
 
 
 def test_the_same_table_read_with_other_columns_is_pointed_out(tmp_path, capsys):

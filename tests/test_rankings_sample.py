@@ -121,6 +121,18 @@ def test_the_journey(home, capsys):
     assert (home / "st" / "report.html").read_text() == page
 
 
+def test_what_cannot_be_read_is_shown(home, capsys):
+    assert run(["plan", "runs.parquet", "--study", "st", "--per", "query", "--at", "3", "--rankings", "30"]) == 0
+    assert run(["select", "st", "--export", "tasks.csv"]) == 0
+    labelled("tasks.csv", "done.csv")
+    answered = csv.read_csv("done.csv")
+    words = ["2", "flase", *map(str, answered.column("label").to_pylist()[2:])]
+    csv.write_csv(answered.drop_columns("label").append_column("label", pa.array(words)), "typo.csv")
+    capsys.readouterr()
+    assert run(["evaluate", "st", "--labels", "typo.csv"]) == 0
+    assert re.search(r"Unreadable: '(2|flase)' at rank .*, and 1 more", capsys.readouterr().out)
+
+
 def test_several_cutoffs_share_the_confidence_and_are_published(home, capsys):
     plan = ["plan", "runs.parquet", "--study", "st", "--score", "score", "--per", "query", "--rankings", "90"]
     assert run([*plan, "--at", "5", "--cutoffs", "1,6"]) == 2

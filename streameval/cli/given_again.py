@@ -68,5 +68,5 @@ def _listed(names: Iterable[str]) -> str:
 
 def _flags(before: dict[str, Any], now: dict[str, Any]) -> str:
     """The options that differed."""
-    differ = {option: name for option, name in before.items() if name != now[option]}
-    return " ".join(f"no {o}" if name is None else f"--{o} {name.replace(chr(0), ',')}" for o, name in differ.items())
+    differ = {option: before.get(option) for option in {**before, **now} if before.get(option) != now.get(option)}
+    return " ".join(f"no --{o}" if name is None else f"--{o} {name.replace(chr(0), ',')}" for o, name in differ.items())

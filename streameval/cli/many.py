@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from streameval.cli.batch import copied, record, stage
 from streameval.cli.given_again import agreement_lines, doubt_lines
+from streameval.cli.label_lines import label_lines
 from streameval.cli.output import Output, columns, progress
 from streameval.cli.planning import next_stop
 from streameval.cli.ranking import RankingFlags
@@ -123,8 +124,8 @@ def evaluate_per(
     record(study, "evaluate", read, [study / name for name in SAMPLE_FILES], output)
     table = sample_table(found, lambda value: "-" if value is None else f"{value:.4f}")
     lines = [sample_sentence(found), "", *columns(*table), "", *remarks(found.summary),
-             *agreement_lines(found.summary["agreement"]), *doubt_lines(study, found.summary),
-             f"Report: {study / 'report.html'}"]  # fmt: skip
+             *label_lines(found.issues, found.summary), *agreement_lines(found.summary["agreement"]),
+             *doubt_lines(study, found.summary), f"Report: {study / 'report.html'}"]  # fmt: skip
     if publish is not None:
         from streameval.verbs.publish import publish as copy
 

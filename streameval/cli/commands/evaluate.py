@@ -11,17 +11,16 @@ from cyclopts import Parameter
 from streameval.cli.batch import Batch, copied, job, record, stage
 from streameval.cli.forecasts import lines_of, of_plan, rehearsed
 from streameval.cli.given_again import agreement_lines, given_again
+from streameval.cli.label_lines import label_lines
 from streameval.cli.many import evaluate_per, is_of_many
 from streameval.cli.options import Flags, Whole, flags_of
 from streameval.cli.output import Output, columns
 from streameval.cli.panels import LABELS
 from streameval.errors import InputError
-from streameval.labelling.options import Judging, LabelColumns, is_finite
-from streameval.text import number_of, short
+from streameval.labelling.options import Judging, LabelColumns
+from streameval.text import short
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-
     from streameval.slices.files import SliceResult
     from streameval.types import Plan
 
@@ -129,9 +128,7 @@ def evaluate(
         verdict(found),
         *filter(None, (half_width_sentence(found), estimate_sentence(found.curve.basis), *remarks(found))),
         *([f"Labels: {', '.join(notes)} (all listed in issues.parquet)."] if notes else []),
-        *_unreadable(found.issues, account["unreadable"]),
-        *_words(found.summary["sources"]),
-        *_unplanned(found.summary["sources"]),
+        *label_lines(found.issues, found.summary),
         *_kept(account),
         *agreement_lines(found.summary["agreement"]),
         *given_again(study, found.summary, found.new),
@@ -227,35 +224,6 @@ def _slices(slices: tuple[SliceResult, ...], by: str | None) -> list[str]:
 
 def _number(value: float | None) -> str:
     return "unknown" if value is None or value != value else f"{value:.4f}"
-
-
-def _unreadable(issues: pa.Table, count: int) -> list[str]:
-    """Show the first row that cannot be read: a typing error, or words that have to be mapped."""
-    from streameval.labelling.issues import place_of
-
-    first = next((issue for issue in issues.to_pylist() if issue["kind"] == "unreadable"), None)
-    if first is None:
-        return []
-    more = f", and {count - 1:,} more" if count > 1 else ""
-    mapped = "" if is_finite(first["value"] or "") else "; --positive and --negative say what words mean"
-    return [f"Unreadable: {place_of(first).removeprefix('unreadable ')}{more}{mapped}."]
-
-
-def _words(sources: list[dict[str, Any]]) -> list[str]:
-    """Words that are negative for being none of those named as positive: a typing error may be among them."""
-    lines = []
-    for one in sources:
-        shown = [f"{short(word)} ({rows:,})" for word, rows in one["read_as_negative"].items()]
-        more = [f"and {len(shown) - _SHOWN:,} more"] if len(shown) > _SHOWN else []
-        lines += [f"Read as negative in {one['source']}: {', '.join([*shown[:_SHOWN], *more])}."] if shown else []
-    return lines
-
-
-def _unplanned(sources: list[dict[str, Any]]) -> list[str]:
-    """Rows about items that nobody planned."""
-    fates = {one["source"]: one["unplanned"] for one in sources if one["unplanned"]}
-    fate = {True: "was not planned and is not used", False: "were not planned and are not used"}
-    return [f"{number_of(rows, 'row')} of {name} {fate[rows == 1]}." for name, rows in fates.items()]
 
 
 def _kept(account: dict[str, int]) -> list[str]:

@@ -1,0 +1,49 @@
+"""What is said of labels that came in and do not count as they stand, or count by a guess."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from streameval.labelling.options import is_finite
+from streameval.text import number_of, short
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+_SHOWN = 20  # words
+
+
+def label_lines(issues: pa.Table, summary: Mapping[str, Any]) -> list[str]:
+    """Say what could not be read, which words were taken as negative, and what was not planned."""
+    sources = summary["sources"]
+    return [*_unreadable(issues, summary["account"]["unreadable"]), *_words(sources), *_unplanned(sources)]
+
+
+def _unreadable(issues: pa.Table, count: int) -> Iterator[str]:
+    """The first row that cannot be read: a typing error, or words that have to be mapped."""
+    from streameval.labelling.issues import place_of
+
+    at = issues.column("kind").index("unreadable").as_py()
+    if at >= 0:
+        (first,) = issues.slice(at, 1).to_pylist()
+        more = f", and {count - 1:,} more" if count > 1 else ""
+        mapped = "" if is_finite(first["value"] or "") else "; --positive and --negative say what words mean"
+        yield f"Unreadable: {place_of(first).removeprefix('unreadable ')}{more}{mapped}."
+
+
+def _words(sources: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """Words that are negative for being none of those named as positive: a typing error may be among them."""
+    for one in sources:
+        shown = [f"{short(word)} ({rows:,})" for word, rows in one["read_as_negative"].items()]
+        more = [f"and {len(shown) - _SHOWN:,} more"] if len(shown) > _SHOWN else []
+        if shown:
+            yield f"Read as negative in {one['source']}: {', '.join([*shown[:_SHOWN], *more])}."
+
+
+def _unplanned(sources: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """Rows about items that nobody planned."""
+    fate = {True: "was not planned and is not used", False: "were not planned and are not used"}
+    for one in sources:
+        if rows := one["unplanned"]:
+            yield f"{number_of(rows, 'row')} of {one['source']} {fate[rows == 1]}."
