@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import field, fields
 from functools import cache
 from numbers import Integral, Real
 from types import UnionType
-from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from streameval.errors import InputError, did_you_mean
+
+AnyVerb = TypeVar("AnyVerb", bound=Callable[..., Any])
 
 
 def option(default: Any, help: str, shown: str = "") -> Any:
@@ -31,6 +33,16 @@ def alternatives(hint: Any) -> tuple[Any, ...]:
     """
     kinds = get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
     return tuple(kind for kind in kinds if kind is not type(None))
+
+
+def takes(*kinds: Any) -> Callable[[AnyVerb], AnyVerb]:
+    """Declare the dataclasses whose options a function takes as keywords (`split`), for its types and its reference."""
+
+    def declared(verb: AnyVerb) -> AnyVerb:
+        setattr(verb, "option_kinds", kinds)
+        return verb
+
+    return declared
 
 
 def listed(given: Any) -> tuple[str, ...]:

@@ -19,12 +19,11 @@ def is_finite(word: str) -> bool:
 
 
 @dataclass(frozen=True)
-class LabelColumns:
-    """Which columns of a label table say what, and what its words mean.
+class AnswerColumns:
+    """Which columns of a table of answers say what, and what its words mean.
 
-    `on` is a rank column, or columns of the items that tell them apart. `study` is whose tasks rows may be. "any": they
-    are about items, joined by `on`, and `se_study` and `se_task` say nothing. Words are compared without regard to
-    capitals; those that are understood anyway (yes, no, 1, 0 and so on) keep their meaning unless they are named.
+    `on` is a rank column, or columns of the items that tell them apart. Words are compared without regard to capitals;
+    those that are understood anyway (yes, no, 1, 0 and so on) keep their meaning unless they are named.
     """
 
     on: str | None = option(
@@ -33,18 +32,10 @@ class LabelColumns:
     label: str = option(
         "label", "Column with the label: 1/0, true/false, yes/no, or a grade; blank where there is none."
     )
-    annotator: str | None = option(None, "Column that names who answered (default: annotator, where there is one).")
-    time: str | None = option(
-        None,
-        "Column with the time, in UTC where it names no zone: an annotator's later answer replaces the earlier one "
-        "(default: time).",
-    )
-    source: str | None = option(None, "Column with the kind of annotator, for --prefer (default: source).")
     positive: tuple[str, ...] = option(
         (), "Words that are a positive label, separated by commas; other words are negative, or --negative names them."
     )
     negative: tuple[str, ...] = option((), "Words that are a negative label; any other word is then unreadable.")
-    study: Literal["this", "any"] = "this"
 
     def __post_init__(self) -> None:
         """Check what can be checked without a source."""
@@ -61,6 +52,24 @@ class LabelColumns:
                 f"label {numbers[0]} is positive, and it is not said which numbers are negative",
                 f"such as --positive {numbers[0]} --negative 0, or --vote 'any>={numbers[0]}' for grades",
             )
+
+
+@dataclass(frozen=True)
+class LabelColumns(AnswerColumns):
+    """Besides, who answered and when.
+
+    `study` is whose tasks rows may be. "any": they are about items, joined by `on`, and `se_study` and `se_task` say
+    nothing.
+    """
+
+    annotator: str | None = option(None, "Column that names who answered (default: annotator, where there is one).")
+    time: str | None = option(
+        None,
+        "Column with the time, in UTC where it names no zone: an annotator's later answer replaces the earlier one "
+        "(default: time).",
+    )
+    source: str | None = option(None, "Column with the kind of annotator, for --prefer (default: source).")
+    study: Literal["this", "any"] = "this"
 
 
 @dataclass(frozen=True)

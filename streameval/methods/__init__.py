@@ -49,8 +49,6 @@ class Method(Protocol):
         confidence: As it was asked for: the probability with which the bounds hold. See `level`.
         budget: Labels to spend at most; where the draw decides their number, on average.
         at: The one rank that the plan is for; None where it is for all.
-        looks: How often the plan may be evaluated and enlarged.
-        batches: In how many batches the tasks come, after each of which bounds hold.
         adaptive: Whether a second batch looks at the labels of the first.
         judge_sample: Items that a judge is asked about; None where it answers for all, or there is none.
         planned: Whether it chooses ranks; one that only reads labels that were drawn elsewhere does not.
@@ -64,8 +62,6 @@ class Method(Protocol):
     confidence: float | None = None
     budget: int | None = None
     at: int | None = None
-    looks: int = 1
-    batches: int = 1
     adaptive: bool = False
     judge_sample: int | None = None
     planned: ClassVar[bool] = True
@@ -74,6 +70,16 @@ class Method(Protocol):
     def level(self) -> float | None:
         """Probability with which the bounds hold; None where they are not of chance."""
         return self.confidence
+
+    @property
+    def looks(self) -> int:
+        """How often the plan may be evaluated and enlarged."""
+        return 1
+
+    @property
+    def batches(self) -> int:
+        """In how many batches the tasks come, after each of which bounds hold."""
+        return 1
 
     def plan(self, n_items: int, seed: int = 0) -> Plan:
         """Choose the ranks to label in a ranking of `n_items`."""
@@ -292,6 +298,12 @@ def refuse_alpha_with_budget(parameters: Mapping[str, Any]) -> None:
     """Refuse a plan that is asked for a half-width and for a number of labels: one of them would be ignored."""
     if parameters.get("alpha") is not None and parameters.get("budget") is not None:
         raise InputError("alpha and budget were both given, and a plan is made for one", "leave out one of them")
+
+
+def check_stages(stages: int) -> None:
+    """Refuse a number of stages outside 1 to 64."""
+    if not 1 <= stages <= 64:
+        raise InputError(f"stages is {stages}, outside 1..64", "4 gives bounds after every quarter")
 
 
 def check_confidence(confidence: float) -> None:

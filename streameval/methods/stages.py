@@ -21,7 +21,8 @@ class LooksAtFirst(Protocol):
 def refuse_stages(method: Method, beside: str, names: Sequence[str]) -> None:
     """Refuse parameters by which a study has stages, beside what does not go with them."""
     given = {
-        "batches": method.batches > 1,
+        "stages": method.batches > 1,
+        "growing": method.looks > 1,
         "adaptive": method.adaptive,
         "judge-sample": method.judge_sample is not None,
     }

@@ -13,6 +13,7 @@ from streameval.errors import InputError, did_you_mean
 from streameval.methods import DrawsIndependently, method_of
 from streameval.methods.judge import with_judge
 from streameval.methods.judge_values import Judge
+from streameval.methods.stages import refuse_stages
 from streameval.progress import Progress, silent
 from streameval.rankings.ranking import Ranking
 from streameval.rows.units import Unit
@@ -36,8 +37,7 @@ def judged(ranking: Ranking, plan: Plan, judge: Judge, progress: Progress = sile
     method = method_of(plan)
     if not isinstance(method, DrawsIndependently):
         raise InputError(f"method {plan.method} has no use for a judge", "plan with --method loguniform")
-    if method.looks > 1:
-        raise InputError("a judge does not go with looks", "leave out looks, or the judge; batches go with it")
+    refuse_stages(method, "a judge", ("growing",))
     if judge.column not in ranking.columns():
         raise InputError(f"the ranking has no column '{judge.column}'", did_you_mean(judge.column, ranking.columns()))
     ends, ranks = method.reserve(plan)

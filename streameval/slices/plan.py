@@ -50,10 +50,7 @@ def draw_by_slices(ranking: Ranking, by: str, method: Method, seed: int, progres
     """
     if method.at is not None:
         raise InputError("at does not go with slices: it is a rank of the whole list", "leave out at, or slices")
-    if method.looks > 1:
-        why = "a plan by slices is made for one look"
-        raise InputError(f"looks does not go with slices: {why}", "leave out looks, or slices")
-    refuse_stages(method, "slices", ("batches", "adaptive", "judge-sample"))
+    refuse_stages(method, "slices", ("stages", "growing", "adaptive", "judge-sample"))
     if method.confidence is None:  # its default would be that of every slice, and not of all together
         method = changed(method, confidence=CONFIDENCE)
     description = ranking.description()

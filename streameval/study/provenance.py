@@ -41,12 +41,12 @@ def commands(plan: Plan, summary: Mapping[str, Any], study: str = "STUDY") -> li
     lines = [_begun(plan, study, first), *(_asked(plan, study) if plan.parameters.get("judge_sample") else [])]
     since = 0
     for stage, request in enumerate([*plan.grown_by, None]):
-        if request is None or "labels_more" not in request:  # it goes by the labels that there are
+        if request is None or "labels" not in request:  # it goes by the labels that there are
             new = [one for one in rest if any(since <= at <= stage for at in one["stages"])]
             lines += [shlex.join(["streameval", "select", study]), *_evaluated(new, summary, study)]
             since = stage + 1
         if request is not None:
-            lines.append(shlex.join(["streameval", "plan", "--study", study, *_growth(request)]))
+            lines.append(shlex.join(["streameval", "grow", study, *_options(request)]))
     return lines
 
 
@@ -83,20 +83,10 @@ def _asked(plan: Plan, study: str) -> list[str]:
     """Commands that ask a judge about its sample."""
     answers = plan.location.get("judge_answers", {"places": ["judge.csv"], "flags": {}})
     files = [one or IN_MEMORY for one in answers["places"]]
-    given = ["--judge-labels", *files, *_options(answers["flags"])]
     return [
         shlex.join(["streameval", "select", study, "--export-judge", "judge.csv"]),
-        shlex.join(["streameval", "evaluate", study, *given]),
+        shlex.join(["streameval", "judge", study, *files, *_options(answers["flags"])]),
     ]
-
-
-def _growth(request: Mapping[str, Any]) -> list[str]:
-    """Options of `plan` for a request by which a plan grew."""
-    return ["--continue"] if request.get("second_batch") else _options(request)
-
-
-def _continued(study: str) -> str:
-    return shlex.join(["streameval", "plan", "--study", study, "--continue"])
 
 
 def _evaluated(tables: Sequence[Mapping[str, Any]], summary: Mapping[str, Any], study: str) -> list[str]:
@@ -125,7 +115,7 @@ def way_out(plan: Plan, summary: Mapping[str, Any], study: str) -> str:
     if plan.parameters.get("adaptive"):
         if summary["account"].get("open", summary["account"]["missing"]):
             return _remaining(study)
-        return f"`{_continued(study)}` adds the second batch"
+        return f"`{shlex.join(['streameval', 'grow', study, '--rest'])}` adds the second batch"
     new = f"{study.rstrip('/')}-loguniform"
     return f"`{_planned(plan, new, {'method': 'loguniform'})}` plans labels whose bounds hold for any list"
 
@@ -139,9 +129,10 @@ def more_labels(plan: Plan, summary: Mapping[str, Any], study: str, labels: int)
     account = summary["account"]
     if account["labelled"] < account["planned"]:
         return _remaining(study)
-    if plan.look < plan.parameters.get("looks", 1):
+    growing = plan.method == "adopted" or plan.parameters.get("growing")
+    if growing and plan.look < plan.parameters.get("stages", 1):
         further = str(labels - account["labelled"])
-        return f"`{shlex.join(['streameval', 'plan', '--study', study, '--labels-more', further])}` adds labels"
+        return f"`{shlex.join(['streameval', 'grow', study, '--labels', further])}` adds labels"
     new = f"{study.rstrip('/')}-more"
     return f"`{_planned(plan, new, {'method': 'loguniform', 'budget': labels})}` plans anew with so many labels"
 

@@ -66,7 +66,7 @@ def adopt(
     drawn: str,
     options: RankingOptions | None = None,
     confidence: float = 0.95,
-    looks: int = 1,
+    stages: int = 1,
     seed: int | None = None,
     **given: Any,
 ) -> Plan:
@@ -77,7 +77,7 @@ def adopt(
         labels: A label table with a row for every drawn item, labelled or not, by `rank` or by key columns (`on`).
         drawn: How they were drawn (`streameval.methods.adopted.designs`). It is believed: the study's claim says so.
         confidence: Of the claim.
-        looks: How often bounds may be seen and labels of our own added after (`enlarge`).
+        stages: How often bounds may be seen and labels of our own added after (`grow`).
         seed: Of the shuffle of tasks, and of draws of our own (default: a fresh one for every new study).
         **given: Fields of `Draw`, and of `LabelColumns`: `on`, `label`, `annotator`, `time`, `source`, `positive`,
             `negative`.
@@ -93,7 +93,7 @@ def adopt(
     """
     refuse_described(given)
     how, columns = split((Draw, LabelColumns), given, "adopt")
-    method = Adopted(confidence, drawn, looks)
+    method = Adopted(confidence, drawn, stages)
     _refuse_unsaid(method, how)
     folder = planned_study(study)
     opened = open_ranking(ranking, options)
@@ -105,7 +105,7 @@ def adopt(
         known = known_seed(folder, seed)
         known = fresh_seed() if known is None else known
         made = method.adopt(opened.n_items, known, rows.rank, strata, rows.probability)
-        said = _said(labels, {"drawn": drawn, "confidence": confidence, "looks": looks, **given})
+        said = _said(labels, {"drawn": drawn, "confidence": confidence, "stages": stages, **given})
         made = replace(made, ranking=opened.description(), location={**opened.location(), "adopted": said})
         columns = replace(columns, on=rows.on, study="any")
         votes = read_votes(place, made, Items(rows.keys), columns)
@@ -124,7 +124,7 @@ def _said(labels: Any, how: Mapping[str, Any]) -> dict[str, Any]:
             values[name] = value
         elif value is not None:
             values[name] = place_of(value) or IN_MEMORY
-    usual = {"confidence": 0.95, "looks": 1}
+    usual = {"confidence": 0.95, "stages": 1}
     kept = {name: value for name, value in values.items() if value != usual.get(name)}
     return {"labels": place_of(labels) or IN_MEMORY, **kept}
 

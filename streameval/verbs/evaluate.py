@@ -147,7 +147,7 @@ def _evaluated(
     """Store the labels, compute, and write every result."""
     if awaits_judge(plan):
         raise InputError(f"{folder.folder}: its judge has to answer before anybody labels",
-                         "give its answers with --judge-labels FILE")  # fmt: skip
+                         f"streameval judge {folder.folder} FILE")  # fmt: skip
     columns, judging = how
     rest, known = (None, missed) if isinstance(missed, int) else (missed, 0)
     read_as = sharing(as_read(plan, judging), rest)

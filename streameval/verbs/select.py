@@ -118,7 +118,7 @@ def select(
     if awaits_judge(plan):
         raise InputError(
             f"{folder.folder}: its judge has to answer before anybody labels",
-            f"streameval select {folder.folder} --export-judge FILE, then evaluate --judge-labels FILE",
+            f"streameval select {folder.folder} --export-judge FILE, then streameval judge {folder.folder} FILE",
         )
     form = format_of(os.fspath(export)) if export is not None else None
     (asked,) = split([TaskOptions], tasks, "select")

@@ -43,7 +43,7 @@ def cost(
     head = ["method", "labels", "half-width", "claim", *(["price"] if price_per_label is not None else [])]
     lines = columns(head, [_cost_row(row, price_per_label) for row in found])
     lines += [f"{row['method']}: {row['refused']}" for row in found if "refused" in row]
-    lines += [line for row in found for stage in ("look", "batch") for line in _by_stage(row, stage)]
+    lines += [line for row in found for line in _by_stage(row)]
     result: dict[str, Any] = {"items": items, "methods": found}
     if adopted is not None:
         wanted = parameters.given()
@@ -52,13 +52,12 @@ def cost(
     output.say(result, [*lines, "", *_COST_NOTES])
 
 
-def _by_stage(row: dict[str, Any], stage: str) -> list[str]:
-    """What each look asks for in all, the first being the plan's; or how many labels each batch ends with."""
-    found = row.get({"look": "looks", "batch": "batches"}[stage])
-    if found is None:
+def _by_stage(row: dict[str, Any]) -> list[str]:
+    """How many labels there are in all after each stage."""
+    if "stages" not in row:
         return []
-    shown = [f"{stage} {one[stage]}: {one['labels']:,} (~{one['half_width']:.2%})" for one in found]
-    return ["", f"{row['method']}, labels in all and half-width by {stage}: {'; '.join(shown)}"]
+    shown = [f"stage {one['stage']}: {one['labels']:,} (~{one['half_width']:.2%})" for one in row["stages"]]
+    return ["", f"{row['method']}, labels in all and half-width by stage: {'; '.join(shown)}"]
 
 
 def _worth(found: dict[str, Any]) -> list[str]:

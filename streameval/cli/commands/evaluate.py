@@ -22,7 +22,6 @@ from streameval.text import short
 
 if TYPE_CHECKING:
     from streameval.slices.files import SliceResult
-    from streameval.types import Plan
 
 
 @flags_of(LabelColumns, Judging, panel=LABELS)
@@ -35,7 +34,6 @@ Sources = Annotated[list[str] | None, Parameter(consume_multiple=True, negative_
 
 # what a terminal shows of metrics.parquet
 _OVERALL = (("average_precision", "positives"), ("roc_auc", ""), ("max_f1", ""), ("r_precision", ""))
-_OF_THE_JUDGE = ("on", "label", "positive", "negative")
 _SHOWN = 20  # slices
 _TROUBLE = ("missing", "undecided", "skipped", "doubled", "contradictory", "untimed", "unreadable", "unknown")
 
@@ -45,7 +43,6 @@ def evaluate(
     study: Path,
     *,
     labels: Sources = None,
-    judge_labels: Sources = None,
     how: LabelFlags = _LABELS,
     misses: Whole = 0,
     misses_from: Path | None = None,
@@ -64,8 +61,6 @@ def evaluate(
         labels: Label tables (Parquet, CSV, TSV, JSON, JSONL), exports of Label Studio and Prodigy, or
             duckdb:FILE#QUERY, sqlite:///FILE#QUERY, postgresql://...#QUERY; each row is a vote, and what was given
             before adds nothing.
-        judge_labels: What the judge of a plan with --judge-sample said, in the same formats. It is frozen before there
-            are labels; items without an answer are a class of their own.
         misses: Positives that the ranking never returned.
         misses_from: Evaluated study of the items that were never returned: misses are bounded by its labels, and both
             share the confidence.
@@ -89,8 +84,7 @@ def evaluate(
     from streameval.verbs.evaluate import evaluate as verb
 
     if is_of_many(study):
-        others = {"--misses": misses, "--misses-from": misses_from, "--judge-labels": judge_labels,
-                  "--dry-run": batch.dry_run}  # fmt: skip
+        others = {"--misses": misses, "--misses-from": misses_from, "--dry-run": batch.dry_run}
         if strangers := [name for name, given in others.items() if given]:
             raise InputError(f"this study has many rankings, and does not go with {', '.join(strangers)}",
                              "leave it out")  # fmt: skip
@@ -104,11 +98,6 @@ def evaluate(
     if batch.dry_run:
         _rehearse(study, labels or [], publish, output)
         return
-    if judge_labels:
-        frozen = _freeze(study, judge_labels, how)
-        if not labels and not Study(study).labels.sources():
-            output.say({"study": str(study), "plan_id": frozen[0].plan_id, **frozen[1]}, frozen[2])
-            return
     with Study(study).changing():
         with stage("evaluate", output) as told:
             found = verb(study, labels=labels or [], misses=misses, misses_from=misses_from, **how.given())
@@ -155,28 +144,6 @@ def evaluate(
         result["published"] = copied(lambda: copy(study, publish), output)
         lines.append(f"Published: {publish}")
     output.say(result, lines)
-
-
-def _freeze(study: Path, sources: list[str], how: LabelFlags) -> tuple[Plan, dict[str, Any], list[str]]:
-    """Freeze what the judge said; the plan, its facts and how they are told."""
-    from streameval.methods.judge import counts_of
-    from streameval.verbs.freeze_judge import freeze_judge
-
-    columns = {name: value for name, value in how.given().items() if name in _OF_THE_JUDGE}
-    plan = freeze_judge(study, sources, **columns)
-    counts = counts_of(plan)
-    said = ", ".join(f"{name}: {items:,}" for name, items in counts.items() if items)
-    head = f"The judge's answers are frozen ({sum(counts.values()):,} items; {said})."
-    missing = counts.get("no answer", 0)
-    warning = (
-        f"{missing / sum(counts.values()):.1%} of the items have no answer: they stay a class of their own for good."
-    )
-    following = f"Next: streameval select {shlex.quote(str(study))} --export tasks.csv"
-    return (
-        plan,
-        {"judge": counts, "next": following.removeprefix("Next: ")},
-        [head, *[warning] * bool(missing), following],
-    )
 
 
 def _rehearse(study: Path, labels: list[str], publish: str | None, output: Output) -> None:

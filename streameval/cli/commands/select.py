@@ -110,8 +110,8 @@ def select(
             rows = ", ".join(f"{row:,}" for row in made.batches)
             lines.append(f"Batches end with tasks {rows}: evaluate whenever one is answered.")
         lines += _left_out(made.left_out, made.key_columns)
-    flag = "--labels" if export_judge is None else "--judge-labels"
-    lines.append(f"Next: streameval evaluate {shlex.quote(str(study))} {flag} {back}")
+    verb, flag = ("evaluate", "--labels ") if export_judge is None else ("judge", "")
+    lines.append(f"Next: streameval {verb} {shlex.quote(str(study))} {flag}{back}")
     output.say({"study": str(study), "export": str(shown) if shown else None, **facts}, lines)
 
 

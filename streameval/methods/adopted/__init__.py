@@ -17,7 +17,7 @@ from streameval.curve.envelope import Envelope, Points, close
 from streameval.curve.estimated import YieldEstimate
 from streameval.curve.pooling import Pool, odds_of, pooled
 from streameval.errors import InputError, did_you_mean
-from streameval.methods import Look, Method, check_confidence, check_items
+from streameval.methods import Look, Method, check_confidence, check_items, check_stages
 from streameval.methods.adopted import growth
 from streameval.methods.adopted.band import mixture, points
 from streameval.methods.adopted.checks import Contradiction, in_words, of_strata, of_weights
@@ -36,8 +36,8 @@ class Adopted(Method):
 
     What holds, if the labels were drawn as stated: with probability ≥ `confidence` over that draw, the true yield lies
     in the bounds at every rank at once, for any 0/1 list, also where labels are missing for any reason. A design that
-    is none of chance, or that the ranks contradict, has the same bounds with coverage "none". With several `looks` the
-    plan may grow by draws of our own after the bounds were seen, and `confidence` is that of all looks together.
+    is none of chance, or that the ranks contradict, has the same bounds with coverage "none". With several `stages` the
+    plan may grow by draws of our own after the bounds were seen, and `confidence` is that of all stages together.
 
     Raises:
         InputError: If a parameter is out of range.
@@ -49,19 +49,23 @@ class Adopted(Method):
 
     confidence: float = option(0.95, "Probability of the claim.")
     drawn: str = option("uniform", f"How the labels were drawn: {', '.join(DESIGNS)}.")
-    looks: int = option(1, "How often the bounds may be seen, and labels of our own added after.")
+    stages: int = option(1, "How often the bounds may be seen, and labels of our own added after.")
 
     def __post_init__(self) -> None:
         """Check every parameter."""
         check_confidence(self.confidence)
         if self.drawn not in DESIGNS:
             raise InputError(f"drawn is '{self.drawn}'", did_you_mean(self.drawn, DESIGNS))
-        if not 1 <= self.looks <= 64:
-            raise InputError(f"looks is {self.looks}, outside 1..64", "one is enough unless labels decide about more")
-        if self.looks > 1 and (self.design.weighted or self.design.refused):
+        check_stages(self.stages)
+        if self.stages > 1 and (self.design.weighted or self.design.refused):
             raise InputError(
-                f"a sample drawn as {self.drawn} takes no labels of ours", "leave out --looks; uniform and strata do"
+                f"a sample drawn as {self.drawn} takes no labels of ours", "leave out --stages; uniform and strata do"
             )
+
+    @property
+    def looks(self) -> int:
+        """Stages of a sample are looks at it, between which it grows."""
+        return self.stages
 
     @property
     def design(self) -> Design:
@@ -219,7 +223,7 @@ class Adopted(Method):
             Promise(
                 self.confidence,
                 f"if the labels were drawn as stated, {labels.about} lies inside the bounds at every rank at once"
-                + (f" and at all {self.looks} looks" if self.looks > 1 else "")
+                + (f" and after each of {self.stages} stages" if self.stages > 1 else "")
                 + ", whatever the list.",
             )
         ]

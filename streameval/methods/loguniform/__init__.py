@@ -18,7 +18,7 @@ from streameval.curve.envelope import Points, close
 from streameval.curve.estimated import YieldEstimate
 from streameval.curve.pooling import odds_of
 from streameval.errors import InputError, StudyError
-from streameval.methods import Look, Sampled, check_items
+from streameval.methods import Look, Sampled, check_items, check_stages
 from streameval.methods.checks.monotonicity import assumptions
 from streameval.methods.judge import agreement, judge_of, with_classes, without_judge
 from streameval.methods.judged_estimate import judged_estimate
@@ -53,40 +53,45 @@ class LogUniform(Sampled):
     for any 0/1 list and any N, also where labels are missing for any reason. `alpha` is a forecast of the half-width,
     for lists whose precision stays above `min_precision`; the half-width that the labels reach is reported with the
     curve. A half-width is (hi − lo)/(hi + lo). The number of labels is random: `budget` is its mean, and its standard
-    deviation is below its square root. With several `looks`, 1 to 64, the first plan is made for a share of
-    1 − `confidence`, and `enlarged` keeps to a grid of densities fixed by it, so that what was seen may decide when to
-    stop: `confidence` is that of all looks together.
+    deviation is below its square root. Bounds of several `stages`, 1 to 64, hold together with `confidence`, so that what
+    was seen may decide when to stop. The labels planned for come in as many batches; of a plan that is `growing`, they
+    are those of the first stage, or look, and `enlarged` adds more, on a grid of densities fixed by it.
     """
 
     name: ClassVar[str] = "loguniform"
     summary: ClassVar[str] = "random ranks of density c/r, and a band that holds for every list"
 
     budget: int | None = option(None, "Labels to spend on average, instead of --alpha: how many are drawn is random.")
-    looks: int = option(1, "How often the plan may be evaluated and enlarged.")
-    batches: int = option(1, "How many batches the tasks come in: bounds narrow whenever one is answered.")
-    adaptive: bool = option(False, "Plan a quarter to a third first; plan --continue then adds what is needed.")
+    stages: int = option(1, "Label in so many parts: bounds narrow whenever one is answered.")
+    growing: bool = option(False, "Plan the first of the stages alone; `grow` adds labels for the others.")
+    adaptive: bool = option(False, "Plan a quarter to a third first; `grow --rest` then adds what is needed.")
     judge_sample: int | None = option(None, "Ask a judge about this many items (select --export-judge).")
     judge_accuracy: float | None = option(None, "Share of items on which a judge is expected to be right.")
 
     def __post_init__(self) -> None:
         """Check every parameter."""
         super().__post_init__()
-        stages = {
-            "looks": "one is enough unless labels decide about more",
-            "batches": "4 gives bounds after every quarter",
-        }
-        for name, hint in stages.items():
-            if not 1 <= getattr(self, name) <= 64:
-                raise InputError(f"{name} is {getattr(self, name)}, outside 1..64", hint)
+        check_stages(self.stages)
+        if self.growing and self.stages == 1:
+            raise InputError("growing is for a plan of several stages", "stages 4 lets it grow three times")
+        if self.adaptive and self.stages > 1:
+            raise InputError("adaptive does not go with stages", "leave out one of them")
         if self.judge_accuracy is not None and not 0 <= self.judge_accuracy <= 1:
             raise InputError(f"judge-accuracy is {self.judge_accuracy}, outside [0, 1]", "0.9 is right on 90 %")
         if self.judge_sample is not None and self.judge_sample < 1:
             raise InputError(f"judge-sample is {self.judge_sample:,} items", "ask about more items than people label")
-        asked = {"looks": self.looks > 1, "batches": self.batches > 1, "adaptive": self.adaptive}
-        if len(given := [name for name, there in asked.items() if there]) > 1:
-            raise InputError(f"{given[0]} does not go with {given[1]}", "leave out one of them")
-        if self.looks > 1 and (self.judge_accuracy is not None or self.judge_sample is not None):
-            raise InputError("a judge does not go with looks", "leave out looks, or the judge; batches go with it")
+        if self.growing and (self.judge_accuracy is not None or self.judge_sample is not None):
+            raise InputError("a judge does not go with growing", "leave out growing, or the judge; stages go with it")
+
+    @property
+    def looks(self) -> int:
+        """How often the plan may be evaluated and enlarged."""
+        return self.stages if self.growing else 1
+
+    @property
+    def batches(self) -> int:
+        """How many batches the tasks come in."""
+        return 1 if self.growing else self.stages
 
     def plan(self, n_items: int, seed: int = 0) -> Plan:
         """Draw the ranks to label.
@@ -131,7 +136,7 @@ class LogUniform(Sampled):
 
     def _parameters(self) -> dict[str, Any]:
         """As a plan keeps them: those that say nothing are left out, for earlier plans have them not."""
-        ours = {"looks": 1, "batches": 1, "adaptive": False, "judge_sample": None, "judge_accuracy": None}
+        ours = {"stages": 1, "growing": False, "adaptive": False, "judge_sample": None, "judge_accuracy": None}
         return {key: value for key, value in self.__dict__.items() if ours.get(key, ...) != value}
 
     def weights(self, plan: Plan) -> FloatArray:
@@ -206,19 +211,18 @@ class LogUniform(Sampled):
     def cost(self, n_items: int) -> dict[str, Any]:
         """Count labels on average, and forecast the half-width that the median list of `min_precision` reaches.
 
-        With several looks `looks` has one entry each: `look`, `labels` in all, `half_width`; so has `batches`.
+        Of several stages, `stages` has one entry each: `stage`, `labels` in all, `half_width`.
         """
         density = self._density(check_items(n_items))
-        parts = max(self.looks, self.batches)  # a half-width that was asked for need not be forecast
-        stages = range(0 if self.budget is None and parts == 1 else parts)
+        # a half-width that was asked for need not be forecast
+        stages = range(0 if self.budget is None and self.stages == 1 else self.stages)
         looks = [self._look(n_items, density, look + 1) for look in stages]
         labels = blocks(n_items, density).labels
         reached = self.alpha if self.budget is None else looks[-1 if self.batches > 1 else 0].half_width
-        stage = "look" if self.looks > 1 else "batch"
-        told = [{stage: one.look, "labels": one.labels, "half_width": one.half_width} for one in looks]
+        told = [{"stage": one.look, "labels": one.labels, "half_width": one.half_width} for one in looks]
         whole = labels == n_items
         return {
-            **({"looks" if self.looks > 1 else "batches": told} if parts > 1 else {}),
+            **({"stages": told} if self.stages > 1 else {}),
             "method": self.name,
             "labels": labels,
             "accuracy": 0.0 if whole else reached,
@@ -269,7 +273,7 @@ class LogUniform(Sampled):
 
     def evidence_at(self, plan: Plan, labels: Labels, rank: int, mu: FloatArray) -> Evidence | None:
         """See `Multiplies`; `one_rank` says of which plans there is such evidence."""
-        in_parts = self.looks > 1 or self.batches > 1 or self.adaptive or self.judge_sample is not None
+        in_parts = self.stages > 1 or self.adaptive or self.judge_sample is not None
         if in_parts or plan.marks is not None:
             return None
         return evidence_at(self._at_look(plan, 1), labels, (rank, mu), Expected.of(self.min_precision).prior)

@@ -21,7 +21,7 @@ def findings(method: Sampled, curve: Curve, about: str) -> tuple[str, ...]:
     """What the bounds promise, how a judge fared, and what speaks against the labels."""
     if curve.claim.coverage == "none" and method.adaptive:
         return (
-            "This is the first batch of an adaptive plan, and its bounds promise nothing yet: `plan --continue` adds "
+            "This is the first batch of an adaptive plan, and its bounds promise nothing yet: `grow --rest` adds "
             "the second, and the bounds of both hold with the whole confidence.",
         )
     if curve.claim.coverage == "none":
@@ -35,8 +35,7 @@ def findings(method: Sampled, curve: Curve, about: str) -> tuple[str, ...]:
         Promise(
             method.confidence,
             f"{about} lies inside the bounds at every rank at once"
-            + (f" and at all {method.looks} looks" if method.looks > 1 else "")
-            + (f" and after each of {method.batches} batches" if method.batches > 1 else "")
+            + (f" and after each of {stages} stages" if (stages := max(method.looks, method.batches)) > 1 else "")
             + ", whatever the list.",
         ),
         *_judge_sentence(curve),

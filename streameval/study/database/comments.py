@@ -69,7 +69,7 @@ _COLUMNS = {
     "claimed_lower": "Lower end of the paper's claim for stratified sampling, if precision keeps min_precision.",
     "claimed_upper": "Upper end of the paper's claim for stratified sampling, if precision keeps min_precision.",
     "held_until": "For each slot that drew this rank, the last grid point at which it still holds it.",
-    "look": "Look of the labels at which the rank is first needed.",
+    "look": "Stage at which the rank is first needed.",
     "batch": "Number of the batch of tasks that the rank came with.",
     "metric": "Name of the metric; *_at are at a cutoff, the rest of the whole list.",
     "argument": "Cutoff, recall, precision or convention that the metric is asked for.",

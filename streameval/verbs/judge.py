@@ -1,4 +1,4 @@
-"""Freeze the judge: take what it said of its sample, for good and before there are labels."""
+"""Judge: take what a judge said of its sample, for good and before there are labels."""
 
 from __future__ import annotations
 
@@ -12,25 +12,26 @@ import numpy as np
 import pyarrow as pa
 
 from streameval.errors import InputError, StudyError
-from streameval.labelling.options import LabelColumns
+from streameval.labelling.options import AnswerColumns, LabelColumns
 from streameval.labelling.readers import place_of
 from streameval.methods import DrawsIndependently, method_of
 from streameval.methods.judge import answered, asked_judge, awaits_judge
-from streameval.options import split
+from streameval.options import split, takes
 from streameval.study import Study
 from streameval.study.judge_sample import read_answers, refuse_other_answers
 from streameval.types import Plan
 
 
-def freeze_judge(study: str | os.PathLike[str], labels: Sequence[Any] | Any, **options: Any) -> Plan:
+@takes(AnswerColumns)
+def judge(study: str | os.PathLike[str], answers: Sequence[Any] | Any, **columns: Any) -> Plan:
     """Take the answers of a judge for the sample of a plan with `judge_sample`; the same ones again change nothing.
 
     Items that it says nothing of, or nothing that can be read, are a class of their own. From here on the plan covers
     what the judge said, and `select` hands out the tasks of people.
 
     Args:
-        labels: What came back, as for `evaluate`; the column `label` has 0/1, a boolean or a probability.
-        options: `on`, `label`, `positive`, `negative`: columns and words (`streameval.labelling.options.LabelColumns`).
+        answers: What came back, as labels do to `evaluate`; the column `label` has 0/1, a boolean or a probability.
+        columns: `on`, `label`, `positive`, `negative`: columns and words (`AnswerColumns`).
 
     Returns:
         Plan: The study's plan, with what the judge said.
@@ -42,15 +43,16 @@ def freeze_judge(study: str | os.PathLike[str], labels: Sequence[Any] | Any, **o
         StudyError: The plan has no sample for a judge, or it has answered already, otherwise.
     """
     folder = Study(Path(study))
-    (columns,) = split([LabelColumns], options, "freeze_judge")
-    sources = [labels] if isinstance(labels, str | os.PathLike) or not isinstance(labels, Sequence) else list(labels)
+    (how,) = split([AnswerColumns], columns, "judge")
+    several = isinstance(answers, Sequence) and not isinstance(answers, str)
+    sources = list(answers) if several else [answers]
     with folder.changing():
         plan = folder.plan()
-        judge, method = asked_judge(plan), method_of(plan)
-        if judge is None or method.judge_sample is None or not isinstance(method, DrawsIndependently):
+        asked, method = asked_judge(plan), method_of(plan)
+        if asked is None or method.judge_sample is None or not isinstance(method, DrawsIndependently):
             raise StudyError(f"{study}: its plan has no sample for a judge", "plan with --judge-sample 200000")
-        said = read_answers(folder, plan, sources, columns)
-        codes = judge.codes(pa.chunked_array([pa.array(said)]), "the judge's answers")
+        said = read_answers(folder, plan, sources, LabelColumns(**vars(how)))
+        codes = asked.codes(pa.chunked_array([pa.array(said)]), "the judge's answers")
         if not awaits_judge(plan):
             refuse_other_answers(folder, plan, said)
             return plan
@@ -61,10 +63,10 @@ def freeze_judge(study: str | os.PathLike[str], labels: Sequence[Any] | Any, **o
         if 2 * missing > said.size:
             raise InputError(f"{study}: its judge answered {said.size - missing:,} of {said.size:,} items, fewer than "
                              "half, and none can be added once the answers are frozen",
-                             "give all of its answers at once; --judge-labels takes several files")  # fmt: skip
+                             "give all of its answers at once; judge takes several files")  # fmt: skip
         frozen = answered(plan, method.reserve(plan)[0], codes, said).with_notes(grown_from=list(plan.study_ids))
         given = {"places": [place_of(one) for one in sources],
-                 "flags": {key: value for key, value in options.items() if value is not None}}  # fmt: skip
+                 "flags": {key: value for key, value in columns.items() if value is not None}}  # fmt: skip
         frozen = replace(frozen, location={**frozen.location, "judge_answers": given})
         folder.grow_plan(frozen)
         return frozen

@@ -1,0 +1,24 @@
+"""`streameval publish`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from streameval.cli.batch import copied
+from streameval.cli.output import Output
+
+
+def publish(study: Path, place: str, *, output: Output = Output()) -> None:
+    """Copy the results of a study to a folder or an object store, their manifest.json last.
+
+    Example: streameval publish my-study s3://bucket/results
+
+    Args:
+        study: Folder of an evaluated study.
+        place: Folder or object store (s3://bucket/folder).
+    """
+    from streameval.verbs.publish import publish as verb
+
+    facts = copied(lambda: verb(study, place), output)
+    there = ", where they were already" if facts["already_there"] else ""
+    output.say({"study": str(study), **facts}, [f"Published: {facts['place']}{there}"])

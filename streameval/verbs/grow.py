@@ -1,0 +1,163 @@
+"""Grow: more labels for a study that was planned to grow; all earlier ones count."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from streameval.errors import InputError, StudyError
+from streameval.methods import Look, Sequential, method_of
+from streameval.methods.stages import LooksAtFirst
+from streameval.options import option, split, takes
+from streameval.study import Study
+from streameval.study.judging import last_judging, tally_stored
+from streameval.types import Plan
+
+
+@dataclass(frozen=True)
+class Growth:
+    """By how much a study is to grow: one of the three."""
+
+    labels: int | None = option(None, "At most so many more labels, once.")
+    half_width: float | None = option(None, "Until it is forecast to reach this, relative to precision.")
+    rest: bool = option(False, "All that the labels of the first batch call for, of a plan made with --adaptive.")
+
+    def __post_init__(self) -> None:
+        """Check that there is one, and that it can be meant."""
+        if len(self.request) != 1:
+            raise InputError("a study grows by labels, to a half-width or by the rest", "give one of them")
+        if self.half_width is not None and not 0 < self.half_width < 1:
+            raise InputError(f"half-width is {self.half_width}, outside (0, 1)", "0.05 is 5 % of precision")
+
+    @property
+    def request(self) -> dict[str, Any]:
+        """What is kept of it in plan.json."""
+        return {name: value for name, value in asdict(self).items() if value is not None and value is not False}
+
+
+@takes(Growth)
+def grow(study: str | os.PathLike[str], **by: Any) -> Plan:
+    """Grow the plan of a study; a request that has been met changes nothing.
+
+    The plan records each request that made it grow, so that one that is repeated, by a job that was interrupted say,
+    never leads to a further stage.
+
+    Args:
+        by: One of `labels`, `half_width` and `rest` (`streameval.verbs.grow.Growth`). `labels`: of a plan that is
+            `growing`, the furthest stage that asks for at most so many further labels. Each number is met once: for
+            another stage with as many labels, give another number. `half_width`: the nearest stage that is forecast to
+            reach it. Where the study has been evaluated, the forecast starts from the half-width reached. It is met
+            where it has been reached, and where the plan grew for it and has not been evaluated with all labels since.
+            `rest`: of a plan that is `adaptive`, the second batch. Every item of the first must have been answered or
+            skipped: which of them have an answer must not depend on labels further down the list. An item that was
+            skipped is unknown, and widens the bounds.
+
+    Returns:
+        Plan: The same as before where the request has been met; `batch` says with which stage a rank came in.
+
+    Raises:
+        InputError: Not exactly one of the three, out of reach of the stages that are left, or a first batch that is
+            not complete.
+        StudyError: No study, or one that was not planned to grow.
+    """
+    (how,) = split([Growth], by, "grow")
+    folder = Study(Path(study))
+    with folder.changing():
+        plan = folder.plan()
+        grown = grown_plan(folder, plan, how)
+        if grown is not plan:
+            folder.grow_plan(grown)
+        return grown
+
+
+def grown_plan(study: Study, plan: Plan, how: Growth) -> Plan:
+    """Give the plan of a study as `grow` would make it, and write nothing; the same one where the request is met."""
+    if plan.marks is not None:
+        raise StudyError(f"{study.folder}: a plan by slices cannot grow", "plan anew with more labels")
+    if how.rest:
+        grown = plan if how.request in plan.grown_by else _second_batch(study, plan)
+    else:
+        grown = _later(study, plan, how)
+    return grown if grown is plan else grown.with_notes(
+        grown_from=list(plan.study_ids), grown_by=[*plan.grown_by, how.request]
+    )  # fmt: skip
+
+
+def _second_batch(study: Study, plan: Plan) -> Plan:
+    """Put the rest of an adaptive plan where the labels of its first batch say that it is needed."""
+    method = method_of(plan)
+    if not method.adaptive or not isinstance(method, LooksAtFirst):
+        raise StudyError(f"{study.folder}: its plan has no second batch", "plan --adaptive makes one that has")
+    tallied = tally_stored(study, plan, last_judging(study), study.labels.sources())
+    if left := int(np.sum(~tallied.answered)):
+        raise InputError(f"{study.folder}: {left:,} of the {tallied.answered.size:,} tasks of its first batch are open",
+                         "finish it first; skipping an item is an answer")  # fmt: skip
+    return method.continued(plan, tallied.labels)
+
+
+def _later(study: Study, plan: Plan, how: Growth) -> Plan:
+    """Grow to a later stage; the same plan where the request has been met."""
+    reached = _reached(study, plan)
+    if _is_met(plan, how, reached):
+        return plan
+    method = method_of(plan)
+    stages = method.forecasts(plan) if isinstance(method, Sequential) else []
+    later = stages[plan.look :]
+    if not isinstance(method, Sequential) or not later:
+        raise StudyError(
+            f"{study.folder}: its plan has no stage left, so it cannot grow",
+            "plan --stages 3 --growing makes one that can grow twice, as adopt --stages 3 does",
+        )
+    if how.labels is not None:
+        return _affordable(method, plan, later, how.labels)
+    stage = _narrow_enough(later, how.half_width or 0.0, _calibration(reached, stages[plan.look - 1]))
+    return method.enlarged(plan, stage.look)
+
+
+def _is_met(plan: Plan, how: Growth, reached: float | None) -> bool:
+    """Whether the plan grew for this request already, or there is no need to."""
+    width = how.half_width
+    if width is None:
+        return how.request in plan.grown_by
+    return any(one.get("half_width", 1) <= width for one in plan.grown_by) if reached is None else reached <= width
+
+
+def _affordable(method: Sequential, plan: Plan, looks: list[Look], more: int) -> Plan:
+    """Grow to the furthest stage that asks for no more labels: what is forecast is their number on average."""
+    planned = plan.table.num_rows
+    for look in reversed([one for one in looks if one.labels - planned <= 1.1 * more + 10]):
+        grown = method.enlarged(plan, look.look)
+        if grown.table.num_rows - planned <= more:
+            return grown
+    least = method.enlarged(plan, looks[0].look).table.num_rows - planned
+    raise InputError(f"{more:,} more labels do not reach the next stage", f"it takes {least:,} more")
+
+
+def _narrow_enough(looks: list[Look], half_width: float, calibration: float) -> Look:
+    within = [look for look in looks if look.half_width * calibration <= half_width]
+    if not within:
+        best = looks[-1]
+        raise InputError(
+            f"a half-width of {half_width:.2%} cannot be reached with the stages that are left",
+            f"the last one takes {best.labels:,} labels in all for about {best.half_width * calibration:.2%}",
+        )
+    return within[0]
+
+
+def _reached(folder: Study, plan: Plan) -> float | None:
+    """Half-width that the whole of the plan's labels reached; None before it was evaluated with all of them."""
+    try:
+        summary = folder.evaluation().summary
+    except StudyError:
+        return None
+    current = summary["study"] == plan.plan_id and summary["account"]["missing"] == 0
+    return float(summary["half_width"]["alpha"]) if current else None
+
+
+def _calibration(reached: float | None, now: Look) -> float:
+    """Half-width reached over the one forecast for this stage; 1 where nothing is known."""
+    return reached / now.half_width if reached is not None and now.half_width > 0 else 1.0
