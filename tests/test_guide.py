@@ -81,7 +81,7 @@ def workplace(prepared, tmp_path, monkeypatch):
 def test_a_page_shows_what_its_commands_print(name, workplace, capsys):
     if name == "README.md":
         (workplace / "streameval-demo").mkdir()
-        importlib.import_module("streameval.verbs.demo").write_ranking(workplace / "streameval-demo")
+        importlib.import_module("streameval.cli.digits").write_ranking(workplace / "streameval-demo")
     for command, output in shown(name):
         capsys.readouterr()
         assert run(command) == 0

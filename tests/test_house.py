@@ -101,4 +101,4 @@ def test_every_file_of_verbs_has_a_function_that_users_call():
     import streameval
 
     homes = {home.removeprefix("verbs.") for home in streameval._HOMES.values() if home.startswith("verbs.")}
-    assert {path.stem for path in (ROOT / "verbs").glob("*.py")} - homes == {"__init__", "demo"}
+    assert {path.stem for path in (ROOT / "verbs").glob("*.py")} - homes == {"__init__"}

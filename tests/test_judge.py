@@ -259,7 +259,9 @@ def test_a_judge_that_says_other_things_by_now_is_refused(files, monkeypatch):
     assert planned() == 0
     changed = pq.read_table("list.parquet")
     changed = changed.set_column(1, "llm", pa.array(np.where(np.isnan(SAID), 0, 1 - SAID)))
-    monkeypatch.setattr("streameval.verbs.select.open_planned", lambda plan, ranking: streameval.open_ranking(changed))
+    monkeypatch.setattr(
+        "streameval.study.planned_ranking.open_planned", lambda plan, ranking: streameval.open_ranking(changed)
+    )
     with pytest.raises(StudyError, match="judge column 'llm' has changed since the plan"):
         streameval.select("s")
 

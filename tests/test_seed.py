@@ -13,9 +13,9 @@ import pytest
 import streameval
 from streameval.cli import run
 from streameval.study import Study
+from streameval.study.planning import fresh_seed
 from streameval.study.provenance import commands
 from streameval.types import Plan
-from streameval.verbs.plan import fresh_seed
 
 N = 4_000
 
@@ -67,7 +67,7 @@ def mended_nightly(nights, folder, capsys, *flags):
 
 def test_a_list_that_is_mended_by_its_labels_is_bounded_all_the_same(tmp_path, capsys, monkeypatch):
     source = random.Random(11)  # stands in for the system's entropy, so that this test is the same every time
-    monkeypatch.setattr("streameval.verbs.plan.secrets.randbits", source.getrandbits)
+    monkeypatch.setattr("secrets.randbits", source.getrandbits)
     small = ("--budget", "600")
     assert sum(mended_nightly(8, tmp_path, capsys, *small)) == 0
     same = mended_nightly(4, tmp_path, capsys, *small, "--seed", "0")

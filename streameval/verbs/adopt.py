@@ -26,9 +26,9 @@ from streameval.rankings.draw_by_key import keys_in_order
 from streameval.rankings.ranking import Ranking
 from streameval.rows.options import RankingOptions, refuse_described
 from streameval.stores.transfer import copied
+from streameval.study.planning import fresh_seed, known_seed, planned_study
 from streameval.types import Plan
 from streameval.typing import FloatArray, Int64Array
-from streameval.verbs.plan import fresh_seed, known_seed, planned_study
 
 _PER_FOLD = 20  # ranges of ranks, and classes of probabilities, to an e-fold of either
 _MOST_CLASSES = 2_000

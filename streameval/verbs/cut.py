@@ -26,6 +26,7 @@ from streameval.study.apply_cut import apply_cut
 from streameval.study.cut_files import Cut
 from streameval.study.judging import as_read, curve_of
 from streameval.study.missed import refuse_overlap, rest_of, sharing, with_rest
+from streameval.study.planned_ranking import counted_at
 from streameval.study.provenance import way_out
 from streameval.study.result_files import Evaluation
 from streameval.types import Plan
@@ -147,29 +148,8 @@ def _chosen(curve: Curve, asked: Mapping[str, Any]) -> int:
     return int(value)
 
 
-def counted_at(study: str | os.PathLike[str], score: Any, ranking: Any = None) -> int:
-    """Count the items of a study's list that have a score or a better one, by one scan that statistics prune.
-
-    Args:
-        ranking: The ranking that was planned, where it lies in memory.
-
-    Raises:
-        InputError: A list without scores, or a score that is none of its type.
-    """
-    return _counted(Study(Path(study)).plan(), score, ranking)
-
-
-def _counted(plan: Plan, score: Any, ranking: Any) -> int:
-    from streameval.order.count_at_score import count_at_score
-
-    order = open_planned(plan, ranking).order if plan.ranking.get("score") is not None else None
-    if order is None:
-        raise InputError("this list has no scores", "ask for a rank; lists planned with --score have scores")
-    return count_at_score(order, score)
-
-
 def _at_score(plan: Plan, score: Any, ranking: Any) -> int:
-    count = _counted(plan, score, ranking)
+    count = counted_at(plan, score, ranking)
     if not count:
         raise InputError(
             f"no item has score {score} or a better one", "ask `streameval at` for the scores that there are"

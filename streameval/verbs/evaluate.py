@@ -4,43 +4,30 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-
-import pyarrow as pa
-import pyarrow.compute as pc
 
 from streameval import __version__
 from streameval.curve import Curve
 from streameval.curve.label_error import check_label_error
 from streameval.errors import InputError, StudyError, check_misses
-from streameval.labelling.issues import KINDS, place_of
-from streameval.labelling.match_items import Items
 from streameval.labelling.options import Judging, LabelColumns
-from streameval.labelling.preference import check_preferred
-from streameval.labelling.reading import read_votes
-from streameval.labelling.rules import refuse_grades, vote_rule
+from streameval.labelling.rules import vote_rule
 from streameval.labelling.tally import Tallied
-from streameval.labelling.votes import Votes
 from streameval.methods.judge import awaits_judge
 from streameval.metrics.bounded import metrics
 from streameval.options import split
 from streameval.reporting.page import render
 from streameval.slices.plan import refuse_misses, slice_results
-from streameval.stores.transfer import copied
 from streameval.study import Study
-from streameval.study.judging import as_read, doubts, half_width_of, slice_curves, tally_stored, whole_curve
-from streameval.study.label_history import label_history
+from streameval.study.judging import as_read, half_width_of, slice_curves, whole_curve
 from streameval.study.missed import Rest, refuse_overlap, rest_of, sharing, with_rest
 from streameval.study.missing import basis_of
 from streameval.study.result_files import Evaluation, evaluation_id
-from streameval.study.vote_store import Given, rows_of
+from streameval.study.take_in import sources_of, take_in
 from streameval.study.weights import with_weights
 from streameval.types import Plan
 from streameval.verbs.sql import writer as database_of
-
-_SAID = ["rank", "task", "value", "state", "said", "annotator", "time", "source"]
 
 
 def evaluate(
@@ -92,55 +79,6 @@ def evaluate(
         return _evaluated(folder, plan, sources_of(labels), rest or misses, (columns, judging))
 
 
-def sources_of(labels: Sequence[Any] | Any) -> list[Any]:
-    """The sources that were given, one or several."""
-    return [labels] if _is_one(labels) else list(labels)
-
-
-@dataclass(frozen=True)
-class TakenIn:
-    """Labels of a study after those that were given now came in.
-
-    Attributes:
-        given: What is said of each source that was given now.
-        new: By id of such a source: whether it was new to the study.
-        doubts: See `streameval.study.judging.doubts`.
-        history: All label tables that count (`streameval.study.label_history`).
-    """
-
-    tallied: Tallied
-    given: list[dict[str, Any]]
-    new: dict[str, bool]
-    doubts: dict[str, Any]
-    history: list[dict[str, Any]]
-
-
-def take_in(folder: Study, plan: Plan, sources: list[Any], columns: LabelColumns, judging: Judging) -> TakenIn:
-    """Store labels, and count all that the study has; errors as in `evaluate`."""
-    read = _read(sources, plan, folder.items(plan), columns)
-    whole = folder.labels.with_new(read)
-    refuse_grades(rows_of(whole), vote_rule(judging.vote))
-    if whole:
-        check_preferred(rows_of(whole), judging.prefer)
-    if judging.strict:
-        _refuse_trouble(folder, plan, judging, whole)
-    new = folder.labels.add(read)
-    stored = folder.labels.sources()
-    if not stored:
-        raise InputError(f"{folder.folder}: no labels yet", "give them with --labels FILE")
-    given = [
-        {
-            **votes.facts(),
-            "id": votes.identity,
-            "earlier": _earlier(votes, stored),
-            "otherwise": _otherwise(votes, stored),
-        }
-        for votes in read
-    ]
-    tallied = tally_stored(folder, plan, judging, stored)
-    return TakenIn(tallied, given, new, doubts(tallied.rows, stored), label_history(folder.folder, plan, stored))
-
-
 def _evaluated(
     folder: Study, plan: Plan, sources: list[Any], missed: Rest | int, how: tuple[LabelColumns, Judging]
 ) -> Evaluation:
@@ -181,61 +119,6 @@ def _curves(plan: Plan, read_as: Plan, tallied: Tallied, error: float) -> tuple[
     parts = slice_curves(read_as, tallied.labels, error)
     curve = whole_curve(read_as, tallied.labels, error, parts).on(basis)
     return curve, {name: one.on(basis).settled for name, one in parts.items()}
-
-
-def _read(sources: list[Any], plan: Plan, items: Items | None, columns: LabelColumns) -> list[Votes]:
-    """Read label tables, those on object stores from a copy under their own name."""
-    read = []
-    for source in sources:
-        with copied(source) as place:
-            votes = read_votes(place, plan, items, columns)
-        read.append(votes.at(source) if place is not source else votes)
-    return read
-
-
-def _refuse_trouble(folder: Study, plan: Plan, judging: Judging, whole: Sequence[Given]) -> None:
-    tallied = tally_stored(folder, plan, judging, whole)
-    account = tallied.labels.account
-    trouble = [f"{account[kind]:,} {kind}" for kind in KINDS if account[kind]]
-    if trouble:
-        folder.save_refused_issues(tallied.issues, dict(account))
-        first = place_of(tallied.issues.slice(0, 1).to_pylist()[0])
-        raise InputError(
-            f"strict: {', '.join(trouble)} (first: {first}); nothing was stored",
-            f"all are listed in {folder.folder / 'refused_issues.parquet'}",
-        )
-
-
-def _earlier(votes: Votes, stored: Sequence[Given]) -> list[str]:
-    """Ids of sources of the same name: earlier states of the file, with rows that it has no longer, and that stay."""
-    same = [
-        one
-        for one in stored
-        if one.facts["source"] == votes.source
-        and one.facts["content"] != votes.content
-        and one.identity != votes.identity
-    ]
-    now = _answers(votes.table) if same else set()
-    return [one.identity for one in same if not _answers(one.table) <= now]
-
-
-def _answers(rows: pa.Table) -> set[tuple[Any, ...]]:
-    """What rows say that are not blank, wherever in their source they stand."""
-    said = rows.filter(pc.not_equal(rows.column("state"), "blank")).select(_SAID)
-    return set(zip(*(column.to_pylist() for column in said.columns), strict=True))
-
-
-def _otherwise(votes: Votes, stored: Sequence[Given]) -> list[dict[str, Any]]:
-    """Id and columns of sources that are the same bytes, read with other columns."""
-    return [
-        {"id": one.identity, "columns": one.facts["columns"]}
-        for one in stored
-        if one.facts["content"] == votes.content and one.identity != votes.identity
-    ]
-
-
-def _is_one(labels: Any) -> bool:
-    return isinstance(labels, str | os.PathLike) or hasattr(labels, "__arrow_c_stream__") or hasattr(labels, "collect")
 
 
 def _summary(plan: Plan, tallied: Tallied, curve: Curve, judging: Judging) -> dict[str, Any]:

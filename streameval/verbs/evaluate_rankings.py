@@ -22,9 +22,9 @@ from streameval.reporting.rankings_page import names_right, render_sample
 from streameval.study import Study
 from streameval.study.rankings_sample import RankingsSample, save_sample
 from streameval.study.result_files import evaluation_id
+from streameval.study.take_in import sources_of, take_in
 from streameval.text.credentials import masked_source
 from streameval.types import STRENGTH, Claim, Labels, Plan
-from streameval.verbs.evaluate import sources_of, take_in
 from streameval.verbs.sql import sample_writer
 
 ASSUMES_RIGHT = "for recall, average precision and nDCG, that the table of positives names only positives, "

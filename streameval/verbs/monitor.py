@@ -22,7 +22,7 @@ from streameval.stores import atomic, locks
 from streameval.study import Study
 from streameval.study.day import DayStudy
 from streameval.study.history import History, Settings, read_history
-from streameval.verbs.cut import counted_at
+from streameval.study.planned_ranking import counted_at
 
 _DAY = re.compile(r"(\d{4})-?(\d{2})-?(\d{2})")
 
@@ -261,7 +261,7 @@ def _rank(history: History, new: DayStudy) -> int:
     if asked.at_rank is not None:
         return asked.at_rank
     first, last = new.evaluation.curve.rank_at_score(asked.at_score)
-    rank = first if first == last else counted_at(new.folder, asked.at_score)
+    rank = first if first == last else counted_at(new.plan, asked.at_score)
     if not rank:
         raise InputError(
             f"no item has score {asked.at_score} or a better one", "`streameval at` says which scores there are"

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import os
-import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
-from streameval.errors import InputError, OutsideError, StudyError
+from streameval.errors import InputError
 from streameval.methods import create, refuse_alpha_with_budget
-from streameval.methods.judge import asked
+from streameval.methods.judge import asked, refuse_accuracy_alone
 from streameval.methods.judge_values import Judge
 from streameval.progress import Progress, silent
 from streameval.rankings import open_ranking
@@ -20,7 +18,7 @@ from streameval.rankings.stored_order import located
 from streameval.rows.options import RankingOptions, refuse_described
 from streameval.slices.judge import judged
 from streameval.slices.plan import draw_by_slices
-from streameval.study import Study
+from streameval.study.planning import fresh_seed, known_seed, planned_ids, planned_study, save_unless_planned
 from streameval.types import Plan
 
 
@@ -84,55 +82,6 @@ def _judge(column: str | None, classes: str | Sequence[float] | None) -> Judge |
     if column is None and classes is not None:
         raise InputError("judge-classes were given without a judge", "name its column")
     return None if column is None else Judge.of(column, classes)
-
-
-def refuse_accuracy_alone(parameters: Mapping[str, Any]) -> None:
-    """Refuse `judge_accuracy` without a judge: it would plan a judge's labels, and bounds without one."""
-    if parameters.get("judge_accuracy") is not None and parameters.get("judge_sample") is None:
-        raise InputError("judge-accuracy was given without a judge",
-                         "name one with judge or judge-sample, or leave out judge-accuracy")  # fmt: skip
-
-
-def planned_study(study: str | os.PathLike[str]) -> Study:
-    """Give the study to plan into; an `InputError` where its name is empty: that would be the current folder."""
-    if not os.fspath(study):
-        raise InputError("the study's name is empty", "name a folder; '.' is the current one")
-    return Study(Path(study))
-
-
-def save_unless_planned(study: Study, before: tuple[str, ...], plan: Plan) -> None:
-    """Save a new plan, unless another command has planned otherwise since the study held the ids `before`."""
-    with study.planning():
-        now = planned_ids(study)
-        if now != before and plan.plan_id not in now:
-            raise OutsideError(
-                f"{study.folder}: another command has just planned it differently", "run the same command again"
-            )
-        study.save_plan(plan)
-
-
-def planned_ids(study: Study) -> tuple[str, ...]:
-    """Ids of the plan that a study holds; none where there is none that can be read."""
-    try:
-        return study.plan().study_ids if study.exists else ()
-    except StudyError:
-        return ()
-
-
-def known_seed(study: Study, given: int | None) -> int | None:
-    """Seed that was given, else that of the plan that the study holds; None where there is neither."""
-    if given is not None or not study.exists:
-        return given
-    return study.plan().seed
-
-
-def fresh_seed() -> int:
-    """53 bits of the system's entropy, so that readers of plan.json that know no integers but doubles keep them all.
-
-    A draw bounds a list only if nobody had its ranks in hand when the list was made. With one seed for every list, what
-    was found wrong in last night's sample, and mended, is tonight's sample.
-    """
-    return secrets.randbits(53)
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,7 @@ from streameval.labelling.options import LabelColumns
 from streameval.labelling.reading import read_votes
 from streameval.labelling.votes import Votes
 from streameval.methods import DrawsIndependently, create, refuse_alpha_with_budget
+from streameval.methods.judge import refuse_accuracy_alone
 from streameval.methods.stages import refuse_stages
 from streameval.options import listed
 from streameval.progress import Progress, silent
@@ -25,8 +26,8 @@ from streameval.rankings.ranking import Ranking
 from streameval.rankings.stored_order import located
 from streameval.rows.options import RankingOptions, refuse_described
 from streameval.stores.transfer import copied
+from streameval.study.planning import fresh_seed, known_seed, planned_study
 from streameval.types import Plan
-from streameval.verbs.plan import fresh_seed, known_seed, planned_study, refuse_accuracy_alone
 
 
 @dataclass(frozen=True)

@@ -16,8 +16,8 @@ from streameval.queries.options import cutoffs_of
 from streameval.queries.predicted import predicted, with_predictions
 from streameval.rankings import open_ranking
 from streameval.rows.options import RankingOptions
+from streameval.study.planning import fresh_seed, known_seed, planned_ids, planned_study, save_unless_planned
 from streameval.types import Plan
-from streameval.verbs.plan import fresh_seed, known_seed, planned_ids, planned_study, save_unless_planned
 
 
 def plan_rankings(

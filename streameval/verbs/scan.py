@@ -12,7 +12,7 @@ from streameval.errors import StudyError
 from streameval.order.shards import ScanState, Shard
 from streameval.progress import Progress, silent
 from streameval.study import Study
-from streameval.verbs.select import method_cutoffs, planned_ranking
+from streameval.study.planned_ranking import method_cutoffs, planned_ranking
 
 
 def scan(

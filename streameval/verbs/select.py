@@ -11,26 +11,25 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from streameval.engines import Engine, engine_of
+from streameval.engines import Engine
 from streameval.errors import InputError, StudyError, did_you_mean
 from streameval.labelling.exports import format_of
 from streameval.labelling.options import TaskOptions
-from streameval.methods import grid_of
 from streameval.methods.judge import awaits_judge, judge_of
 from streameval.notebook import Tabular, facts, head
 from streameval.options import listed, split
-from streameval.order.checkpoints import Scans, forget
+from streameval.order.checkpoints import forget
 from streameval.parquet.account import Forecast
 from streameval.progress import Progress, silent
 from streameval.rankings import open_planned
 from streameval.rankings.ranking import Fetched, Ranking
 from streameval.stores import atomic
 from streameval.study import Study, judge_sample
+from streameval.study.planned_ranking import method_cutoffs, planned_ranking
 from streameval.study.shown_columns import ANSWER, shown_to_people
 from streameval.study.tasks import make_tasks, question_of, task_numbers
 from streameval.study.weights import draw_weights
 from streameval.types import Plan
-from streameval.typing import Int64Array
 
 # of `Fetched`, kept beside the items
 _COUNTS = [
@@ -247,28 +246,6 @@ def _shown(
         raise InputError(f"nothing is left to show: {', '.join(tells)} would tell people the ranks of the items",
                          f"--columns {tells[0]} shows it all the same")  # fmt: skip
     return names, left_out
-
-
-def planned_ranking(
-    folder: Study, plan: Plan, ranking: Any = None, engine: Engine | str = "local"
-) -> tuple[Ranking, Scans]:
-    """Open the ranking of a study again; where scans find its ranks, `engine` runs them, and the study keeps them."""
-    opened = open_planned(plan, ranking)
-    runs = engine_of(engine)
-    if opened.order is None and runs != engine_of("local"):
-        raise InputError(
-            "the stored order is the ranking, or it lies in memory: no scan that an engine could run", "leave it out"
-        )
-    return opened, Scans(folder.scans, runs)
-
-
-def method_cutoffs(plan: Plan) -> Int64Array | None:
-    """Ranks that the curve's table will show, where the order has scores."""
-    if plan.ranking.get("score") is None:
-        return None
-    if plan.marks is not None:
-        return np.unique(plan.marks.column("rank").to_numpy())
-    return grid_of(plan)
 
 
 def _with_ours(plan: Plan, items: pa.Table, first: int | None) -> pa.Table:

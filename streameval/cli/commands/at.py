@@ -48,8 +48,8 @@ def at(
     from streameval.reporting.sentences import estimate_sentence, promise
     from streameval.slices.files import slice_of
     from streameval.study import Study
+    from streameval.study.planned_ranking import counted_at
     from streameval.study.standard_errors import precision_error
-    from streameval.verbs.cut import counted_at
 
     if not (rank or precision or recall or score):
         raise InputError("no question was asked", "give --rank, --precision, --recall or --score")
@@ -63,7 +63,7 @@ def at(
     found += [_row("rank_at_precision", one, curve.rank_at_precision(one)) for one in precision or []]
     found += [_row("rank_at_recall", one, curve.rank_at_recall(one)) for one in recall or []]
     for one in score or []:
-        span = (counted_at(study, one),) * 2 if count else curve.rank_at_score(one)
+        span = (counted_at(Study(study).plan(), one),) * 2 if count else curve.rank_at_score(one)
         found += _at_score(curve, one, span)
     cells = [[f"{row['metric']}({row['argument']})", *(_text(row[side]) for side in _SIDES)] for row in found]
     claim = curve.claim

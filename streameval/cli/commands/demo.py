@@ -15,7 +15,7 @@ def demo(folder: Path = Path("streameval-demo"), *, output: Output = Output()) -
     Args:
         folder: Where the ranking and the study are written.
     """
-    from streameval.verbs.demo import run
+    from streameval.cli.digits import run
 
     result, lines = run(folder)
     output.say(result, lines)

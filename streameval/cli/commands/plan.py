@@ -160,7 +160,8 @@ def _rehearse(
 ) -> None:
     """Say what `select` would read for a plan of this method, seed and slices."""
     from streameval.study import Study
-    from streameval.verbs.plan import Drawing, draw, fresh_seed, known_seed
+    from streameval.study.planning import fresh_seed, known_seed
+    from streameval.verbs.plan import Drawing, draw
 
     method, given, by = how
     known = known_seed(Study(study), given)
